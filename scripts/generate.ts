@@ -1,0 +1,31 @@
+/** Writes the generated docs; with --check only says which of them are not as they should be, and fails if any. */
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { generatedDocs } from "./docs.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const isCheck = process.argv.includes("--check");
+
+for (const [path, text] of generatedDocs()) {
+  const file = join(root, path);
+  if (readIfThere(file) === text) continue;
+  if (isCheck) {
+    process.stderr.write(`${path} is not what npm run generate makes of src/.\n`);
+    process.exitCode = 1;
+  } else {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    process.stdout.write(`${path}\n`);
+  }
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined;
+    throw cause;
+  }
+}

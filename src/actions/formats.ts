@@ -1,0 +1,272 @@
+/** What a value of each kind must look like: one entry per kind of field. Formats come from "Field types" of the specification. */
+
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { COMMON_CURRENCIES, isCurrency } from "./currencies.ts";
+import type { FieldKind, FieldSpec } from "./fields.ts";
+import { duplicateKey, parseJson, stringifyJson } from "./json.ts";
+import { nearest } from "./nearest.ts";
+import type { ActionRule } from "./rules.ts";
+import { codePoints } from "./text.ts";
+
+export { currencyDigits, isWithdrawnCurrency } from "./currencies.ts";
+
+/** What is wrong with a value. */
+export interface Fault {
+  readonly rule: ActionRule;
+  /** JSON pointer inside the value, empty for the value itself. */
+  readonly inside?: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+export const U64_MAX = 18446744073709551615n;
+
+/** A plain http(s) URL whose correctness needs no parser; whatever this does not match, `URL.canParse` decides. */
+const PLAIN_URL =
+  /^https?:\/\/(?:(?!xn--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,24}(?::\d{1,4})?(?:[/?#][\w\-./?%&=+#~:,;@!$'()*]*)?$/i;
+const PRICE = /^\d+(\.\d+)?$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const NFT_ID = /^\S+-\d+-\d+$/;
+const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+const TRAIT_KEYS = new Set(["trait_type", "value", "display_type"]);
+
+/** Returns what is wrong with `value`, never a warning. Null is not this function's business. */
+export function faultOf(spec: FieldSpec, value: unknown): Fault | undefined {
+  if (value === "" && spec.default === "") return undefined;
+  return CHECKS[spec.kind](value, spec);
+}
+
+type Check = (value: unknown, spec: FieldSpec) => Fault | undefined;
+
+const text =
+  (check: (value: string, spec: FieldSpec) => Fault | undefined): Check =>
+  (value, spec) =>
+    typeof value === "string"
+      ? (notUnicode(value) ?? tooLong(value, spec) ?? check(value, spec))
+      : wrongType("text", value);
+
+const degrees =
+  (rule: "latitude-range" | "longitude-range", limit: number): Check =>
+  (value) => {
+    if (typeof value !== "number" && typeof value !== "bigint") return wrongType("a number", value);
+    if (value >= -limit && value <= limit) return undefined;
+    return { rule, message: `is not between -${limit} and ${limit}`, hint: "Give degrees as a decimal number." };
+  };
+
+const CHECKS: Record<FieldKind, Check> = {
+  id: text((value) =>
+    value.trim() === ""
+      ? { rule: "id-empty", message: "is empty", hint: "Give the reference your own system uses." }
+      : undefined,
+  ),
+  text: text(() => undefined),
+  url: text((value) =>
+    isHttpUrl(value)
+      ? undefined
+      : {
+          rule: "url-invalid",
+          message: "is not an http or https URL",
+          hint: /\s/.test(value.trim())
+            ? "A blank inside a URL is written %20."
+            : "Write it whole, such as https://example.com/a.png.",
+        },
+  ),
+  currency: text(currencyFault),
+  latitude: degrees("latitude-range", 90),
+  longitude: degrees("longitude-range", 180),
+  u64: (value) => {
+    if (typeof value === "bigint") return value >= 0n && value <= U64_MAX ? undefined : u64Fault(value);
+    if (typeof value !== "number") return wrongType("a whole number", value);
+    return Number.isSafeInteger(value) && value >= 0 ? undefined : u64Fault(value);
+  },
+  nftId: text((value) =>
+    NFT_ID.test(value)
+      ? undefined
+      : {
+          rule: "nft-id-invalid",
+          message: "is not of the form <CHAIN>-<number>-<number>",
+          hint: "Use the nftId that the service made, or name the ticket by ticketId.",
+        },
+  ),
+  price: text((value) => (PRICE.test(value) ? undefined : priceFault(value))),
+  wallet: text(walletFault),
+  metadata: metadataFault,
+  uuid: text((value) => (UUID.test(value) ? undefined : { rule: "uuid-invalid", message: "is not a UUID" })),
+};
+
+function tooLong(value: string, { maxLength }: FieldSpec): Fault | undefined {
+  if (maxLength === undefined || value.length <= maxLength) return undefined;
+  const length = codePoints(value);
+  if (length <= maxLength) return undefined;
+  return {
+    rule: "too-long",
+    message: `has ${length} characters, ${maxLength} are allowed`,
+    hint: "Shorten it in the export or the mapping.",
+  };
+}
+
+/** Half a surrogate pair is no character: in UTF-8 it would arrive as another text, and two ids as one. */
+function notUnicode(value: string): Fault | undefined {
+  if (value.isWellFormed()) return undefined;
+  return {
+    rule: "text-not-unicode",
+    message: "holds half of a surrogate pair, which is not a character",
+    hint: "The text was cut or decoded wrongly before it came here.",
+  };
+}
+
+function wrongType(expected: string, value: unknown): Fault {
+  return { rule: "field-type", message: `is ${typeName(value)}, not ${expected}` };
+}
+
+export function typeName(value: unknown): string {
+  if (value === null) return "null";
+  if (value === undefined) return "missing";
+  if (Array.isArray(value)) return "a list";
+  switch (typeof value) {
+    case "string":
+      return "text";
+    case "number":
+    case "bigint":
+      return "a number";
+    case "boolean":
+      return `${value}`;
+    default:
+      return "an object";
+  }
+}
+
+export function isHttpUrl(value: string): boolean {
+  if (PLAIN_URL.test(value)) return true;
+  const parsed = URL.canParse(value) ? new URL(value) : undefined;
+  // The parser would drop blanks and control characters silently, so what is registered would not be what was checked.
+  return (
+    parsed !== undefined &&
+    /^https?:$/.test(parsed.protocol) &&
+    !/[\s\p{Cc}]/u.test(value) &&
+    /^https?:\/\/[^/]/i.test(value)
+  );
+}
+
+function currencyFault(value: string): Fault | undefined {
+  if (isCurrency(value)) return undefined;
+  const known = nearest(value, COMMON_CURRENCIES);
+  return {
+    rule: "currency-unknown",
+    message: value.length === 3 ? "is not an ISO 4217 currency code" : "is not a currency code of exactly 3 characters",
+    hint: known === undefined ? "Codes are such as EUR, USD, JPY." : `Did you mean ${known}?`,
+  };
+}
+
+function u64Fault(value: number | bigint): Fault {
+  const hint =
+    typeof value === "number" && Number.isFinite(value) && !Number.isInteger(value)
+      ? "Unix seconds have no fraction."
+      : `Give Unix seconds, 0 to ${U64_MAX}.`;
+  return { rule: "u64-invalid", message: "is not an unsigned 64-bit whole number", hint };
+}
+
+function priceFault(value: string): Fault {
+  const message = "is not a decimal number such as 12.50";
+  if (/^\d+,\d{1,2}$/.test(value))
+    return { rule: "price-invalid", message, hint: 'A decimal comma must be declared in the mapping: decimal: ",".' };
+  if (/^[^\d.-]/.test(value))
+    return { rule: "price-invalid", message, hint: "Give the digits only; the currency is the event's." };
+  if (value.startsWith("-"))
+    return { rule: "price-invalid", message, hint: "A price is not negative; a refund is an invalidatedTicket." };
+  return { rule: "price-invalid", message, hint: "Give digits, and a point before the decimals." };
+}
+
+function walletFault(value: string): Fault | undefined {
+  if (EVM_ADDRESS.test(value)) {
+    if (hasRightChecksum(value)) return undefined;
+    return {
+      rule: "wallet-invalid",
+      message: "has a wrong checksum (EIP-55), so a character of it is wrong",
+      hint: "Copy the address again from the wallet.",
+    };
+  }
+  if (/^0x/i.test(value))
+    return {
+      rule: "wallet-invalid",
+      message: `starts with ${value.slice(0, 2)} but is not 0x and 40 hexadecimal digits`,
+      hint: "Copy the address again from the wallet.",
+    };
+  if (value === "" || /\s/.test(value))
+    return {
+      rule: "wallet-invalid",
+      message: "is not a wallet address",
+      hint: "Leave it out when the address is not known.",
+    };
+  return undefined;
+}
+
+/** True for an address whose form says nothing about its correctness. */
+export function isUnusualWallet(value: string): boolean {
+  return !/^0x/i.test(value);
+}
+
+function hasRightChecksum(address: string): boolean {
+  const digits = address.slice(2);
+  const lower = digits.toLowerCase();
+  if (digits === lower || digits === digits.toUpperCase()) return true;
+  return digits === toChecksummed(lower);
+}
+
+function toChecksummed(lower: string): string {
+  const hash = bytesToHex(keccak_256(utf8ToBytes(lower)));
+  return Array.from(lower, (digit, at) =>
+    Number.parseInt(hash[at] ?? "0", 16) >= 8 ? digit.toUpperCase() : digit,
+  ).join("");
+}
+
+const METADATA_HINT = 'Write [{"trait_type":"Row","value":"A"}].';
+
+function metadataFault(value: unknown): Fault | undefined {
+  let list = value;
+  if (typeof value === "string") {
+    try {
+      list = parseJson(value);
+    } catch {
+      return { rule: "metadata-invalid", message: "is text that is not JSON", hint: METADATA_HINT };
+    }
+    const duplicate = duplicateKey(value, list);
+    if (duplicate !== undefined)
+      return {
+        rule: "json-duplicate-key",
+        message: `has the key ${stringifyJson(duplicate)} twice`,
+        hint: "Remove one of the two.",
+      };
+  }
+  if (!Array.isArray(list))
+    return {
+      rule: "metadata-invalid",
+      message: `is ${typeof value === "string" ? "JSON text of " : ""}${typeName(list)}, not a list of attributes`,
+      hint: METADATA_HINT,
+    };
+  for (const [at, attribute] of list.entries()) {
+    const fault = attributeFault(attribute);
+    if (fault === undefined) continue;
+    // A pointer leads into the JSON that was sent, not into JSON inside one of its texts.
+    const inside = typeof value === "string" ? {} : { inside: `/${at}` };
+    return { rule: "metadata-invalid", ...inside, message: `attribute ${at + 1} ${fault}` };
+  }
+  return undefined;
+}
+
+function attributeFault(attribute: unknown): string | undefined {
+  if (typeof attribute !== "object" || attribute === null || Array.isArray(attribute))
+    return `is ${typeName(attribute)}, not an object`;
+  const stranger = Object.keys(attribute).find((key) => !TRAIT_KEYS.has(key));
+  if (stranger !== undefined)
+    return `has an unknown key ${stringifyJson(stranger)}; there are trait_type, value and display_type`;
+  const { trait_type, value, display_type } = attribute as Record<string, unknown>; // an object, as checked above
+  if (typeof trait_type !== "string") return `has no trait_type that is text`;
+  if (!["string", "number", "bigint", "boolean"].includes(typeof value)) return `has no value that is text or a number`;
+  if (typeof value === "number" && !Number.isFinite(value)) return `has a value that is too large a number`;
+  if (![trait_type, value, display_type].every((each) => typeof each !== "string" || each.isWellFormed()))
+    return `holds half of a surrogate pair, which is not a character`;
+  if (display_type !== undefined && typeof display_type !== "string") return `has a display_type that is not text`;
+  return undefined;
+}

@@ -1,0 +1,141 @@
+/** JSON with exact integers and without silently dropped keys. */
+
+const LONG_NUMBER = /\d{16}/;
+const INTEGER = /^-?\d+$/;
+
+/**
+ * Parses JSON text. Integers that a number cannot hold exactly become bigints. Throws SyntaxError like `JSON.parse`.
+ */
+export function parseJson(text: string): unknown {
+  if (!LONG_NUMBER.test(text)) return JSON.parse(text);
+  try {
+    return JSON.parse(text, exactInteger);
+  } catch (cause) {
+    // Only the walk with a reviver recurses; JSON that nests so deeply is no data of this service.
+    if (cause instanceof RangeError) throw new SyntaxError("JSON nests too deeply", { cause });
+    throw cause;
+  }
+}
+
+function exactInteger(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+  return context?.source !== undefined && INTEGER.test(context.source) ? BigInt(context.source) : value;
+}
+
+/** Serialises to JSON text; bigints become plain integers with all their digits. `indent` as in `JSON.stringify`. */
+export function stringifyJson(value: unknown, indent?: number): string {
+  try {
+    return JSON.stringify(value, undefined, indent);
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    return JSON.stringify(
+      value,
+      (_key, inner) => (typeof inner === "bigint" ? rawJson(inner.toString()) : inner),
+      indent,
+    );
+  }
+}
+
+/** `JSON.rawJSON` of Node >= 22, which TypeScript's library does not declare yet. */
+const rawJson = (JSON as unknown as { readonly rawJSON: (text: string) => unknown }).rawJSON;
+
+/**
+ * The first key that occurs twice in one object of valid JSON `text`, as a JSON pointer, or undefined.
+ * `JSON.parse` would keep the last value without a word. `parsed` is what the text was parsed to.
+ */
+export function duplicateKey(text: string, parsed: unknown): string | undefined {
+  // By bytes, since all that matters is ASCII: a character of a string over 1 MB, which Node keeps outside the heap,
+  // takes optimised code 10 µs to look at.
+  const bytes = Buffer.from(text, "utf8");
+  const keys = countKeys(bytes);
+  return keys !== undefined && keys === keysInValue(parsed) ? undefined : findDuplicate(bytes);
+}
+
+const [QUOTE, COLON, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('":,\\[]{}');
+
+/** Whether the next byte after `at` that is not blank is a colon, so that the string before is a key. */
+function colonFollows(bytes: Buffer, at: number): boolean {
+  let next = at + 1;
+  while (next < bytes.length && (bytes[next] ?? 0) <= 0x20) next += 1;
+  return bytes[next] === COLON;
+}
+
+/** The offset of the quote that ends the string which starts at `start`; the length where none does. */
+function stringEnd(bytes: Buffer, start: number): number {
+  for (let at = start + 1; at < bytes.length; at += 1) {
+    if (bytes[at] === QUOTE) return at;
+    if (bytes[at] === BACKSLASH) at += 1;
+  }
+  return bytes.length;
+}
+
+/**
+ * How many keys the text has; undefined when one is written with an escape. Such a key is looked at itself: V8 (14.6)
+ * may parse `{"a":1,"\u0061":2}` to an object with the keys `a` and `\`, so counting what was parsed would not tell.
+ */
+function countKeys(bytes: Buffer): number | undefined {
+  const hasEscapes = bytes.includes(BACKSLASH ?? 0);
+  let count = 0;
+  for (let start = 0; start < bytes.length; start += 1) {
+    if (bytes[start] !== QUOTE) continue;
+    const end = stringEnd(bytes, start);
+    if (colonFollows(bytes, end)) {
+      if (hasEscapes && bytes.subarray(start, end).includes(BACKSLASH ?? 0)) return undefined;
+      count += 1;
+    }
+    start = end;
+  }
+  return count;
+}
+
+function keysInValue(parsed: unknown): number {
+  let count = 0;
+  const open: unknown[] = [parsed];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== "object" || value === null) continue;
+    const inner = Object.values(value);
+    if (!Array.isArray(value)) count += inner.length;
+    for (const child of inner) if (typeof child === "object") open.push(child);
+  }
+  return count;
+}
+
+/** Walks the text once, keeping the keys of the open objects and the places in the open lists. */
+function findDuplicate(bytes: Buffer): string | undefined {
+  const open: { readonly keys: Set<string> | undefined; step: string | number }[] = [];
+  for (let at = 0; at < bytes.length; at += 1) {
+    const inner = open.at(-1);
+    switch (bytes[at]) {
+      case QUOTE: {
+        const start = at;
+        at = stringEnd(bytes, start);
+        if (inner?.keys === undefined || !colonFollows(bytes, at)) break;
+        const key = String(JSON.parse(bytes.toString("utf8", start, at + 1)));
+        inner.step = key;
+        if (inner.keys.has(key)) return open.map(({ step }) => `/${escapePointer(step)}`).join("");
+        inner.keys.add(key);
+        break;
+      }
+      case OPEN_OBJECT:
+        open.push({ keys: new Set(), step: "" });
+        break;
+      case OPEN_LIST:
+        open.push({ keys: undefined, step: 0 });
+        break;
+      case CLOSE_OBJECT:
+      case CLOSE_LIST:
+        open.pop();
+        break;
+      case COMMA:
+        if (typeof inner?.step === "number") inner.step += 1;
+        break;
+    }
+  }
+  return undefined;
+}
+
+/** Escapes one step of a JSON pointer (RFC 6901). */
+export function escapePointer(step: string | number): string {
+  return String(step).replaceAll("~", "~0").replaceAll("/", "~1");
+}

@@ -1,0 +1,25 @@
+import { distance } from "fastest-levenshtein";
+
+/** Longest text that may be a mistyped name; what is longer is some other text, and comparing it takes long. */
+const MAX_NAME = 64;
+
+/** The one of `known` that `written` most likely means, or undefined when none is near. */
+export function nearest(written: string, known: Iterable<string>): string | undefined {
+  if (written.length > MAX_NAME) return undefined;
+  const folded = fold(written);
+  let best: string | undefined;
+  let bestDistance = Math.max(1, Math.floor(folded.length / 3)) + 1;
+  for (const name of known) {
+    const far = distance(folded, fold(name));
+    if (far < bestDistance) {
+      best = name;
+      bestDistance = far;
+    }
+  }
+  return best;
+}
+
+/** Names are compared ignoring case, blanks, `_` and `-`. */
+export function fold(name: string): string {
+  return name.toLowerCase().replace(/[\s_-]+/g, "");
+}

@@ -1,0 +1,27 @@
+export const SEVERITIES = ["off", "warn", "error"] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** What a check says of one action or field, before it is known where the action came from. */
+export interface Finding {
+  /** Id of the rule that was broken; see docs/rules.md. */
+  readonly rule: string;
+  /** Field name, when the finding is about one field. */
+  readonly field?: string;
+  /** JSON pointer inside the action object, such as `/data/price`. */
+  readonly pointer?: string;
+  /** The offending value as text, not yet shortened or cleaned. */
+  readonly value?: string;
+  /** What is wrong, as a sentence without the location. */
+  readonly message: string;
+  /** What to do. */
+  readonly hint?: string;
+}
+
+/** A finding with its place in an input file and its severity after the config's `rules`. */
+export interface Problem extends Finding {
+  /** Input file as the user named it; `-` is standard input. */
+  readonly source: string;
+  /** 1-based physical line where the row starts. */
+  readonly line: number;
+  readonly severity: "warn" | "error";
+}

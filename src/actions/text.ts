@@ -1,0 +1,33 @@
+// biome-ignore lint/suspicious/noControlCharactersInRegex: removing control characters is the purpose
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+/g;
+
+/**
+ * Text from a file or the service, made fit for a terminal: control and bidirectional characters become one blank,
+ * and what is longer than `max` code points ends in "…".
+ */
+export function cleanText(text: string, max = 80): string {
+  const head = text.length > max * 4 ? text.slice(0, max * 4) : text;
+  const points = Array.from(head.replace(CONTROL, " "));
+  return points.length > max || head.length < text.length ? `${points.slice(0, max).join("")}…` : points.join("");
+}
+
+/** Lines of our own, whatever stands in them: the same characters become blanks, all but the line ends. */
+export function cleanLines(text: string): string {
+  return text.replace(CONTROL, (run) => run.replace(/[^\n]+/g, " "));
+}
+
+/** Number of Unicode code points, which is how the service's length limits are counted. */
+export function codePoints(text: string): number {
+  let count = text.length;
+  for (let at = 0; at < text.length - 1; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit >= 0xd800 && unit <= 0xdbff) {
+      const next = text.charCodeAt(at + 1);
+      if (next >= 0xdc00 && next <= 0xdfff) {
+        count -= 1;
+        at += 1;
+      }
+    }
+  }
+  return count;
+}

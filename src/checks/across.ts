@@ -1,0 +1,407 @@
+/** What can only be seen across actions: in the order of the input, and against what the environment has accepted. */
+
+import type { Action, ActionData } from "../actions/actions.ts";
+import { currencyDigits } from "../actions/currencies.ts";
+import type { Finding, Severity } from "../actions/problem.ts";
+import { cleanText } from "../actions/text.ts";
+import type { AcrossRule } from "./rules.ts";
+import { createTicketStates, type Place, type TicketKind } from "./ticket-states.ts";
+
+/** What an environment is known to hold. Lookups are synchronous; a ledger or nothing stands behind them. */
+export interface Memory {
+  /** Undefined when the event is not known to be registered. */
+  event(eventId: string): { readonly currency?: string } | undefined;
+  /** Undefined when no accepted action named the ticket. */
+  ticket(ref: { readonly ticketId: string } | { readonly nftId: string }): KnownTicket | undefined;
+}
+
+export interface KnownTicket {
+  readonly eventId?: string;
+  /** userId of who bought it last. */
+  readonly holder?: string;
+  readonly state: "sold" | "checked-in" | "invalidated";
+  /** The ticketId of a ticket that was asked for by nftId, where the environment told it. Without it the two are two tickets. */
+  readonly ticketId?: string;
+}
+
+export const EMPTY_MEMORY: Memory = { event: () => undefined, ticket: () => undefined };
+
+/** A finding with its severity, which may differ from case to case of one rule; findings that are off are not given. */
+interface AcrossFinding extends Finding {
+  readonly rule: AcrossRule;
+  readonly severity: Exclude<Severity, "off">;
+}
+
+export interface Across {
+  /**
+   * Checks the actions of one row, in order; one list of findings per action. All of them must be new and sound.
+   *
+   * When one finding is an error the whole row is held back, and with it every later action on its tickets, and on the
+   * event that it would have registered: these get `depends-on-invalid`, naming the first row. Otherwise the actions take effect.
+   */
+  row(actions: readonly Action[], at: Place): readonly (readonly AcrossFinding[])[];
+  /** A row that was invalid before it came here; its actions may be partial. What depends on it is held back. */
+  holdBack(actions: readonly unknown[], at: Place): void;
+  /** Actions of the input that are left out although memory lacks them, such as those another run still sends: they take effect, unchecked. */
+  assume(actions: readonly Action[], at: Place): void;
+}
+
+export interface AcrossOptions {
+  readonly memory: Memory;
+  /** Whether the environment has nothing but what memory knows, so that an unknown event is an error. */
+  readonly complete: boolean;
+  /** Whether an environment's memory was asked at all; without one the messages say so. */
+  readonly hasMemory: boolean;
+  /** Every eventId that a newEvent of this input registers, wherever it stands. */
+  readonly laterEvents: ReadonlySet<string>;
+  readonly severityOf: (rule: string) => Severity;
+}
+
+interface EventState {
+  readonly id: string;
+  readonly number: number;
+  /** Decimals of its prices, where the currency is known and has such. */
+  digits: number | undefined;
+  currency: string | undefined;
+  isRegistered: boolean;
+  /** Where this input registers it. */
+  registeredAt: Place | undefined;
+  /** The row that would have registered it and is not sent. */
+  heldAt: Place | undefined;
+  /** Whether it was said already that it is not known. */
+  isTold: boolean;
+}
+
+const NONE: readonly AcrossFinding[] = Object.freeze([]);
+
+export function createAcross({ memory, complete, hasMemory, laterEvents, severityOf }: AcrossOptions): Across {
+  const tickets = createTicketStates();
+  const events: EventState[] = [];
+  const eventsById = new Map<string, EventState>();
+
+  // What the row in hand has found and done; rows come one after the other.
+  let found: AcrossFinding[] | undefined;
+  let isInvalid = false;
+  let firstCause: Place | undefined;
+  let undoEvents: (() => void)[] | undefined;
+
+  const report = (rule: AcrossRule, finding: Omit<Finding, "rule">, gravest: Severity = "error"): void => {
+    const configured = severityOf(rule);
+    const severity = configured === "error" ? gravest : configured;
+    if (severity === "off") return;
+    if (severity === "error") isInvalid = true;
+    found ??= [];
+    found.push({ rule, severity, ...finding });
+  };
+
+  const eventOf = (id: string): EventState => {
+    const seen = eventsById.get(id);
+    if (seen !== undefined) return seen;
+    const known = memory.event(id);
+    const event: EventState = {
+      id,
+      number: events.length,
+      currency: known?.currency,
+      digits: known?.currency === undefined ? undefined : currencyDigits(known.currency),
+      isRegistered: known !== undefined,
+      registeredAt: undefined,
+      heldAt: undefined,
+      isTold: false,
+    };
+    events.push(event);
+    eventsById.set(id, event);
+    return event;
+  };
+
+  const changeEvent = (event: EventState, change: Partial<EventState>): void => {
+    const before = { ...event };
+    undoEvents ??= [];
+    undoEvents.push(() => Object.assign(event, before));
+    Object.assign(event, change);
+  };
+
+  const setCurrency = (event: EventState, currency: string): void => {
+    changeEvent(event, { currency, digits: currencyDigits(currency) });
+  };
+
+  /** The ticket of a reference, as memory knows it when this input has not named it yet. */
+  const recall = (kind: TicketKind, id: string): number => {
+    const ticket = tickets.locate(kind, id);
+    if (tickets.status(ticket) !== "new" || tickets.isHeld(ticket)) return ticket;
+    const known = memory.ticket(kind === "ticketId" ? { ticketId: id } : { nftId: id });
+    if (kind === "nftId" && known?.ticketId !== undefined) return recall("ticketId", known.ticketId);
+    tickets.setStatus(ticket, known === undefined ? "unsold" : known.state);
+    if (known?.holder !== undefined) tickets.setHolder(ticket, known.holder);
+    if (known?.eventId !== undefined) tickets.setEvent(ticket, eventOf(known.eventId).number);
+    return ticket;
+  };
+
+  const dependsOn = (cause: Place | undefined, field: string, value: string): void => {
+    firstCause ??= cause;
+    const message = `It depends on ${cause === undefined ? "an earlier row" : placeText(cause)}, which is invalid and not sent.`;
+    report("depends-on-invalid", { field, pointer: `/data/${field}`, value, message, hint: "Mend that row." });
+  };
+
+  /** Whether the event lets the action through, and says why not. */
+  const needEvent = (event: EventState): void => {
+    const about = { field: "eventId", pointer: "/data/eventId", value: event.id };
+    const name = `Event ${quoted(event.id)}`;
+    if (event.heldAt !== undefined) {
+      dependsOn(event.heldAt, "eventId", event.id);
+    } else if (event.isRegistered) {
+      return;
+    } else if (laterEvents.has(event.id)) {
+      const hint = "Put its newEvent before its tickets, or use --order time.";
+      report("event-not-registered", { ...about, message: `${name} is registered only later in this input.`, hint });
+    } else if (complete) {
+      const message = `${name} is registered neither in this environment nor earlier in this input.`;
+      report("event-not-registered", { ...about, message, hint: "Put its newEvent before its tickets." });
+    } else if (!event.isTold) {
+      event.isTold = true;
+      const message = `${name} is not known here; it may have been registered elsewhere.`;
+      const hint = hasMemory
+        ? "Say complete: true in the environment if nothing ever was."
+        : "Name an environment with --env, so that what it was sent is known.";
+      report("event-not-registered", { ...about, message, hint }, "warn");
+    }
+  };
+
+  const checkPrice = (price: string | null | undefined, event: EventState | undefined): void => {
+    if (price == null || event?.digits === undefined || decimals(price) <= event.digits) return;
+    const message = `price has ${decimals(price)} decimals, ${event.currency} has ${event.digits === 0 ? "none" : event.digits}.`;
+    const hint = "See whether the event's currency is right, and the price is not a computed one.";
+    report("currency-decimals", { field: "price", pointer: "/data/price", value: price, message, hint });
+  };
+
+  const newEvent = ({ eventId, currency }: ActionData, at: Place): void => {
+    if (eventId == null) return;
+    const event = eventOf(eventId);
+    if (event.heldAt !== undefined) {
+      dependsOn(event.heldAt, "eventId", eventId);
+      return;
+    }
+    if (event.registeredAt !== undefined) {
+      report("event-registered-twice", {
+        field: "eventId",
+        pointer: "/data/eventId",
+        value: eventId,
+        message: `Event ${quoted(eventId)} is registered already at ${placeText(event.registeredAt)}.`,
+        hint: "Change an event by updateEvent.",
+      });
+      return;
+    }
+    changeEvent(event, { isRegistered: true, registeredAt: at });
+    if (currency != null) setCurrency(event, currency);
+  };
+
+  const updateEvent = ({ eventId, currency }: ActionData): void => {
+    if (eventId == null) return;
+    const event = eventOf(eventId);
+    needEvent(event);
+    if (currency != null) setCurrency(event, currency);
+  };
+
+  const soldTicket = ({ eventId, ticketId, userId, price }: ActionData, at: Place): void => {
+    if (ticketId == null) return;
+    const ticket = tickets.locate("ticketId", ticketId);
+    const event = eventId == null ? undefined : eventOf(eventId);
+    if (tickets.isHeld(ticket)) {
+      dependsOn(tickets.place(ticket), "ticketId", ticketId);
+      return;
+    }
+    if (event !== undefined) needEvent(event);
+    const about = { field: "ticketId", pointer: "/data/ticketId", value: ticketId };
+    const before = tickets.place(ticket);
+    if (tickets.isSoldHere(ticket)) {
+      report("ticket-sold-twice", {
+        ...about,
+        message: `Ticket ${quoted(ticketId)} is sold already${before === undefined ? "" : ` at ${placeText(before)}`}.`,
+        hint: "A later sale of it is a resoldTicket. If the id is that of an order, make one id per ticket in the mapping.",
+      });
+    } else if (before !== undefined) {
+      report("ticket-not-sold", {
+        ...about,
+        message: `This sale stands after another action on ticket ${quoted(ticketId)}, at ${placeText(before)}.`,
+        hint: "Put sales first, or use --order time.",
+      });
+    }
+    checkPrice(price, event);
+    const status = tickets.status(ticket);
+    if (status === "new" || status === "unsold") tickets.setStatus(ticket, "sold");
+    tickets.setSoldHere(ticket);
+    tickets.setPlace(ticket, at);
+    if (event !== undefined) tickets.setEvent(ticket, event.number);
+    if (userId != null) tickets.setHolder(ticket, userId);
+  };
+
+  const laterAction = ({ action, data }: Action, at: Place): void => {
+    const field: TicketKind = data.ticketId == null ? "nftId" : "ticketId";
+    const id = data[field];
+    if (id == null) return;
+    const ticket = recall(field, id);
+    const place = tickets.place(ticket);
+    if (tickets.isHeld(ticket)) {
+      dependsOn(place, field, id);
+      return;
+    }
+    const about = { field, pointer: `/data/${field}`, value: id };
+    const name = `Ticket ${quoted(id)}`;
+    const status = tickets.status(ticket);
+    if (status === "unsold" && place === undefined) {
+      tickets.setPlace(ticket, at);
+      // What an nftId names can't be known: the service makes it after the sale.
+      if (complete && field === "ticketId") {
+        const message = `${name} is sold neither in this environment nor earlier in this input.`;
+        report("ticket-not-sold", {
+          ...about,
+          message,
+          hint: "Put its soldTicket before, or see whether the id is right.",
+        });
+      }
+    }
+    if (status === "invalidated" || (status === "checked-in" && action !== "claimedTicket")) {
+      const since = place === undefined ? "before this input" : `at ${placeText(place)}`;
+      const did = status === "invalidated" ? "invalidated" : "checked in";
+      report("after-final", {
+        ...about,
+        message: `${name} was ${did} ${since}; the service may not take a ${action} after that.`,
+        hint: "See whether the order is right; --order time sorts by orderTime.",
+      });
+    }
+    switch (action) {
+      case "resoldTicket": {
+        const eventNumber = tickets.event(ticket);
+        checkPrice(data.price, eventNumber === undefined ? undefined : events[eventNumber]);
+        if (data.userId == null) return;
+        if (tickets.isHeldBy(ticket, data.userId) === true) {
+          report("resold-to-holder", {
+            field: "userId",
+            pointer: "/data/userId",
+            value: data.userId,
+            message: `${name} is resold to the user who holds it already${place === undefined ? "" : `, since ${placeText(place)}`}.`,
+            hint: "userId is the new buyer's.",
+          });
+        }
+        tickets.setHolder(ticket, data.userId);
+        if (status === "unsold" || status === "sold") tickets.setPlace(ticket, at);
+        return;
+      }
+      case "checkedInTicket":
+        if (status === "invalidated" || status === "checked-in") return;
+        tickets.setStatus(ticket, "checked-in");
+        tickets.setPlace(ticket, at);
+        return;
+      case "invalidatedTicket":
+        if (status === "invalidated") return;
+        tickets.setStatus(ticket, "invalidated");
+        tickets.setPlace(ticket, at);
+        return;
+    }
+  };
+
+  const check = (action: Action, at: Place): void => {
+    switch (action.action) {
+      case "newEvent":
+        newEvent(action.data, at);
+        break;
+      case "updateEvent":
+        updateEvent(action.data);
+        break;
+      case "soldTicket":
+        soldTicket(action.data, at);
+        break;
+      default:
+        laterAction(action, at);
+    }
+  };
+
+  const holdBack = (actions: readonly unknown[], at: Place): void => {
+    for (const action of actions) {
+      const { eventId, ticketId, nftId } = referencesOf(action);
+      // An event that is registered all the same does not depend on this row.
+      if (eventId !== undefined) {
+        const event = eventOf(eventId);
+        if (!event.isRegistered) event.heldAt ??= at;
+      }
+      for (const [kind, id] of [["ticketId", ticketId] as const, ["nftId", nftId] as const]) {
+        if (id === undefined) continue;
+        // Without memory's word on it an nftId is a ticket of its own.
+        const ticket = kind === "nftId" ? recall(kind, id) : tickets.locate(kind, id);
+        if (tickets.isHeld(ticket)) continue;
+        tickets.hold(ticket);
+        tickets.setPlace(ticket, at);
+      }
+    }
+  };
+
+  const begin = (): void => {
+    isInvalid = false;
+    firstCause = undefined;
+    undoEvents = undefined;
+  };
+
+  return {
+    row(actions, at) {
+      begin();
+      let lists: (readonly AcrossFinding[])[] | undefined;
+      for (const [index, action] of actions.entries()) {
+        found = undefined;
+        check(action, at);
+        if (found === undefined && lists === undefined) continue;
+        lists ??= Array.from<readonly AcrossFinding[]>({ length: actions.length }).fill(NONE);
+        lists[index] = found ?? NONE;
+      }
+      if (isInvalid) {
+        for (const undo of undoEvents?.reverse() ?? []) undo();
+        holdBack(actions, firstCause ?? at);
+      }
+      return lists ?? emptyLists(actions.length);
+    },
+    holdBack,
+    assume(actions, at) {
+      begin();
+      for (const action of actions) check(action, at);
+    },
+  };
+}
+
+/** Lists without findings, one shared object per length. */
+function emptyLists(length: number): readonly (readonly AcrossFinding[])[] {
+  const made = EMPTY_LISTS[length];
+  if (made !== undefined) return made;
+  const lists = Object.freeze(Array.from<readonly AcrossFinding[]>({ length }).fill(NONE));
+  if (length < 16) EMPTY_LISTS[length] = lists;
+  return lists;
+}
+const EMPTY_LISTS: (readonly (readonly AcrossFinding[])[])[] = [];
+
+/** What later actions may depend on in an action of which nothing is certain: its ticket, and the event that it registers. */
+function referencesOf(action: unknown): { eventId?: string; ticketId?: string; nftId?: string } {
+  if (typeof action !== "object" || action === null || !("data" in action)) return {};
+  const { data } = action;
+  if (typeof data !== "object" || data === null) return {};
+  const { eventId, ticketId, nftId } = data as Readonly<Record<string, unknown>>; // an object, as checked above
+  const registers = "action" in action && action.action === "newEvent";
+  return {
+    ...(registers && typeof eventId === "string" && { eventId }),
+    ...(typeof ticketId === "string" && { ticketId }),
+    ...(typeof nftId === "string" && { nftId }),
+  };
+}
+
+/** Decimals that a price really uses: 12.50 has one. */
+function decimals(price: string): number {
+  const point = price.indexOf(".");
+  if (point === -1) return 0;
+  let end = price.length;
+  while (price.charCodeAt(end - 1) === 0x30) end -= 1;
+  return end - point - 1;
+}
+
+function quoted(id: string): string {
+  return `"${cleanText(id, 60)}"`;
+}
+
+function placeText({ source, line }: Place): string {
+  return `${cleanText(source)}:${line}`;
+}

@@ -1,0 +1,124 @@
+import { ACTION_RULES, type Rule } from "../actions/rules.ts";
+
+const NEVER_TWICE = "the promise that nothing is sent twice";
+const STATES = "specification, States and transitions";
+const LIMITS = "specification, Limits";
+const FIELD_MEANINGS = "specification, Field meanings";
+const LIKELY = "likely, not stated by the specification";
+
+/** What is probably a mistake in one action, although the service's tables allow it. */
+export const LIKELY_RULES = {
+  "order-time-missing": {
+    severity: "warn",
+    reason: "Without orderTime the service stamps the time of sending, not the time of the sale or deed.",
+    source: "specification, Field types: orderTime defaults to the current Unix time",
+    example: "soldTicket without orderTime",
+  },
+  "looks-like-milliseconds": {
+    severity: "warn",
+    reason: "Times are Unix seconds; as seconds this one is thousands of years away.",
+    source: FIELD_MEANINGS,
+    example: '"orderTime":1767225600000',
+  },
+  "id-looks-mangled": {
+    severity: "warn",
+    reason: "Spreadsheets and scripts write such text in place of an id, so several tickets may share it.",
+    source: LIKELY,
+    example: '"ticketId":"1.84E+10"',
+  },
+  "end-before-start": {
+    severity: "warn",
+    reason: "The event ends before it starts.",
+    source: LIKELY,
+    example: '"startTime":1767225600,"endTime":1767222000',
+  },
+  "payload-too-long": {
+    severity: "warn",
+    reason: "A request holds at most 5000 actions; tickets stream splits what is longer.",
+    source: LIMITS,
+    example: "a payload.json of 5001 items",
+  },
+} as const satisfies Record<string, Rule>;
+
+/** What can only be seen across actions: in their order, and against what the environment has accepted. */
+export const ACROSS_RULES = {
+  "event-not-registered": {
+    severity: "error",
+    reason:
+      "An event is registered before its tickets are. Where it may have been registered elsewhere this is one warning per event; `complete: true` in the environment says that nothing was.",
+    source: `${STATES}, rule 1`,
+    example: "a soldTicket that stands before the newEvent of its event",
+  },
+  "event-registered-twice": {
+    severity: "error",
+    reason: "An event is registered once, and what is written to the blockchain stays.",
+    source: NEVER_TWICE,
+    example: "two newEvent with the same eventId in one input",
+  },
+  "ticket-sold-twice": {
+    severity: "error",
+    reason: "A ticket is registered by one soldTicket; when it changes hands, that is a resoldTicket.",
+    source: NEVER_TWICE,
+    example: "two soldTicket with the same ticketId in one input",
+  },
+  "ticket-not-sold": {
+    severity: "warn",
+    reason:
+      "No sale of the ticket is known where all are known (`complete: true`), or its sale stands after this action.",
+    source: LIKELY,
+    example: "a scannedTicket that stands before the soldTicket of its ticket",
+  },
+  "resold-to-holder": {
+    severity: "error",
+    reason: "The buyer of a resale differs from the user who held the ticket.",
+    source: `${STATES}, rule 2`,
+    example: "a resoldTicket with the userId of the soldTicket before it",
+  },
+  "after-final": {
+    severity: "warn",
+    reason: "Nothing is known to follow an invalidation, and only a claim to follow a check-in.",
+    source: "public documentation of services of this kind",
+    example: "a scannedTicket after an invalidatedTicket",
+  },
+  "currency-decimals": {
+    severity: "warn",
+    reason: "The price says more than the smallest unit of the event's currency.",
+    source: "ISO 4217, minor units",
+    example: '"price":"12.505" for an event in EUR',
+  },
+  "depends-on-invalid": {
+    severity: "error",
+    reason: "An earlier row of the same ticket, or the row that registers its event, is invalid and not sent.",
+    source: "specification, Limits: actions are processed in the order sent",
+    example: "the scannedTicket of a ticket whose soldTicket has no price",
+  },
+  "deed-repeated": {
+    severity: "warn",
+    reason: "What happens to a ticket once is sent once, however often an input says it.",
+    source: "what makes two actions the same deed: a check-in, a claim or an invalidation by its ticket",
+    example: "two checkedInTicket rows of one ticket in one input",
+  },
+  "imported-history": {
+    severity: "error",
+    reason:
+      "The ledger was imported from a promises file, which does not say which deed of this kind the ticket or event had.",
+    source: "what a promises file holds: ids, and no times, buyers or contents",
+    example: "a scannedTicket of a ticket that was scanned before the ledger was lost",
+  },
+  "scan-without-time": {
+    severity: "error",
+    reason: "A scan without orderTime can't be told from one of the same ticket that was accepted before.",
+    source: "what makes two scans the same deed: ticket and orderTime",
+    example: "a scannedTicket without orderTime, in an input that was sent yesterday",
+  },
+} as const satisfies Record<string, Rule>;
+
+export type AcrossRule = keyof typeof ACROSS_RULES;
+
+/** The rules beside those of the service's tables (`ACTION_RULES`). */
+export const CHECK_RULES = { ...LIKELY_RULES, ...ACROSS_RULES } as const;
+
+/** Every rule by id: those of this folder and of the actions, and `others`, which belong to layers this one can't see. */
+export function allRules(...others: readonly Readonly<Record<string, Rule>>[]): Readonly<Record<string, Rule>> {
+  return Object.assign({}, ACTION_RULES, CHECK_RULES, ...others);
+}

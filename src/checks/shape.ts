@@ -1,0 +1,151 @@
+/** What is wrong, or probably wrong, with one action by itself. */
+
+import { ACTION_NAMES, type ActionName, actionSpec, isActionName } from "../actions/actions.ts";
+import { FIELD_NAMES, type FieldName, fieldSpec } from "../actions/fields.ts";
+import type { Finding } from "../actions/problem.ts";
+import { validateItem } from "../actions/validate.ts";
+
+/** Shared by all sound actions. */
+const NONE: readonly Finding[] = Object.freeze([]);
+
+/**
+ * Everything that is wrong with an item of a request body, and what is likely a mistake in it. Their severity is that
+ * of their rules. Called once per action: what is sound, or only lacks its time, allocates nothing.
+ */
+export function checkAction(item: unknown): readonly Finding[] {
+  const wrong = validateItem(item);
+  if (typeof item !== "object" || item === null) return wrong;
+  const { action, data } = item as { readonly action?: unknown; readonly data?: unknown }; // an object, as checked above
+  if (typeof action !== "string" || !isActionName(action) || typeof data !== "object" || data === null) return wrong;
+  const likely = likelyMistakes(action, data as Readonly<Record<string, unknown>>); // an object, as checked above
+  if (wrong.length === 0) return likely;
+  return likely.length === 0 ? wrong : [...wrong, ...likely];
+}
+
+const IDS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "id");
+
+/** What each action has of the fields that mistakes are looked for in. */
+const LOOKED_AT: ReadonlyMap<ActionName, { readonly ids: readonly FieldName[]; readonly times: readonly FieldName[] }> =
+  new Map(
+    ACTION_NAMES.map((action) => {
+      const { required, exclusive, anyOf, optional } = actionSpec(action);
+      const accepted: readonly FieldName[] = [...required, ...exclusive, ...anyOf, ...optional];
+      return [
+        action,
+        {
+          ids: accepted.filter((name) => IDS.includes(name)),
+          times: accepted.filter((name) => fieldSpec(name).kind === "u64"),
+        },
+      ];
+    }),
+  );
+
+/** One constant list per action that takes an orderTime: exports without times have this finding on every row. */
+const TIME_MISSING: ReadonlyMap<ActionName, readonly Finding[]> = new Map(
+  ACTION_NAMES.filter((action) => actionSpec(action).optional.includes("orderTime")).map((action) => [
+    action,
+    Object.freeze([
+      {
+        rule: "order-time-missing",
+        field: "orderTime",
+        pointer: "/data",
+        message: `${action} has no orderTime, so the service takes the time of sending.`,
+        hint: "Map the column that holds the time.",
+      },
+    ]),
+  ]),
+);
+
+function likelyMistakes(action: ActionName, data: Readonly<Record<string, unknown>>): readonly Finding[] {
+  const looked = LOOKED_AT.get(action);
+  if (looked === undefined) return NONE;
+  let findings = data.orderTime == null ? (TIME_MISSING.get(action) ?? NONE) : NONE;
+  for (const field of looked.ids) {
+    const value = data[field];
+    if (typeof value === "string" && looksMangled(value)) findings = [...findings, mangled(field, value)];
+  }
+  for (const field of looked.times) {
+    const value = data[field];
+    if (typeof value !== "number" && typeof value !== "bigint") continue;
+    const unit = finerUnit(value);
+    if (unit !== undefined) findings = [...findings, tooFine(field, value, unit)];
+  }
+  const start = data.startTime;
+  const end = data.endTime;
+  // Zero is the default and means that nothing is known.
+  if (isTime(start) && isTime(end) && end < start) {
+    findings = [
+      ...findings,
+      {
+        rule: "end-before-start",
+        field: "endTime",
+        pointer: "/data/endTime",
+        value: String(end),
+        message: `The event ends (${dated(end)}) before it starts (${dated(start)}).`,
+        hint: "See whether the two are mixed up, or their zones differ.",
+      },
+    ];
+  }
+  return findings;
+}
+
+/** What spreadsheets make of long digits, what they write for a failed formula, and what scripts write for nothing. */
+const MANGLED =
+  /^(?:\d(?:[.,]\d+)?[Ee]\+\d+|\d+\.0|#(?:N\/A|REF!|VALUE!|NAME\?|DIV\/0!|NUM!|NULL!)|NaN|nan|null|NULL|None|undefined|\[object Object\])$/;
+
+function looksMangled(value: string): boolean {
+  // Almost every id fails one of these at once; the expression need not run for it.
+  const last = value.charCodeAt(value.length - 1);
+  const first = value.charCodeAt(0);
+  const endsAsNumber = last >= 0x30 && last <= 0x39;
+  if (first >= 0x30 && first <= 0x39) return endsAsNumber && /[+.]/.test(value) && MANGLED.test(value);
+  return !endsAsNumber && value.length <= "[object Object]".length && MANGLED.test(value);
+}
+
+function mangled(field: FieldName, value: string): Finding {
+  const spreadsheet = /^[\d#]/.test(value);
+  return {
+    rule: "id-looks-mangled",
+    field,
+    pointer: `/data/${field}`,
+    value,
+    message: `${field} looks like what a ${spreadsheet ? "spreadsheet" : "script"} writes in place of an id.`,
+    hint: spreadsheet
+      ? "Export again, and don't open and save the file in a spreadsheet."
+      : "See why the export has no value there.",
+  };
+}
+
+/** The instants of 1973 to 5138 (2262 in nanoseconds) in each unit; as seconds they are thousands of years away. */
+const FINER_UNITS = [
+  { unit: "milliseconds", digits: 3, from: 1e11, below: 1e14 },
+  { unit: "microseconds", digits: 6, from: 1e14, below: 1e17 },
+  { unit: "nanoseconds", digits: 9, from: 1e17, below: 9.2e18 },
+] as const;
+
+function finerUnit(time: number | bigint): (typeof FINER_UNITS)[number] | undefined {
+  if (time < 1e11 || (typeof time === "number" && !Number.isInteger(time))) return undefined;
+  return FINER_UNITS.find(({ from, below }) => time >= from && time < below);
+}
+
+function tooFine(field: FieldName, value: number | bigint, { unit, digits }: (typeof FINER_UNITS)[number]): Finding {
+  const seconds = BigInt(value) / 10n ** BigInt(digits);
+  return {
+    rule: "looks-like-milliseconds",
+    field,
+    pointer: `/data/${field}`,
+    value: String(value),
+    message: `${field} looks like ${unit}; the service reads seconds.`,
+    hint: `Give ${seconds}, which is ${dated(seconds)}.`,
+  };
+}
+
+function isTime(value: unknown): value is number | bigint {
+  return (typeof value === "number" || typeof value === "bigint") && value > 0;
+}
+
+/** A time for a message: as a date where it is one, else as the number it is. */
+function dated(seconds: number | bigint): string {
+  const date = new Date(Number(seconds) * 1000);
+  return Number.isNaN(date.getTime()) ? String(seconds) : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}

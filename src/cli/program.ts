@@ -1,0 +1,465 @@
+/** The command line: flags and help. Every command is loaded when it is called, so that `--help` stays quick. */
+
+import { readFileSync } from "node:fs";
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
+import { cleanLines } from "../actions/text.ts";
+import type { Context } from "../commands/talk.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import type { Order } from "../pipeline/plan/order.ts";
+
+export interface Process {
+  readonly stop: AbortSignal;
+  readonly abort: AbortSignal;
+  readonly onFirstSignal: (listener: (signal: NodeJS.Signals) => void) => void;
+}
+
+/** Runs the command line; resolves with the exit code. */
+export async function runProgram(args: readonly string[], process_: Process): Promise<number> {
+  let exitCode: number = EXIT_CODES.ok;
+  const program = buildProgram(process_, (code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync([...args], { from: "user" });
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
+    throw error;
+  }
+  return exitCode;
+}
+
+type Flags = Record<string, unknown>;
+
+const VANISHED = "name tickets that were sold earlier and that this full export does not hold any more";
+
+function version(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return String((JSON.parse(text) as { version: unknown }).version); // our own package.json
+}
+
+export function buildProgram(process_: Process, done: (exitCode: number) => void): Command {
+  const program = new Command("tickets")
+    .description("Bulk ticket streaming: checks exports, sends them in order, keeps every promise.")
+    .version(version(), "-V, --version")
+    .showSuggestionAfterError()
+    .showHelpAfterError("(tickets --help shows what there is)")
+    .exitOverride()
+    // Commander repeats what was typed, which may be a file's name that a glob put there.
+    .configureOutput({ writeErr: (text) => process.stderr.write(cleanLines(text)) })
+    .addHelpText(
+      "after",
+      "\nFirst steps:\n  tickets stream fixtures/events.csv fixtures/sales.csv     to the built-in sandbox\n  tickets validate payload.json                              check only\n\nExit codes: 0 done, 1 fault, 2 usage, 3 invalid input, 4 some rejected, 5 not let in, 6 in doubt,\n7 stopped early, 8 busy, 9 refused, 10 storage, 128+n signal.",
+    );
+
+  /** Opens the terminal, calls the command, and notes its exit code. */
+  const run = async (
+    flags: Flags,
+    command: (context: Context) => Promise<number>,
+    isSending = false,
+  ): Promise<void> => {
+    const { openTerminal } = await import("./terminal.ts");
+    const verbose = flags.verbose === true;
+    const terminal = await openTerminal({
+      quiet: flags.quiet === true,
+      verbose,
+      color: flags.color !== false,
+      logFormat: flags.logFormat === "json" ? "json" : "pretty",
+      stdin: process.stdin,
+      stdout: process.stdout,
+      stderr: process.stderr,
+      env: process.env,
+    });
+    process_.onFirstSignal((signal) => {
+      if (isSending)
+        terminal.warn(`${signal}: finishing the request in flight; once more gives it up and leaves it in doubt.`);
+    });
+    let exitCode: number = EXIT_CODES.internal;
+    try {
+      exitCode = await command({
+        cwd: process.cwd(),
+        env: process.env,
+        stdin: process.stdin,
+        stdout: process.stdout,
+        talk: terminal,
+        isStdoutTaken: flags.json === true,
+        verbose,
+        stop: process_.stop,
+        abort: process_.abort,
+      });
+      done(exitCode);
+    } catch (error) {
+      // A program that reads the document should find one, whatever happened.
+      if (flags.json === true && error instanceof Failure) {
+        const { code, message, hint } = error;
+        terminal.out(
+          `${JSON.stringify({ error: { code, message, hint: hint ?? null }, exitCode: EXIT_CODES[code] })}\n`,
+        );
+      }
+      throw error;
+    } finally {
+      terminal.end(exitCode);
+    }
+  };
+
+  const speaking = (command: Command): Command =>
+    command
+      .option("-q, --quiet", "print nothing when all is well")
+      .option("-v, --verbose", "tell more; show userId and to as they are")
+      .option("--no-color", "no colours")
+      .addOption(
+        new Option("--log-format <format>", "how stderr is written").choices(["pretty", "json"]).default("pretty"),
+      );
+  const answering = (command: Command): Command =>
+    speaking(command.option("--json", "one JSON document on stdout, nothing else there"));
+  const environment = (command: Command): Command =>
+    command
+      .option("-e, --env <name>", "environment (TICKETS_ENV; sandbox while none is configured)")
+      .option("--config <file>", "config file instead of those that are looked for (TICKETS_CONFIG)")
+      .option("--state-dir <dir>", "folder of the ledgers (TICKETS_STATE_DIR)");
+  const input = (command: Command): Command =>
+    command
+      .argument("<files...>", "paths, globs, - for stdin; .csv .tsv .ndjson .jsonl .json, also .gz .zst")
+      .option("--action <name>", "action for rows that name none", parseAction)
+      .option("--source <name>", "mapping of the config to use")
+      .option("--limit <n>", "only the first N rows", parseCount)
+      .addOption(
+        new Option("--order <order>", "as read, or by orderTime with each event and sale before what depends on it")
+          .choices(["input", "time"] satisfies readonly Order[])
+          .default("input" satisfies Order),
+      )
+      .option("--max-problems <n>", "how many problems are shown", parseCount)
+      .option("--input-format <format>", "csv, tsv, ndjson or json, whatever the name says")
+      .option("--encoding <name>", "encoding of the input (utf-8)")
+      .option("--max-input-bytes <n>", "most bytes of one input after decompression", parseCount);
+  const inputOptions = (files: readonly string[], flags: Flags) => ({
+    files,
+    action: flags.action as (typeof ACTION_NAMES)[number] | undefined, // parseAction
+    limit: flags.limit as number | undefined, // parseCount, as are the next three
+    maxProblems: flags.maxProblems as number | undefined,
+    maxInputBytes: flags.maxInputBytes as number | undefined,
+    source: text(flags.source),
+    inputFormat: text(flags.inputFormat),
+    order: flags.order as Order, // one of the choices
+    encoding: text(flags.encoding),
+    ...environmentOptions(flags),
+    json: flags.json === true,
+  });
+
+  answering(environment(input(program.command("stream"))))
+    .description("check, plan, send; write promises")
+    .option("-o, --output <file>", "promises: .ndjson or .csv by extension, - for stdout")
+    .option("--again", "send also what this environment has already accepted")
+    .option("--max-invalid <n>", "send the valid rows although up to N (or N%) are invalid (0)", parseAllowance)
+    .option("--chunk-size <n>", "actions per request, 1 to 5000 (5000)")
+    .option("--rate <n>", "actions per second at the most")
+    .option("--max-duration <time>", "stop cleanly at a chunk border, such as 2h")
+    .option("--wait-lock <time>", "wait for another run to end, such as 10m")
+    .option("--timeout <time>", "longest wait for an answer (120s)")
+    .option("--retries <n>", "retries of what was certainly not taken (8)")
+    .option("-n, --dry-run", "everything but sending")
+    .option("--report-vanished", VANISHED)
+    .option("--force", "set an output file that can't be appended to aside")
+    .option("--safe-csv", "guard CSV output against spreadsheet formulas")
+    .option("-y, --yes", "don't ask before sending to production")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tickets stream events.csv sales.csv\n  tickets stream sales.csv --env playground --limit 10\n  tickets stream 'exports/*.ndjson.gz' --env production --quiet -o promises.ndjson",
+    )
+    .action((files: string[], flags: Flags) =>
+      run(
+        flags,
+        async (context) => {
+          const { stream } = await import("../commands/stream.ts");
+          return stream(
+            {
+              ...inputOptions(files, flags),
+              output: text(flags.output),
+              again: flags.again === true,
+              dryRun: flags.dryRun === true,
+              reportVanished: flags.reportVanished === true,
+              force: flags.force === true,
+              yes: flags.yes === true,
+              safeCsv: flags.safeCsv === true,
+              maxInvalid: flags.maxInvalid as { rows: number } | { percent: number } | undefined, // parseAllowance
+              maxDuration: await duration(flags.maxDuration),
+              waitLock: (await duration(flags.waitLock)) ?? 0,
+            },
+            context,
+          );
+        },
+        true,
+      ),
+    );
+
+  answering(environment(input(program.command("validate"))))
+    .description("check only")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tickets validate payload.json\n  tickets validate sales.csv --env playground --json",
+    )
+    .action((files: string[], flags: Flags) =>
+      run(flags, async (context) =>
+        (await import("../commands/validate.ts")).validate(inputOptions(files, flags), context),
+      ),
+    );
+
+  answering(environment(input(program.command("plan"))))
+    .description("check, map, order; write the actions")
+    .option("-o, --output <file>", "file for the actions (stdout)")
+    .option("--report-vanished", VANISHED)
+    .option(
+      "--preview [n]",
+      "instead: the first N rows of each file (5) beside their actions, and counts",
+      parsePreview,
+    )
+    .addHelpText("after", "\nExamples:\n  tickets plan sales.csv | head -n 3\n  tickets plan export.csv --preview")
+    .action((files: string[], flags: Flags) =>
+      run(flags, async (context) =>
+        (await import("../commands/validate.ts")).plan(
+          {
+            ...inputOptions(files, flags),
+            output: text(flags.output),
+            reportVanished: flags.reportVanished === true,
+            preview: flags.preview === true ? 5 : (flags.preview as number | undefined), // parsePreview
+          },
+          context,
+        ),
+      ),
+    );
+
+  speaking(program.command("init"))
+    .argument("[file]", "an export, CSV or NDJSON; without it, a commented example")
+    .description("a starter config from an export")
+    .option("-o, --output <file>", "file for the config, - for stdout (tickets.config.yaml)")
+    .option("--force", "set an existing config aside")
+    .option("--encoding <name>", "encoding of the export (utf-8)")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tickets init attendees.csv\n  tickets init orders.csv -o -\nNothing is asked and nothing is sent; what is a guess says so.",
+    )
+    .action((file: string | undefined, flags: Flags) =>
+      run(flags, async (context) =>
+        (await import("../commands/init.ts")).init(
+          {
+            file,
+            output: text(flags.output),
+            force: flags.force === true,
+            encoding: text(flags.encoding),
+          },
+          context,
+        ),
+      ),
+    );
+
+  speaking(program.command("schema"))
+    .addArgument(new Argument("[what]", "which").choices(["payload", "config", "promises"]).default("payload"))
+    .description("JSON Schema: payload, config, promises")
+    .addHelpText("after", "\nExample:\n  tickets schema config > tickets.schema.json")
+    .action((what: "payload" | "config" | "promises", flags: Flags) =>
+      run(flags, async (context) => (await import("../commands/schema.ts")).schema(what, context)),
+    );
+
+  answering(environment(program.command("status")))
+    .argument("[run]", "run")
+    .description("runs; one run; one chunk of it")
+    .option("--chunk <n>", "every action of one chunk", parseCount)
+    .action((name: string | undefined, flags: Flags) =>
+      run(flags, async (context) =>
+        (await import("../commands/status.ts")).status(
+          {
+            run: name,
+            chunk: flags.chunk as number | undefined,
+            ...environmentOptions(flags),
+            json: flags.json === true,
+          }, // parseCount
+          context,
+        ),
+      ),
+    );
+
+  answering(environment(program.command("resume")))
+    .argument("[run]", "run (the oldest unfinished one)")
+    .description("go on with a run")
+    .option("--rate <n>", "actions per second at the most")
+    .option("--max-duration <time>", "stop cleanly at a chunk border, such as 2h")
+    .option("--wait-lock <time>", "wait for another run to end, such as 10m")
+    .option("--timeout <time>", "longest wait for an answer (120s)")
+    .option("--retries <n>", "retries of what was certainly not taken (8)")
+    .action((name: string | undefined, flags: Flags) =>
+      run(
+        flags,
+        async (context) =>
+          (await import("../commands/settle.ts")).resume(
+            {
+              run: name,
+              ...environmentOptions(flags),
+              json: flags.json === true,
+              maxDuration: await duration(flags.maxDuration),
+              waitLock: (await duration(flags.waitLock)) ?? 0,
+            },
+            context,
+          ),
+        true,
+      ),
+    );
+
+  answering(environment(program.command("settle")))
+    .argument("<run>", "run")
+    .description("say what became of a chunk; abandon a run")
+    .addOption(
+      new Option("--sent", "the service has the actions: they count as sent, without a promise").conflicts([
+        "notSent",
+        "abandon",
+      ]),
+    )
+    .addOption(
+      new Option("--not-sent", "the service does not have them: they are sent again").conflicts(["sent", "abandon"]),
+    )
+    .addOption(
+      new Option("--abandon", "close the run: what was not sent stays unsent").conflicts(["sent", "notSent", "chunk"]),
+    )
+    .option("--chunk <n>", "this chunk only", parseCount)
+    .option("--reason <text>", "why; kept in the ledger")
+    .option("--wait-lock <time>", "wait for another run to end, such as 10m")
+    .addHelpText("after", "\nWithout --sent, --not-sent or --abandon it only shows what has to be decided.")
+    .action((name: string, flags: Flags) =>
+      run(flags, async (context) =>
+        (await import("../commands/settle.ts")).settle(
+          {
+            run: name,
+            decision:
+              flags.sent === true
+                ? "sent"
+                : flags.notSent === true
+                  ? "not-sent"
+                  : flags.abandon === true
+                    ? "abandon"
+                    : undefined,
+            chunk: flags.chunk as number | undefined, // parseCount
+            reason: text(flags.reason),
+            ...environmentOptions(flags),
+            json: flags.json === true,
+            waitLock: (await duration(flags.waitLock)) ?? 0,
+          },
+          context,
+        ),
+      ),
+    );
+
+  speaking(environment(program.command("results")))
+    .argument("[run]", "run (all)")
+    .description("write the promises again, any format")
+    .option("-o, --output <file>", ".ndjson or .csv by extension (stdout, NDJSON)")
+    .option("--force", "replace the file")
+    .option("--safe-csv", "guard CSV output against spreadsheet formulas")
+    .option("--import <file>", "give a lost or restored ledger its memory back from a promises file")
+    .option("--wait-lock <time>", "with --import: wait for a run to end, such as 10m")
+    .action((name: string | undefined, flags: Flags) =>
+      run(flags, async (context) => {
+        if (typeof flags.import === "string") {
+          const { importResults } = await import("../commands/import.ts");
+          return importResults(
+            { file: flags.import, ...environmentOptions(flags), waitLock: (await duration(flags.waitLock)) ?? 0 },
+            context,
+          );
+        }
+        return (await import("../commands/status.ts")).results(
+          {
+            run: name,
+            output: text(flags.output),
+            force: flags.force === true,
+            safeCsv: flags.safeCsv === true,
+            ...environmentOptions(flags),
+          },
+          context,
+        );
+      }),
+    );
+
+  answering(environment(program.command("env")))
+    .argument("[name]", "environment")
+    .description("what would be used, and why")
+    .option("--rebind", "the ledger's service has moved to the base URL that is now configured")
+    .option("--wait-lock <time>", "with --rebind: wait for a run to end, such as 10m")
+    .action((name: string | undefined, flags: Flags) =>
+      run(flags, async (context) => {
+        const { environment, rebindLedger } = await import("../commands/environment.ts");
+        const options = { name, ...environmentOptions(flags), json: flags.json === true };
+        return flags.rebind === true
+          ? rebindLedger({ ...options, waitLock: (await duration(flags.waitLock)) ?? 0 }, context)
+          : environment(options, context);
+      }),
+    );
+
+  speaking(environment(program.command("sandbox")))
+    .description("run the service here")
+    .option("--port <n>", "port on 127.0.0.1 (4010)", parseCount)
+    .option("--reset", "start a new instance; the old one and its ledger are set aside")
+    .option("--faults <file>", "script of faults, YAML or JSON")
+    .option("--key-env <name>", "variable that holds the key")
+    .action((flags: Flags) =>
+      run(flags, async (context) =>
+        (await import("../commands/environment.ts")).serveSandbox(
+          {
+            ...environmentOptions(flags),
+            port: flags.port as number | undefined,
+            reset: flags.reset === true,
+            faults: text(flags.faults),
+            keyEnv: text(flags.keyEnv),
+          }, // parseCount
+          context,
+        ),
+      ),
+    );
+
+  return program;
+}
+
+function environmentOptions(flags: Flags) {
+  const { chunkSize, rate, timeout, retries, stateDir } = flags;
+  return {
+    env: text(flags.env),
+    config: text(flags.config),
+    flags: {
+      chunkSize: text(chunkSize),
+      rate: text(rate),
+      timeout: text(timeout),
+      retries: text(retries),
+      stateDir: text(stateDir),
+    },
+  };
+}
+
+const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
+function parseAction(value: string): string {
+  if (!isActionName(value)) throw new InvalidArgumentError(`Actions are ${ACTION_NAMES.join(", ")}.`);
+  return value;
+}
+
+function parseCount(value: string): number {
+  if (!/^\d+$/.test(value) || !Number.isSafeInteger(Number(value)))
+    throw new InvalidArgumentError("A whole number is needed.");
+  return Number(value);
+}
+
+function parsePreview(value: string): number {
+  if (!/^\d{1,4}$/.test(value))
+    throw new InvalidArgumentError("A number of rows up to 9999 is needed. Files go before --preview.");
+  return Number(value);
+}
+
+function parseAllowance(value: string): { readonly rows: number } | { readonly percent: number } {
+  const parts = /^(\d+(?:\.\d+)?)(%?)$/.exec(value);
+  if (parts === null) throw new InvalidArgumentError("A number of rows such as 10, or a share such as 2%, is needed.");
+  if (parts[2] === "%" && Number(parts[1]) > 100) throw new InvalidArgumentError("More than 100% can't be invalid.");
+  if (parts[2] === "%") return { percent: Number(parts[1]) };
+  return { rows: parseCount(value) };
+}
+
+async function duration(value: unknown): Promise<number | undefined> {
+  if (typeof value !== "string") return undefined;
+  const { parseDuration } = await import("../pipeline/config/duration.ts");
+  return parseDuration(value);
+}

@@ -1,0 +1,156 @@
+/** How commands reach people: colour and a live line on a terminal, plain lines elsewhere, JSON lines on request. */
+
+import { createInterface } from "node:readline/promises";
+import type { ChalkInstance } from "chalk";
+import type { Ora } from "ora";
+import { cleanLines } from "../actions/text.ts";
+import type { ProgressState, Talk } from "../commands/talk.ts";
+import { number } from "../commands/talk.ts";
+
+export interface TerminalOptions {
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly color: boolean;
+  readonly logFormat: "pretty" | "json";
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export interface Terminal extends Talk {
+  /** Ends the live line; with `--quiet`, lets out what was held back unless all is well. */
+  readonly end: (exitCode: number) => void;
+}
+
+/** Without a terminal one line in half a minute tells that the run lives. */
+const PLAIN_EVERY_MS = 30_000;
+
+type Level = "info" | "warn" | "error" | "detail";
+
+export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
+  const { quiet, verbose, logFormat, stdin, stdout, stderr, env } = options;
+  // A terminal that says it has no columns (a bare pty) would have ora clear infinitely many lines.
+  const live =
+    logFormat === "pretty" && !quiet && stderr.isTTY === true && stderr.columns !== 0 && env.TERM !== "dumb" && !env.CI;
+  const colours = await loadColours(options);
+  const spinner = live ? await loadSpinner(stderr) : undefined;
+  const held: string[] = [];
+
+  const format = (level: Level, text: string): string => {
+    if (logFormat === "json") return `${JSON.stringify({ time: new Date().toISOString(), level, message: text })}\n`;
+    const mark = level === "warn" ? "warning: " : level === "error" ? "error: " : "";
+    const painted =
+      colours === undefined
+        ? mark
+        : level === "warn"
+          ? colours.yellow(mark)
+          : level === "error"
+            ? colours.red(mark)
+            : mark;
+    return `${cleanLines(text)
+      .split("\n")
+      .map((line, at) => (at === 0 ? painted + line : line))
+      .join("\n")}\n`;
+  };
+  const say = (level: Level, text: string): void => {
+    const line = format(level, text);
+    if (quiet) {
+      held.push(line);
+      return;
+    }
+    const spinning = spinner?.isSpinning === true;
+    if (spinning) spinner.clear();
+    stderr.write(line);
+    if (spinning) spinner.render();
+  };
+
+  let lastPlain = performance.now();
+  let pace: Pace | undefined;
+  return {
+    info: (text) => say("info", text),
+    warn: (text) => say("warn", text),
+    error: (text) => say("error", text),
+    detail: (text) => {
+      if (verbose) say("detail", text);
+    },
+    out: (text) => {
+      stdout.write(text);
+    },
+    progress: (state) => {
+      if (state === undefined) {
+        pace = undefined;
+        spinner?.stop();
+        return;
+      }
+      const now = performance.now();
+      if (pace?.doing !== state.doing) pace = { doing: state.doing, startedAt: now, startedWith: state.done };
+      if (spinner !== undefined) {
+        spinner.text = cleanLines(describeProgress(state, pace, now));
+        if (!spinner.isSpinning) spinner.start();
+      } else if (!quiet && now - lastPlain >= PLAIN_EVERY_MS) {
+        lastPlain = now;
+        say("info", describeProgress(state, pace, now));
+      }
+    },
+    ask: stdin.isTTY && stderr.isTTY ? (question) => askYesNo(question, stdin, stderr) : undefined,
+    end: (exitCode) => {
+      spinner?.stop();
+      if (exitCode !== 0) for (const line of held) stderr.write(line);
+      held.length = 0;
+    },
+  };
+}
+
+interface Pace {
+  readonly doing: string;
+  readonly startedAt: number;
+  readonly startedWith: number;
+}
+
+/** `sending 5,000 of 12,000 actions · chunk 2/3 · 4,800/s · 2 s left · 3 rejected` */
+function describeProgress(state: ProgressState, pace: Pick<Pace, "startedAt" | "startedWith">, now: number): string {
+  const { doing, done, total, unit, chunk, rejected = 0, attempts = 1, note } = state;
+  const elapsed = (now - pace.startedAt) / 1000;
+  const fresh = done - pace.startedWith;
+  const perSecond = elapsed >= 0.5 && fresh > 0 ? fresh / elapsed : undefined;
+  const parts = [`${doing} ${number(done)}${total === undefined ? "" : ` of ${number(total)}`} ${unit}`];
+  if (chunk !== undefined) parts.push(`chunk ${chunk.number}/${chunk.of}`);
+  if (perSecond !== undefined) parts.push(`${number(Math.round(perSecond))}/s`);
+  if (perSecond !== undefined && total !== undefined && total > done)
+    parts.push(`${describeSeconds((total - done) / perSecond)} left`);
+  if (rejected > 0) parts.push(`${number(rejected)} rejected`);
+  if (attempts > 1) parts.push(`attempt ${attempts}`);
+  if (note !== undefined) parts.push(note);
+  return parts.join(" · ");
+}
+
+function describeSeconds(seconds: number): string {
+  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return `${(seconds / 3600).toFixed(1)} h`;
+}
+
+async function loadColours({ color, stderr, env, logFormat }: TerminalOptions): Promise<ChalkInstance | undefined> {
+  const forced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "0" && env.FORCE_COLOR !== "false";
+  const wanted =
+    color && logFormat === "pretty" && !env.NO_COLOR && (forced || (stderr.isTTY === true && env.TERM !== "dumb"));
+  if (!wanted) return undefined;
+  const { Chalk } = await import("chalk");
+  return new Chalk({ level: 1 });
+}
+
+async function loadSpinner(stream: NodeJS.WriteStream): Promise<Ora> {
+  const { default: ora } = await import("ora");
+  // Ctrl-C must reach the program, and an input that is a pipe must stay one.
+  return ora({ stream, discardStdin: false, hideCursor: true });
+}
+
+async function askYesNo(question: string, input: NodeJS.ReadStream, output: NodeJS.WriteStream): Promise<boolean> {
+  const lines = createInterface({ input, output });
+  try {
+    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim());
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,295 @@
+/** The part of the way that `validate`, `plan` and `stream` share: from files to a checked plan. */
+
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import type { ActionName } from "../actions/actions.ts";
+import { cleanText } from "../actions/text.ts";
+import { severities } from "../checks/severity.ts";
+import { Failure } from "../failure.ts";
+import type { LookupTable } from "../mapping/lookup.ts";
+import { createMapper, type Mapped, type Mapper, type Understanding } from "../mapping/mapper.ts";
+import { MappingError } from "../mapping/mapping-error.ts";
+import type { Row } from "../mapping/row.ts";
+import { selectSource } from "../mapping/select-source.ts";
+import type { SourceConfig } from "../mapping/source.ts";
+import { type Config, displayPath } from "../pipeline/config/config.ts";
+import { type ConfigDocument, positionAt } from "../pipeline/config/document.ts";
+import type { Environment } from "../pipeline/config/environment.ts";
+import { type Ledger, storageFailure } from "../pipeline/ledger/ledger.ts";
+import type { Pending } from "../pipeline/ledger/pending.ts";
+import type { Order } from "../pipeline/plan/order.ts";
+import { type Allowance, makePlan, type PlanResult } from "../pipeline/plan/planner.ts";
+import { createProblemLog, type ProblemLog } from "../pipeline/problems.ts";
+import { type Input, openInput } from "../pipeline/readers/input.ts";
+import { type InputFile, resolveInputs } from "../pipeline/readers/inputs.ts";
+import { ALL_RULES, type EnvironmentOptions } from "./session.ts";
+import type { Context } from "./talk.ts";
+
+/** Flags of every command that reads input. */
+export interface InputOptions {
+  readonly files: readonly string[];
+  readonly inputFormat?: string | undefined;
+  readonly encoding?: string | undefined;
+  readonly maxInputBytes?: number | undefined;
+  readonly action?: ActionName | undefined;
+  readonly source?: string | undefined;
+  readonly limit?: number | undefined;
+  /** Default: input. */
+  readonly order?: Order | undefined;
+  /** Name tickets that the environment knows as sold and a full export does not hold any more. */
+  readonly reportVanished?: boolean | undefined;
+  readonly maxInvalid?: Allowance | undefined;
+  readonly maxProblems?: number | undefined;
+}
+
+/** Problems kept for showing; all are counted. */
+const PROBLEMS_KEPT = 10_000;
+
+/** A file on its way through the mapping; one object for all its rows. */
+export interface MappedFile {
+  readonly file: InputFile;
+  readonly header: readonly string[] | undefined;
+  readonly source: SourceConfig | undefined;
+  readonly mapper: Mapper;
+}
+
+/** Sees every row that can be read, with what the mapping makes of it before any check. */
+export type OnRow = (from: MappedFile, row: Row, mapped: Mapped) => void;
+
+export interface CheckedInput {
+  readonly files: readonly InputFile[];
+  readonly plan: PlanResult;
+  readonly problems: ProblemLog;
+}
+
+export async function checkInput(
+  context: Context,
+  options: InputOptions & {
+    readonly config: Config;
+    /** Folder for the plan. */
+    readonly directory: string;
+    readonly run: string;
+    readonly environment: { readonly environment: Environment; readonly boundTo: string } | undefined;
+    readonly ledger: Ledger | undefined;
+    readonly pending: Pending;
+    readonly again: boolean;
+    readonly copyInputs: boolean;
+    readonly safeCsv: boolean;
+    /** See `inputFlags`. */
+    readonly rereadFlags: readonly string[];
+    /** Say how each file was understood. */
+    readonly tell: boolean;
+    readonly onRow?: OnRow | undefined;
+  },
+): Promise<CheckedInput> {
+  const { config, environment, order = "input" } = options;
+  const { talk, cwd } = context;
+  if (options.reportVanished) refuseHalfInput(options, environment !== undefined);
+  if (order === "time") talk.info("Order: by orderTime, each event and sale before what depends on it.");
+  const files = await resolveInputs(options.files, { cwd, inputFormat: options.inputFormat, signal: context.stop });
+  const problems = createProblemLog(Math.max(PROBLEMS_KEPT, options.maxProblems ?? 0));
+  const relaxedRules = new Set(
+    Object.entries(config.rules).flatMap(([rule, severity]) => (severity === "error" ? [] : [rule])),
+  );
+  const plan = await asStorage(
+    options.directory,
+    makePlan({
+      files,
+      directory: options.directory,
+      run: options.run,
+      copyInputs: options.copyInputs,
+      reading: { encoding: options.encoding, maxInputBytes: options.maxInputBytes, stdin: context.stdin },
+      readingOf: (file) => readingOf(selectSource(config.sources, nameOf(file), options.source)?.config),
+      mapperFor: async (file, input) => {
+        const source = selectSource(config.sources, nameOf(file), options.source);
+        const lookups = await readLookups(source?.config, context.stop);
+        try {
+          const mapper = createMapper({
+            fileName: nameOf(file),
+            ...(input.header !== undefined && { header: input.header }),
+            ...(options.action !== undefined && { action: options.action }),
+            ...(source !== undefined && { source }),
+            lookups,
+            relaxedRules,
+            isPayload: input.format === "json",
+          });
+          const { onRow } = options;
+          if (onRow === undefined) return mapper;
+          const from = { file, header: input.header, source: source?.config, mapper };
+          return watched(mapper, (row, mapped) => onRow(from, row, mapped));
+        } catch (cause) {
+          throw atItsPlace(config, cause, cwd);
+        }
+      },
+      mappingDigest: createHash("sha256")
+        .update(
+          JSON.stringify([
+            options.action ?? null,
+            options.source ?? null,
+            options.encoding ?? null,
+            options.inputFormat ?? null,
+            order,
+            config.sources,
+            config.rules,
+          ]),
+        )
+        .digest("hex"),
+      environment: environment && {
+        name: environment.environment.name,
+        boundTo: environment.boundTo,
+        complete: environment.environment.complete,
+        chunkSize: environment.environment.chunkSize,
+        maxChunkBytes: environment.environment.maxChunkBytes,
+      },
+      ledger: options.ledger,
+      pending: options.pending,
+      again: options.again,
+      limit: options.limit ?? Number.POSITIVE_INFINITY,
+      order,
+      reportVanished: options.reportVanished ?? false,
+      maxInvalid: options.maxInvalid ?? { rows: 0 },
+      severityOf: severities(config.rules, ALL_RULES),
+      problems,
+      onUnderstood: (file, understanding, input) => {
+        if (options.tell) for (const line of describeUnderstanding(file, understanding, input)) talk.info(line);
+      },
+      onRows: (rows) => talk.progress({ doing: "checking", unit: "rows", done: rows }),
+      onOrdered: (actions) => talk.progress({ doing: "ordering", unit: "actions", done: actions }),
+      runOptions: {
+        directory: cwd,
+        safeCsv: options.safeCsv,
+        flags: [...options.rereadFlags],
+        order,
+        ...(options.encoding !== undefined && { encoding: options.encoding }),
+      },
+      now: () => new Date(),
+      signal: context.stop,
+    }),
+  );
+  talk.progress(undefined);
+  return { files, plan, problems };
+}
+
+function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mapper {
+  return {
+    get understanding() {
+      return mapper.understanding;
+    },
+    map(row) {
+      const mapped = mapper.map(row);
+      see(row, mapped);
+      return mapped;
+    },
+    retract: (actions) => mapper.retract?.(actions),
+  };
+}
+
+/** Whether a ticket vanished can only be said with an environment's memory, and of an input that is read whole. */
+function refuseHalfInput({ limit }: InputOptions, isEnvironmentNamed: boolean): void {
+  if (!isEnvironmentNamed)
+    throw new Failure("usage", "--report-vanished compares the input with what an environment has accepted.", {
+      hint: "Name the environment with --env.",
+    });
+  if (limit !== undefined)
+    throw new Failure("usage", "--report-vanished needs the whole export, and --limit reads a part of it.", {
+      hint: "Leave one of them out.",
+    });
+}
+
+const nameOf = (file: InputFile): string => (file.path === "-" ? "" : basename(file.name));
+
+function readingOf(source: SourceConfig | undefined): {
+  readonly encoding?: string;
+  readonly csv?: { readonly delimiter: string };
+} {
+  const { encoding, delimiter } = source?.csv ?? {};
+  return { ...(encoding !== undefined && { encoding }), ...(delimiter !== undefined && { csv: { delimiter } }) };
+}
+
+/** The lookup files of a source, whole. */
+async function readLookups(
+  source: SourceConfig | undefined,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, LookupTable>> {
+  const tables = new Map<string, LookupTable>();
+  for (const [name, { file, csv }] of Object.entries(source?.lookup ?? {})) {
+    const [lookup] = await resolveInputs([file], { signal });
+    if (lookup === undefined) throw new Failure("usage", `The lookup file ${file} is missing.`);
+    await using input = await openInput(lookup, { signal, ...readingOf({ ...(csv !== undefined && { csv }) }) });
+    if (input.header === undefined) throw new Failure("usage", `The lookup file ${file} is not a table with a header.`);
+    const rows: (readonly string[])[] = [];
+    for await (const batch of input.batches()) {
+      for (const row of batch) {
+        if (row.kind === "cells") rows.push(row.cells);
+        else if (row.kind === "malformed")
+          throw new Failure("usage", `${file}:${row.line} ${row.findings[0]?.message ?? "can't be read"}`);
+      }
+    }
+    tables.set(name, { file, header: input.header, rows });
+  }
+  return tables;
+}
+
+/** A rule of the config that can't be carried out, with the file, line and column where it stands. */
+function atItsPlace(config: Config, cause: unknown, cwd: string): unknown {
+  if (!(cause instanceof MappingError)) return cause;
+  const document = config.documents.find((each) => isDeclared(each, cause.keys));
+  if (document === undefined) return cause;
+  const { file, line, column } = positionAt(document, cause.keys);
+  return new Failure("usage", `${displayPath(file, cwd)}:${line}:${column} ${cause.message}`, {
+    cause,
+    ...(cause.hint !== undefined && { hint: cause.hint }),
+  });
+}
+
+function isDeclared({ value }: ConfigDocument, [top, name]: readonly (string | number)[]): boolean {
+  const section =
+    typeof value === "object" && value !== null ? (value as Record<string, unknown>)[String(top)] : undefined;
+  return typeof section === "object" && section !== null && Object.hasOwn(section, String(name));
+}
+
+/** Errors of the disk that the plan is written to are told as such. */
+async function asStorage<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw storageFailure(path, cause);
+  }
+}
+
+/** `sales.csv → soldTicket by file name, 12 columns, 9 used, not used: seat; public: price, ticketId (hashed)` */
+function describeUnderstanding(file: InputFile, understanding: Understanding, input: Input): readonly string[] {
+  const { action, how, columns, used, unused, publicFields, notes } = understanding;
+  const parts = [
+    `${file.path === "-" ? "standard input" : cleanText(file.name, 200)} → ${action === undefined ? "actions" : action} ${how.startsWith("--") ? `by ${how}` : how}`,
+  ];
+  if (input.header !== undefined) {
+    parts.push(`${columns} columns, ${used.length} used`);
+    if (input.delimiter !== undefined && input.delimiter !== "," && input.format === "csv")
+      parts.push(`delimiter ${input.delimiter === "\t" ? "TAB" : input.delimiter}`);
+  } else if (input.bytesRead === 0) parts.push("empty");
+  if (input.encoding !== "utf-8") parts.push(`encoding ${input.encoding}`);
+  if (unused.length > 0) parts.push(`not used: ${listOf(unused)}`);
+  if (publicFields.length > 0) parts.push(`public: ${publicFields.join(", ")}`);
+  return [parts.join(", "), ...notes.map((note) => `  ${note}.`)];
+}
+
+function listOf(names: readonly string[]): string {
+  const clean = names.slice(0, 12).map((name) => cleanText(name, 40));
+  return clean.join(" · ") + (names.length > 12 ? ` and ${names.length - 12} more` : "");
+}
+
+/** The flags that say how the same input is read again. */
+export function inputFlags(options: InputOptions & Partial<EnvironmentOptions>): readonly string[] {
+  const { action, source, inputFormat, encoding, order, config, flags } = options;
+  const given: readonly (readonly [string, string | undefined])[] = [
+    ["--action", action],
+    ["--source", source],
+    ["--input-format", inputFormat],
+    ["--encoding", encoding],
+    ["--order", order === "input" ? undefined : order],
+    ["--config", config],
+    ["--state-dir", flags?.stateDir],
+  ];
+  return given.flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
+}

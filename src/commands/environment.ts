@@ -1,0 +1,113 @@
+/** `tickets env` and `tickets sandbox`, with what they need of ledger and state. */
+
+import { existsSync } from "node:fs";
+import { rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { openLedger, readMeta, rebind } from "../pipeline/ledger/ledger.ts";
+import { acquireLock, isLocked, readLockHolder } from "../pipeline/ledger/lock.ts";
+import { lastRun } from "../pipeline/ledger/runs.ts";
+import { showEnvironment } from "./env.ts";
+import { runSandbox } from "./sandbox.ts";
+import {
+  type EnvironmentOptions,
+  KNOWN_RULES,
+  loadSettings,
+  lockPath,
+  openLedgerToRead,
+  sandboxStatePath,
+} from "./session.ts";
+import type { Context } from "./talk.ts";
+
+export async function environment(
+  options: EnvironmentOptions & { readonly name: string | undefined; readonly json: boolean },
+  context: Context,
+): Promise<number> {
+  const { cwd, env, talk } = context;
+  return showEnvironment(
+    {
+      cwd,
+      env,
+      name: options.name,
+      envFlag: options.env,
+      configFlag: options.config,
+      flags: options.flags,
+      knownRules: KNOWN_RULES,
+      json: options.json,
+      ledgerSummary: async (environment) => {
+        using ledger = openLedgerToRead(environment);
+        const run = ledger === undefined ? undefined : lastRun(ledger);
+        return {
+          lock: describeLock(lockPath(environment)),
+          lastRun: run === undefined ? null : `${run.run} ${run.state} ${run.endedAt ?? run.createdAt}`,
+        };
+      },
+    },
+    { out: talk.out, err: (text) => talk.error(text.trimEnd()) },
+  );
+}
+
+function describeLock(path: string): string | null {
+  if (!isLocked(path)) return null;
+  const holder = readLockHolder(path);
+  return holder === undefined ? "held" : `held by process ${holder.pid} since ${holder.since}: ${holder.command}`;
+}
+
+export interface ServeOptions extends EnvironmentOptions {
+  readonly port: number | undefined;
+  readonly reset: boolean;
+  readonly faults: string | undefined;
+  readonly keyEnv: string | undefined;
+}
+
+export async function serveSandbox(options: ServeOptions, context: Context): Promise<number> {
+  const { environment } = await loadSettings(context, { ...options, env: "sandbox" });
+  return runSandbox(
+    {
+      statePath: sandboxStatePath(environment),
+      reset: options.reset,
+      afterReset: () => setLedgerAside(environment.ledgerPath, context),
+      accept: environment.accept,
+      env: context.env,
+      ...(options.port !== undefined && { port: options.port }),
+      ...(options.faults !== undefined && { faultsFile: options.faults }),
+      ...(options.keyEnv !== undefined && { keyEnv: options.keyEnv }),
+    },
+    { out: { write: context.talk.out }, err: { write: (text) => context.talk.info(text.trimEnd()) } },
+    context.stop,
+  );
+}
+
+/** A new instance has accepted nothing, so the old one's ledger would be wrong about it. */
+async function setLedgerAside(path: string, { talk }: Context): Promise<void> {
+  if (!existsSync(path)) return;
+  const aside = join(dirname(path), `ledger.${new Date().toISOString().replace(/[:.]/g, "-")}.aside.db`);
+  for (const suffix of ["", "-wal", "-shm"]) if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);
+  talk.info(`The sandbox's ledger is now ${aside}.`);
+}
+
+/** The same service under a new address: the ledger is told, because a person says so. */
+export async function rebindLedger(
+  options: EnvironmentOptions & { readonly name: string | undefined; readonly waitLock: number },
+  context: Context,
+): Promise<number> {
+  const { environment } = await loadSettings(context, { ...options, env: options.name ?? options.env });
+  if (environment.kind === "sandbox")
+    throw new Failure("usage", "The sandbox's ledger belongs to its instance; it has no address to change.");
+  if (!existsSync(environment.ledgerPath))
+    throw new Failure("usage", `There is no ledger of ${environment.name} yet, so nothing to rebind.`);
+  using _lock = await acquireLock({
+    what: `the ledger of ${environment.name}`,
+    path: lockPath(environment),
+    command: "tickets env --rebind",
+    waitMs: options.waitLock,
+    signal: context.stop,
+  });
+  using ledger = openLedger({ path: environment.ledgerPath, boundTo: undefined });
+  const before = readMeta(ledger, "bound_to");
+  rebind(ledger, environment.baseUrl);
+  context.talk.info(
+    `The ledger of ${environment.name} belonged to ${before} and now belongs to ${environment.baseUrl}.`,
+  );
+  return EXIT_CODES.ok;
+}

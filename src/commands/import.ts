@@ -1,0 +1,281 @@
+/** `tickets results --import`: gives a lost or restored ledger its memory back from promises files. */
+
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { pipeline } from "node:stream/promises";
+import { parse } from "csv-parse";
+import { z } from "zod";
+import { type ActionData, isActionName } from "../actions/actions.ts";
+import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
+import { parseJson, stringifyJson } from "../actions/json.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { displayPath } from "../pipeline/config/config.ts";
+import { type Ledger, writeMeta } from "../pipeline/ledger/ledger.ts";
+import { IMPORTED, mergeOutcomes } from "../pipeline/ledger/memory.ts";
+import { insertOutcomes, type NewOutcome } from "../pipeline/ledger/outcomes.ts";
+import { chunksOf, findRun, type RunRecord } from "../pipeline/ledger/runs.ts";
+import { dataOfLine } from "../pipeline/plan/compile.ts";
+import { CONTENT_BYTES } from "../pipeline/plan/index-file.ts";
+import { manifestOf } from "../pipeline/plan/manifest.ts";
+import { openPlan } from "../pipeline/plan/plan.ts";
+import { promiseFormat } from "../pipeline/projections/promise-lines.ts";
+import { type EnvironmentOptions, loadSettings, openSession, planDirectory, type Session } from "./session.ts";
+import { type Context, count } from "./talk.ts";
+
+const LINE = z.looseObject({
+  source: z.string(),
+  line: z.coerce.number().int().nonnegative(),
+  action: z.string().refine(isActionName),
+  eventId: z.string().optional(),
+  ticketId: z.string().optional(),
+  nftId: z.string().optional(),
+  status: z.string(),
+  actionPromise: z.string().optional(),
+  environment: z.string(),
+  run: z.string().regex(/^[0-9a-f]{8}$/),
+  seq: z.coerce.number().int().positive(),
+  chunk: z.coerce.number().int().positive(),
+  at: z.string(),
+  response: z.unknown().optional(),
+});
+type Line = z.infer<typeof LINE>;
+
+export interface ImportOptions extends EnvironmentOptions {
+  readonly file: string;
+  readonly waitLock: number;
+}
+
+/**
+ * Runs that the ledger knows are left as they are, so importing twice changes nothing. A promises file holds ids and not
+ * every field, so what can only be recognised by its other fields (scans, claims, updates, resales) is remembered by its
+ * ticket or event alone; a later action of the same kind on it is then a problem that a person decides, never sent unasked.
+ */
+export async function importResults(options: ImportOptions, context: Context): Promise<number> {
+  const { talk, cwd } = context;
+  const { environment } = await loadSettings(context, options);
+  await using session = await openSession(context, environment, {
+    command: "tickets results --import",
+    waitLockMs: options.waitLock,
+  });
+  const path = resolve(cwd, options.file);
+  const lines = await readPromises(path, options.file);
+  const foreign = lines.find((line) => line.environment !== environment.name);
+  if (foreign !== undefined) {
+    throw new Failure(
+      "usage",
+      `${options.file} holds promises of ${foreign.environment}, not of ${environment.name}. Nothing was imported.`,
+      { hint: `Name its environment: --env ${foreign.environment}` },
+    );
+  }
+  const runs = Map.groupBy(lines, ({ run }) => run);
+  let imported = 0;
+  for (const [run, ofRun] of runs) {
+    const known = findRun(session.ledger, run);
+    if (known === undefined) {
+      importRun(session, run, ofRun);
+      imported += ofRun.length;
+    } else imported += await completeRun(session, known, ofRun);
+  }
+  mergeOutcomes(session.ledger);
+  await adoptOutput(session.ledger, path);
+  talk.info(
+    `${count(imported, "action")} of ${count(runs.size, "run")} imported from ${displayPath(path, cwd)}${imported === lines.length ? "" : `; ${count(lines.length - imported, "action")} were known already`}.`,
+  );
+  return EXIT_CODES.ok;
+}
+
+async function readPromises(path: string, name: string): Promise<readonly Line[]> {
+  await access(path).catch((cause: unknown) => {
+    throw new Failure("usage", `There is no file ${name} that can be read.`, { cause });
+  });
+  const lines: Line[] = [];
+  const add = (value: unknown, at: number): void => {
+    const parsed = LINE.safeParse(value);
+    if (!parsed.success)
+      throw new Failure("usage", `${name}:${at} is not a line of a promises file. Nothing was imported.`, {
+        hint: "Cut an incomplete last line off, or name a promises file that tickets wrote.",
+      });
+    lines.push(parsed.data);
+  };
+  let at = 0;
+  try {
+    if (promiseFormat(path) === "csv") {
+      const rows = parse({ columns: true, bom: true });
+      const reading = pipeline(createReadStream(path), rows);
+      for await (const row of rows as AsyncIterable<Record<string, string>>) {
+        at += 1;
+        const given = Object.entries(row).filter(([, value]) => value !== "");
+        add(Object.fromEntries(given.map(([name, value]) => [name, unguarded(value)])), at + 1);
+      }
+      await reading;
+    } else {
+      for await (const text of createInterface({
+        input: createReadStream(path),
+        crlfDelay: Number.POSITIVE_INFINITY,
+      })) {
+        at += 1;
+        if (text !== "") add(parseLine(text), at);
+      }
+    }
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause;
+    throw new Failure(
+      "usage",
+      `${name} can't be read as a promises file: ${cause instanceof Error ? cause.message : cause}`,
+      { cause },
+    );
+  }
+  if (lines.length === 0) throw new Failure("usage", `${name} holds no promises.`);
+  return lines;
+}
+
+/** Takes back the apostrophe that --safe-csv puts before what a spreadsheet would take for a formula. */
+function unguarded(cell: string): string {
+  return /^'[=+\-@\t\r＝＋－＠]/.test(cell) ? cell.slice(1) : cell;
+}
+
+function parseLine(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function importRun({ ledger, environment, boundTo }: Session, run: string, lines: readonly Line[]): void {
+  const rows = lines.toSorted((a, b) => a.seq - b.seq);
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined) return;
+  const at = last.at;
+  const counts: Record<string, number> = {};
+  for (const { action } of rows) counts[action] = (counts[action] ?? 0) + 1;
+  const manifest = manifestOf({
+    run,
+    createdAt: first.at,
+    environment: environment.name,
+    boundTo,
+    inputs: [],
+    mapping: "imported",
+    rows: { read: 0, mapped: 0, skipped: 0, invalid: 0 },
+    actions: { total: rows.length, planned: rows.length, alreadySent: 0, changed: 0, pending: 0 },
+    byAction: counts,
+    problems: { errors: 0, warnings: 0 },
+    chunks: [],
+    again: false,
+    options: { directory: "", safeCsv: false },
+  });
+  ledger.transaction(() => {
+    ledger.run(
+      "INSERT INTO runs (run, created_at, ended_at, state, exit_code, manifest) VALUES (?, ?, ?, 'finished', 0, ?)",
+      run,
+      first.at,
+      at,
+      JSON.stringify(manifest),
+    );
+    const runNo = findRun(ledger, run)?.runNo ?? 0;
+    for (const [chunk, ofChunk] of Map.groupBy(rows, (row) => row.chunk)) {
+      const seqs = ofChunk.map(({ seq }) => seq);
+      const from = Math.min(...seqs);
+      ledger.run(
+        "INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, projected, rejects_written) VALUES (?, ?, 0, ?, ?, 0, 0, 'settled', 1, 1)",
+        runNo,
+        chunk,
+        from,
+        Math.max(...seqs) - from + 1,
+      );
+      insertOutcomes(ledger, runNo, ofChunk.map(toOutcome));
+    }
+    writeMeta(ledger, IMPORTED, "yes");
+  });
+}
+
+/** An older copy of the ledger knows the run, but not all that became of it. */
+async function completeRun({ ledger, environment }: Session, run: RunRecord, lines: readonly Line[]): Promise<number> {
+  const missing = lines.filter(
+    ({ seq }) => ledger.get("SELECT 1 AS one FROM actions WHERE run_no = ? AND seq = ?", run.runNo, seq) === undefined,
+  );
+  if (missing.length === 0) return 0;
+  await using plan = await openPlan(planDirectory(environment, run.run));
+  for (const [number_, ofChunk] of Map.groupBy(missing, ({ chunk }) => chunk)) {
+    const chunk = chunksOf(ledger, run.runNo).find((each) => each.chunk === number_);
+    if (chunk === undefined || chunk.count !== ofChunk.length || chunk.state === "settled") {
+      throw new Failure(
+        "usage",
+        `The promises of chunk ${number_} of run ${run.run} do not fit what the ledger knows of it, so it is not known which of its actions were sent.`,
+        { hint: `Look at it with: tickets settle ${run.run} --env ${environment.name}` },
+      );
+    }
+    const [actions, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
+    const rows = ofChunk.map((line) => {
+      const [action, record] = [actions[line.seq - chunk.first], records[line.seq - chunk.first]];
+      if (action === undefined || record === undefined)
+        throw new Error(`action ${line.seq} is not in chunk ${number_}`);
+      return {
+        ...toOutcome(line),
+        data: dataOfLine(action, record.action),
+        identity: record.identity,
+        content: record.content,
+      };
+    });
+    ledger.transaction(() => {
+      insertOutcomes(ledger, run.runNo, rows);
+      ledger.run(
+        "UPDATE chunks SET state = 'settled', projected = 1, answer = NULL, detail = NULL WHERE run_no = ? AND chunk = ?",
+        run.runNo,
+        number_,
+      );
+    });
+  }
+  return missing.length;
+}
+
+function toOutcome(line: Line): NewOutcome {
+  const { source, action, eventId, ticketId, nftId, status, actionPromise, seq, chunk, at, response } = line;
+  const data: ActionData = {
+    ...(eventId !== undefined && { eventId }),
+    ...(ticketId !== undefined && { ticketId }),
+    ...(nftId !== undefined && { nftId }),
+  };
+  const identity = importedIdentityText({ action, data }) ?? identityText({ action, data });
+  return {
+    seq,
+    chunk,
+    source,
+    line: line.line,
+    action,
+    data: stringifyJson(data),
+    outcome: status === "success" ? "accepted" : status === "settled-by-hand" ? "settled by hand" : "rejected",
+    status,
+    ...(actionPromise !== undefined && { actionPromise }),
+    ...(response !== undefined && { response: typeof response === "string" ? response : stringifyJson(response) }),
+    at,
+    identity: digestOf(identity),
+    // What was sent beyond the ids is not known, so nothing is ever said to have changed.
+    content: Buffer.alloc(CONTENT_BYTES),
+  };
+}
+
+/** The file is the ledger's own again, and later runs append to it. */
+async function adoptOutput(ledger: Ledger, path: string): Promise<void> {
+  const hash = createHash("sha256");
+  for await (const block of createReadStream(path)) hash.update(block);
+  const { size, mtimeNs } = await stat(path, { bigint: true });
+  ledger.transaction(() => {
+    ledger.run("DELETE FROM output_segments WHERE path = ?", path);
+    ledger.run(
+      "INSERT OR REPLACE INTO outputs (path, kind, length, mtime_ns) VALUES (?, 'promises', ?, ?)",
+      path,
+      Number(size),
+      String(mtimeNs),
+    );
+    ledger.run(
+      "INSERT INTO output_segments (path, start, length, sha256) VALUES (?, 0, ?, ?)",
+      path,
+      Number(size),
+      hash.digest("hex"),
+    );
+  });
+}

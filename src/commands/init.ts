@@ -1,0 +1,252 @@
+/** `tickets init`: a starter config from an export. Asks nothing, sends nothing, overwrites nothing. */
+
+import { lstat, open, rename, rm } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { cleanText } from "../actions/text.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { guessConfig, type Sample } from "../mapping/guess.ts";
+import type { Row } from "../mapping/row.ts";
+import { displayPath } from "../pipeline/config/config.ts";
+import { storageFailure } from "../pipeline/ledger/ledger.ts";
+import { openInput } from "../pipeline/readers/input.ts";
+import { type InputFile, resolveInputs } from "../pipeline/readers/inputs.ts";
+import { type Context, count, inShell } from "./talk.ts";
+
+export interface InitOptions {
+  /** The export; without it a commented example is written. */
+  readonly file?: string | undefined;
+  /** `-`: standard output. */
+  readonly output?: string | undefined;
+  /** Set an existing config aside. */
+  readonly force: boolean;
+  readonly encoding?: string | undefined;
+}
+
+const DEFAULT_OUTPUT = "tickets.config.yaml";
+/** Enough to see every status; all of them are kept in memory. */
+const ROWS_LOOKED_AT = 20_000;
+
+export async function init(options: InitOptions, context: Context): Promise<number> {
+  const { talk, cwd } = context;
+  const output = options.output ?? DEFAULT_OUTPUT;
+  const target = resolve(cwd, output);
+  if (output !== "-") {
+    if (!/\.ya?ml$/i.test(output))
+      throw new Failure("usage", `${cleanText(output, 200)} does not end in .yaml, which the config is written in.`);
+    // Before the export is read: what can't be written need not be looked for.
+    if (!options.force) await refuseExisting(target, cwd, options.output === undefined);
+  }
+  const found = options.file === undefined ? undefined : await sampleOf(options.file, options, context);
+  const guess = found === undefined ? undefined : guessConfig(found.sample);
+  const yaml = guess?.yaml ?? EXAMPLE;
+  if (output === "-") talk.out(yaml);
+  else {
+    const aside = options.force ? await setAside(target) : undefined;
+    if (aside !== undefined) talk.info(`The old config is now ${displayPath(aside, cwd)}.`);
+    await writeNew(target, yaml, cwd);
+    talk.info(`Written: ${displayPath(target, cwd)}`);
+  }
+  if (guess === undefined || found === undefined) {
+    talk.info("It holds an example. tickets init FILE looks at an export instead.");
+    return EXIT_CODES.ok;
+  }
+  talk.info(
+    `${cleanText(found.file.name, 200)}: ${
+      guess.system !== undefined
+        ? `${guess.system}, told by its headers`
+        : guess.isNamed
+          ? "its columns are called like fields; check which action its rows are"
+          : "an unknown layout, so its columns were guessed by name and by their cells; check each line"
+    }.`,
+  );
+  if (guess.open.length > 0) {
+    talk.info(`Fill in, or remove the # where the line is right (${count(guess.open.length, "line")}):`);
+    const shown = guess.open.slice(0, 20);
+    for (const { line, what } of shown)
+      talk.info(`  ${output === "-" ? "line " : `${displayPath(target, cwd)}:`}${line}  ${cleanText(what, 160)}`);
+    if (guess.open.length > shown.length) talk.info(`  and ${guess.open.length - shown.length} more`);
+  }
+  const config = output === "-" || options.output === undefined ? "" : ` --config ${inShell(displayPath(target, cwd))}`;
+  talk.info(`Next: tickets plan ${inShell(options.file ?? "")} --preview${config}`);
+  return EXIT_CODES.ok;
+}
+
+async function sampleOf(
+  name: string,
+  options: InitOptions,
+  context: Context,
+): Promise<{ readonly file: InputFile; readonly sample: Sample }> {
+  const { stdin, stop: signal, cwd } = context;
+  const files = await resolveInputs([name], { cwd, signal });
+  const [file] = files;
+  if (file === undefined || files.length > 1)
+    throw new Failure("usage", `${cleanText(name, 200)} names ${files.length} files; tickets init looks at one.`);
+  await using input = await openInput(file, {
+    signal,
+    stdin,
+    ...(options.encoding !== undefined && { encoding: options.encoding }),
+  });
+  const rows: Row[] = [];
+  let isWhole = true;
+  reading: for await (const batch of input.batches()) {
+    for (const row of batch) {
+      if (row.kind === "malformed") {
+        if (rows.length > 0) continue;
+        throw new Failure(
+          "usage",
+          `${cleanText(file.name, 200)}:${row.line} ${row.findings[0]?.message ?? "can't be read."}`,
+          {
+            ...(row.findings[0]?.hint !== undefined && { hint: row.findings[0].hint }),
+          },
+        );
+      }
+      if (rows.length === ROWS_LOOKED_AT) {
+        isWhole = false;
+        break reading;
+      }
+      rows.push(row);
+    }
+  }
+  if (input.header === undefined && rows.length === 0)
+    throw new Failure("usage", `${cleanText(file.name, 200)} is empty: there is nothing to guess from.`);
+  const first = rows[0];
+  if (first?.kind === "object" && typeof first.value.action === "string" && typeof first.value.data === "object")
+    throw new Failure(
+      "usage",
+      `${cleanText(file.name, 200)} holds actions already ({action, data}); they need no config.`,
+      {
+        hint: `Check it: tickets validate ${inShell(name)}`,
+      },
+    );
+  const common = {
+    fileName: file.path === "-" ? "export" : basename(file.name),
+    isWhole,
+    ...(input.encoding !== "utf-8" && { encoding: input.encoding }),
+  };
+  if (input.header === undefined) return { file, sample: { ...common, ...tableOfObjects(rows) } };
+  const { delimiter } = input;
+  return {
+    file,
+    sample: {
+      ...common,
+      header: input.header,
+      rows: rows.flatMap((row) => (row.kind === "cells" ? [row.cells] : [])),
+      ...(delimiter !== undefined && delimiter !== "," && input.format === "csv" && { delimiter }),
+    },
+  };
+}
+
+/** How deep values in JSON rows are looked for, and how many of them. */
+const DEEPEST = 4;
+const MOST_PATHS = 500;
+
+/** JSON rows as a table of the paths of their values. */
+function tableOfObjects(rows: readonly Row[]): Pick<Sample, "header" | "rows" | "lists"> {
+  const paths = new Map<string, number>();
+  const lists = new Set<string>();
+  const table = rows.flatMap((row) => {
+    if (row.kind !== "object") return [];
+    const cells: string[] = [];
+    const walk = (value: unknown, path: string, depth: number): void => {
+      if (value === null || value === undefined) return;
+      if (Array.isArray(value)) {
+        if (lists.size < MOST_PATHS) lists.add(path);
+      } else if (typeof value === "object") {
+        if (depth < DEEPEST)
+          for (const [key, inner] of Object.entries(value))
+            walk(inner, path === "" ? key : `${path}.${key}`, depth + 1);
+      } else {
+        let at = paths.get(path);
+        if (at === undefined && paths.size < MOST_PATHS) {
+          at = paths.size;
+          paths.set(path, at);
+        }
+        if (at !== undefined) cells[at] = String(value);
+      }
+    };
+    walk(row.value, "", 0);
+    return [cells];
+  });
+  const header = [...paths.keys()];
+  return { header, rows: table.map((cells) => header.map((_path, at) => cells[at] ?? "")), lists: [...lists] };
+}
+
+/** The config's other names: two of them in one folder would stop every command. */
+const OTHER_CONFIGS = [
+  "tickets.config.yaml",
+  "tickets.config.yml",
+  "tickets.config.json",
+  ".ticketsrc",
+  ".ticketsrc.yaml",
+  ".ticketsrc.yml",
+  ".ticketsrc.json",
+];
+
+async function refuseExisting(target: string, cwd: string, isDefault: boolean): Promise<void> {
+  const rivals = isDefault ? OTHER_CONFIGS.map((name) => join(dirname(target), name)) : [];
+  for (const path of new Set([target, ...rivals])) {
+    if (!(await exists(path))) continue;
+    throw existingFailure(path, path === target, cwd);
+  }
+}
+
+function existingFailure(path: string, isTarget: boolean, cwd: string): Failure {
+  return new Failure("usage", `${displayPath(path, cwd)} is there already, and is not overwritten.`, {
+    hint: isTarget
+      ? "Write to standard output with -o - and copy what you need, name another file with -o, or set the old one aside with --force (it is renamed, never deleted)."
+      : "One folder holds one config. Write to standard output with -o - and copy the source into it.",
+  });
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return false;
+    throw storageFailure(path, cause);
+  }
+}
+
+async function setAside(path: string): Promise<string | undefined> {
+  if (!(await exists(path))) return undefined;
+  const aside = `${path}.${new Date().toISOString().replace(/[:.]/g, "-")}.aside`;
+  await rename(path, aside);
+  return aside;
+}
+
+async function writeNew(path: string, text: string, cwd: string): Promise<void> {
+  try {
+    await using file = await open(path, "wx");
+    // Half a config would only stand in the way of the next try.
+    await file.writeFile(text).catch(async (cause: unknown) => {
+      await rm(path, { force: true });
+      throw cause;
+    });
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") throw existingFailure(path, true, cwd);
+    throw storageFailure(path, cause);
+  }
+}
+
+const EXAMPLE = `# A config of tickets. docs/mapping.md explains sources; tickets init FILE writes one from an export.
+
+# Without an environment everything goes to the built-in sandbox.
+#environments:
+#  playground:
+#    baseUrl: https://…
+#    apiKey: {env: TICKETS_PLAYGROUND_API_KEY}
+
+#sources:
+#  orders:
+#    match: "orders*.csv"
+#    zone: Europe/Berlin
+#    fields: {eventId: my-event, ticketId: "{Ticket ID}"}
+#    actions:
+#      - soldTicket:
+#          when: {Status: paid}
+#          fields:
+#            userId: "{Customer ID}"
+#            price: {from: "{Price}", decimal: ","}
+#            orderTime: {from: "{Date}", format: "d.M.yyyy HH:mm"}
+`;

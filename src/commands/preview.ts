@@ -1,0 +1,357 @@
+/** `tickets plan --preview`: the first rows beside the actions they give, and what all rows come to. */
+
+import type { Action } from "../actions/actions.ts";
+import { stringifyJson } from "../actions/json.ts";
+import type { Problem } from "../actions/problem.ts";
+import { cleanText } from "../actions/text.ts";
+import { type DecidingColumn, decidingColumns } from "../mapping/deciding.ts";
+import type { Mapped } from "../mapping/mapper.ts";
+import { leafAt } from "../mapping/names.ts";
+import type { Row } from "../mapping/row.ts";
+import type { PlanResult } from "../pipeline/plan/planner.ts";
+import type { MappedFile, OnRow } from "./check-input.ts";
+import { shown, textWidth } from "./problems.ts";
+import { count, number } from "./talk.ts";
+
+/** Looks at the rows on their way through the mapping. Its memory does not grow with the input. */
+export interface Preview {
+  readonly see: OnRow;
+  readonly result: (plan: PlanResult, problems: readonly Problem[]) => PreviewDocument;
+}
+
+interface PreviewCell {
+  readonly column: string;
+  readonly value: string;
+}
+
+interface PreviewRow {
+  readonly source: string;
+  readonly line: number;
+  /** The columns that are used and not empty. */
+  readonly cells: readonly PreviewCell[];
+  readonly actions: readonly Action[];
+  /** Why the row gives no action. */
+  readonly skipped?: string;
+  readonly problems: readonly Pick<Problem, "rule" | "severity" | "field" | "value" | "message" | "hint">[];
+}
+
+interface Counted {
+  readonly value: string;
+  readonly rows: number;
+}
+
+interface PreviewValue extends Counted {
+  /** Kinds of actions that rows of this value give; empty for a value that no rule takes. */
+  readonly actions: readonly string[];
+}
+
+export interface PreviewDocument {
+  readonly rows: readonly PreviewRow[];
+  readonly byEvent: readonly { readonly event: string; readonly actions: number }[];
+  /** Number of all events, of which `byEvent` holds those with most actions. */
+  readonly events: number;
+  readonly skipReasons: readonly Counted[];
+  /** What each value of the columns that `when` compares comes to. */
+  readonly values: readonly {
+    readonly source: string;
+    readonly column: string;
+    readonly values: readonly PreviewValue[];
+  }[];
+}
+
+const MOST_EVENTS_SHOWN = 10;
+const MOST_REASONS_SHOWN = 20;
+const MOST_VALUES_SHOWN = 20;
+/** Values and events beyond this many are counted together: a column of so many different values is no status. */
+const MOST_KEPT = 10_000;
+const OTHERS = "(others)";
+
+interface Values {
+  readonly source: string;
+  readonly column: DecidingColumn;
+  readonly counts: Map<string, { rows: number; readonly actions: Set<string> }>;
+}
+
+interface Seen {
+  seen: number;
+  readonly isOfRow: (action: string) => boolean;
+  readonly values: readonly Values[];
+}
+
+export function createPreview(rowsPerFile: number): Preview {
+  const rows: { readonly file: MappedFile; readonly row: Row; readonly mapped: Mapped }[] = [];
+  const files = new Map<MappedFile, Seen>();
+  const events = new Map<string, number>();
+
+  return {
+    see(file, row, mapped) {
+      let state = files.get(file);
+      if (state === undefined) {
+        const columns = file.source?.actions === undefined ? [] : decidingColumns(file.source, file.header);
+        const conditional = (file.source?.actions ?? []).some((entry) => entry.newEvent?.when !== undefined);
+        // An event without conditions comes with whichever row is its first, and says nothing of the row's value.
+        const isOfRow = (action: string): boolean => conditional || action !== "newEvent";
+        state = {
+          seen: 0,
+          isOfRow,
+          values: columns.map((column) => ({ source: file.file.name, column, counts: new Map() })),
+        };
+        files.set(file, state);
+      }
+      state.seen += 1;
+      if (state.seen <= rowsPerFile) rows.push({ file, row, mapped });
+      const actions = mapped.kind === "actions" ? mapped.actions : [];
+      if (mapped.kind === "actions") {
+        const event = mapped.eventId ?? "";
+        const key = events.has(event) || events.size < MOST_KEPT ? event : OTHERS;
+        events.set(key, (events.get(key) ?? 0) + actions.length);
+      }
+      const own = mapped.kind === "invalid" ? ["(invalid)"] : actions.map(({ action }) => action).filter(state.isOfRow);
+      for (const { column, counts } of state.values) {
+        const value = column.read(row);
+        if (value === undefined) continue;
+        const key = counts.has(value) || counts.size < MOST_KEPT ? value : OTHERS;
+        const known = counts.get(key) ?? { rows: 0, actions: new Set<string>() };
+        known.rows += 1;
+        for (const action of own) known.actions.add(action);
+        counts.set(key, known);
+      }
+    },
+    result: ({ skipReasons }, problems) => ({
+      rows: withMalformed(
+        rows.map(({ file, row, mapped }) => previewRow(file, row, mapped, problems)),
+        [...files].map(([{ file }, { seen }]) => ({ source: file.name, isShort: seen < rowsPerFile })),
+        problems,
+      ),
+      byEvent: [...events]
+        .sort(([, one], [, other]) => other - one)
+        .slice(0, MOST_EVENTS_SHOWN)
+        .map(([event, actions]) => ({ event, actions })),
+      events: events.size,
+      skipReasons: [...skipReasons].sort(([, one], [, other]) => other - one).map(([value, rows]) => ({ value, rows })),
+      values: [...files.values()].flatMap(({ values }) =>
+        values.map(({ source, column, counts }) => ({
+          source,
+          column: column.label,
+          values: [...counts]
+            .map(([value, { rows, actions }]) => ({ value, rows, actions: [...actions] }))
+            .sort((one, other) => other.rows - one.rows),
+        })),
+      ),
+    }),
+  };
+}
+
+function previewRow(
+  { file, header, mapper }: MappedFile,
+  row: Row,
+  mapped: Mapped,
+  problems: readonly Problem[],
+): PreviewRow {
+  const source = file.name;
+  return {
+    source,
+    line: row.line,
+    cells: cellsOf(row, header, new Set(mapper.understanding.used)),
+    actions: mapped.kind === "actions" ? mapped.actions : [],
+    ...(mapped.kind === "skipped" && { skipped: mapped.reason }),
+    problems: problemsAt(problems, source, row.line),
+  };
+}
+
+function problemsAt(problems: readonly Problem[], source: string, line: number): PreviewRow["problems"] {
+  return problems
+    .filter((problem) => problem.source === source && problem.line === line)
+    .map(({ rule, severity, field, value, message, hint }) => ({
+      rule,
+      severity,
+      message,
+      ...(field !== undefined && { field }),
+      ...(value !== undefined && { value }),
+      ...(hint !== undefined && { hint }),
+    }));
+}
+
+/** Rows that could not even be read never reach the mapping; they are shown among those that did. */
+function withMalformed(
+  rows: readonly PreviewRow[],
+  files: readonly { readonly source: string; readonly isShort: boolean }[],
+  problems: readonly Problem[],
+): readonly PreviewRow[] {
+  const sources = new Set([...files.map(({ source }) => source), ...problems.map(({ source }) => source)]);
+  return [...sources].flatMap((source) => {
+    const own = rows.filter((row) => row.source === source);
+    const known = new Set(own.map(({ line }) => line));
+    const last = own.at(-1)?.line ?? 0;
+    const isShort = files.find((file) => file.source === source)?.isShort ?? true;
+    const lines = new Set(
+      problems
+        .filter((problem) => problem.source === source && problem.severity === "error" && !known.has(problem.line))
+        .map(({ line }) => line)
+        .filter((line) => isShort || line < last),
+    );
+    const malformed = [...lines].map((line) => ({
+      source,
+      line,
+      cells: [],
+      actions: [],
+      problems: problemsAt(problems, source, line),
+    }));
+    return [...own, ...malformed].sort((one, other) => one.line - other.line);
+  });
+}
+
+function cellsOf(row: Row, header: readonly string[] | undefined, used: ReadonlySet<string>): readonly PreviewCell[] {
+  if (row.kind === "object") {
+    return [...used].flatMap((column) => {
+      const value = leafAt(row.value, column);
+      if (value === undefined || value === null) return [];
+      return [{ column, value: typeof value === "string" ? value : stringifyJson(value) }];
+    });
+  }
+  if (row.kind !== "cells" || header === undefined) return [];
+  const { cells } = row;
+  return header.flatMap((name, at) => {
+    const value = cells[at]?.trim() ?? "";
+    if (!used.has(name) || value === "") return [];
+    const nth = header.slice(0, at).filter((other) => other === name).length + 1;
+    const isTwice = header.indexOf(name) !== header.lastIndexOf(name);
+    return [{ column: isTwice ? `${name}#${nth}` : name, value }];
+  });
+}
+
+/** Widths of the two sides; with what parts them they fit a terminal of 80 columns. */
+const LEFT = 35;
+const RIGHT = 42;
+const PERSONAL_FIELDS = ["userId", "to"] as const;
+
+/** The preview for people. Values that name persons are masked unless `verbose`. */
+export function describePreview(
+  { rows, byEvent, events, skipReasons, values }: PreviewDocument,
+  plan: Pick<PlanResult, "byAction" | "actions" | "rows">,
+  verbose: boolean,
+): string {
+  const lines: string[] = [];
+  for (const row of rows) lines.push(...describeRow(row, verbose), "");
+  if (rows.length === 0) lines.push("The input has no rows.", "");
+  lines.push(...table("Actions", Object.entries(plan.byAction)));
+  if (plan.actions.alreadySent > 0) lines.push(`  ${count(plan.actions.alreadySent, "action")} already sent, left out`);
+  if (events > 1 || (byEvent[0] !== undefined && byEvent[0].event !== "")) {
+    lines.push(
+      ...table(
+        events > byEvent.length
+          ? `Actions by event (the ${byEvent.length} largest of ${number(events)})`
+          : "Actions by event",
+        byEvent.map(({ event, actions }) => [event === "" ? "(no event named)" : cleanText(event, 50), actions]),
+      ),
+    );
+  }
+  for (const { source, column, values: counted } of values) {
+    lines.push(`${cleanText(column, 40)} in ${cleanText(source, 30)}: rows by value`);
+    const most = counted.slice(0, MOST_VALUES_SHOWN);
+    const width = Math.max(...most.map(({ value }) => textWidth(valueText(value))), 0);
+    for (const { value, rows: times, actions } of most)
+      lines.push(
+        `${number(times).padStart(9)}  ${pad(valueText(value), width)}  ${actions.length === 0 ? "nothing" : `→ ${actions.join(", ")}`}`,
+      );
+    if (counted.length > most.length) lines.push(`           and ${number(counted.length - most.length)} more values`);
+  }
+  if (skipReasons.length > 0) {
+    const most = skipReasons.slice(0, MOST_REASONS_SHOWN);
+    lines.push(
+      ...table(
+        "Rows skipped",
+        most.map(({ value, rows: times }) => [cleanText(value, 66), times]),
+      ),
+    );
+    if (skipReasons.length > most.length)
+      lines.push(`           and ${number(skipReasons.length - most.length)} more reasons`);
+  }
+  return `${lines.join("\n").trimEnd()}\n`;
+}
+
+function valueText(value: string): string {
+  return value === "" ? "(empty)" : cleanText(value, 30);
+}
+
+function table(title: string, counts: readonly (readonly [string, number])[]): readonly string[] {
+  return [
+    title,
+    ...(counts.length === 0 ? ["  none"] : counts.map(([name, times]) => `${number(times).padStart(9)}  ${name}`)),
+  ];
+}
+
+function describeRow(
+  { source, line, cells, actions, skipped, problems }: PreviewRow,
+  verbose: boolean,
+): readonly string[] {
+  const personal = new Set(
+    actions.flatMap(({ data }) =>
+      PERSONAL_FIELDS.flatMap((field) => (typeof data[field] === "string" ? [data[field]] : [])),
+    ),
+  );
+  const left = cells.map(({ column, value }) => {
+    const isPersonal = personal.has(value) || /^\S+@\S+$/.test(value);
+    return `${pad(cut(cleanText(column), 14), 14)} ${cut(shown(isPersonal ? "userId" : undefined, value, verbose), LEFT - 15)}`;
+  });
+  const right = actions.flatMap((action) => describeAction(action, verbose));
+  if (skipped !== undefined) right.push(...wrap(`skipped: ${cleanText(skipped, 200)}`, RIGHT));
+  for (const { severity, field, value, message, rule } of problems) {
+    const what = value === undefined ? "" : `${JSON.stringify(shown(field, value, verbose))} `;
+    right.push(
+      ...wrap(`${severity === "warn" ? "warning" : "error"}: ${what}${cleanText(message, 300)} [${rule}]`, RIGHT),
+    );
+  }
+  const height = Math.max(left.length, right.length);
+  return [
+    `${cleanText(source, 60)}:${line}`,
+    ...Array.from({ length: height }, (_, at) => `${pad(left[at] ?? "", LEFT)} │ ${right[at] ?? ""}`.trimEnd()),
+  ];
+}
+
+function describeAction({ action, data }: Action, verbose: boolean): readonly string[] {
+  const lines: string[] = [action];
+  for (const [field, value] of Object.entries(data)) {
+    if (field === "metadataAttributes" && Array.isArray(value)) {
+      lines.push("  metadataAttributes");
+      for (const { trait_type, value: trait } of value)
+        lines.push(cut(`    ${cleanText(String(trait_type))}: ${cleanText(String(trait))}`, RIGHT));
+    } else {
+      const text = typeof value === "string" ? value : stringifyJson(value);
+      lines.push(cut(`  ${pad(field, 9)} ${shown(field, text, verbose)}${instantText(field, value)}`, RIGHT));
+    }
+  }
+  return lines;
+}
+
+/** Unix seconds say nothing to people; the same in UTC shows a wrong zone or a swapped day and month. */
+function instantText(field: string, value: unknown): string {
+  if (!field.endsWith("Time") || typeof value !== "number" || value === 0 || value > 8.64e12) return "";
+  return ` ${new Date(value * 1000).toISOString().slice(0, 16).replace("T", " ")}Z`;
+}
+
+function pad(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - textWidth(text)));
+}
+
+function cut(text: string, width: number): string {
+  if (textWidth(text) <= width) return text;
+  let kept = "";
+  for (const character of text) {
+    if (textWidth(kept + character) > width - 1) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && textWidth(`${line} ${word}`) > width) {
+      lines.push(cut(line, width));
+      line = `  ${word}`;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, cut(line, width)];
+}

@@ -1,0 +1,104 @@
+/** Problems in words: where, what, the text it is about, what to do. */
+
+import type { Problem } from "../actions/problem.ts";
+import { cleanText } from "../actions/text.ts";
+import type { ProblemLog } from "../pipeline/problems.ts";
+import { count, number, type Talk } from "./talk.ts";
+
+/** Fields that name people; shown in full only with `--verbose`. */
+const PERSONAL = new Set(["userId", "to"]);
+
+/** A value fit for a terminal, with all but its ends hidden where it names a person. */
+export function shown(field: string | undefined, value: string, verbose: boolean): string {
+  const clean = cleanText(value);
+  if (verbose || field === undefined || !PERSONAL.has(field) || clean.length === 0) return clean;
+  return clean.length <= 4 ? "…" : `${clean.slice(0, 2)}…${clean.slice(-2)}`;
+}
+
+/** The problem in one line: `sales.csv:1042 price: "12,50" …`. */
+function problemLine(problem: Problem, verbose: boolean): string {
+  const { source, line, field, value, message, hint, rule } = problem;
+  const what = value === undefined ? "" : `${JSON.stringify(shown(field, value, verbose))} `;
+  return `${cleanText(source, 200)}:${line} ${field === undefined ? "" : `${cleanText(field)}: `}${what}${cleanText(message, 400)}${hint === undefined ? "" : ` ${cleanText(hint, 300)}`} [${rule}]`;
+}
+
+/** The problem as a small block with the offending text underlined. */
+function problemBlock(problem: Problem, verbose: boolean): string {
+  const { source, line, field, pointer, value, message, hint, rule, severity } = problem;
+  const head = `${cleanText(source, 200)}:${line}${pointer === undefined || pointer === "" ? "" : ` ${cleanText(pointer)}`}  ${severity === "warn" ? "warning" : "error"}  ${rule}`;
+  const lines = [head];
+  if (value !== undefined) {
+    const label = `    ${field === undefined ? "" : `${cleanText(field)}: `}`;
+    const text = shown(field, value, verbose);
+    lines.push(`${label}${text}`, `${" ".repeat(textWidth(label))}${"^".repeat(Math.max(1, textWidth(text)))}`);
+  }
+  lines.push(`    ${cleanText(message, 400)}`);
+  if (hint !== undefined) lines.push(`    ${cleanText(hint, 300)}`);
+  return lines.join("\n");
+}
+
+/** Cells that a text takes: east-asian wide characters two, combining ones none. */
+export function textWidth(text: string): number {
+  let cells = 0;
+  for (const { segment } of SEGMENTS.segment(text)) cells += WIDE.test(segment) ? 2 : 1;
+  return cells;
+}
+
+const SEGMENTS = new Intl.Segmenter("en", { granularity: "grapheme" });
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
+
+/** Of one rule no more than half of what is shown, so that one mistake in a column does not hide the others. */
+function shownErrors(log: ProblemLog, most: number): readonly Problem[] {
+  const rules = log.tallies.filter(({ severity }) => severity === "error").length;
+  const ofOneRule = rules === 1 ? most : Math.max(1, Math.ceil(most / 2));
+  const seen = new Map<string, number>();
+  return log.kept
+    .filter(({ severity, rule }) => {
+      if (severity !== "error") return false;
+      const times = (seen.get(rule) ?? 0) + 1;
+      seen.set(rule, times);
+      return times <= ofOneRule;
+    })
+    .slice(0, most);
+}
+
+/** Skip reasons told in one line; `tickets plan --preview` shows more. */
+const SKIP_REASONS_TOLD = 8;
+
+/** `3 rows skipped: Status = open (2), Status = lost (1).`; undefined when none was. */
+export function describeSkipped(skipped: number, reasons: ReadonlyMap<string, number>): string | undefined {
+  if (skipped === 0) return undefined;
+  const told = [...reasons].sort(([, one], [, other]) => other - one);
+  const more = told.length > SKIP_REASONS_TOLD ? `, and ${told.length - SKIP_REASONS_TOLD} more reasons` : "";
+  return `${count(skipped, "row")} skipped: ${told
+    .slice(0, SKIP_REASONS_TOLD)
+    .map(([reason, times]) => `${reason} (${number(times)})`)
+    .join(", ")}${more}.`;
+}
+
+/** Tells errors one by one up to `most`, and warnings in one line per rule. */
+export function tellProblems(
+  talk: Talk,
+  log: ProblemLog,
+  options: { readonly most: number; readonly verbose: boolean; readonly form: "line" | "block" },
+): void {
+  const form = options.form === "line" ? problemLine : problemBlock;
+  const errors = shownErrors(log, options.most);
+  for (const problem of errors) talk.error(form(problem, options.verbose));
+  const hidden = log.errors - errors.length;
+  if (hidden > 0) {
+    talk.error(
+      `… and ${count(hidden, "more problem")}: ${log.tallies
+        .filter(({ severity }) => severity === "error")
+        .map(({ rule, count: times }) => `${rule} ${number(times)}`)
+        .join(", ")}. --max-problems shows more.`,
+    );
+  }
+  for (const { severity, rule, count: times, first } of log.tallies) {
+    if (severity === "warn")
+      talk.warn(
+        `${rule}${times === 1 ? "" : ` (${number(times)} times)`}: ${problemLine(first, options.verbose).replace(` [${rule}]`, "")}`,
+      );
+  }
+}

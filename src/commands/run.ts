@@ -1,0 +1,430 @@
+/** Carries a run out, from wherever it stands: the same for a new run and for one that was interrupted. */
+
+import { createHash } from "node:crypto";
+import { rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { cleanText } from "../actions/text.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { displayPath } from "../pipeline/config/config.ts";
+import { describeKeySource } from "../pipeline/config/environment.ts";
+import { crashPoint } from "../pipeline/crash-points.ts";
+import { acquireLock } from "../pipeline/ledger/lock.ts";
+import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
+import { firstOutcomes } from "../pipeline/ledger/outcomes.ts";
+import {
+  chunksOf,
+  countRun,
+  endRun,
+  findRun,
+  isUndecided,
+  listRuns,
+  noteStop,
+  type RunRecord,
+  reopenRefused,
+} from "../pipeline/ledger/runs.ts";
+import { type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
+import { openPlan } from "../pipeline/plan/plan.ts";
+import { freeName, inspectOutput, type OutputState } from "../pipeline/projections/output-file.ts";
+import { promiseFormat } from "../pipeline/projections/promise-lines.ts";
+import {
+  openPromiseFile,
+  openPromiseStream,
+  type PromiseSink,
+  unrecordedPromises,
+} from "../pipeline/projections/promise-sink.ts";
+import { writeRejects } from "../pipeline/projections/rejects.ts";
+import { openClient } from "../pipeline/sending/client.ts";
+import {
+  type SendContext,
+  type SendProgress,
+  type Stop,
+  type StopRequest,
+  sendLane,
+} from "../pipeline/sending/send.ts";
+import { recover, type SettleContext } from "../pipeline/sending/settle.ts";
+import { PLAN_KEPT_MS, planDirectory, type Session } from "./session.ts";
+import { describeActions, type Summary, summarise } from "./summary.ts";
+import { type Context, count, inShell, number } from "./talk.ts";
+import { sharedTemporaryFolder } from "./temporary.ts";
+
+export interface CarryOutOptions {
+  readonly session: Session;
+  readonly run: RunRecord;
+  /** `performance.now()` after which nothing is begun. */
+  readonly deadline: number;
+  readonly startedAt: number;
+}
+
+/**
+ * Sends what is left of a run and writes what it led to. The exit code is in the summary.
+ *
+ * @throws Failure when it can't even begin: a lost plan, an output file that someone changed, no key.
+ */
+export async function carryOut(context: Context, options: CarryOutOptions): Promise<Summary> {
+  const { session, run } = options;
+  const { ledger, environment } = session;
+  const { talk } = context;
+  await using plan = await openPlan(planDirectory(environment, run.run));
+  await using promises = await openPromises(context, session, run);
+  const settling: SettleContext = { ledger, plan, runNo: run.runNo, promises };
+  await recover(settling);
+  if (environment.refusalsAreWhole) reopenRefused(ledger, run.runNo);
+  const stop = inDoubtOrRefused(session, run) ?? (await send(context, options, settling));
+  talk.progress(undefined);
+
+  const counts = countRun(ledger, run.runNo);
+  const done = stop.kind === "finished";
+  if (!done) noteStop(ledger, run.runNo, exitCodeOf(stop, false), stop.kind === "stopped" && stop.by === "SIGINT");
+  const rejects = await writeRejects({
+    ledger,
+    run,
+    plan,
+    directory: plan.manifest.options.directory,
+    encoding: plan.manifest.options.encoding,
+  });
+  crashPoint("rejects written");
+  const exitCode =
+    done && plan.manifest.actions.pending > 0
+      ? EXIT_CODES["in-doubt"]
+      : exitCodeOf(stop, counts.rejected > 0 || plan.manifest.rows.invalid > 0);
+  if (done) endRun(ledger, run.runNo, "finished", exitCode, new Date().toISOString());
+  crashPoint("ended");
+  mergeOutcomes(ledger);
+  crashPoint("merged");
+  if (done) await prunePlans(session);
+  const summary = summarise({
+    run: run.run,
+    environment: environment.name,
+    state: done ? "finished" : "stopped",
+    exitCode,
+    plan: plan.manifest,
+    problems: plan.manifest.problems,
+    counts,
+    output: promises.path ?? null,
+    rejects,
+    durationMs: performance.now() - options.startedAt,
+    next: nextCommand(stop, run, rejects, context, environment.name, plan.manifest.options.flags ?? []),
+  });
+  tellEnd(context, session, plan.manifest, stop, summary);
+  return summary;
+}
+
+/** Nothing is sent after a chunk whose fate a person must say first. */
+function inDoubtOrRefused({ ledger }: Session, run: RunRecord): Stop | undefined {
+  const doubt = chunksOf(ledger, run.runNo, "in doubt")[0];
+  if (doubt !== undefined) return { kind: "in doubt", chunk: doubt, detail: doubt.detail ?? "", body: "" };
+  const refused = chunksOf(ledger, run.runNo, "refused")[0];
+  if (refused === undefined) return undefined;
+  return { kind: "refused", whole: false, chunk: refused, detail: refused.detail ?? "", body: "" };
+}
+
+async function send(
+  context: Context,
+  { session, run, deadline }: CarryOutOptions,
+  settling: SettleContext,
+): Promise<Stop> {
+  const { environment, ledger } = session;
+  if (chunksOf(ledger, run.runNo, "planned").length === 0) return { kind: "finished" };
+  await using client = openClient({
+    baseUrl: session.baseUrl,
+    key: await session.key(),
+    timeoutMs: environment.timeoutMs,
+    freshConnection: environment.freshConnection,
+    env: context.env,
+  });
+  using timer = stopAfter(deadline, context.stop);
+  const sending: SendContext = {
+    ...settling,
+    client,
+    environment,
+    progress: progressOf(context, session, run),
+    stop: timer.signal,
+    abort: context.abort,
+    deadline,
+  };
+  return await sendLane(sending, 0);
+}
+
+/** The signal that also stops when time is up. */
+function stopAfter(deadline: number, stop: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+  if (deadline === Number.POSITIVE_INFINITY) return { signal: stop, [Symbol.dispose]: () => undefined };
+  const controller = new AbortController();
+  const timer = setTimeout(
+    () => controller.abort("max-duration" satisfies StopRequest),
+    Math.max(0, deadline - performance.now()),
+  );
+  return { signal: AbortSignal.any([stop, controller.signal]), [Symbol.dispose]: () => clearTimeout(timer) };
+}
+
+function progressOf({ talk }: Context, { ledger }: Session, run: RunRecord): SendProgress {
+  const before = countRun(ledger, run.runNo);
+  const manifest = parseManifest(run.manifest);
+  let done = before.accepted + before.rejected + before.settledByHand;
+  let rejected = before.rejected;
+  let settled = before.chunks.settled;
+  let of = before.chunks.total;
+  const show = (more: { readonly attempts?: number; readonly note?: string } = {}): void =>
+    talk.progress({
+      doing: "sending",
+      unit: "actions",
+      done,
+      total: manifest.actions.planned,
+      chunk: { number: Math.min(settled + 1, of), of },
+      rejected,
+      ...more,
+    });
+  show();
+  return {
+    sending: (_chunk, attempt) => show({ attempts: attempt }),
+    settled: (chunk, counts) => {
+      done += counts.accepted + counts.rejected;
+      rejected += counts.rejected;
+      settled += 1;
+      of = Math.max(of, settled);
+      talk.detail(`chunk ${chunk.chunk}: ${number(counts.accepted)} accepted, ${number(counts.rejected)} rejected`);
+      show();
+    },
+    waiting: (chunk, detail, waitMs) => {
+      talk.detail(`chunk ${chunk.chunk}: ${cleanText(detail, 200)}; trying again in ${seconds(waitMs)}`);
+      show({ note: `${cleanText(detail, 60)}; trying again in ${seconds(waitMs)}` });
+    },
+  };
+}
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+
+function exitCodeOf(stop: Stop, rejects: boolean): number {
+  switch (stop.kind) {
+    case "finished":
+      return rejects ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+    case "in doubt":
+      return EXIT_CODES["in-doubt"];
+    case "refused":
+    case "too many rejections":
+      return EXIT_CODES.refused;
+    case "not let in":
+      return EXIT_CODES["not-let-in"];
+    case "not reachable":
+      return EXIT_CODES["stopped-early"];
+    case "stopped":
+      return STOP_CODES[stop.by];
+  }
+}
+
+/** 128 and the signal's number, as shells have it. */
+const STOP_CODES: Readonly<Record<StopRequest, number>> = {
+  SIGHUP: 129,
+  SIGINT: 130,
+  SIGTERM: 143,
+  "max-duration": EXIT_CODES["stopped-early"],
+};
+
+function nextCommand(
+  stop: Stop,
+  run: RunRecord,
+  rejects: readonly string[],
+  context: Context,
+  environment: string,
+  flags: readonly string[],
+): string | null {
+  const env = `--env ${environment}`;
+  switch (stop.kind) {
+    case "finished":
+      return rejects.length === 0
+        ? null
+        : `tickets stream ${[...rejects.map((path) => displayPath(path, context.cwd)), ...flags].map(inShell).join(" ")} ${env}`;
+    case "in doubt":
+      return `tickets settle ${run.run} ${env}`;
+    case "refused":
+      return `tickets ${stop.whole ? "resume" : "settle"} ${run.run} ${env}`;
+    default:
+      return `tickets resume ${run.run} ${env}`;
+  }
+}
+
+function tellEnd(context: Context, session: Session, manifest: Manifest, stop: Stop, summary: Summary): void {
+  const { talk, cwd, verbose } = context;
+  const { environment, ledger } = session;
+  const serviceName = environment.kind === "sandbox" ? "the sandbox" : environment.baseUrl;
+  switch (stop.kind) {
+    case "finished":
+      break;
+    case "in doubt":
+      talk.error(
+        `Stopped: chunk ${stop.chunk.chunk} (actions ${number(stop.chunk.first)} to ${number(stop.chunk.first + stop.chunk.count - 1)}) is in doubt: ${cleanText(stop.detail, 300)}. ${/actionPromise/.test(stop.detail) ? "" : "Its answer is not known. "}Nothing after it was sent.`,
+      );
+      if (stop.body !== "") talk.error(`The service said: ${cleanText(stop.body, 500)}`);
+      break;
+    case "refused":
+      talk.error(
+        `Stopped: the service refused chunk ${stop.chunk.chunk}: ${cleanText(stop.detail, 300)}. ${stop.whole ? "By refusalsAreWhole nothing of it was taken." : "Part of it may have been taken."}`,
+      );
+      if (stop.body !== "") talk.error(`The service said: ${cleanText(stop.body, 500)}`);
+      break;
+    case "not let in": {
+      const plain = /^\s*\{\s*"message"\s*:\s*"Forbidden"\s*\}\s*$/.test(stop.body);
+      talk.error(
+        plain
+          ? `${environment.name} did not let the key in (${stop.detail}). The key came from ${describeKeySource(environment.keySource)}. Nothing of chunk ${stop.chunk.chunk} or after it was sent.`
+          : `${environment.name} did not let the request in (${stop.detail}); the key came from ${describeKeySource(environment.keySource)}. The answer was: ${cleanText(stop.body, 500) || "(empty)"}`,
+      );
+      break;
+    }
+    case "not reachable":
+      talk.error(
+        `${stop.reached ? `${serviceName} took nothing` : `Could not reach ${serviceName}`} after ${count(stop.attempts, "attempt")} (${cleanText(stop.detail, 200)})${stop.waitMs === undefined ? "" : `; the next one would come ${seconds(stop.waitMs)} later, past --max-duration`}. Nothing of chunk ${stop.chunk.chunk} or after it was sent.`,
+      );
+      break;
+    case "too many rejections":
+      talk.error(
+        `Stopped: ${count(stop.rejected, "action")} rejected, more than maxRejected (${environment.maxRejected}).`,
+      );
+      break;
+    case "stopped":
+      talk.error(
+        stop.by === "max-duration"
+          ? "Stopped: --max-duration is over. Nothing is in doubt."
+          : `Stopped by ${stop.by}. Nothing is in doubt.`,
+      );
+      break;
+  }
+  const runNo = findRun(ledger, summary.run ?? "")?.runNo;
+  if (runNo !== undefined) {
+    for (const row of firstOutcomes(ledger, runNo, ["rejected"], 5)) {
+      talk.error(
+        `${cleanText(row.source, 200)}:${row.line} ${row.action} ${cleanText(row.ticketId ?? row.nftId ?? row.eventId ?? "")} rejected: ${cleanText(verbose ? (row.response ?? "") : maskPersons(row.response ?? ""), 300)}`,
+      );
+    }
+  }
+  talk.info(
+    `${describeActions(summary.actions)}.${manifest.rows.invalid > 0 ? ` ${count(manifest.rows.invalid, "row")} invalid.` : ""}`,
+  );
+  const told = summary.actions.accepted + summary.actions.rejected + summary.actions.settledByHand;
+  if (summary.output !== null && told > 0) talk.info(`Promises: ${displayPath(summary.output, cwd)}`);
+  if (summary.rejects.length > 0)
+    talk.info(`Rejects: ${summary.rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
+  if (summary.next !== null) talk.info(`${NEXT[stop.kind]}: ${summary.next}`);
+}
+
+/** What leads to the next command. */
+const NEXT: Readonly<Record<Stop["kind"], string>> = {
+  finished: "Mend the rejects, then",
+  "in doubt": "Look, then decide",
+  refused: "Look, then decide",
+  "not let in": "Mend the key, then",
+  "not reachable": "Later",
+  "too many rejections": "Look at the rejects, then",
+  stopped: "Continue",
+};
+
+/** Hides what names a person in an item of the service. */
+function maskPersons(response: string): string {
+  return response.replace(/("(?:userId|to)"\s*:\s*")[^"]*(")/g, "$1…$2");
+}
+
+export async function openPromises(
+  context: Context,
+  { ledger, environment }: Session,
+  run: RunRecord,
+): Promise<PromiseSink> {
+  const label = { environment: environment.name, run: run.run };
+  const safeCsv = parseManifest(run.manifest).options.safeCsv;
+  const moveTo = (path: string, why: string): void => {
+    ledger.run("UPDATE runs SET output = ? WHERE run_no = ?", path, run.runNo);
+    context.talk.warn(`${why} The rest goes to ${displayPath(path, context.cwd)}.`);
+  };
+  const openFile = async (path: string): Promise<PromiseSink> => {
+    const lock = await lockOutput(context, path, `run ${run.run}`);
+    try {
+      const state = await inspectOutput(ledger, path, (length) =>
+        unrecordedPromises(ledger, run.runNo, path, label, length, safeCsv),
+      );
+      if (state.state === "strange") {
+        // What the file tells and the ledger does not know has been sent; going on would send it again.
+        if (state.lostRuns) refuseStrangeOutput(path, state, context, environment.name);
+        // The run is under way, and its promises need a place whatever became of the first one.
+        const elsewhere = await freeName(ledger, `${path}.${run.run}`, promiseFormat(path));
+        lock[Symbol.dispose]();
+        moveTo(elsewhere, `${displayPath(path, context.cwd)} is not appended to: ${state.why}.`);
+        return await openFile(elsewhere);
+      }
+      const sink = await openPromiseFile({
+        ledger,
+        path,
+        state,
+        label,
+        safeCsv,
+        onMoved: (moved) =>
+          moveTo(moved, `${displayPath(path, context.cwd)} was changed by someone else while the run wrote it.`),
+      });
+      return {
+        get path() {
+          return sink.path;
+        },
+        write: sink.write,
+        [Symbol.asyncDispose]: async () => {
+          await sink[Symbol.asyncDispose]();
+          lock[Symbol.dispose]();
+        },
+      };
+    } catch (cause) {
+      lock[Symbol.dispose]();
+      throw cause;
+    }
+  };
+  if (run.output !== undefined) return openFile(run.output);
+  const toFile = (why: string): Promise<PromiseSink> => {
+    const path = join(context.cwd, `stdout.${environment.name}.${run.run}.ndjson`);
+    moveTo(path, why);
+    return openFile(path);
+  };
+  if (context.isStdoutTaken) return toFile("Standard output is for the JSON document of this command.");
+  return openPromiseStream(context.stdout, label, () =>
+    toFile("Whoever read the promises from standard output went away."),
+  );
+}
+
+/** @throws Failure `busy` while another run writes the file. */
+export function lockOutput(context: Context, path: string, command: string): Promise<Disposable> {
+  return acquireLock({
+    what: displayPath(path, context.cwd),
+    path: outputLockPath(path),
+    command,
+    waitMs: 0,
+    signal: context.abort,
+  });
+}
+
+/** Two ledgers could be told to write the same file, so its lock lies where both look. */
+function outputLockPath(path: string): string {
+  const name = createHash("sha256").update(path).digest("hex").slice(0, 32);
+  return join(sharedTemporaryFolder(), `${name}.lock`);
+}
+
+/** @throws Failure `usage` for a file that must not be written into. */
+export function refuseStrangeOutput(path: string, state: OutputState, { cwd }: Context, environment: string): void {
+  if (state.state !== "strange") return;
+  if (state.lostRuns) {
+    throw new Failure(
+      "usage",
+      `${displayPath(path, cwd)} holds runs of this environment that its ledger does not know: the ledger was lost, or restored from an older backup. Nothing was sent.`,
+      {
+        hint: `Give it back its memory: tickets results --import ${inShell(displayPath(path, cwd))} --env ${environment}. If the file is of another ledger, name another one with --output.`,
+      },
+    );
+  }
+  throw new Failure("usage", `${displayPath(path, cwd)} is not appended to: ${state.why}. Nothing was sent.`, {
+    hint: "Name another file with --output, or set this one aside with --force (it is renamed, never deleted).",
+  });
+}
+
+/** Plans that nothing needs any more. */
+async function prunePlans({ ledger, environment }: Session): Promise<void> {
+  const now = Date.now();
+  for (const { run, runNo, state, endedAt } of listRuns(ledger)) {
+    if (state === "open" || endedAt === undefined || now - Date.parse(endedAt) < PLAN_KEPT_MS) continue;
+    if (isUndecided(ledger, runNo)) continue;
+    const directory = planDirectory(environment, run);
+    if (await stat(directory).catch(() => undefined)) await rm(directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,21 @@
+/** `tickets schema`: JSON Schemas for editors and other programs. */
+
+import { stringifyJson } from "../actions/json.ts";
+import { type JsonSchema, payloadJsonSchema, promisesJsonSchema } from "../actions/json-schema.ts";
+import { EXIT_CODES } from "../failure.ts";
+import { configJsonSchema } from "../pipeline/config/schema.ts";
+import type { Context } from "./talk.ts";
+
+export const SCHEMAS = ["payload", "config", "promises"] as const;
+export type SchemaName = (typeof SCHEMAS)[number];
+
+const SCHEMA_OF = {
+  payload: payloadJsonSchema,
+  config: configJsonSchema,
+  promises: promisesJsonSchema,
+} satisfies Record<SchemaName, () => JsonSchema>;
+
+export async function schema(what: SchemaName, { talk }: Context): Promise<number> {
+  talk.out(`${stringifyJson(SCHEMA_OF[what](), 2)}\n`);
+  return EXIT_CODES.ok;
+}

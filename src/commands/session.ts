@@ -1,0 +1,154 @@
+/** What a command that looks into a ledger works with: the environment, its ledger, and the lock when it sends. */
+
+import { existsSync } from "node:fs";
+import { readdir, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { allRules } from "../checks/rules.ts";
+import { MAPPING_RULES } from "../mapping/rules.ts";
+import { type Config, displayPath, loadConfig } from "../pipeline/config/config.ts";
+import { type Environment, type EnvironmentFlags, resolveEnvironment } from "../pipeline/config/environment.ts";
+import { Key, readKey } from "../pipeline/config/key.ts";
+import { type Ledger, openLedger, readMeta } from "../pipeline/ledger/ledger.ts";
+import { acquireLock } from "../pipeline/ledger/lock.ts";
+import { planFiles } from "../pipeline/plan/plan.ts";
+import { READER_RULES } from "../pipeline/readers/rules.ts";
+import type { Sandbox } from "../sandbox/server.ts";
+import { type Context, count } from "./talk.ts";
+
+/** Flags that say which environment and where its state is; `tickets env` shows what becomes of them. */
+export interface EnvironmentOptions {
+  readonly env?: string | undefined;
+  readonly config?: string | undefined;
+  readonly flags: EnvironmentFlags;
+}
+
+export const ALL_RULES = allRules(READER_RULES, MAPPING_RULES);
+
+/** Ids of all rules, for the config's `rules`. */
+export const KNOWN_RULES: readonly string[] = Object.keys(ALL_RULES);
+
+export async function loadSettings(
+  context: Context,
+  options: EnvironmentOptions,
+): Promise<{ readonly config: Config; readonly environment: Environment }> {
+  const config = await loadConfig({
+    cwd: context.cwd,
+    env: context.env,
+    configFlag: options.config,
+    knownRules: KNOWN_RULES,
+  });
+  return {
+    config,
+    environment: resolveEnvironment(config, { envFlag: options.env, env: context.env, flags: options.flags }),
+  };
+}
+
+export const lockPath = (environment: Environment): string => join(dirname(environment.ledgerPath), "lock.db");
+const runsDirectory = (environment: Environment): string => join(dirname(environment.ledgerPath), "runs");
+export const planDirectory = (environment: Environment, run: string): string => join(runsDirectory(environment), run);
+export const sandboxStatePath = (environment: Environment): string =>
+  join(dirname(environment.ledgerPath), "service.db");
+
+/** The ledger for looking only, or undefined where there is none yet. */
+export function openLedgerToRead(environment: Environment): Ledger | undefined {
+  if (!existsSync(environment.ledgerPath)) return undefined;
+  return openLedger({
+    path: environment.ledgerPath,
+    boundTo: environment.kind === "sandbox" ? undefined : environment.baseUrl,
+    readOnly: true,
+  });
+}
+
+/** A session that may send: it holds the environment's lock until it is disposed. */
+export interface Session extends AsyncDisposable {
+  readonly environment: Environment;
+  readonly ledger: Ledger;
+  /** Where requests go; for the sandbox known only now that it runs. */
+  readonly baseUrl: string;
+  readonly boundTo: string;
+  readonly key: () => Promise<Key>;
+}
+
+export async function openSession(
+  context: Context,
+  environment: Environment,
+  options: { readonly command: string; readonly waitLockMs: number },
+): Promise<Session> {
+  const { talk } = context;
+  const lock = await acquireLock({
+    what: `the ledger of ${environment.name}`,
+    path: lockPath(environment),
+    command: options.command,
+    waitMs: options.waitLockMs,
+    signal: context.stop,
+    onWait: (holder) =>
+      talk.info(
+        `Waiting for another run to end${holder === undefined ? "" : ` (process ${holder.pid}, since ${holder.since})`} …`,
+      ),
+  });
+  let sandbox: Sandbox | undefined;
+  let ledger: Ledger | undefined;
+  const close = async (): Promise<void> => {
+    ledger?.[Symbol.dispose]();
+    await sandbox?.[Symbol.asyncDispose]();
+    lock[Symbol.dispose]();
+  };
+  try {
+    if (environment.kind === "sandbox") sandbox = await startBuiltIn(environment);
+    const started = sandbox;
+    const boundTo = started === undefined ? environment.baseUrl : `sandbox:${started.instanceId}`;
+    ledger = openLedger({ path: environment.ledgerPath, boundTo });
+    await removeUnfinishedPlans(environment, ledger);
+    return {
+      environment,
+      ledger,
+      boundTo,
+      baseUrl: started?.url ?? environment.baseUrl,
+      key: async () => {
+        const key =
+          started === undefined
+            ? await readKey(environment, context.stop, { env: context.env })
+            : new Key(started.apiKey);
+        if (key.warning !== undefined) talk.warn(key.warning);
+        return key;
+      },
+      [Symbol.asyncDispose]: close,
+    };
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+}
+
+/** The sandbox inside the command; its state stays between commands. */
+async function startBuiltIn(environment: Environment): Promise<Sandbox> {
+  const { startSandbox } = await import("../sandbox/server.ts");
+  return startSandbox({ engine: { path: sandboxStatePath(environment), accept: environment.accept } });
+}
+
+/** Finished plans are kept for two weeks, for rejects and questions; the ledger keeps what each action came to. */
+export const PLAN_KEPT_MS = 14 * 24 * 60 * 60 * 1000;
+
+/** Folders of plans that never became runs, because the process died before; they mean nothing. */
+async function removeUnfinishedPlans(environment: Environment, ledger: Ledger): Promise<void> {
+  const directory = runsDirectory(environment);
+  const names = await readdir(directory).catch(() => []);
+  for (const name of names) {
+    if (ledger.get("SELECT 1 AS one FROM runs WHERE run = ?", name) !== undefined) continue;
+    const plan = join(directory, name);
+    // A whole plan may belong to a ledger that is only missing for now; it goes when a finished one would.
+    const manifest = await stat(planFiles(plan).manifest).catch(() => undefined);
+    if (manifest === undefined || Date.now() - manifest.mtimeMs > PLAN_KEPT_MS)
+      await rm(plan, { recursive: true, force: true });
+  }
+}
+
+/** The session's first line: what is used, and whether its memory is new. */
+export function describeSession({ environment, ledger }: Session, context: Context): string {
+  const where = environment.kind === "sandbox" ? "built in" : environment.baseUrl;
+  const known =
+    ledger.isNew || readMeta(ledger, "created_at") === undefined
+      ? "NEW"
+      : `with ${count(Number(ledger.get("SELECT count(*) AS n FROM runs")?.n), "earlier run")}`;
+  return `${environment.name} (${where}) · ledger ${displayPath(environment.ledgerPath, context.cwd)} ${known}`;
+}

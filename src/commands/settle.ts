@@ -1,0 +1,291 @@
+/** `tickets settle`: a person says what became of a chunk, or closes a run. Also `tickets resume`. */
+
+import { userInfo } from "node:os";
+import { type Action, actionSpec } from "../actions/actions.ts";
+import { cleanText } from "../actions/text.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
+import { type ChunkRecord, countRun, findRun, noteStop, openRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
+import type { Manifest } from "../pipeline/plan/manifest.ts";
+import { openPlan, type Plan } from "../pipeline/plan/plan.ts";
+import { writeRejects } from "../pipeline/projections/rejects.ts";
+import {
+  abandonRun,
+  abandonWithoutPlan,
+  type Decision,
+  openQuestions,
+  type Settlement,
+  settleNotSent,
+  settleSent,
+  wasSettledByHand,
+} from "../pipeline/sending/by-hand.ts";
+import { actionsOf, projectUnwritten, recover } from "../pipeline/sending/settle.ts";
+import { shown } from "./problems.ts";
+import { carryOut, openPromises } from "./run.ts";
+import {
+  describeSession,
+  type EnvironmentOptions,
+  loadSettings,
+  openSession,
+  planDirectory,
+  type Session,
+} from "./session.ts";
+import { describeActions, type Summary, summarise } from "./summary.ts";
+import { type Context, count, number } from "./talk.ts";
+
+export interface ResumeOptions extends EnvironmentOptions {
+  readonly run: string | undefined;
+  readonly json: boolean;
+  readonly maxDuration: number | undefined;
+  readonly waitLock: number;
+}
+
+/** Goes on with a run from its plan; the input is not read. */
+export async function resume(options: ResumeOptions, context: Context): Promise<number> {
+  const startedAt = performance.now();
+  const { environment } = await loadSettings(context, options);
+  await using session = await openSession(context, environment, {
+    command: "tickets resume",
+    waitLockMs: options.waitLock,
+  });
+  context.talk.info(describeSession(session, context));
+  const run = chooseRun(session, options.run);
+  if (run === undefined) {
+    context.talk.info("There is no unfinished run.");
+    return EXIT_CODES.ok;
+  }
+  // Whoever stopped it wants it to go on: should this process die, the next command finishes it unasked.
+  if (run.stoppedByPerson) noteStop(session.ledger, run.runNo, run.exitCode ?? EXIT_CODES["stopped-early"], false);
+  const deadline = options.maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + options.maxDuration;
+  const summary = await carryOut(context, { session, run, deadline, startedAt });
+  if (options.json) context.talk.out(`${JSON.stringify(summary)}\n`);
+  if (environment.kind === "sandbox") context.talk.info("SANDBOX: nothing left this machine.");
+  return summary.exitCode;
+}
+
+/** The named run, or the oldest unfinished one. A finished one has nothing left to do. */
+function chooseRun({ ledger, environment }: Session, name: string | undefined): RunRecord | undefined {
+  if (name === undefined) return openRuns(ledger)[0];
+  const run = findRun(ledger, name);
+  if (run === undefined) throw unknownRun(name, environment.name);
+  if (run.state === "abandoned")
+    throw new Failure("usage", `The run ${name} was closed on ${run.endedAt}; it is not gone on with.`);
+  return run.state === "open" ? run : undefined;
+}
+
+export function unknownRun(name: string, environment: string): Failure {
+  return new Failure("usage", `There is no run ${cleanText(name)} in the ledger of ${environment}.`, {
+    hint: `tickets status --env ${environment} lists them.`,
+  });
+}
+
+export interface SettleOptions extends EnvironmentOptions {
+  readonly run: string;
+  readonly decision: Decision | undefined;
+  readonly chunk: number | undefined;
+  readonly reason: string | undefined;
+  readonly json: boolean;
+  readonly waitLock: number;
+}
+
+/** Without a decision it only shows what has to be decided. */
+export async function settle(options: SettleOptions, context: Context): Promise<number> {
+  const startedAt = performance.now();
+  const { talk } = context;
+  const { environment } = await loadSettings(context, options);
+  await using session = await openSession(context, environment, {
+    command: "tickets settle",
+    waitLockMs: options.waitLock,
+  });
+  const { ledger } = session;
+  const run = findRun(ledger, options.run);
+  if (run === undefined) throw unknownRun(options.run, environment.name);
+  if (options.decision === "abandon" && run.state === "open" && !(await hasPlan(planDirectory(environment, run.run)))) {
+    abandonWithoutPlan(ledger, run, settlementOf("abandon", options.reason), EXIT_CODES["finished-with-rejects"]);
+    talk.warn(
+      `The plan of run ${run.run} is lost, so its rows can't be listed. The run is closed; what it had accepted is remembered.`,
+    );
+    return EXIT_CODES.ok;
+  }
+  await using plan = await openPlan(planDirectory(environment, run.run));
+  await using promises = await openPromises(context, session, run);
+  const settling = { ledger, plan, runNo: run.runNo, promises };
+  await recover(settling);
+  const chunks = chosenChunks(session, run, options.chunk);
+  const settlement = settlementOf(options.decision ?? "sent", options.reason);
+
+  switch (options.decision) {
+    case undefined:
+      await showQuestions(context, plan, chunks, run, environment.name);
+      break;
+    case "sent":
+    case "not-sent":
+      if (chunks.length === 0) talk.info(`Nothing of run ${run.run} waits to be settled.`);
+      for (const chunk of chunks) {
+        if (options.decision === "sent") await settleSent(ledger, plan, chunk, settlement);
+        else await settleNotSent(ledger, plan, run, chunk, settlement);
+        talk.info(`Chunk ${chunk.chunk}: ${count(chunk.count, "action")} settled as ${options.decision}.`);
+      }
+      await projectUnwritten(settling);
+      // A run that a person has put right is theirs to go on with, not theirs to wait for.
+      if (run.state === "open" && chunks.length > 0)
+        noteStop(ledger, run.runNo, run.exitCode ?? EXIT_CODES["in-doubt"], false);
+      break;
+    case "abandon":
+      if (run.state === "open") await abandonRun(ledger, plan, run, settlement, EXIT_CODES["finished-with-rejects"]);
+      talk.info(`The run ${run.run} is closed.`);
+      break;
+  }
+  const rejects =
+    options.decision === undefined
+      ? []
+      : await writeRejects({
+          ledger,
+          run,
+          plan,
+          directory: plan.manifest.options.directory,
+          encoding: plan.manifest.options.encoding,
+        });
+  mergeOutcomes(ledger);
+  const summary = summaryOf(
+    session,
+    findRun(ledger, run.run) ?? run,
+    plan.manifest,
+    rejects,
+    promises.path ?? null,
+    startedAt,
+  );
+  talk.info(`${describeActions(summary.actions)}.`);
+  if (summary.next !== null && options.decision !== undefined) talk.info(`Next: ${summary.next}`);
+  if (options.json) talk.out(`${JSON.stringify(summary)}\n`);
+  return summary.exitCode;
+}
+
+/** A container's bare user id has no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? "unknown"}`;
+  }
+}
+
+function settlementOf(decision: Decision, reason: string | undefined): Settlement {
+  return { decision, who: userName(), reason, at: new Date().toISOString() };
+}
+
+async function hasPlan(directory: string): Promise<boolean> {
+  try {
+    await using _plan = await openPlan(directory);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function chosenChunks(
+  { ledger, environment }: Session,
+  run: RunRecord,
+  number_: number | undefined,
+): readonly ChunkRecord[] {
+  const open = openQuestions(ledger, run.runNo);
+  if (number_ === undefined) return open;
+  const chosen = open.filter(({ chunk }) => chunk === number_);
+  if (chosen.length > 0 || wasSettledByHand(ledger, run.runNo, number_)) return chosen;
+  throw new Failure("usage", `Chunk ${number_} of run ${run.run} does not wait to be settled.`, {
+    hint:
+      open.length === 0
+        ? "Nothing of this run does."
+        : `These do: ${open.map(({ chunk }) => chunk).join(", ")}. tickets settle ${run.run} --env ${environment.name} shows them.`,
+  });
+}
+
+function summaryOf(
+  { ledger, environment }: Session,
+  run: RunRecord,
+  manifest: Manifest,
+  rejects: readonly string[],
+  output: string | null,
+  startedAt: number,
+): Summary {
+  const counts = countRun(ledger, run.runNo);
+  const waiting = counts.inDoubt + counts.refused > 0;
+  const env = `--env ${environment.name}`;
+  return summarise({
+    run: run.run,
+    environment: environment.name,
+    state: run.state === "open" ? "stopped" : run.state,
+    exitCode: counts.inDoubt > 0 ? EXIT_CODES["in-doubt"] : counts.refused > 0 ? EXIT_CODES.refused : EXIT_CODES.ok,
+    plan: manifest,
+    problems: manifest.problems,
+    counts,
+    output,
+    rejects,
+    durationMs: performance.now() - startedAt,
+    next: waiting
+      ? `tickets settle ${run.run} ${env}`
+      : run.state === "open"
+        ? `tickets resume ${run.run} ${env}`
+        : null,
+  });
+}
+
+/** How many actions of a doubt are shown one by one. */
+const SHOWN = 10;
+
+/** The doubtful actions, and what would happen if they were sent twice. */
+async function showQuestions(
+  { talk, verbose }: Context,
+  plan: Plan,
+  chunks: readonly ChunkRecord[],
+  run: RunRecord,
+  environment: string,
+): Promise<void> {
+  if (chunks.length === 0) talk.info(`Nothing of run ${run.run} waits to be settled.`);
+  for (const chunk of chunks) {
+    const actions = await actionsOf(plan, chunk);
+    const records = await plan.records(chunk);
+    talk.info(
+      `Chunk ${chunk.chunk} is ${chunk.state}: ${count(chunk.count, "action")}, ${number(chunk.first)} to ${number(chunk.first + chunk.count - 1)} of the run. ${cleanText(chunk.detail ?? "", 300)}`,
+    );
+    for (const [at, action] of actions.slice(0, SHOWN).entries()) {
+      const record = records[at];
+      const source = plan.manifest.inputs[record?.input ?? 0]?.name ?? "";
+      talk.info(`  ${cleanText(source, 200)}:${record?.line} ${action.action} ${describeIds(action, verbose)}`);
+    }
+    if (actions.length > SHOWN)
+      talk.info(
+        `  … and ${number(actions.length - SHOWN)} more; all of them: tickets status ${run.run} --chunk ${chunk.chunk} --env ${environment}`,
+      );
+    // A deed that happens once is refused a second time by any service that keeps tickets; the others would be taken again.
+    const refusedTwice = actions.filter(({ action }) => actionSpec(action).identity.rule === "once").length;
+    if (refusedTwice > 0)
+      talk.info(
+        `  ${number(refusedTwice)} of them the service would probably refuse a second time (${kinds(actions, true)}).`,
+      );
+    if (refusedTwice < actions.length)
+      talk.info(
+        `  ${number(actions.length - refusedTwice)} of them it would take a second time, and register twice (${kinds(actions, false)}).`,
+      );
+  }
+  if (chunks.length > 0) {
+    const command = `tickets settle ${run.run} --env ${environment}`;
+    talk.info(`If the service has them:               ${command} --sent --reason "…"`);
+    talk.info(`If it does not (they are sent again):  ${command} --not-sent --reason "…"`);
+    talk.info(`To close the run, its doubt unsettled: ${command} --abandon --reason "…"`);
+  }
+}
+
+function kinds(actions: readonly Action[], once: boolean): string {
+  return [...new Set(actions.map(({ action }) => action))]
+    .filter((action) => (actionSpec(action).identity.rule === "once") === once)
+    .join(", ");
+}
+
+function describeIds({ data }: Action, verbose: boolean): string {
+  const { eventId, ticketId, nftId, userId } = data;
+  return [eventId, ticketId, nftId, userId == null ? undefined : shown("userId", userId, verbose)]
+    .filter((id) => id != null)
+    .map((id) => cleanText(String(id)))
+    .join(" ");
+}

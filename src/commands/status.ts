@@ -1,0 +1,183 @@
+/** `tickets status` and `tickets results`: what the ledger knows, shown or written again. They take no lock. */
+
+import { createWriteStream, existsSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { cleanText } from "../actions/text.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { displayPath } from "../pipeline/config/config.ts";
+import { type Ledger, storageFailure } from "../pipeline/ledger/ledger.ts";
+import { outcomesOfRun } from "../pipeline/ledger/outcomes.ts";
+import { chunksOf, countRun, findRun, listRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
+import { parseManifest } from "../pipeline/plan/manifest.ts";
+import { openPlan } from "../pipeline/plan/plan.ts";
+import { promiseFormat, promiseLines, promisesHeader } from "../pipeline/projections/promise-lines.ts";
+import { actionsOf } from "../pipeline/sending/settle.ts";
+import { type EnvironmentOptions, loadSettings, openLedgerToRead, planDirectory } from "./session.ts";
+import { unknownRun } from "./settle.ts";
+import { describeActions, type Summary, summarise } from "./summary.ts";
+import { type Context, count } from "./talk.ts";
+
+export interface StatusOptions extends EnvironmentOptions {
+  readonly run: string | undefined;
+  readonly chunk: number | undefined;
+  readonly json: boolean;
+}
+
+export async function status(options: StatusOptions, context: Context): Promise<number> {
+  const { talk } = context;
+  const { environment } = await loadSettings(context, options);
+  using ledger = openLedgerToRead(environment);
+  if (ledger === undefined) {
+    if (options.json) talk.out(`${JSON.stringify({ runs: [] })}\n`);
+    talk.info(
+      `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${displayPath(environment.ledgerPath, context.cwd)}.`,
+    );
+    return EXIT_CODES.ok;
+  }
+  if (options.run === undefined) {
+    const runs = listRuns(ledger, 20);
+    if (runs.length === 0) talk.info(`The ledger of ${environment.name} has no runs yet.`);
+    if (options.json)
+      talk.out(`${JSON.stringify({ runs: runs.map((run) => summaryOfRun(ledger, run, environment.name)) })}\n`);
+    else
+      for (const run of runs)
+        talk.out(
+          `${run.run}  ${run.createdAt}  ${run.state}${waits(ledger, run)}  exit ${run.exitCode ?? "-"}  ${describeActions(summaryOfRun(ledger, run, environment.name).actions)}\n`,
+        );
+    return EXIT_CODES.ok;
+  }
+  const run = findRun(ledger, options.run);
+  if (run === undefined) throw unknownRun(options.run, environment.name);
+  if (options.chunk !== undefined)
+    return showChunk(context, ledger, run, options.chunk, planDirectory(environment, run.run));
+  const summary = summaryOfRun(ledger, run, environment.name);
+  if (options.json) {
+    talk.out(`${JSON.stringify(summary)}\n`);
+    return EXIT_CODES.ok;
+  }
+  const manifest = parseManifest(run.manifest);
+  const lines = [
+    `run ${run.run} of ${run.createdAt}: ${run.state}${waits(ledger, run)}`,
+    ...manifest.inputs.map(
+      ({ name, rows, sha256 }) =>
+        `input ${cleanText(name, 200)}: ${count(rows, "row")}, SHA-256 ${sha256.slice(0, 16)}…`,
+    ),
+    `${describeActions(summary.actions)}`,
+    ...chunksOf(ledger, run.runNo).map(
+      ({ chunk, state, first, count: actions, httpStatus, detail }) =>
+        `chunk ${chunk}: ${state}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
+    ),
+    ...ledger
+      .all("SELECT chunk, decision, who, at, reason FROM settlements WHERE run_no = ? ORDER BY id", run.runNo)
+      .map(
+        (row) =>
+          `settled ${row.chunk === null ? "run" : `chunk ${row.chunk}`} as ${row.decision} by ${row.who} on ${row.at}${row.reason === null ? "" : `: ${cleanText(String(row.reason), 200)}`}`,
+      ),
+    ...(run.output === undefined ? [] : [`promises ${displayPath(run.output, context.cwd)}`]),
+  ];
+  talk.out(`${lines.join("\n")}\n`);
+  return EXIT_CODES.ok;
+}
+
+function waits(ledger: Ledger, run: RunRecord): string {
+  const { inDoubt, refused } = countRun(ledger, run.runNo);
+  if (inDoubt > 0) return ", in doubt";
+  if (refused > 0) return ", refused";
+  return run.state === "open" && run.stoppedByPerson ? ", stopped by a person" : "";
+}
+
+function summaryOfRun(ledger: Ledger, run: RunRecord, environment: string): Summary {
+  const manifest = parseManifest(run.manifest);
+  return summarise({
+    run: run.run,
+    environment,
+    state: run.state === "open" ? "stopped" : run.state,
+    exitCode: run.exitCode ?? EXIT_CODES["stopped-early"],
+    plan: manifest,
+    problems: manifest.problems,
+    counts: countRun(ledger, run.runNo),
+    output: run.output ?? null,
+    durationMs: run.endedAt === undefined ? 0 : Date.parse(run.endedAt) - Date.parse(run.createdAt),
+  });
+}
+
+/** Every action of a chunk, as NDJSON with where it came from. */
+async function showChunk(
+  { talk }: Context,
+  ledger: Ledger,
+  run: RunRecord,
+  number: number,
+  directory: string,
+): Promise<number> {
+  const chunk = chunksOf(ledger, run.runNo).find((each) => each.chunk === number);
+  if (chunk === undefined) throw new Failure("usage", `Run ${run.run} has no chunk ${number}.`);
+  await using plan = await openPlan(directory);
+  const [actions, records] = await Promise.all([actionsOf(plan, chunk), plan.records(chunk)]);
+  for (const [at, { action, data }] of actions.entries()) {
+    const record = records[at];
+    const { eventId, ticketId, nftId } = data;
+    talk.out(
+      `${JSON.stringify({ source: plan.manifest.inputs[record?.input ?? 0]?.name, line: record?.line, action, eventId, ticketId, nftId, chunk: number, state: chunk.state })}\n`,
+    );
+  }
+  return EXIT_CODES.ok;
+}
+
+export interface ResultsOptions extends EnvironmentOptions {
+  readonly run: string | undefined;
+  readonly output: string | undefined;
+  readonly force: boolean;
+  readonly safeCsv: boolean;
+}
+
+/** Writes the promises of a run again, from the ledger, in any format. Without a run: of all, oldest first. */
+export async function results(options: ResultsOptions, context: Context): Promise<number> {
+  const { talk, cwd } = context;
+  const { environment } = await loadSettings(context, options);
+  using ledger = openLedgerToRead(environment);
+  if (ledger === undefined)
+    throw new Failure(
+      "usage",
+      `There is no ledger of ${environment.name} at ${displayPath(environment.ledgerPath, cwd)}.`,
+    );
+  const runs =
+    options.run === undefined
+      ? [...listRuns(ledger)].reverse()
+      : [findRun(ledger, options.run)].filter((run) => run !== undefined);
+  if (options.run !== undefined && runs.length === 0) throw unknownRun(options.run, environment.name);
+  const format = options.output === undefined || options.output === "-" ? "ndjson" : promiseFormat(options.output);
+  let written = 0;
+  const lines = function* (): Generator<string> {
+    yield promisesHeader(format);
+    for (const run of runs) {
+      for (const page of outcomesOfRun(ledger, run.runNo)) {
+        const text = promiseLines(page, { environment: environment.name, run: run.run }, format, options.safeCsv);
+        written += page.filter(({ outcome }) => outcome !== "not sent").length;
+        if (text !== "") yield text;
+      }
+    }
+  };
+  if (options.output === undefined || options.output === "-") {
+    await pipeline(Readable.from(lines()), context.stdout, { end: false });
+  } else {
+    const path = resolve(cwd, options.output);
+    if (existsSync(path) && !options.force)
+      throw new Failure("usage", `${displayPath(path, cwd)} exists; it is not overwritten.`, {
+        hint: "Name another file, or replace it with --force.",
+      });
+    const temporary = `${path}.${process.pid}.tmp`;
+    try {
+      await pipeline(Readable.from(lines()), createWriteStream(temporary, { flush: true }));
+      await rename(temporary, path);
+    } catch (cause) {
+      throw storageFailure(path, cause);
+    } finally {
+      await rm(temporary, { force: true });
+    }
+    talk.info(`${count(written, "line")} written to ${displayPath(path, cwd)}.`);
+  }
+  return EXIT_CODES.ok;
+}

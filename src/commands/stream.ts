@@ -1,0 +1,370 @@
+/** `tickets stream`: check, plan, send, and keep every promise. */
+
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { access, rm } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { displayPath } from "../pipeline/config/config.ts";
+import { crashPoint } from "../pipeline/crash-points.ts";
+import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
+import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
+import { chunksOf, countRun, enterRun, openRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
+import { parseManifest } from "../pipeline/plan/manifest.ts";
+import { inspectOutput, setAside } from "../pipeline/projections/output-file.ts";
+import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
+import { describeSkipped, tellProblems } from "./problems.ts";
+import { carryOut, lockOutput, refuseStrangeOutput } from "./run.ts";
+import {
+  describeSession,
+  type EnvironmentOptions,
+  loadSettings,
+  openLedgerToRead,
+  openSession,
+  planDirectory,
+  type Session,
+} from "./session.ts";
+import { describeActions, describeRows, type Summary, summarise, tellChanged, tellVanished } from "./summary.ts";
+import { type Context, count, inShell, number } from "./talk.ts";
+import { makeTemporaryFolder } from "./temporary.ts";
+
+export interface StreamOptions extends InputOptions, EnvironmentOptions {
+  readonly output?: string | undefined;
+  readonly again: boolean;
+  readonly dryRun: boolean;
+  readonly force: boolean;
+  readonly json: boolean;
+  readonly yes: boolean;
+  readonly safeCsv: boolean;
+  /** Milliseconds. */
+  readonly maxDuration?: number | undefined;
+  readonly waitLock: number;
+}
+
+export async function stream(options: StreamOptions, context: Context): Promise<number> {
+  const startedAt = performance.now();
+  const { talk } = context;
+  const settings = await loadSettings(context, options);
+  const output = options.output ?? settings.environment.output;
+  if (options.json && output === "-")
+    throw new Failure("usage", "--json and --output - would both write to standard output. Nothing was sent.", {
+      hint: "Name a file for the promises.",
+    });
+  const summary = options.dryRun
+    ? await dryRun(options, context, settings, startedAt)
+    : await send({ ...options, output }, context, settings, startedAt);
+  if (options.json) talk.out(`${JSON.stringify(summary)}\n`);
+  if (settings.environment.kind === "sandbox") talk.info("SANDBOX: nothing left this machine.");
+  return summary.exitCode;
+}
+
+type Settings = Awaited<ReturnType<typeof loadSettings>>;
+
+/** Everything but sending: the ledger is only looked into, and the plan is thrown away. */
+async function dryRun(
+  options: StreamOptions,
+  context: Context,
+  { config, environment }: Settings,
+  startedAt: number,
+): Promise<Summary> {
+  using ledger = openLedgerToRead(environment);
+  const directory = await makeTemporaryFolder();
+  try {
+    const checked = await checkInput(context, {
+      ...options,
+      config,
+      directory: join(directory, "plan"),
+      run: "dry-run",
+      environment: { environment, boundTo: "" },
+      ledger,
+      pending:
+        ledger === undefined
+          ? NOTHING_PENDING
+          : await pendingIdentities(ledger, (id) => planDirectory(environment, id)),
+      copyInputs: false,
+      rereadFlags: [],
+      tell: true,
+    });
+    return tellPlan(context, options, checked, environment.name, startedAt, "dry run");
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function send(
+  options: StreamOptions,
+  context: Context,
+  { config, environment }: Settings,
+  startedAt: number,
+): Promise<Summary> {
+  const { talk, cwd } = context;
+  const deadline = options.maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + options.maxDuration;
+  await using session = await openSession(context, environment, {
+    command: `tickets stream ${options.files.map(inShell).join(" ")}`,
+    waitLockMs: options.waitLock,
+  });
+  const { ledger } = session;
+  talk.info(describeSession(session, context));
+
+  const resumed = await finishEarlierRuns(context, session, deadline);
+  if (resumed !== null && resumed.summary.state !== "finished") {
+    talk.error(`${options.files.join(", ")} ${options.files.length === 1 ? "was" : "were"} not read.`);
+    return resumed.summary;
+  }
+  if (options.again && resumed?.again === true) {
+    talk.info("That was an interrupted --again, and is done now. To send once more, run the command once more.");
+    return resumed.summary;
+  }
+  mergeOutcomes(ledger);
+
+  const output = outputPath(options, environment.name, cwd);
+  if (output !== undefined) await makeWayForOutput(context, session, output, options.force);
+
+  const run = newRunId();
+  const directory = planDirectory(environment, run);
+  const checked = await checkInput(context, {
+    ...options,
+    config,
+    directory,
+    run,
+    environment: { environment, boundTo: session.boundTo },
+    ledger,
+    pending: await pendingIdentities(ledger, (id) => planDirectory(environment, id)),
+    copyInputs: true,
+    rereadFlags: inputFlags(options),
+    tell: true,
+  }).catch(async (cause: unknown) => {
+    // What was written of the plan may be what filled the disk.
+    await rm(directory, { recursive: true, force: true }).catch(() => undefined);
+    throw cause;
+  });
+  const { plan, problems } = checked;
+  if (plan.manifest === undefined || (plan.actions.planned === 0 && plan.rows.invalid === 0)) {
+    await rm(directory, { recursive: true, force: true });
+    return afterResumed(
+      tellPlan(context, options, checked, environment.name, startedAt, "nothing new"),
+      resumed?.summary,
+    );
+  }
+  tellChecked(context, options, checked);
+  talk.info(
+    `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${plan.actions.alreadySent === 0 ? "" : `${number(plan.actions.alreadySent)} already sent, `}${plan.actions.pending === 0 ? "" : `${number(plan.actions.pending)} waiting in another run, `}${number(plan.actions.planned)} to send in ${count(plan.manifest.chunks.length, "chunk")}.`,
+  );
+  if (!(await confirmed(context, session, options, plan.actions.planned))) {
+    await rm(directory, { recursive: true, force: true });
+    talk.error("Not confirmed; nothing was sent.");
+    return summarise({
+      run: null,
+      environment: environment.name,
+      state: "stopped",
+      exitCode: EXIT_CODES.usage,
+      plan,
+      problems,
+      durationMs: performance.now() - startedAt,
+      resumed: resumed?.summary ?? null,
+      vanished: plan.vanished,
+    });
+  }
+  if (plan.actions.planned > 0) await session.key();
+  crashPoint("planned");
+  const record = enterRun(ledger, {
+    run,
+    manifest: JSON.stringify(plan.manifest),
+    output,
+    chunks: plan.manifest.chunks,
+    at: plan.manifest.createdAt,
+  });
+  crashPoint("entered");
+  const summary = await carryOut(context, { session, run: record, deadline, startedAt });
+  return afterResumed(
+    { ...summary, ...(plan.vanished !== undefined && { vanished: plan.vanished }) },
+    resumed?.summary,
+  );
+}
+
+/** What an earlier run ended with must not be covered by a quiet end of this one. */
+function afterResumed(summary: Summary, resumed: Summary | undefined): Summary {
+  const exitCode = summary.exitCode === EXIT_CODES.ok && resumed !== undefined ? resumed.exitCode : summary.exitCode;
+  return { ...summary, exitCode, resumed: resumed ?? null };
+}
+
+/** Eight hexadecimal digits: short enough to type, and the ledger refuses a second one of the same name. */
+function newRunId(): string {
+  return randomBytes(4).toString("hex");
+}
+
+/** The last of the runs that came first; its summary holds those before it. */
+interface Resumed {
+  readonly summary: Summary;
+  readonly again: boolean;
+}
+
+/**
+ * Unfinished runs come first: what they hold is older than what this command brings. One that a person stopped, or that
+ * is in doubt, waits for a person.
+ */
+async function finishEarlierRuns(context: Context, session: Session, deadline: number): Promise<Resumed | null> {
+  let last = null as Resumed | null; // narrowed to null otherwise
+  for (const run of openRuns(session.ledger)) {
+    refuseStoppedByPerson(session, run);
+    refuseTooManyRejections(session, run);
+    context.talk.info(`The run ${run.run} of ${run.createdAt} is not finished; it comes first.`);
+    const summary = await carryOut(context, { session, run, deadline, startedAt: performance.now() });
+    last = { summary: afterResumed(summary, last?.summary), again: parseManifest(run.manifest).again };
+    if (summary.state !== "finished") return last;
+  }
+  return last;
+}
+
+function refuseStoppedByPerson(
+  { environment, ledger }: Session,
+  { run, runNo, stoppedByPerson, createdAt }: RunRecord,
+): void {
+  const waits = ["in doubt", "refused"] as const;
+  if (!stoppedByPerson || waits.some((state) => chunksOf(ledger, runNo, state).length > 0)) return;
+  throw new Failure(
+    "busy",
+    `The run ${run} of ${createdAt} was stopped by a person and comes first. Nothing was sent.`,
+    {
+      hint: `Go on with it: tickets resume ${run} --env ${environment.name}. Or close it: tickets settle ${run} --abandon --env ${environment.name}`,
+    },
+  );
+}
+
+/** A run that stopped for its rejections waits for someone to look at them; `resume` says that they did. */
+function refuseTooManyRejections({ environment, ledger }: Session, { run, runNo, exitCode }: RunRecord): void {
+  if (exitCode !== EXIT_CODES.refused || environment.refusalsAreWhole) return;
+  if (chunksOf(ledger, runNo, "refused").length > 0 || countRun(ledger, runNo).rejected <= environment.maxRejected)
+    return;
+  throw new Failure(
+    "refused",
+    `The run ${run} stopped because the service rejected too many of its actions, and comes first. Nothing was sent.`,
+    {
+      hint: `Look at them: tickets status ${run} --env ${environment.name}. Then go on: tickets resume ${run} --env ${environment.name}`,
+    },
+  );
+}
+
+function outputPath({ output, files }: StreamOptions, environment: string, cwd: string): string | undefined {
+  if (output === "-") return undefined;
+  if (output !== undefined) return resolve(cwd, output);
+  const first = files[0] ?? "-";
+  const stem =
+    first === "-"
+      ? "stdin"
+      : basename(first)
+          .replace(/\.(csv|tsv|ndjson|jsonl|json)(\.(gz|zst))?$/i, "")
+          .replace(/[*?[\]{}!]+/g, "_");
+  return join(cwd, `${stem}.${environment}.promises.ndjson`);
+}
+
+/** Sees to it, before anything is sent, that the promises have a place to go. */
+async function makeWayForOutput(
+  context: Context,
+  { ledger, environment }: Session,
+  path: string,
+  force: boolean,
+): Promise<void> {
+  const folder = dirname(path);
+  try {
+    await access(folder, constants.W_OK);
+  } catch (cause) {
+    throw new Failure(
+      "usage",
+      `${displayPath(path, context.cwd)} can't be written: the folder ${displayPath(folder, context.cwd)} is missing or not writable. Nothing was sent.`,
+      { cause, hint: "Make the folder, or name another file with --output." },
+    );
+  }
+  // Whoever else writes this file is told now rather than when the first answer comes.
+  using _lock = await lockOutput(context, path, "tickets stream");
+  const state = await inspectOutput(ledger, path);
+  if (state.state === "strange" && force) {
+    const aside = await setAside(path, new Date());
+    context.talk.warn(`${displayPath(path, context.cwd)} was set aside as ${displayPath(aside, context.cwd)}.`);
+  } else refuseStrangeOutput(path, state, context, environment.name);
+}
+
+async function confirmed(
+  { talk }: Context,
+  session: Session,
+  { yes }: StreamOptions,
+  actions: number,
+): Promise<boolean> {
+  if (!session.environment.confirm || yes || talk.ask === undefined || actions === 0) return true;
+  return talk.ask(
+    `Send ${count(actions, "action")} to ${session.environment.name} (${new URL(session.baseUrl).host})?`,
+  );
+}
+
+/** What was found in the input: problems, changed actions, skipped rows. */
+function tellChecked({ talk, verbose }: Context, options: InputOptions, { plan, problems }: CheckedInput): void {
+  tellProblems(talk, problems, { most: options.maxProblems ?? 50, verbose, form: "line" });
+  tellChanged(talk, plan, verbose);
+  if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows.invalid);
+  const skipped = describeSkipped(plan.rows.skipped, plan.skipReasons);
+  if (skipped !== undefined) (plan.rows.mapped === 0 ? talk.warn : talk.info)(skipped);
+}
+
+/** The end of a command that sends nothing: because the input is invalid, because nothing is new, or on purpose. */
+function tellPlan(
+  context: Context,
+  options: StreamOptions,
+  checked: CheckedInput,
+  environment: string,
+  startedAt: number,
+  otherwise: "nothing new" | "dry run",
+): Summary {
+  const { talk } = context;
+  const { plan, problems } = checked;
+  tellChecked(context, options, checked);
+  const invalid = plan.manifest === undefined;
+  const exitCode = invalid
+    ? EXIT_CODES["input-invalid"]
+    : plan.actions.pending > 0 && otherwise === "nothing new"
+      ? EXIT_CODES["in-doubt"]
+      : plan.rows.invalid > 0
+        ? EXIT_CODES["finished-with-rejects"]
+        : EXIT_CODES.ok;
+  if (invalid) {
+    talk.error(
+      `${describeRows(plan.rows)}. Nothing was sent. Mend the rows${plan.rows.mapped > 0 && !plan.isUnreadable ? `, or send the valid ones with --max-invalid ${plan.rows.invalid}` : ""}.`,
+    );
+  } else if (plan.rows.read === 0) talk.warn("The input has no rows: 0 actions, nothing to send.");
+  else if (otherwise === "nothing new")
+    talk.info(
+      plan.rows.read === plan.rows.mapped && plan.actions.alreadySent === plan.actions.total
+        ? `Nothing new: ${plan.actions.total === 1 ? "the one action was" : `all ${number(plan.actions.total)} actions were`} sent before.`
+        : `Nothing new: ${describeRows(plan.rows)}; ${describeActions({ ...summaryActions(plan), notSent: 0 })}.`,
+    );
+  else
+    talk.info(
+      `Dry run: ${describeRows(plan.rows)}; ${number(plan.actions.planned)} of ${count(plan.actions.total, "action")} would be sent.`,
+    );
+  return summarise({
+    run: null,
+    environment,
+    state: invalid ? "invalid" : otherwise,
+    exitCode,
+    plan,
+    problems,
+    durationMs: performance.now() - startedAt,
+    vanished: plan.vanished,
+    next: invalid
+      ? `tickets validate ${[...options.files, ...inputFlags(options)].map(inShell).join(" ")}`
+      : plan.actions.pending > 0
+        ? `tickets status --env ${environment}`
+        : null,
+  });
+}
+
+function summaryActions(plan: CheckedInput["plan"]): Summary["actions"] {
+  return summarise({
+    run: null,
+    environment: null,
+    state: "nothing new",
+    exitCode: 0,
+    plan,
+    problems: { errors: 0, warnings: 0 },
+    durationMs: 0,
+  }).actions;
+}

@@ -1,0 +1,169 @@
+/** What a command ended with, for programs (`--json`) and, in words, for people. */
+
+import { stringifyJson } from "../actions/json.ts";
+import { cleanText } from "../actions/text.ts";
+import type { RunCounts } from "../pipeline/ledger/runs.ts";
+import type { ChangedAction } from "../pipeline/plan/changed.ts";
+import type { Manifest } from "../pipeline/plan/manifest.ts";
+import type { PlanResult } from "../pipeline/plan/planner.ts";
+import type { Vanished, VanishedTicket } from "../pipeline/plan/vanished.ts";
+import { shown } from "./problems.ts";
+import { count, number, type Talk } from "./talk.ts";
+
+/** The document of `--json` (design, Summary). Counts add up: rows and actions each to their parts. */
+export interface Summary {
+  readonly run: string | null;
+  readonly environment: string | null;
+  readonly state: "finished" | "stopped" | "nothing new" | "invalid" | "dry run" | "abandoned";
+  readonly exitCode: number;
+  readonly rows: { readonly read: number; readonly mapped: number; readonly skipped: number; readonly invalid: number };
+  readonly actions: {
+    readonly total: number;
+    readonly accepted: number;
+    readonly rejected: number;
+    readonly refused: number;
+    readonly inDoubt: number;
+    readonly settledByHand: number;
+    readonly notSent: number;
+    readonly alreadySent: number;
+    readonly changed: number;
+  };
+  readonly byAction: Readonly<Record<string, number>>;
+  readonly chunks: { readonly total: number; readonly settled: number };
+  readonly problems: { readonly errors: number; readonly warnings: number };
+  readonly output: string | null;
+  readonly rejects: readonly string[];
+  readonly durationMs: number;
+  readonly next: string | null;
+  readonly resumed: Summary | null;
+  /** With `--report-vanished` only. */
+  readonly vanished?: Vanished;
+}
+
+const NOTHING: RunCounts = {
+  accepted: 0,
+  rejected: 0,
+  refused: 0,
+  inDoubt: 0,
+  settledByHand: 0,
+  notSent: 0,
+  chunks: { total: 0, settled: 0 },
+  byAction: {},
+};
+
+export function summarise(fields: {
+  readonly run: string | null;
+  readonly environment: string | null;
+  readonly state: Summary["state"];
+  readonly exitCode: number;
+  readonly plan: Pick<PlanResult | Manifest, "rows" | "actions" | "byAction">;
+  readonly problems: { readonly errors: number; readonly warnings: number };
+  /** Undefined when nothing was sent: then all that is planned is not sent. */
+  readonly counts?: RunCounts;
+  readonly output?: string | null;
+  readonly rejects?: readonly string[];
+  readonly durationMs: number;
+  readonly next?: string | null;
+  readonly resumed?: Summary | null;
+  readonly vanished?: Vanished | undefined;
+}): Summary {
+  const { plan, problems } = fields;
+  const counts = fields.counts ?? { ...NOTHING, notSent: plan.actions.planned };
+  return {
+    run: fields.run,
+    environment: fields.environment,
+    state: fields.state,
+    exitCode: fields.exitCode,
+    rows: plan.rows,
+    actions: {
+      total: plan.actions.total,
+      accepted: counts.accepted,
+      rejected: counts.rejected,
+      refused: counts.refused,
+      // What another run may still bring to the service is in doubt here too.
+      inDoubt: counts.inDoubt + plan.actions.pending,
+      settledByHand: counts.settledByHand,
+      notSent: counts.notSent,
+      alreadySent: plan.actions.alreadySent,
+      changed: plan.actions.changed,
+    },
+    byAction: plan.byAction,
+    chunks: counts.chunks,
+    problems: { errors: problems.errors, warnings: problems.warnings },
+    output: fields.output ?? null,
+    rejects: fields.rejects ?? [],
+    durationMs: Math.round(fields.durationMs),
+    next: fields.next ?? null,
+    resumed: fields.resumed ?? null,
+    ...(fields.vanished !== undefined && { vanished: fields.vanished }),
+  };
+}
+
+/** `11,998 accepted, 2 rejected, 40 already sent`: every part that is not zero. */
+export function describeActions(actions: Summary["actions"]): string {
+  const parts: readonly (readonly [number, string])[] = [
+    [actions.accepted, "accepted"],
+    [actions.rejected, "rejected"],
+    [actions.refused, "refused"],
+    [actions.inDoubt, "in doubt"],
+    [actions.settledByHand, "settled by hand"],
+    [actions.notSent, "not sent"],
+    [actions.alreadySent, "already sent"],
+  ];
+  const told = parts.filter(([value]) => value > 0).map(([value, word]) => `${number(value)} ${word}`);
+  return `${count(actions.total, "action")}${told.length === 0 ? "" : `: ${told.join(", ")}`}`;
+}
+
+/** `26 rows: 24 mapped, 2 skipped` */
+export function describeRows(rows: Summary["rows"]): string {
+  const parts = (["mapped", "skipped", "invalid"] as const)
+    .filter((part) => rows[part] > 0)
+    .map((part) => `${number(rows[part])} ${part}`);
+  return `${count(rows.read, "row")}${parts.length === 0 ? "" : `: ${parts.join(", ")}`}`;
+}
+
+/** How many changed actions, and how many vanished tickets, are shown to people; programs get more. */
+const SHOWN = 10;
+
+/** Tells, with both values, what the input says of accepted actions that it did not say when they were sent. */
+export function tellChanged(talk: Talk, { actions, changed }: PlanResult, verbose: boolean): void {
+  const total = actions.changed;
+  if (total === 0) return;
+  talk.warn(
+    `${count(total, "action")} changed since ${total === 1 ? "it was" : "they were"} accepted; not sent again:`,
+  );
+  for (const change of changed.slice(0, SHOWN)) talk.warn(`  ${describeChange(change, verbose)}`);
+  if (total > SHOWN) talk.warn(`  … and ${number(total - SHOWN)} more.`);
+}
+
+/** `sales.csv:12 soldTicket T-11: price 20.00 → 25.00` */
+function describeChange({ source, line, action, subject, before, now }: ChangedAction, verbose: boolean): string {
+  const value = (data: Readonly<Record<string, unknown>>, field: string): string => {
+    const said = data[field];
+    if (said === undefined) return "(none)";
+    return shown(field, typeof said === "string" ? said : stringifyJson(said), verbose);
+  };
+  const fields = [...new Set([...Object.keys(before), ...Object.keys(now)])];
+  const changes = fields.map((field) => `${field} ${value(before, field)} → ${value(now, field)}`);
+  return `${cleanText(source, 200)}:${line} ${action} ${cleanText(subject)}: ${changes.join(", ")}`;
+}
+
+/** Tells which tickets of earlier exports are gone from this one. Nothing is done about them. */
+export function tellVanished(talk: Talk, { count: total, first }: Vanished, invalidRows: number): void {
+  if (total === 0) {
+    talk.info("Vanished: none; the input holds every ticket of its events that was sold earlier and stands.");
+    return;
+  }
+  const maybe = invalidRows === 0 ? "" : " (unless an invalid row is one of them)";
+  talk.warn(
+    `Vanished: ${count(total, "ticket")} of the input's events that ${total === 1 ? "was" : "were"} sold earlier and that the input does not hold any more${maybe}. Nothing was invalidated:`,
+  );
+  for (const ticket of first.slice(0, SHOWN)) talk.warn(`  ${describeVanished(ticket)}`);
+  if (total > SHOWN) talk.warn(`  … and ${number(total - SHOWN)} more; --json names ${number(first.length)}.`);
+}
+
+/** `T-12 of spring-gala, checked in, from sales.csv:13 of 2026-03-01` */
+function describeVanished({ ticketId, eventId, state, source, line, at }: VanishedTicket): string {
+  const from = source === undefined ? "" : `, from ${cleanText(source, 200)}:${line} of ${at?.slice(0, 10)}`;
+  return `${cleanText(ticketId)} of ${cleanText(eventId)}${state === "checked-in" ? ", checked in" : ""}${from}`;
+}

@@ -1,0 +1,66 @@
+/** How a command speaks: to people on stderr, to programs on stdout. The terminal, `--json` and tests each bring their own. */
+
+import { cleanText } from "../actions/text.ts";
+
+export interface Talk {
+  /** Something that happened. */
+  readonly info: (text: string) => void;
+  readonly warn: (text: string) => void;
+  readonly error: (text: string) => void;
+  /** Only with `--verbose`. */
+  readonly detail: (text: string) => void;
+  /** Replaces what is shown of the work under way; undefined ends it. */
+  readonly progress: (state: ProgressState | undefined) => void;
+  /** Asks a yes-or-no question; undefined where nobody can answer. */
+  readonly ask: ((question: string) => Promise<boolean>) | undefined;
+  /** Data for programs. */
+  readonly out: (text: string) => void;
+}
+
+export interface ProgressState {
+  /** What is going on, such as `checking` or `sending`. */
+  readonly doing: string;
+  readonly done: number;
+  readonly total?: number;
+  readonly unit: "rows" | "actions";
+  readonly chunk?: { readonly number: number; readonly of: number };
+  readonly rejected?: number;
+  readonly attempts?: number;
+  /** Something that holds the work up, such as a wait before a retry. */
+  readonly note?: string;
+}
+
+/** What every command gets from the process. */
+export interface Context {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly stdin: import("node:stream").Readable;
+  readonly stdout: import("node:stream").Writable;
+  readonly talk: Talk;
+  /** Standard output is for one JSON document, and nothing else goes there. */
+  readonly isStdoutTaken: boolean;
+  /** Show values of userId and `to` as they are. */
+  readonly verbose: boolean;
+  /** Aborted, with a `StopRequest` as its reason, when no further request should start. */
+  readonly stop: AbortSignal;
+  /** Aborted when even the request in flight should be given up. */
+  readonly abort: AbortSignal;
+}
+
+const NUMBER = new Intl.NumberFormat("en-US");
+
+/** `12,000` */
+export function number(value: number): string {
+  return NUMBER.format(value);
+}
+
+/** `1 row`, `2 rows` */
+export function count(value: number, noun: string): string {
+  return `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
+/** A word to be pasted into a shell: quoted where it holds more than letters, digits and what stands in plain paths. */
+export function inShell(text: string): string {
+  const word = cleanText(text, 4096);
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,48 @@
+/** What lies in the system's temporary folder, which others may write into as well. */
+
+import { lstatSync, mkdirSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { Failure } from "../failure.ts";
+import { storageFailure } from "../pipeline/ledger/ledger.ts";
+
+const HINT = "Set TMPDIR to a folder of your own that can be written.";
+
+/** Makes a folder that no one else has; whoever asks for it removes it. */
+export async function makeTemporaryFolder(): Promise<string> {
+  try {
+    return await mkdtemp(join(tmpdir(), "tickets-"));
+  } catch (cause) {
+    const failure = storageFailure(tmpdir(), cause);
+    throw failure instanceof Failure ? new Failure(failure.code, failure.message, { hint: HINT, cause }) : failure;
+  }
+}
+
+/**
+ * The folder in which all runs of this user meet, whatever their state directory. Another user who made it first could
+ * hold every lock in it, or have a link written through.
+ *
+ * @throws Failure `storage` when it isn't this user's alone.
+ */
+export function sharedTemporaryFolder(): string {
+  // An id without an entry in the user database, as containers have, has no name.
+  const owner = process.getuid?.();
+  const folder = join(tmpdir(), `tickets-${owner ?? userInfo().username}`);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new Failure("storage", `The folder ${folder} can't be made. Nothing was sent.`, { hint: HINT, cause });
+  }
+  const found = lstatSync(folder);
+  if (owner !== undefined && (!found.isDirectory() || found.uid !== owner || (found.mode & 0o022) !== 0)) {
+    throw new Failure(
+      "storage",
+      `${folder} can be written by others, so no lock can be kept in it. Nothing was sent.`,
+      {
+        hint: "Remove it, or set TMPDIR to a folder of your own.",
+      },
+    );
+  }
+  return folder;
+}

@@ -1,0 +1,158 @@
+/** `tickets validate`: check only, and `tickets plan`: also write what would be sent. */
+
+import { createReadStream } from "node:fs";
+import { copyFile, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { displayPath, loadConfig } from "../pipeline/config/config.ts";
+import { storageFailure } from "../pipeline/ledger/ledger.ts";
+import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
+import { planFiles } from "../pipeline/plan/plan.ts";
+import { type CheckedInput, checkInput, type InputOptions, type OnRow } from "./check-input.ts";
+import { createPreview, describePreview } from "./preview.ts";
+import { describeSkipped, tellProblems } from "./problems.ts";
+import { type EnvironmentOptions, KNOWN_RULES, loadSettings, openLedgerToRead, planDirectory } from "./session.ts";
+import { describeRows, tellChanged, tellVanished } from "./summary.ts";
+import { type Context, count, number } from "./talk.ts";
+import { makeTemporaryFolder } from "./temporary.ts";
+
+export interface ValidateOptions extends InputOptions, EnvironmentOptions {
+  readonly json: boolean;
+}
+
+/** Problems shown on a terminal unless `--max-problems` says otherwise; `--json` gives all that were kept. */
+const SHOWN = 50;
+
+export async function validate(options: ValidateOptions, context: Context): Promise<number> {
+  const { talk, verbose } = context;
+  return withPlan(options, context, { tell: false }, async ({ plan, problems }) => {
+    if (options.json) {
+      const shownProblems = problems.kept.slice(0, options.maxProblems ?? problems.kept.length);
+      talk.out(
+        `${JSON.stringify({
+          problems: shownProblems.map(({ source, line, pointer, rule, severity, field, value, message, hint }) => ({
+            source,
+            line,
+            pointer,
+            rule,
+            severity,
+            field,
+            value,
+            message,
+            hint,
+          })),
+          counts: {
+            rows: plan.rows,
+            actions: plan.actions.total,
+            errors: problems.errors,
+            warnings: problems.warnings,
+            shown: shownProblems.length,
+          },
+        })}\n`,
+      );
+    }
+    tellProblems(talk, problems, { most: options.maxProblems ?? SHOWN, verbose, form: "block" });
+    const skipped = describeSkipped(plan.rows.skipped, plan.skipReasons);
+    if (skipped !== undefined) talk.info(skipped);
+    const found = `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}; ${count(problems.errors, "error")}, ${count(problems.warnings, "warning")}.`;
+    if (problems.errors > 0) {
+      talk.error(found);
+      return EXIT_CODES["input-invalid"];
+    }
+    talk.info(plan.rows.read === 0 ? `The input has no rows. ${found}` : `Valid. ${found}`);
+    return EXIT_CODES.ok;
+  });
+}
+
+export interface PlanCommandOptions extends ValidateOptions {
+  /** File for the actions; `-` or absent: standard output. */
+  readonly output?: string | undefined;
+  /** Show this many rows of each file beside their actions; then the actions are written only to a file. */
+  readonly preview?: number | undefined;
+}
+
+/** Writes the actions, in order, as NDJSON that is itself valid input. */
+export async function plan(options: PlanCommandOptions, context: Context): Promise<number> {
+  const { talk, verbose, cwd } = context;
+  if (options.preview !== undefined && options.output === "-")
+    throw new Failure("usage", "--preview writes to standard output, and so does -o -.", {
+      hint: "Give the actions a file, or leave one of the two out.",
+    });
+  const preview = options.preview === undefined ? undefined : createPreview(options.preview);
+  return withPlan(options, context, { tell: true, onRow: preview?.see }, async ({ plan, problems }, directory) => {
+    const seen = preview?.result(plan, problems.kept);
+    if (seen !== undefined && !options.json) talk.out(describePreview(seen, plan, verbose));
+    tellProblems(talk, problems, { most: options.maxProblems ?? SHOWN, verbose, form: "line" });
+    const skipped = seen === undefined ? describeSkipped(plan.rows.skipped, plan.skipReasons) : undefined;
+    if (skipped !== undefined) talk.info(skipped);
+    tellChanged(talk, plan, verbose);
+    if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows.invalid);
+    const kinds = Object.entries(plan.byAction).map(([action, times]) => `${number(times)} ${action}`);
+    const told = `${describeRows(plan.rows)} → ${count(plan.actions.planned, "action")}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}${plan.actions.alreadySent > 0 ? `, ${number(plan.actions.alreadySent)} already sent left out` : ""}.`;
+    if (options.json) {
+      talk.out(
+        `${JSON.stringify({ rows: plan.rows, actions: plan.actions, byAction: plan.byAction, chunks: plan.manifest?.chunks.length ?? 0, problems: { errors: problems.errors, warnings: problems.warnings }, ...(plan.vanished !== undefined && { vanished: plan.vanished }), ...(seen !== undefined && { preview: seen }) })}\n`,
+      );
+    }
+    if (plan.manifest === undefined) {
+      talk.error(`${told} Nothing was written.`);
+      return EXIT_CODES["input-invalid"];
+    }
+    const actions = planFiles(directory).actions;
+    if (options.output !== undefined && options.output !== "-") {
+      const target = resolve(cwd, options.output);
+      if (options.files.some((file) => resolve(cwd, file) === target)) {
+        throw new Failure("usage", `${displayPath(target, cwd)} is one of the inputs; it is not overwritten.`, {
+          hint: "Name another file with --output.",
+        });
+      }
+      await copyFile(actions, target).catch((cause: unknown) => Promise.reject(storageFailure(target, cause)));
+      talk.info(`${told} Written to ${displayPath(target, cwd)}.`);
+    } else {
+      if (!options.json && seen === undefined)
+        await pipeline(createReadStream(actions), context.stdout, { end: false });
+      talk.info(told);
+    }
+    return plan.rows.invalid > 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+  });
+}
+
+/** Checks the input against a ledger only when an environment is named, and throws the plan away afterwards. */
+async function withPlan(
+  options: ValidateOptions,
+  context: Context,
+  look: { readonly tell: boolean; readonly onRow?: OnRow | undefined },
+  use: (checked: CheckedInput, directory: string) => Promise<number>,
+): Promise<number> {
+  const named = options.env !== undefined || context.env.TICKETS_ENV !== undefined;
+  const settings = named ? await loadSettings(context, options) : undefined;
+  const config =
+    settings?.config ??
+    (await loadConfig({ cwd: context.cwd, env: context.env, configFlag: options.config, knownRules: KNOWN_RULES }));
+  using ledger = settings === undefined ? undefined : openLedgerToRead(settings.environment);
+  const directory = await makeTemporaryFolder();
+  try {
+    const plan = join(directory, "plan");
+    const checked = await checkInput(context, {
+      ...options,
+      config,
+      directory: plan,
+      run: "validate",
+      environment: settings && { environment: settings.environment, boundTo: "" },
+      ledger,
+      pending:
+        ledger === undefined || settings === undefined
+          ? NOTHING_PENDING
+          : await pendingIdentities(ledger, (id) => planDirectory(settings.environment, id)),
+      again: false,
+      copyInputs: false,
+      rereadFlags: [],
+      safeCsv: false,
+      ...look,
+    });
+    return await use(checked, plan);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,107 @@
+/** The process boundary: arguments in, signals, one try and catch, the exit code. */
+
+import { fstatSync, writeSync } from "node:fs";
+import { Writable } from "node:stream";
+import { cleanLines, cleanText } from "./actions/text.ts";
+import { runProgram } from "./cli/program.ts";
+import { EXIT_CODES, Failure } from "./failure.ts";
+
+const stop = new AbortController();
+const abort = new AbortController();
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => {
+    if (stop.signal.aborted) abort.abort(new Error(`interrupted by a second ${signal}`));
+    else {
+      stop.abort(signal);
+      onFirstSignal?.(signal);
+    }
+  });
+}
+let onFirstSignal: ((signal: NodeJS.Signals) => void) | undefined;
+
+// Node's own stream to a file drops what a short write leaves over, as when the disk becomes full.
+if (fstatSync(1).isFile()) Object.defineProperty(process, "stdout", { value: openWholly(1) });
+
+function openWholly(file: number): Writable {
+  return new Writable({
+    write(bytes: Buffer, _encoding, done) {
+      try {
+        for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+        done();
+      } catch (cause) {
+        done(cause instanceof Error ? cause : new Error(String(cause)));
+      }
+    },
+  });
+}
+
+// What is being sent must not be cut off because nobody listens, or because the disk of a log is full.
+process.stderr.on("error", () => undefined);
+let outputError: Error | undefined;
+process.stdout.on("error", (error) => {
+  outputError ??= error;
+});
+
+/** Whoever read our output had enough, as `head` has, or its terminal is gone. */
+function isReaderGone(error: Error): boolean {
+  return "code" in error && (error.code === "EPIPE" || error.code === "EIO" || error.code === "EBADF");
+}
+
+const SIGNAL_CODES: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+
+try {
+  process.exitCode = await runProgram(process.argv.slice(2), {
+    stop: stop.signal,
+    abort: abort.signal,
+    onFirstSignal: (listener) => {
+      onFirstSignal = listener;
+    },
+  });
+  await written();
+  if (outputError !== undefined && !isReaderGone(outputError) && process.exitCode === EXIT_CODES.ok)
+    process.exitCode = reportLostOutput(outputError);
+} catch (error) {
+  await written();
+  process.exitCode = report(error);
+}
+
+/** Waits until all that was said on stdout is written, or can't be. */
+function written(): Promise<void> {
+  return new Promise((resolve) => process.stdout.write("", () => setImmediate(resolve)));
+}
+
+/** The failed write itself, or one to the stream that it ended. */
+function isOfStream(error: unknown): boolean {
+  return (
+    error === outputError || (error instanceof Error && "code" in error && /^ERR_STREAM_/.test(String(error.code)))
+  );
+}
+
+/** Data that stdout did not take, though all else went well. */
+function reportLostOutput({ message }: Error): number {
+  process.stderr.write(`tickets: Standard output can't be written (${cleanText(message, 200)}).\n`);
+  return EXIT_CODES.storage;
+}
+
+function report(error: unknown): number {
+  if (error instanceof Failure) {
+    process.stderr.write(cleanLines(`tickets: ${error.message}\n${error.hint === undefined ? "" : `${error.hint}\n`}`));
+    return EXIT_CODES[error.code];
+  }
+  // Only what the request to stop itself threw; anything else is told as what it is.
+  if (
+    stop.signal.aborted &&
+    (error === stop.signal.reason || (error instanceof Error && error.name === "AbortError"))
+  ) {
+    process.stderr.write(`tickets: stopped by ${stop.signal.reason}. Nothing is in doubt.\n`);
+    return SIGNAL_CODES[String(stop.signal.reason)] ?? EXIT_CODES.internal;
+  }
+  if (outputError !== undefined && isOfStream(error))
+    return isReaderGone(outputError) ? EXIT_CODES.ok : reportLostOutput(outputError);
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  process.stderr.write(
+    `tickets: a fault in tickets itself: ${cleanText(message, 500)}\nPlease report it with these lines:\n${cleanLines(stack ?? "")}\n`,
+  );
+  return EXIT_CODES.internal;
+}

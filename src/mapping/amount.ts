@@ -1,0 +1,109 @@
+/** Amounts as text, by their digits; no number is ever made of them. */
+
+import { literalPattern } from "./literal-pattern.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
+
+export interface AmountOptions {
+  readonly decimal: string | undefined;
+  readonly thousands: string | undefined;
+  readonly signs: readonly string[];
+  readonly path: RulePath;
+}
+
+/** The amount with a decimal point and without marks, a minus before a negative one; undefined when it is not written as declared. */
+export function compileAmount({
+  decimal,
+  thousands,
+  signs,
+  path,
+}: AmountOptions): (text: string) => string | undefined {
+  const point = decimal ?? (thousands === "." ? "," : ".");
+  if (decimal !== undefined && decimal !== "." && decimal !== ",")
+    throw new MappingError([...path, "decimal"], "is neither . nor ,");
+  if (thousands !== undefined && !/^[.,' ]$/.test(thousands))
+    throw new MappingError([...path, "thousands"], "is none of . , ' and a blank");
+  if (point === thousands) throw new MappingError([...path, "thousands"], "is the decimal mark too");
+  if (decimal === undefined && thousands === ".")
+    throw new MappingError([...path, "thousands"], "is . while decimal is not declared", 'Add decimal: ",".');
+  const group =
+    thousands === undefined
+      ? undefined
+      : thousands === " "
+        ? "[ \\u00a0\\u202f]"
+        : thousands === "'"
+          ? "['’]"
+          : literalPattern(thousands);
+  const whole = group === undefined ? "\\d+" : `\\d{1,3}(?:${group}\\d{3})+|\\d+`;
+  const pattern = new RegExp(`^(${whole})(?:${literalPattern(point)}(\\d+))?$`);
+  return (text) => {
+    let rest = text;
+    let minus = "";
+    if (rest.startsWith("(") && rest.endsWith(")")) {
+      minus = "-";
+      rest = rest.slice(1, -1).trim();
+    }
+    rest = withoutSign(rest, signs);
+    if (rest.startsWith("-") || rest.startsWith("\u2212")) {
+      minus = "-";
+      rest = withoutSign(rest.slice(1).trim(), signs);
+    }
+    const found = pattern.exec(rest);
+    if (found === null) return undefined;
+    const digits = (found[1] ?? "").replace(/\D/g, "");
+    return minus + (found[2] === undefined ? digits : `${digits}.${found[2]}`);
+  };
+}
+
+function withoutSign(text: string, signs: readonly string[]): string {
+  for (const sign of signs) {
+    if (text.startsWith(sign)) return text.slice(sign.length).trim();
+    if (text.endsWith(sign)) return text.slice(0, -sign.length).trim();
+  }
+  return text;
+}
+
+/** What happens to what does not divide: a problem, rounding half up, or one unit more for each of the first parts. */
+export const REMAINDERS = ["error", "round", "first"] as const;
+export type Remainder = (typeof REMAINDERS)[number];
+
+/** Far above any price; longer texts are refused before they cost time. */
+const MOST_DIGITS = 60;
+
+export type Quotient =
+  | { readonly kind: "amount"; readonly text: string }
+  | { readonly kind: "not-an-amount" | "not-a-divisor" | "does-not-divide" };
+
+/**
+ * `amount` in `divisor` equal parts of `places` decimals (default: as many as the amount has), exactly.
+ * `part` is the 1-based part that is asked for.
+ */
+export function divideAmount(
+  amount: string,
+  divisor: string,
+  places: number | undefined,
+  remainder: Remainder,
+  part: number,
+): Quotient {
+  const [, whole, fraction = ""] = /^(\d+)(?:\.(\d+))?$/.exec(amount) ?? [];
+  if (whole === undefined || amount.length > MOST_DIGITS) return { kind: "not-an-amount" };
+  if (!/^\d{1,9}$/.test(divisor) || Number(divisor) === 0) return { kind: "not-a-divisor" };
+  const decimals = places ?? fraction.length;
+  // amount = units / 10^fraction; a part = quotient / 10^decimals
+  const numerator = BigInt(whole + fraction) * 10n ** BigInt(decimals);
+  const scale = 10n ** BigInt(fraction.length);
+  const denominator = scale * BigInt(divisor);
+  let quotient = numerator / denominator;
+  const rest = numerator % denominator;
+  if (rest !== 0n) {
+    if (remainder === "error") return { kind: "does-not-divide" };
+    if (remainder === "round") {
+      if (rest * 2n >= denominator) quotient += 1n;
+    } else {
+      if (rest % scale !== 0n) return { kind: "does-not-divide" };
+      if (BigInt(part) <= rest / scale) quotient += 1n;
+    }
+  }
+  const digits = quotient.toString().padStart(decimals + 1, "0");
+  const border = digits.length - decimals;
+  return { kind: "amount", text: decimals === 0 ? digits : `${digits.slice(0, border)}.${digits.slice(border)}` };
+}

@@ -1,0 +1,62 @@
+/** `metadataAttributes` from a map of trait names to rules; traits that are empty are left out. */
+
+import type { MetadataAttribute } from "../actions/fields.ts";
+import { readDigits } from "./coerce.ts";
+import { MappingError } from "./mapping-error.ts";
+import type { Scope } from "./names.ts";
+import type { TraitRules } from "./source.ts";
+import { compileValue, isSteps, type ValueContext } from "./value.ts";
+
+export function compileAttributes(
+  traits: TraitRules,
+  context: ValueContext,
+): (scope: Scope) => readonly MetadataAttribute[] | undefined {
+  const compiled = Object.entries(traits).flatMap(([trait, rule]) => {
+    if (rule === undefined) return [];
+    const path = [...context.path, trait];
+    const display = isSteps(rule) ? rule.display : undefined;
+    if (display === "") throw new MappingError([...path, "display"], "is empty");
+    const read = compileValue(rule, {
+      ...context,
+      label: trait,
+      parsing: "either",
+      emptyWhen: "all columns are",
+      displays: true,
+      path,
+    });
+    return [{ trait, display, read }];
+  });
+  if (compiled.length === 0) throw new MappingError(context.path, "names no trait");
+  return (scope) => {
+    const attributes: MetadataAttribute[] = [];
+    for (const { trait, display, read } of compiled) {
+      const value = read(scope);
+      if (value === "") continue;
+      if (display === undefined) {
+        attributes.push({ trait_type: trait, value });
+        continue;
+      }
+      const number = numberOf(value);
+      if (number === undefined) {
+        scope.findings.push({
+          rule: "metadata-invalid",
+          field: trait,
+          value,
+          message: `${trait} is not a number, which display: ${display} needs.`,
+          hint: "Declare decimal or format, or leave display out.",
+        });
+        continue;
+      }
+      attributes.push({ trait_type: trait, value: number, display_type: display });
+    }
+    return attributes.length === 0 ? undefined : attributes;
+  };
+}
+
+/** A number that its text gives back, so that nothing is lost by making one of it. */
+function numberOf(text: string): number | bigint | undefined {
+  const whole = readDigits(text);
+  if (whole !== undefined) return whole;
+  const number = /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(number) && String(number) === text.replace(/\.0+$|(\.\d*[1-9])0+$/, "$1") ? number : undefined;
+}

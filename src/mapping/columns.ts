@@ -1,0 +1,136 @@
+/** Columns that are called like fields: which column is which field, and what is said about the others. */
+
+import { ACTION_NAMES, ACTIONS, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
+import { FIELD_NAMES, type FieldName, fieldSpec } from "../actions/fields.ts";
+import { fold, nearest } from "../actions/nearest.ts";
+import { cleanText } from "../actions/text.ts";
+import { OPEN_ACTIONS_COLUMN, REASON_COLUMN } from "./open-actions.ts";
+
+/** Fields whose everyday names many exports use for something else, and whose content becomes public. */
+const EXACT_ONLY: ReadonlySet<string> = new Set<FieldName>(["name", "description", "to"]);
+
+const FIELD_BY_FOLDED: ReadonlyMap<string, FieldName> = new Map(FIELD_NAMES.map((name) => [fold(name), name]));
+
+/** What a header says by itself, before it is known which action its rows are. */
+export interface NamedColumns {
+  /** Index of each field's column. */
+  readonly fields: ReadonlyMap<FieldName, number>;
+  /** Index of the column `action`. */
+  readonly action: number | undefined;
+  /** Index of `tickets:actions`. */
+  readonly openActions: number | undefined;
+  /** Why columns that nearly name a field are not used. */
+  readonly notes: readonly string[];
+  /** Two columns that mean the same field, by their headers. */
+  readonly conflict: { readonly field: string; readonly headers: readonly [string, string] } | undefined;
+}
+
+/** Compares names ignoring case, blanks, `_` and `-`; `name`, `description` and `to` by exact header beside a ticket's id only. */
+export function readColumns(header: readonly string[]): NamedColumns {
+  const fields = new Map<FieldName, number>();
+  const notes: string[] = [];
+  const strangers: string[] = [];
+  let action: number | undefined;
+  let openActions: number | undefined;
+  let conflict: NamedColumns["conflict"];
+  const clash = (field: string, first: number, second: number) => {
+    conflict ??= { field, headers: [header[first] ?? "", header[second] ?? ""] };
+  };
+  for (const [index, written] of header.entries()) {
+    const exact = written.trim();
+    if (exact === OPEN_ACTIONS_COLUMN) {
+      openActions = index;
+      continue;
+    }
+    if (exact === REASON_COLUMN || exact === "") continue;
+    const folded = fold(exact);
+    if (folded === "action") {
+      if (action !== undefined) clash("action", action, index);
+      action ??= index;
+      continue;
+    }
+    const field = FIELD_BY_FOLDED.get(folded);
+    if (field === undefined) {
+      strangers.push(exact);
+    } else if (EXACT_ONLY.has(field) && exact !== field) {
+      notes.push(
+        `${quote(exact)} is not used: what ${field} holds becomes public, so its column must be called ${field}`,
+      );
+    } else {
+      const before = fields.get(field);
+      if (before === undefined) fields.set(field, index);
+      else clash(field, before, index);
+    }
+  }
+  if (!fields.has("ticketId") && !fields.has("nftId")) {
+    for (const field of EXACT_ONLY as ReadonlySet<FieldName>) {
+      if (!fields.delete(field)) continue;
+      notes.push(
+        `${quote(field)} is not used: it becomes public, so it is taken only beside a column ticketId or nftId`,
+      );
+    }
+  }
+  const open = FIELD_NAMES.filter((field) => !fields.has(field) && !EXACT_ONLY.has(field));
+  for (const stranger of strangers) {
+    const meant = nearest(stranger, open);
+    if (meant !== undefined) notes.push(`${quote(stranger)} is not used; did you mean ${meant}?`);
+  }
+  return { fields, action, openActions, notes, conflict };
+}
+
+/** Fields that an action takes only once the rule against them is relaxed, by rule id. */
+const RELAXED_FIELDS: Readonly<Record<string, readonly [readonly ActionName[], FieldName]>> = {
+  "update-ticket-name": [["updateTicket"], "name"],
+  "update-ticket-description": [["updateTicket"], "description"],
+  "update-event-image-url": [["updateEvent"], "imageUrl"],
+  "metadata-template-id": [ACTION_NAMES, "metadataTemplateId"],
+};
+
+/** The fields of an action, and those whose refusal the config's `rules` relaxed. */
+export function fieldsOf(action: ActionName, relaxedRules: ReadonlySet<string>): ReadonlySet<FieldName> {
+  const fields = new Set(acceptedFields(action));
+  for (const rule of relaxedRules) {
+    const [actions, field] = RELAXED_FIELDS[rule] ?? [];
+    if (field !== undefined && actions?.includes(action)) fields.add(field);
+  }
+  return fields;
+}
+
+/**
+ * What `action` can't do without and has no column, such as `price` or `ticketId or nftId`. A sale's userId is not among
+ * them: whether the service needs it is not shown, so that is a rule of its own.
+ */
+export function missingFields(action: ActionName, has: (field: FieldName) => boolean): readonly string[] {
+  const { required, exclusive, anyOf } = actionSpec(action);
+  const missing: string[] = required.filter((field) => !has(field) && !(action === "soldTicket" && field === "userId"));
+  for (const group of [exclusive, anyOf]) if (group.length > 0 && !group.some(has)) missing.push(group.join(" or "));
+  return missing;
+}
+
+/** How a field appears on the public blockchain, such as `price` or `ticketId (hashed)`; undefined when it does not. */
+export function publicName(field: FieldName): string | undefined {
+  const { onChain } = fieldSpec(field);
+  return onChain === false ? undefined : onChain === "as is" ? field : `${field} (hashed)`;
+}
+
+/** The action that a file's name stands for by convention; of several prefixes the longest counts. */
+export function actionOfFileName(fileName: string): ActionName | undefined {
+  const folded = fileName.toLowerCase();
+  let best: { readonly action: ActionName; readonly length: number } | undefined;
+  for (const action of ACTION_NAMES) {
+    for (const prefix of actionSpec(action).fileNames) {
+      if (folded.startsWith(prefix) && prefix.length > (best?.length ?? 0)) best = { action, length: prefix.length };
+    }
+  }
+  return best?.action;
+}
+
+/** `events*, sales*, …`, for messages. */
+export const FILE_NAME_PATTERNS: string = Object.values(ACTIONS)
+  .flatMap(({ fileNames }) => fileNames.map((prefix) => `${prefix}*`))
+  .join(", ");
+
+/** A header in a message. */
+export function quote(header: string): string {
+  return JSON.stringify(cleanText(header, 60));
+}

@@ -1,0 +1,70 @@
+/** The columns whose values decide what a row gives, so that a preview can count what each value comes to. */
+
+import { MappingError } from "./mapping-error.ts";
+import { columnsOf, namesOf, pathsOf, type Read, type Scope } from "./names.ts";
+import type { Row } from "./row.ts";
+import type { ConditionMap, SourceConfig } from "./source.ts";
+import { readColumn } from "./when.ts";
+
+export interface DecidingColumn {
+  /** As `when` calls it. */
+  readonly label: string;
+  /** Its text in a row; undefined for a malformed one. */
+  readonly read: (row: Row) => string | undefined;
+}
+
+/**
+ * What the `when` of a source's actions compare with values, in the order of the config. Left out are columns of which
+ * only matters whether they are empty, those of lookups, and the items of `each`.
+ */
+export function decidingColumns(
+  config: SourceConfig,
+  header: readonly string[] | undefined,
+): readonly DecidingColumn[] {
+  const aliases = { aliases: config.columns ?? {}, path: [] };
+  const columns =
+    header === undefined ? pathsOf(aliases) : columnsOf("", header, aliases, config.csv?.guards === "strip");
+  const names = namesOf(columns, { counts: false }, new Map(), header === undefined);
+  const added = new Set(["item", ...Object.keys(config.lookup ?? {})]);
+  const labels = new Set(
+    (config.actions ?? [])
+      .flatMap((entry) => Object.values(entry))
+      .flatMap((action) => [action?.when ?? []].flat())
+      .flatMap((map: ConditionMap) => Object.entries(map))
+      .filter(([, condition]) => comparesValues(condition))
+      .map(([label]) => label)
+      .filter((label) => !label.includes(".") || !added.has(label.split(".")[0] ?? "")),
+  );
+  return [...labels].flatMap((label) => {
+    const read = readerOf(() => readColumn(label, names, []));
+    return read === undefined ? [] : [{ label, read: (row) => textOf(row, read) }];
+  });
+}
+
+function comparesValues(condition: ConditionMap[string]): boolean {
+  if (condition === undefined || typeof condition === "string" || Array.isArray(condition)) return true;
+  return "not" in condition && condition.not !== undefined;
+}
+
+/** A label that is no column by itself, such as the counter of `each`, is not counted. */
+function readerOf(compile: () => Read): Read | undefined {
+  try {
+    return compile();
+  } catch (cause) {
+    if (cause instanceof MappingError) return undefined;
+    throw cause;
+  }
+}
+
+function textOf(row: Row, read: Read): string | undefined {
+  if (row.kind === "malformed") return undefined;
+  const scope: Scope = {
+    cells: row.kind === "cells" ? row.cells : [],
+    value: row.kind === "object" ? row.value : {},
+    n: 1,
+    item: undefined,
+    turn: 0,
+    findings: [],
+  };
+  return read(scope);
+}

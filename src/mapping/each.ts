@@ -1,0 +1,111 @@
+/** One row → several: by a count, by a list inside a JSON row, by the matches of a pattern. */
+
+import { typeName } from "../actions/formats.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
+import { type EachNames, leafAt, type Names, type Scope } from "./names.ts";
+import type { MappingRule } from "./rules.ts";
+import type { EachConfig } from "./source.ts";
+import { compileTemplate } from "./template.ts";
+
+export interface Each {
+  /** The items, one per repetition. What can't be read is a finding, and no item. */
+  readonly items: (scope: Scope) => readonly unknown[];
+  readonly names: EachNames;
+  /** What it repeats by, for a row that it repeats no time. */
+  readonly by: string;
+}
+
+/** A count above this is a wrong column, and would fill the memory. */
+const MOST_REPETITIONS = 10_000;
+
+export function compileEach(config: EachConfig, names: Names, isJson: boolean, path: RulePath): Each {
+  if (config.count !== undefined) return byCount(config.count, names, [...path, "count"]);
+  if (config.path !== undefined) return byPath(config.path, isJson, [...path, "path"]);
+  if (config.in === undefined || config.match === undefined)
+    throw new MappingError(path, "says neither count nor path nor in with match");
+  return byMatch(config.in, config.match, names, path);
+}
+
+function byCount(template: string, names: Names, path: RulePath): Each {
+  const read = compileTemplate(template, names, path, "any column is");
+  return {
+    by: template,
+    names: { counts: true },
+    items: (scope) => {
+      const text = read(scope);
+      const count = /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+      if (count !== undefined && count <= MOST_REPETITIONS) return new Array(count).fill(undefined);
+      scope.findings.push({
+        rule: "each-unreadable" satisfies MappingRule,
+        field: template,
+        value: text,
+        message: count === undefined ? `${template} is not a whole number to count by.` : `${template} counts too far.`,
+        hint: `Give a whole number from 0 to ${MOST_REPETITIONS}; a row without one can be left out by when.`,
+      });
+      return [];
+    },
+  };
+}
+
+function byPath(listPath: string, isJson: boolean, path: RulePath): Each {
+  if (!isJson) throw new MappingError(path, "needs rows of JSON; cells hold no lists", "Use in with match.");
+  return {
+    by: listPath,
+    names: { counts: true, item: "json" },
+    items: ({ value, findings }) => {
+      const list = leafAt(value, listPath);
+      if (Array.isArray(list)) return list;
+      if (list !== undefined && list !== null)
+        findings.push({
+          rule: "each-unreadable" satisfies MappingRule,
+          field: listPath,
+          message: `${listPath} is ${typeName(list)}, not a list.`,
+          hint: "Name the list that holds the tickets.",
+        });
+      return [];
+    },
+  };
+}
+
+function byMatch(template: string, pattern: string, names: Names, path: RulePath): Each {
+  const read = compileTemplate(template, names, [...path, "in"], "all columns are");
+  const regexp = compilePattern(pattern, [...path, "match"]);
+  return {
+    by: template,
+    names: { counts: true, item: groupNames(pattern) },
+    items: (scope) => {
+      const text = read(scope);
+      const items: unknown[] = [];
+      let end = 0;
+      let rest = "";
+      for (const found of text.matchAll(regexp)) {
+        rest += `${text.slice(end, found.index)} `;
+        end = found.index + found[0].length;
+        if (found[0] !== "") items.push(found.groups ?? {});
+      }
+      rest += text.slice(end);
+      if (!/[\p{L}\p{N}]/u.test(rest)) return items;
+      scope.findings.push({
+        rule: "each-unreadable" satisfies MappingRule,
+        field: template,
+        value: text,
+        message: `${template} holds text that match does not match: ${JSON.stringify(rest.trim().slice(0, 60))}.`,
+        hint: "Widen match so that between its matches only marks and blanks are left.",
+      });
+      return [];
+    },
+  };
+}
+
+function compilePattern(pattern: string, path: RulePath): RegExp {
+  try {
+    return new RegExp(pattern, "gu");
+  } catch (cause) {
+    throw new MappingError(path, `is not a regular expression: ${cause instanceof Error ? cause.message : pattern}`);
+  }
+}
+
+function groupNames(pattern: string): readonly string[] {
+  // An alternative that matches nothing makes any text match, so that the groups show.
+  return Object.keys(new RegExp(`(?:${pattern})|`, "u").exec("")?.groups ?? {});
+}

@@ -1,0 +1,92 @@
+/** Rows of another file, joined by key: `{order.Total}` is the column Total of the one row of `order` that fits. */
+
+import { quote } from "./columns.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
+import { columnsOf, type Names, type Read, type Scope } from "./names.ts";
+import type { MappingRule } from "./rules.ts";
+import type { LookupConfig } from "./source.ts";
+import { compileTemplate } from "./template.ts";
+
+/** A lookup file, read whole. Its rows stay in memory as long as the mapper. */
+export interface LookupTable {
+  /** As the user knows it. */
+  readonly file: string;
+  readonly header: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+type Found = readonly string[] | "none" | "several";
+
+/** The columns of a lookup as names. `names` are those of the row that is joined. */
+export function compileLookup(
+  name: string,
+  config: LookupConfig,
+  table: LookupTable,
+  names: Names,
+  path: RulePath,
+): Names {
+  if (config.missing !== undefined && config.missing !== "error" && config.missing !== "empty")
+    throw new MappingError([...path, "missing"], "is neither error nor empty");
+  const columns = columnsOf(table.file, table.header, { aliases: {}, path }, config.csv?.guards === "strip");
+  const where = Object.entries(config.where).map(([column, template]) => ({
+    ofTable: columns.read(column, [...path, "where", column]),
+    ofRow: compileTemplate(template, names, [...path, "where", column], "any column is"),
+  }));
+  if (where.length === 0) throw new MappingError([...path, "where"], "names no column to join by");
+  const index = indexOf(
+    table,
+    where.map(({ ofTable }) => ofTable),
+  );
+
+  let turn = -1;
+  let found: Found = "none";
+  const find = (scope: Scope): Found => {
+    if (scope.turn === turn) return found;
+    turn = scope.turn;
+    const key = where.map(({ ofRow }) => ofRow(scope));
+    found = key.includes("") ? "none" : (index.get(joined(key)) ?? "none");
+    if (found === "none" && config.missing === "empty") return found;
+    if (typeof found === "string")
+      scope.findings.push({
+        rule: (found === "none" ? "lookup-missing" : "lookup-ambiguous") satisfies MappingRule,
+        field: name,
+        value: key.join(", "),
+        message: `${table.file} has ${found === "none" ? "no row" : "several rows"} with ${Object.keys(config.where).map(quote).join(", ")} as in this one.`,
+        hint:
+          found === "none"
+            ? "Is the file of the same export? Declare missing: empty if some rows have none."
+            : "Join by columns that tell them apart.",
+      });
+    return found;
+  };
+
+  return {
+    read(column, at): Read {
+      const read = columns.read(column, at);
+      const ofTable: Scope = { cells: [], value: {}, n: 0, item: undefined, turn: 0, findings: [] };
+      return (scope) => {
+        const row = find(scope);
+        if (typeof row === "string") return "";
+        ofTable.cells = row;
+        return read(ofTable);
+      };
+    },
+  };
+}
+
+function indexOf(table: LookupTable, keys: readonly Read[]): ReadonlyMap<string, Found> {
+  const index = new Map<string, Found>();
+  const scope: Scope = { cells: [], value: {}, n: 0, item: undefined, turn: 0, findings: [] };
+  for (const row of table.rows) {
+    scope.cells = row;
+    const key = keys.map((read) => read(scope));
+    if (key.includes("")) continue;
+    const text = joined(key);
+    index.set(text, index.has(text) ? "several" : row);
+  }
+  return index;
+}
+
+function joined(key: readonly string[]): string {
+  return key.length === 1 ? (key[0] ?? "") : JSON.stringify(key);
+}

@@ -1,0 +1,342 @@
+/** Rows whose columns are called like fields. The header is compiled once; a row is then one loop over the used columns. */
+
+import { ACTION_NAMES, type Action, type ActionData, type ActionName, isActionName } from "../actions/actions.ts";
+import type { FieldName, FieldValue } from "../actions/fields.ts";
+import { nearest } from "../actions/nearest.ts";
+import type { Finding } from "../actions/problem.ts";
+import { actionHint } from "../actions/validate.ts";
+import { Failure } from "../failure.ts";
+import { type Coerce, coercerOf } from "./coerce.ts";
+import {
+  actionOfFileName,
+  FILE_NAME_PATTERNS,
+  fieldsOf,
+  missingFields,
+  type NamedColumns,
+  publicName,
+  quote,
+  readColumns,
+} from "./columns.ts";
+import type { Mapped, Mapper, Understanding } from "./mapper.ts";
+import { MappingError } from "./mapping-error.ts";
+import { unguard } from "./names.ts";
+import { selectOpenActions } from "./open-actions.ts";
+import type { MappingRule } from "./rules.ts";
+import type { SourceConfig } from "./source.ts";
+import { zoneOf } from "./zone.ts";
+
+/** What holds for all rows of a file. */
+export interface NamedSettings {
+  /** The rows are the items of a request body, and nothing else. */
+  readonly isPayload?: boolean | undefined;
+  readonly fileName: string;
+  readonly action: ActionName | undefined;
+  readonly clearWord: string;
+  readonly relaxedRules: ReadonlySet<string>;
+  readonly source: NamedSource | undefined;
+}
+
+/** What a source says of a file whose columns are called like fields. */
+export interface NamedSource {
+  readonly name: string;
+  readonly action: ActionName | undefined;
+  readonly zone: string | undefined;
+  readonly guards: boolean;
+  readonly hasRules: boolean;
+}
+
+/** Throws `MappingError` for parts of a source that need `actions`. */
+export function namedSource(name: string, config: SourceConfig): NamedSource {
+  const path = ["sources", name];
+  for (const key of ["fields", "each", "expect", "columns", "lookup", "key"] as const) {
+    if (config[key] !== undefined && config.actions === undefined)
+      throw new MappingError(
+        [...path, key],
+        "needs actions",
+        "List what each row gives, such as actions: [soldTicket: {}].",
+      );
+  }
+  const { action } = config;
+  if (action !== undefined && !isActionName(action))
+    throw new MappingError([...path, "action"], "is not an action", actionHint(action));
+  if (config.zone !== undefined && zoneOf(config.zone) === undefined)
+    throw new MappingError([...path, "zone"], `${config.zone} is not a time zone such as Europe/Berlin or UTC`);
+  return {
+    name,
+    action,
+    zone: config.zone,
+    guards: config.csv?.guards === "strip",
+    hasRules: config.actions !== undefined,
+  };
+}
+
+interface UsedColumn {
+  readonly index: number;
+  readonly field: FieldName;
+  readonly coerce: Coerce;
+}
+
+/** One action's reading of a header. */
+interface ActionColumns {
+  readonly action: ActionName;
+  readonly used: readonly UsedColumn[];
+  /** Columns of fields that the action does not take. */
+  readonly refused: readonly { readonly index: number; readonly field: FieldName }[];
+}
+
+/** A header compiled for rows of one action, or of the action that each row names. */
+export interface CompiledColumns {
+  readonly columns: NamedColumns;
+  readonly fixed: ActionColumns | undefined;
+  readonly byAction: ReadonlyMap<ActionName, ActionColumns>;
+}
+
+export function compileColumns(
+  columns: NamedColumns,
+  fixed: ActionName | undefined,
+  settings: NamedSettings,
+): CompiledColumns {
+  const compile = (action: ActionName): ActionColumns => {
+    const takes = fieldsOf(action, settings.relaxedRules);
+    const all = [...columns.fields].map(([field, index]) => ({ field, index }));
+    return {
+      action,
+      used: all
+        .filter(({ field }) => takes.has(field))
+        .map((column) => ({
+          ...column,
+          coerce: coercerOf(action, column.field, settings.clearWord, settings.source?.zone),
+        })),
+      refused: all.filter(({ field }) => !takes.has(field)),
+    };
+  };
+  const actions = fixed === undefined || columns.action !== undefined ? ACTION_NAMES : [fixed];
+  const byAction = new Map(actions.map((action) => [action, compile(action)]));
+  return { columns, fixed: fixed === undefined ? undefined : byAction.get(fixed), byAction };
+}
+
+/** A mapper for the cells under `header`. Throws `Failure("usage")` when header, file name and flags name no action. */
+export function createNamedMapper(settings: NamedSettings & { readonly header: readonly string[] }): Mapper {
+  const { header } = settings;
+  const fileName = settings.fileName === "" ? "the input" : settings.fileName;
+  const columns = readColumns(header);
+  if (columns.conflict !== undefined) throw conflictFailure(fileName, columns.conflict);
+  const named = settings.action ?? settings.source?.action;
+  const byColumn = named === undefined && columns.action !== undefined;
+  const fixed = named ?? (byColumn ? undefined : actionOfFileName(settings.fileName));
+  if (fixed === undefined && !byColumn) throw unknownActionFailure(fileName);
+  if (fixed !== undefined) {
+    const missing = missingFields(fixed, (field) => columns.fields.has(field));
+    if (missing.length > 0) throw missingColumnsFailure(fileName, fixed, missing, header);
+  } else if (columns.fields.size === 0) {
+    throw new Failure("usage", `${fileName} has no column that is called like a field.`, {
+      hint: "Call the columns like the fields (eventId, ticketId, ...), or describe the file under sources in the config.",
+    });
+  }
+  const compiled = compileColumns(columns, fixed, settings);
+  const clean =
+    settings.source?.guards === true
+      ? (cells: readonly string[]) => cells.map((cell) => unguard(cell.trim()))
+      : undefined;
+  return {
+    understanding: understandingOf(howNamed(settings, byColumn), header, compiled, settings.source),
+    map(row) {
+      if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
+      if (row.kind === "object") throw new Error("a row of cells was expected");
+      return mapCells(compiled, clean === undefined ? row.cells : clean(row.cells));
+    },
+  };
+}
+
+/** How the action of a file's rows is known. */
+export function howNamed({ action, source }: NamedSettings, byColumn: boolean): string {
+  if (action !== undefined) return "--action";
+  if (source?.action !== undefined) return `source ${source.name}`;
+  return byColumn ? "by column action" : "by file name";
+}
+
+export function understandingOf(
+  how: string,
+  header: readonly string[],
+  compiled: CompiledColumns,
+  source: NamedSource | undefined,
+): Understanding {
+  const { columns, fixed, byAction } = compiled;
+  const taken = new Set<FieldName>();
+  for (const { used } of fixed === undefined ? byAction.values() : [fixed])
+    for (const { field } of used) taken.add(field);
+  const usedIndexes = new Set<number>();
+  if (fixed === undefined && columns.action !== undefined) usedIndexes.add(columns.action);
+  if (columns.openActions !== undefined) usedIndexes.add(columns.openActions);
+  const publicFields: string[] = [];
+  for (const [field, index] of columns.fields) {
+    if (!taken.has(field)) continue;
+    usedIndexes.add(index);
+    const name = publicName(field);
+    if (name !== undefined) publicFields.push(name);
+  }
+  const notes = [...columns.notes];
+  if (source?.hasRules === true) notes.push(`the rules of source ${source.name} are not used, because of --action`);
+  for (const { field, index } of fixed?.refused ?? [])
+    notes.push(`${quote(header[index] ?? field)} is not used: ${fixed?.action} takes no ${field}`);
+  if (fixed?.action === "soldTicket" && !taken.has("userId"))
+    notes.push("no column userId, which soldTicket needs by the service's table");
+  return {
+    how,
+    ...(fixed && { action: fixed.action }),
+    columns: header.length,
+    used: header.filter((_name, index) => usedIndexes.has(index)),
+    unused: header.filter((_name, index) => !usedIndexes.has(index)),
+    publicFields,
+    notes,
+  };
+}
+
+function mapCells(compiled: CompiledColumns, cells: readonly string[]): Mapped {
+  const findings: Finding[] = [];
+  const reading = actionOfRow(compiled, cells, findings);
+  if (reading === undefined)
+    return isBlank(cells)
+      ? EMPTY_ROW
+      : { kind: "invalid", findings, attempted: guessFromCells(compiled.columns, cells), isGuess: true };
+  const data: Record<string, FieldValue> = {};
+  let isEmpty = true;
+  for (const { index, field, coerce } of reading.used) {
+    const text = cells[index]?.trim();
+    if (text === undefined || text === "") continue;
+    isEmpty = false;
+    const value = coerce(text, findings);
+    if (value !== undefined) data[field] = value;
+  }
+  if (isEmpty && findings.length === 0 && isBlank(cells)) return EMPTY_ROW;
+  return mappedOf(compiled, reading, data, cells, findings);
+}
+
+const EMPTY_ROW: Mapped = { kind: "skipped", reason: "empty row" };
+
+function isBlank(cells: readonly string[]): boolean {
+  return cells.every((cell) => cell.trim() === "");
+}
+
+/** Finishes a row whose fields are read: strange cells, the actions still open, the row's event. */
+export function mappedOf(
+  compiled: CompiledColumns,
+  reading: ActionColumns,
+  data: Record<string, FieldValue>,
+  cells: readonly string[],
+  findings: Finding[],
+): Mapped {
+  const { columns, fixed } = compiled;
+  if (fixed === undefined) {
+    for (const { index, field } of reading.refused) {
+      const text = cells[index]?.trim();
+      if (text === undefined || text === "") continue;
+      findings.push({
+        rule: "field-not-accepted",
+        field,
+        value: text,
+        message: `${reading.action} takes no ${field}.`,
+        hint: "Leave the cell empty.",
+      });
+    }
+  }
+  // Each key is a field's name and each value was read by that field's own coercer.
+  const action: Action = { action: reading.action, data: data as ActionData };
+  let actions: readonly Action[] = [action];
+  const open = columns.openActions === undefined ? undefined : cells[columns.openActions];
+  if (open !== undefined && open.trim() !== "") actions = selectOpenActions(actions, open, findings);
+  if (findings.length > 0) return { kind: "invalid", findings, attempted: [action] };
+  const event = columns.fields.get("eventId");
+  const eventId = event === undefined ? undefined : cells[event]?.trim();
+  return eventId === undefined || eventId === "" ? { kind: "actions", actions } : { kind: "actions", actions, eventId };
+}
+
+/** Whose columns to read: the fixed action's, else those of the action that the row names. */
+export function actionOfRow(
+  { columns, fixed, byAction }: CompiledColumns,
+  cells: readonly string[],
+  findings: Finding[],
+): ActionColumns | undefined {
+  if (columns.action === undefined) return fixed;
+  const written = cells[columns.action]?.trim() ?? "";
+  const named = isActionName(written) ? byAction.get(written) : undefined;
+  if (fixed !== undefined) {
+    if (named !== undefined && named !== fixed)
+      findings.push({
+        rule: "action-conflict" satisfies MappingRule,
+        field: "action",
+        value: written,
+        message: `The row names ${named.action}, but all rows of the file are declared ${fixed.action}.`,
+        hint: "Leave --action (or the source's action) out: the rows name their actions.",
+      });
+    return fixed;
+  }
+  if (named !== undefined) return named;
+  findings.push(
+    written === ""
+      ? {
+          rule: "action-unknown",
+          field: "action",
+          message: "The row names no action.",
+          hint: `Actions are ${ACTION_NAMES.join(", ")}.`,
+        }
+      : {
+          rule: "action-unknown",
+          field: "action",
+          value: written,
+          message: "action is not one of the nine actions.",
+          hint: `${actionHint(written)} If the column means something else, give --action NAME.`,
+        },
+  );
+  return undefined;
+}
+
+/** The row as the action that most depends on: of a ticket its sale, of an event its registration. */
+export function guessFromCells({ fields }: NamedColumns, cells: readonly string[]): readonly Action[] {
+  const ids: Ids = {};
+  for (const field of ID_FIELDS) {
+    const index = fields.get(field);
+    const text = index === undefined ? "" : (cells[index]?.trim() ?? "");
+    if (text !== "") ids[field] = text;
+  }
+  return guessAction(ids);
+}
+
+export const ID_FIELDS = ["eventId", "ticketId", "nftId"] as const;
+export type Ids = { [F in (typeof ID_FIELDS)[number]]?: string };
+
+/** An action for a row whose own could not be read. */
+export function guessAction(ids: Ids): readonly Action[] {
+  if (ids.ticketId !== undefined || ids.nftId !== undefined) return [{ action: "soldTicket", data: ids }];
+  return ids.eventId === undefined ? [] : [{ action: "newEvent", data: ids }];
+}
+
+const SOURCES_HINT = "or describe the file under sources in the config";
+
+function unknownActionFailure(fileName: string): Failure {
+  return new Failure("usage", `Can't tell which action the rows of ${fileName} are.`, {
+    hint: `Give --action NAME, or begin the file's name like one of ${FILE_NAME_PATTERNS}, or add a column action, ${SOURCES_HINT}.`,
+  });
+}
+
+function conflictFailure(fileName: string, { field, headers }: NonNullable<NamedColumns["conflict"]>): Failure {
+  return new Failure("usage", `${fileName} has two columns for ${field}: ${headers.map(quote).join(" and ")}.`, {
+    hint: `Remove or rename one of them, ${SOURCES_HINT}.`,
+  });
+}
+
+function missingColumnsFailure(
+  fileName: string,
+  action: ActionName,
+  missing: readonly string[],
+  header: readonly string[],
+): Failure {
+  const near = missing.flatMap((field) => {
+    const meant = nearest(field, header);
+    return meant === undefined ? [] : [`${quote(meant)} is near ${field}`];
+  });
+  const rename = near.length > 0 ? `${near.join("; ")}. ` : "";
+  return new Failure("usage", `${fileName} has no column for ${missing.join(", ")}, which ${action} needs.`, {
+    hint: `${rename}Its columns are ${header.map(quote).join(", ")}. Rename or add the column, ${SOURCES_HINT}.`,
+  });
+}

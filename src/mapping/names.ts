@@ -1,0 +1,257 @@
+/** What a name in a template stands for: a column, a path in a JSON row, the counter `n`, the item of `each`, a lookup's column. */
+
+import { typeName } from "../actions/formats.ts";
+import { nearest } from "../actions/nearest.ts";
+import type { Finding } from "../actions/problem.ts";
+import { quote } from "./columns.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
+
+/** The row being read. One object serves all rows of a file. */
+export interface Scope {
+  cells: readonly string[];
+  value: Readonly<Record<string, unknown>>;
+  /** 1-based index in `each`. */
+  n: number;
+  item: unknown;
+  /** A number of its own for each row and each repetition: what is found once for them is kept under it. */
+  turn: number;
+  findings: Finding[];
+}
+
+/** A trimmed text of the row; empty when there is none. Adds to the scope's findings what can't be read. */
+export type Read = (scope: Scope) => string;
+
+export interface Names {
+  /** Throws `MappingError` for a name that stands for nothing, or for more than one thing. */
+  read(name: string, path: RulePath): Read;
+}
+
+/** What `each` adds to the names. */
+export interface EachNames {
+  readonly counts: boolean;
+  /** `json`: `{item}` and any path below it; a list: the named groups of a match. */
+  readonly item?: "json" | readonly string[];
+}
+
+/** A column's reader that also knows how its lookup is called. */
+export type LookupNames = ReadonlyMap<string, Names>;
+
+export interface ColumnAliases {
+  readonly aliases: Readonly<Record<string, string | readonly string[]>>;
+  /** Where the aliases stand in the config. */
+  readonly path: RulePath;
+}
+
+export interface Columns extends Names {
+  /** Undefined when no column is called so. */
+  find(name: string, path: RulePath): Read | undefined;
+  /** Headers of the columns that were asked for, in the order of the file; of JSON rows the names. */
+  readonly used: () => readonly string[];
+  readonly unused: () => readonly string[];
+  /** Names that no row so far had. */
+  readonly neverFound: () => readonly string[];
+  /** What a name that is not found could have been. */
+  hint(name: string): string;
+  /** Reads a value of a JSON row under a name of its own, and remembers whether any row had it. */
+  leaf(label: string, get: (scope: Scope) => unknown): Read;
+}
+
+/** Names of CSV columns. */
+export function columnsOf(
+  what: string,
+  header: readonly string[],
+  { aliases, path: aliasPath }: ColumnAliases,
+  guards: boolean,
+): Columns {
+  const indexes = new Map<string, number[]>();
+  for (const [index, name] of header.entries()) {
+    const known = indexes.get(name.trim());
+    if (known === undefined) indexes.set(name.trim(), [index]);
+    else known.push(index);
+  }
+  const used = new Set<number>();
+
+  const reader = (index: number): Read => {
+    used.add(index);
+    return guards ? ({ cells }) => unguard(cells[index]?.trim() ?? "") : ({ cells }) => cells[index]?.trim() ?? "";
+  };
+  const indexOf = (name: string, path: RulePath): number | undefined => {
+    const exact = indexes.get(name);
+    if (exact?.length === 1) return exact[0];
+    if (exact !== undefined)
+      throw new MappingError(
+        path,
+        `${what} has ${exact.length} columns called ${quote(name)}`,
+        `Say which: ${exact.map((_index, at) => `${name}#${at + 1}`).join(" or ")}.`,
+      );
+    const [, base, nth] = /^(.*)#(\d{1,4})$/s.exec(name) ?? [];
+    return base === undefined ? undefined : indexes.get(base.trim())?.[Number(nth) - 1];
+  };
+  const hint = (name: string): string => {
+    const [only = ""] = header;
+    if (header.length === 1 && /[,;\t|]/.test(only))
+      return `Its only column is ${quote(only)}: is the delimiter another than csv says, or not detected?`;
+    const near = nearest(name, [...indexes.keys()]);
+    return near === undefined ? `Its columns are ${listed([...indexes.keys()])}.` : `Did you mean ${quote(near)}?`;
+  };
+  const ofAlias = (name: string): Read | undefined => {
+    if (!Object.hasOwn(aliases, name)) return undefined;
+    const choices = [aliases[name] ?? []].flat();
+    const path = [...aliasPath, name];
+    for (const choice of choices) {
+      const index = indexOf(choice.trim(), path) ?? positionIn(header, choice);
+      if (index !== undefined) return reader(index);
+    }
+    throw new MappingError(path, `${what} has no column ${choices.map(quote).join(" or ")}`, hint(choices[0] ?? name));
+  };
+  const find = (name: string, path: RulePath): Read | undefined => {
+    const aliased = ofAlias(name);
+    if (aliased !== undefined) return aliased;
+    const index = indexOf(name, path);
+    return index === undefined ? undefined : reader(index);
+  };
+  return {
+    find,
+    hint,
+    read: (name, path) => {
+      const found = find(name, path);
+      if (found === undefined) throw new MappingError(path, `${what} has no column ${quote(name)}`, hint(name));
+      return found;
+    },
+    used: () => header.filter((_name, index) => used.has(index)),
+    unused: () => header.filter((_name, index) => !used.has(index)),
+    neverFound: () => [],
+    leaf: (label) => () => label,
+  };
+}
+
+function positionIn(header: readonly string[], choice: string): number | undefined {
+  const position = /^[1-9]\d{0,4}$/.test(choice) ? Number(choice) : undefined;
+  return position !== undefined && position <= header.length ? position - 1 : undefined;
+}
+
+/** Removes the apostrophe or TAB that exporters put before what a spreadsheet would take for a formula. */
+export function unguard(text: string): string {
+  return GUARDED.test(text) ? text.slice(1).trim() : text;
+}
+const GUARDED = /^'[=+\-@|%\t\r]/;
+
+/** Names of JSON rows: a key, or a path such as `seating.row` and `codes.0`. Keys that a row lacks are empty. */
+export function pathsOf({ aliases }: ColumnAliases): Columns {
+  const found = new Map<string, boolean>();
+  const leaf: Columns["leaf"] = (label, get) => {
+    if (!found.has(label)) found.set(label, false);
+    return (scope) => {
+      const value = get(scope);
+      if (value === undefined) return "";
+      if (found.get(label) === false) found.set(label, true);
+      return leafText(value, label, scope);
+    };
+  };
+  const reader = (name: string): Read => leaf(name, ({ value }) => leafAt(value, name));
+  const find = (name: string): Read => {
+    if (!Object.hasOwn(aliases, name)) return reader(name);
+    const choices = [aliases[name] ?? []].flat();
+    const readers = choices.map((choice) => ({ choice, read: reader(choice) }));
+    return (scope) => readers.find(({ choice }) => leafAt(scope.value, choice) !== undefined)?.read(scope) ?? "";
+  };
+  return {
+    find,
+    read: find,
+    hint: () => "",
+    leaf,
+    used: () => [...found.keys()],
+    unused: () => [],
+    neverFound: () => [...found].filter(([, isFound]) => !isFound).map(([name]) => name),
+  };
+}
+
+/** The value at a key or path, or undefined. An exact key comes before a path. */
+export function leafAt(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (Object.hasOwn(value, name)) return Reflect.get(value, name);
+  const dot = name.indexOf(".");
+  if (dot === -1) return undefined;
+  const head = name.slice(0, dot);
+  return Object.hasOwn(value, head) ? leafAt(Reflect.get(value, head), name.slice(dot + 1)) : undefined;
+}
+
+function leafText(leaf: unknown, name: string, { findings }: Scope): string {
+  switch (typeof leaf) {
+    case "string":
+      return leaf.trim();
+    case "number":
+    case "bigint":
+    case "boolean":
+      return String(leaf);
+    default:
+      if (leaf === null || leaf === undefined) return "";
+      findings.push({
+        rule: "field-type",
+        field: name,
+        message: `${name} is ${typeName(leaf)}, not text.`,
+        hint: `Name what is inside, such as {${name}.${Array.isArray(leaf) ? "0" : "key"}}.`,
+      });
+      return "";
+  }
+}
+
+/** All names of a rule: columns first, then what `each` and the lookups add. */
+export function namesOf(columns: Columns, each: EachNames, lookups: LookupNames, isJson: boolean): Names {
+  const added = (name: string, path: RulePath): Read | undefined => {
+    if (each.counts && name === "n") return ({ n }) => String(n);
+    const [head = "", ...rest] = name.split(".");
+    const below = rest.join(".");
+    const lookup = below === "" ? undefined : lookups.get(head);
+    if (lookup !== undefined) return lookup.read(below, path);
+    if (head !== "item" || each.item === undefined) return undefined;
+    if (each.item === "json") {
+      return columns.leaf(name, ({ item }) => (below === "" ? item : leafAt(item, below)));
+    }
+    if (!each.item.includes(below)) {
+      const near = nearest(below, each.item);
+      throw new MappingError(
+        path,
+        `match has no named group ${quote(below)}`,
+        near === undefined ? `Its groups are ${listed(each.item)}.` : `Did you mean {item.${near}}?`,
+      );
+    }
+    return ({ item }) => groupOf(item, below);
+  };
+  return {
+    read(name, path) {
+      // The keys of JSON rows are not known yet, so there what `each` and the lookups add comes first.
+      const first = isJson ? added(name, path) : undefined;
+      if (first !== undefined) return first;
+      const column = columns.find(name, path);
+      if (column === undefined) {
+        const found = added(name, path);
+        if (found !== undefined) return found;
+        if (name === "n" || name === "item" || name.startsWith("item."))
+          throw new MappingError(path, `{${name}} has a meaning only with each`, "Add each, or name a column.");
+        if (Array.isArray(each.item) && each.item.includes(name))
+          throw new MappingError(path, `has no column ${quote(name)}`, `Did you mean {item.${name}}?`);
+        return columns.read(name, path);
+      }
+      if (!isJson && name === "n" && each.counts)
+        throw new MappingError(
+          path,
+          "n is a column and the counter of each",
+          "Give the column another name under columns.",
+        );
+      return column;
+    },
+  };
+}
+
+function groupOf(item: unknown, name: string): string {
+  const group: unknown = typeof item === "object" && item !== null ? Reflect.get(item, name) : undefined;
+  return typeof group === "string" ? group.trim() : "";
+}
+
+const MOST_LISTED = 30;
+
+export function listed(names: readonly string[]): string {
+  const more = names.length > MOST_LISTED ? `, ... (${names.length})` : "";
+  return names.slice(0, MOST_LISTED).map(quote).join(", ") + more;
+}

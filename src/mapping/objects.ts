@@ -1,0 +1,218 @@
+/** JSON rows: `{action, data}` items, taken as they are, and flat rows, whose keys are columns called like fields. */
+
+import { type Action, type ActionData, isActionName } from "../actions/actions.ts";
+import type { FieldName, FieldValue } from "../actions/fields.ts";
+import { typeName } from "../actions/formats.ts";
+import { stringifyJson } from "../actions/json.ts";
+import type { Finding } from "../actions/problem.ts";
+import { validateItem } from "../actions/validate.ts";
+import { actionOfFileName, FILE_NAME_PATTERNS, quote, readColumns } from "./columns.ts";
+import { withExactNumbers } from "./exact-numbers.ts";
+import type { Mapped, Mapper, Understanding } from "./mapper.ts";
+import {
+  actionOfRow,
+  type CompiledColumns,
+  compileColumns,
+  guessAction,
+  guessFromCells,
+  howNamed,
+  ID_FIELDS,
+  type Ids,
+  mappedOf,
+  type NamedSettings,
+  understandingOf,
+} from "./named.ts";
+import { OPEN_ACTIONS_COLUMN, REASON_COLUMN, selectOpenActions } from "./open-actions.ts";
+import type { Row } from "./row.ts";
+import type { MappingRule } from "./rules.ts";
+
+type ObjectRow = Extract<Row, { kind: "object" }>;
+
+/** Keys in use by rows of one file; beyond this many different sets the compiled ones are dropped. */
+const MOST_KEY_SETS = 1000;
+
+/** A mapper for JSON rows. What it understands shows with the rows: the keys may differ from one to the next. */
+export function createObjectMapper(settings: NamedSettings): Mapper {
+  const named = settings.action ?? settings.source?.action;
+  const fixed = named ?? actionOfFileName(settings.fileName);
+  const how = howNamed(settings, fixed === undefined);
+  const compiledByKeys = new Map<string, { readonly keys: readonly string[]; readonly compiled: CompiledColumns }>();
+  let items = 0;
+  let flat: Understanding | undefined;
+
+  const compiledFor = (value: ObjectRow["value"]) => {
+    const keys = Object.keys(value);
+    const signature = keys.join("\u0000");
+    let entry = compiledByKeys.get(signature);
+    if (entry === undefined) {
+      if (compiledByKeys.size >= MOST_KEY_SETS) compiledByKeys.clear();
+      const columns = readColumns(keys);
+      const isNamed = named === undefined && columns.action !== undefined;
+      entry = { keys, compiled: compileColumns(columns, isNamed ? undefined : fixed, settings) };
+      compiledByKeys.set(signature, entry);
+      flat = merge(flat, understandingOf(isNamed ? "by column action" : how, keys, entry.compiled, settings.source));
+    }
+    return entry;
+  };
+
+  return {
+    get understanding(): Understanding {
+      if (flat === undefined && (items > 0 || fixed === undefined)) return ITEMS_UNDERSTOOD;
+      if (flat === undefined) return { ...ITEMS_UNDERSTOOD, how, ...(fixed && { action: fixed }) };
+      if (items === 0) return flat;
+      return { ...flat, notes: [...flat.notes, "some lines are {action, data}, taken as they are"] };
+    },
+    map(row) {
+      if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
+      if (row.kind === "cells") throw new Error("a row of JSON was expected");
+      if (settings.isPayload === true || isItem(row.value)) {
+        items += 1;
+        return mapItem(row.value);
+      }
+      const { keys, compiled } = compiledFor(row.value);
+      return mapFlat(keys, compiled, row);
+    },
+  };
+}
+
+/** What is said of at most this many keys. */
+const MOST_NAMES = 200;
+
+function merge(before: Understanding | undefined, next: Understanding): Understanding {
+  if (before === undefined) return { ...next, columns: 0 };
+  const both = (a: readonly string[], b: readonly string[]) => [...new Set([...a, ...b])].slice(0, MOST_NAMES);
+  return {
+    ...before,
+    used: both(before.used, next.used),
+    unused: both(before.unused, next.unused),
+    publicFields: both(before.publicFields, next.publicFields),
+    notes: both(before.notes, next.notes),
+  };
+}
+
+const ITEMS_UNDERSTOOD: Understanding = {
+  how: "{action, data} lines",
+  columns: 0,
+  used: [],
+  unused: [],
+  publicFields: [],
+  notes: [],
+};
+
+const ITEM_KEYS: ReadonlySet<string> = new Set(["action", "data", REASON_COLUMN, OPEN_ACTIONS_COLUMN]);
+
+/** An item of a request body, whole or damaged, as opposed to a flat row with a column `action`. */
+function isItem(value: ObjectRow["value"]): boolean {
+  if (!Object.hasOwn(value, "action") && !Object.hasOwn(value, "data")) return false;
+  const data = Object.hasOwn(value, "data") ? value.data : undefined;
+  if (Object.hasOwn(value, "action") && typeof data === "object" && data !== null && !Array.isArray(data)) return true;
+  return Object.keys(value).every((key) => ITEM_KEYS.has(key));
+}
+
+function mapItem(value: ObjectRow["value"]): Mapped {
+  const { [REASON_COLUMN]: _reason, [OPEN_ACTIONS_COLUMN]: open, ...item } = value;
+  const { action, data } = item;
+  const isObject = typeof data === "object" && data !== null && !Array.isArray(data);
+  const isWhole = typeof action === "string" && isActionName(action) && isObject && Object.keys(item).length === 2;
+  if (!isWhole) {
+    return {
+      kind: "invalid",
+      findings: validateItem(item),
+      attempted: isObject ? guessAction(idsOf(data)) : [],
+      isGuess: true,
+    };
+  }
+  // Its fields are checked by the next step, like those of every action.
+  const taken: Action = { action, data: data as ActionData };
+  if (typeof open !== "string" || open.trim() === "") return withEvent([taken]);
+  const findings: Finding[] = [];
+  const actions = selectOpenActions([taken], open, findings);
+  return findings.length > 0 ? { kind: "invalid", findings, attempted: [taken] } : withEvent(actions);
+}
+
+function withEvent(actions: readonly Action[]): Mapped {
+  const eventId = actions[0]?.data.eventId;
+  return typeof eventId === "string" ? { kind: "actions", actions, eventId } : { kind: "actions", actions };
+}
+
+function idsOf(data: object): Ids {
+  const ids: Ids = {};
+  for (const field of ID_FIELDS) {
+    const value: unknown = Object.hasOwn(data, field) ? Reflect.get(data, field) : undefined;
+    if (typeof value === "string") ids[field] = value;
+  }
+  return ids;
+}
+
+const isId = (field: FieldName): boolean => ID_FIELDS.some((id) => id === field);
+
+function mapFlat(keys: readonly string[], compiled: CompiledColumns, row: ObjectRow): Mapped {
+  const { columns } = compiled;
+  const findings: Finding[] = [];
+  let exact: ObjectRow["value"] | undefined;
+  const cells: string[] = new Array(keys.length).fill("");
+  const lists = new Map<number, readonly unknown[]>();
+  const read = (index: number, field: FieldName | "action" | typeof OPEN_ACTIONS_COLUMN): void => {
+    const key = keys[index] ?? "";
+    const value = row.value[key];
+    if (value === null || value === undefined) return;
+    if (typeof value === "string") cells[index] = value;
+    else if (typeof value === "number" || typeof value === "bigint") {
+      exact ??= withExactNumbers(row);
+      cells[index] = String(exact[key]);
+    } else if (field === "metadataAttributes" && Array.isArray(value)) lists.set(index, value);
+    else
+      findings.push({
+        rule: "field-type",
+        field,
+        value: JSON.stringify(typeof value === "boolean" ? value : typeName(value)),
+        message: `${field} is ${typeName(value)}, which a flat row can't hold there.`,
+        hint: "Give it as text or a number, or write the line as {action, data}.",
+      });
+  };
+  for (const [field, index] of columns.fields) if (isId(field)) read(index, field);
+  if (columns.action !== undefined) read(columns.action, "action");
+  if (columns.openActions !== undefined) read(columns.openActions, OPEN_ACTIONS_COLUMN);
+  if (columns.conflict !== undefined) findings.push(conflictFinding(columns.conflict));
+
+  const reading =
+    columns.action === undefined && compiled.fixed === undefined ? undefined : actionOfRow(compiled, cells, findings);
+  if (reading === undefined) {
+    if (keys.length === 0) return { kind: "skipped", reason: "empty row" };
+    if (findings.length === 0) findings.push(NO_ACTION);
+    return { kind: "invalid", findings, attempted: guessFromCells(columns, cells), isGuess: true };
+  }
+  const data: Record<string, FieldValue> = {};
+  for (const { index, field, coerce } of reading.used) {
+    if (!isId(field)) read(index, field);
+    const list = lists.get(index);
+    // Its attributes are checked by the next step, as those of an {action, data} line.
+    if (list !== undefined) data[field] = list as FieldValue<"metadataAttributes">;
+    const text = cells[index]?.trim();
+    if (text === undefined || text === "") continue;
+    const value = coerce(text, findings);
+    if (value !== undefined) data[field] = value;
+  }
+  if (compiled.fixed === undefined) {
+    for (const { index, field } of reading.refused) {
+      read(index, field);
+      if (lists.has(index)) cells[index] = stringifyJson(lists.get(index));
+    }
+  }
+  return mappedOf(compiled, reading, data, cells, findings);
+}
+
+const NO_ACTION: Finding = {
+  rule: "action-unknown",
+  message: "Nothing says which action the row is.",
+  hint: `Give --action NAME, or begin the file's name like one of ${FILE_NAME_PATTERNS}, or add a key action to the row.`,
+};
+
+function conflictFinding({ field, headers }: NonNullable<CompiledColumns["columns"]["conflict"]>): Finding {
+  return {
+    rule: "column-ambiguous" satisfies MappingRule,
+    field,
+    message: `${headers.map(quote).join(" and ")} both mean ${field}.`,
+    hint: "Leave one out.",
+  };
+}

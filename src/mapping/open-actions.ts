@@ -1,0 +1,54 @@
+/**
+ * The two columns that `tickets` adds to the rows of a rejects file. `tickets:actions` names the actions of the row that
+ * are still open, separated by blanks or commas: `soldTicket` is all of that name, `2:scannedTicket` the second of that
+ * name. Empty or absent: all. Counting by name keeps the numbers true whatever else the row gives.
+ */
+
+import type { Action } from "../actions/actions.ts";
+import type { Finding } from "../actions/problem.ts";
+import type { MappingRule } from "./rules.ts";
+
+export const REASON_COLUMN = "tickets:reason";
+export const OPEN_ACTIONS_COLUMN = "tickets:actions";
+
+/** What to write into `tickets:actions` for a row that gives `actions`, of which those are open for which `isOpen` holds. */
+export function formatOpenActions(
+  actions: readonly Action[],
+  isOpen: (action: Action, index: number) => boolean,
+): string {
+  const total = new Map<string, number>();
+  for (const { action } of actions) total.set(action, (total.get(action) ?? 0) + 1);
+  const seen = new Map<string, number>();
+  const open: string[] = [];
+  for (const [index, action] of actions.entries()) {
+    const nth = (seen.get(action.action) ?? 0) + 1;
+    seen.set(action.action, nth);
+    if (isOpen(action, index)) open.push(total.get(action.action) === 1 ? action.action : `${nth}:${action.action}`);
+  }
+  return open.join(" ");
+}
+
+/** Those of `actions` that `written` names, in the row's order. Adds a finding for each name that none of them has. */
+export function selectOpenActions(actions: readonly Action[], written: string, findings: Finding[]): readonly Action[] {
+  const wanted = written.split(/[\s,;]+/).filter((name) => name !== "");
+  if (wanted.length === 0) return actions;
+  const open = new Set<Action>();
+  for (const name of wanted) {
+    const [, nth, action] = /^(?:(\d+):)?(.*)$/.exec(name) ?? [];
+    const ofName = actions.filter((each) => each.action === action);
+    const chosen = nth === undefined ? ofName : ofName.slice(Number(nth) - 1, Number(nth));
+    for (const each of chosen) open.add(each);
+    if (chosen.length > 0) continue;
+    findings.push({
+      rule: "open-actions" satisfies MappingRule,
+      field: OPEN_ACTIONS_COLUMN,
+      value: name,
+      message: `${OPEN_ACTIONS_COLUMN} names ${name}, which the row does not give.`,
+      hint:
+        actions.length === 0
+          ? "Empty the cell for all actions of the row."
+          : `The row gives ${formatOpenActions(actions, () => true)}. Empty the cell for all of them.`,
+    });
+  }
+  return actions.filter((each) => open.has(each));
+}

@@ -1,0 +1,25 @@
+import type { Finding } from "../actions/problem.ts";
+
+/**
+ * One record of an input file; `line` is the 1-based physical line where it starts.
+ *
+ * - `cells`: a CSV or TSV row, cells as written (untrimmed), quotes resolved.
+ * - `object`: an NDJSON line or an item of a JSON array, parsed with exact integers.
+ * - `malformed`: not readable as a row. `bordersKnown` is false when what follows in the file can't be trusted either,
+ *   as after a quote that never closes.
+ */
+export type Row =
+  | { readonly kind: "cells"; readonly line: number; readonly cells: readonly string[] }
+  | {
+      readonly kind: "object";
+      readonly line: number;
+      readonly value: Readonly<Record<string, unknown>>;
+      readonly text: string;
+    }
+  | {
+      readonly kind: "malformed";
+      readonly line: number;
+      readonly text: string;
+      readonly findings: readonly Finding[];
+      readonly bordersKnown: boolean;
+    };

@@ -1,0 +1,93 @@
+import type { Rule } from "../actions/rules.ts";
+
+const ROWS = "how rows become actions: docs/mapping.md";
+
+/** What can be wrong with a row before it is an action. Rules of actions (`ACTION_RULES`) are used where they fit. */
+export const MAPPING_RULES = {
+  "not-clearable": {
+    severity: "error",
+    reason: "The clear word sends a field's default, which only an update does, and only for fields that have one.",
+    source: "specification, Null versus empty and the defaults of Field types",
+    example: "\\clear in metadataAttributes",
+  },
+  "action-conflict": {
+    severity: "error",
+    reason: "The row names another action than --action does.",
+    source: ROWS,
+    example: "--action soldTicket for a row with action = newEvent",
+  },
+  "column-ambiguous": {
+    severity: "error",
+    reason: "Two names of the row mean the same field, and nothing says which one counts.",
+    source: ROWS,
+    example: '{"ticketId":"a","ticket_id":"b"}',
+  },
+  "open-actions": {
+    severity: "error",
+    reason: "tickets:actions of a rejects file names something that the row does not give.",
+    source: ROWS,
+    example: "tickets:actions = 2:soldTicket",
+  },
+  "time-without-zone": {
+    severity: "error",
+    reason: "A local time is no instant until its zone is known; it is never guessed.",
+    source: ROWS,
+    example: "2026-05-01 20:00:00",
+  },
+  "time-unreadable": {
+    severity: "error",
+    reason: "The text is in none of the declared time formats. Day and month are never guessed.",
+    source: ROWS,
+    example: "3/4/26 without a declared format",
+  },
+  "time-skipped": {
+    severity: "error",
+    reason: "The clocks of the zone skip this hour, so the local time never was.",
+    source: ROWS,
+    example: "2026-03-29 02:30:00 in Europe/Berlin",
+  },
+  "value-unknown": {
+    severity: "error",
+    reason: "The value table does not hold the value, and it declares no else.",
+    source: ROWS,
+    example: "map: {VIP: 79.50} for a row with Product = Crew",
+  },
+  "value-unexpected": {
+    severity: "error",
+    reason: "The column does not hold what the source's expect declares.",
+    source: ROWS,
+    example: "expect: {Currency: EUR} for a row with Currency = USD",
+  },
+  "amount-not-divisible": {
+    severity: "error",
+    reason: "The total has no equal parts of so many decimals, and the source declares no remainder.",
+    source: ROWS,
+    example: "10.00 divided by 3",
+  },
+  "each-unreadable": {
+    severity: "error",
+    reason: "What each repeats by is not a count, not a list, or has text that its pattern does not match.",
+    source: ROWS,
+    example: 'each: {count: "{Quantity}"} for a row with Quantity = two',
+  },
+  "lookup-missing": {
+    severity: "error",
+    reason: "The lookup file has no row for this one.",
+    source: ROWS,
+    example: "an attendee whose order is not in orders.csv",
+  },
+  "lookup-ambiguous": {
+    severity: "error",
+    reason: "The lookup file has several rows for this one, and nothing says which one counts.",
+    source: ROWS,
+    example: "two orders of the same reference in orders.csv",
+  },
+  "key-empty": {
+    severity: "error",
+    reason: "The source's key of the row is empty, so it could not be told from others.",
+    source: ROWS,
+    example: 'key: "{Barcode}" for a row without barcode',
+  },
+} as const satisfies Record<string, Rule>;
+
+export type MappingRule = keyof typeof MAPPING_RULES;

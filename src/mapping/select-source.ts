@@ -1,0 +1,65 @@
+/** Which source of the config a file belongs to. */
+
+import { nearest } from "../actions/nearest.ts";
+import { Failure } from "../failure.ts";
+import { literalPattern } from "./literal-pattern.ts";
+import type { SourceConfig } from "./source.ts";
+
+export type Sources = Readonly<Record<string, SourceConfig>>;
+
+/**
+ * The source that `--source` names, else the one whose `match` fits the file's base name, with or without its `.gz` or
+ * `.zst`; undefined when none does. Throws `Failure("usage")` for an unknown name and for two sources that match.
+ */
+export function selectSource(
+  sources: Sources,
+  fileName: string,
+  wanted: string | undefined,
+): { readonly name: string; readonly config: SourceConfig } | undefined {
+  const names = Object.keys(sources);
+  if (wanted !== undefined) {
+    const config = Object.hasOwn(sources, wanted) ? sources[wanted] : undefined;
+    if (config !== undefined) return { name: wanted, config };
+    const near = nearest(wanted, names);
+    const known = names.length === 0 ? "The config has no sources." : `Sources are ${names.join(", ")}.`;
+    throw new Failure("usage", `There is no source ${wanted}.`, {
+      hint: near === undefined ? known : `Did you mean ${near}?`,
+    });
+  }
+  const fitting = names.flatMap((name) => {
+    const config = sources[name];
+    return config !== undefined && matches(config, fileName) ? [{ name, config }] : [];
+  });
+  const [first, second] = fitting;
+  if (first === undefined || second === undefined) return first;
+  throw new Failure("usage", `${fileName} matches two sources, ${first.name} and ${second.name}.`, {
+    hint: "Narrow one match, or choose by --source NAME.",
+  });
+}
+
+function matches({ match }: SourceConfig, fileName: string): boolean {
+  const plain = fileName.replace(/\.(?:gz|zst)$/i, "");
+  return [match ?? []].flat().some((glob) => {
+    const pattern = new RegExp(`^(?:${globPattern(glob)})$`, "iu");
+    return pattern.test(fileName) || pattern.test(plain);
+  });
+}
+
+/** `*`, `?` and `{a,b}` over one base name, compared ignoring case like the file names that tell an action. */
+function globPattern(glob: string): string {
+  let depth = 0;
+  let pattern = "";
+  for (const character of glob) {
+    if (character === "*") pattern += "[^/]*";
+    else if (character === "?") pattern += "[^/]";
+    else if (character === "{") {
+      depth += 1;
+      pattern += "(?:";
+    } else if (character === "}" && depth > 0) {
+      depth -= 1;
+      pattern += ")";
+    } else if (character === "," && depth > 0) pattern += "|";
+    else pattern += character === "/" || character === "-" ? character : literalPattern(character);
+  }
+  return depth === 0 ? pattern : literalPattern(glob);
+}

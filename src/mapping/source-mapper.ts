@@ -1,0 +1,528 @@
+/** Rows by the rules of a source in the config. The rules are compiled once per header; a row is then a few loops over closures. */
+
+import {
+  ACTION_NAMES,
+  type Action,
+  type ActionData,
+  type ActionName,
+  acceptedFields,
+  isActionName,
+} from "../actions/actions.ts";
+import { FIELD_NAMES, type FieldName, type FieldValue, fieldSpec, isFieldName } from "../actions/fields.ts";
+import { faultOf } from "../actions/formats.ts";
+import { nearest } from "../actions/nearest.ts";
+import type { Finding } from "../actions/problem.ts";
+import { cleanText } from "../actions/text.ts";
+import { compileAttributes } from "./attributes.ts";
+import { coercerOf } from "./coerce.ts";
+import { fieldsOf, missingFields, publicName } from "./columns.ts";
+import { compileEach, type Each } from "./each.ts";
+import { withExactNumbers } from "./exact-numbers.ts";
+import { compileLookup, type LookupTable } from "./lookup.ts";
+import type { Mapped, Mapper, Understanding } from "./mapper.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
+import { type Columns, columnsOf, listed, type Names, namesOf, pathsOf, type Read, type Scope } from "./names.ts";
+import { OPEN_ACTIONS_COLUMN, selectOpenActions } from "./open-actions.ts";
+import type { MappingRule } from "./rules.ts";
+import type { ActionConfig, FieldRules, SourceAction, SourceConfig, TraitRules, ValueRule } from "./source.ts";
+import { compileTemplate, isConstant } from "./template.ts";
+import { compileValue, isSteps, type Parsing, type ValueContext } from "./value.ts";
+import { compileWhen, type Looked, readColumn, type When } from "./when.ts";
+import { zoneOf } from "./zone.ts";
+
+export interface SourceSettings {
+  readonly fileName: string;
+  readonly header: readonly string[] | undefined;
+  readonly name: string;
+  readonly config: SourceConfig & { readonly actions: readonly SourceAction[] };
+  readonly clearWord: string;
+  readonly relaxedRules: ReadonlySet<string>;
+  readonly lookups: ReadonlyMap<string, LookupTable>;
+}
+
+interface FieldReader {
+  readonly field: FieldName;
+  readonly read: (scope: Scope) => FieldValue | undefined;
+}
+
+interface ActionRules {
+  readonly action: ActionName;
+  readonly when: When | undefined;
+  readonly each: Each | undefined;
+  readonly fields: readonly FieldReader[];
+  readonly key: Read | undefined;
+  /** Reads the eventId of an action that is given once per event. */
+  readonly onceBy: FieldReader | undefined;
+}
+
+/** Everything that compiling a part of the source needs to know of the whole. */
+interface Source extends SourceSettings {
+  readonly path: RulePath;
+  readonly columns: Columns;
+  readonly isJson: boolean;
+  readonly each: Each | undefined;
+  readonly lookupNames: ReadonlyMap<string, Names>;
+}
+
+/** Throws `MappingError` for rules that can't be carried out with these columns. */
+export function createSourceMapper(settings: SourceSettings): Mapper {
+  const { config, header, fileName, name } = settings;
+  const path = ["sources", name];
+  if (config.action !== undefined)
+    throw new MappingError(
+      [...path, "action"],
+      "stands beside actions",
+      "Keep actions; action is for columns called like fields.",
+    );
+  if (config.zone !== undefined && zoneOf(config.zone) === undefined)
+    throw new MappingError([...path, "zone"], `${config.zone} is not a time zone such as Europe/Berlin or UTC`);
+  const isJson = header === undefined;
+  const what = fileName === "" ? "the input" : fileName;
+  const aliases = { aliases: config.columns ?? {}, path: [...path, "columns"] };
+  const columns = isJson ? pathsOf(aliases) : columnsOf(what, header, aliases, config.csv?.guards === "strip");
+  const lookupNames = new Map<string, Names>();
+  const bare = namesOf(columns, { counts: false }, lookupNames, isJson);
+  const each = config.each === undefined ? undefined : compileEach(config.each, bare, isJson, [...path, "each"]);
+  const source: Source = { ...settings, path, columns, isJson, each, lookupNames };
+  compileLookups(source);
+  refuseUnusedFields(source);
+  const rules = config.actions.map((entry, at) => compileAction(entry, source, [...path, "actions", at]));
+  const expectations = compileExpect(source);
+  const names = namesOf(columns, each?.names ?? { counts: false }, lookupNames, isJson);
+  const eventRule = config.fields?.eventId;
+  const event =
+    eventRule === undefined
+      ? undefined
+      : compileField("eventId", eventRule, "soldTicket", undefined, names, source, [...path, "fields", "eventId"]);
+  const open = header === undefined ? -1 : header.findIndex((written) => written.trim() === OPEN_ACTIONS_COLUMN);
+  const looked = uniqueLooks(rules);
+  const seenEvents = new Set<string>();
+  const scope: Scope = { cells: [], value: {}, n: 1, item: undefined, turn: 0, findings: [] };
+
+  const add = (rule: ActionRules, draft: Draft): void => {
+    scope.turn += 1;
+    const findingsBefore = scope.findings.length;
+    if (rule.onceBy !== undefined) {
+      const eventId = rule.onceBy.read(scope);
+      if (typeof eventId === "string") {
+        if (seenEvents.has(eventId) || draft.newEvents.has(eventId)) {
+          if (rule.when !== undefined) draft.whyNothing ??= "the event was given by an earlier row";
+          return;
+        }
+        draft.newEvents.add(eventId);
+      }
+    }
+    const data: Record<string, FieldValue> = {};
+    for (const { field, read } of rule.fields) {
+      const value = read(scope);
+      if (value !== undefined) data[field] = value;
+    }
+    // Each key is a field's name and each value was read by that field's own coercer.
+    const action: Action = { action: rule.action, data: data as ActionData };
+    draft.actions.push(action);
+    if (rule.key !== undefined) draft.keys.push(readKey(rule.key, rule.action));
+    if (scope.findings.length > findingsBefore) draft.faulty.add(action);
+  };
+
+  const readKey = (read: Read, action: ActionName): string => {
+    const key = read(scope);
+    if (key === "")
+      scope.findings.push({
+        rule: "key-empty" satisfies MappingRule,
+        field: "key",
+        message: `The key of the source is empty for its ${action}.`,
+        hint: "Leave such rows out by when, or name a column that is always filled.",
+      });
+    return key;
+  };
+
+  const addAll = (draft: Draft): void => {
+    const items = each === undefined ? ONCE : each.items(scope);
+    if (items.length === 0) draft.whyNothing = `nothing in ${each?.by}`;
+    for (const [at, item] of items.entries()) {
+      scope.n = at + 1;
+      scope.item = item;
+      scope.turn += 1;
+      for (const rule of rules) {
+        if (rule.when !== undefined && !rule.when.holds(scope)) continue;
+        if (rule.each === undefined) {
+          add(rule, draft);
+          continue;
+        }
+        const inner = rule.each.items(scope);
+        if (inner.length === 0) draft.whyNothing ??= `nothing in ${rule.each.by}`;
+        for (const [innerAt, innerItem] of inner.entries()) {
+          if (each === undefined) scope.n = innerAt + 1;
+          if (rule.each.names.item !== undefined) scope.item = innerItem;
+          add(rule, draft);
+        }
+        scope.n = at + 1;
+        scope.item = item;
+        scope.turn += 1;
+      }
+    }
+    scope.n = 1;
+    scope.item = items[0];
+    scope.turn += 1;
+  };
+
+  const mapScope = (openText: string): Mapped => {
+    const draft: Draft = { actions: [], keys: [], faulty: new Set(), newEvents: new Set(), whyNothing: undefined };
+    addAll(draft);
+    const { findings } = scope;
+    if (draft.actions.length === 0 && findings.length === 0)
+      return { kind: "skipped", reason: draft.whyNothing ?? skipReason() };
+    for (const { label, read, allowed } of expectations) {
+      const text = read(scope);
+      if (allowed.has(text)) continue;
+      findings.push({
+        rule: "value-unexpected" satisfies MappingRule,
+        field: label,
+        value: text,
+        message: `${label} is ${text === "" ? "empty" : "something else"}, expected is ${[...allowed].join(" or ")}.`,
+        hint: "The rows may belong to another event or source; or widen expect.",
+      });
+    }
+    let actions: readonly Action[] = draft.actions;
+    if (openText !== "") actions = selectOpenActions(actions, openText, findings);
+    if (findings.length > 0) {
+      return { kind: "invalid", findings: withoutRepeats(findings), attempted: attemptedOf(draft) };
+    }
+    for (const action of actions) if (action.action === "newEvent") seenEvents.add(String(action.data.eventId));
+    const eventId = eventOf(actions) ?? event?.read(scope);
+    const stillOpen = actions === draft.actions ? undefined : new Set<Action | undefined>(actions);
+    const keys =
+      stillOpen === undefined ? draft.keys : draft.keys.filter((_key, at) => stillOpen.has(draft.actions[at]));
+    return {
+      kind: "actions",
+      actions,
+      ...(typeof eventId === "string" && { eventId }),
+      ...(config.key !== undefined && { keys }),
+    };
+  };
+
+  const skipReason = (): string => {
+    const told = looked.map(({ label, read, presenceOnly }) => {
+      const text = read(scope);
+      return text === ""
+        ? `${label} is empty`
+        : presenceOnly
+          ? `${label} is not empty`
+          : `${label} = ${cleanText(text, 40)}`;
+    });
+    scope.findings = [];
+    if (told.length > 0) return told.join(", ");
+    return "the event was given by an earlier row"; // without conditions nothing else is left out
+  };
+
+  return {
+    get understanding() {
+      return understandingOf(source, rules);
+    },
+    map(row) {
+      if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
+      scope.findings = [];
+      scope.turn += 1;
+      if (row.kind === "cells") {
+        if (isJson) throw new Error("a row of JSON was expected");
+        if (row.cells.every((cell) => cell.trim() === "")) return { kind: "skipped", reason: "empty row" };
+        scope.cells = row.cells;
+        return mapScope(open === -1 ? "" : (row.cells[open]?.trim() ?? ""));
+      }
+      if (!isJson) throw new Error("a row of cells was expected");
+      scope.value = withExactNumbers(row);
+      const openText = row.value[OPEN_ACTIONS_COLUMN];
+      return mapScope(typeof openText === "string" ? openText.trim() : "");
+    },
+    retract(actions) {
+      for (const { action, data } of actions) if (action === "newEvent") seenEvents.delete(String(data.eventId));
+    },
+  };
+}
+
+const ONCE: readonly unknown[] = [undefined];
+
+/** What a row gives, before it is known whether all of it can be read. */
+interface Draft {
+  readonly actions: Action[];
+  readonly keys: string[];
+  /** Those of the actions that have findings of their own. */
+  readonly faulty: Set<Action | undefined>;
+  readonly newEvents: Set<string>;
+  /** Why the row gives no action, where it is not for its conditions. */
+  whyNothing: string | undefined;
+}
+
+/**
+ * What depends on a row that is not sent. A newEvent is left out of it that can be read and stands in the row only
+ * because the row is the first of its event: the next row gives it.
+ */
+function attemptedOf({ actions, faulty }: Draft): readonly Action[] {
+  const isOnlyEvents = actions.every(({ action }) => action === "newEvent");
+  return actions.filter((action) => isOnlyEvents || action.action !== "newEvent" || faulty.has(action));
+}
+
+/** The one event that the row's actions name; undefined when they name none, or several. */
+function eventOf(actions: readonly Action[]): string | undefined {
+  let eventId: string | undefined;
+  for (const { data } of actions) {
+    if (data.eventId == null) continue;
+    if (eventId !== undefined && eventId !== data.eventId) return undefined;
+    eventId = data.eventId;
+  }
+  return eventId;
+}
+
+/** The same column read for several fields and tickets says the same each time. */
+function withoutRepeats(findings: readonly Finding[]): readonly Finding[] {
+  const known = new Set<string>();
+  return findings.filter(({ rule, field, value, message }) => {
+    const text = JSON.stringify([rule, field, value, message]);
+    return !known.has(text) && known.add(text);
+  });
+}
+
+function uniqueLooks(rules: readonly ActionRules[]): readonly Looked[] {
+  const byLabel = new Map<string, Looked>();
+  for (const look of rules.flatMap(({ when }) => when?.looked ?? [])) {
+    const known = byLabel.get(look.label);
+    if (known === undefined || known.presenceOnly) byLabel.set(look.label, look);
+  }
+  return [...byLabel.values()];
+}
+
+function compileLookups({ config, lookups, lookupNames, path, columns, each, isJson }: Source): void {
+  const names = namesOf(columns, each?.names ?? { counts: false }, lookupNames, isJson);
+  for (const [name, lookup] of Object.entries(config.lookup ?? {})) {
+    const at = [...path, "lookup", name];
+    if (name === "item" || name === "n" || name.includes("."))
+      throw new MappingError(at, `a lookup can't be called ${name}`);
+    const table = lookups.get(name);
+    if (table === undefined) throw new Error(`the lookup file of ${name} was not read`);
+    // A lookup may join by the columns of those before it, not by its own. The map is the one that `names` looks into.
+    (lookupNames as Map<string, Names>).set(name, compileLookup(name, lookup, table, names, at));
+  }
+}
+
+function compileExpect({ config, path, columns, each, lookupNames, isJson }: Source) {
+  const names = namesOf(columns, each?.names ?? { counts: false }, lookupNames, isJson);
+  return Object.entries(config.expect ?? {}).map(([column, expected]) => ({
+    label: column,
+    read: readColumn(column, names, [...path, "expect", column]),
+    allowed: new Set([expected].flat().map((text) => text.trim())),
+  }));
+}
+
+/** Fields of the source that none of its actions takes: most likely a wrong name or a forgotten action. */
+function refuseUnusedFields({ config, path, relaxedRules }: Source): void {
+  const actions = config.actions.flatMap((entry) => Object.keys(entry).filter(isActionName));
+  const taken = new Set(actions.flatMap((action) => [...fieldsOf(action, relaxedRules)]));
+  for (const field of Object.keys(config.fields ?? {})) {
+    const at = [...path, "fields", field];
+    if (!isFieldName(field)) throw unknownField(field, FIELD_NAMES, at);
+    // The event of a row helps to spread the work, also where its actions do not carry it.
+    if (!taken.has(field) && field !== "eventId")
+      throw new MappingError(at, `is taken by none of the source's actions (${actions.join(", ")})`);
+  }
+}
+
+function compileAction(entry: SourceAction, source: Source, at: RulePath): ActionRules {
+  const [first, ...others] = Object.entries(entry).filter(([, rules]) => rules !== undefined);
+  const [action, rules = {}] = first ?? [];
+  if (action === undefined || others.length > 0)
+    throw new MappingError(at, "needs exactly one action", "Begin each action with a dash of its own.");
+  const path = [...at, action];
+  if (!isActionName(action)) {
+    const near = nearest(action, ACTION_NAMES);
+    throw new MappingError(
+      path,
+      "is not an action",
+      near === undefined ? `Actions are ${ACTION_NAMES.join(", ")}.` : `Did you mean ${near}?`,
+    );
+  }
+  const { columns, lookupNames, isJson, config } = source;
+  const outer = namesOf(columns, source.each?.names ?? { counts: false }, lookupNames, isJson);
+  const each = rules.each === undefined ? undefined : compileInnerEach(rules.each, outer, source, [...path, "each"]);
+  const names = namesOf(columns, namesOfBoth(source.each, each), lookupNames, isJson);
+  const fields = compileFields(action, rules, names, source, path);
+  const missing = missingFields(action, (field) => fields.some((known) => known.field === field));
+  if (missing.length > 0)
+    throw new MappingError(
+      path,
+      `has no rule for ${missing.join(", ")}`,
+      "Add it under fields, of the action or of the source.",
+    );
+  return {
+    action,
+    fields,
+    each,
+    when: rules.when === undefined ? undefined : compileWhen(rules.when, outer, [...path, "when"]),
+    key: config.key === undefined ? undefined : compileKey(config.key, names, source),
+    onceBy: action === "newEvent" ? fields.find(({ field }) => field === "eventId") : undefined,
+  };
+}
+
+function compileInnerEach(
+  config: NonNullable<ActionConfig["each"]>,
+  outer: Names,
+  source: Source,
+  path: RulePath,
+): Each {
+  const each = compileEach(config, outer, source.isJson, path);
+  if (source.each === undefined) return each;
+  if (source.each.names.item !== undefined || each.names.item === undefined)
+    throw new MappingError(
+      path,
+      "stands beside an each of the source that gives the same names",
+      "Beside each: {count: ...} of the source, an action takes each with path or in.",
+    );
+  return each;
+}
+
+function namesOfBoth(outer: Each | undefined, inner: Each | undefined): Each["names"] {
+  const item = inner?.names.item ?? outer?.names.item;
+  return { counts: outer !== undefined || inner !== undefined, ...(item !== undefined && { item }) };
+}
+
+function compileKey(key: string | readonly string[], names: Names, source: Source): Read {
+  const path = [...source.path, "key"];
+  const choices = [key].flat().map((template) => compileTemplate(template, names, path, "any column is"));
+  return (scope) => {
+    for (const read of choices) {
+      const text = read(scope);
+      if (text !== "") return text;
+    }
+    return "";
+  };
+}
+
+function compileFields(
+  action: ActionName,
+  rules: ActionConfig,
+  names: Names,
+  source: Source,
+  path: RulePath,
+): readonly FieldReader[] {
+  const takes = fieldsOf(action, source.relaxedRules);
+  const own = rules.fields ?? {};
+  for (const field of Object.keys(own)) {
+    const at = [...path, "fields", field];
+    if (!isFieldName(field)) throw unknownField(field, [...takes], at);
+    if (!takes.has(field))
+      throw new MappingError(at, `${action} takes no ${field}`, `It takes ${acceptedFields(action).join(", ")}.`);
+  }
+  const common = source.config.fields ?? {};
+  const readers: FieldReader[] = [];
+  for (const field of takes) {
+    const isOwn = ruleOf(own, field) !== undefined;
+    const rule = ruleOf(own, field) ?? ruleOf(common, field);
+    if (rule === undefined) continue;
+    const at = isOwn ? [...path, "fields", field] : [...source.path, "fields", field];
+    readers.push(compileField(field, rule, action, rules.each?.count ?? source.config.each?.count, names, source, at));
+  }
+  return readers;
+}
+
+function ruleOf(rules: FieldRules, field: FieldName): ValueRule | TraitRules | undefined {
+  return Object.hasOwn(rules, field) ? rules[field] : undefined;
+}
+
+function unknownField(field: string, known: readonly string[], path: RulePath): MappingError {
+  const near = nearest(field, known);
+  return new MappingError(
+    path,
+    "is not a field",
+    near === undefined ? `Fields are ${listed(known)}.` : `Did you mean ${near}?`,
+  );
+}
+
+function parsingOf(field: FieldName): Parsing {
+  switch (fieldSpec(field).kind) {
+    case "price":
+    case "latitude":
+    case "longitude":
+      return "amount";
+    case "u64":
+      return "time";
+    default:
+      return "none";
+  }
+}
+
+function compileField(
+  field: FieldName,
+  rule: ValueRule | TraitRules,
+  action: ActionName,
+  count: string | undefined,
+  names: Names,
+  source: Source,
+  path: RulePath,
+): FieldReader {
+  const { kind } = fieldSpec(field);
+  const context: ValueContext = {
+    label: field,
+    parsing: parsingOf(field),
+    emptyWhen: kind === "id" || kind === "nftId" ? "any column is" : "all columns are",
+    names,
+    path,
+    zone: source.config.zone,
+    zonePath: [...source.path, "zone"],
+    clearWord: source.clearWord,
+    count,
+    displays: false,
+  };
+  if (field === "metadataAttributes" && isTraits(rule)) return { field, read: compileAttributes(rule, context) };
+  if (isTraits(rule)) throw new MappingError(path, "has no from", "Write {from: ...}, or a template.");
+  const coerce = coercerOf(action, field, source.clearWord, source.config.zone);
+  if (typeof rule === "string" && isConstant(rule, path))
+    return constantField(field, compileTemplate(rule, names, path, "all columns are"), coerce, source, path);
+  const text = compileValue(rule, context);
+  return {
+    field,
+    read: (scope) => {
+      const found = text(scope);
+      return found === "" ? undefined : coerce(found, scope.findings);
+    },
+  };
+}
+
+function isTraits(rule: ValueRule | TraitRules): rule is TraitRules {
+  return typeof rule === "object" && !Array.isArray(rule) && !isSteps(rule);
+}
+
+/** A field that is the same in every row is read and checked once, in the config. */
+function constantField(
+  field: FieldName,
+  template: Read,
+  coerce: ReturnType<typeof coercerOf>,
+  { relaxedRules }: Source,
+  path: RulePath,
+): FieldReader {
+  const scope: Scope = { cells: [], value: {}, n: 1, item: undefined, turn: 0, findings: [] };
+  const text = template(scope);
+  const value = text === "" ? undefined : coerce(text, scope.findings);
+  const [finding] = scope.findings;
+  if (finding !== undefined) throw new MappingError(path, finding.message.replace(/\.$/, ""), finding.hint);
+  const fault = value === undefined ? undefined : faultOf(fieldSpec(field), value);
+  if (fault !== undefined && !relaxedRules.has(fault.rule))
+    throw new MappingError(path, `${JSON.stringify(text)} ${fault.message}`, fault.hint);
+  return { field, read: () => value };
+}
+
+function understandingOf(source: Source, rules: readonly ActionRules[]): Understanding {
+  const { columns, name, header } = source;
+  const actions = [...new Set(rules.map(({ action }) => action))];
+  const [only] = actions;
+  const publicFields = FIELD_NAMES.filter((field) =>
+    rules.some(({ fields }) => fields.some((known) => known.field === field)),
+  );
+  return {
+    how: `source ${name}`,
+    ...(only !== undefined && actions.length === 1 && { action: only }),
+    columns: header?.length ?? 0,
+    used: columns.used(),
+    unused: columns.unused(),
+    publicFields: publicFields.flatMap((field) => publicName(field) ?? []),
+    notes: columns.neverFound().map((path) => `no row so far has ${JSON.stringify(path)}`),
+  };
+}

@@ -1,0 +1,262 @@
+/** A rule of a field → the text of the field: templates, lists, and steps in their fixed order. */
+
+import { nearest } from "../actions/nearest.ts";
+import { type AmountOptions, compileAmount, divideAmount, REMAINDERS, type Remainder } from "./amount.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
+import type { Names, Read, Scope } from "./names.ts";
+import { listed } from "./names.ts";
+import type { MappingRule } from "./rules.ts";
+import type { ValueRule, ValueSteps } from "./source.ts";
+import { compileTemplate, type EmptyWhen } from "./template.ts";
+import { compileTime } from "./time-format.ts";
+
+/** What the parse step of a value can be. */
+export type Parsing = "amount" | "time" | "either" | "none";
+
+export interface ValueContext {
+  /** What messages call the value: a field, or a trait. */
+  readonly label: string;
+  readonly parsing: Parsing;
+  readonly emptyWhen: EmptyWhen;
+  readonly names: Names;
+  readonly path: RulePath;
+  readonly zone: string | undefined;
+  readonly zonePath: RulePath;
+  readonly clearWord: string;
+  /** The template of `each: {count}` around the value, for remainders. */
+  readonly count: string | undefined;
+  /** Whether `display` may stand here. */
+  readonly displays: boolean;
+}
+
+export function isSteps(rule: unknown): rule is ValueSteps {
+  return typeof rule === "object" && rule !== null && !Array.isArray(rule) && Object.hasOwn(rule, "from");
+}
+
+export function compileValue(rule: ValueRule, context: ValueContext): Read {
+  const { names, path, emptyWhen } = context;
+  if (typeof rule === "string") return compileTemplate(rule, names, path, emptyWhen);
+  if (!isSteps(rule)) {
+    const choices = rule.map((choice, at) =>
+      compileValue(choice, { ...context, displays: false, path: [...path, at] }),
+    );
+    return (scope) => {
+      for (const read of choices) {
+        const text = read(scope);
+        if (text !== "") return text;
+      }
+      return "";
+    };
+  }
+  return compileSteps(rule, context);
+}
+
+type Step = (text: string, scope: Scope) => string;
+
+function compileSteps(steps: ValueSteps, context: ValueContext): Read {
+  const { path, names, clearWord } = context;
+  if (steps.display !== undefined && !context.displays)
+    throw new MappingError([...path, "display"], "has a meaning only at a trait of metadataAttributes");
+  const from = compileValue(steps.from, { ...context, displays: false, path: [...path, "from"] });
+  const map = compileMap(steps, context);
+  const blank =
+    steps.blank === undefined ? undefined : compileTemplate(steps.blank, names, [...path, "blank"], context.emptyWhen);
+  const parse = compileParse(steps, context);
+  const divide = compileDivide(steps, context);
+  return (scope) => {
+    let text = from(scope);
+    if (text === clearWord) return text;
+    if (map !== undefined) text = map(text, scope);
+    if (text === "" && blank !== undefined) text = blank(scope);
+    if (text !== "" && parse !== undefined) text = parse(text, scope);
+    if (text !== "" && divide !== undefined) text = divide(text, scope);
+    return text;
+  };
+}
+
+function compileMap(steps: ValueSteps, context: ValueContext): Step | undefined {
+  const { path, names, label, emptyWhen } = context;
+  if (steps.map === undefined) {
+    if (steps.else !== undefined) throw new MappingError([...path, "else"], "has no map before it");
+    return undefined;
+  }
+  const table = new Map(
+    Object.entries(steps.map).map(([known, value]) => [
+      known.trim(),
+      compileTemplate(value, names, [...path, "map", known], emptyWhen),
+    ]),
+  );
+  const otherwise =
+    steps.else === undefined ? undefined : compileTemplate(steps.else, names, [...path, "else"], emptyWhen);
+  return (text, scope) => {
+    const value = table.get(text);
+    if (value !== undefined) return value(scope);
+    if (text === "") return "";
+    if (otherwise !== undefined) return otherwise(scope);
+    const near = nearest(text, table.keys());
+    scope.findings.push({
+      rule: "value-unknown" satisfies MappingRule,
+      field: label,
+      value: text,
+      message: `The value table of ${label} does not hold it.`,
+      hint: `${near === undefined ? `It holds ${listed([...table.keys()])}.` : `Did you mean ${near}?`} Add it to map, or declare else.`,
+    });
+    return "";
+  };
+}
+
+const AMOUNT_KEYS = ["decimal", "thousands", "sign"] as const;
+const TIME_KEYS = ["format", "zone", "rollover"] as const;
+
+function compileParse(steps: ValueSteps, context: ValueContext): Step | undefined {
+  const { path, label, parsing } = context;
+  const given = (keys: readonly (keyof ValueSteps)[]) => keys.find((key) => steps[key] !== undefined);
+  const amountKey = given(AMOUNT_KEYS);
+  const timeKey = given(TIME_KEYS);
+  if (amountKey !== undefined && (parsing === "time" || parsing === "none"))
+    throw new MappingError([...path, amountKey], `${label} is not an amount`);
+  if (timeKey !== undefined && (parsing === "amount" || parsing === "none"))
+    throw new MappingError([...path, timeKey], `${label} is not a time`);
+  if (amountKey !== undefined && timeKey !== undefined)
+    throw new MappingError([...path, timeKey], `${label} is read as an amount already`);
+  if (amountKey !== undefined) return amountStep(steps, context);
+  return timeKey === undefined ? undefined : timeStep(steps, context);
+}
+
+function amountStep(steps: ValueSteps, { path, label }: ValueContext): Step {
+  const options: AmountOptions = {
+    decimal: steps.decimal,
+    thousands: steps.thousands,
+    signs: [steps.sign ?? []].flat(),
+    path,
+  };
+  const parse = compileAmount(options);
+  const declared = [
+    `decimal: ${JSON.stringify(options.decimal ?? ".")}`,
+    ...(options.thousands === undefined ? [] : [`thousands: ${JSON.stringify(options.thousands)}`]),
+    ...(options.signs.length === 0 ? [] : [`sign: ${options.signs.join(" ")}`]),
+  ].join(", ");
+  return (text, { findings }) => {
+    const amount = parse(text);
+    if (amount !== undefined) return amount;
+    findings.push({
+      rule: "price-invalid",
+      field: label,
+      value: text,
+      message: `${label} is not an amount as the source declares it (${declared}).`,
+      hint: "Declare decimal, thousands and sign as the file writes them; they are never guessed.",
+    });
+    return "";
+  };
+}
+
+/** What a time is when its rule declares no format. */
+const DEFAULT_FORMATS: readonly string[] = ["unix", "iso"];
+
+function timeStep(steps: ValueSteps, { path, label, zone, zonePath }: ValueContext): Step {
+  const formats = steps.format === undefined ? DEFAULT_FORMATS : [steps.format].flat();
+  const parse = compileTime({
+    formats,
+    formatPath: [...path, "format"],
+    zone: steps.zone ?? zone,
+    zonePath: steps.zone === undefined ? zonePath : [...path, "zone"],
+    rollover: steps.rollover,
+    rolloverPath: [...path, "rollover"],
+  });
+  return (text, { findings }) => {
+    const time = parse(text);
+    if (time?.kind === "seconds") return String(time.seconds);
+    findings.push({ field: label, value: text, ...timeFault(label, time?.kind, formats) });
+    return "";
+  };
+}
+
+/** What a text that is no time in these formats is told. */
+function timeFault(
+  label: string,
+  kind: "no-zone" | "impossible" | "skipped-hour" | "unknown-zone" | undefined,
+  formats: readonly string[],
+): { readonly rule: MappingRule; readonly message: string; readonly hint: string } {
+  switch (kind) {
+    case "no-zone":
+      return {
+        rule: "time-without-zone",
+        message: `${label} is a local time without a zone.`,
+        hint: "Declare it for the source, such as zone: Europe/Berlin.",
+      };
+    case "skipped-hour":
+      return {
+        rule: "time-skipped",
+        message: `${label} is in the hour that the clocks skip.`,
+        hint: "Is the zone the one in which the file writes its times?",
+      };
+    case "impossible":
+      return {
+        rule: "time-unreadable",
+        message: `${label} is a time that does not exist.`,
+        hint: "Is the format right? Day and month may be the other way round.",
+      };
+    case "unknown-zone":
+      return {
+        rule: "time-unreadable",
+        message: `${label} names a zone that is not known.`,
+        hint: "Write the offset.",
+      };
+    case undefined:
+      return {
+        rule: "time-unreadable",
+        message: `${label} is not written as ${formats.join(" or ")}.`,
+        hint: 'Declare how the file writes it, such as format: "d.M.yyyy HH:mm".',
+      };
+  }
+}
+
+/** More decimals no currency has. */
+const MOST_PLACES = 18;
+
+function compileDivide(steps: ValueSteps, context: ValueContext): Step | undefined {
+  const { path, label, names, parsing, count } = context;
+  if (steps.divide === undefined) {
+    const stray = (["places", "remainder"] as const).find((key) => steps[key] !== undefined);
+    if (stray !== undefined) throw new MappingError([...path, stray], "has a meaning only with divide");
+    return undefined;
+  }
+  if (parsing !== "amount") throw new MappingError([...path, "divide"], `${label} is not an amount`);
+  const by = compileTemplate(steps.divide, names, [...path, "divide"], "any column is");
+  const places = steps.places === undefined ? undefined : Number(steps.places);
+  if (places !== undefined && !(Number.isInteger(places) && places >= 0 && places <= MOST_PLACES))
+    throw new MappingError([...path, "places"], `is not a whole number from 0 to ${MOST_PLACES}`);
+  const remainder = REMAINDERS.find((known): known is Remainder => known === (steps.remainder ?? "error"));
+  if (remainder === undefined) throw new MappingError([...path, "remainder"], `is none of ${REMAINDERS.join(", ")}`);
+  if (remainder === "first" && count !== steps.divide)
+    throw new MappingError(
+      [...path, "remainder"],
+      "can give the rest to the first tickets only where each counts by the same template as divide",
+      `Write each: {count: ${JSON.stringify(steps.divide)}}.`,
+    );
+  return (text, scope) => {
+    const divisor = by(scope);
+    const quotient = divideAmount(text, divisor, places, remainder, scope.n);
+    if (quotient.kind === "amount") return quotient.text;
+    if (quotient.kind === "does-not-divide")
+      scope.findings.push({
+        rule: "amount-not-divisible" satisfies MappingRule,
+        field: label,
+        value: text,
+        message: `${label} does not divide by ${divisor} into equal amounts${places === undefined ? "" : ` of ${places} decimals`}.`,
+        hint: "Declare places, or remainder: first (one unit more for the first tickets) or round.",
+      });
+    else
+      scope.findings.push({
+        rule: "price-invalid",
+        field: label,
+        value: quotient.kind === "not-an-amount" ? text : divisor,
+        message:
+          quotient.kind === "not-an-amount"
+            ? `${label} is not an amount that can be divided.`
+            : `${label} can't be divided by this: it is not a whole number above zero.`,
+        hint: "Is the right column named?",
+      });
+    return "";
+  };
+}

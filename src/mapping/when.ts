@@ -1,0 +1,89 @@
+/** Conditions of rows. */
+
+import { MappingError, type RulePath } from "./mapping-error.ts";
+import type { Names, Read, Scope } from "./names.ts";
+import type { Condition, ConditionMap, WhenConfig } from "./source.ts";
+import { compileTemplate } from "./template.ts";
+
+/** A column that a condition looks at, so that a skipped row can say why. */
+export interface Looked {
+  readonly label: string;
+  readonly read: Read;
+  /** Whether only its being empty mattered, so that its values are not worth telling. */
+  readonly presenceOnly: boolean;
+}
+
+export interface When {
+  readonly holds: (scope: Scope) => boolean;
+  readonly looked: readonly Looked[];
+}
+
+export function compileWhen(config: WhenConfig, names: Names, path: RulePath): When {
+  const isList = Array.isArray(config);
+  const maps: readonly ConditionMap[] = [config].flat();
+  const alternatives = maps.map((map, at) => compileMap(map, names, isList ? [...path, at] : path));
+  const looked = alternatives.flatMap((each) => each.looked);
+  const [only] = alternatives;
+  if (only !== undefined && alternatives.length === 1) return only;
+  return { holds: (scope) => alternatives.some(({ holds }) => holds(scope)), looked };
+}
+
+function compileMap(map: ConditionMap, names: Names, path: RulePath): When {
+  const tests: ((scope: Scope) => boolean)[] = [];
+  const looked: Looked[] = [];
+  for (const [column, condition] of Object.entries(map)) {
+    if (condition === undefined) continue;
+    const here = [...path, column];
+    const read = readColumn(column, names, here);
+    const { accepts, presenceOnly } = compileCondition(condition, here);
+    tests.push((scope) => accepts(read(scope)));
+    looked.push({ label: column, read, presenceOnly });
+  }
+  return { holds: (scope) => tests.every((holds) => holds(scope)), looked };
+}
+
+/** A column by its name, or a template. */
+export function readColumn(column: string, names: Names, path: RulePath): Read {
+  return column.includes("{") ? compileTemplate(column, names, path, "all columns are") : names.read(column, path);
+}
+
+interface Test {
+  readonly accepts: (text: string) => boolean;
+  readonly presenceOnly: boolean;
+}
+
+function compileCondition(condition: NonNullable<Condition>, path: RulePath): Test {
+  if (typeof condition === "string") return equalTo(condition);
+  if (isList(condition)) return oneOf(condition);
+  const tests: Test[] = [];
+  if (condition.not !== undefined) {
+    const { accepts } = typeof condition.not === "string" ? equalTo(condition.not) : oneOf(condition.not);
+    tests.push({ accepts: (text) => !accepts(text), presenceOnly: false });
+  }
+  if (condition.empty !== undefined) {
+    if (condition.empty !== "true" && condition.empty !== "false")
+      throw new MappingError([...path, "empty"], "is neither true nor false");
+    const wanted = condition.empty === "true";
+    tests.push({ accepts: (text) => (text === "") === wanted, presenceOnly: true });
+  }
+  if (tests.length === 0) throw new MappingError(path, "says neither not nor empty");
+  return {
+    accepts: (text) => tests.every(({ accepts }) => accepts(text)),
+    presenceOnly: tests.every(({ presenceOnly }) => presenceOnly),
+  };
+}
+
+function equalTo(wanted: string): Test {
+  const exact = wanted.trim();
+  return { accepts: (text) => text === exact, presenceOnly: exact === "" };
+}
+
+function oneOf(wanted: readonly string[]): Test {
+  const known = new Set(wanted.map((text) => text.trim()));
+  return { accepts: (text) => known.has(text), presenceOnly: false };
+}
+
+/** `Array.isArray` does not narrow readonly lists. */
+function isList(condition: object): condition is readonly string[] {
+  return Array.isArray(condition);
+}

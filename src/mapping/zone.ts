@@ -1,0 +1,67 @@
+/** Local times → instants. Of an hour that occurs twice the earlier instant counts; an hour that does not exist has none. */
+
+import { IANAZone } from "luxon";
+import { type LocalTime, secondsAsUtc } from "./time.ts";
+
+/** Unix seconds of a local time; undefined in the hour that the clocks skip. */
+export type ToInstant = (local: LocalTime) => number | undefined;
+
+const DAY = 86400;
+/** Days of one zone whose offsets are remembered, about 11 years of them. */
+const MOST_DAYS = 4000;
+
+/** Names may come from the rows, so not every one of them is remembered. */
+const MOST_ZONES = 1000;
+const zones = new Map<string, ToInstant | undefined>();
+
+/** Undefined for a name that is no zone of the tz database. */
+export function zoneOf(name: string): ToInstant | undefined {
+  if (!zones.has(name)) {
+    if (zones.size >= MOST_ZONES) zones.clear();
+    zones.set(name, createZone(name));
+  }
+  return zones.get(name);
+}
+
+function createZone(name: string): ToInstant | undefined {
+  const zone = IANAZone.create(name);
+  if (!zone.isValid) return undefined;
+  const offsetAt = (seconds: number): number => Math.round(zone.offset(seconds * 1000) * 60);
+  const days = new Map<number, Offsets>();
+  return (local) => {
+    const asUtc = secondsAsUtc(local);
+    const day = Math.floor(asUtc / DAY);
+    let offsets = days.get(day);
+    if (offsets === undefined) {
+      offsets = offsetsBetween((day - 1) * DAY, (day + 2) * DAY, offsetAt);
+      if (days.size >= MOST_DAYS) days.clear();
+      days.set(day, offsets);
+    }
+    const { before, after, changesAt } = offsets;
+    // Before the change counts first: in the hour that occurs twice that is the earlier instant.
+    if (asUtc - before < changesAt) return asUtc - before;
+    return asUtc - after >= changesAt ? asUtc - after : undefined;
+  };
+}
+
+/** The offsets around a day, and the instant at which one follows the other. */
+interface Offsets {
+  readonly before: number;
+  readonly after: number;
+  readonly changesAt: number;
+}
+
+/** No zone changes twice within the three days that are looked at. */
+function offsetsBetween(start: number, end: number, offsetAt: (seconds: number) => number): Offsets {
+  const before = offsetAt(start);
+  const after = offsetAt(end);
+  if (before === after) return { before, after, changesAt: Number.POSITIVE_INFINITY };
+  let low = start;
+  let high = end;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetAt(middle) === before) low = middle;
+    else high = middle;
+  }
+  return { before, after, changesAt: high };
+}

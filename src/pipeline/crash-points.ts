@@ -1,0 +1,28 @@
+/**
+ * Moments of a run at which tests let the process die as if the machine had been switched off. The hidden variable
+ * `TICKETS_TEST_CRASH_AT` names one, and after a colon at which time it is passed (1): `settled:3`.
+ */
+
+export const CRASH_POINTS = [
+  "planned",
+  "entered",
+  "intended",
+  "answered",
+  "stored",
+  "settled",
+  "projected",
+  "recorded",
+  "rejects written",
+  "ended",
+  "merged",
+] as const;
+export type CrashPoint = (typeof CRASH_POINTS)[number];
+
+const [point, time = "1"] = (process.env.TICKETS_TEST_CRASH_AT ?? "").split(":");
+let passed = 0;
+
+export function crashPoint(name: CrashPoint): void {
+  if (name !== point) return;
+  passed += 1;
+  if (passed === Number(time)) process.kill(process.pid, "SIGKILL");
+}

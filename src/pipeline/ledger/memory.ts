@@ -1,0 +1,237 @@
+/** What the ledger knows of deeds, events and tickets. */
+
+import type { ActionData, ActionName } from "../../actions/actions.ts";
+import { digestOf, identityText } from "../../actions/identity.ts";
+import { parseJson } from "../../actions/json.ts";
+import type { Memory } from "../../checks/across.ts";
+import type { Ledger } from "./ledger.ts";
+
+/** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */
+export const IMPORTED = "imported";
+
+/** Outcomes that mean the service has the action. */
+const TAKEN = "('accepted', 'settled by hand')";
+
+/** The events and tickets that the environment has accepted, for the checks across actions. */
+export function ledgerMemory(ledger: Ledger): Memory {
+  return {
+    event: (eventId) => {
+      const row = ledger.get("SELECT currency FROM events WHERE event_id = ?", eventId);
+      return row === undefined ? undefined : { ...(row.currency !== null && { currency: String(row.currency) }) };
+    },
+    ticket: (ref) => {
+      const row = ledger.get("SELECT event_id, holder, state FROM tickets WHERE ticket = ?", ticketKey(ref));
+      if (row === undefined) return undefined;
+      return {
+        state: String(row.state) as TicketState, // the table's CHECK holds it to these
+        ...(row.event_id !== null && { eventId: String(row.event_id) }),
+        ...(row.holder !== null && { holder: String(row.holder) }),
+      };
+    },
+  };
+}
+
+type TicketState = "sold" | "checked-in" | "invalidated";
+
+const TICKET_PREFIX = "ticket:";
+
+function ticketKey(ref: { readonly ticketId?: unknown; readonly nftId?: unknown }): string {
+  return ref.ticketId == null ? `nft:${ref.nftId}` : `${TICKET_PREFIX}${ref.ticketId}`;
+}
+
+/** One accepted deed of the same identity. */
+export interface AcceptedDeed {
+  readonly runNo: number;
+  readonly seq: number;
+  readonly content: Buffer;
+}
+
+/** A deed that the service was asked for, taken or rejected. */
+export interface TriedDeed extends AcceptedDeed {
+  readonly isTaken: boolean;
+}
+
+/** The deeds of an identity that the service answered, oldest first. */
+export function triedDeeds(ledger: Ledger, identity: Buffer): readonly TriedDeed[] {
+  return ledger
+    .all("SELECT run_no, seq, content, taken FROM identities WHERE identity = ? ORDER BY run_no, seq", identity)
+    .map((row) => ({
+      runNo: Number(row.run_no),
+      seq: Number(row.seq),
+      content: Buffer.from(row.content as Uint8Array), // a BLOB NOT NULL column
+      isTaken: Number(row.taken) === 1,
+    }));
+}
+
+/** The accepted deeds of an identity, oldest first. */
+export function acceptedDeeds(ledger: Ledger, identity: Buffer): readonly AcceptedDeed[] {
+  return triedDeeds(ledger, identity).filter(({ isTaken }) => isTaken);
+}
+
+/** Whether this ledger has any deed at all; when not, nothing need be looked up. */
+export function hasDeeds(ledger: Ledger): boolean {
+  return ledger.get("SELECT 1 AS one FROM identities LIMIT 1") !== undefined;
+}
+
+/** The data of an accepted action as it was sent, as JSON text. */
+export function acceptedData(ledger: Ledger, { runNo, seq }: AcceptedDeed): string | undefined {
+  const row = ledger.get("SELECT data FROM actions WHERE run_no = ? AND seq = ?", runNo, seq);
+  return row === undefined ? undefined : String(row.data);
+}
+
+/** A ticket that stands: sold, and not invalidated. */
+export interface SoldTicket {
+  readonly eventId: string;
+  readonly ticketId: string;
+  readonly state: "sold" | "checked-in";
+}
+
+/** All tickets that stand, in the order of the bytes of their ticketId. */
+export function* soldTickets(ledger: Ledger): Generator<SoldTicket> {
+  const rows = ledger.iterate(
+    `SELECT substr(ticket, ${TICKET_PREFIX.length + 1}) AS ticket_id, event_id, state FROM tickets
+     WHERE ticket >= '${TICKET_PREFIX}' AND ticket < 'ticket;' AND event_id IS NOT NULL AND state <> 'invalidated'
+     ORDER BY ticket`,
+  );
+  for (const { ticket_id, event_id, state } of rows) {
+    const isIn = String(state) === "checked-in";
+    yield { eventId: String(event_id), ticketId: String(ticket_id), state: isIn ? "checked-in" : "sold" };
+  }
+}
+
+/** Where the accepted sale of a ticket came from, and when; nothing where a source's own key identifies it. */
+export function acceptedSale(
+  ledger: Ledger,
+  ticketId: string,
+): { readonly source: string; readonly line: number; readonly at: string } | undefined {
+  const deed = acceptedDeeds(ledger, digestOf(identityText({ action: "soldTicket", data: { ticketId } }))).at(-1);
+  if (deed === undefined) return undefined;
+  const row = ledger.get("SELECT source, line, at FROM actions WHERE run_no = ? AND seq = ?", deed.runNo, deed.seq);
+  return row && { source: String(row.source), line: Number(row.line), at: String(row.at) };
+}
+
+/** How many tickets are folded in memory before they are written; bounds memory, not meaning. */
+const FOLD = 50_000;
+
+interface FoldedTicket {
+  eventId: string | null;
+  holder: string | null;
+  state: TicketState;
+}
+
+/** Chunks whose outcomes are final and not yet merged. */
+const UNMERGED = "merged = 0 AND state IN ('settled', 'settled by hand', 'abandoned')";
+
+/**
+ * Merges what the service has taken since the last merge into the identities, events and tickets, in key order
+ * (a random insert a row costs six times an append). Each run's part is one transaction, so a crash in between loses
+ * nothing and repeats nothing.
+ */
+export function mergeOutcomes(ledger: Ledger): void {
+  for (const row of ledger.all(`SELECT DISTINCT run_no FROM chunks WHERE ${UNMERGED} ORDER BY run_no`)) {
+    const runNo = Number(row.run_no);
+    ledger.transaction(() => {
+      ledger.run(
+        `INSERT OR IGNORE INTO identities (identity, run_no, seq, content, taken)
+         SELECT identity, run_no, seq, content, outcome IN ${TAKEN} FROM actions
+         WHERE run_no = ? AND outcome <> 'not sent' AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})
+         ORDER BY identity, seq`,
+        runNo,
+        runNo,
+      );
+      foldTickets(ledger, runNo);
+      ledger.run(`UPDATE chunks SET merged = 1 WHERE run_no = ? AND ${UNMERGED}`, runNo);
+    });
+  }
+}
+
+function foldTickets(ledger: Ledger, runNo: number): void {
+  let tickets = new Map<string, FoldedTicket>();
+  const write = (): void => {
+    for (const [ticket, { eventId, holder, state }] of [...tickets].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      ledger.run(
+        "INSERT OR REPLACE INTO tickets (ticket, event_id, holder, state) VALUES (?, ?, ?, ?)",
+        ticket,
+        eventId,
+        holder,
+        state,
+      );
+    }
+    tickets = new Map();
+  };
+  const known = (key: string): FoldedTicket => {
+    const folded = tickets.get(key);
+    if (folded !== undefined) return folded;
+    const row = ledger.get("SELECT event_id, holder, state FROM tickets WHERE ticket = ?", key);
+    const ticket: FoldedTicket =
+      row === undefined
+        ? { eventId: null, holder: null, state: "sold" }
+        : {
+            eventId: row.event_id === null ? null : String(row.event_id),
+            holder: row.holder === null ? null : String(row.holder),
+            state: String(row.state) as TicketState, // the table's CHECK holds it to these
+          };
+    tickets.set(key, ticket);
+    return ticket;
+  };
+  let last = -1;
+  for (;;) {
+    const rows = ledger.all(
+      `SELECT seq, action, data FROM actions
+       WHERE run_no = ? AND outcome IN ${TAKEN} AND seq > ? AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})
+       ORDER BY seq LIMIT 5000`,
+      runNo,
+      last,
+      runNo,
+    );
+    for (const row of rows)
+      fold(ledger, String(row.action) as ActionName, parseJson(String(row.data)) as ActionData, known); // written by the planner, checked there
+    if (tickets.size >= FOLD) write();
+    const end = rows.at(-1);
+    if (end === undefined) break;
+    last = Number(end.seq);
+  }
+  write();
+}
+
+function fold(ledger: Ledger, action: ActionName, data: ActionData, known: (key: string) => FoldedTicket): void {
+  switch (action) {
+    case "newEvent":
+      ledger.run(
+        "INSERT OR IGNORE INTO events (event_id, currency) VALUES (?, ?)",
+        data.eventId ?? null,
+        data.currency ?? null,
+      );
+      return;
+    case "updateEvent":
+      ledger.run(
+        "INSERT INTO events (event_id, currency) VALUES (?, ?) ON CONFLICT (event_id) DO UPDATE SET currency = coalesce(excluded.currency, currency)",
+        data.eventId ?? null,
+        data.currency ?? null,
+      );
+      return;
+    case "soldTicket": {
+      const ticket = known(ticketKey(data));
+      ticket.eventId = data.eventId ?? null;
+      ticket.holder = data.userId ?? null;
+      ticket.state = "sold";
+      return;
+    }
+    case "resoldTicket":
+      known(ticketKey(data)).holder = data.userId ?? null;
+      return;
+    case "checkedInTicket": {
+      const ticket = known(ticketKey(data));
+      if (ticket.state === "sold") ticket.state = "checked-in";
+      return;
+    }
+    case "invalidatedTicket":
+      known(ticketKey(data)).state = "invalidated";
+      return;
+    case "updateTicket":
+    case "scannedTicket":
+    case "claimedTicket":
+      known(ticketKey(data));
+      return;
+  }
+}

@@ -1,0 +1,345 @@
+/** Runs, chunks and attempts: the life of §3 of the design, one function per step. Each is one transaction or part of the caller's. */
+
+import type { Ledger, SqlRow } from "./ledger.ts";
+import type { ChunkState, RunState } from "./schema.ts";
+
+export interface RunRecord {
+  readonly runNo: number;
+  readonly run: string;
+  readonly createdAt: string;
+  readonly endedAt: string | undefined;
+  readonly state: RunState;
+  readonly stoppedByPerson: boolean;
+  readonly exitCode: number | undefined;
+  /** Absolute path of the promises file; undefined when promises went to standard output. */
+  readonly output: string | undefined;
+  /** The plan's manifest as JSON text, so that `status` needs no plan. */
+  readonly manifest: string;
+}
+
+export interface ChunkRecord {
+  readonly runNo: number;
+  readonly chunk: number;
+  readonly lane: number;
+  /** Sequence number of its first action in the plan, from 1. */
+  readonly first: number;
+  readonly count: number;
+  /** Where its bytes stand in actions.ndjson. */
+  readonly offset: number;
+  readonly length: number;
+  readonly state: ChunkState;
+  readonly httpStatus: number | undefined;
+  readonly detail: string | undefined;
+  readonly rejectsWritten: boolean;
+}
+
+const RUN_COLUMNS = "run_no, run, created_at, ended_at, state, stopped_by_person, exit_code, output, manifest";
+const CHUNK_COLUMNS = "run_no, chunk, lane, first, count, offset, length, state, http_status, detail, rejects_written";
+
+const optional = (value: unknown): string | undefined =>
+  value === null || value === undefined ? undefined : String(value);
+const optionalNumber = (value: unknown): number | undefined =>
+  value === null || value === undefined ? undefined : Number(value);
+
+const toRun = (row: SqlRow): RunRecord => ({
+  runNo: Number(row.run_no),
+  run: String(row.run),
+  createdAt: String(row.created_at),
+  endedAt: optional(row.ended_at),
+  state: String(row.state) as RunState, // the table's CHECK holds it to these
+  stoppedByPerson: Number(row.stopped_by_person) === 1,
+  exitCode: optionalNumber(row.exit_code),
+  output: optional(row.output),
+  manifest: String(row.manifest),
+});
+
+const toChunk = (row: SqlRow): ChunkRecord => ({
+  runNo: Number(row.run_no),
+  chunk: Number(row.chunk),
+  lane: Number(row.lane),
+  first: Number(row.first),
+  count: Number(row.count),
+  offset: Number(row.offset),
+  length: Number(row.length),
+  state: String(row.state) as ChunkState, // the table's CHECK holds it to these
+  httpStatus: optionalNumber(row.http_status),
+  detail: optional(row.detail),
+  rejectsWritten: Number(row.rejects_written) === 1,
+});
+
+export interface PlannedChunk {
+  readonly lane: number;
+  readonly first: number;
+  readonly count: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** Enters a plan into the ledger; from then on it is a run, and survives the process. */
+export function enterRun(
+  ledger: Ledger,
+  run: {
+    readonly run: string;
+    readonly manifest: string;
+    readonly output: string | undefined;
+    readonly chunks: readonly PlannedChunk[];
+    readonly at: string;
+  },
+): RunRecord {
+  return ledger.transaction(() => {
+    ledger.run(
+      "INSERT INTO runs (run, created_at, state, output, manifest) VALUES (?, ?, 'open', ?, ?)",
+      run.run,
+      run.at,
+      run.output ?? null,
+      run.manifest,
+    );
+    const record = findRun(ledger, run.run);
+    if (record === undefined) throw new Error(`run ${run.run} vanished while it was entered`);
+    for (const [at, chunk] of run.chunks.entries()) {
+      ledger.run(
+        "INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state) VALUES (?, ?, ?, ?, ?, ?, ?, 'planned')",
+        record.runNo,
+        at + 1,
+        chunk.lane,
+        chunk.first,
+        chunk.count,
+        chunk.offset,
+        chunk.length,
+      );
+    }
+    return record;
+  });
+}
+
+export function findRun(ledger: Ledger, run: string): RunRecord | undefined {
+  const row = ledger.get(`SELECT ${RUN_COLUMNS} FROM runs WHERE run = ?`, run);
+  return row === undefined ? undefined : toRun(row);
+}
+
+/** Runs newest first; all of them unless a limit is given. */
+export function listRuns(ledger: Ledger, limit = -1): readonly RunRecord[] {
+  return ledger.all(`SELECT ${RUN_COLUMNS} FROM runs ORDER BY run_no DESC LIMIT ?`, limit).map(toRun);
+}
+
+/** Chunks whose actions may still reach the service, or may have reached it. */
+export const UNDECIDED_STATES = [
+  "planned",
+  "sending",
+  "answered",
+  "in doubt",
+  "refused",
+] as const satisfies readonly ChunkState[];
+
+/** Whether a run has such chunks: then its plan is still needed. */
+export function isUndecided(ledger: Ledger, runNo: number): boolean {
+  return UNDECIDED_STATES.some((state) => chunksOf(ledger, runNo, state).length > 0);
+}
+
+/** Runs that are not finished, oldest first. */
+export function openRuns(ledger: Ledger): readonly RunRecord[] {
+  return ledger.all(`SELECT ${RUN_COLUMNS} FROM runs WHERE state = 'open' ORDER BY run_no`).map(toRun);
+}
+
+/** The newest run, finished or not. */
+export function lastRun(ledger: Ledger): RunRecord | undefined {
+  return listRuns(ledger, 1)[0];
+}
+
+export function chunksOf(ledger: Ledger, runNo: number, state?: ChunkState): readonly ChunkRecord[] {
+  const rows =
+    state === undefined
+      ? ledger.all(`SELECT ${CHUNK_COLUMNS} FROM chunks WHERE run_no = ? ORDER BY first, chunk`, runNo)
+      : ledger.all(
+          `SELECT ${CHUNK_COLUMNS} FROM chunks WHERE run_no = ? AND state = ? ORDER BY first, chunk`,
+          runNo,
+          state,
+        );
+  return rows.map(toChunk);
+}
+
+/** The lane's next chunk. */
+export function nextPlannedChunk(ledger: Ledger, runNo: number, lane: number): ChunkRecord | undefined {
+  const row = ledger.get(
+    `SELECT ${CHUNK_COLUMNS} FROM chunks WHERE run_no = ? AND lane = ? AND state = 'planned' ORDER BY first, chunk LIMIT 1`,
+    runNo,
+    lane,
+  );
+  return row === undefined ? undefined : toChunk(row);
+}
+
+/** Part of a transaction: the chunk is about to be sent. Returns the attempt's number, from 1. */
+export function markSending(ledger: Ledger, { runNo, chunk }: ChunkRecord, at: string): number {
+  ledger.run("UPDATE chunks SET state = 'sending' WHERE run_no = ? AND chunk = ?", runNo, chunk);
+  const row = ledger.get(
+    "SELECT coalesce(max(attempt), 0) + 1 AS attempt FROM attempts WHERE run_no = ? AND chunk = ?",
+    runNo,
+    chunk,
+  );
+  const attempt = Number(row?.attempt);
+  ledger.run(
+    "INSERT INTO attempts (run_no, chunk, attempt, started_at) VALUES (?, ?, ?, ?)",
+    runNo,
+    chunk,
+    attempt,
+    at,
+  );
+  return attempt;
+}
+
+/** Part of a transaction: what became of the attempt under way, and of the chunk with it. */
+export function endAttempt(
+  ledger: Ledger,
+  { runNo, chunk }: ChunkRecord,
+  end: {
+    readonly state: ChunkState;
+    readonly class: string;
+    readonly httpStatus: number | undefined;
+    readonly detail: string | undefined;
+    readonly at: string;
+  },
+): void {
+  ledger.run(
+    "UPDATE attempts SET ended_at = ?, class = ?, http_status = ?, detail = ? WHERE run_no = ? AND chunk = ? AND ended_at IS NULL",
+    end.at,
+    end.class,
+    end.httpStatus ?? null,
+    end.detail ?? null,
+    runNo,
+    chunk,
+  );
+  ledger.run(
+    "UPDATE chunks SET state = ?, http_status = ?, detail = ? WHERE run_no = ? AND chunk = ?",
+    end.state,
+    end.httpStatus ?? null,
+    end.detail ?? null,
+    runNo,
+    chunk,
+  );
+}
+
+/** Part of a transaction: keeps the answer as it came, so that a crash can't lose it. */
+export function storeAnswer(ledger: Ledger, { runNo, chunk }: ChunkRecord, answer: Buffer, at: string): void {
+  ledger.run("UPDATE chunks SET answer = ?, answered_at = ? WHERE run_no = ? AND chunk = ?", answer, at, runNo, chunk);
+}
+
+/** The stored answer of a chunk that was answered but not settled. */
+export function readAnswer(
+  ledger: Ledger,
+  { runNo, chunk }: ChunkRecord,
+): { readonly body: Buffer; readonly at: string } {
+  const row = ledger.get("SELECT answer, answered_at FROM chunks WHERE run_no = ? AND chunk = ?", runNo, chunk);
+  if (!(row?.answer instanceof Uint8Array)) throw new Error(`chunk ${chunk} is answered, but its answer is not stored`);
+  return { body: Buffer.from(row.answer), at: String(row.answered_at) };
+}
+
+/** Part of a transaction: the chunk's answer became outcomes; the raw answer is dropped. */
+export function markSettled(ledger: Ledger, { runNo, chunk }: ChunkRecord): void {
+  ledger.run("UPDATE chunks SET state = 'settled', answer = NULL WHERE run_no = ? AND chunk = ?", runNo, chunk);
+}
+
+/** Part of a transaction: parts of a chunk become chunks of their own. */
+export function addChunks(
+  ledger: Ledger,
+  parent: ChunkRecord,
+  parts: readonly Pick<ChunkRecord, "first" | "count" | "offset" | "length">[],
+  state: ChunkState,
+): void {
+  const { runNo, chunk, lane, httpStatus } = parent;
+  const last = Number(ledger.get("SELECT max(chunk) AS last FROM chunks WHERE run_no = ?", runNo)?.last);
+  for (const [at, part] of parts.entries()) {
+    ledger.run(
+      `INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, parent, http_status, detail)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      runNo,
+      last + 1 + at,
+      lane,
+      part.first,
+      part.count,
+      part.offset,
+      part.length,
+      state,
+      chunk,
+      state === "planned" ? null : (httpStatus ?? null),
+      state === "planned" ? null : "accepted without an actionPromise",
+    );
+  }
+}
+
+/** The environment says that a refusal takes nothing: refused chunks are sent again. */
+export function reopenRefused(ledger: Ledger, runNo: number): void {
+  ledger.run("UPDATE chunks SET state = 'planned', detail = NULL WHERE run_no = ? AND state = 'refused'", runNo);
+}
+
+export function endRun(ledger: Ledger, runNo: number, state: RunState, exitCode: number, at: string): void {
+  ledger.run("UPDATE runs SET state = ?, exit_code = ?, ended_at = ? WHERE run_no = ?", state, exitCode, at, runNo);
+}
+
+/** Notes how the latest command on an unfinished run ended. */
+export function noteStop(ledger: Ledger, runNo: number, exitCode: number, byPerson: boolean): void {
+  ledger.run(
+    "UPDATE runs SET exit_code = ?, stopped_by_person = ? WHERE run_no = ?",
+    exitCode,
+    byPerson ? 1 : 0,
+    runNo,
+  );
+}
+
+/** Actions of a run by outcome, and what has no outcome yet by its chunk's state. */
+export interface RunCounts {
+  readonly accepted: number;
+  readonly rejected: number;
+  readonly refused: number;
+  readonly inDoubt: number;
+  readonly settledByHand: number;
+  readonly notSent: number;
+  readonly chunks: { readonly total: number; readonly settled: number };
+  readonly byAction: Readonly<Record<string, number>>;
+}
+
+export function countRun(ledger: Ledger, runNo: number): RunCounts {
+  const outcomes = new Map(
+    ledger
+      .all("SELECT outcome, count(*) AS n FROM actions WHERE run_no = ? GROUP BY outcome", runNo)
+      .map((row) => [String(row.outcome), Number(row.n)]),
+  );
+  // A chunk that is not settled has no action rows: its actions stand in the plan, and the chunk's state is theirs.
+  const unsettled = new Map(
+    ledger
+      .all(
+        "SELECT state, sum(count) AS n FROM chunks WHERE run_no = ? AND state IN ('planned', 'sending', 'answered', 'refused', 'in doubt') GROUP BY state",
+        runNo,
+      )
+      .map((row) => [String(row.state), Number(row.n)]),
+  );
+  // Closed without its plan: how many is known, which are not.
+  const unlisted = Number(
+    ledger.get(
+      `SELECT coalesce(sum(count), 0) AS n FROM chunks WHERE run_no = ? AND state = 'abandoned'
+       AND NOT EXISTS (SELECT 1 FROM actions WHERE actions.run_no = chunks.run_no AND actions.seq = chunks.first)`,
+      runNo,
+    )?.n,
+  );
+  const of = (map: ReadonlyMap<string, number>, key: string): number => map.get(key) ?? 0;
+  const chunks = ledger.get(
+    "SELECT count(*) AS total, sum(state IN ('settled', 'settled by hand')) AS settled FROM chunks WHERE run_no = ? AND state <> 'split'",
+    runNo,
+  );
+  return {
+    accepted: of(outcomes, "accepted"),
+    rejected: of(outcomes, "rejected"),
+    refused: of(unsettled, "refused"),
+    inDoubt: of(unsettled, "in doubt") + of(unsettled, "sending") + of(unsettled, "answered"),
+    settledByHand: of(outcomes, "settled by hand"),
+    notSent: of(outcomes, "not sent") + of(unsettled, "planned") + unlisted,
+    chunks: { total: Number(chunks?.total), settled: Number(chunks?.settled ?? 0) },
+    byAction: Object.fromEntries(
+      ledger
+        .all(
+          "SELECT action, count(*) AS n FROM actions WHERE run_no = ? AND outcome = 'accepted' GROUP BY action ORDER BY action",
+          runNo,
+        )
+        .map((row) => [String(row.action), Number(row.n)]),
+    ),
+  };
+}

@@ -1,0 +1,152 @@
+import type { DatabaseSync } from "node:sqlite";
+
+/** Version of the tables below, kept in SQLite's `user_version`. */
+export const LEDGER_VERSION = 1;
+
+const RUN_STATES = ["open", "finished", "abandoned"] as const;
+export type RunState = (typeof RUN_STATES)[number];
+
+const CHUNK_STATES = [
+  "planned",
+  "sending",
+  "answered",
+  "settled",
+  "split",
+  "refused",
+  "in doubt",
+  "settled by hand",
+  "abandoned",
+] as const;
+export type ChunkState = (typeof CHUNK_STATES)[number];
+
+/** What has an outcome of its own; an action whose chunk is planned, refused or in doubt has none yet. */
+const OUTCOMES = ["accepted", "rejected", "settled by hand", "not sent"] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+const oneOf = (column: string, values: readonly string[]): string =>
+  `CHECK (${column} IN (${values.map((value) => `'${value}'`).join(", ")}))`;
+
+/** The tables of version 1; docs/ledger.md describes them for people. */
+const TABLES = `
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE runs (
+  run_no INTEGER PRIMARY KEY,
+  run TEXT NOT NULL UNIQUE,
+  created_at TEXT NOT NULL,
+  ended_at TEXT,
+  state TEXT NOT NULL ${oneOf("state", RUN_STATES)},
+  stopped_by_person INTEGER NOT NULL DEFAULT 0,
+  exit_code INTEGER,
+  output TEXT,
+  manifest TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE chunks (
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  chunk INTEGER NOT NULL,
+  lane INTEGER NOT NULL,
+  first INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  offset INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  state TEXT NOT NULL ${oneOf("state", CHUNK_STATES)},
+  parent INTEGER,
+  http_status INTEGER,
+  answer BLOB,
+  answered_at TEXT,
+  detail TEXT,
+  projected INTEGER NOT NULL DEFAULT 0,
+  rejects_written INTEGER NOT NULL DEFAULT 0,
+  merged INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (run_no, chunk)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE attempts (
+  run_no INTEGER NOT NULL,
+  chunk INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  started_at TEXT NOT NULL,
+  ended_at TEXT,
+  class TEXT,
+  http_status INTEGER,
+  detail TEXT,
+  PRIMARY KEY (run_no, chunk, attempt)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE actions (
+  run_no INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  chunk INTEGER NOT NULL,
+  source TEXT NOT NULL,
+  line INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  data TEXT NOT NULL,
+  outcome TEXT NOT NULL ${oneOf("outcome", OUTCOMES)},
+  status TEXT,
+  action_promise TEXT,
+  response TEXT,
+  at TEXT NOT NULL,
+  identity BLOB NOT NULL,
+  content BLOB NOT NULL,
+  event_id TEXT GENERATED ALWAYS AS (data ->> 'eventId') VIRTUAL,
+  ticket_id TEXT GENERATED ALWAYS AS (data ->> 'ticketId') VIRTUAL,
+  nft_id TEXT GENERATED ALWAYS AS (data ->> 'nftId') VIRTUAL,
+  user_id TEXT GENERATED ALWAYS AS (data ->> 'userId') VIRTUAL,
+  PRIMARY KEY (run_no, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE identities (
+  identity BLOB NOT NULL,
+  run_no INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  content BLOB NOT NULL,
+  taken INTEGER NOT NULL,
+  PRIMARY KEY (identity, run_no, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE events (event_id TEXT PRIMARY KEY, currency TEXT) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tickets (
+  ticket TEXT PRIMARY KEY,
+  event_id TEXT,
+  holder TEXT,
+  state TEXT NOT NULL CHECK (state IN ('sold', 'checked-in', 'invalidated'))
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE outputs (
+  path TEXT PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('promises', 'rejects')),
+  length INTEGER NOT NULL,
+  mtime_ns TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE output_segments (
+  path TEXT NOT NULL REFERENCES outputs (path) ON DELETE CASCADE,
+  start INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  sha256 TEXT NOT NULL,
+  PRIMARY KEY (path, start)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE settlements (
+  id INTEGER PRIMARY KEY,
+  run_no INTEGER NOT NULL,
+  chunk INTEGER,
+  decision TEXT NOT NULL,
+  who TEXT NOT NULL,
+  at TEXT NOT NULL,
+  reason TEXT
+) STRICT;
+`;
+
+/** What brings a ledger from version n to n + 1, at place n. */
+const MIGRATIONS: readonly string[] = [TABLES];
+
+/** Brings the tables to the present version, all or nothing. */
+export function migrate(database: DatabaseSync, from: number): void {
+  if (from >= MIGRATIONS.length) return;
+  database.exec(
+    `BEGIN IMMEDIATE; ${MIGRATIONS.slice(from).join("\n")} PRAGMA user_version = ${MIGRATIONS.length}; COMMIT;`,
+  );
+}

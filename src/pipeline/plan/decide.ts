@@ -1,0 +1,272 @@
+/** Which candidates are sent: those that are new, and sound in their order beside all others. */
+
+import { type Action, actionSpec } from "../../actions/actions.ts";
+import { digestOf, importedIdentityText } from "../../actions/identity.ts";
+import { parseJson } from "../../actions/json.ts";
+import type { Finding, Problem, Severity } from "../../actions/problem.ts";
+import type { Across } from "../../checks/across.ts";
+import { type Ledger, readMeta } from "../ledger/ledger.ts";
+import { acceptedDeeds, hasDeeds, IMPORTED } from "../ledger/memory.ts";
+import type { Pending } from "../ledger/pending.ts";
+import type { ProblemLog } from "../problems.ts";
+import { type Candidate, type Hold, readCandidates } from "./candidates.ts";
+import { type ChangedAction, describeChange } from "./changed.ts";
+import { type Compiled, type InvalidRow, reasonOf } from "./compile.ts";
+import { judge, type Verdicts } from "./judge.ts";
+
+export interface Selection {
+  /** Byte ranges of the candidates that are sent, in order, with how many actions each holds. */
+  readonly kept: readonly {
+    readonly start: number;
+    readonly end: number;
+    readonly first: number;
+    readonly count: number;
+  }[];
+  readonly fresh: number;
+  readonly alreadySent: number;
+  readonly pending: number;
+  readonly changed: { readonly count: number; readonly shown: readonly ChangedAction[] };
+  readonly byAction: Readonly<Record<string, number>>;
+  /** The rows that are held back for what stands around them. */
+  readonly invalid: readonly InvalidRow[];
+}
+
+export interface SelectOptions {
+  readonly directory: string;
+  readonly compiled: Compiled;
+  /** Actions of invalid rows, at their places among the candidates. */
+  readonly holds: readonly Hold[];
+  /** Checks that know nothing of this input yet. */
+  readonly across: () => Across;
+  /** The memory to compare with, undefined when no environment is named. */
+  readonly ledger: Ledger | undefined;
+  readonly again: boolean;
+  /** Identities (hex) of actions that another run may still bring to the service. */
+  readonly pending: Pending;
+  readonly problems: ProblemLog;
+  readonly severityOf: (rule: string) => Severity;
+  readonly signal: AbortSignal;
+}
+
+/** A row that was found invalid, with what is to be said of it. */
+interface FoundRow extends InvalidRow {
+  readonly problems: readonly Problem[];
+}
+
+/** How many changed actions are shown with both values. */
+const CHANGED_SHOWN = 1000;
+
+/**
+ * Decides about every candidate, in order.
+ *
+ * A row is invalid whole if any of its actions is. Where the actions of a row don't stand together, one may turn out to
+ * be invalid after others of its row have been counted on; then all is decided again, with the row known to be invalid
+ * from the beginning, until nothing changes. Each time at least one row more is invalid, so that it ends.
+ */
+export async function select(options: SelectOptions): Promise<Selection> {
+  const { directory, compiled, ledger, again, pending, problems } = options;
+  const memory = ledger !== undefined && !again && (hasDeeds(ledger) || pending.size > 0) ? ledger : undefined;
+  const verdicts = await judge(directory, compiled.candidates, memory, pending);
+  const found = new Map<number, FoundRow>();
+  for (;;) {
+    const log = problems.fork();
+    for (const row of found.values()) for (const problem of row.problems) log.add(problem);
+    const selection = await decideOnce(options, memory, verdicts, found, log);
+    if (selection === undefined) continue;
+    problems.absorb(log);
+    return selection;
+  }
+}
+
+/**
+ * Decides about every candidate once. Rows that turn out to be invalid are added to `found`.
+ *
+ * @returns undefined when one of them had been counted on before.
+ */
+async function decideOnce(
+  { directory, compiled, holds, across: freshAcross, severityOf, signal }: SelectOptions,
+  memory: Ledger | undefined,
+  verdicts: Verdicts,
+  found: Map<number, FoundRow>,
+  log: ProblemLog,
+): Promise<Selection | undefined> {
+  const across = freshAcross();
+  const imported = memory !== undefined && readMeta(memory, IMPORTED) !== undefined;
+  /** One bit a row: whether an action of it was counted on. */
+  const countedOn = new Uint8Array((compiled.rows.read >> 3) + 1);
+  const kept: { start: number; end: number; first: number; count: number }[] = [];
+  const shown: ChangedAction[] = [];
+  const byAction: Record<string, number> = {};
+  let fresh = 0;
+  let alreadySent = 0;
+  let changed = 0;
+  let waiting = 0;
+  let held = 0;
+  let mustRepeat = false;
+  /** Deeds (hex) that this input brings and repeats. */
+  const brought = new Set<string>();
+  const isOpen = (candidate: Candidate, ofRow: readonly Candidate[]): boolean => {
+    const verdict = verdicts.of(candidate);
+    if (verdict !== "repeated") return OPEN.has(verdict);
+    const { identity } = candidate.record;
+    // An earlier one whose row is invalid is not sent, so this one is the first.
+    return (
+      !brought.has(identity.toString("hex")) &&
+      !ofRow.some((each) => each.seq < candidate.seq && each.record.identity.equals(identity))
+    );
+  };
+
+  /** What a new action of the row is wrong for, beside its row and those before it. */
+  const problemsOf = (candidate: Candidate, action: Action, at: Place): readonly Problem[] => {
+    const findings: Finding[] = [];
+    if (verdicts.of(candidate) === "undecidable") findings.push(SCAN_WITHOUT_TIME);
+    const text = imported ? importedIdentityText(action) : undefined;
+    if (text !== undefined && memory !== undefined && acceptedDeeds(memory, digestOf(text)).length > 0)
+      findings.push(importedHistory(action));
+    return findings.flatMap((finding) => {
+      const severity = severityOf(finding.rule);
+      return severity === "off" ? [] : [{ ...at, severity, ...finding }];
+    });
+  };
+
+  /** Decides about candidates of one row that stand together. */
+  const decide = (candidates: readonly Candidate[]): void => {
+    const [head] = candidates;
+    if (head === undefined) return;
+    for (; (holds[held]?.before ?? Number.POSITIVE_INFINITY) <= head.seq; held += 1) {
+      const hold = holds[held];
+      if (hold !== undefined)
+        across.holdBack(hold.attempted, { source: sourceOf(compiled, hold.input), line: hold.line });
+    }
+    const { row, input, line } = head.record;
+    const at: Place = { source: sourceOf(compiled, input), line };
+    const inFile = itemPointer(compiled, input, row);
+    const open = candidates.filter((candidate) => isOpen(candidate, candidates));
+    const actions = open.map(actionOf);
+    if (found.has(row)) {
+      across.holdBack(actions, at);
+      return;
+    }
+    const repeats = candidates.filter(
+      (candidate) => verdicts.of(candidate) === "repeated" && !open.includes(candidate),
+    );
+    const problems = open.flatMap((candidate, index) => problemsOf(candidate, actions[index] as Action, at)); // as many
+    // What another run is about to bring counts as brought, for what follows it.
+    const pending = candidates.filter((candidate) => verdicts.of(candidate) === "pending");
+    if (pending.length > 0) across.assume(pending.map(actionOf), at);
+    if (problems.some(isError)) across.holdBack(actions, at);
+    else
+      for (const findings of across.row(actions, at))
+        for (const each of findings) problems.push({ ...at, ...placed(each, inFile) });
+    const repeatSeverity = severityOf(DEED_REPEATED.rule);
+    if (repeatSeverity !== "off") {
+      for (const { record } of repeats)
+        problems.push({
+          ...at,
+          severity: repeatSeverity,
+          ...DEED_REPEATED,
+          message: `${record.action} of the same ${actionSpec(record.action).about} stands earlier in this input, and is sent once.`,
+        });
+    }
+    for (const each of problems) log.add(each);
+    if (problems.some(isError)) {
+      const reason = reasonOf(problems.filter(isError), severityOf);
+      found.set(row, { row, input, line, reason, problems });
+      if (hasBit(countedOn, row)) mustRepeat = true;
+      return;
+    }
+    setBit(countedOn, row);
+    for (const candidate of open)
+      if (verdicts.isRepeated(candidate)) brought.add(candidate.record.identity.toString("hex"));
+    for (const candidate of candidates) {
+      const { action } = candidate.record;
+      byAction[action] = (byAction[action] ?? 0) + 1;
+      const verdict = verdicts.of(candidate);
+      if (verdict === "pending") waiting += 1;
+      else if (!open.includes(candidate)) alreadySent += 1;
+      if (verdict !== "changed") continue;
+      changed += 1;
+      const deed = verdicts.changedFrom(candidate);
+      if (deed !== undefined && memory !== undefined && shown.length < CHANGED_SHOWN)
+        shown.push(describeChange(memory, deed, candidate, at.source));
+    }
+    for (const { start, seq, line: bytes } of open) {
+      const last = kept.at(-1);
+      const end = start + bytes.length + 1;
+      if (last !== undefined && last.end === start) {
+        last.end = end;
+        last.count += 1;
+      } else kept.push({ start, end, first: seq, count: 1 });
+      fresh += 1;
+    }
+  };
+
+  let together: Candidate[] = [];
+  for await (const batch of readCandidates(directory)) {
+    signal.throwIfAborted();
+    for (const candidate of batch) {
+      if (together[0] !== undefined && together[0].record.row !== candidate.record.row) {
+        decide(together);
+        together = [];
+      }
+      together.push(candidate);
+    }
+  }
+  decide(together);
+  if (mustRepeat) return undefined;
+  const invalid = [...found.values()];
+  return { kept, fresh, alreadySent, pending: waiting, changed: { count: changed, shown }, byAction, invalid };
+}
+
+type Place = Pick<Problem, "source" | "line">;
+
+/** Where a row stands in the JSON array it was read from, as a pointer; undefined for rows of other formats. */
+function itemPointer(compiled: Compiled, input: number, row: number): string | undefined {
+  if (compiled.inputs[input]?.format === "cells") return undefined;
+  if (compiled.inputs[input]?.format !== "json") return "";
+  const before = compiled.inputs.slice(0, input).reduce((sum, { rows }) => sum + rows, 0);
+  return `/${row - before - 1}`;
+}
+
+/** A finding whose pointer leads from the top of the file; columns of a table have none. */
+function placed<F extends Finding>(finding: F, inFile: string | undefined): F {
+  if (finding.pointer === undefined) return finding;
+  if (inFile !== undefined) return { ...finding, pointer: `${inFile}${finding.pointer}` };
+  const { pointer: _, ...rest } = finding;
+  return rest as F; // only an optional key less
+}
+
+/** Verdicts of what is to be sent. */
+const OPEN: ReadonlySet<string> = new Set(["new", "undecidable"]);
+
+const SCAN_WITHOUT_TIME: Finding = {
+  rule: "scan-without-time",
+  field: "orderTime",
+  message: "A scan of this ticket without orderTime was accepted before, and this one can't be told from it.",
+  hint: "Add the orderTime of each scan, or send it again on purpose with --again.",
+};
+
+const DEED_REPEATED = { rule: "deed-repeated", hint: "Take the row out if it says nothing new." } as const;
+
+function importedHistory({ action }: Action): Finding {
+  return {
+    rule: "imported-history",
+    message: `A ${action} of this ${actionSpec(action).about} was accepted before the ledger was lost, and the imported promises don't say which one.`,
+    hint: "If this is a new one, send its rows alone with --again; if not, take them out.",
+  };
+}
+
+const isError = ({ severity }: Problem): boolean => severity === "error";
+
+/** The action of a candidate: written by compile, checked there. */
+const actionOf = ({ line }: Candidate): Action => parseJson(line.toString("utf8")) as Action;
+
+function sourceOf(compiled: Compiled, input: number): string {
+  return compiled.inputs[input]?.name ?? "?";
+}
+
+const hasBit = (bits: Uint8Array, at: number): boolean => (((bits[at >> 3] ?? 0) >> (at & 7)) & 1) === 1;
+
+function setBit(bits: Uint8Array, at: number): void {
+  bits[at >> 3] = (bits[at >> 3] ?? 0) | (1 << (at & 7));
+}

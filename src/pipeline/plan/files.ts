@@ -1,0 +1,145 @@
+/** Files of the plan: buffered appending, reading by lines, and making both durable. */
+
+import { type FileHandle, open } from "node:fs/promises";
+
+const BLOCK = 4 * 1024 * 1024;
+const NEWLINE = 0x0a;
+/** What is read at a time; its lines live together, so that a larger one makes the heap grow. */
+const READ = 512 * 1024;
+
+/** Appends to a new file through one reused buffer. Nothing is promised to be on disk before `sync`. */
+export interface AppendFile extends AsyncDisposable {
+  /** Bytes appended so far. */
+  readonly length: number;
+  /** Appends text as UTF-8; returns its length in bytes. */
+  text(text: string): Promise<number> | number;
+  /** Appends bytes and a newline. */
+  line(bytes: Buffer): Promise<void> | undefined;
+  /** Appends `size` bytes that `fill` writes into the buffer at the offset it is given. */
+  record(size: number, fill: (buffer: Buffer, at: number) => void): Promise<void> | undefined;
+  sync(): Promise<void>;
+  /** Hands everything to the system, for who reads it soon; a power cut may lose it. */
+  flush(): Promise<void>;
+}
+
+export async function createFile(path: string): Promise<AppendFile> {
+  const file = await open(path, "wx", 0o600);
+  const buffer = Buffer.allocUnsafe(BLOCK);
+  let used = 0;
+  let length = 0;
+  const flush = async (): Promise<void> => {
+    const size = used;
+    used = 0;
+    await writeAll(file, buffer.subarray(0, size));
+  };
+  const putText = (text: string): number => {
+    const size = buffer.write(text, used, "utf8");
+    used += size;
+    length += size;
+    return size;
+  };
+  return {
+    get length() {
+      return length;
+    },
+    text(text) {
+      // A UTF-16 code unit takes three bytes of UTF-8 at the most.
+      if (text.length * 3 <= BLOCK - used) return putText(text);
+      return (async () => {
+        await flush();
+        if (text.length * 3 <= BLOCK) return putText(text);
+        const bytes = Buffer.from(text, "utf8");
+        await writeAll(file, bytes);
+        length += bytes.length;
+        return bytes.length;
+      })();
+    },
+    line(bytes) {
+      const put = (): void => {
+        used += bytes.copy(buffer, used);
+        buffer[used] = NEWLINE;
+        used += 1;
+      };
+      length += bytes.length + 1;
+      if (bytes.length < BLOCK - used) {
+        put();
+        return undefined;
+      }
+      return (async () => {
+        await flush();
+        if (bytes.length < BLOCK) put();
+        else await writeAll(file, Buffer.concat([bytes, Buffer.of(NEWLINE)]));
+      })();
+    },
+    record(size, fill) {
+      const put = (): void => {
+        fill(buffer, used);
+        used += size;
+        length += size;
+      };
+      if (size <= BLOCK - used) {
+        put();
+        return undefined;
+      }
+      return flush().then(put);
+    },
+    flush,
+    async sync() {
+      await flush();
+      await file.sync();
+    },
+    [Symbol.asyncDispose]: () => file.close(),
+  };
+}
+
+export async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
+}
+
+/** Lines of a file that ends with a newline, in arrays, without the newlines. */
+export async function* readLines(path: string): AsyncGenerator<readonly Buffer[]> {
+  await using file = await open(path, "r");
+  let rest: Buffer = Buffer.alloc(0);
+  for (;;) {
+    const block = Buffer.allocUnsafe(READ);
+    const { bytesRead } = await file.read(block, 0, READ);
+    if (bytesRead === 0) break;
+    const bytes =
+      rest.length === 0 ? block.subarray(0, bytesRead) : Buffer.concat([rest, block.subarray(0, bytesRead)]);
+    const lines: Buffer[] = [];
+    let from = 0;
+    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, from)) {
+      lines.push(bytes.subarray(from, end));
+      from = end + 1;
+    }
+    rest = bytes.subarray(from);
+    if (lines.length > 0) yield lines;
+  }
+  if (rest.length > 0) throw new Error(`${path} does not end with a newline`);
+}
+
+/** Copies byte ranges of one file to the end of a new one, durably. */
+export async function copyRanges(
+  from: string,
+  to: string,
+  ranges: readonly { readonly start: number; readonly end: number }[],
+): Promise<void> {
+  await using source = await open(from, "r");
+  await using target = await open(to, "wx", 0o600);
+  const block = Buffer.allocUnsafe(BLOCK);
+  for (const { start, end } of ranges) {
+    for (let at = start; at < end; ) {
+      const { bytesRead } = await source.read(block, 0, Math.min(BLOCK, end - at), at);
+      if (bytesRead === 0) throw new Error(`${from} is shorter than its index says`);
+      await writeAll(target, block.subarray(0, bytesRead));
+      at += bytesRead;
+    }
+  }
+  await target.sync();
+}
+
+/** Makes a rename or a new file in `directory` survive a power cut. */
+export async function syncDirectory(directory: string): Promise<void> {
+  await using handle = await open(directory, "r");
+  await handle.sync();
+}

@@ -1,0 +1,56 @@
+/** The plan's index: for each action where it came from and what deed it is, in fixed-width binary records. */
+
+import { ACTION_NAMES, type ActionName } from "../../actions/actions.ts";
+import { DIGEST_BYTES } from "../../actions/identity.ts";
+
+/** Bytes of the content digest; only compared for equality within one identity, so 64 bits are ample. */
+export const CONTENT_BYTES = 8;
+
+/** Layout of a record: input u32, line u32, row u32, action u32 with the marks (little endian), identity, content. */
+export const RECORD_BYTES = 16 + DIGEST_BYTES + CONTENT_BYTES;
+
+export interface IndexRecord {
+  /** Number of the input file in the manifest, from 0. */
+  readonly input: number;
+  /** 1-based physical line where the row starts. */
+  readonly line: number;
+  /** Running number of the row; actions of one row share it. */
+  readonly row: number;
+  readonly action: ActionName;
+  /** The action carries no orderTime, so that two equal ones can't be told apart by time. */
+  readonly untimed: boolean;
+  /** A key of the source itself says which deed it is, whatever kind of action it is. */
+  readonly keyed: boolean;
+  readonly identity: Buffer;
+  readonly content: Buffer;
+}
+
+/** Marks beside the action's number. */
+const UNTIMED = 0x100;
+const KEYED = 0x200;
+
+export function writeRecord(buffer: Buffer, at: number, record: IndexRecord): void {
+  buffer.writeUInt32LE(record.input, at);
+  buffer.writeUInt32LE(record.line, at + 4);
+  buffer.writeUInt32LE(record.row, at + 8);
+  const marks = (record.untimed ? UNTIMED : 0) | (record.keyed ? KEYED : 0);
+  buffer.writeUInt32LE(ACTION_NAMES.indexOf(record.action) | marks, at + 12);
+  record.identity.copy(buffer, at + 16, 0, DIGEST_BYTES);
+  record.content.copy(buffer, at + 16 + DIGEST_BYTES, 0, CONTENT_BYTES);
+}
+
+export function readRecord(buffer: Buffer, at: number): IndexRecord {
+  const code = buffer.readUInt32LE(at + 12);
+  const action = ACTION_NAMES[code & ~(UNTIMED | KEYED)];
+  if (action === undefined) throw new Error("the plan's index is damaged");
+  return {
+    input: buffer.readUInt32LE(at),
+    line: buffer.readUInt32LE(at + 4),
+    row: buffer.readUInt32LE(at + 8),
+    action,
+    untimed: (code & UNTIMED) !== 0,
+    keyed: (code & KEYED) !== 0,
+    identity: buffer.subarray(at + 16, at + 16 + DIGEST_BYTES),
+    content: buffer.subarray(at + 16 + DIGEST_BYTES, at + RECORD_BYTES),
+  };
+}

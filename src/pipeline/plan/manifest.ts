@@ -1,0 +1,62 @@
+import { z } from "zod";
+import { ORDERS } from "./order.ts";
+
+/** Version of the plan's files; another one is not read. */
+const PLAN_FORMAT = 1;
+
+const COUNT = z.number().int().nonnegative();
+
+const RUN_OPTIONS = z.strictObject({
+  /** Where rejects files are written. */
+  directory: z.string(),
+  encoding: z.string().optional(),
+  safeCsv: z.boolean(),
+  /** Flags that say how the input is read, for the command that sends the mended rejects. */
+  flags: z.array(z.string()).optional(),
+  /** The order of the plan's actions. */
+  order: z.enum(ORDERS).optional(),
+});
+
+export type RunOptions = z.infer<typeof RUN_OPTIONS>;
+
+const MANIFEST = z.strictObject({
+  format: z.literal(PLAN_FORMAT),
+  run: z.string(),
+  createdAt: z.string(),
+  environment: z.string(),
+  boundTo: z.string(),
+  inputs: z.array(
+    z.strictObject({
+      name: z.string(),
+      copy: z.string().optional(),
+      format: z.string(),
+      compression: z.string(),
+      bytes: COUNT,
+      sha256: z.string(),
+      rows: COUNT,
+    }),
+  ),
+  /** SHA-256 over everything that turns rows into actions: config sources, flags. */
+  mapping: z.string(),
+  rows: z.strictObject({ read: COUNT, mapped: COUNT, skipped: COUNT, invalid: COUNT }),
+  /** All actions of the valid rows; `planned` of them are in the plan. */
+  actions: z.strictObject({ total: COUNT, planned: COUNT, alreadySent: COUNT, changed: COUNT, pending: COUNT }),
+  byAction: z.record(z.string(), COUNT),
+  problems: z.strictObject({ errors: COUNT, warnings: COUNT }),
+  chunks: z.array(
+    z.strictObject({ lane: COUNT, first: COUNT, count: COUNT, offset: COUNT, length: COUNT, sha256: z.string() }),
+  ),
+  again: z.boolean(),
+  /** What later steps of the run need of the command line. */
+  options: RUN_OPTIONS,
+});
+
+/** What a plan is about; the last file to be written into its folder. */
+export type Manifest = Readonly<z.infer<typeof MANIFEST>>;
+
+export const manifestOf = (fields: Omit<Manifest, "format">): Manifest => ({ format: PLAN_FORMAT, ...fields });
+
+/** @throws when the text is not a manifest of this version. */
+export function parseManifest(text: string): Manifest {
+  return MANIFEST.parse(JSON.parse(text));
+}

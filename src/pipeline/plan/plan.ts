@@ -1,0 +1,122 @@
+/** A plan on disk: the actions of one run as the bytes that will be sent. Immutable. */
+
+import { createHash } from "node:crypto";
+import { type FileHandle, open, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Failure } from "../../failure.ts";
+import type { ChunkRecord } from "../ledger/runs.ts";
+import { type IndexRecord, RECORD_BYTES, readRecord } from "./index-file.ts";
+import { type Manifest, parseManifest } from "./manifest.ts";
+
+export const planFiles = (directory: string) => ({
+  actions: join(directory, "actions.ndjson"),
+  index: join(directory, "actions.index"),
+  manifest: join(directory, "manifest.json"),
+  invalid: join(directory, "invalid.ndjson"),
+});
+
+export type ChunkBorders = Pick<ChunkRecord, "first" | "count" | "offset" | "length">;
+
+export interface Plan extends AsyncDisposable {
+  readonly directory: string;
+  readonly manifest: Manifest;
+  /** The request body of a chunk: a JSON array of its actions. */
+  body(chunk: ChunkBorders): Promise<Buffer>;
+  /** The actions of a chunk as lines of the plan, without newlines. */
+  lines(chunk: ChunkBorders): Promise<readonly Buffer[]>;
+  /** Where the actions of a chunk came from. */
+  records(chunk: ChunkBorders): Promise<readonly IndexRecord[]>;
+}
+
+/**
+ * @throws Failure `storage` when the plan is gone or damaged; it is never made again in silence, since the input may
+ * have changed since.
+ */
+export async function openPlan(directory: string): Promise<Plan> {
+  const paths = planFiles(directory);
+  let manifest: Manifest;
+  let actions: FileHandle;
+  let index: FileHandle;
+  try {
+    manifest = parseManifest(await readFile(paths.manifest, "utf8"));
+    actions = await open(paths.actions, "r");
+    index = await open(paths.index, "r");
+  } catch (cause) {
+    throw new Failure(
+      "storage",
+      `The plan in ${directory} can't be read (${cause instanceof Error ? cause.message.split("\n")[0] : cause}).`,
+      {
+        hint: `Restore the folder from a backup. If it is lost, close the run with: tickets settle ${directory.split("/").at(-1)} --abandon`,
+        cause,
+      },
+    );
+  }
+  const bytesOf = async (chunk: ChunkBorders, before: number): Promise<Buffer> => {
+    const bytes = Buffer.allocUnsafe(before + chunk.length);
+    await readFully(actions, bytes, before, chunk.offset, directory);
+    // Only initial borders have a checksum; the halves of a split chunk are covered by the one of their parent's bytes on disk.
+    const known = manifest.chunks.find((each) => each.offset === chunk.offset && each.length === chunk.length);
+    if (known !== undefined && sha256(bytes.subarray(before)) !== known.sha256) {
+      throw new Failure(
+        "storage",
+        `The plan in ${directory} is damaged: its actions are not the ones that were checked. Nothing of this chunk was sent.`,
+        { hint: "Restore the folder from a backup." },
+      );
+    }
+    return bytes;
+  };
+  return {
+    directory,
+    manifest,
+    async body(chunk) {
+      const bytes = await bytesOf(chunk, 1);
+      bytes[0] = OPEN;
+      // No newline stands inside an action: JSON text escapes them.
+      for (let at = bytes.indexOf(NEWLINE, 1); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) bytes[at] = COMMA;
+      bytes[bytes.length - 1] = CLOSE;
+      return bytes;
+    },
+    async lines(chunk) {
+      const bytes = await bytesOf(chunk, 0);
+      const lines: Buffer[] = [];
+      for (let from = 0; from < bytes.length; ) {
+        const end = bytes.indexOf(NEWLINE, from);
+        lines.push(bytes.subarray(from, end));
+        from = end + 1;
+      }
+      return lines;
+    },
+    async records({ first, count }) {
+      const bytes = Buffer.allocUnsafe(count * RECORD_BYTES);
+      await readFully(index, bytes, 0, (first - 1) * RECORD_BYTES, directory);
+      return Array.from({ length: count }, (_, at) => readRecord(bytes, at * RECORD_BYTES));
+    },
+    async [Symbol.asyncDispose]() {
+      await actions.close();
+      await index.close();
+    },
+  };
+}
+
+const [OPEN, CLOSE, COMMA, NEWLINE] = [0x5b, 0x5d, 0x2c, 0x0a];
+
+export function sha256(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+async function readFully(
+  file: FileHandle,
+  bytes: Buffer,
+  into: number,
+  position: number,
+  directory: string,
+): Promise<void> {
+  for (let at = into; at < bytes.length; ) {
+    const { bytesRead } = await file.read(bytes, at, bytes.length - at, position + at - into);
+    if (bytesRead === 0)
+      throw new Failure("storage", `The plan in ${directory} is shorter than its manifest says.`, {
+        hint: "Restore the folder from a backup.",
+      });
+    at += bytesRead;
+  }
+}

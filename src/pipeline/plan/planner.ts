@@ -1,0 +1,325 @@
+/** Input files to a plan on disk: reading, mapping, checking, leaving out what was sent, and fixing the chunks. */
+
+import { constants, createReadStream, createWriteStream } from "node:fs";
+import { copyFile, mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
+import { stringifyJson } from "../../actions/json.ts";
+import type { Severity } from "../../actions/problem.ts";
+import { type Across, createAcross, EMPTY_MEMORY, type Memory } from "../../checks/across.ts";
+import type { Mapper, Understanding } from "../../mapping/mapper.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { ledgerMemory } from "../ledger/memory.ts";
+import type { Pending } from "../ledger/pending.ts";
+import type { ProblemLog } from "../problems.ts";
+import { fileFailure } from "../readers/bytes.ts";
+import type { CsvOptions } from "../readers/csv.ts";
+import { type Input, openInput } from "../readers/input.ts";
+import type { InputFile } from "../readers/inputs.ts";
+import { candidateFiles } from "./candidates.ts";
+import type { ChangedAction } from "./changed.ts";
+import { type Compiled, compile, type InvalidRow } from "./compile.ts";
+import { type Selection, select } from "./decide.ts";
+import { copyRanges, createFile, readLines, syncDirectory } from "./files.ts";
+import { RECORD_BYTES } from "./index-file.ts";
+import { type Manifest, manifestOf, type RunOptions } from "./manifest.ts";
+import { createTimeOrder, type Order } from "./order.ts";
+import { planFiles, sha256 } from "./plan.ts";
+import { createSalesSeen, type Vanished } from "./vanished.ts";
+
+export interface PlanOptions {
+  readonly files: readonly InputFile[];
+  /** Folder of the plan; made here, must not exist. */
+  readonly directory: string;
+  readonly run: string;
+  /** Keep a copy of each input beside the plan, so that rejects can be written when the input is gone. */
+  readonly copyInputs: boolean;
+  readonly reading: {
+    readonly encoding?: string | undefined;
+    readonly maxInputBytes?: number | undefined;
+    readonly stdin?: Readable;
+  };
+  readonly mapperFor: (file: InputFile, input: Input) => Promise<Mapper>;
+  /** How a file is written, where a source of the config says so. */
+  readonly readingOf: (file: InputFile) => { readonly encoding?: string; readonly csv?: CsvOptions };
+  readonly mappingDigest: string;
+  readonly environment:
+    | {
+        readonly name: string;
+        readonly boundTo: string;
+        readonly complete: boolean;
+        readonly chunkSize: number;
+        readonly maxChunkBytes: number;
+      }
+    | undefined;
+  readonly ledger: Ledger | undefined;
+  readonly pending: Pending;
+  readonly again: boolean;
+  readonly limit: number;
+  readonly order: Order;
+  /** Compare the sales of the ledger with those of the input, which is then a full export. */
+  readonly reportVanished: boolean;
+  readonly maxInvalid: Allowance;
+  readonly severityOf: (rule: string) => Severity;
+  readonly problems: ProblemLog;
+  readonly onUnderstood: (file: InputFile, understanding: Understanding, input: Input) => void;
+  readonly onRows: (rows: number) => void;
+  readonly onOrdered: (actions: number) => void;
+  /** What the run's later steps need of the command line; kept in the manifest. */
+  readonly runOptions: RunOptions;
+  readonly now: () => Date;
+  readonly signal: AbortSignal;
+}
+
+/** How many invalid rows a run bears. */
+export type Allowance = { readonly rows: number } | { readonly percent: number };
+
+export interface PlanResult {
+  /** Undefined when too many rows are invalid: then nothing may be sent. */
+  readonly manifest: Manifest | undefined;
+  readonly rows: { readonly read: number; readonly mapped: number; readonly skipped: number; readonly invalid: number };
+  readonly actions: {
+    readonly total: number;
+    readonly planned: number;
+    readonly alreadySent: number;
+    readonly changed: number;
+    readonly pending: number;
+  };
+  readonly byAction: Readonly<Record<string, number>>;
+  readonly changed: readonly ChangedAction[];
+  /** Where it was asked for. */
+  readonly vanished: Vanished | undefined;
+  readonly skipReasons: ReadonlyMap<string, number>;
+  readonly invalid: readonly InvalidRow[];
+  readonly inputs: Compiled["inputs"];
+  /** Part of a file could not be read as rows, so no allowance for invalid rows helps. */
+  readonly isUnreadable: boolean;
+}
+
+/**
+ * Makes a plan. After it resolves with a manifest, everything in `directory` is on disk and the input files are not needed
+ * any more; before that the folder holds no manifest and means nothing.
+ */
+export async function makePlan(options: PlanOptions): Promise<PlanResult> {
+  const { directory, files, ledger, again, severityOf, problems, signal, environment } = options;
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const copies = options.copyInputs ? await copyInputs(options) : new Map<InputFile, string>();
+  await using timeOrder = options.order === "time" ? createTimeOrder(directory) : undefined;
+  await using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;
+  const compiled = await compile({
+    timeOrder,
+    salesSeen,
+    files,
+    directory,
+    severityOf,
+    problems,
+    signal,
+    limit: options.limit,
+    mapperFor: options.mapperFor,
+    onUnderstood: options.onUnderstood,
+    onRows: options.onRows,
+    open: (file) => {
+      const copy = copies.get(file);
+      const { encoding, maxInputBytes, stdin } = options.reading;
+      return openInput(file, {
+        signal,
+        ...options.readingOf(file),
+        ...(encoding !== undefined && { encoding }),
+        ...(maxInputBytes !== undefined && { maxInputBytes }),
+        ...(stdin !== undefined && { stdin }),
+        ...(copy !== undefined && { contentPath: join(directory, copy) }),
+      });
+    },
+  });
+  const vanished = await salesSeen?.vanished(ledger, signal);
+  const holds =
+    timeOrder === undefined ? compiled.holds : await timeOrder.arrange({ onOrdered: options.onOrdered, signal });
+  const selection = await select({
+    directory,
+    compiled,
+    holds,
+    ledger,
+    again,
+    problems,
+    severityOf,
+    signal,
+    pending: options.pending,
+    across: () => acrossFor(options, compiled),
+  });
+  const invalid = [...compiled.invalid, ...selection.invalid].sort((a, b) => a.row - b.row);
+  const { read, skipped } = compiled.rows;
+  const rows = { read, mapped: read - skipped - invalid.length, skipped, invalid: invalid.length };
+  const actions = {
+    total: selection.fresh + selection.alreadySent + selection.pending,
+    planned: selection.fresh,
+    alreadySent: selection.alreadySent,
+    changed: selection.changed.count,
+    pending: selection.pending,
+  };
+  const result = {
+    rows,
+    actions,
+    byAction: selection.byAction,
+    changed: selection.changed.shown,
+    vanished,
+    skipReasons: compiled.skipReasons,
+    invalid,
+    inputs: compiled.inputs,
+    isUnreadable: compiled.unreadable,
+  };
+  const bearable = !compiled.unreadable && invalid.length <= allowedRows(options.maxInvalid, read);
+  if (!bearable) return { ...result, manifest: undefined };
+
+  await keepSelected(directory, selection, compiled.candidates);
+  const chunks = await cutChunks(
+    planFiles(directory).actions,
+    environment?.chunkSize ?? MAX_ACTIONS_PER_REQUEST,
+    environment?.maxChunkBytes ?? Number.POSITIVE_INFINITY,
+  );
+  const paths = planFiles(directory);
+  await writeDurably(
+    paths.invalid,
+    invalid.map(({ row, input, line, reason }) => `${stringifyJson({ row, input, line, reason })}\n`).join(""),
+  );
+  const manifest = manifestOf({
+    run: options.run,
+    createdAt: options.now().toISOString(),
+    environment: environment?.name ?? "",
+    boundTo: environment?.boundTo ?? "",
+    inputs: compiled.inputs.map(({ name, bytes, sha256, rows }, at) => {
+      const file = files[at];
+      const copy = file === undefined ? undefined : copies.get(file);
+      return {
+        name,
+        ...(copy !== undefined && { copy }),
+        format: file?.format ?? "",
+        compression: file?.compression ?? "none",
+        bytes,
+        sha256,
+        rows,
+      };
+    }),
+    mapping: options.mappingDigest,
+    rows,
+    actions,
+    byAction: { ...selection.byAction },
+    problems: { errors: problems.errors, warnings: problems.warnings },
+    chunks: [...chunks],
+    again,
+    options: options.runOptions,
+  });
+  await writeDurably(`${paths.manifest}.tmp`, `${JSON.stringify(manifest)}\n`);
+  await rename(`${paths.manifest}.tmp`, paths.manifest);
+  if (copies.size > 0) await syncDirectory(join(directory, "inputs"));
+  await syncDirectory(directory);
+  await syncDirectory(dirname(directory));
+  return { ...result, manifest };
+}
+
+function allowedRows(allowance: Allowance, read: number): number {
+  return "rows" in allowance ? allowance.rows : Math.floor((read * allowance.percent) / 100);
+}
+
+function acrossFor(options: PlanOptions, compiled: Compiled): Across {
+  const known = options.ledger === undefined ? EMPTY_MEMORY : ledgerMemory(options.ledger);
+  // What is sent again on purpose would meet its own traces: the holder it made, the check-in it made.
+  const memory: Memory = options.again ? { event: known.event, ticket: () => undefined } : known;
+  return createAcross({
+    memory,
+    hasMemory: options.ledger !== undefined,
+    complete: options.environment?.complete ?? false,
+    laterEvents: compiled.newEvents,
+    severityOf: options.severityOf,
+  });
+}
+
+/** Copies the inputs beside the plan (a reflink where the file system can), so that what was checked is what is kept. */
+async function copyInputs({ files, directory, reading, signal }: PlanOptions): Promise<Map<InputFile, string>> {
+  const copies = new Map<InputFile, string>();
+  await mkdir(join(directory, "inputs"), { mode: 0o700 });
+  for (const [at, file] of files.entries()) {
+    const copy = join("inputs", String(at + 1));
+    const target = join(directory, copy);
+    if (file.path === "-" || !(await hasKnownSize(file.path))) {
+      const source = file.path === "-" ? (reading.stdin ?? process.stdin) : bytesOf(file);
+      await pipeline(source, createWriteStream(target, { mode: 0o600, flags: "wx", flush: true }), { signal });
+    } else {
+      await copyFile(file.path, target, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+      await using handle = await open(target, "r+");
+      await handle.chmod(0o600);
+      await handle.sync();
+    }
+    copies.set(file, copy);
+  }
+  return copies;
+}
+
+/** A pipe, a shell's `<(...)` or a file of a virtual file system says 0, and a copy by size would be empty. */
+async function hasKnownSize(path: string): Promise<boolean> {
+  const found = await stat(path);
+  return found.isFile() && found.size > 0;
+}
+
+async function* bytesOf(file: InputFile): AsyncGenerator<Buffer, void> {
+  try {
+    for await (const block of createReadStream(file.path)) yield block;
+  } catch (cause) {
+    throw fileFailure(file, cause);
+  }
+}
+
+async function keepSelected(directory: string, selection: Selection, candidates: number): Promise<void> {
+  const from = candidateFiles(directory);
+  const to = planFiles(directory);
+  if (selection.fresh === candidates) {
+    await rename(from.lines, to.actions);
+    await rename(from.index, to.index);
+  } else {
+    await copyRanges(from.lines, to.actions, selection.kept);
+    await copyRanges(
+      from.index,
+      to.index,
+      selection.kept.map(({ first, count }) => ({ start: first * RECORD_BYTES, end: (first + count) * RECORD_BYTES })),
+    );
+    await rm(from.lines);
+    await rm(from.index);
+  }
+}
+
+/** The initial chunks: as many actions as fit the size and the bytes, in order. One action that is too large stands alone. */
+async function cutChunks(actions: string, chunkSize: number, maxBytes: number): Promise<Manifest["chunks"]> {
+  const chunks: Manifest["chunks"] = [];
+  let lines: Buffer[] = [];
+  let length = 0;
+  let first = 1;
+  let offset = 0;
+  const cut = (): void => {
+    if (lines.length === 0) return;
+    const bytes = Buffer.alloc(length, "\n");
+    let at = 0;
+    for (const line of lines) at += line.copy(bytes, at) + 1;
+    chunks.push({ lane: 0, first, count: lines.length, offset, length, sha256: sha256(bytes) });
+    first += lines.length;
+    offset += length;
+    lines = [];
+    length = 0;
+  };
+  for await (const block of readLines(actions)) {
+    for (const line of block) {
+      // The request body is one byte longer than the chunk: its opening bracket.
+      if (lines.length >= chunkSize || (lines.length > 0 && length + line.length + 2 > maxBytes)) cut();
+      lines.push(line);
+      length += line.length + 1;
+    }
+  }
+  cut();
+  return chunks;
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  await using file = await createFile(path);
+  await file.text(text);
+  await file.sync();
+}

@@ -1,0 +1,76 @@
+import type { Problem } from "../actions/problem.ts";
+
+/** What was found of one rule: how often, and the first example. */
+interface RuleTally {
+  readonly rule: string;
+  readonly severity: "warn" | "error";
+  count: number;
+  readonly first: Problem;
+}
+
+/** Problems counted in full and kept up to a cap, so that memory does not grow with a bad file. */
+export interface ProblemLog {
+  add(problem: Problem): void;
+  readonly errors: number;
+  readonly warnings: number;
+  /** The first problems, in the order of the input, up to the cap. */
+  readonly kept: readonly Problem[];
+  /** One entry per rule and severity, in order of first appearance. */
+  readonly tallies: readonly RuleTally[];
+  /** An empty log with the same cap, for checks that may have to be made anew. */
+  fork(): ProblemLog;
+  /** Takes over what a fork holds. */
+  absorb(fork: ProblemLog): void;
+}
+
+export function createProblemLog(cap: number): ProblemLog {
+  const kept: Problem[] = [];
+  const tallies = new Map<string, RuleTally>();
+  let keptWarnings = 0;
+  let errors = 0;
+  let warnings = 0;
+  const keep = (problem: Problem): void => {
+    // Warnings never crowd out the errors that stop the run.
+    if (kept.length < cap) {
+      kept.push(problem);
+      if (problem.severity === "warn") keptWarnings += 1;
+    } else if (problem.severity === "error") {
+      if (keptWarnings === 0) return;
+      kept.splice(
+        kept.findLastIndex((each) => each.severity === "warn"),
+        1,
+      );
+      keptWarnings -= 1;
+      kept.push(problem);
+    }
+  };
+  const tally = ({ rule, severity, count, first }: RuleTally): void => {
+    if (severity === "error") errors += count;
+    else warnings += count;
+    const key = `${severity} ${rule}`;
+    const known = tallies.get(key);
+    if (known === undefined) tallies.set(key, { rule, severity, count, first });
+    else known.count += count;
+  };
+  return {
+    add(problem) {
+      keep(problem);
+      tally({ rule: problem.rule, severity: problem.severity, count: 1, first: problem });
+    },
+    get errors() {
+      return errors;
+    },
+    get warnings() {
+      return warnings;
+    },
+    kept,
+    get tallies() {
+      return [...tallies.values()];
+    },
+    fork: () => createProblemLog(cap),
+    absorb(fork) {
+      for (const problem of fork.kept) keep(problem);
+      for (const each of fork.tallies) tally(each);
+    },
+  };
+}

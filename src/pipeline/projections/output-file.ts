@@ -1,0 +1,265 @@
+/**
+ * A file that grows with the ledger: promises or rejects. The ledger records how much of it is known to be on disk, so a
+ * crash can be put right, and a file that others changed is never written into.
+ */
+
+import { createHash } from "node:crypto";
+import { constants, createReadStream, existsSync } from "node:fs";
+import { type FileHandle, open, rename, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { Failure } from "../../failure.ts";
+import { type Ledger, storageFailure } from "../ledger/ledger.ts";
+import { syncDirectory } from "../plan/files.ts";
+
+export type OutputKind = "promises" | "rejects";
+
+export interface OutputFile extends AsyncDisposable {
+  readonly path: string;
+  /** Bytes that the ledger knows to be on disk. */
+  readonly length: number;
+  /**
+   * Appends text durably. After it resolves the text is on disk; `record` must then be called in the transaction that
+   * notes what the text was about.
+   *
+   * @throws OutputChanged when the file is not as this process left it.
+   */
+  append(text: string): Promise<Appended>;
+}
+
+interface Appended {
+  /** Part of a transaction: notes the new length. */
+  record(ledger: Ledger): void;
+}
+
+/** The file was changed, moved or deleted by someone else while it was being written. */
+export class OutputChanged extends Error {
+  override readonly name = "OutputChanged";
+}
+
+export type OutputState =
+  | { readonly state: "fresh" }
+  /** As the ledger left it; `torn` when an append was under way as the process died. */
+  | { readonly state: "ours"; readonly length: number; readonly torn: boolean }
+  | {
+      readonly state: "strange";
+      readonly why: string;
+      /** It holds promises of this environment from runs that the ledger does not know: the ledger was lost or restored. */
+      readonly lostRuns: boolean;
+    };
+
+/**
+ * Looks at an output file without touching it.
+ *
+ * @param unrecorded what a process that died may have been appending, given how much is recorded: a tail that is the
+ * beginning of it is a torn append, any other is someone else's.
+ */
+export async function inspectOutput(
+  ledger: Ledger,
+  path: string,
+  unrecorded: (length: number) => string = () => "",
+): Promise<OutputState> {
+  let size: number;
+  let mtimeNs: bigint;
+  try {
+    const found = await stat(path, { bigint: true });
+    if (!found.isFile()) return strange("it is not a regular file");
+    size = Number(found.size);
+    mtimeNs = found.mtimeNs;
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return { state: "fresh" };
+    throw storageFailure(path, cause);
+  }
+  if (size === 0) return { state: "fresh" };
+  const known = ledger.get("SELECT length, mtime_ns FROM outputs WHERE path = ?", path);
+  if (known === undefined) {
+    return strange("tickets did not write it for this environment", await holdsUnknownRuns(ledger, path, size));
+  }
+  const length = Number(known.length);
+  if (size < length) return strange("it is shorter than tickets left it");
+  if (size !== length || String(known.mtime_ns) !== String(mtimeNs)) {
+    const changed = await changedSegment(ledger, path);
+    if (changed !== undefined)
+      return strange(`it was changed after tickets wrote it (between byte ${changed.start} and ${changed.end})`);
+  }
+  if (size > length) {
+    const expected = Buffer.from(unrecorded(length), "utf8");
+    const tail = size - length > expected.length ? undefined : await readRange(path, length, size);
+    if (tail === undefined || !isBeginning(tail, expected)) {
+      return strange(`something else was written after its byte ${length}`, await holdsUnknownRuns(ledger, path, size));
+    }
+  }
+  return { state: "ours", length, torn: size > length };
+}
+
+/** The first part of the file that is not as it was written. */
+async function changedSegment(
+  ledger: Ledger,
+  path: string,
+): Promise<{ readonly start: number; readonly end: number } | undefined> {
+  const segments = ledger.all("SELECT start, length, sha256 FROM output_segments WHERE path = ? ORDER BY start", path);
+  for (const segment of segments) {
+    const start = Number(segment.start);
+    const end = start + Number(segment.length);
+    if ((await hashRange(path, start, end)) !== segment.sha256) return { start, end };
+  }
+  return undefined;
+}
+
+/** After a power cut zeros may stand where a file had grown and its bytes had not arrived. */
+function isBeginning(tail: Buffer, whole: Buffer): boolean {
+  let end = tail.length;
+  while (end > 0 && tail[end - 1] === 0) end -= 1;
+  return whole.subarray(0, end).equals(tail.subarray(0, end));
+}
+
+const strange = (why: string, lostRuns = false): OutputState => ({ state: "strange", why, lostRuns });
+
+/** Far more than a line takes. */
+const LAST_BYTES = 256 * 1024;
+
+/** Whether the file ends in a promise that the ledger has no memory of: of a run, or of an action of a run. */
+async function holdsUnknownRuns(ledger: Ledger, path: string, size: number): Promise<boolean> {
+  const text = (await readRange(path, Math.max(0, size - LAST_BYTES), size)).toString("utf8");
+  const last = text.trimEnd().split("\n").at(-1) ?? "";
+  const [, run, seq] =
+    /"run":"([0-9a-f]{8})","seq":(\d+)/.exec(last) ??
+    /,([0-9a-f]{8}),(\d+),\d+,\d{4}-\d\d-\d\dT[^,]*,/.exec(last) ??
+    [];
+  if (run === undefined || seq === undefined) return false;
+  const sql = "SELECT 1 AS one FROM actions JOIN runs USING (run_no) WHERE run = ? AND seq = ?";
+  return ledger.get(sql, run, Number(seq)) === undefined;
+}
+
+async function readRange(path: string, start: number, end: number): Promise<Buffer> {
+  await using file = await open(path, "r");
+  const bytes = Buffer.alloc(end - start);
+  await file.read(bytes, 0, bytes.length, start);
+  return bytes;
+}
+
+async function hashRange(path: string, start: number, end: number): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const block of createReadStream(path, { start, end: end - 1 })) hash.update(block);
+  return hash.digest("hex");
+}
+
+/** Sets a file aside under a name that says when; never deletes. Returns the new name. */
+export async function setAside(path: string, at: Date): Promise<string> {
+  const stem = `${path}.${at.toISOString().replace(/[:.]/g, "-")}`;
+  let aside = `${stem}.aside`;
+  for (let number = 2; existsSync(aside); number += 1) aside = `${stem}.${number}.aside`;
+  await rename(path, aside);
+  return aside;
+}
+
+/**
+ * Opens an output file for appending. A fresh one starts with `header`; one of ours is cut back to what the ledger knows.
+ * Its state must have been looked at before: a strange file is never opened.
+ */
+export async function openOutput(options: {
+  readonly ledger: Ledger;
+  readonly path: string;
+  readonly kind: OutputKind;
+  readonly header: string;
+  readonly state: OutputState;
+}): Promise<OutputFile> {
+  const { ledger, path, kind, header, state } = options;
+  if (state.state === "strange") throw new Error(`${path} must not be written: ${state.why}`);
+  let file: FileHandle;
+  let length = 0;
+  try {
+    // Appending, so that what others add at the same moment is never written over; the length then tells of it.
+    const { O_RDWR, O_APPEND, O_CREAT } = constants;
+    file = await open(path, O_RDWR | O_APPEND | (state.state === "fresh" ? O_CREAT : 0));
+    // What appeared here after the look, a file or a link to one, is neither emptied nor added to.
+    if (state.state === "fresh" && (await file.stat()).size > 0) {
+      await file.close();
+      throw new Failure("usage", `${path} was changed just now by someone else. Nothing more was sent.`, {
+        hint: "Run the same command again.",
+      });
+    }
+    if (state.state === "fresh") {
+      await syncDirectory(dirname(path));
+    } else {
+      length = state.length;
+      if (state.torn) {
+        await file.truncate(length);
+        await file.sync();
+      }
+    }
+  } catch (cause) {
+    throw storageFailure(path, cause);
+  }
+  if (state.state === "fresh") {
+    ledger.transaction(() => {
+      ledger.run("DELETE FROM output_segments WHERE path = ?", path);
+      ledger.run("INSERT OR REPLACE INTO outputs (path, kind, length, mtime_ns) VALUES (?, ?, 0, '')", path, kind);
+    });
+  }
+  const opened = await file.stat({ bigint: true });
+  // That of the last write, when it was this process's.
+  let writtenAt: bigint | undefined;
+
+  const append = async (text: string): Promise<Appended> => {
+    const bytes = Buffer.from(text, "utf8");
+    const now = await stat(path, { bigint: true }).catch(() => undefined);
+    if (now === undefined || now.ino !== opened.ino || now.dev !== opened.dev || now.size !== BigInt(length))
+      throw new OutputChanged(path);
+    if (writtenAt !== undefined && now.mtimeNs !== writtenAt && (await changedSegment(ledger, path)) !== undefined)
+      throw new OutputChanged(path);
+    const start = length;
+    let written = 0;
+    try {
+      while (written < bytes.length) written += (await file.write(bytes, written, bytes.length - written)).bytesWritten;
+      await file.sync();
+    } catch (cause) {
+      // Half a line is worse than none; what is in the ledger comes back with the next run.
+      if ((await file.stat()).size === start + written) await file.truncate(start).catch(() => undefined);
+      throw storageFailure(path, cause);
+    }
+    length += bytes.length;
+    const { mtimeNs } = await file.stat({ bigint: true });
+    writtenAt = mtimeNs;
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    return {
+      record(target) {
+        target.run(
+          "UPDATE outputs SET length = ?, mtime_ns = ? WHERE path = ?",
+          start + bytes.length,
+          String(mtimeNs),
+          path,
+        );
+        if (bytes.length > 0)
+          target.run(
+            "INSERT OR REPLACE INTO output_segments (path, start, length, sha256) VALUES (?, ?, ?, ?)",
+            path,
+            start,
+            bytes.length,
+            sha256,
+          );
+      },
+    };
+  };
+  const output: OutputFile = {
+    path,
+    get length() {
+      return length;
+    },
+    append,
+    [Symbol.asyncDispose]: () => file.close(),
+  };
+  // Also where a header was torn and has just been cut away.
+  if (length === 0 && header !== "") {
+    const appended = await append(header);
+    ledger.transaction(() => appended.record(ledger));
+  }
+  return output;
+}
+
+/** `<stem>.<extension>`, or with a number where that is taken. */
+export async function freeName(ledger: Ledger, stem: string, extension: string): Promise<string> {
+  for (let number = 1; ; number += 1) {
+    const path = `${stem}${number === 1 ? "" : `.${number}`}.${extension}`;
+    if ((await inspectOutput(ledger, path)).state === "fresh") return path;
+  }
+}

@@ -1,0 +1,197 @@
+/** Rejects files: the rows that are still open, as they were, with the reason; mended and streamed again, exactly they are sent. */
+
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { stringify } from "csv-stringify/sync";
+import { z } from "zod";
+import { stringifyJson } from "../../actions/json.ts";
+import { OPEN_ACTIONS_COLUMN, REASON_COLUMN } from "../../mapping/open-actions.ts";
+import type { Row } from "../../mapping/row.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { openOutcomesOfChunk } from "../ledger/outcomes.ts";
+import { chunksOf, type RunRecord } from "../ledger/runs.ts";
+import type { ChunkState } from "../ledger/schema.ts";
+import { type Plan, planFiles } from "../plan/plan.ts";
+import { type Input, openInput } from "../readers/input.ts";
+import type { InputFile, InputFormat } from "../readers/inputs.ts";
+import { freeName, inspectOutput, openOutput } from "./output-file.ts";
+
+/** Why a row is still open. */
+interface OpenRow {
+  readonly reasons: string[];
+  /** The row's open actions as `tickets:actions` takes them; empty for all. */
+  readonly actions: string[];
+}
+
+/**
+ * Writes what chunks that were settled since the last time, and invalid rows, leave to do: one file per input, only where
+ * there is something to write. Returns the files' paths.
+ *
+ * @param encoding what the inputs were read with.
+ */
+export async function writeRejects(options: {
+  readonly ledger: Ledger;
+  readonly run: RunRecord;
+  readonly plan: Plan;
+  readonly directory: string;
+  readonly encoding: string | undefined;
+}): Promise<readonly string[]> {
+  const { ledger, run, plan, directory } = options;
+  const first =
+    ledger.get("SELECT 1 AS one FROM chunks WHERE run_no = ? AND rejects_written = 1 LIMIT 1", run.runNo) === undefined;
+  const open = new Map<number, Map<number, OpenRow>>();
+  const note = (input: number, number: number, reason: string, action?: string): void => {
+    const rows = open.get(input) ?? new Map<number, OpenRow>();
+    open.set(input, rows);
+    const row = rows.get(number) ?? { reasons: [], actions: [] };
+    rows.set(number, row);
+    row.reasons.push(reason);
+    if (action !== undefined) row.actions.push(action);
+  };
+  const alreadyNoted = ledger.get("SELECT value FROM meta WHERE key = ?", `invalid rows of ${run.run}`) !== undefined;
+  if (first && !alreadyNoted) for (const row of await readInvalid(plan)) note(row.input, row.row, row.reason);
+  const chunks = ["settled", "settled by hand", "abandoned"]
+    .flatMap((state) => chunksOf(ledger, run.runNo, state as ChunkState)) // names of three chunk states
+    .filter(({ rejectsWritten }) => !rejectsWritten);
+  for (const chunk of chunks) {
+    // A part of the chunk that became a chunk of its own is looked at there.
+    const rejected = openOutcomesOfChunk(ledger, run.runNo, chunk.first, chunk.count).filter(
+      (row) => row.chunk === chunk.chunk,
+    );
+    if (rejected.length === 0) continue;
+    const records = await plan.records(chunk);
+    for (const row of rejected) {
+      const record = records[row.seq - chunk.first];
+      if (record === undefined) throw new Error(`action ${row.seq} is not in chunk ${chunk.chunk}`);
+      const reason =
+        row.outcome === "rejected"
+          ? `rejected by the service: ${row.response ?? row.status}`
+          : `${row.outcome}: the run was closed`;
+      note(record.input, record.row, reason, row.action);
+    }
+  }
+  const written: string[] = [];
+  const records: ((ledger: Ledger) => void)[] = [];
+  for (const [at, rows] of [...open].sort(([a], [b]) => a - b)) {
+    const { path, record } = await writeFile(options, at, rows, directory);
+    written.push(path);
+    records.push(record);
+  }
+  ledger.transaction(() => {
+    for (const record of records) record(ledger);
+    for (const chunk of chunks)
+      ledger.run("UPDATE chunks SET rejects_written = 1 WHERE run_no = ? AND chunk = ?", run.runNo, chunk.chunk);
+    ledger.run("INSERT OR IGNORE INTO meta (key, value) VALUES (?, 'written')", `invalid rows of ${run.run}`);
+  });
+  return written;
+}
+
+const INVALID_ROW = z.object({ row: z.number(), input: z.number(), line: z.number(), reason: z.string() });
+
+async function readInvalid(plan: Plan): Promise<readonly z.infer<typeof INVALID_ROW>[]> {
+  const text = await readFile(planFiles(plan.directory).invalid, "utf8");
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => INVALID_ROW.parse(JSON.parse(line)));
+}
+
+async function writeFile(
+  { ledger, plan, run, encoding }: Parameters<typeof writeRejects>[0],
+  at: number,
+  rows: ReadonlyMap<number, OpenRow>,
+  directory: string,
+): Promise<{ readonly path: string; readonly record: (ledger: Ledger) => void }> {
+  const source = plan.manifest.inputs[at];
+  if (source?.copy === undefined) throw new Error("the plan keeps no copy of its inputs");
+  const format = source.format as InputFormat | "detect"; // written by the planner
+  const file: InputFile = {
+    path: source.name === "-" ? "-" : join(plan.directory, source.copy),
+    name: source.name,
+    format,
+    compression: source.compression as InputFile["compression"], // written by the planner
+    fromGlob: false,
+  };
+  await using input = await openInput(file, {
+    contentPath: join(plan.directory, source.copy),
+    ...(encoding !== undefined && { encoding }),
+  });
+  const text: string[] = [];
+  // Rows are numbered over all inputs.
+  let number = plan.manifest.inputs.slice(0, at).reduce((sum, each) => sum + each.rows, 0);
+  for await (const batch of input.batches()) {
+    for (const row of batch) {
+      number += 1;
+      const open = rows.get(number);
+      if (open !== undefined) text.push(rejectLine(row, input, open));
+    }
+  }
+  const table = input.header !== undefined;
+  const extension = table ? (input.format === "tsv" ? "tsv" : "csv") : "ndjson";
+  const header =
+    input.header === undefined
+      ? ""
+      : csvLine([...plainCells(input.header, input.header), REASON_COLUMN, OPEN_ACTIONS_COLUMN], input);
+  const added = text.join("");
+  let path = join(directory, `${stemOf(plan, at)}.rejects.${extension}`);
+  let state = await inspectOutput(ledger, path, (length) => (length === 0 ? header : "") + added);
+  // Rejects that someone mended in place, or whose columns differ, are left alone; a nightly run must not stop for them.
+  if (state.state === "strange" || (state.state === "ours" && !(await readFile(path, "utf8")).startsWith(header))) {
+    path = await freeName(ledger, join(directory, `${stemOf(plan, at)}.rejects.${run.run}`), extension);
+    state = { state: "fresh" };
+  }
+  // A row that stands there from an earlier night is still the same row to mend.
+  const before =
+    state.state === "ours" && !state.torn ? new Set((await readFile(path, "utf8")).split("\n")) : new Set<string>();
+  const fresh = text.filter(
+    (line) =>
+      !line
+        .trimEnd()
+        .split("\n")
+        .every((part) => before.has(part)),
+  );
+  await using output = await openOutput({ ledger, path, kind: "rejects", header, state });
+  const appended = await output.append(fresh.join(""));
+  return { path, record: appended.record };
+}
+
+/** The input's base name without its ending; with its number where an earlier input is called the same. */
+function stemOf(plan: Plan, at: number): string {
+  const stems = plan.manifest.inputs.map(({ name }) =>
+    name === "-" ? "stdin" : basename(name).replace(/\.(csv|tsv|ndjson|jsonl|json)(\.(gz|zst))?$/i, ""),
+  );
+  const stem = stems[at] ?? "input";
+  return stems.indexOf(stem) === at ? stem : `${stem}.${at + 1}`;
+}
+
+function rejectLine(row: Row, input: Input, { reasons, actions }: OpenRow): string {
+  const reason = reasons.join(" | ");
+  const open = actions.join(" ");
+  switch (row.kind) {
+    case "cells":
+      return csvLine([...plainCells(row.cells, input.header ?? []), reason, open], input);
+    case "object": {
+      const { [REASON_COLUMN]: _reason, [OPEN_ACTIONS_COLUMN]: _actions, ...value } = row.value;
+      return `${stringifyJson({ ...value, [REASON_COLUMN]: reason, [OPEN_ACTIONS_COLUMN]: open })}\n`;
+    }
+    case "malformed":
+      // Its cells are not known, so it can't be written as a row; the reason keeps the text as it was.
+      return input.header === undefined
+        ? `${JSON.stringify({ [REASON_COLUMN]: `${reason} The line was: ${row.text}` })}\n`
+        : csvLine(
+            [...input.header.filter((name) => !OWN.has(name)).map(() => ""), `${reason} The row was: ${row.text}`, ""],
+            input,
+          );
+  }
+}
+
+const OWN = new Set([REASON_COLUMN, OPEN_ACTIONS_COLUMN]);
+
+/** The cells without those of our own columns, which are written anew. */
+function plainCells(cells: readonly string[], header: readonly string[]): readonly string[] {
+  return cells.filter((_cell, at) => !OWN.has(header[at] ?? ""));
+}
+
+function csvLine(cells: readonly string[], input: Input): string {
+  return stringify([[...cells]], { delimiter: input.delimiter ?? ",", record_delimiter: "unix" });
+}

@@ -1,0 +1,389 @@
+import { isAscii } from "node:buffer";
+import { CsvError, parse } from "csv-parse/sync";
+import { cleanText } from "../../actions/text.ts";
+import { Failure } from "../../failure.ts";
+import type { Row } from "../../mapping/row.ts";
+import { type CsvDialect, type QuoteFault, type RowTracker, trackRow } from "./csv-quotes.ts";
+import { detectDelimiter } from "./delimiter.ts";
+import { EMPTY, MAX_ROW_BYTES, malformed, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
+
+export interface CsvOptions {
+  /** One ASCII character; detected from the header when absent. */
+  readonly delimiter?: string | undefined;
+  /** One ASCII character (`"`), or "" when quotes have no meaning. */
+  readonly quote?: string | undefined;
+}
+
+export interface CsvParser extends RowParser {
+  /** The cells of the first row, as written; undefined until it has been read, and for an input without rows. */
+  readonly header: readonly string[] | undefined;
+  readonly headerLine: number | undefined;
+  readonly delimiter: string | undefined;
+}
+
+const LF = 10;
+const CR = 13;
+const SEPARATOR_LINE = /^sep=(.)$/i;
+
+/** A row of a block: where it is, where it starts in the file, whether it has quotes. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+  readonly line: number;
+  readonly hasQuotes: boolean;
+}
+
+/**
+ * Reads CSV strictly. The borders of rows are found here, outside quotes, so that each row has its physical line and its
+ * raw text; what stands between quotes is csv-parse's to read, and rows without quotes are only split.
+ *
+ * Rows end in LF or CRLF, mixed as they come; in CR too when the header does. Blank lines are passed over, and so is a
+ * first line `sep=;`, by which spreadsheets declare the delimiter.
+ */
+export function csvParser(options: CsvOptions = {}): CsvParser {
+  const quote = oneByte("quote", options.quote ?? '"');
+  let delimiter = options.delimiter;
+  if (delimiter !== undefined) oneByte("delimiter", delimiter, quote);
+
+  let dialect: CsvDialect | undefined;
+  let header: readonly string[] | undefined;
+  let headerLine: number | undefined;
+  let stopped = false;
+  /** What was taken and belongs to a row that has not ended. */
+  let carry: Buffer = EMPTY;
+  let carryHasQuotes = false;
+  let inQuotes = false;
+  let lineEnds = 0;
+  let rowLine = 1;
+  let blockEndedInCr = false;
+  /** A row over the limit, followed to its end without being kept. */
+  let long: { readonly head: Buffer; readonly tracker: RowTracker } | undefined;
+
+  function take(block: Buffer): Row[] {
+    if (stopped || block.length === 0) return [];
+    const bytes = carry.length === 0 ? block : Buffer.concat([carry, block]);
+    if (dialect === undefined) return readHeader(bytes, false);
+    return readRows(bytes, carry.length, dialect);
+  }
+
+  function end(): Row[] {
+    if (stopped) return [];
+    const rows = dialect === undefined ? readHeader(carry, true) : [];
+    if (stopped || dialect === undefined) return rows;
+    if (long !== undefined) {
+      long.tracker.finish();
+      rows.push(longRow(long));
+    } else if (carry.length > 0) {
+      const withoutCr = carry[carry.length - 1] === CR && !inQuotes ? carry.length - 1 : carry.length;
+      const span = { start: 0, end: withoutCr, line: rowLine, hasQuotes: carryHasQuotes };
+      if (withoutCr > 0) rows.push(...toRows(carry, [span], dialect));
+    }
+    carry = EMPTY;
+    return rows;
+  }
+
+  function stopAt(row: Row): Row[] {
+    stopped = true;
+    carry = EMPTY;
+    return [row];
+  }
+
+  /** Passes over blank lines to the header, learns the dialect from it, and reads on. */
+  function readHeader(bytes: Buffer, ended: boolean): Row[] {
+    let start = 0;
+    for (;;) {
+      const line = firstRow(bytes, start, quote, ended);
+      if (line === undefined) {
+        carry = Buffer.from(bytes.subarray(start));
+        return carry.length > MAX_ROW_BYTES ? stopAt(rowTooLong(rowLine, carry, false)) : [];
+      }
+      const text = bytes.toString("utf8", start, line.end);
+      const declared = SEPARATOR_LINE.exec(text)?.[1];
+      if (declared !== undefined && declared.charCodeAt(0) < 0x80) delimiter ??= declared;
+      else if (text !== "") {
+        if (line.end - start > MAX_ROW_BYTES)
+          return stopAt(rowTooLong(rowLine, bytes.subarray(start, line.end), false));
+        return acceptHeader(bytes, start, line, text);
+      } else if (start === bytes.length) {
+        carry = EMPTY;
+        return [];
+      }
+      lineEnds += line.lineEnds;
+      rowLine = lineEnds + 1;
+      start = line.next;
+    }
+  }
+
+  function acceptHeader(bytes: Buffer, start: number, line: FirstRow, text: string): Row[] {
+    delimiter ??= detectDelimiter(text, options.quote);
+    dialect = { delimiter: delimiter.charCodeAt(0), quote, crEndsRows: line.endsInCr };
+    const cells = line.hasQuotes ? parseQuoted(bytes.subarray(start, line.end), dialect) : [text.split(delimiter)];
+    const only = cells?.[0];
+    if (only === undefined) return stopAt(quoteRow(bytes.subarray(start, line.end), rowLine, dialect));
+    header = only;
+    headerLine = rowLine;
+    lineEnds += line.lineEnds;
+    rowLine = lineEnds + 1;
+    carry = EMPTY;
+    return readRows(bytes.subarray(line.next), 0, dialect);
+  }
+
+  /** Reads the rows that end in `bytes`, of which the first `scanned` have been looked through before. */
+  function readRows(bytes: Buffer, scanned: number, using: CsvDialect): Row[] {
+    const rows: Row[] = [];
+    let from = scanned;
+    let start = 0;
+    if (long !== undefined) {
+      const lineEndsBefore = long.tracker.lineEnds;
+      const last = long.tracker.feed(bytes, 0);
+      lineEnds += long.tracker.lineEnds - lineEndsBefore;
+      if (last === -1 && long.tracker.fault === undefined) return rows;
+      rows.push(longRow(long));
+      if (stopped) return rows;
+      long = undefined;
+      rowLine = lineEnds + 1;
+      start = last + 1;
+      from = start;
+    }
+    const { crEndsRows } = using;
+    const spans: Span[] = [];
+    let hasQuotes = carryHasQuotes;
+    let quoted = inQuotes;
+    const highest = Math.max(quote, CR);
+    for (let at = from; at < bytes.length; at += 1) {
+      const byte = bytes[at] ?? 0;
+      if (byte > highest) continue; // nearly every byte, so nothing else is asked of it
+      if (byte === quote) {
+        quoted = !quoted;
+        hasQuotes = true;
+      } else if (byte === LF || (byte === CR && crEndsRows)) {
+        const afterCr = at === 0 ? blockEndedInCr : bytes[at - 1] === CR;
+        if (crEndsRows && byte === LF && afterCr) {
+          if (!quoted) start = at + 1;
+          continue;
+        }
+        lineEnds += 1;
+        if (quoted) continue;
+        const end = byte === LF && at > start && afterCr ? at - 1 : at;
+        if (end > start) spans.push({ start, end, line: rowLine, hasQuotes });
+        start = at + 1;
+        rowLine = lineEnds + 1;
+        hasQuotes = false;
+      }
+    }
+    carryHasQuotes = hasQuotes;
+    inQuotes = quoted;
+    blockEndedInCr = bytes[bytes.length - 1] === CR;
+    for (const row of toRows(bytes, spans, using)) rows.push(row);
+    if (stopped) return rows;
+    // A copy: the block may be reused, and a few bytes must not keep it in memory.
+    carry = start === bytes.length ? EMPTY : Buffer.from(bytes.subarray(start));
+    if (carry.length > MAX_ROW_BYTES) followLongRow(rows, using);
+    return rows;
+  }
+
+  function followLongRow(rows: Row[], using: CsvDialect): void {
+    const tracker = trackRow(using);
+    long = { head: carry, tracker };
+    tracker.feed(carry, 0);
+    if (tracker.fault !== undefined) rows.push(longRow(long));
+    else long = { head: Buffer.from(rawText(carry)), tracker };
+    carry = EMPTY;
+    carryHasQuotes = false;
+    inQuotes = false;
+  }
+
+  function longRow({ head, tracker }: { readonly head: Buffer; readonly tracker: RowTracker }): Row {
+    if (tracker.fault === undefined) return rowTooLong(rowLine, head, true);
+    stopped = true;
+    return quoteFaultRow(head, rowLine, tracker.fault);
+  }
+
+  /** Reads the rows of one block; after one whose quotes are wrong, `stopped` is set and there are no more. */
+  function toRows(bytes: Buffer, spans: readonly Span[], using: CsvDialect): Row[] {
+    const encoding = isAscii(bytes) ? "latin1" : "utf8"; // the same text for ASCII, and faster
+    const separator = String.fromCharCode(using.delimiter);
+    const quotedRows = readQuoted(bytes, spans, using);
+    const rows: Row[] = [];
+    let nextQuoted = 0;
+    for (const { start, end, line, hasQuotes } of spans) {
+      if (end - start > MAX_ROW_BYTES) {
+        const row = completeLongRow(bytes.subarray(start, end), line, using);
+        rows.push(row);
+        if (stopped) break;
+        continue;
+      }
+      const cells = hasQuotes ? quotedRows[nextQuoted] : bytes.toString(encoding, start, end).split(separator);
+      if (hasQuotes) nextQuoted += 1;
+      if (cells === undefined) {
+        rows.push(...stopAt(quoteRow(bytes.subarray(start, end), line, using)));
+        break;
+      }
+      if (cells.length === header?.length) rows.push({ kind: "cells", line, cells });
+      else rows.push(cellCountRow(bytes.subarray(start, end), line, cells.length));
+    }
+    return rows;
+  }
+
+  function completeLongRow(row: Buffer, line: number, using: CsvDialect): Row {
+    const tracker = trackRow(using);
+    tracker.feed(row, 0);
+    tracker.finish();
+    if (tracker.fault === undefined) return rowTooLong(line, row, true);
+    stopped = true;
+    return quoteFaultRow(row, line, tracker.fault);
+  }
+
+  /** The cells of all rows with quotes, parsed together; ends before the first whose quotes are wrong. */
+  function readQuoted(bytes: Buffer, spans: readonly Span[], using: CsvDialect): readonly (readonly string[])[] {
+    const quotedSpans = spans.filter((span) => span.hasQuotes && span.end - span.start <= MAX_ROW_BYTES);
+    if (quotedSpans.length === 0) return [];
+    const together = Buffer.allocUnsafe(quotedSpans.reduce((size, span) => size + span.end - span.start + 1, 0));
+    let filled = 0;
+    for (const { start, end } of quotedSpans) {
+      filled += bytes.copy(together, filled, start, end);
+      together[filled] = LF;
+      filled += 1;
+    }
+    const all = parseQuoted(together, using);
+    if (all?.length === quotedSpans.length) return all;
+    const sound: (readonly string[])[] = [];
+    for (const { start, end } of quotedSpans) {
+      const cells = parseQuoted(bytes.subarray(start, end), using);
+      if (cells?.length !== 1 || cells[0] === undefined) break;
+      sound.push(cells[0]);
+    }
+    return sound;
+  }
+
+  function quoteRow(row: Buffer, line: number, using: CsvDialect): Row {
+    const tracker = trackRow(using);
+    tracker.feed(row, 0);
+    tracker.finish();
+    return quoteFaultRow(row, line, tracker.fault ?? { kind: "never-closed", column: 0, lineEnds: 0 });
+  }
+
+  function quoteFaultRow(row: Buffer, line: number, fault: QuoteFault): Row {
+    const column = columnName(fault.column);
+    const where = fault.lineEnds === 0 ? "" : ` (line ${line + fault.lineEnds})`;
+    const messages = {
+      bare: `${column} has a quote inside, but does not begin with one${where}.`,
+      "text-after": `${column} has text after its closing quote${where}.`,
+      "never-closed": `${column} begins with a quote that never closes${where}.`,
+    };
+    return malformed(line, rawText(row), false, {
+      rule: "csv-quotes",
+      message: `${messages[fault.kind]} Nothing after this row was read.`,
+      hint: 'Put a cell that holds quotes in quotes and double those inside: "5"" single".',
+    });
+  }
+
+  function cellCountRow(row: Buffer, line: number, count: number): Row {
+    const expected = header?.length ?? 0;
+    const has = `The row has ${plural(count, "cell")}, the header has ${expected}`;
+    const missing = expected - count === 1 ? "is missing" : `and what follows it are missing`;
+    const message =
+      count < expected
+        ? `${has}: ${columnName(count)} ${missing}.`
+        : `${has}: cell ${expected + 1} has no column, the last is ${columnName(expected - 1)}.`;
+    const hint =
+      count < expected
+        ? `Leave empty cells empty, but keep their delimiters (${shownDelimiter(delimiter)}).`
+        : `Put a cell that holds the delimiter (${shownDelimiter(delimiter)}) in quotes.`;
+    return malformed(line, rawText(row), true, { rule: "cell-count", message, hint });
+  }
+
+  function columnName(index: number): string {
+    const name = header?.[index]?.trim();
+    return name === undefined || name === "" ? `Column ${index + 1}` : `Column ${index + 1} ("${cleanText(name, 40)}")`;
+  }
+
+  return {
+    take,
+    end,
+    get lineEnds() {
+      return lineEnds;
+    },
+    get stopped() {
+      return stopped;
+    },
+    get header() {
+      return header;
+    },
+    get headerLine() {
+      return headerLine;
+    },
+    get delimiter() {
+      return header === undefined ? undefined : delimiter;
+    },
+  };
+}
+
+interface FirstRow {
+  readonly end: number;
+  readonly next: number;
+  readonly endsInCr: boolean;
+  readonly hasQuotes: boolean;
+  readonly lineEnds: number;
+}
+
+/** The row at `start`, while it is not known yet how rows end; undefined when its end is still to come. */
+function firstRow(bytes: Buffer, start: number, quote: number, ended: boolean): FirstRow | undefined {
+  let inQuotes = false;
+  let hasQuotes = false;
+  let lfs = 0;
+  let crs = 0;
+  for (let at = start; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) {
+      inQuotes = !inQuotes;
+      hasQuotes = true;
+    } else if (byte === LF) {
+      lfs += 1;
+      if (!inQuotes) return { end: at, next: at + 1, endsInCr: false, hasQuotes, lineEnds: lfs };
+    } else if (byte === CR) {
+      if (at + 1 === bytes.length && !ended) return undefined;
+      const lfFollows = bytes[at + 1] === LF;
+      if (!lfFollows) crs += 1;
+      if (inQuotes) continue;
+      if (lfFollows) return { end: at, next: at + 2, endsInCr: false, hasQuotes, lineEnds: lfs + 1 };
+      return { end: at, next: at + 1, endsInCr: at + 1 < bytes.length, hasQuotes, lineEnds: lfs + crs };
+    }
+  }
+  if (!ended) return undefined;
+  return { end: bytes.length, next: bytes.length, endsInCr: false, hasQuotes, lineEnds: lfs };
+}
+
+/** The cells of whole rows with quotes, or undefined when a quote is wrong. */
+function parseQuoted(rows: Buffer, { delimiter, quote }: CsvDialect): readonly (readonly string[])[] | undefined {
+  try {
+    // csv-parse checks its options once a call, which is once a block here.
+    return parse(rows, {
+      delimiter: String.fromCharCode(delimiter),
+      quote: String.fromCharCode(quote),
+      escape: String.fromCharCode(quote),
+      record_delimiter: "\n",
+      relax_column_count: true,
+    });
+  } catch (cause) {
+    if (cause instanceof CsvError) return undefined;
+    throw cause;
+  }
+}
+
+function oneByte(what: string, text: string, not?: number): number {
+  if (what === "quote" && text === "") return -1;
+  const code = text.charCodeAt(0);
+  if (text.length === 1 && code < 0x80 && code !== LF && code !== CR && code !== 0 && code !== not) return code;
+  throw new Failure("usage", `The ${what} "${cleanText(text, 20)}" of a CSV file can't be used.`, {
+    hint: `It is one ASCII character${not === undefined ? "" : ", and not the quote"}.`,
+  });
+}
+
+function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
+function shownDelimiter(delimiter: string | undefined): string {
+  return delimiter === "\t" ? "TAB" : (delimiter ?? ",");
+}

@@ -1,0 +1,195 @@
+import { stat } from "node:fs/promises";
+import { basename, isAbsolute, resolve } from "node:path";
+import { glob, isDynamicPattern } from "tinyglobby";
+import { nearest } from "../../actions/nearest.ts";
+import { cleanText } from "../../actions/text.ts";
+import { Failure } from "../../failure.ts";
+import { fileFailure, openBytes, shownName } from "./bytes.ts";
+import { detectDelimiter } from "./delimiter.ts";
+
+const INPUT_FORMATS = ["csv", "tsv", "ndjson", "json"] as const;
+export type InputFormat = (typeof INPUT_FORMATS)[number];
+export type Compression = "none" | "gz" | "zst";
+
+/** One file to read, as the command line named it. */
+export interface InputFile {
+  /** Absolute, or `-` for standard input. */
+  readonly path: string;
+  /** As the user named it; for a glob's match the path that the glob gave. */
+  readonly name: string;
+  /** `detect`: standard input without `--input-format`, told by its first character when it is opened. */
+  readonly format: InputFormat | "detect";
+  readonly compression: Compression;
+  readonly fromGlob: boolean;
+}
+
+export interface ResolveOptions {
+  /** What relative paths and globs start from (the process's working directory). */
+  readonly cwd?: string | undefined;
+  /** `--input-format`: the format of every input, whatever its name. */
+  readonly inputFormat?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const FORMAT_OF_EXTENSION: ReadonlyMap<string, InputFormat> = new Map([
+  ["csv", "csv"],
+  ["tsv", "tsv"],
+  ["ndjson", "ndjson"],
+  ["jsonl", "ndjson"],
+  ["json", "json"],
+]);
+const WORKBOOKS: readonly string[] = ["xlsx", "xls", "xlsm", "ods", "numbers"];
+
+/**
+ * The inputs that the arguments of a command name, in their order; a glob's matches sorted by name. An existing path
+ * wins over its meaning as a glob. Throws a usage failure for what is missing, unreadable, a directory, given twice, of
+ * unknown format, or written by this tool itself (promises; rejects too, unless named literally).
+ */
+export async function resolveInputs(
+  patterns: readonly string[],
+  options: ResolveOptions = {},
+): Promise<readonly InputFile[]> {
+  const cwd = options.cwd ?? process.cwd();
+  const inputFormat = options.inputFormat === undefined ? undefined : toInputFormat(options.inputFormat);
+  const inputs: InputFile[] = [];
+  const namedBy = new Map<string, string>();
+  for (const pattern of patterns) {
+    for (const name of await namesOf(pattern, cwd, options.signal)) {
+      const identity = await identityOf(name, cwd);
+      const earlier = namedBy.get(identity);
+      if (earlier !== undefined) throw givenTwice(name, earlier, pattern);
+      namedBy.set(identity, pattern);
+      const input = toInputFile(name, cwd, name !== pattern, inputFormat);
+      await refuseOwnOutput(input);
+      inputs.push(input);
+    }
+  }
+  return inputs;
+}
+
+function toInputFormat(text: string): InputFormat {
+  const format = FORMAT_OF_EXTENSION.get(text);
+  if (format !== undefined) return format;
+  const near = nearest(text, INPUT_FORMATS);
+  throw new Failure("usage", `There is no input format "${cleanText(text, 40)}".`, {
+    hint:
+      near === undefined
+        ? `Formats are ${INPUT_FORMATS.join(", ")}.`
+        : `Did you mean ${near}? Formats are ${INPUT_FORMATS.join(", ")}.`,
+  });
+}
+
+async function namesOf(pattern: string, cwd: string, signal: AbortSignal | undefined): Promise<readonly string[]> {
+  signal?.throwIfAborted();
+  if (pattern === "-") return [pattern];
+  if (pattern === "") throw new Failure("usage", "A file name is empty.", { hint: "Was a variable not set?" });
+  if (!isDynamicPattern(pattern) || (await exists(resolve(cwd, pattern)))) return [pattern];
+  const matches = await glob(pattern, {
+    cwd,
+    absolute: isAbsolute(pattern),
+    expandDirectories: false,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  if (matches.length === 0) throw new Failure("usage", `No file matches ${cleanText(pattern, 300)}.`);
+  return matches.sort();
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function toInputFile(name: string, cwd: string, fromGlob: boolean, inputFormat: InputFormat | undefined): InputFile {
+  if (name === "-") return { path: "-", name, format: inputFormat ?? "detect", compression: "none", fromGlob };
+  const [, stem = "", packed] = /^(.*?)(?:\.(gz|zst))?$/is.exec(basename(name)) ?? [];
+  const extension = /\.([^.]+)$/.exec(stem)?.[1]?.toLowerCase() ?? "";
+  const format = inputFormat ?? FORMAT_OF_EXTENSION.get(extension);
+  if (format === undefined) throw unknownFormat(name, extension);
+  const compression = packed === undefined ? "none" : packed.toLowerCase() === "gz" ? "gz" : "zst";
+  return { path: resolve(cwd, name), name, format, compression, fromGlob };
+}
+
+function unknownFormat(name: string, extension: string): Failure {
+  if (WORKBOOKS.includes(extension)) {
+    return new Failure("usage", `${shownName({ name })} is a spreadsheet workbook, which can't be read.`, {
+      hint: 'Save it as "CSV UTF-8".',
+    });
+  }
+  return new Failure("usage", `What ${shownName({ name })} holds can't be told from its name.`, {
+    hint: `Name the format with --input-format (${INPUT_FORMATS.join(", ")}), or end the name in .csv, .tsv, .ndjson, .jsonl or .json.`,
+  });
+}
+
+/** What is the same for two names of one file, links too. Throws when the name is no file. */
+async function identityOf(name: string, cwd: string): Promise<string> {
+  if (name === "-") return name;
+  const path = resolve(cwd, name);
+  try {
+    const found = await stat(path, { bigint: true });
+    if (found.isDirectory()) throw directory(name);
+    return `${found.dev}:${found.ino}`;
+  } catch (cause) {
+    throw cause instanceof Failure ? cause : fileFailure({ name }, cause);
+  }
+}
+
+function directory(name: string): Failure {
+  return new Failure("usage", `${shownName({ name })} is a directory, not a file.`, {
+    hint: `Name the files in it, such as "${shownName({ name }).replace(/\/+$/, "")}/*.csv".`,
+  });
+}
+
+function givenTwice(name: string, earlier: string, pattern: string): Failure {
+  const twice = earlier === pattern ? "" : ` (by ${cleanText(earlier, 100)} and by ${cleanText(pattern, 100)})`;
+  return new Failure("usage", `${shownName({ name })} was given twice${twice}.`, { hint: "Name each file once." });
+}
+
+const REJECTS_KEY = "tickets:reason";
+const PROMISES_KEYS = ["environment", "run", "seq"] as const;
+
+/** Throws when the first line shows that `tickets` wrote the file: its promises always, its rejects when a glob found them. */
+async function refuseOwnOutput(input: InputFile): Promise<void> {
+  // A pipe or a shell's <(...) gives its bytes once: never look into it before it is read.
+  if (input.path === "-" || !(await stat(input.path)).isFile()) return;
+  const keys = keysOf(input.format, await firstLine(input));
+  const isPromises =
+    PROMISES_KEYS.every((key) => keys.includes(key)) && (keys.includes("actionPromise") || keys.includes("status"));
+  if (isPromises) {
+    throw new Failure("usage", `${shownName(input)} is a promises file that tickets wrote, not an input.`, {
+      hint: input.fromGlob
+        ? "Narrow the glob, or write results to another directory with --output."
+        : "Name the file it was made from.",
+    });
+  }
+  if (input.fromGlob && keys.includes(REJECTS_KEY)) {
+    throw new Failure("usage", `${shownName(input)} is a rejects file that tickets wrote; a glob does not take it.`, {
+      hint: "To send it, mend it and name it by itself. Else narrow the glob.",
+    });
+  }
+}
+
+/** The first line as far as the first block goes; "" when it can't be had, which opening the input will explain. */
+async function firstLine(input: InputFile): Promise<string> {
+  await using source = await openBytes(input);
+  const blocks = source.blocks();
+  const head = await blocks.next().catch(() => undefined);
+  await blocks.return();
+  const text = head?.done === false ? head.value.toString() : "";
+  // An array's items may begin on the line after its [.
+  return text.replace(/^\ufeff?\s*(?:\[\s*(?=\{))?/, "").split(/[\r\n]/, 1)[0] ?? "";
+}
+
+function keysOf(format: InputFile["format"], line: string): readonly string[] {
+  if (format === "csv" || format === "tsv") {
+    const delimiter = format === "tsv" ? "\t" : detectDelimiter(line);
+    return line.split(delimiter).map((cell) => cell.replace(/^\s*"?|"?\s*$/g, ""));
+  }
+  try {
+    const value: unknown = JSON.parse(line.replace(/[\s,\]]+$/, ""));
+    return typeof value === "object" && value !== null ? Object.keys(value) : [];
+  } catch {
+    return line.includes(`"${REJECTS_KEY}"`) ? [REJECTS_KEY] : [];
+  }
+}

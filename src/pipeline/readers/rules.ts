@@ -1,0 +1,51 @@
+import { ACTION_RULES, type Rule } from "../../actions/rules.ts";
+
+const SERVICE_BODY = "specification, Request body";
+const CSV = "RFC 4180";
+const JSON_TEXT = "RFC 8259";
+
+/** What the readers find: rows that can't be read as rows, before any mapping. */
+export const READER_RULES = {
+  "cell-count": {
+    severity: "error",
+    reason:
+      "A row with more or fewer cells than the header has a delimiter too many or too few, so its values stand under wrong columns.",
+    source: CSV,
+    example: "price,currency in the header, 12,50,EUR in the row",
+  },
+  "csv-quotes": {
+    severity: "error",
+    reason:
+      "After a quote that is not closed, not doubled or not at the edge of its cell nobody can say where rows end, so reading stops there.",
+    source: CSV,
+    example: 't-1,5" single,EUR',
+  },
+  "row-too-long": {
+    severity: "error",
+    reason:
+      "A row over 1 MiB is a quote that never closes or a wrong file: all fields of an action together are far shorter.",
+    source: "specification, Field types (the longest field has 10240 characters)",
+    example: "a cell that holds an image as base64",
+  },
+  "json-invalid": {
+    severity: "error",
+    reason: "The text is not JSON.",
+    source: JSON_TEXT,
+    example: '{"action": newEvent}',
+  },
+  "json-duplicate-key": ACTION_RULES["json-duplicate-key"],
+  "json-not-object": {
+    severity: "error",
+    reason: "A row is a JSON object: {action, data}, or columns and values.",
+    source: SERVICE_BODY,
+    example: '["newEvent", "wave-26"]',
+  },
+  "json-not-array": {
+    severity: "error",
+    reason: "A .json file is a request body: one array of {action, data}.",
+    source: SERVICE_BODY,
+    example: '{"action":"newEvent","data":{}} without [ ] around it',
+  },
+} as const satisfies Record<string, Rule>;
+
+export type ReaderRule = keyof typeof READER_RULES;

@@ -1,0 +1,185 @@
+/** What an exchange with the service means for the chunk: the table of the design's §9, as a flat ladder. Pure. */
+
+import type { Action } from "../../actions/actions.ts";
+import { parseJson, stringifyJson } from "../../actions/json.ts";
+
+/** What the client saw of one request. */
+export type Exchange =
+  /** No byte of the request was written. */
+  | { readonly kind: "not sent"; readonly error: Error }
+  /** Bytes left, and not even the status of an answer came. */
+  | { readonly kind: "lost"; readonly error: Error }
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly headers: AnswerHeaders;
+      /** As far as it came. */
+      readonly body: Buffer;
+      /** The body came to its end. */
+      readonly whole: boolean;
+      /** Why it did not. */
+      readonly error?: Error;
+    };
+
+export interface AnswerHeaders {
+  readonly retryAfter?: string | undefined;
+  readonly date?: string | undefined;
+  readonly location?: string | undefined;
+}
+
+export type Reading =
+  | { readonly kind: "settled"; readonly items: readonly ItemOutcome[] }
+  /** Safe to send again: the service has taken nothing. */
+  | { readonly kind: "not sent"; readonly detail: string }
+  | { readonly kind: "not taken"; readonly detail: string; readonly headers: AnswerHeaders }
+  | { readonly kind: "not let in"; readonly detail: string; readonly body: string }
+  | { readonly kind: "too large"; readonly detail: string }
+  | { readonly kind: "refused"; readonly detail: string; readonly body: string }
+  /** The environment's `retryStatuses` vouch that nothing was taken. */
+  | { readonly kind: "retry"; readonly detail: string; readonly headers: AnswerHeaders }
+  | { readonly kind: "in doubt"; readonly detail: string; readonly body: string };
+
+export type ItemOutcome =
+  | { readonly outcome: "accepted"; readonly status: string; readonly actionPromise: string }
+  | { readonly outcome: "rejected"; readonly status: string; readonly response: string }
+  | { readonly outcome: "in doubt"; readonly status: string; readonly response: string };
+
+/** Decides what became of the chunk whose actions are `sent`, from what the client saw. */
+export function readExchange(exchange: Exchange, sent: readonly Action[], retryStatuses: readonly number[]): Reading {
+  switch (exchange.kind) {
+    case "not sent":
+      return { kind: "not sent", detail: describe(exchange.error) };
+    case "lost":
+      return { kind: "in doubt", detail: describe(exchange.error), body: "" };
+    case "answer": {
+      const { status, headers, body, whole, error } = exchange;
+      const detail = `HTTP ${status}`;
+      const text = body.toString("utf8", 0, MOST_SHOWN_BYTES);
+      if (status >= 200 && status < 300) {
+        if (!whole) {
+          const why = error === undefined ? "" : ` (${describe(error)})`;
+          return { kind: "in doubt", detail: `${detail}, but the answer was cut off${why}`, body: text };
+        }
+        const items = readItems(body, sent);
+        return typeof items === "string"
+          ? { kind: "in doubt", detail: `${detail}, but ${items}`, body: text }
+          : { kind: "settled", items };
+      }
+      if (retryStatuses.includes(status)) return { kind: "retry", detail, headers };
+      if (status === 429) return { kind: "not taken", detail, headers };
+      if (status === 401 || status === 403) return { kind: "not let in", detail, body: text };
+      if (status === 413) return { kind: "too large", detail };
+      if (status === 408 || status < 300 || status >= 500) return { kind: "in doubt", detail, body: text };
+      return {
+        kind: "refused",
+        detail:
+          headers.location === undefined ? detail : `${detail} to ${headers.location}; redirects are not followed`,
+        body: text,
+      };
+    }
+  }
+}
+
+/** How much of an answer is kept to be shown to a person. */
+const MOST_SHOWN_BYTES = 64 * 1024;
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * One outcome per action, or what is wrong with the answer as a whole ("Response body" of the specification). Keys beyond
+ * it are allowed, since nothing says that there are none.
+ */
+function readItems(body: Buffer, sent: readonly Action[]): readonly ItemOutcome[] | string {
+  let text: string;
+  let parsed: unknown;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(body);
+    parsed = JSON.parse(text);
+  } catch {
+    return "the answer is not JSON";
+  }
+  const data = toObject(parsed)?.data;
+  if (!Array.isArray(data)) return "the answer has no list called data";
+  if (data.length !== sent.length) return `the answer has ${data.length} items for ${sent.length} actions`;
+  const wholeItem = itemTexts(text);
+  const promises = new Set<string>();
+  const outcomes: ItemOutcome[] = [];
+  for (const [at, action] of sent.entries()) {
+    const item = toObject(data[at]) ?? {};
+    const status = typeof item.status === "string" ? item.status : "";
+    const mismatch = echoMismatch(action, item, status === "success");
+    if (mismatch !== undefined) return `item ${at + 1} ${mismatch}`;
+    const promise = item.actionPromise;
+    if (status === "success" && typeof promise === "string" && promise !== "") {
+      if (promises.has(promise)) return `item ${at + 1} repeats the actionPromise ${shortened(promise)}`;
+      promises.add(promise);
+      outcomes.push({ outcome: "accepted", status, actionPromise: promise });
+      continue;
+    }
+    const response = wholeItem(at);
+    if (response === undefined) return `item ${at + 1} nests too deeply`;
+    outcomes.push({ outcome: status === "success" ? "in doubt" : "rejected", status, response });
+  }
+  return outcomes;
+}
+
+function toObject(value: unknown): JsonObject | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined; // as checked
+}
+
+/**
+ * Gives items as JSON text with every digit of their integers; undefined where that can't be had, because they nest so
+ * deeply that parsing or writing them ends in an error.
+ */
+function itemTexts(text: string): (at: number) => string | undefined {
+  let exact: readonly unknown[] | undefined;
+  return (at) => {
+    try {
+      // Only here, since exact integers cost several times the plain parse, and most answers accept everything.
+      exact ??= (parseJson(text) as { readonly data: readonly unknown[] }).data; // the caller has seen that it is there
+      return stringifyJson(exact[at]);
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+/**
+ * Whether an item belongs to another action than the one at its place. A `success` item echoes the action and its ids;
+ * others need echo nothing, but what they echo must match.
+ */
+function echoMismatch({ action, data }: Action, item: JsonObject, success: boolean): string | undefined {
+  const echoesEvent = action === "newEvent" || action === "updateEvent" || action === "soldTicket";
+  const echoes = [
+    ["action", action, true],
+    ["eventId", data.eventId, echoesEvent],
+    ["ticketId", data.ticketId, true],
+    ["nftId", data.nftId, true],
+  ] as const;
+  for (const [key, wanted, needed] of echoes) {
+    if (wanted == null) continue;
+    const echoed = item[key];
+    if (echoed === undefined || echoed === null) {
+      if (success && needed) return `is not about ${key} ${shortened(wanted)}: it does not say of what it is`;
+      continue;
+    }
+    // An id of digits may come back as a number.
+    const same = echoed === wanted || (typeof echoed === "number" && String(echoed) === String(wanted));
+    if (!same) return `is not about ${key} ${shortened(wanted)}: it says ${shortened(echoed)}`;
+  }
+  return undefined;
+}
+
+/** Long enough for every id. */
+const MOST_SHOWN = 300;
+
+function shortened(value: unknown): string {
+  const text = typeof value === "object" ? "something else" : JSON.stringify(value);
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
+}
+
+function describe(error: Error): string {
+  const code = "code" in error && typeof error.code === "string" ? error.code : error.name;
+  if (error.message === "" || error.message === code) return code;
+  return code === "Error" ? error.message : `${code}: ${error.message}`;
+}

@@ -1,0 +1,145 @@
+/** What a person says became of chunks, and closing a run. Each step is one transaction; doing it again changes nothing. */
+
+import { crashPoint } from "../crash-points.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { insertOutcomes } from "../ledger/outcomes.ts";
+import { type ChunkRecord, chunksOf, endRun, noteStop, type RunRecord } from "../ledger/runs.ts";
+import type { Plan } from "../plan/plan.ts";
+import { toOutcome } from "./settle.ts";
+
+const DECISIONS = ["sent", "not-sent", "abandon"] as const;
+export type Decision = (typeof DECISIONS)[number];
+
+export interface Settlement {
+  readonly decision: Decision;
+  readonly who: string;
+  readonly reason: string | undefined;
+  /** UTC in ISO 8601. */
+  readonly at: string;
+}
+
+/** Chunks whose fate only a person can say. */
+export function openQuestions(ledger: Ledger, runNo: number): readonly ChunkRecord[] {
+  return [...chunksOf(ledger, runNo, "in doubt"), ...chunksOf(ledger, runNo, "refused")].sort(
+    (a, b) => a.first - b.first,
+  );
+}
+
+/** The service has the chunk's actions: they count as sent, and have no promise. */
+export async function settleSent(
+  ledger: Ledger,
+  plan: Plan,
+  chunk: ChunkRecord,
+  settlement: Settlement,
+): Promise<void> {
+  await settleWhole(
+    ledger,
+    plan,
+    chunk,
+    settlement,
+    { outcome: "settled by hand", status: "settled-by-hand" },
+    "settled by hand",
+  );
+}
+
+/** The service does not have the chunk's actions: they are sent again, or, in a closed run, never. */
+export async function settleNotSent(
+  ledger: Ledger,
+  plan: Plan,
+  run: RunRecord,
+  chunk: ChunkRecord,
+  settlement: Settlement,
+): Promise<void> {
+  if (run.state !== "open") {
+    await settleWhole(ledger, plan, chunk, settlement, { outcome: "not sent", status: "not-sent" }, "abandoned");
+    return;
+  }
+  ledger.transaction(() => {
+    ledger.run(
+      "UPDATE chunks SET state = 'planned', detail = NULL, http_status = NULL WHERE run_no = ? AND chunk = ?",
+      chunk.runNo,
+      chunk.chunk,
+    );
+    note(ledger, chunk.runNo, chunk.chunk, settlement);
+  });
+}
+
+/** Closes a run: what was not sent stays unsent. Its doubts stay, and no other run sends them. */
+export async function abandonRun(
+  ledger: Ledger,
+  plan: Plan,
+  run: RunRecord,
+  settlement: Settlement,
+  exitCode: number,
+): Promise<void> {
+  // Should the process die half-way, what is left of the run waits for a person; no other command may send it.
+  noteStop(ledger, run.runNo, run.exitCode ?? exitCode, true);
+  for (const chunk of chunksOf(ledger, run.runNo, "planned")) {
+    await settleWhole(ledger, plan, chunk, settlement, { outcome: "not sent", status: "not-sent" }, "abandoned");
+    crashPoint("settled");
+  }
+  ledger.transaction(() => {
+    note(ledger, run.runNo, undefined, settlement);
+    endRun(ledger, run.runNo, "abandoned", exitCode, settlement.at);
+  });
+}
+
+/** The same when the plan is lost: the ledger still knows how many actions were not sent, though not which. */
+export function abandonWithoutPlan(ledger: Ledger, run: RunRecord, settlement: Settlement, exitCode: number): void {
+  ledger.transaction(() => {
+    ledger.run(
+      "UPDATE chunks SET state = 'abandoned', rejects_written = 1 WHERE run_no = ? AND state = 'planned'",
+      run.runNo,
+    );
+    note(ledger, run.runNo, undefined, settlement);
+    endRun(ledger, run.runNo, "abandoned", exitCode, settlement.at);
+  });
+}
+
+async function settleWhole(
+  ledger: Ledger,
+  plan: Plan,
+  chunk: ChunkRecord,
+  settlement: Settlement,
+  item: { readonly outcome: "settled by hand" | "not sent"; readonly status: string },
+  state: "settled by hand" | "abandoned",
+): Promise<void> {
+  const [lines, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
+  const rows = lines.map((line, at) => {
+    const record = records[at];
+    if (record === undefined) throw new Error(`chunk ${chunk.chunk} has more lines than index records`);
+    return toOutcome(plan, chunk, at, line, record, item, settlement.at);
+  });
+  ledger.transaction(() => {
+    insertOutcomes(ledger, chunk.runNo, rows);
+    ledger.run(
+      "UPDATE chunks SET state = ?, detail = NULL WHERE run_no = ? AND chunk = ?",
+      state,
+      chunk.runNo,
+      chunk.chunk,
+    );
+    note(ledger, chunk.runNo, chunk.chunk, settlement);
+  });
+}
+
+function note(
+  ledger: Ledger,
+  runNo: number,
+  chunk: number | undefined,
+  { decision, who, at, reason }: Settlement,
+): void {
+  ledger.run(
+    "INSERT INTO settlements (run_no, chunk, decision, who, at, reason) VALUES (?, ?, ?, ?, ?, ?)",
+    runNo,
+    chunk ?? null,
+    decision,
+    who,
+    at,
+    reason ?? null,
+  );
+}
+
+/** Whether a person has decided about the chunk before, whatever became of it since. */
+export function wasSettledByHand(ledger: Ledger, runNo: number, chunk: number): boolean {
+  return ledger.get("SELECT 1 AS one FROM settlements WHERE run_no = ? AND chunk = ?", runNo, chunk) !== undefined;
+}

@@ -1,0 +1,223 @@
+/** One connection to the service: posts request bodies and says exactly how far each got. */
+
+import { setImmediate as turn } from "node:timers/promises";
+import { Client, type Dispatcher, EnvHttpProxyAgent } from "undici";
+import { Failure } from "../../failure.ts";
+import type { Key } from "../config/key.ts";
+import type { Exchange } from "./answer.ts";
+
+/** Largest answer that is read; 5000 items with every id at its longest stay far below. */
+export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** A connection that was idle longer may be closing at the other end; a request on it would be in doubt for nothing. */
+const MAX_IDLE_MS = 2000;
+
+/** The longest that a Node timer waits; longer ones would end at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export interface ServiceClient extends AsyncDisposable {
+  /** Posts a body to `{baseUrl}/stream`. Never throws: whatever happens is an `Exchange`. */
+  post(body: Buffer, signal: AbortSignal): Promise<Exchange>;
+}
+
+/** @throws Failure `usage` when the proxy that the environment variables name can't be one. */
+export function openClient(options: {
+  readonly baseUrl: string;
+  readonly key: Key;
+  /** For the whole request, from connecting to the answer's last byte. */
+  readonly timeoutMs: number;
+  /** A new connection for every request. */
+  readonly freshConnection: boolean;
+  readonly env: NodeJS.ProcessEnv;
+}): ServiceClient {
+  const { baseUrl, key, timeoutMs, freshConnection, env } = options;
+  const { origin, pathname } = new URL(baseUrl);
+  const path = `${pathname.replace(/\/$/, "")}/stream`;
+  let dispatcher = openDispatcher(origin, env);
+  let idleSince: Instant | undefined;
+
+  return {
+    async post(body, signal) {
+      if (idleSince !== undefined && msSince(idleSince) > MAX_IDLE_MS) {
+        await dispatcher.destroy();
+        dispatcher = openDispatcher(origin, env);
+      }
+      // That the other side has closed the connection may not have been read yet. Two turns of the event loop hold a
+      // whole look at all sockets, after which the request takes a new one.
+      if (idleSince !== undefined) {
+        await turn();
+        await turn();
+      }
+      const result = await exchange(dispatcher, signal, timeoutMs, {
+        origin,
+        path,
+        method: "POST",
+        reset: freshConnection,
+        headers: {
+          "x-api-key": key.reveal(),
+          "content-type": "application/json",
+          accept: "application/json",
+          "user-agent": "tickets",
+        },
+        body,
+      });
+      idleSince = instant();
+      return withoutKey(result, key);
+    },
+    [Symbol.asyncDispose]: () => dispatcher.destroy(),
+  };
+}
+
+/** A shorter key could stand in an answer by chance, inside an actionPromise even. */
+const SHORTEST_SECRET = 12;
+
+/** A service that says the key back must not bring it into the ledger, a file or a log. */
+function withoutKey(result: Exchange, key: Key): Exchange {
+  const secret = key.reveal();
+  if (result.kind !== "answer" || secret.length < SHORTEST_SECRET) return result;
+  const location = result.headers.location?.replaceAll(secret, "[key]");
+  const headers = location === undefined ? result.headers : { ...result.headers, location };
+  if (!result.body.includes(secret)) return { ...result, headers };
+  return {
+    ...result,
+    headers,
+    body: Buffer.from(result.body.toString("latin1").replaceAll(secret, "[key]"), "latin1"),
+  };
+}
+
+/** By both clocks: the monotonic one stands still while a machine sleeps, the other may be set back. */
+interface Instant {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+const instant = (): Instant => ({ monotonicMs: performance.now(), wallMs: Date.now() });
+const msSince = ({ monotonicMs, wallMs }: Instant): number =>
+  Math.max(performance.now() - monotonicMs, Date.now() - wallMs);
+
+function openDispatcher(origin: string, env: NodeJS.ProcessEnv): Dispatcher {
+  const settings = {
+    pipelining: 1,
+    keepAliveTimeout: MAX_IDLE_MS,
+    keepAliveMaxTimeout: MAX_IDLE_MS,
+    maxResponseSize: MAX_ANSWER_BYTES,
+    // One request in flight needs no HTTP/2, over which undici repeats requests by itself.
+    allowH2: false,
+    // `exchange` keeps the time of the whole request.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connectTimeout: 0,
+  };
+  const proxy = env.https_proxy || env.HTTPS_PROXY;
+  // http: is for this machine only, which no proxy can reach in our place.
+  if (!proxy || !origin.startsWith("https:")) return new Client(origin, settings);
+  return new EnvHttpProxyAgent({
+    ...settings,
+    connections: 1,
+    requestTls: { allowH2: false },
+    httpProxy: "",
+    httpsProxy: proxyUrl(proxy),
+    noProxy: env.no_proxy || env.NO_PROXY || "",
+  });
+}
+
+/** A proxy without a scheme is an http one, as everywhere. */
+function proxyUrl(text: string): string {
+  const url = text.includes("://") ? text : `http://${text}`;
+  // The text is not repeated: it may hold a password.
+  if (!/^https?:/i.test(url) || !URL.canParse(url))
+    throw new Failure("usage", "HTTPS_PROXY is not the URL of an http or https proxy. Nothing was sent.", {
+      hint: "Set it to something like http://proxy.example.com:3128, or leave the service out of it with NO_PROXY.",
+    });
+  return url;
+}
+
+function exchange(
+  dispatcher: Dispatcher,
+  signal: AbortSignal,
+  timeoutMs: number,
+  request: Dispatcher.DispatchOptions,
+): Promise<Exchange> {
+  return new Promise((resolve) => {
+    let started = false;
+    let ended = false;
+    let status: number | undefined;
+    let headers: Record<string, string | string[] | undefined> = {};
+    const chunks: Buffer[] = [];
+    let abort: ((reason: Error) => void) | undefined;
+
+    const end = (error?: Error): void => {
+      if (ended) return;
+      ended = true;
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      if (status !== undefined) {
+        resolve({
+          kind: "answer",
+          status,
+          headers: {
+            retryAfter: text(headers["retry-after"]),
+            date: text(headers.date),
+            location: text(headers.location),
+          },
+          body: Buffer.concat(chunks),
+          whole: error === undefined,
+          ...(error !== undefined && { error }),
+        });
+      } else resolve({ kind: started ? "lost" : "not sent", error: error ?? new Error("no answer") });
+    };
+    /** Ends the exchange, and what undici still does for it. */
+    const giveUp = (error: Error): void => {
+      end(error);
+      abort?.(error);
+    };
+    const onAbort = (): void => giveUp(toError(signal.reason));
+    const timer = setTimeout(() => giveUp(timeoutError(timeoutMs)), Math.min(timeoutMs, MAX_TIMER_MS));
+
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      dispatcher.dispatch(request, {
+        onRequestStart(controller) {
+          // Called before the first byte is written; from here on the service may have the request. It must never be
+          // written after it was given up, nor twice.
+          if (ended || started) controller.abort(new Error("given up"));
+          else {
+            started = true;
+            abort = (reason) => controller.abort(reason);
+          }
+        },
+        onResponseStart(_controller, statusCode, responseHeaders) {
+          if (statusCode < 200) return;
+          status = statusCode;
+          headers = responseHeaders as typeof headers; // undici: lower-case names to text or lists of text
+        },
+        onResponseData(_controller, chunk) {
+          chunks.push(chunk);
+        },
+        onResponseEnd() {
+          end();
+        },
+        onResponseError(_controller, error) {
+          end(error);
+        },
+      });
+    } catch (fault) {
+      clearTimeout(timer); // or it would hold the process for as long as an answer may take
+      signal.removeEventListener("abort", onAbort);
+      throw fault;
+    }
+  });
+}
+
+function text(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}
+
+function timeoutError(timeoutMs: number): Error {
+  return Object.assign(new Error(`no whole answer within ${timeoutMs / 1000} s`), { code: "ETIMEDOUT" });
+}
+
+function toError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error("interrupted");
+}

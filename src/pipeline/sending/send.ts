@@ -1,0 +1,299 @@
+/** A run being sent: for each chunk write the intent, send, settle, tell. */
+
+import { setTimeout as wait } from "node:timers/promises";
+import { cleanText } from "../../actions/text.ts";
+import { Failure } from "../../failure.ts";
+import type { Environment } from "../config/environment.ts";
+import { crashPoint } from "../crash-points.ts";
+import { type ChunkRecord, chunksOf, endAttempt, markSending, nextPlannedChunk, storeAnswer } from "../ledger/runs.ts";
+import { type AnswerHeaders, type ItemOutcome, readExchange } from "./answer.ts";
+import type { ServiceClient } from "./client.ts";
+import { backoffMs, retryAfterMs } from "./retry.ts";
+import { actionsOf, type SettleContext, settle } from "./settle.ts";
+import { rejectTooLarge, splitChunk, tooLargeFrom } from "./split.ts";
+
+/** Why sending ended. */
+export type Stop =
+  | { readonly kind: "finished" }
+  | { readonly kind: "in doubt"; readonly chunk: ChunkRecord; readonly detail: string; readonly body: string }
+  | {
+      /** `whole`: the environment vouches that nothing of the chunk was taken, so it can be sent again. */
+      readonly kind: "refused";
+      readonly whole: boolean;
+      readonly chunk: ChunkRecord;
+      readonly detail: string;
+      readonly body: string;
+    }
+  | { readonly kind: "not let in"; readonly chunk: ChunkRecord; readonly detail: string; readonly body: string }
+  | {
+      /** `reached`: the service answered, with nothing but a request to come back later. */
+      readonly kind: "not reachable";
+      readonly reached: boolean;
+      readonly chunk: ChunkRecord;
+      readonly detail: string;
+      readonly attempts: number;
+      readonly waitMs?: number;
+    }
+  | { readonly kind: "too many rejections"; readonly rejected: number }
+  /** Cleanly, at a chunk border. */
+  | { readonly kind: "stopped"; readonly by: StopRequest };
+
+export type StopRequest = "SIGINT" | "SIGTERM" | "SIGHUP" | "max-duration";
+
+/** What the sender tells while it works; every function returns at once. */
+export interface SendProgress {
+  readonly sending: (chunk: ChunkRecord, attempt: number) => void;
+  readonly settled: (chunk: ChunkRecord, counts: { readonly accepted: number; readonly rejected: number }) => void;
+  readonly waiting: (chunk: ChunkRecord, detail: string, waitMs: number) => void;
+}
+
+export interface SendContext extends SettleContext {
+  readonly client: ServiceClient;
+  readonly environment: Pick<Environment, "retries" | "retryStatuses" | "rate" | "maxRejected" | "refusalsAreWhole">;
+  readonly progress: SendProgress;
+  /** Aborted, with a StopRequest as its reason, when no further request should start. */
+  readonly stop: AbortSignal;
+  /** Aborted when even the request in flight should be given up. */
+  readonly abort: AbortSignal;
+  /** `performance.now()` after which no wait may reach. */
+  readonly deadline: number;
+}
+
+/** An answer that is not in the ledger yet; it goes there with the next intent. */
+interface Held {
+  readonly chunk: ChunkRecord;
+  readonly status: number;
+  readonly body: Buffer;
+  readonly items: readonly ItemOutcome[];
+  readonly at: string;
+}
+
+/**
+ * Sends a lane's planned chunks in order, one request in flight, until it is done or something stops it.
+ *
+ * Each intent is on disk before its first byte leaves, together with the answer before it: one commit a chunk on the
+ * critical path. Answers become outcomes while the next chunk flies.
+ */
+export async function sendLane(context: SendContext, lane: number): Promise<Stop> {
+  const keeper: { flush?: () => Promise<void> } = {};
+  try {
+    return await sendChunks(context, lane, keeper);
+  } catch (cause) {
+    // Whatever broke, an answer that came is stored if it can be.
+    await keeper.flush?.().catch(() => undefined);
+    throw withDoubts(context, cause);
+  }
+}
+
+/** A run that broke off says which chunk its answer is missing of. */
+function withDoubts({ ledger, runNo }: SendContext, cause: unknown): unknown {
+  const doubts = [...chunksOf(ledger, runNo, "sending"), ...chunksOf(ledger, runNo, "in doubt")];
+  if (!(cause instanceof Failure) || doubts.length === 0) return cause;
+  const chunks = doubts.map(({ chunk }) => chunk).join(", ");
+  return new Failure(cause.code, `${cause.message} Chunk ${chunks} is in doubt: its answer is lost.`, {
+    cause: cause.cause,
+    ...(cause.hint !== undefined && { hint: cause.hint }),
+  });
+}
+
+async function sendChunks(context: SendContext, lane: number, keeper: { flush?: () => Promise<void> }): Promise<Stop> {
+  const { ledger, plan, client, environment, progress, stop } = context;
+  let held: Held | undefined;
+  let retries = 0;
+  let rejected = 0;
+  let nextStart = 0;
+
+  const storeHeld = (answer: Held): void => {
+    storeAnswer(ledger, answer.chunk, answer.body, answer.at);
+    endAttempt(ledger, answer.chunk, {
+      state: "answered",
+      class: "settled",
+      httpStatus: answer.status,
+      detail: undefined,
+      at: answer.at,
+    });
+  };
+  const settleHeld = async (answer: Held): Promise<void> => {
+    await settle(context, answer.chunk, answer.items, answer.at);
+    progress.settled(answer.chunk, countItems(answer.items));
+  };
+  /** Brings the last answer into the ledger when no request will take it there. */
+  const flush = async (): Promise<void> => {
+    if (held === undefined) return;
+    const answer = held;
+    ledger.transaction(() => storeHeld(answer));
+    held = undefined;
+    crashPoint("stored");
+    await settleHeld(answer);
+  };
+  keeper.flush = flush;
+  const end = async (reason: Stop): Promise<Stop> => {
+    await flush();
+    return reason;
+  };
+
+  for (;;) {
+    if (ledger.isExhausted) {
+      await flush();
+      throw new Failure(
+        "storage",
+        `The disk is full: ${ledger.path} can't grow. Every answer that came is stored; nothing is in doubt.`,
+        {
+          hint: "Make room, then run the same command again.",
+        },
+      );
+    }
+    if (rejected > environment.maxRejected) return end({ kind: "too many rejections", rejected });
+    const chunk = nextPlannedChunk(ledger, context.runNo, lane);
+    if (chunk === undefined) return end({ kind: "finished" });
+    if (stop.aborted) return end({ kind: "stopped", by: stop.reason as StopRequest }); // see SendContext.stop
+    if (chunk.count > 1 && chunk.length >= tooLargeFrom(ledger, context.runNo)) {
+      await splitChunk(context, chunk);
+      continue;
+    }
+    const early = nextStart - performance.now();
+    if (early > 0) {
+      await flush();
+      await pause(early, stop);
+      continue;
+    }
+    const [body, actions] = await Promise.all([plan.body(chunk), actionsOf(plan, chunk)]);
+    const previous = held;
+    let attempt = 0;
+    ledger.transaction(() => {
+      if (previous !== undefined) storeHeld(previous);
+      attempt = markSending(ledger, chunk, new Date().toISOString());
+    });
+    held = undefined;
+    crashPoint("intended");
+    progress.sending(chunk, attempt);
+    if (environment.rate !== undefined) nextStart = performance.now() + (chunk.count / environment.rate) * 1000;
+    const flying = client.post(body, context.abort);
+    // A full disk must not cost the answer that is on its way.
+    const settling =
+      previous === undefined
+        ? undefined
+        : await settleHeld(previous).then(
+            () => undefined,
+            (cause: unknown) => ({ cause }),
+          );
+    const exchange = await flying;
+    crashPoint("answered");
+    const at = new Date().toISOString();
+    const reading = readExchange(exchange, actions, environment.retryStatuses);
+    const httpStatus = exchange.kind === "answer" ? exchange.status : undefined;
+    const conclude = (state: ChunkRecord["state"]): void =>
+      ledger.transaction(() =>
+        endAttempt(ledger, chunk, {
+          state,
+          class: reading.kind,
+          httpStatus,
+          detail: "detail" in reading ? withBody(reading) : undefined,
+          at,
+        }),
+      );
+
+    switch (reading.kind) {
+      case "settled": {
+        if (exchange.kind !== "answer") throw new Error("an answer was settled that never came");
+        retries = 0;
+        rejected += countItems(reading.items).rejected;
+        held = { chunk, status: exchange.status, body: exchange.body, items: reading.items, at };
+        const doubtful = reading.items.filter(({ outcome }) => outcome === "in doubt").length;
+        if (settling !== undefined || doubtful > 0) await flush();
+        if (settling !== undefined) throw settling.cause;
+        if (doubtful > 0)
+          return {
+            kind: "in doubt",
+            chunk: chunksOf(ledger, context.runNo, "in doubt")[0] ?? chunk,
+            detail: `${doubtful} accepted ${doubtful === 1 ? "item has" : "items have"} no actionPromise`,
+            body: "",
+          };
+        break;
+      }
+      case "not sent":
+      case "not taken":
+      case "retry": {
+        conclude("planned");
+        if (settling !== undefined) throw settling.cause;
+        if (stop.aborted) continue;
+        retries += 1;
+        const waitMs = waitBefore(retries, "headers" in reading ? reading.headers : {});
+        const tooLate = performance.now() + waitMs > context.deadline;
+        if (retries > environment.retries || tooLate) {
+          return {
+            kind: "not reachable",
+            reached: reading.kind !== "not sent",
+            chunk,
+            detail: reading.detail,
+            attempts: retries,
+            ...(tooLate && { waitMs }),
+          };
+        }
+        progress.waiting(chunk, reading.detail, waitMs);
+        await pause(waitMs, stop);
+        break;
+      }
+      case "too large":
+        if (chunk.count === 1) {
+          await rejectTooLarge(context, chunk, at);
+          rejected += 1;
+          progress.settled(chunk, { accepted: 0, rejected: 1 });
+        } else {
+          conclude("planned");
+          await splitChunk(context, chunk);
+        }
+        if (settling !== undefined) throw settling.cause;
+        break;
+      case "not let in":
+        conclude("planned");
+        if (settling !== undefined) throw settling.cause;
+        return { kind: "not let in", chunk, detail: reading.detail, body: reading.body };
+      case "refused":
+        conclude(environment.refusalsAreWhole ? "planned" : "refused");
+        if (settling !== undefined) throw settling.cause;
+        return {
+          kind: "refused",
+          chunk,
+          detail: reading.detail,
+          body: reading.body,
+          whole: environment.refusalsAreWhole,
+        };
+      case "in doubt":
+        conclude("in doubt");
+        if (settling !== undefined) throw settling.cause;
+        return { kind: "in doubt", chunk, detail: reading.detail, body: reading.body };
+    }
+  }
+}
+
+/** What is kept of an answer for the person who has to decide about it. */
+function withBody(reading: { readonly detail: string; readonly body?: string }): string {
+  return reading.body === undefined || reading.body === ""
+    ? reading.detail
+    : `${reading.detail}: ${cleanText(reading.body, 500)}`;
+}
+
+function countItems(items: readonly ItemOutcome[]): { readonly accepted: number; readonly rejected: number } {
+  let accepted = 0;
+  let rejected = 0;
+  for (const { outcome } of items) {
+    if (outcome === "accepted") accepted += 1;
+    if (outcome === "rejected") rejected += 1;
+  }
+  return { accepted, rejected };
+}
+
+function waitBefore(retry: number, { retryAfter, date }: AnswerHeaders): number {
+  return retryAfterMs(retryAfter, date, Date.now()) ?? backoffMs(retry, Math.random());
+}
+
+/** Node's timers know no more; a longer one would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Waits, but not past a request to stop. */
+async function pause(ms: number, stop: AbortSignal): Promise<void> {
+  await wait(Math.min(ms, LONGEST_TIMER_MS), undefined, { signal: stop }).catch((cause: unknown) => {
+    if (!stop.aborted) throw cause;
+  });
+}

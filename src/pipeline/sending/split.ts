@@ -1,0 +1,52 @@
+/** A chunk that the service calls too large becomes smaller ones. */
+
+import type { Ledger } from "../ledger/ledger.ts";
+import { insertOutcomes } from "../ledger/outcomes.ts";
+import { addChunks, type ChunkRecord, endAttempt, markSettled } from "../ledger/runs.ts";
+import { projectUnwritten, type SettleContext, toOutcome } from "./settle.ts";
+
+/**
+ * Bytes from which on a chunk of this run is too large, as far as is known: the shortest one that was split. By bytes,
+ * since one action that is too large alone must not make every request as small as it made its own.
+ */
+export function tooLargeFrom(ledger: Ledger, runNo: number): number {
+  const row = ledger.get("SELECT min(length) AS length FROM chunks WHERE run_no = ? AND state = 'split'", runNo);
+  return row?.length == null ? Number.POSITIVE_INFINITY : Number(row.length);
+}
+
+/** Replaces a chunk by its two halves, in order, in one transaction. */
+export async function splitChunk({ ledger, plan, runNo }: SettleContext, chunk: ChunkRecord): Promise<void> {
+  const half = Math.ceil(chunk.count / 2);
+  const lines = await plan.lines(chunk);
+  const parts: { first: number; count: number; offset: number; length: number }[] = [];
+  let offset = chunk.offset;
+  for (let from = 0; from < lines.length; from += half) {
+    const part = lines.slice(from, from + half);
+    const length = part.reduce((sum, line) => sum + line.length + 1, 0);
+    parts.push({ first: chunk.first + from, count: part.length, offset, length });
+    offset += length;
+  }
+  ledger.transaction(() => {
+    ledger.run("UPDATE chunks SET state = 'split' WHERE run_no = ? AND chunk = ?", runNo, chunk.chunk);
+    addChunks(ledger, chunk, parts, "planned");
+  });
+}
+
+/** One action that is too large alone is rejected: it can't be made smaller. */
+export async function rejectTooLarge(context: SettleContext, chunk: ChunkRecord, at: string): Promise<void> {
+  const { ledger, plan, runNo } = context;
+  const [lines, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
+  const [line, record] = [lines[0], records[0]];
+  if (line === undefined || record === undefined) throw new Error(`chunk ${chunk.chunk} is empty`);
+  const item = {
+    outcome: "rejected",
+    status: "too-large",
+    response: JSON.stringify({ status: "too-large", message: "HTTP 413 for this action alone" }),
+  } as const;
+  ledger.transaction(() => {
+    endAttempt(ledger, chunk, { state: "sending", class: "too large", httpStatus: 413, detail: "too large alone", at });
+    insertOutcomes(ledger, runNo, [toOutcome(plan, chunk, 0, line, record, item, at)]);
+    markSettled(ledger, chunk);
+  });
+  await projectUnwritten(context);
+}

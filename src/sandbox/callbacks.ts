@@ -1,0 +1,122 @@
+/** Callbacks to an event's callbackUrl, as far as a sandbox may make them: to this machine only, ids only. */
+
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Callback } from "./engine.ts";
+
+const TRIES = 6; // once, and up to five times again
+const FIRST_WAIT_MS = 500;
+const TIMEOUT_MS = 5_000;
+const AT_ONCE = 4;
+const MAX_WAITING = 10_000;
+
+export interface CallbackCounts {
+  readonly delivered: number;
+  /** Given up after the last try. */
+  readonly failed: number;
+  /** Not tried: another host than this machine, or too many waiting. */
+  readonly dropped: number;
+}
+
+export interface Callbacks extends AsyncDisposable {
+  /** Takes a callback to deliver later; never waits. */
+  enqueue(callback: Callback): void;
+  counts(): CallbackCounts;
+  /** Resolves when nothing is waiting or on its way. */
+  idle(): Promise<void>;
+}
+
+/**
+ * Starts delivering. After disposal nothing is sent any more; what was waiting is dropped.
+ *
+ * @param firstWaitMs Wait before the second try; it doubles with every further one.
+ */
+export function startCallbacks({ firstWaitMs = FIRST_WAIT_MS }: { readonly firstWaitMs?: number } = {}): Callbacks {
+  const end = new AbortController();
+  const waiting: Callback[] = [];
+  const working = new Set<Promise<void>>();
+  let idle = Promise.withResolvers<void>();
+  idle.resolve();
+  const counts = { delivered: 0, failed: 0, dropped: 0 };
+
+  async function work(): Promise<void> {
+    for (let next = waiting.shift(); next !== undefined && !end.signal.aborted; next = waiting.shift()) {
+      const delivered = await deliver(next, firstWaitMs, end.signal);
+      counts[delivered ? "delivered" : "failed"] += 1;
+    }
+  }
+
+  return {
+    enqueue(callback) {
+      if (end.signal.aborted || !isLoopbackUrl(callback.callbackUrl) || waiting.length >= MAX_WAITING) {
+        counts.dropped += 1;
+        return;
+      }
+      waiting.push(callback);
+      if (working.size >= AT_ONCE) return;
+      if (working.size === 0) idle = Promise.withResolvers<void>();
+      // Started apart from the request that caused it.
+      const worker = Promise.resolve()
+        .then(work)
+        .finally(() => {
+          working.delete(worker);
+          if (working.size === 0) idle.resolve();
+        });
+      working.add(worker);
+    },
+    counts: () => ({ ...counts }),
+    idle: () => idle.promise,
+    async [Symbol.asyncDispose]() {
+      end.abort();
+      counts.dropped += waiting.splice(0).length;
+      await Promise.allSettled(working);
+    },
+  };
+}
+
+async function deliver(callback: Callback, firstWaitMs: number, signal: AbortSignal): Promise<boolean> {
+  const { callbackUrl, ...ids } = callback;
+  const body = JSON.stringify(ids);
+  for (let tried = 0; tried < TRIES; tried += 1) {
+    try {
+      if (tried > 0) await delay(firstWaitMs * 2 ** (tried - 1), undefined, { signal });
+      if ((await post(callbackUrl, body, signal)) === 200) return true;
+    } catch {
+      // Not reachable, or ended by disposal; the loop's condition and `signal` decide what follows.
+    }
+    if (signal.aborted) return false;
+  }
+  return false;
+}
+
+/** Posts once; gives the status. Redirects are not followed, so nothing leaves the machine by one. */
+function post(url: string, body: string, signal: AbortSignal): Promise<number | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  const send = new URL(url).protocol === "https:" ? requestHttps : requestHttp;
+  const request = send(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    agent: false,
+    // "localhost" is this machine whatever a hosts file says.
+    ...(new URL(url).hostname === "localhost" && { host: "127.0.0.1" }),
+  });
+  request.on("error", reject);
+  request.on("response", (response) => {
+    response.resume();
+    resolve(response.statusCode);
+  });
+  request.end(body);
+  return promise;
+}
+
+/** True for an http(s) URL whose host is this machine by its very spelling. */
+function isLoopbackUrl(url: string): boolean {
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && isLoopbackHost(new URL(url).hostname);
+}
+
+/** True for `localhost`, `127.x.y.z` and `[::1]`, as a URL spells them. */
+export function isLoopbackHost(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
+}

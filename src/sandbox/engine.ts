@@ -1,0 +1,235 @@
+/** The service of the specification without its HTTP: requests in, results out, and a record of both. */
+
+import { randomBytes } from "node:crypto";
+import type { MetadataAttribute } from "../actions/fields.ts";
+import { stringifyJson } from "../actions/json.ts";
+import { nearest } from "../actions/nearest.ts";
+import { Failure } from "../failure.ts";
+import {
+  eventsOf,
+  perform,
+  RELAXABLE_RULES,
+  type RefusalCode,
+  type Register,
+  ticketOfNft,
+  WITHHELD,
+} from "./lifecycle.ts";
+import { openState, type ProcessedAction, type State } from "./state.ts";
+import {
+  type ActionStatus,
+  type EchoedIds,
+  type EventView,
+  echoedIds,
+  idIn,
+  type PromiseStatus,
+  statusOf,
+  type TicketView,
+  viewEvent,
+  viewTicket,
+} from "./view.ts";
+
+export interface EngineOptions {
+  /** The SQLite file, made with its directory when missing; or `:memory:`. */
+  readonly path: string;
+  /** Ids of rules that are not enforced, out of `RELAXABLE_RULES`. */
+  readonly accept?: readonly string[];
+  /** Clock, in milliseconds since 1970. */
+  readonly now?: () => number;
+  /** Named in generated descriptions. */
+  readonly integratorName?: string;
+}
+
+interface AcceptedItem extends EchoedIds {
+  readonly status: "success";
+  readonly action: string;
+  readonly actionPromise: string;
+}
+
+/** The specification does not show it; own choice. */
+interface RefusedItem extends EchoedIds {
+  readonly status: "error";
+  readonly action?: string;
+  readonly error: {
+    readonly code: RefusalCode;
+    /** Id of the broken rule (docs/rules.md), when there is one. */
+    readonly rule?: string;
+    readonly field?: string;
+    readonly message: string;
+  };
+}
+
+export type ResultItem = AcceptedItem | RefusedItem;
+
+/** An accepted action whose event has a callbackUrl. */
+export interface Callback extends EchoedIds {
+  readonly callbackUrl: string;
+  readonly actionPromise: string;
+  readonly action: string;
+}
+
+interface ProcessOptions {
+  /** 0-based places of items that are refused without being looked at (a fault on demand). */
+  readonly withhold?: ReadonlySet<number>;
+  /** Told of each accepted action whose event has a callbackUrl, after all of them are on disk. */
+  readonly onCallback?: (callback: Callback) => void;
+}
+
+interface Counts {
+  readonly requests: number;
+  readonly events: number;
+  readonly tickets: number;
+  readonly accepted: number;
+  readonly refused: number;
+  /** Accepted and refused per action name as sent; what was no text counts under "". */
+  readonly byAction: Readonly<Record<string, { readonly accepted: number; readonly refused: number }>>;
+}
+
+export interface Engine extends Disposable {
+  /** Random, made with the state; a client's memory of this sandbox belongs to it. */
+  readonly instanceId: string;
+  /** When the state was made, in milliseconds since 1970. */
+  readonly createdAt: number;
+  /**
+   * Processes the items of one request in order, in one transaction, and gives one result an item. After it returns
+   * everything survives the end of the process. What it throws has processed nothing.
+   */
+  process(items: readonly unknown[], options?: ProcessOptions): readonly ResultItem[];
+  /** The record of everything processed, in order, refused items included. Reads page by page, so it may be long. */
+  processed(options?: { readonly after?: number }): Iterable<ProcessedAction>;
+  counts(): Counts;
+  event(eventId: string): EventView | undefined;
+  ticket(by: { readonly ticketId: string } | { readonly nftId: string }): TicketView | undefined;
+  /** The newest first. */
+  latest(limit: number): {
+    readonly events: readonly EventView[];
+    readonly tickets: readonly TicketView[];
+    readonly actions: readonly ProcessedAction[];
+  };
+  /** What has become of an accepted action. It depends on the action's age unless it was set. */
+  status(actionPromise: string): ActionStatus | undefined;
+  /** Rehearses a status; says whether the promise is known. */
+  setStatus(actionPromise: string, status: PromiseStatus): boolean;
+  /** Makes a metadata template known, as the service's studio tool would. */
+  setTemplate(id: string, attributes: readonly MetadataAttribute[]): void;
+  close(): void;
+}
+
+const PAGE = 1000;
+const NONE_WITHHELD: ReadonlySet<number> = new Set();
+
+/**
+ * Opens the service's state and gives the service.
+ *
+ * @throws Failure `usage` for a rule in `accept` that can't be relaxed, `storage` for a state that can't be opened.
+ */
+export function openEngine(options: EngineOptions): Engine {
+  const { path, accept = [], now = Date.now, integratorName = "the sandbox's integrator" } = options;
+  for (const rule of accept) assertRelaxable(rule);
+  const relaxed = new Set(accept);
+  const state = openState(path, now);
+
+  function processAll(items: readonly unknown[], withhold: ReadonlySet<number>, callbacks: Callback[]): ResultItem[] {
+    const at = now();
+    const request = state.countRequest();
+    const events = eventsOf(state);
+    const register: Register = { state, events, relaxed, unixTime: Math.floor(at / 1000) };
+    const results = items.map((item, place): ResultItem => {
+      const { action, data } = partsOf(item);
+      const ids = echoedIds(action, data);
+      const deed = withhold.has(place) ? WITHHELD : perform(register, item);
+      const known = { request, item: place, action, data: stringifyJson(data ?? null), ...recordedIds(data), at };
+      if ("code" in deed) {
+        state.record({ ...known, status: "error", code: deed.code, rule: deed.rule ?? null, actionPromise: null });
+        return { status: "error", ...(action !== null && { action }), ...ids, error: deed };
+      }
+      const actionPromise = newPromise(at);
+      state.record({ ...known, status: "success", code: null, rule: null, actionPromise });
+      const { callbackUrl } = deed.event.fields;
+      const name = action ?? ""; // an accepted action has a name
+      if (typeof callbackUrl === "string") callbacks.push({ callbackUrl, actionPromise, action: name, ...ids });
+      return { status: "success", action: name, ...ids, actionPromise };
+    });
+    events.save();
+    return results;
+  }
+
+  const view = { state, integratorName };
+  return {
+    instanceId: state.instanceId,
+    createdAt: state.createdAt,
+    process(items, { withhold = NONE_WITHHELD, onCallback } = {}) {
+      const callbacks: Callback[] = [];
+      const results = state.transaction(() => processAll(items, withhold, callbacks));
+      if (onCallback !== undefined) for (const callback of callbacks) onCallback(callback);
+      return results;
+    },
+    *processed({ after = 0 } = {}) {
+      // Page by page, so that no statement stays open over someone else's writing.
+      for (let page = state.actionsAfter(after, PAGE); page.length > 0; ) {
+        yield* page;
+        page = state.actionsAfter(page.at(-1)?.seq ?? Number.MAX_SAFE_INTEGER, PAGE);
+      }
+    },
+    counts: () => toCounts(state.counts()),
+    event: (eventId) => viewEvent(state.event(eventId)),
+    ticket: (by) => viewTicket(view, "ticketId" in by ? state.ticket(by.ticketId) : ticketOfNft(state, by.nftId)),
+    latest: (limit) => ({
+      events: state.lastEvents(limit).flatMap((event) => viewEvent(event) ?? []),
+      tickets: state.lastTickets(limit).flatMap((ticket) => viewTicket(view, ticket) ?? []),
+      actions: state.lastActions(limit),
+    }),
+    status: (actionPromise) => statusOf(state, actionPromise, now()),
+    setStatus(actionPromise, status) {
+      if (state.actionOf(actionPromise) === undefined) return false;
+      state.setStatus(actionPromise, status);
+      return true;
+    },
+    setTemplate: state.setTemplate,
+    close: state.close,
+    [Symbol.dispose]: state.close,
+  };
+}
+
+function assertRelaxable(rule: string): void {
+  if (RELAXABLE_RULES.includes(rule)) return;
+  const meant = nearest(rule, RELAXABLE_RULES);
+  throw new Failure("usage", `The sandbox can't relax the rule ${stringifyJson(rule)}.`, {
+    hint: meant === undefined ? `It can relax ${RELAXABLE_RULES.join(", ")}.` : `Did you mean ${meant}?`,
+  });
+}
+
+function partsOf(item: unknown): { action: string | null; data: unknown } {
+  if (typeof item !== "object" || item === null || Array.isArray(item)) return { action: null, data: item };
+  const { action, data } = item as { readonly action?: unknown; readonly data?: unknown }; // read with care below
+  return { action: typeof action === "string" ? action : null, data };
+}
+
+function recordedIds(data: unknown) {
+  return {
+    eventId: idIn(data, "eventId") ?? null,
+    ticketId: idIn(data, "ticketId") ?? null,
+    nftId: idIn(data, "nftId") ?? null,
+  };
+}
+
+/** A UUID of version 7: it starts with the time, so that the record's index grows at its end. */
+function newPromise(at: number): string {
+  const random = randomBytes(10);
+  random.writeUInt8((random.readUInt8(0) & 0x0f) | 0x70, 0);
+  random.writeUInt8((random.readUInt8(2) & 0x3f) | 0x80, 2);
+  const digits = at.toString(16).padStart(12, "0") + random.toString("hex");
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+function toCounts({ events, tickets, requests, actions }: ReturnType<State["counts"]>): Counts {
+  const byAction: Record<string, { accepted: number; refused: number }> = Object.create(null);
+  const total = { accepted: 0, refused: 0 };
+  for (const { action, status, count } of actions) {
+    const kind = status === "success" ? "accepted" : "refused";
+    const entry = byAction[action ?? ""] ?? { accepted: 0, refused: 0 };
+    byAction[action ?? ""] = entry;
+    entry[kind] += count;
+    total[kind] += count;
+  }
+  return { requests, events, tickets, ...total, byAction };
+}

@@ -1,0 +1,400 @@
+/** Faults on demand: which requests go wrong, and how. Deterministic from the script's seed. */
+
+import { hash } from "node:crypto";
+import { LineCounter, parseDocument } from "yaml";
+import { z } from "zod";
+import { Failure } from "../failure.ts";
+
+const count = z.int().nonnegative();
+const milliseconds = count.max(3_600_000);
+
+/** Which items of a request a fault touches: by 0-based place, every n-th, some at random, or a share of them at random. */
+const itemsSchema = z.union([
+  z.array(count),
+  z.strictObject({ every: z.int().positive() }),
+  z.strictObject({ count: z.int().positive() }),
+  z.strictObject({ probability: z.number().min(0).max(1) }),
+]);
+
+/** Which requests a rule is for. All conditions that are given must hold; none means every request. */
+const onSchema = z.strictObject({
+  /** The n-th request to /stream with a valid key, from 1, counted since the faults were set. */
+  request: z.union([z.int().positive(), z.array(z.int().positive()).min(1)]).optional(),
+  from: z.int().positive().optional(),
+  to: z.int().positive().optional(),
+  every: z.int().positive().optional(),
+  probability: z.number().min(0).max(1).optional(),
+  bytesOver: count.optional(),
+  itemsOver: count.optional(),
+  /** A request that holds an action of this name / about this event or ticket. */
+  action: z.string().optional(),
+  eventId: z.string().optional(),
+  ticketId: z.string().optional(),
+});
+
+/** How many items are processed before the fault, the first N of them for a number. */
+const processedSchema = z.union([z.literal("none"), z.literal("all"), count]);
+
+const commonShape = { on: onSchema.optional(), times: z.int().positive().optional() };
+
+const dateForm = z.enum(["imf", "rfc850", "asctime"]);
+
+const ruleSchema = z.discriminatedUnion("fault", [
+  // Adds to whatever else happens to the request.
+  z.strictObject({
+    fault: z.literal("latency"),
+    ...commonShape,
+    ms: z.union([milliseconds, z.tuple([milliseconds, milliseconds])]),
+  }),
+  // Another status. Without a body a 2xx gives the ordinary answer, any other a short message.
+  z.strictObject({
+    fault: z.literal("status"),
+    ...commonShape,
+    status: z.int().min(200).max(599),
+    processed: processedSchema.optional(),
+    body: z.unknown().optional(),
+    headers: z.record(z.string().regex(/^[\w-]+$/), z.string().regex(/^[ -~]*$/)).optional(),
+    /** In seconds, or as a date so many seconds ahead. */
+    retryAfter: z.union([count, z.strictObject({ inSeconds: z.int(), form: dateForm.optional() })]).optional(),
+    /** Shifts the answer's Date, and a Retry-After date with it. */
+    clockSkewSeconds: z.int().optional(),
+  }),
+  z.strictObject({
+    fault: z.literal("redirect"),
+    ...commonShape,
+    status: z.union([z.literal(301), z.literal(302), z.literal(303), z.literal(307), z.literal(308)]).optional(),
+    location: z
+      .string()
+      .regex(/^[!-~]+$/)
+      .optional(),
+    processed: processedSchema.optional(),
+  }),
+  // The connection ends without an answer: when the headers are in, when the body is in, or after processing.
+  z.strictObject({
+    fault: z.literal("drop"),
+    ...commonShape,
+    when: z.enum(["at-headers", "before", "after"]),
+    processed: processedSchema.optional(),
+    reset: z.boolean().optional(),
+  }),
+  z.strictObject({ fault: z.literal("hang"), ...commonShape, processed: processedSchema.optional() }),
+  // The answer ends early: announced by its length, in chunks without their end, or cleanly.
+  z.strictObject({
+    fault: z.literal("cut"),
+    ...commonShape,
+    share: z.number().min(0).max(0.999).optional(),
+    framing: z.enum(["length", "chunked", "clean"]).optional(),
+  }),
+  z.strictObject({
+    fault: z.literal("count"),
+    ...commonShape,
+    by: z.int().refine((by) => by !== 0, "is 0, which changes nothing"),
+  }),
+  z.strictObject({ fault: z.literal("shuffle"), ...commonShape }),
+  // These items are not processed; `body` is what stands in their place.
+  z.strictObject({
+    fault: z.literal("failure-items"),
+    ...commonShape,
+    items: itemsSchema.optional(),
+    body: z.unknown().optional(),
+  }),
+  z.strictObject({
+    fault: z.literal("missing-promise"),
+    ...commonShape,
+    items: itemsSchema.optional(),
+    empty: z.boolean().optional(),
+  }),
+  z.strictObject({ fault: z.literal("duplicate-promise"), ...commonShape, items: itemsSchema.optional() }),
+  z.strictObject({
+    fault: z.literal("echo-mismatch"),
+    ...commonShape,
+    items: itemsSchema.optional(),
+    field: z.enum(["action", "id"]).optional(),
+  }),
+  z.strictObject({ fault: z.literal("extra-keys"), ...commonShape }),
+  // A body that does not end before the client goes, or `mebibytes` are written.
+  z.strictObject({ fault: z.literal("endless"), ...commonShape, mebibytes: z.int().positive().max(65_536).optional() }),
+  z.strictObject({
+    fault: z.literal("drip"),
+    ...commonShape,
+    bytes: z.int().positive().optional(),
+    everyMs: milliseconds.optional(),
+  }),
+  // 413 before the body is read; then the connection is closed on whatever the client is still writing.
+  z.strictObject({ fault: z.literal("too-large"), ...commonShape }),
+  z.strictObject({ fault: z.literal("not-json"), ...commonShape, body: z.string().optional() }),
+  // The ordinary answer; then the kept-alive connection is closed, announced or not.
+  z.strictObject({
+    fault: z.literal("close"),
+    ...commonShape,
+    announce: z.boolean().optional(),
+    afterMs: milliseconds.optional(),
+  }),
+]);
+
+const scriptSchema = z.strictObject({
+  seed: z.union([z.int(), z.string()]).optional(),
+  rules: z.array(ruleSchema).max(1000),
+});
+
+export type FaultRule = z.infer<typeof ruleSchema>;
+export type FaultScript = z.infer<typeof scriptSchema>;
+export type Fault = Exclude<FaultRule, { fault: "latency" }>;
+export type ItemSelector = z.infer<typeof itemsSchema>;
+export type Processed = z.infer<typeof processedSchema>;
+
+const NO_FAULTS: FaultScript = { rules: [] };
+
+/**
+ * Checks a fault script.
+ *
+ * @param place Named in the error.
+ * @throws Failure `usage` with every fault of the script.
+ */
+export function parseFaultScript(value: unknown, place: string): FaultScript {
+  const parsed = scriptSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw badScript(
+    place,
+    toLines(parsed.error, () => ""),
+  );
+}
+
+/**
+ * Reads a fault script from YAML or JSON text.
+ *
+ * @param place The file's name, for the error.
+ * @throws Failure `usage` with every fault of the script, each with its line and column.
+ */
+export function parseFaultText(text: string, place: string): FaultScript {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const at = (offset: number | undefined): string => {
+    const { line, col } = lines.linePos(offset ?? 0);
+    return `${line}:${col} `;
+  };
+  if (document.errors.length > 0)
+    throw badScript(
+      place,
+      document.errors.map((error) => `${at(error.pos[0])}${error.message}`),
+    );
+  const parsed = scriptSchema.safeParse(document.toJS({ maxAliasCount: 100 }));
+  if (parsed.success) return parsed.data;
+  const whereOf = (path: readonly PropertyKey[]): string => {
+    for (let length = path.length; length > 0; length -= 1) {
+      const node: unknown = document.getIn(path.slice(0, length), true);
+      if (typeof node === "object" && node !== null && "range" in node && Array.isArray(node.range))
+        return at(node.range[0]);
+    }
+    return "1:1 ";
+  };
+  throw badScript(place, toLines(parsed.error, whereOf));
+}
+
+function toLines(error: z.ZodError, whereOf: (path: readonly PropertyKey[]) => string): readonly string[] {
+  return error.issues.map((issue) => {
+    const path = issue.path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");
+    const message =
+      issue.code === "invalid_union" && issue.path.at(-1) === "fault"
+        ? `is not one of ${FAULTS.join(", ")}`
+        : issue.message;
+    return `${whereOf(issue.path)}${path.replace(/^\./, "") || "the script"}: ${message}`;
+  });
+}
+
+/** The names of all faults. */
+export const FAULTS: readonly string[] = ruleSchema.options.map((option) => option.shape.fault.value);
+
+function badScript(place: string, lines: readonly string[]): Failure {
+  return new Failure("usage", [`The fault script ${place} can't be used:`, ...lines].join("\n  "), {
+    hint: "docs/sandbox.md describes every fault.",
+  });
+}
+
+/** What is known of a request; before its body is read, only the first two. */
+export interface RequestFacts {
+  /** From 1, counted since the faults were set. */
+  readonly request: number;
+  readonly bytes: number;
+  readonly items?: readonly unknown[];
+}
+
+export interface ChosenFault {
+  /** Wait this long before anything else, in milliseconds. */
+  readonly latencyMs: number;
+  readonly fault: Fault | undefined;
+  /** Numbers from 0 to below 1, the same ones for the same seed, request and rule. */
+  readonly random: () => number;
+}
+
+export type Faults = ReturnType<typeof openFaults>;
+
+/** Faults of one running sandbox: a script, and how often each of its rules has been used. */
+export function openFaults(initial: FaultScript = NO_FAULTS) {
+  let script = initial;
+  let requests = 0;
+  let used: number[] = [];
+
+  function applies(at: number, rule: FaultRule, facts: RequestFacts): boolean {
+    if (rule.times !== undefined && (used[at] ?? 0) >= rule.times) return false;
+    return matches(rule.on ?? {}, facts, () => randomsOf(script.seed, facts.request, at, "on")());
+  }
+  const use = (at: number): void => {
+    used[at] = (used[at] ?? 0) + 1;
+  };
+
+  return {
+    get script(): FaultScript {
+      return script;
+    },
+    get requests(): number {
+      return requests;
+    },
+    /** Puts another script in place; requests are counted from 1 again. */
+    set(next: FaultScript): void {
+      script = next;
+      requests = 0;
+      used = [];
+    },
+    /** Counts a request; returns its number. */
+    countRequest(): number {
+      requests += 1;
+      return requests;
+    },
+    /** The fault that strikes before the body is read, if any. */
+    chooseEarly(facts: RequestFacts): Fault | undefined {
+      for (const [at, rule] of script.rules.entries()) {
+        if (!isEarly(rule) || !applies(at, rule, facts)) continue;
+        use(at);
+        return rule;
+      }
+      return undefined;
+    },
+    /** The latency of all rules that apply, and the first other fault that does. */
+    choose(facts: RequestFacts): ChosenFault {
+      let latencyMs = 0;
+      for (const [at, rule] of script.rules.entries()) {
+        if (isEarly(rule) || !applies(at, rule, facts)) continue;
+        use(at);
+        const random = randomsOf(script.seed, facts.request, at, "do");
+        if (rule.fault !== "latency") return { latencyMs, fault: rule, random };
+        latencyMs += typeof rule.ms === "number" ? rule.ms : rule.ms[0] + random() * (rule.ms[1] - rule.ms[0]);
+      }
+      return { latencyMs, fault: undefined, random: randomsOf(script.seed, facts.request, -1, "do") };
+    },
+  };
+}
+
+function isEarly(rule: FaultRule): rule is Extract<Fault, { fault: "drop" | "too-large" }> {
+  return rule.fault === "too-large" || (rule.fault === "drop" && rule.when === "at-headers");
+}
+
+function matches(on: z.infer<typeof onSchema>, facts: RequestFacts, random: () => number): boolean {
+  const { request, bytes, items } = facts;
+  if (on.request !== undefined && ![on.request].flat().includes(request)) return false;
+  if (on.from !== undefined && request < on.from) return false;
+  if (on.to !== undefined && request > on.to) return false;
+  if (on.every !== undefined && request % on.every !== 0) return false;
+  if (on.bytesOver !== undefined && bytes <= on.bytesOver) return false;
+  if (on.itemsOver !== undefined && (items === undefined || items.length <= on.itemsOver)) return false;
+  for (const name of ["action", "eventId", "ticketId"] as const) {
+    const wanted = on[name];
+    if (wanted !== undefined && items?.some((item) => partOf(item, name) === wanted) !== true) return false;
+  }
+  return on.probability === undefined || random() < on.probability;
+}
+
+function partOf(item: unknown, name: "action" | "eventId" | "ticketId"): unknown {
+  if (typeof item !== "object" || item === null) return undefined;
+  const { action, data } = item as { readonly action?: unknown; readonly data?: unknown }; // read only
+  if (name === "action") return action;
+  return typeof data === "object" && data !== null ? (data as Record<string, unknown>)[name] : undefined; // read only
+}
+
+/** The 0-based places that a selector means in a request of `length` items; one at random without a selector. */
+export function selectItems(selector: ItemSelector | undefined, length: number, random: () => number): Set<number> {
+  if (Array.isArray(selector)) return new Set(selector.filter((place) => place < length));
+  const places = Array.from({ length }, (_, place) => place);
+  if (selector !== undefined && "every" in selector)
+    return new Set(places.filter((place) => (place + 1) % selector.every === 0));
+  if (selector !== undefined && "probability" in selector)
+    return new Set(places.filter(() => random() < selector.probability));
+  return new Set(shuffled(places, random).slice(0, selector?.count ?? 1));
+}
+
+/** The answer's items as a fault makes them; those faults that leave the items alone change nothing. */
+export function tamper(fault: Fault, items: readonly object[], random: () => number): readonly unknown[] {
+  const touched = (
+    selector: ItemSelector | undefined,
+    change: (item: Record<string, unknown>, at: number) => unknown,
+  ) => {
+    const places = selectItems(selector, items.length, random);
+    return items.map((item, at) => (places.has(at) ? change({ ...item }, at) : item));
+  };
+  switch (fault.fault) {
+    case "count":
+      return fault.by < 0 ? items.slice(0, fault.by) : [...items, ...Array(fault.by).fill(items.at(-1) ?? {})];
+    case "shuffle":
+      return shuffledAnew(items, random);
+    case "failure-items":
+      return touched(fault.items, () => fault.body ?? { status: "error" });
+    case "missing-promise":
+      return touched(fault.items, ({ actionPromise: _, ...item }) =>
+        fault.empty ? { ...item, actionPromise: "" } : item,
+      );
+    case "duplicate-promise":
+      return touched(fault.items, (item, at) => {
+        const other = items[at === 0 ? 1 : at - 1];
+        return other !== undefined && "actionPromise" in other ? { ...item, actionPromise: other.actionPromise } : item;
+      });
+    case "echo-mismatch":
+      return touched(fault.items, (item) => withOtherEcho(item, fault.field ?? "id"));
+    case "extra-keys":
+      return items.map((item) => ({ ...item, requestId: "4711", details: { queued: true } }));
+    default:
+      return items;
+  }
+}
+
+function withOtherEcho(item: Record<string, unknown>, field: "action" | "id"): Record<string, unknown> {
+  const name = field === "action" ? "action" : ["ticketId", "nftId", "eventId"].find((id) => id in item);
+  if (name === undefined) return item;
+  return { ...item, [name]: name === "action" && item.action !== "newEvent" ? "newEvent" : `${item[name]}-other` };
+}
+
+/** Shuffles until something stands elsewhere, where that can be. */
+function shuffledAnew<T>(items: readonly T[], random: () => number): readonly T[] {
+  const mixed = shuffled(items, random);
+  const first = mixed[0];
+  if (items.length > 1 && first !== undefined && mixed.every((item, at) => item === items[at]))
+    return [...mixed.slice(1), first];
+  return mixed;
+}
+
+function shuffled<T>(items: readonly T[], random: () => number): T[] {
+  return items
+    .map((item) => ({ item, by: random() }))
+    .sort((a, b) => a.by - b.by)
+    .map(({ item }) => item);
+}
+
+/** Mulberry32, started from a hash, so that neighbouring requests get unrelated numbers. */
+function randomsOf(seed: number | string = 1, ...parts: readonly (number | string)[]): () => number {
+  let state = hash("sha256", JSON.stringify([String(seed), ...parts]), "buffer").readUInt32LE(0);
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** The three date forms of HTTP, all of which a receiver must understand. */
+export function httpDate(at: Date, form: z.infer<typeof dateForm> = "imf"): string {
+  const imf = at.toUTCString();
+  const [, day = "", month = "", year = "", time = ""] = imf.split(" ");
+  if (form === "imf") return imf;
+  const weekday = at.toLocaleDateString("en-US", { weekday: "long", timeZone: "UTC" });
+  if (form === "rfc850") return `${weekday}, ${day}-${month}-${year.slice(-2)} ${time} GMT`;
+  return `${weekday.slice(0, 3)} ${month} ${String(Number(day)).padStart(2)} ${time} ${year}`;
+}

@@ -1,0 +1,282 @@
+/** A bad row: nothing is sent, or all but what depends on it; mended, exactly what was missing is sent. */
+
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { openEngine } from "../../src/sandbox/engine.ts";
+import { fixture, openWorkplace } from "../support/bin.ts";
+import { expectSpokenAsSpecified, type Item, startService } from "../support/service.ts";
+import { editTable, readLines, readPromises, readTable, salesTable } from "../support/tables.ts";
+
+const SALES = readFileSync(fixture("sales.csv"), "utf8");
+/** A sale that nothing follows in resales.csv, somewhere in the second chunk. */
+const BAD_LINE = 7502;
+
+/** The season's sales with a price on one line that is none; the line's row has no quotes or commas in its cells. */
+function withBadPrice(line: number) {
+  const lines = SALES.split("\n");
+  const cells = lines[line - 1]?.split(",") ?? [];
+  expect(cells, "a plain row").toHaveLength(12);
+  const [ticketId = "", price = ""] = [cells[1], cells[3]];
+  cells[3] = `${price.replace(".", "")}x`;
+  lines[line - 1] = cells.join(",");
+  return { text: lines.join("\n"), ticketId, price };
+}
+
+const plainLine = (from: number, ticketIds?: ReadonlySet<string>): number => {
+  const lines = SALES.split("\n");
+  for (let line = from; line < lines.length; line += 1) {
+    const cells = lines[line - 1]?.split(",") ?? [];
+    const isPlain = cells.length === 12 && !lines[line - 1]?.includes('"') && cells[3]?.includes(".");
+    if (isPlain && (ticketIds === undefined || ticketIds.has(cells[1] ?? ""))) return line;
+  }
+  throw new Error("no such row");
+};
+
+const ticketIdsOf = (items: readonly Item[]) => items.map(({ data }) => data.ticketId);
+
+describe("one bad row among 12,000", () => {
+  const line = plainLine(BAD_LINE);
+  const { text, ticketId, price } = withBadPrice(line);
+  const sold = readTable(SALES).map((row) => row.ticketId);
+
+  test("stops the run before anything is sent, and says where, what, why and what to do", async () => {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write("sales.csv", text);
+    const { exitCode, stderr, summary } = await place.summary(["stream", "sales.csv", "--env", "playground"], service);
+    expect(exitCode).toBe(3);
+    expect(service.connections()).toBe(0);
+    expect(summary).toMatchObject({
+      state: "invalid",
+      rows: { read: 12_000, mapped: 11_999, invalid: 1 },
+      actions: { total: 11_999, notSent: 11_999 },
+      problems: { errors: 1 },
+      output: null,
+      rejects: [],
+    });
+    const said = stderr.split("\n").find((each) => each.includes(`sales.csv:${line} `)) ?? "";
+    expect(said).toContain(`price: "${price.replace(".", "")}x"`);
+    expect(said).toContain("[price-invalid]");
+    expect(said).toContain("is not a decimal number");
+    expect(said).toMatch(/such as|Write|Declare|must be/);
+    expect(stderr).toContain("Nothing was sent.");
+    expect(stderr).toContain("--max-invalid 1");
+    expect(place.files().filter((name) => !/^(home|tmp)\//.test(name))).toEqual(["sales.csv"]);
+    expect(
+      place.files().filter((name) => /runs\//.test(name)),
+      "no plan is left behind",
+    ).toEqual([]);
+  });
+
+  test("with --max-invalid 1 the rest is sent, and the mended rejects are exactly what is missing", async () => {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write("sales.csv", text);
+    const command = ["stream", "sales.csv", "--env", "playground", "--max-invalid", "1"];
+    const first = await place.summary(command, service);
+    expect(first.exitCode).toBe(4);
+    expectSpokenAsSpecified(service);
+    expect(service.requests.map(({ items }) => items.length)).toEqual([5000, 5000, 1999]);
+    expect(ticketIdsOf(service.sent())).toEqual(sold.filter((each) => each !== ticketId));
+    expect(first.summary).toMatchObject({
+      state: "finished",
+      rows: { read: 12_000, mapped: 11_999, invalid: 1 },
+      actions: { total: 11_999, accepted: 11_999 },
+      rejects: [place.path("sales.rejects.csv")],
+      next: "tickets stream sales.rejects.csv --env playground",
+    });
+    const rejects = readTable(place.read("sales.rejects.csv"));
+    expect(rejects).toHaveLength(1);
+    expect(rejects[0]).toMatchObject({ ticketId, price: `${price.replace(".", "")}x`, "tickets:actions": "" });
+    expect(rejects[0]?.["tickets:reason"]).toContain("price-invalid");
+
+    place.write(
+      "sales.rejects.csv",
+      editTable(place.read("sales.rejects.csv"), (row) => ({ ...row, price })),
+    );
+    const second = await place.summary(["stream", "sales.rejects.csv", "--env", "playground"], service);
+    expect(second.summary).toMatchObject({ exitCode: 0, actions: { total: 1, accepted: 1 }, rejects: [] });
+    expectSpokenAsSpecified(service);
+    expect(service.requests.at(-1)?.items).toMatchObject([{ action: "soldTicket", data: { ticketId, price } }]);
+    expect(ticketIdsOf(service.sent()).toSorted(), "each ticket once").toEqual(sold.toSorted());
+
+    // The original, mended as well, has nothing to add.
+    place.write("sales.csv", SALES);
+    const third = await place.summary(["stream", "sales.csv", "--env", "playground"], service);
+    expect(third.summary).toMatchObject({ exitCode: 0, state: "nothing new", actions: { alreadySent: 12_000 } });
+  });
+
+  test("mending the original instead sends the same", async () => {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write("sales.csv", text);
+    const command = ["stream", "sales.csv", "--env", "playground"];
+    await place.tickets([...command, "--max-invalid", "1"], service);
+    place.write("sales.csv", SALES);
+    const { summary } = await place.summary(command, service);
+    expect(summary).toMatchObject({ exitCode: 0, actions: { total: 12_000, alreadySent: 11_999, accepted: 1 } });
+    expect(ticketIdsOf(service.sent()).toSorted()).toEqual(sold.toSorted());
+  });
+});
+
+test("what depends on a bad row is held back with it, and mended with it", async () => {
+  const place = openWorkplace();
+  const resold = readTable(readFileSync(fixture("resales.csv"), "utf8"));
+  const times = Map.groupBy(resold, ({ ticketId }) => ticketId ?? "");
+  const twice = new Set([...times].filter(([, rows]) => rows.length === 2).map(([ticketId]) => ticketId));
+  const line = plainLine(2, twice);
+  const { text, ticketId, price } = withBadPrice(line);
+  place.write("sales.csv", text);
+  const files = [fixture("events.csv"), "sales.csv", fixture("resales.csv")];
+
+  const first = await place.summary(["stream", ...files, "--max-invalid", "3"]);
+  expect(first.summary).toMatchObject({
+    exitCode: 4,
+    rows: { read: 12_690, mapped: 12_687, invalid: 3 },
+    actions: { total: 12_687, accepted: 12_687 },
+    rejects: [place.path("sales.rejects.csv"), place.path("resales.rejects.csv")],
+    next: "tickets stream sales.rejects.csv resales.rejects.csv --env sandbox",
+  });
+  const held = readTable(place.read("resales.rejects.csv"));
+  expect(held.map((row) => row.ticketId)).toEqual([ticketId, ticketId]);
+  for (const row of held) {
+    expect(row["tickets:reason"]).toContain("depends-on-invalid");
+    expect(row["tickets:reason"]).toContain(`sales.csv:${line}`);
+  }
+
+  place.write(
+    "sales.rejects.csv",
+    editTable(place.read("sales.rejects.csv"), (row) => ({ ...row, price })),
+  );
+  const second = await place.summary(first.summary.next?.split(" ").slice(1) ?? []);
+  expect(second.summary).toMatchObject({ exitCode: 0, actions: { total: 3, accepted: 3 } });
+
+  // What the sandbox holds now is what the sound files would have given it, each action once, each ticket's in order.
+  const sound = [fixture("events.csv"), fixture("sales.csv"), fixture("resales.csv")];
+  await place.tickets(["plan", ...sound, "-o", "plan.ndjson"]);
+  const planned = (readLines(place.read("plan.ndjson")) as readonly Item[]).map(textOf); // as `plan` writes them
+  using engine = openEngine({ path: place.path(".tickets/sandbox/service.db") });
+  const processed = [...engine.processed()];
+  expect(processed.filter(({ status }) => status !== "success")).toEqual([]);
+  const record = processed.map(({ action, data }) => `${action} ${data}`);
+  expect(record.toSorted()).toEqual(planned.toSorted());
+  const ofTicket = (texts: readonly string[]) => texts.filter((each) => each.includes(JSON.stringify(ticketId)));
+  expect(ofTicket(record)).toEqual(ofTicket(planned));
+});
+
+const textOf = ({ action, data }: Item): string => `${action} ${JSON.stringify(data)}`;
+
+test("an event that is bad takes its sales with it, and no other's", async () => {
+  const place = openWorkplace();
+  place.write("events.csv", "eventId,currency\nE-1,EURO\nE-2,EUR\n");
+  place.write("sales.csv", `${salesTable(3)}${salesTable(2, { first: 11, eventId: "E-2" }).replace(/^.*\n/, "")}`);
+  const { summary } = await place.summary(["stream", "events.csv", "sales.csv", "--max-invalid", "4"]);
+  expect(summary).toMatchObject({ exitCode: 4, rows: { read: 7, mapped: 3, invalid: 4 }, actions: { accepted: 3 } });
+  const promises = readPromises(place.read("events.sandbox.promises.ndjson"));
+  expect(promises.map(({ eventId, ticketId }) => [eventId, ticketId])).toEqual([
+    ["E-2", undefined],
+    ["E-2", "T-11"],
+    ["E-2", "T-12"],
+  ]);
+  place.write(
+    "events.rejects.csv",
+    editTable(place.read("events.rejects.csv"), (row) => ({ ...row, currency: "EUR" })),
+  );
+  const second = await place.summary(summary.next?.split(" ").slice(1) ?? []);
+  expect(second.summary).toMatchObject({ exitCode: 0, actions: { total: 4, accepted: 4 } });
+});
+
+test("more invalid rows than allowed: nothing is sent; a share of the rows may be allowed instead", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write(
+    "sales.csv",
+    salesTable(50)
+      .replace(",10.50,", ",?,")
+      .replace(/,11\.50,/, ",??,"),
+  );
+  const command = ["stream", "sales.csv", "--env", "playground", "--max-invalid"];
+  expect(await place.tickets([...command, "1"], service)).toMatchObject({ exitCode: 3 });
+  expect(await place.tickets([...command, "3%"], service)).toMatchObject({ exitCode: 3 });
+  expect(service.connections()).toBe(0);
+  expect(await place.tickets([...command, "4%"], service)).toMatchObject({ exitCode: 4 });
+  expect(service.sent()).toHaveLength(48);
+});
+
+test("the same input again ends in 4 again and sends nothing; its rejects, mended, are sent once", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write("sales.csv", salesTable(10).replace(",10.50,", ",?,"));
+  const command = ["stream", "sales.csv", "--env", "playground", "--max-invalid", "1"];
+  for (let night = 1; night <= 3; night += 1) {
+    expect(await place.tickets(command, service)).toMatchObject({ exitCode: 4 });
+    expect(service.sent()).toHaveLength(9);
+  }
+  place.write(
+    "sales.rejects.csv",
+    editTable(place.read("sales.rejects.csv"), (row) => ({ ...row, price: "10.50" })),
+  );
+  const mended = await place.summary(["stream", "sales.rejects.csv", "--env", "playground"], service);
+  expect(mended).toMatchObject({ exitCode: 0, summary: { actions: { total: 1, accepted: 1 } } });
+  expect(ticketIdsOf(service.sent()).at(-1)).toBe("T-5");
+});
+
+test("the next command is whole: it can be pasted into a shell and does what it says", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write("my orders.csv", salesTable(10).replace(",10.50,", ",?,"));
+  const flags = ["--action", "soldTicket", "--env", "playground", "--state-dir", "state here"];
+  const first = await place.summary(["stream", "my orders.csv", ...flags, "--max-invalid", "1"], service);
+  expect(first.exitCode).toBe(4);
+  place.write(
+    "my orders.rejects.csv",
+    editTable(place.read("my orders.rejects.csv"), (row) => ({ ...row, price: "10.50" })),
+  );
+  const [program, ...args] = wordsOf(first.summary.next ?? "");
+  expect(program).toBe("tickets");
+  const second = await place.summary(args, service);
+  expect(second.summary).toMatchObject({ exitCode: 0, actions: { total: 1, accepted: 1 } });
+  expect(ticketIdsOf(service.sent()).at(-1)).toBe("T-5");
+});
+
+/** The words of a command as a shell takes them. */
+function wordsOf(command: string): readonly string[] {
+  return execFileSync("sh", ["-c", `printf '%s\\0' ${command}`], { encoding: "utf8" })
+    .split("\0")
+    .slice(0, -1);
+}
+
+test("a file whose end can't be read as rows is not sent in part, whatever is allowed, and no allowance is offered", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write("sales.csv", salesTable(10).replace(",10.50,", ',"10.50,'));
+  for (const allowed of ["0", "100%"]) {
+    const command = ["stream", "sales.csv", "--env", "playground", "--max-invalid", allowed];
+    const { exitCode, stderr } = await place.tickets(command, service);
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain("sales.csv:6 ");
+    expect(stderr).not.toContain("--max-invalid");
+  }
+  expect(service.connections()).toBe(0);
+});
+
+test("rejects of NDJSON rows are NDJSON, and are sent when mended", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  const sale = (n: number, price: string) => ({ eventId: "E-1", ticketId: `T-${n}`, userId: "u", price, orderTime: n });
+  const rows = [sale(1, "1"), { action: "soldTicket", data: sale(2, "1,5") }, sale(3, "x"), sale(4, "1")];
+  place.write("sales.ndjson", rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  const command = ["stream", "sales.ndjson", "--env", "playground", "--max-invalid", "2"];
+  const first = await place.summary(command, service);
+  expect(first.summary).toMatchObject({ exitCode: 4, rejects: [place.path("sales.rejects.ndjson")] });
+  const rejects = readLines(place.read("sales.rejects.ndjson"));
+  expect(rejects).toMatchObject([rows[1] as object, rows[2] as object]); // objects, as written above
+  place.write(
+    "sales.rejects.ndjson",
+    place.read("sales.rejects.ndjson").replace('"1,5"', '"1.5"').replace('"x"', '"2"'),
+  );
+  const second = await place.summary(first.summary.next?.split(" ").slice(1) ?? [], service);
+  expect(second.summary).toMatchObject({ exitCode: 0, actions: { total: 2, accepted: 2 } });
+  expect(ticketIdsOf(service.sent())).toEqual(["T-1", "T-4", "T-2", "T-3"]);
+});

@@ -1,0 +1,181 @@
+/** The command line itself: help, usage errors, what is loaded, and a Node that is too old. */
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { BIN, openWorkplace } from "../support/bin.ts";
+import { startService } from "../support/service.ts";
+import { salesTable } from "../support/tables.ts";
+
+const GOLDEN = fileURLToPath(new URL("golden/", import.meta.url));
+const UPDATE = process.env.UPDATE_GOLDEN === "1";
+
+/** Names in the list of commands that a help text gives, `help` itself aside. */
+function commandsIn(help: string): readonly string[] {
+  const list = /\nCommands:\n((?: {2}.*\n)+)/.exec(help)?.[1] ?? "";
+  return [...list.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = ""]) => name).filter((name) => name !== "help");
+}
+
+/** Compares with `golden/<name>.txt`; with UPDATE_GOLDEN=1 writes it. */
+function expectGolden(name: string, text: string): void {
+  const path = join(GOLDEN, `${name}.txt`);
+  if (UPDATE) writeFileSync(path, text);
+  expect(text, "run with UPDATE_GOLDEN=1 when the change is meant").toBe(
+    existsSync(path) ? readFileSync(path, "utf8") : "",
+  );
+}
+
+describe("help", () => {
+  test("of the program and of each command is as it was agreed", async () => {
+    const place = openWorkplace();
+    const help = await place.tickets(["--help"]);
+    expect(help).toMatchObject({ exitCode: 0, stderr: "" });
+    expectGolden("tickets", help.stdout);
+    const commands = commandsIn(help.stdout);
+    expect(commands).toEqual(expect.arrayContaining(["stream", "validate", "plan", "env", "sandbox"]));
+    const golden = ["tickets.txt"];
+    for (const command of commands) {
+      const { exitCode, stdout, stderr } = await place.tickets([command, "--help"]);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+      expectGolden(command, stdout);
+      golden.push(`${command}.txt`);
+      for (const inner of commandsIn(stdout)) {
+        expectGolden(`${command}-${inner}`, (await place.tickets([command, inner, "--help"])).stdout);
+        golden.push(`${command}-${inner}.txt`);
+      }
+    }
+    expect(readdirSync(GOLDEN).toSorted()).toEqual(golden.toSorted());
+  });
+
+  test("fits a terminal of 100 columns and has no value of the program's inside", async () => {
+    for (const name of readdirSync(GOLDEN)) {
+      const text = readFileSync(join(GOLDEN, name), "utf8");
+      expect(text.split("\n").filter((line) => line.length > 100)).toEqual([]);
+      expect(text).not.toMatch(/\[object|undefined|\{"|default: false/);
+    }
+  });
+
+  test("of a command that is missing is shown with exit 2", async () => {
+    const place = openWorkplace();
+    const { exitCode, stdout, stderr } = await place.tickets([]);
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr).toContain("Usage: tickets");
+  });
+});
+
+test("--version is the package's", async () => {
+  const place = openWorkplace();
+  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  expect(await place.tickets(["--version"])).toMatchObject({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
+});
+
+describe("a usage error is exit 2, names the way out, and nothing is sent", () => {
+  test.each<[readonly string[], RegExp]>([
+    [["strem", "sales.csv"], /stream/],
+    [["stream"], /files/],
+    [["stream", "sales.csv", "--chunk-size", "5001"], /5000/],
+    [["stream", "sales.csv", "--chunk-size", "0"], /1 to 5000/],
+    [["stream", "sales.csv", "--chunk-size", "-1"], /5000/],
+    [["stream", "sales.csv", "--chunk-size", "1.5"], /5000/],
+    [["stream", "sales.csv", "--limit", "ten"], /limit/],
+    [["stream", "sales.csv", "--max-invalid", "-1"], /max-invalid/],
+    [["stream", "sales.csv", "--action", "soldTickets"], /soldTicket\b/],
+    [["stream", "sales.csv", "--timeout", "soon"], /timeout/],
+    [["stream", "sales.csv", "--max-duration", "soon"], /duration/],
+    [["stream", "sales.csv", "--env", "playgruond"], /playground/],
+    [["stream", "sales.csv", "--qiet"], /--quiet/],
+    [["stream", "sales.csv", "--log-format", "xml"], /json/],
+    [["stream", "sales.csv", "--api-key", "abc"], /unknown option/],
+    [["stream", "sales.csv", "--input-format", "xls"], /ndjson/],
+    [["stream", "sales.csv", "--encoding", "utf-99"], /encoding/i],
+    [["stream", "sales.csv", "sales.csv"], /twice/],
+  ])("%j", async (args, way) => {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write("sales.csv", salesTable(3));
+    const named = args.includes("--env") ? [] : ["--env", "playground"];
+    const { exitCode, stdout, stderr } = await place.tickets([...args, ...named], service);
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr).toMatch(way);
+    expect(stderr).not.toMatch(/\n\s+at /);
+    expect(service.connections()).toBe(0);
+  });
+
+  test("a stream without --env, where an environment is configured, names those there are", async () => {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write("sales.csv", salesTable(3));
+    const { exitCode, stderr } = await place.tickets(["stream", "sales.csv"], service);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("playground");
+    expect(service.connections()).toBe(0);
+  });
+});
+
+describe("what is loaded", () => {
+  /** Prints every module that is asked for, once the process ends. */
+  const LISTING = `data:text/javascript,${encodeURIComponent(`
+    import { registerHooks } from "node:module";
+    const loaded = new Set();
+    registerHooks({ resolve(name, context, next) { const found = next(name, context); loaded.add(found.url); return found; } });
+    process.on("exit", () => process.stderr.write([...loaded].join("\\n")));
+  `)}`;
+
+  const loadedBy = async (args: readonly string[]): Promise<readonly string[]> => {
+    const place = openWorkplace();
+    const { exitCode, stderr } = await place.tickets(args, { nodeArgs: ["--import", LISTING] });
+    expect(exitCode).toBe(0);
+    return stderr.split("\n").filter((line) => /^(node|file|data):/.test(line));
+  };
+  const packagesOf = (urls: readonly string[]) =>
+    new Set(urls.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? []));
+
+  test.each([["--version"], ["--help"]])("by %s is the command line alone", async (flag) => {
+    const urls = await loadedBy([flag]);
+    expect(packagesOf(urls)).toEqual(new Set(["commander"]));
+    expect(urls).not.toContain("node:sqlite");
+    expect(urls).not.toContain("node:http");
+    const own = urls.flatMap((url) => /\/dist\/(.*)$/.exec(url)?.[1] ?? []);
+    expect(own.filter((path) => /^(pipeline|mapping|checks|sandbox|commands|queue)\//.test(path))).toEqual([]);
+  });
+
+  test("by validate is nothing that sends, stores or draws", async () => {
+    const urls = await loadedBy(["validate", fileURLToPath(new URL("../../fixtures/events.csv", import.meta.url))]);
+    for (const heavy of ["undici", "ora"]) expect(packagesOf(urls)).not.toContain(heavy);
+    expect(urls.filter((url) => url.includes("/dist/sandbox/"))).toEqual([]);
+  });
+});
+
+/** A `node` on PATH that is not the one carried by a checkout, when it is too old. */
+function findOldNode(): string | undefined {
+  const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => !folder.includes("node_modules"));
+  const found = folders.map((folder) => join(folder, "node")).find((path) => existsSync(path));
+  if (found === undefined) return undefined;
+  const [major = 0, minor = 0] = execFileSync(found, ["-p", "process.versions.node"], { encoding: "utf8" })
+    .split(".")
+    .map(Number);
+  return major < 22 || (major === 22 && minor < 19) ? found : undefined;
+}
+
+const OLD_NODE = findOldNode();
+
+test.skipIf(OLD_NODE === undefined)("an old Node gets one sentence and exit 2 (needs an old Node on PATH)", () => {
+  const place = openWorkplace();
+  for (const args of [["--version"], ["stream", "sales.csv"]]) {
+    const { status, stdout, stderr } = spawnSync(OLD_NODE ?? "", [BIN, ...args], {
+      cwd: place.folder,
+      encoding: "utf8",
+      env: {},
+    });
+    expect(status).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+    expect(stderr).toMatch(/^tickets needs Node 22\.19 or newer; this is \d+\.\d+\.\d+\./);
+    expect(stderr).toContain("npx tickets");
+    expect(stderr).toContain(join("node_modules", ".bin", "node").split(sep).join("/"));
+  }
+});

@@ -1,0 +1,863 @@
+/** Each way to be interrupted, one by one: what is on disk then, what the same command does next, and that the end is the same. */
+
+import type { ChildProcess } from "node:child_process";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { CrashPoint } from "../../src/pipeline/crash-points.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import type { Summary } from "../support/counts.ts";
+import { openRig, type Ran, type Rig } from "../support/invariant/rig.ts";
+import { EVENTS, openSales, placedRows, type SalesRig, summaryIn } from "../support/invariant/sales.ts";
+import { expectAllTold, type Placed, readLedger, readOutput, readTruth } from "../support/invariant/truth.ts";
+import { type Cells, editTable, readPromises, salesTable } from "../support/tables.ts";
+
+async function sales(actions: number): Promise<SalesRig> {
+  const rig = await openSales(actions);
+  onTestFinished(rig.close);
+  return rig;
+}
+
+async function empty(): Promise<Rig> {
+  const rig = await openRig();
+  onTestFinished(rig.close);
+  return rig;
+}
+
+/** The states of the newest run's chunks, in order. */
+const states = (rig: Rig): string => statesOf(rig).join(" ");
+const statesOf = (rig: Rig): readonly string[] =>
+  readLedger(rig)
+    .at(-1)
+    ?.chunks.filter(({ state }) => state !== "split")
+    .map(({ state }) => state) ?? [];
+
+/** Settles every question by what the service really has. */
+async function settleByTruth(rig: Rig, placed: readonly Placed[]): Promise<void> {
+  for (const { run, chunk, answer } of readTruth(rig, placed).questions) {
+    const settle = ["settle", run, `--${answer}`, "--chunk", String(chunk), "--env", "playground"];
+    expect(await rig.run([...settle, "--reason", "looked"])).toMatchObject({ killed: false });
+  }
+}
+
+const count = (rig: Rig): number => rig.requests().flat().length;
+
+// ---- every boundary of a chunk's life ----
+
+interface Boundary {
+  readonly point: CrashPoint;
+  /** Chunk states when the process has died at its n-th pass of four; undefined: no run yet. */
+  readonly at: (time: number) => string | undefined;
+  /** What the same command ends with. */
+  readonly next: (time: number) => number;
+}
+
+const CHUNKS = 4;
+
+/** The states of four chunks, by what was `done`, and what comes after. */
+const row = (settled: number, ...then: readonly string[]): string =>
+  [...Array<string>(settled).fill("settled"), ...then, ...Array<string>(CHUNKS).fill("planned")]
+    .slice(0, CHUNKS)
+    .join(" ");
+
+/** A chunk is settled while the next one flies. */
+const whileNextFlies = (time: number): string => row(time, "sending");
+
+const BOUNDARIES: readonly Boundary[] = [
+  { point: "planned", at: () => undefined, next: () => 0 },
+  { point: "entered", at: () => row(0), next: () => 0 },
+  {
+    point: "intended",
+    at: (time) => (time === 1 ? row(0, "sending") : row(time - 2, "answered", "sending")),
+    next: () => 6,
+  },
+  { point: "answered", at: (time) => row(time - 1, "sending"), next: () => 6 },
+  { point: "stored", at: () => row(CHUNKS - 1, "answered"), next: () => 0 },
+  { point: "settled", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
+  { point: "projected", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
+  { point: "recorded", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
+  { point: "rejects written", at: () => row(CHUNKS), next: () => 0 },
+  { point: "ended", at: () => row(CHUNKS), next: () => 0 },
+  { point: "merged", at: () => row(CHUNKS), next: () => 0 },
+];
+
+const ONCE: readonly CrashPoint[] = ["planned", "entered", "stored", "rejects written", "ended", "merged"];
+
+/** Which pass, of how many chunks: the only one, one in the middle, the last one. */
+const PASSES = BOUNDARIES.flatMap(({ point, at, next }) =>
+  (ONCE.includes(point)
+    ? ([
+        [1, 1],
+        [1, CHUNKS],
+      ] as const)
+    : ([
+        [1, 1],
+        [2, CHUNKS],
+        [CHUNKS, CHUNKS],
+      ] as const)
+  ).map(([time, chunks]) => ({ point, time, chunks, at, next })),
+);
+
+describe("a process that dies at a boundary of a chunk's life", () => {
+  test.each(PASSES)(
+    "$point, pass $time of $chunks: the same command puts it right",
+    async ({ point, time, chunks, at, next }) => {
+      const rig = await sales(20);
+      const command = rig.stream("--chunk-size", String(20 / chunks), "--json");
+      const died = await rig.run(command, { interruption: { kind: "boundary", point, time } });
+      expect(died.killed).toBe(true);
+      if (chunks === CHUNKS) expect(states(rig)).toBe(at(time) ?? "");
+
+      const again = await rig.run(command);
+      const expected = chunks === CHUNKS ? next(time) : point === "intended" || point === "answered" ? 6 : 0;
+      expect(again.exitCode).toBe(expected);
+      if (expected === 6) {
+        const { questions } = readTruth(rig, rig.placed);
+        expect(questions).toHaveLength(1);
+        expect(again.stderr).toContain(`tickets settle ${questions[0]?.run}`);
+        const before = count(rig);
+        expect((await rig.run(command)).exitCode, "the doubt stays until a person has settled it").toBe(6);
+        expect(count(rig)).toBe(before);
+        await settleByTruth(rig, rig.placed);
+        expect((await rig.run(command)).exitCode).toBe(0);
+      }
+      expectAllTold(rig, rig.placed);
+      expect(rig.requests().map(({ length }) => length)).toEqual(Array(chunks).fill(20 / chunks));
+      expect(summaryIn<Summary>(await rig.run(command)).state).toBe("nothing new");
+      expect(count(rig)).toBe(20);
+    },
+  );
+});
+
+// ---- the promises file after a power cut ----
+
+describe("a promises file that a power cut left torn", () => {
+  /** The lines of the second chunk are on disk, but the ledger does not know it; the third chunk flies. */
+  async function cutOff(): Promise<{ rig: SalesRig; command: readonly string[]; text: string; recorded: number }> {
+    const rig = await sales(20);
+    const command = rig.stream("--chunk-size", "5");
+    const died = await rig.run(command, { interruption: { kind: "boundary", point: "projected", time: 2 } });
+    expect(died.killed).toBe(true);
+    const text = rig.place.read("out.ndjson");
+    expect(text.split("\n")).toHaveLength(11);
+    return { rig, command, text, recorded: Buffer.byteLength(text.split("\n").slice(0, 5).join("\n")) + 1 };
+  }
+
+  const TAILS: readonly (readonly [string, (tail: Buffer) => Buffer])[] = [
+    ["nothing of it is there", () => Buffer.alloc(0)],
+    ["one byte of it is there", (tail) => tail.subarray(0, 1)],
+    ["it ends in the middle of a line", (tail) => tail.subarray(0, tail.indexOf("\n") + 20)],
+    ["all but its last byte is there", (tail) => tail.subarray(0, -1)],
+    ["all of it is there", (tail) => tail],
+  ];
+
+  test.each(TAILS)("is cut back and completed: %s", async (_, tear) => {
+    const { rig, command, text, recorded } = await cutOff();
+    const bytes = Buffer.from(text);
+    writeFileSync(
+      rig.place.path("out.ndjson"),
+      Buffer.concat([bytes.subarray(0, recorded), tear(bytes.subarray(recorded))]),
+    );
+    expect((await rig.run(command)).exitCode).toBe(6);
+    await settleByTruth(rig, rig.placed);
+    expect((await rig.run(command)).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+  });
+
+  test("is cut back where the file system made room for what it then did not write", async () => {
+    const { rig, command, text, recorded } = await cutOff();
+    const bytes = Buffer.from(text).fill(0, recorded + 40);
+    writeFileSync(rig.place.path("out.ndjson"), bytes);
+    expect((await rig.run(command)).exitCode).toBe(6);
+    await settleByTruth(rig, rig.placed);
+    expect((await rig.run(command)).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+  });
+
+  test("is left alone when what stands at its end is not what was being written; the rest goes elsewhere", async () => {
+    const { rig, command, text, recorded } = await cutOff();
+    rig.place.write("out.ndjson", `${text}{"mine":1}\n`);
+    const moved = await rig.run(command);
+    expect(moved.exitCode).toBe(6);
+    expect(moved.stderr).toContain("The rest goes to out.ndjson.");
+    await settleByTruth(rig, rig.placed);
+    expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
+    expect(rig.place.read("out.ndjson")).toBe(`${text}{"mine":1}\n`);
+    const elsewhere = rig.place.files().find((name) => name.startsWith("out.ndjson.")) ?? "";
+    const lines = text.slice(0, recorded) + rig.place.read(elsewhere);
+    expect(readPromises(lines).map(({ seq }) => seq)).toEqual(Array.from({ length: 20 }, (_, at) => at + 1));
+  });
+});
+
+// ---- without the input ----
+
+describe("a run of 200 chunks that is killed at chunk 150", () => {
+  async function killedAt150() {
+    const rig = await sales(10_000);
+    const command = rig.stream("--chunk-size", "50");
+    const died = await rig.run(command, { interruption: { kind: "boundary", point: "answered", time: 150 } });
+    expect(died.killed).toBe(true);
+    expect(rig.requests()).toHaveLength(150);
+    expect((await rig.run(command)).exitCode).toBe(6);
+    await settleByTruth(rig, rig.placed);
+    return { rig, command };
+  }
+
+  test("goes on from its plan when the input is gone", async () => {
+    const { rig, command } = await killedAt150();
+    rmSync(rig.place.path("sales.csv"));
+    rmSync(rig.place.path("events.csv"));
+    const resumed = await rig.run(command);
+    expect(resumed.exitCode, "the input that this command names is gone").toBe(2);
+    expect(resumed.stderr).toContain("events.csv");
+    expect(rig.requests().map(({ length }) => length)).toEqual(Array(200).fill(50));
+    expectAllTold(rig, rig.placed);
+    expect(readLedger(rig).map(({ state }) => state)).toEqual(["finished"]);
+  });
+
+  test("goes on from its plan with resume, and what the input has become in between does not matter", async () => {
+    const { rig, command } = await killedAt150();
+    rig.place.write("sales.csv", "no table at all");
+    expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+    rig.place.write("sales.csv", salesTable(10_000));
+    const summary = summaryIn<Summary>(await rig.run([...command, "--json"]));
+    expect(summary.actions).toMatchObject({ total: 10_001, alreadySent: 10_000, accepted: 1 });
+  });
+});
+
+// ---- settle and resume, killed and repeated ----
+
+describe("settle", () => {
+  async function inDoubt(point: "intended" | "answered" = "answered") {
+    const rig = await sales(20);
+    const command = rig.stream("--chunk-size", "5");
+    await rig.run(command, { interruption: { kind: "boundary", point, time: 2 } });
+    expect((await rig.run(command)).exitCode).toBe(6);
+    const [question] = readTruth(rig, rig.placed).questions;
+    if (question === undefined) throw new Error("nothing is in doubt");
+    return { rig, command, run: question.run, settle: ["settle", question.run, "--env", "playground"] };
+  }
+
+  test.each(["projected", "recorded", "rejects written", "merged"] as const)(
+    "--sent that dies at %s is repeated",
+    async (point) => {
+      const { rig, command, settle } = await inDoubt();
+      const died = await rig.run([...settle, "--sent"], { interruption: { kind: "boundary", point, time: 1 } });
+      if (point === "projected" || point === "recorded") expect(died.killed).toBe(true);
+      expect((await rig.run([...settle, "--sent"])).exitCode).toBe(0);
+      expect((await rig.run(command)).exitCode).toBe(0);
+      expectAllTold(rig, rig.placed);
+    },
+  );
+
+  test.each([
+    ["--sent", "answered", ["settled by hand"]],
+    ["--not-sent", "intended", ["planned"]],
+  ] as const)("%s twice is as good as once", async (decision, point, [state]) => {
+    const { rig, command, settle } = await inDoubt(point);
+    for (const _ of [1, 2, 3]) {
+      expect((await rig.run([...settle, decision])).exitCode).toBe(0);
+      expect(statesOf(rig)[1]).toBe(state);
+    }
+    expect((await rig.run(command)).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+  });
+
+  test("for one chunk, twice is as good as once", async () => {
+    const { rig, settle } = await inDoubt("intended");
+    const one = [...settle, "--not-sent", "--chunk", "2"];
+    expect((await rig.run(one)).exitCode).toBe(0);
+    expect((await rig.run(one)).exitCode).toBe(0);
+    expect(states(rig)).toBe("settled planned planned planned");
+  });
+
+  test("--abandon that dies half-way is repeated, and no other command sends what is left", async () => {
+    const rig = await sales(20);
+    // Refused by the key, so the run is open and nothing is in doubt.
+    rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 2 } }] });
+    const stopped = await rig.run(rig.stream("--chunk-size", "5", "--json"));
+    expect(stopped.exitCode).toBe(5);
+    const abandon = ["settle", summaryIn<Summary>(stopped).run ?? "", "--abandon", "--env", "playground"];
+    const died = await rig.run(abandon, { interruption: { kind: "boundary", point: "settled", time: 1 } });
+    expect(died.killed).toBe(true);
+    // Tonight's job comes before the person does.
+    rig.place.write("tonight.csv", salesTable(5, { first: 101 }));
+    const tonight = await rig.run(["stream", "tonight.csv", "--action", "soldTicket", "--env", "playground"]);
+    expect(tonight.exitCode).toBe(8);
+    expect(count(rig)).toBe(5);
+    expect((await rig.run(abandon)).exitCode).toBe(0);
+    expect((await rig.run(abandon)).exitCode).toBe(0);
+    expect(states(rig)).toBe("settled abandoned abandoned abandoned");
+    expect(count(rig)).toBe(5);
+  });
+
+  test("--abandon leaves the rest unsent, and a later command with the same file sends exactly that, but not the doubt", async () => {
+    const { rig, command, settle } = await inDoubt();
+    expect((await rig.run([...settle, "--abandon"])).exitCode).toBe(6);
+    const later = summaryIn<Summary>(await rig.run([...command, "--json"]));
+    expect(later.actions).toMatchObject({ total: 20, alreadySent: 5, inDoubt: 5, accepted: 10 });
+    expect((await rig.run([...settle, "--sent"])).exitCode).toBe(0);
+    const last = summaryIn<Summary>(await rig.run([...command, "--json"]));
+    expect(last.actions).toMatchObject({ total: 20, alreadySent: 20 });
+    expect(
+      new Set(
+        rig
+          .requests()
+          .flat()
+          .map(({ data }) => data),
+      ).size,
+    ).toBe(count(rig));
+  });
+
+  test("a doubt of a run that was closed is remembered for as long as it is one", async () => {
+    const { rig, command, settle } = await inDoubt();
+    await rig.run([...settle, "--abandon"]);
+    // Long ago, and many runs ago.
+    using ledger = new DatabaseSync(join(rig.state, "ledger.db"));
+    ledger.exec("UPDATE runs SET ended_at = '2020-01-01T00:00:00.000Z'");
+    const insert = ledger.prepare(
+      "INSERT INTO runs (run, created_at, ended_at, state, exit_code, manifest) SELECT ?, created_at, created_at, 'finished', 0, manifest FROM runs LIMIT 1",
+    );
+    ledger.exec("BEGIN");
+    for (let run = 0; run < 1001; run += 1) insert.run(`0000${run.toString(16).padStart(4, "0")}`);
+    ledger.exec("COMMIT");
+    for (const _ of [1, 2]) {
+      const later = await rig.run([...command, "--json"]);
+      expect(summaryIn<Summary>(later).actions).toMatchObject({ total: 20, inDoubt: 5 });
+    }
+    expect((await rig.run([...settle, "--sent"])).exitCode).toBe(0);
+    expect(summaryIn<Summary>(await rig.run([...command, "--json"])).actions).toMatchObject({ alreadySent: 20 });
+    expect(
+      new Set(
+        rig
+          .requests()
+          .flat()
+          .map(({ data }) => data),
+      ).size,
+    ).toBe(count(rig));
+  });
+
+  test("--again does not send what is in doubt either", async () => {
+    const { rig, command, settle } = await inDoubt();
+    await rig.run([...settle, "--abandon"]);
+    const sent = count(rig);
+    await rig.run([...command, "--again"]);
+    const doubtful = rig.requests()[1]?.map(({ ticketId }) => ticketId) ?? [];
+    const again = rig
+      .requests()
+      .flat()
+      .slice(sent)
+      .map(({ ticketId }) => ticketId);
+    expect(again.filter((ticketId) => doubtful.includes(ticketId))).toEqual([]);
+  });
+});
+
+test.each(["answered", "settled", "projected", "ended"] as const)(
+  "resume that dies at %s is repeated",
+  async (point) => {
+    const rig = await sales(20);
+    await rig.run(rig.stream("--chunk-size", "5"), { interruption: { kind: "boundary", point: "entered", time: 1 } });
+    const resume = ["resume", "--env", "playground"];
+    const died = await rig.run(resume, { interruption: { kind: "boundary", point, time: point === "ended" ? 1 : 2 } });
+    expect(died.killed).toBe(true);
+    const again = await rig.run(resume);
+    expect(again.exitCode).toBe(point === "ended" ? 0 : 6);
+    await settleByTruth(rig, rig.placed);
+    expect((await rig.run(resume)).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+  },
+);
+
+test.fails("a run that is gone on with names the rejects of before, too", async () => {
+  const rig = await sales(20);
+  rig.sandbox.setFaults({
+    rules: [
+      { fault: "failure-items", items: [2], on: { request: 1 } },
+      { fault: "status", status: 403, on: { request: 2 } },
+    ],
+  });
+  expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(5);
+  const resumed = await rig.run(["resume", "--env", "playground", "--json"]);
+  expect(resumed.exitCode).toBe(4);
+  expect(summaryIn<Summary>(resumed)).toMatchObject({ rejects: [rig.place.path("sales.rejects.csv")] });
+  expect(summaryIn<Summary>(resumed).next).toContain("sales.rejects.csv");
+});
+
+describe("the same command after a kill", () => {
+  test("with --again repeats what was asked for once, not twice", async () => {
+    const rig = await sales(20);
+    await rig.run(rig.stream());
+    const again = rig.stream("--chunk-size", "5", "--again");
+    await rig.run(again, { interruption: { kind: "boundary", point: "stored", time: 1 } });
+    await rig.run(again);
+    expect(count(rig)).toBe(40);
+  });
+
+  test.fails("does not send what the service has just rejected once more", async () => {
+    const rig = await sales(20);
+    rig.sandbox.setFaults({ rules: [{ fault: "failure-items", items: [4], on: { request: 1 } }] });
+    await rig.run(rig.stream(), { interruption: { kind: "boundary", point: "stored", time: 1 } });
+    expect((await rig.run(rig.stream())).exitCode).toBe(4);
+    expect(count(rig)).toBe(20);
+  });
+
+  test.fails("ends well although its scans have no time", async () => {
+    const rig = await sales(5);
+    rig.place.write("scans.csv", "ticketId\nT-1\nT-2\n");
+    const command = ["stream", "events.csv", "sales.csv", "scans.csv", "--env", "playground"];
+    await rig.run(command, { interruption: { kind: "boundary", point: "stored", time: 1 } });
+    expect((await rig.run(command)).exitCode).toBe(0);
+  });
+});
+
+test("an update that the service rejected does not make it take the others again", async () => {
+  const rig = await sales(5);
+  const names = ["One", "Two", "Three"].map((eventName) => JSON.stringify({ eventId: "E-1", eventName }));
+  rig.place.write("changes.ndjson", `${names.join("\n")}\n`);
+  await rig.run(rig.stream());
+  rig.sandbox.setFaults({ rules: [{ fault: "failure-items", items: [1], on: { request: 1 } }] });
+  const command = ["stream", "changes.ndjson", "--action", "updateEvent", "--env", "playground"];
+  expect((await rig.run(command)).exitCode).toBe(4);
+  await rig.run(command);
+  const taken = rig
+    .requests()
+    .flat()
+    .filter(({ action, status }) => action === "updateEvent" && status === "success");
+  expect(taken.map(({ data }) => (JSON.parse(data) as { readonly eventName: string }).eventName).toSorted()).toEqual([
+    "One",
+    "Three",
+    "Two",
+  ]);
+});
+
+test("what was processed in part: sent again as a whole, nothing that happens once happens twice", async () => {
+  const rig = await sales(20);
+  rig.sandbox.setFaults({ rules: [{ fault: "status", status: 500, processed: 3, on: { request: 2 } }] });
+  const command = rig.stream("--chunk-size", "5");
+  expect((await rig.run(command)).exitCode).toBe(6);
+  const [question] = readTruth(rig, rig.placed).questions;
+  expect(question).toMatchObject({ answer: "partly", chunk: 2 });
+  const shown = await rig.run(["settle", question?.run ?? "", "--env", "playground"]);
+  expect(shown.stderr).toContain("5 of them the service would probably refuse a second time (soldTicket)");
+  await rig.run(["settle", question?.run ?? "", "--not-sent", "--env", "playground"]);
+  expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(4);
+  const taken = rig
+    .requests()
+    .flat()
+    .filter(({ status }) => status === "success");
+  expect(taken.map(({ ticketId }) => ticketId)).toEqual(rig.placed.map(({ action }) => action.data.ticketId ?? null));
+  const rejected = readOutput(rig.place.path("out.ndjson")).filter(({ status }) => status !== "success");
+  expect(rejected.map(({ ticketId }) => ticketId)).toEqual(["T-5", "T-6", "T-7"]);
+});
+
+// ---- two at once ----
+
+describe("two commands at the same moment", () => {
+  const ROUNDS = 25;
+
+  test.each([
+    ["one runs, the other exits 8", []],
+    ["one runs, the other waits and finds nothing new", ["--wait-lock", "1m"]],
+  ] as const)("%s", { timeout: 300_000 }, async (_, more) => {
+    const rig = await empty();
+    rig.place.write("events.csv", EVENTS);
+    await rig.run(["stream", "events.csv", "--env", "playground"]);
+    // The winner is still at it when the other one comes.
+    rig.sandbox.setFaults({ rules: [{ fault: "latency", ms: 300 }] });
+    let busy = 0;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      rig.place.write("sales.csv", salesTable(10, { first: round * 10 + 1 }));
+      const command = ["stream", "sales.csv", "--env", "playground", "--chunk-size", "5", "--json", ...more];
+      const both = await Promise.all([rig.run(command), rig.run(command)]);
+      const codes = both.map(({ exitCode }) => exitCode).toSorted();
+      if (more.length > 0) {
+        expect(codes).toEqual([0, 0]);
+        expect(both.map((each) => summaryIn<Summary>(each).state).toSorted()).toEqual(["finished", "nothing new"]);
+        continue;
+      }
+      expect(codes[0]).toBe(0);
+      expect([0, 8]).toContain(codes[1]);
+      const loser = both.find(({ exitCode }) => exitCode === 8);
+      if (loser === undefined) continue;
+      busy += 1;
+      expect(loser.stderr).toMatch(/process \d+, since .*tickets stream sales\.csv/);
+    }
+    if (more.length === 0) expect(busy, "rounds in which the two met").toBeGreaterThan(ROUNDS / 2);
+    const sold = rig
+      .requests()
+      .flat()
+      .filter(({ action }) => action === "soldTicket");
+    expect(sold.map(({ ticketId }) => ticketId)).toEqual(Array.from({ length: ROUNDS * 10 }, (_, at) => `T-${at + 1}`));
+    expect(readOutput(rig.place.path("sales.playground.promises.ndjson"))).toHaveLength(ROUNDS * 10);
+  });
+});
+
+// ---- signals ----
+
+describe("signals", () => {
+  /** Runs the command and sends signals while the service holds the n-th request; it answers a little later. */
+  async function signalled(
+    rig: Rig,
+    command: readonly string[],
+    request: number,
+    ...signals: readonly NodeJS.Signals[]
+  ): Promise<Ran> {
+    // Given time, so that the program has heard the signals before the answer comes.
+    rig.sandbox.setFaults({ rules: [{ fault: "drip", bytes: 50, everyMs: 10, on: { request } }] });
+    let child: ChildProcess | undefined;
+    rig.onRequest(request, "after", () => {
+      for (const signal of signals) child?.kill(signal);
+    });
+    const ran = await rig.run(command, {
+      onSpawn: (spawned) => {
+        child = spawned;
+      },
+    });
+    rig.sandbox.setFaults({ rules: [] });
+    return ran;
+  }
+
+  test("Ctrl-C finishes the request in flight; another file then exits 8 with the two commands", async () => {
+    const rig = await sales(20);
+    const stopped = await signalled(rig, rig.stream("--chunk-size", "5", "--json"), 2, "SIGINT");
+    expect(stopped.exitCode).toBe(130);
+    const summary = summaryIn<Summary>(stopped);
+    expect(summary).toMatchObject({ state: "stopped", actions: { accepted: 10, inDoubt: 0, notSent: 10 } });
+    expect(states(rig)).toBe("settled settled planned planned");
+
+    rig.place.write("corrected.csv", salesTable(30));
+    const corrected = ["stream", "corrected.csv", "--action", "soldTicket", "--env", "playground", "-o", "out.ndjson"];
+    const refused = await rig.run(corrected);
+    expect(refused.exitCode).toBe(8);
+    expect(refused.stderr).toContain(`tickets resume ${summary.run}`);
+    expect(refused.stderr).toContain(`tickets settle ${summary.run} --abandon`);
+    expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode, "the same command too").toBe(8);
+    expect(count(rig)).toBe(10);
+
+    expect((await rig.run(["settle", summary.run ?? "", "--abandon", "--env", "playground"])).exitCode).toBe(0);
+    const sent = summaryIn<Summary>(await rig.run([...corrected, "--json"]));
+    expect(sent.actions).toMatchObject({ total: 30, alreadySent: 9, accepted: 21 });
+  });
+
+  test("Ctrl-C, then resume: the run is finished, and the next file goes", async () => {
+    const rig = await sales(20);
+    expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGINT")).exitCode).toBe(130);
+    expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+    expect((await rig.run(rig.stream())).exitCode).toBe(0);
+  });
+
+  test("Ctrl-C, then a resume that is killed: the run is no longer a person's, and the next command finishes it", async () => {
+    const rig = await sales(20);
+    expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGINT")).exitCode).toBe(130);
+    const resume = ["resume", "--env", "playground"];
+    const died = await rig.run(resume, { interruption: { kind: "boundary", point: "stored", time: 1 } });
+    expect(died.killed).toBe(true);
+    expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+  });
+
+  test("SIGTERM, then tonight's file: the old run is finished first, and its summary is told", async () => {
+    const rig = await sales(20);
+    expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGTERM")).exitCode).toBe(143);
+    const run = readLedger(rig)[0]?.run;
+    const tonight = salesTable(5, { first: 101 });
+    rig.place.write("tonight.csv", tonight);
+    const next = await rig.run(["stream", "tonight.csv", "--action", "soldTicket", "--env", "playground", "--json"]);
+    expect(next.exitCode).toBe(0);
+    expect(next.stderr).toContain(`The run ${run} `);
+    expect(summaryIn<Summary>(next)).toMatchObject({
+      state: "finished",
+      actions: { total: 5, accepted: 5 },
+      resumed: { run, state: "finished", actions: { total: 20, accepted: 20 } },
+    });
+    expectAllTold(rig, [...rig.placed, ...placedRows("tonight.csv", "soldTicket", tonight)]);
+    expect(rig.requests().map(({ length }) => length)).toEqual([5, 5, 5, 5, 5]);
+  });
+
+  test("a second Ctrl-C gives the request in flight up and leaves it in doubt", async () => {
+    const rig = await sales(20);
+    const stopped = await signalled(rig, rig.stream("--chunk-size", "5", "--json"), 2, "SIGINT", "SIGTERM");
+    expect([6, 130]).toContain(stopped.exitCode);
+    expect(stopped.stderr).toContain("in doubt");
+    expect(states(rig)).toBe("settled in doubt planned planned");
+    expect(readTruth(rig, rig.placed).questions).toMatchObject([{ chunk: 2, answer: "sent" }]);
+    await settleByTruth(rig, rig.placed);
+    expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+  });
+
+  test("SIGHUP ends in 129, and the same command goes on", async () => {
+    const rig = await sales(20);
+    expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGHUP")).exitCode).toBe(129);
+    expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+  });
+
+  test("a signal during the last request leaves nothing to do: the run is finished", async () => {
+    const rig = await sales(20);
+    const ended = await signalled(rig, rig.stream("--chunk-size", "5", "--json"), 4, "SIGINT");
+    expect(summaryIn<Summary>(ended)).toMatchObject({ state: "finished", actions: { accepted: 20 } });
+    expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(0);
+  });
+
+  test("--max-duration ends in 7 at the border of a chunk, and the same command goes on", async () => {
+    const rig = await sales(200);
+    rig.sandbox.setFaults({ rules: [{ fault: "latency", ms: 100 }] });
+    const command = rig.stream("--chunk-size", "1");
+    expect((await rig.run([...command, "--max-duration", "3s"])).exitCode).toBe(7);
+    expect(readTruth(rig, rig.placed).questions).toEqual([]);
+    expect(new Set(statesOf(rig))).toEqual(new Set(["settled", "planned"]));
+    rig.sandbox.setFaults({ rules: [] });
+    expect((await rig.run(command)).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+  });
+});
+
+// ---- too large ----
+
+test.each([2, 3, 4, 5])("a kill between the halves of a chunk that was too large, at attempt %i", async (time) => {
+  const rig = await sales(40);
+  rig.sandbox.setFaults({ rules: [{ fault: "status", status: 413, on: { itemsOver: 5, from: 2 } }] });
+  const command = rig.stream("--chunk-size", "20");
+  const died = await rig.run(command, { interruption: { kind: "boundary", point: "intended", time } });
+  expect(died.killed).toBe(true);
+  for (let starts = 0; starts < 4 && (await rig.run(command)).exitCode === 6; starts += 1) {
+    await settleByTruth(rig, rig.placed);
+  }
+  expectAllTold(rig, rig.placed);
+  expect(
+    rig
+      .requests()
+      .slice(1)
+      .every(({ length }) => length <= 5),
+  ).toBe(true);
+});
+
+// ---- a file that grows ----
+
+describe("a file of 10,000 rows that grows", () => {
+  const ROWS = 10_000;
+  const night = (text: string): string => {
+    const grown =
+      text +
+      salesTable(200, { first: ROWS + 1 })
+        .split("\n")
+        .slice(1)
+        .join("\n");
+    const [header, ...rows] = grown.trimEnd().split("\n");
+    const kept = rows.filter((_, at) => at % 1000 !== 17);
+    return `${[header, ...kept.map((line, at) => (at === 4711 ? withPrice(line, "99.00") : line))].join("\n")}\n`;
+  };
+  const withPrice = (line: string, price: string): string => line.split(",").with(3, price).join(",");
+
+  async function firstNight() {
+    const rig = await empty();
+    rig.place.write("events.csv", EVENTS);
+    rig.place.write("sales.csv", salesTable(ROWS));
+    const command = ["stream", "events.csv", "sales.csv", "--env", "playground", "--json"];
+    expect(summaryIn<Summary>(await rig.run(command)).actions).toMatchObject({ total: ROWS + 1, accepted: ROWS + 1 });
+    return { rig, command };
+  }
+
+  const ticketsSent = (rig: Rig): readonly (string | null)[] =>
+    rig
+      .requests()
+      .flat()
+      .map(({ ticketId }) => ticketId);
+
+  test.each<[string, (rig: Rig, text: string) => readonly string[]]>([
+    ["as it is", (rig, text) => [rig.place.write("sales.csv", text)]],
+    ["with another chunk size", (rig, text) => [rig.place.write("sales.csv", text), "--chunk-size", "70"]],
+    ["under another name", (rig, text) => [rig.place.write("sales-tonight.csv", text)]],
+    [
+      "with its columns in another order",
+      (rig, text) => {
+        const turned = text.replace(/^(.*?),(.*?),(.*?),(.*?),(.*?)$/gm, "$5,$3,$2,$4,$1");
+        return [rig.place.write("sales.csv", turned)];
+      },
+    ],
+  ])("sends what is new, %s", async (_, write) => {
+    const { rig, command } = await firstNight();
+    const args = write(rig, night(rig.place.read("sales.csv")));
+    const second = ["stream", "events.csv", ...args, "--env", "playground", "--json"];
+    const grown = await rig.run(second);
+    expect(grown.exitCode).toBe(0);
+    const total = ROWS + 200 - 11 + 1;
+    expect(summaryIn<Summary>(grown).actions).toMatchObject({
+      total,
+      accepted: 199,
+      alreadySent: total - 199,
+      changed: 1,
+    });
+    expect(grown.stderr).toContain("price");
+    const tickets = ticketsSent(rig);
+    expect(new Set(tickets).size, "nothing is doubled").toBe(tickets.length);
+    expect(summaryIn<Summary>(await rig.run(second)).actions).toMatchObject({ accepted: 0, alreadySent: total });
+    expect(summaryIn<Summary>(await rig.run(command)).actions.accepted).toBe(0);
+    expect(ticketsSent(rig)).toEqual(tickets);
+  });
+
+  test("sends what was missing when the file itself is mended instead of the rejects", async () => {
+    const rig = await empty();
+    rig.place.write("events.csv", EVENTS);
+    const whole = salesTable(ROWS);
+    const bad = new Set(["T-5000", "T-7777"]);
+    const spoil = (cells: Cells): Cells => (bad.has(cells.ticketId ?? "") ? { ...cells, price: "1,50" } : cells);
+    rig.place.write("sales.csv", editTable(whole, spoil));
+    const command = ["stream", "events.csv", "sales.csv", "--env", "playground", "--json", "--max-invalid", "2"];
+    const first = await rig.run(command);
+    expect(first.exitCode).toBe(4);
+    expect(summaryIn<Summary>(first).rows).toMatchObject({ invalid: 2 });
+    expect(existsSync(rig.place.path("sales.rejects.csv"))).toBe(true);
+    rig.place.write("sales.csv", whole);
+    const second = await rig.run(command);
+    expect(second.exitCode).toBe(0);
+    expect(summaryIn<Summary>(second).actions).toMatchObject({ accepted: 2, alreadySent: ROWS - 1 });
+    const tickets = ticketsSent(rig);
+    expect(tickets.slice(-2)).toEqual([...bad]);
+    expect(new Set(tickets).size).toBe(tickets.length);
+  });
+});
+
+// ---- a ledger that is lost, restored or someone else's ----
+
+describe("the ledger", () => {
+  const files = (rig: Rig): readonly string[] => readdirSync(rig.state).filter((name) => name.startsWith("ledger.db"));
+
+  async function finished() {
+    const rig = await sales(20);
+    const command = rig.stream("--json");
+    expect((await rig.run(command)).exitCode).toBe(0);
+    return { rig, command };
+  }
+
+  async function expectImported(rig: SalesRig, command: readonly string[]): Promise<void> {
+    const sent = count(rig);
+    const before = rig.place.read("out.ndjson");
+    const refused = await rig.run(command);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("tickets results --import out.ndjson");
+    expect(count(rig)).toBe(sent);
+    const give = ["results", "--import", "out.ndjson", "--env", "playground"];
+    expect((await rig.run(give)).exitCode).toBe(0);
+    expect((await rig.run(give)).exitCode, "twice is as good as once").toBe(0);
+    const again = await rig.run(command);
+    expect(again.exitCode).toBe(0);
+    expect(summaryIn<Summary>(again).state).toBe("nothing new");
+    expect(count(rig)).toBe(sent);
+    expect(rig.place.read("out.ndjson")).toBe(before);
+  }
+
+  test("that was deleted gets its memory back from the promises, and nothing is sent twice", async () => {
+    const { rig, command } = await finished();
+    for (const name of files(rig)) rmSync(join(rig.state, name));
+    await expectImported(rig, command);
+  });
+
+  test("that was restored from an older backup gets its memory back, and nothing is sent twice", async () => {
+    const { rig, command } = await finished();
+    const backup = rig.place.path("backup");
+    cpSync(rig.state, backup, { recursive: true });
+    rig.place.write("sales.csv", salesTable(29));
+    expect(summaryIn<Summary>(await rig.run(command)).actions).toMatchObject({ accepted: 10, alreadySent: 20 });
+    for (const name of files(rig)) rmSync(join(rig.state, name));
+    for (const name of readdirSync(backup).filter((each) => each.startsWith("ledger.db")))
+      copyFileSync(join(backup, name), join(rig.state, name));
+    await expectImported(rig, command);
+  });
+
+  async function restoredFromTheMiddle() {
+    const rig = await sales(20);
+    const command = rig.stream("--chunk-size", "5", "--json");
+    rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 3 } }] });
+    expect((await rig.run(command)).exitCode).toBe(5);
+    const backup = rig.place.path("backup");
+    cpSync(rig.state, backup, { recursive: true });
+    expect((await rig.run(command)).exitCode).toBe(0);
+    for (const name of files(rig)) rmSync(join(rig.state, name));
+    for (const name of readdirSync(backup).filter((each) => each.startsWith("ledger.db")))
+      copyFileSync(join(backup, name), join(rig.state, name));
+    return { rig, command };
+  }
+
+  test("that was restored from a backup of the middle of a run does not send the rest a second time", async () => {
+    const { rig, command } = await restoredFromTheMiddle();
+    for (const args of [command, ["resume", "--env", "playground"]]) {
+      const refused = await rig.run(args);
+      expect(refused.exitCode).toBe(2);
+      expect(refused.stderr).toContain("tickets results --import out.ndjson");
+    }
+    expect(count(rig)).toBe(20);
+  });
+
+  test("that was restored from a backup of the middle of a run gets its memory back", async () => {
+    const { rig, command } = await restoredFromTheMiddle();
+    await expectImported(rig, command);
+  });
+
+  test("belongs to its base URL also when its memory was imported", async () => {
+    const { rig, command } = await finished();
+    for (const name of files(rig)) rmSync(join(rig.state, name));
+    await rig.run(["results", "--import", "out.ndjson", "--env", "playground"]);
+    const refused = await rig.run(command, { env: { TICKETS_PLAYGROUND_BASE_URL: "http://127.0.0.1:9" } });
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("tickets env --rebind");
+  });
+
+  test("that lost its memory is noticed with promises as CSV too", async () => {
+    const rig = await sales(20);
+    const command = ["stream", "events.csv", "sales.csv", "--env", "playground", "-o", "out.csv"];
+    expect((await rig.run(command)).exitCode).toBe(0);
+    for (const name of files(rig)) rmSync(join(rig.state, name));
+    const refused = await rig.run(command);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("tickets results --import out.csv");
+    expect((await rig.run(["results", "--import", "out.csv", "--env", "playground"])).exitCode).toBe(0);
+    expect((await rig.run(command)).exitCode).toBe(0);
+    expect(count(rig)).toBe(20);
+  });
+
+  test("that is damaged stops the run before anything is sent, and is not made anew", async () => {
+    const { rig, command } = await finished();
+    const path = join(rig.state, "ledger.db");
+    truncateSync(path, 5000);
+    const refused = await rig.run(command);
+    expect(refused.exitCode).toBe(10);
+    expect(refused.stderr).toContain("tickets results --import");
+    expect(count(rig)).toBe(20);
+    renameSync(path, `${path}.damaged`);
+    for (const name of files(rig).filter((each) => !each.endsWith(".damaged"))) rmSync(join(rig.state, name));
+    await expectImported(rig, command);
+  });
+
+  test("belongs to its base URL; with another one nothing is sent until a person rebinds it", async () => {
+    const { rig, command } = await finished();
+    const other = await startSandbox({ engine: rig.sandbox.engine, apiKey: rig.sandbox.apiKey });
+    onTestFinished(() => other[Symbol.asyncDispose]());
+    const env = { TICKETS_PLAYGROUND_BASE_URL: other.url };
+    const refused = await rig.run(command, { env });
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain(rig.sandbox.url);
+    expect(refused.stderr).toContain(other.url);
+    expect(refused.stderr).toContain("tickets env --rebind");
+    expect(count(rig)).toBe(20);
+
+    expect((await rig.run(["env", "playground", "--rebind"], { env })).exitCode).toBe(0);
+    rig.place.write("sales.csv", salesTable(29));
+    const sent = await rig.run(command, { env });
+    expect(summaryIn<Summary>(sent).actions).toMatchObject({ accepted: 10, alreadySent: 20 });
+    expect((await rig.run(command)).exitCode, "and back again only by a person").toBe(2);
+  });
+});

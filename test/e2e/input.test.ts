@@ -1,0 +1,234 @@
+/** What may be given as input, and how what can't be used is refused. */
+
+import { execFileSync, spawn } from "node:child_process";
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openWorkplace } from "../support/bin.ts";
+import { expectSpokenAsSpecified, startService } from "../support/service.ts";
+import { readLines, readPromises, salesTable } from "../support/tables.ts";
+
+const PLAYGROUND = ["--env", "playground"];
+const tickets = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => `T-${from + at}`);
+
+const sale = (n: number) => ({
+  eventId: "E-1",
+  ticketId: `T-${n}`,
+  userId: `user-${n % 7}`,
+  price: `${10 + (n % 5)}.50`,
+  orderTime: 1_700_000_000 + n,
+});
+const NDJSON = [1, 2, 3].map((n) => `${JSON.stringify(sale(n))}\n`).join("");
+const ITEMS = [1, 2, 3].map((n) => ({ action: "soldTicket", data: sale(n) }));
+
+describe("input of every kind arrives as the same actions", () => {
+  test.each<[string, string | Buffer]>([
+    ["sales.csv", salesTable(3)],
+    ["sales.csv", `\ufeff${salesTable(3).replaceAll("\n", "\r\n")}`],
+    ["sales.csv", salesTable(3).replaceAll(",", ";")],
+    ["sales.csv", salesTable(3).replaceAll(",", "|")],
+    ["sales.tsv", salesTable(3).replaceAll(",", "\t")],
+    ["sales.ndjson", NDJSON],
+    ["sales.jsonl", NDJSON.trimEnd()],
+    ["sales.json", JSON.stringify(ITEMS)],
+    ["sales.json", JSON.stringify(ITEMS, undefined, 2)],
+    ["sales.csv.gz", gzipSync(salesTable(3))],
+    ["sales.csv.zst", zstdCompressSync(salesTable(3))],
+    ["sales.ndjson.gz", gzipSync(NDJSON)],
+    ["sales.json.zst", zstdCompressSync(JSON.stringify(ITEMS))],
+  ])("%s", async (name, content) => {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write(name, content);
+    const { summary } = await place.summary(["stream", name, ...PLAYGROUND], service);
+    expect(summary).toMatchObject({ exitCode: 0, actions: { total: 3, accepted: 3 } });
+    expectSpokenAsSpecified(service);
+    expect(service.sent()).toEqual(ITEMS);
+    const promises = readPromises(place.read("sales.playground.promises.ndjson"));
+    expect(promises.map(({ source }) => source)).toEqual([name, name, name]);
+  });
+
+  test.each<[string, string | Buffer, readonly string[]]>([
+    ["CSV", salesTable(3), ["--action", "soldTicket"]],
+    ["NDJSON rows", NDJSON, ["--action", "soldTicket"]],
+    ["a request body", JSON.stringify(ITEMS), []],
+  ])("standard input: %s", async (_, stdin, more) => {
+    const place = openWorkplace();
+    const service = await startService();
+    const { env } = service;
+    const { summary } = await place.summary(["stream", "-", ...PLAYGROUND, ...more], { env, stdin });
+    expect(summary).toMatchObject({ exitCode: 0, actions: { total: 3, accepted: 3 } });
+    expect(service.sent()).toEqual(ITEMS);
+    expect(readPromises(place.read("stdin.playground.promises.ndjson")).map(({ source }) => source)).toEqual(
+      Array(3).fill("-"),
+    );
+  });
+
+  test.skipIf(process.platform === "win32")("a named pipe, which gives its bytes once (needs mkfifo)", async () => {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write("source", salesTable(3));
+    execFileSync("mkfifo", [place.path("sales.csv")]);
+    const writer = spawn("sh", ["-c", "cat source > sales.csv"], { cwd: place.folder, stdio: "ignore" });
+    onTestFinished(() => {
+      writer.kill("SIGKILL");
+    });
+    const { summary } = await place.summary(["stream", "sales.csv", ...PLAYGROUND], service);
+    expect(summary).toMatchObject({ exitCode: 0, actions: { total: 3, accepted: 3 } });
+    expect(service.sent()).toEqual(ITEMS);
+  });
+
+  test("several files and globs, in the order given; a glob's files by name", async () => {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write("sales-b.csv", salesTable(2, { first: 3 }));
+    place.write("sales-a.csv", salesTable(2, { first: 1 }));
+    place.write("sales 0.csv", salesTable(2, { first: 5 }));
+    const { summary } = await place.summary(["stream", "sales-*.csv", "sales 0.csv", ...PLAYGROUND], service);
+    expect(summary).toMatchObject({ exitCode: 0, rows: { read: 6 } });
+    expect(service.sent().map(({ data }) => data.ticketId)).toEqual(tickets(1, 6));
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
+describe("a quiet night", () => {
+  test.each<[string, string, string]>([
+    ["an empty NDJSON file", "sales.ndjson", ""],
+    ["an NDJSON file of blank lines", "sales.ndjson", "\n\n"],
+    ["an empty standard input", "-", ""],
+    ["a CSV file with a header only", "sales.csv", "eventId,ticketId,userId,price\n"],
+    ["an empty list", "sales.json", "[]"],
+  ])("%s is exit 0 with no actions, which is said", async (_, name, content) => {
+    const place = openWorkplace();
+    const service = await startService();
+    if (name !== "-") place.write(name, content);
+    const options = { env: service.env, ...(name === "-" && { stdin: content }) };
+    const { stderr, summary } = await place.summary(["stream", name, ...PLAYGROUND], options);
+    expect(summary).toMatchObject({ exitCode: 0, rows: { read: 0 }, actions: { total: 0 } });
+    expect(stderr).toMatch(/no rows|0 actions/);
+    expect(service.connections()).toBe(0);
+    expect(await place.tickets(["stream", name, ...PLAYGROUND, "--quiet"], options)).toMatchObject({
+      exitCode: 0,
+      stdout: "",
+      stderr: "",
+    });
+  });
+});
+
+/** Says once what is wrong with the file, in a sentence, and is no fault of the program. */
+function expectOneSentence(stderr: string, name: string): void {
+  const said = stderr.split("\n").filter((line) => line.startsWith("tickets: "));
+  expect(said).toHaveLength(1);
+  expect(said[0]).toContain(name);
+  expect(said[0]).toMatch(/[.]$/);
+  expect(stderr).not.toMatch(/\n\s+at |a fault in tickets/);
+}
+
+describe("a path that can't be used is exit 2 with one sentence", () => {
+  const refuses = async (name: string, prepare: (path: string) => void, args: readonly string[] = []) => {
+    const place = openWorkplace();
+    const service = await startService();
+    prepare(place.path(name));
+    for (const command of ["stream", "validate", "plan"]) {
+      const { exitCode, stdout, stderr } = await place.tickets([command, name, ...PLAYGROUND, ...args], service);
+      expect(exitCode).toBe(2);
+      expect(stdout).toBe("");
+      expectOneSentence(stderr, name);
+    }
+    expect(service.connections()).toBe(0);
+  };
+
+  test("a missing file", () => refuses("sales.csv", () => {}));
+  test("a glob that matches nothing", () => refuses("sales-*.csv", () => {}));
+  test("a directory", () => refuses("sales.csv", (path) => mkdirSync(path)));
+  test("a link that leads nowhere", () => refuses("sales.csv", (path) => symlinkSync("gone.csv", path)));
+  test("a name that does not say what it holds", () =>
+    refuses("sales.txt", (path) => writeFileSync(path, salesTable(1))));
+  test.skipIf(process.getuid?.() === 0)("a file without permission (needs a user other than root)", () =>
+    refuses("sales.csv", (path) => {
+      writeFileSync(path, salesTable(1));
+      chmodSync(path, 0o000);
+    }),
+  );
+  test.skipIf(process.platform !== "linux")("a file whose reading fails (needs Linux)", () =>
+    // Reading the start of this one is an input/output error, even for root.
+    refuses("sales.csv", (path) => symlinkSync("/proc/self/mem", path)),
+  );
+});
+
+describe("a file that tickets wrote", () => {
+  test("is refused as input when it is a promises file", async () => {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write("sales.csv", salesTable(3));
+    await place.tickets(["stream", "sales.csv", ...PLAYGROUND], service);
+    for (const pattern of ["sales.playground.promises.ndjson", "sales*"]) {
+      const { exitCode, stderr } = await place.tickets(["stream", pattern, ...PLAYGROUND], service);
+      expect(exitCode).toBe(2);
+      expectOneSentence(stderr, "sales.playground.promises.ndjson");
+    }
+    expect(service.sent()).toHaveLength(3);
+  });
+});
+
+test("--encoding reads what is not UTF-8; without it the place is named and nothing is sent", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write("sales.csv", Buffer.from(salesTable(3).replace("user-2", "Zo\u00eb"), "latin1"));
+  const refused = await place.tickets(["stream", "sales.csv", ...PLAYGROUND], service);
+  expect(refused.exitCode).toBe(2);
+  expect(refused.stderr).toMatch(/byte/);
+  expect(refused.stderr).toMatch(/line 3/);
+  expect(refused.stderr).toContain("--encoding");
+  expect(service.connections()).toBe(0);
+  const read = await place.tickets(["stream", "sales.csv", ...PLAYGROUND, "--encoding", "windows-1252"], service);
+  expect(read.exitCode).toBe(0);
+  expect(service.sent()[1]?.data.userId).toBe("Zo\u00eb");
+});
+
+test("line numbers are those of an editor, after cells with line breaks too", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write(
+    "sales.csv",
+    'eventId,ticketId,userId,price,seat\nE-1,T-1,u,1,"Block A\nRow 1"\nE-1,T-2,u,1,"a\r\n\r\nb"\nE-1,T-3,u,1,c\n',
+  );
+  await place.tickets(["stream", "sales.csv", ...PLAYGROUND], service);
+  const promises = readPromises(place.read("sales.playground.promises.ndjson"));
+  expect(promises.map(({ line }) => line)).toEqual([2, 4, 7]);
+});
+
+describe("plan", () => {
+  test.each(["sales.csv", "-"])("of %s is itself input, and gives the same plan byte by byte", async (name) => {
+    const place = openWorkplace();
+    const content = `${salesTable(20)}E-1,"T ""21""\n",Zoë 🎟,0.10,18446744073709551615\n`;
+    if (name !== "-") place.write(name, content);
+    const options = name === "-" ? { stdin: content } : {};
+    const first = await place.tickets(["plan", name, "--action", "soldTicket"], options);
+    expect(first.exitCode).toBe(0);
+    expect(readLines(first.stdout)).toHaveLength(21);
+    expect(first.stdout).toContain('"orderTime":18446744073709551615');
+    place.write("plan.ndjson", first.stdout);
+    const second = await place.tickets(["plan", "plan.ndjson", "-o", "again.ndjson"]);
+    expect(second).toMatchObject({ exitCode: 0, stdout: "" });
+    expect(place.read("again.ndjson")).toBe(first.stdout);
+    expect(await place.tickets(["plan", "-"], { stdin: first.stdout })).toMatchObject({ stdout: first.stdout });
+  });
+
+  test("is what is then sent", async () => {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write("sales.csv", salesTable(20));
+    const { stdout } = await place.tickets(["plan", "sales.csv"]);
+    await place.tickets(["stream", "sales.csv", ...PLAYGROUND, "--chunk-size", "7"], service);
+    const lines = stdout.trimEnd().split("\n");
+    const bodies = [lines.slice(0, 7), lines.slice(7, 14), lines.slice(14)].map((chunk) => `[${chunk.join(",")}]`);
+    expect(service.requests.map(({ body }) => body.toString())).toEqual(bodies);
+  });
+
+  test("of invalid input is exit 3 and nothing on standard output", async () => {
+    const place = openWorkplace();
+    place.write("sales.csv", salesTable(3).replace(",11.50,", ",?,"));
+    expect(await place.tickets(["plan", "sales.csv"])).toMatchObject({ exitCode: 3, stdout: "" });
+  });
+});

@@ -1,0 +1,241 @@
+/** What others do to a run while it works: its output, its standard streams, its terminal. It goes on, and says so. */
+
+import { spawn } from "node:child_process";
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import type { Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { BIN, openWorkplace, type Workplace } from "../support/bin.ts";
+import { expectSpokenAsSpecified, type Service, startService } from "../support/service.ts";
+import { type PromiseLine, readPromises, salesTable } from "../support/tables.ts";
+
+const ROWS = 500;
+const CHUNK = 100;
+const SEND = ["stream", "sales.csv", "--env", "playground", "--chunk-size", String(CHUNK)];
+const ALL = Array.from({ length: ROWS }, (_, at) => `T-${at + 1}`);
+
+async function openSales() {
+  const place = openWorkplace();
+  place.write("sales.csv", salesTable(ROWS));
+  return { place, service: await startService() };
+}
+
+const ticketsOf = (promises: readonly PromiseLine[]) => promises.map(({ ticketId }) => ticketId);
+
+/** Does something while the third request is in flight: promises of the first are in the output, and the run has much to do. */
+function meanwhile(service: Service, act: () => void | Promise<void>): void {
+  service.behave({
+    answer: async ({ items }) => {
+      if (items[0]?.data.ticketId === `T-${2 * CHUNK + 1}`) await act();
+      return undefined;
+    },
+  });
+}
+
+/** Waits until the promises of two chunks are noted: none are written then before the third request is answered. */
+async function atRest(place: Workplace, act: () => void): Promise<void> {
+  using ledger = new DatabaseSync(place.path("home/state/tickets/playground/ledger.db"), { readOnly: true });
+  const noted = ledger.prepare("SELECT count(*) AS n FROM chunks WHERE projected = 1");
+  for (let turn = 0; turn < 1_000_000 && Number(noted.get()?.n) < 2; turn += 1) await setImmediate();
+  act();
+}
+
+/** Every action was sent once, in order, and the ledger has every promise. */
+async function expectAllOnce(place: Workplace, service: Service): Promise<void> {
+  expectSpokenAsSpecified(service);
+  expect(service.sent().map(({ data }) => data.ticketId)).toEqual(ALL);
+  const { stdout } = await place.tickets(["results", "--env", "playground"], service);
+  expect(ticketsOf(readPromises(stdout))).toEqual(ALL);
+}
+
+describe("an output file that others touch while the run writes it", () => {
+  test.each<[string, (path: string) => void]>([
+    ["deleted", (path) => rmSync(path)],
+    ["moved away", (path) => renameSync(path, `${path}.moved`)],
+    ["added to", (path) => appendFileSync(path, "hello\n")],
+    ["cut", (path) => truncateSync(path, 100)],
+    ["changed without another length", (path) => overwrite(path, "X")],
+    ["replaced by another file", (path) => replace(path, (at) => writeFileSync(at, "mine\n"))],
+    ["replaced by an empty file", (path) => replace(path, (at) => writeFileSync(at, ""))],
+    ["replaced by a folder", (path) => replace(path, (at) => mkdirSync(at))],
+    ["replaced by a link to another file", (path) => replace(path, (at) => symlinkSync("precious.txt", at))],
+  ])("%s: the run goes on, and the rest goes elsewhere, said", async (_, touch) => {
+    const { place, service } = await openSales();
+    place.write("precious.txt", "precious\n");
+    const path = place.path("promises.ndjson");
+    meanwhile(service, () => atRest(place, () => touch(path)));
+    const { exitCode, stderr, summary } = await place.summary([...SEND, "-o", "promises.ndjson"], service);
+    expect(exitCode).toBe(0);
+    const rest = `promises.ndjson.${summary.run}.ndjson`;
+    expect(summary).toMatchObject({ state: "finished", output: place.path(rest), actions: { accepted: ROWS } });
+    expect(stderr).toContain(
+      `promises.ndjson was changed by someone else while the run wrote it. The rest goes to ${rest}.`,
+    );
+    const promises = ticketsOf(readPromises(place.read(rest)));
+    expect(promises).toHaveLength(ROWS - 2 * CHUNK);
+    expect(promises).toEqual(ALL.slice(-promises.length));
+    expect(place.read("precious.txt")).toBe("precious\n");
+    await expectAllOnce(place, service);
+  });
+
+  test("touched, but not changed, it is written on", async () => {
+    const { place, service } = await openSales();
+    meanwhile(service, () => atRest(place, () => overwrite(place.path("promises.ndjson"), "{")));
+    await place.tickets([...SEND, "-o", "promises.ndjson"], service);
+    expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
+  });
+
+  test("as CSV, the rest is a table of its own", async () => {
+    const { place, service } = await openSales();
+    meanwhile(service, () => rmSync(place.path("promises.csv")));
+    const { summary } = await place.summary([...SEND, "-o", "promises.csv"], service);
+    expect(summary.output).toBe(place.path(`promises.csv.${summary.run}.csv`));
+    expect(place.read(`promises.csv.${summary.run}.csv`)).toMatch(/^source,line,action,/);
+  });
+});
+
+test("two runs with ledgers of their own don't write the same output: the second is exit 8 before it sends", async () => {
+  const { place, service } = await openSales();
+  const other = await startService();
+  const command = [...SEND, "-o", "promises.ndjson", "--state-dir"];
+  let second: Awaited<ReturnType<Workplace["tickets"]>> | undefined;
+  meanwhile(service, async () => {
+    second = await place.tickets([...command, place.path("state-2")], other);
+  });
+  const first = await place.tickets([...command, place.path("state-1")], service);
+  expect(first.exitCode).toBe(0);
+  expect(second?.exitCode).toBe(8);
+  expect(second?.stderr).toMatch(/Another run holds promises\.ndjson \(process \d+, since [^)]+\)/);
+  expect(other.connections()).toBe(0);
+  expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
+});
+
+describe("standard streams", () => {
+  test("a reader of the promises that goes away: the run goes on, and the rest goes to a file, said", async () => {
+    const { place, service } = await openSales();
+    const shell = '{ "$@"; echo $? > code; } | head -n 1';
+    const { stdout, stderr } = await place.tickets([...SEND, "-o", "-"], { ...service, shell });
+    expect(readPromises(stdout)).toMatchObject([{ ticketId: "T-1" }]);
+    expect(place.read("code")).toBe("0\n");
+    const rest = place.files().find((name) => /^stdout\.playground\.[0-9a-f]{8}\.ndjson$/.test(name)) ?? "";
+    expect(stderr).toContain(`Whoever read the promises from standard output went away. The rest goes to ${rest}.`);
+    const promises = ticketsOf(readPromises(place.read(rest)));
+    expect(promises).toEqual(ALL.slice(-promises.length));
+    await expectAllOnce(place, service);
+  });
+
+  test.each([
+    ["stdin", '"$@" <&-'],
+    ["stdout", '"$@" >&-'],
+    ["stderr", '"$@" 2>&-'],
+    ["all three", '"$@" <&- >&- 2>&-'],
+  ])("%s closed: the run is as ever", async (_, shell) => {
+    const { place, service } = await openSales();
+    expect(await place.tickets([...SEND, "-o", "promises.ndjson"], { ...service, shell })).toMatchObject({
+      exitCode: 0,
+    });
+    expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
+    await expectAllOnce(place, service);
+  });
+
+  test("promises to a closed stdout are in the ledger", async () => {
+    const { place, service } = await openSales();
+    const ended = await place.tickets([...SEND, "-o", "-"], { ...service, shell: '"$@" >&-' });
+    expect(ended.exitCode).toBe(0);
+    await expectAllOnce(place, service);
+  });
+
+  test("a reader of the log that goes away, or whose disk is full, stops nothing", async () => {
+    for (const shell of ['"$@" 2>/dev/full', '{ "$@"; echo $? > code; } 2>&1 >/dev/null | head -n 1']) {
+      const { place, service } = await openSales();
+      await place.tickets([...SEND, "--verbose", "-o", "promises.ndjson"], { ...service, shell });
+      if (shell.includes("code")) expect(place.read("code")).toBe("0\n");
+      expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
+      await expectAllOnce(place, service);
+    }
+  });
+
+  test.each([
+    ["the summary", [...SEND, "--json"]],
+    ["actions", ["plan", "sales.csv"]],
+    ["results", ["results", "--env", "playground"]],
+  ])("%s that a full disk does not take is exit 10, not a crash", async (_, command) => {
+    const { place, service } = await openSales();
+    if (command[0] === "results") await place.tickets(SEND, service);
+    const { exitCode, stderr } = await place.tickets(command, { ...service, shell: '"$@" >/dev/full' });
+    expect(stderr).toMatch(/^tickets: Standard output can't be written \(ENOSPC[^\n]*\)\.$/m);
+    expect(stderr).not.toMatch(/\n {4}at /);
+    expect(exitCode).toBe(10);
+  });
+
+  test.each([
+    ["actions", ["plan", "sales.csv"]],
+    ["results", ["results", "--env", "playground"]],
+  ])("a reader of %s that had enough is all right", async (_, command) => {
+    const { place, service } = await openSales();
+    place.write("sales.csv", salesTable(4000));
+    if (command[0] === "results") await place.tickets(["stream", "sales.csv", "--env", "playground"], service);
+    const shell = '{ "$@"; echo $? > code; } | head -n 1';
+    const { stdout, stderr } = await place.tickets(command, { ...service, shell });
+    expect(stdout.trimEnd().split("\n")).toHaveLength(1);
+    expect(stderr).not.toMatch(/a fault in tickets|EPIPE/);
+    expect(place.read("code")).toBe("0\n");
+  });
+});
+
+/** `script` of util-linux, which every Linux has, gives the run a terminal of its own. */
+test.skipIf(process.platform !== "linux")(
+  "a terminal that goes away stops the run at a chunk border, and the same command completes it",
+  async () => {
+    const { place, service } = await openSales();
+    // The program outlives whoever started it; its fourth stream tells how it ends.
+    place.write("tell.mjs", `import fs from "node:fs"; process.on("exit", (code) => fs.writeSync(3, String(code)));`);
+    const command = `exec '${process.execPath}' --import ./tell.mjs '${BIN}' ${SEND.join(" ")} -o promises.ndjson`;
+    const home = { HOME: place.path("home"), XDG_STATE_HOME: place.path("home/state"), TMPDIR: place.path("tmp") };
+    const terminal = spawn("script", ["--quiet", "--command", command, "/dev/null"], {
+      cwd: place.folder,
+      env: { PATH: process.env.PATH, SHELL: "/bin/sh", TERM: "xterm", ...home, ...service.env },
+      stdio: ["ignore", "ignore", "ignore", "pipe"],
+    });
+    const gone = new Promise((resolve) => terminal.on("exit", resolve));
+    meanwhile(service, async () => {
+      terminal.kill("SIGKILL");
+      await gone;
+    });
+    const told = await Array.fromAsync<Buffer>(terminal.stdio[3] as Readable); // a pipe, as asked for above
+    expect(Buffer.concat(told).toString()).toBe("129");
+    expect(service.requests).toHaveLength(3);
+    service.behave({});
+    const { summary } = await place.summary([...SEND, "-o", "promises.ndjson"], service);
+    expect(summary).toMatchObject({ exitCode: 0, resumed: { actions: { accepted: ROWS } } });
+    expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
+    await expectAllOnce(place, service);
+  },
+);
+
+/** Writes a byte into the first line, and nothing else; as a person would, not within a tick of the last change. */
+function overwrite(path: string, byte: string): void {
+  const { mtimeNs } = statSync(path, { bigint: true });
+  const file = openSync(path, "r+");
+  do writeSync(file, byte, 0);
+  while (statSync(path, { bigint: true }).mtimeNs === mtimeNs);
+  closeSync(file);
+}
+
+function replace(path: string, make: (path: string) => void): void {
+  rmSync(path);
+  make(path);
+}

@@ -1,0 +1,41 @@
+/**
+ * The promise of the whole program: for any input, any faults of the service and any number of kills, what the program
+ * calls accepted was processed; what was processed is accepted, in doubt, refused or settled by hand; nothing is processed
+ * twice or out of order; and every accepted action is in the output once, with its promise.
+ *
+ * `INVARIANT_TRIALS=3000` does more; `INVARIANT_SEED=4711 INVARIANT_TRIALS=1` repeats the one that failed.
+ */
+
+import { expect, test } from "vitest";
+import { CRASH_POINTS } from "../../src/pipeline/crash-points.ts";
+import { carryOut, newTally } from "../support/invariant/carry.ts";
+import { trialOf } from "../support/invariant/trial.ts";
+
+const TRIALS = Number(process.env.INVARIANT_TRIALS ?? 300);
+const FIRST_SEED = Number(process.env.INVARIANT_SEED ?? 1);
+/** Two, since a machine of CI has no more cores. */
+const AT_ONCE = 2;
+/** So few trials need not reach every boundary. */
+const ENOUGH = 100;
+
+test(`nothing is lost, doubled or out of order in ${TRIALS} bad days`, {
+  timeout: 60_000 + TRIALS * 20_000,
+}, async () => {
+  const tally = newTally();
+  let next = FIRST_SEED;
+  const work = async (): Promise<void> => {
+    while (next < FIRST_SEED + TRIALS) {
+      const seed = next;
+      next += 1;
+      await carryOut(trialOf(seed), tally).catch((cause: unknown) => {
+        next = Number.POSITIVE_INFINITY;
+        throw new Error(`INVARIANT_SEED=${seed} INVARIANT_TRIALS=1\n${cause instanceof Error ? cause.message : cause}`);
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  if (process.env.INVARIANT_VERBOSE) console.info(tally);
+  if (TRIALS < ENOUGH) return;
+  for (const point of CRASH_POINTS)
+    expect(tally.boundaries.get(point), `kills at the boundary "${point}"`).toBeGreaterThan(0);
+});

@@ -1,0 +1,169 @@
+/** The key lets one in, and shows nowhere; and nothing is sent to where it must not go. */
+
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { type Ended, openWorkplace, type Workplace } from "../support/bin.ts";
+import { expectSpokenAsSpecified, startService } from "../support/service.ts";
+import { salesTable } from "../support/tables.ts";
+
+const KEY = "s3cr3t-key-Zm9vYmFy-0123456789";
+const COMMAND = ["stream", "sales.csv", "--env", "playground"];
+
+function openSales(): Workplace {
+  const place = openWorkplace();
+  place.write("sales.csv", salesTable(5));
+  return place;
+}
+
+/** Looks for the key, and for what is easily turned back into it, in all that was said and written. */
+function expectNoKey(place: Workplace, said: readonly Ended[], key = KEY): void {
+  const bytes = Buffer.from(key);
+  const forms = [key, bytes.toString("base64").replaceAll("=", ""), bytes.toString("hex"), encodeURIComponent(key)];
+  const files = place.files();
+  expect(files.length).toBeGreaterThan(0);
+  for (const form of forms) {
+    for (const { stdout, stderr } of said) {
+      expect(stdout).not.toContain(form);
+      expect(stderr).not.toContain(form);
+    }
+    const holding = files.filter((name) => readFileSync(place.path(name)).includes(form));
+    expect(holding).toEqual([]);
+  }
+}
+
+/** Ways of talking that show more than others. */
+const TALK: readonly (readonly string[])[] = [[], ["--verbose"], ["--log-format", "json", "--verbose"], ["--json"]];
+
+describe("a wrong key", () => {
+  test.each(TALK)("ends the run with 5 after one request and shows nowhere: %s %s %s", async (...talk) => {
+    const place = openSales();
+    const service = await startService();
+    const env = { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY };
+    const words = talk.filter((word) => word !== undefined);
+    const ended = await place.tickets([...COMMAND, ...words, "--chunk-size", "2"], { env });
+    expect(ended.exitCode).toBe(5);
+    expect(service.requests).toHaveLength(1);
+    expect(service.requests[0]?.headers["x-api-key"]).toBe(KEY);
+    expect(ended.stderr).toContain("TICKETS_PLAYGROUND_API_KEY");
+    expect(ended.stderr).toContain("playground");
+    expect(place.files().some((name) => name.endsWith("ledger.db"))).toBe(true);
+    expectNoKey(place, [ended]);
+  });
+
+  test.each(['{"message":"Forbidden","key":"%s"}', "<p>Who is %s?</p>"])(
+    "shows nowhere although the service says it back: %s",
+    async (body) => {
+      const place = openSales();
+      const service = await startService({ answer: () => ({ status: 403, body: body.replace("%s", KEY) }) });
+      const env = { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY };
+      const ended = await place.tickets([...COMMAND, "--verbose"], { env });
+      expect(ended.exitCode).toBe(5);
+      expectNoKey(place, [ended]);
+    },
+  );
+
+  test("is mended by the right one and the same command", async () => {
+    const place = openSales();
+    const service = await startService();
+    const wrong = { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY };
+    expect(await place.tickets(COMMAND, { env: wrong })).toMatchObject({ exitCode: 5 });
+    const { summary } = await place.summary(COMMAND, service);
+    expect(summary).toMatchObject({ exitCode: 0, actions: { total: 5 } });
+    const accepted = service.requests.slice(1).flatMap(({ items }) => items.map(({ data }) => data.ticketId));
+    expect(accepted).toEqual(["T-1", "T-2", "T-3", "T-4", "T-5"]);
+  });
+});
+
+describe("the right key", () => {
+  test.each(TALK)("shows nowhere after a whole run: %s %s %s", async (...talk) => {
+    const place = openSales();
+    const service = await startService({ key: KEY });
+    const words = talk.filter((word) => word !== undefined);
+    const said = [
+      await place.tickets([...COMMAND, ...words], service),
+      await place.tickets([...COMMAND, ...words], service),
+      await place.tickets(["env", "playground", ...words.filter((word) => word === "--json")], service),
+    ];
+    expect(said.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+    expectSpokenAsSpecified(service);
+    expectNoKey(place, said);
+  });
+
+  test.each([
+    [400, 9],
+    [500, 6],
+  ])("shows nowhere although an answer of %i says it back", async (status, exitCode) => {
+    const place = openSales();
+    const service = await startService({ key: KEY, answer: () => ({ status, body: `{"message":"for ${KEY}"}` }) });
+    const ended = await place.tickets([...COMMAND, "--verbose"], service);
+    expect(ended.exitCode).toBe(exitCode);
+    expectNoKey(place, [ended]);
+  });
+
+  test("shows nowhere although the item of a rejected action says it back", async () => {
+    const place = openSales();
+    const service = await startService({
+      key: KEY,
+      failureOf: ({ data }) => (data.ticketId === "T-2" ? { status: "error", message: `for ${KEY}` } : undefined),
+    });
+    const ended = await place.tickets([...COMMAND, "--verbose"], service);
+    expect(ended.exitCode).toBe(4);
+    expectNoKey(place, [ended]);
+  });
+
+  test("may come from a file that a config names", async () => {
+    const place = openWorkplace();
+    const service = await startService({ key: KEY });
+    place.write("sales.csv", salesTable(5));
+    place.write(
+      "tickets.config.yaml",
+      `environments:\n  live:\n    baseUrl: ${service.baseUrl}\n    apiKey: {file: key.txt}\n`,
+    );
+    place.write("key.txt", `${KEY}\n`);
+    const { chmodSync, rmSync } = await import("node:fs");
+    chmodSync(place.path("key.txt"), 0o600);
+    const ended = await place.tickets(["stream", "sales.csv", "--env", "live", "--verbose"]);
+    expect(ended.exitCode).toBe(0);
+    expectSpokenAsSpecified(service);
+    rmSync(place.path("key.txt"));
+    expectNoKey(place, [ended]);
+  });
+});
+
+test("no key at all is exit 5, and nothing is sent", async () => {
+  const place = openSales();
+  const service = await startService();
+  const { exitCode, stderr } = await place.tickets(COMMAND, {
+    env: { TICKETS_PLAYGROUND_BASE_URL: service.baseUrl },
+  });
+  expect(exitCode).toBe(5);
+  expect(stderr).toContain("TICKETS_PLAYGROUND_API_KEY");
+  expect(service.connections()).toBe(0);
+});
+
+describe("an address without https", () => {
+  test.each([
+    "http://192.0.2.1",
+    "http://tickets.example.com/v1",
+    "http://127.0.0.1.example.com",
+    "http://10.0.0.1:80",
+  ])("%s is exit 2, and nothing is sent, not even to a proxy", async (baseUrl) => {
+    const place = openSales();
+    const proxy = await startService();
+    const env = {
+      TICKETS_PLAYGROUND_BASE_URL: baseUrl,
+      TICKETS_PLAYGROUND_API_KEY: KEY,
+      HTTP_PROXY: proxy.baseUrl,
+      http_proxy: proxy.baseUrl,
+      HTTPS_PROXY: proxy.baseUrl,
+    };
+    const ended = await place.tickets([...COMMAND, "--verbose"], { env });
+    expect(ended.exitCode).toBe(2);
+    expect(ended.stdout).toBe("");
+    expect(ended.stderr).toContain("TICKETS_PLAYGROUND_BASE_URL");
+    expect(ended.stderr).toMatch(/https/);
+    expect(proxy.connections()).toBe(0);
+    expect(existsSync(place.path("home/state"))).toBe(false);
+    expectNoKey(place, [ended]);
+  });
+});

@@ -1,0 +1,268 @@
+/** Real exports through the built bin: a starter config, the preview, and no silent wrong reading. */
+
+import { cpSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { fixture, openWorkplace, type Workplace } from "../support/bin.ts";
+
+const EVENTBRITE = fixture("exports/eventbrite/attendees.csv");
+
+describe("tickets init", () => {
+  test("writes a config that only needs what no export says, and the plan is then the expected one", async () => {
+    const place = openWorkplace();
+    cpSync(EVENTBRITE, place.path("attendees.csv"));
+    const first = await place.tickets(["init", "attendees.csv"]);
+    expect(first.exitCode).toBe(0);
+    expect(first.stdout).toBe("");
+    expect(first.stderr).toContain("Next: tickets plan attendees.csv --preview");
+
+    const told = [...first.stderr.matchAll(/tickets\.config\.yaml:(\d+) {2}(\w+):/g)].map(([, line, key]) => [
+      Number(line),
+      key,
+    ]);
+    const lines = place.read("tickets.config.yaml").split("\n");
+    expect(told.map(([, key]) => key)).toEqual(["zone", "eventId", "eventName"]);
+    for (const [line, key] of told) expect(lines[Number(line) - 1]).toMatch(new RegExp(`^ +#${key}: .*# FILL IN`));
+
+    const refused = await place.tickets(["plan", "attendees.csv"]);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toMatch(/tickets\.config\.yaml:\d+:\d+ .*has no rule for eventId/);
+
+    place.write("tickets.config.yaml", lines.join("\n").replace(/^(\s*)#(\S.*?) +# FILL IN.*$/gm, "$1$2"));
+    const planned = await place.tickets(["plan", "attendees.csv"]);
+    expect(planned.exitCode).toBe(0);
+    const parse = (text: string): unknown[] =>
+      text
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+    expect(parse(planned.stdout)).toEqual(parse(readFileSync(EVENTBRITE.replace(".csv", ".expected.ndjson"), "utf8")));
+  });
+
+  test("never overwrites: the file is named, --force sets it aside, -o - writes none", async () => {
+    const place = openWorkplace();
+    cpSync(EVENTBRITE, place.path("attendees.csv"));
+    place.write("tickets.config.yaml", "env: mine\n");
+    const refused = await place.tickets(["init", "attendees.csv"]);
+    expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(refused.stderr).toContain("tickets.config.yaml is there already");
+    expect(place.read("tickets.config.yaml")).toBe("env: mine\n");
+
+    const shown = await place.tickets(["init", "attendees.csv", "-o", "-"]);
+    expect(shown.exitCode).toBe(0);
+    expect(shown.stdout).toContain("eventbrite-attendees:");
+
+    const forced = await place.tickets(["init", "attendees.csv", "--force"]);
+    expect(forced.exitCode).toBe(0);
+    const aside = place.files().find((name) => name.endsWith(".aside"));
+    expect(forced.stderr).toContain(`The old config is now ${aside}`);
+    expect(place.read(aside ?? "")).toBe("env: mine\n");
+    expect(place.read("tickets.config.yaml")).toBe(shown.stdout);
+  });
+
+  test("refuses beside a config of another name, which would stop every command", async () => {
+    const place = openWorkplace();
+    place.write(".ticketsrc.yaml", "env: mine\n");
+    const refused = await place.tickets(["init"]);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain(".ticketsrc.yaml is there already");
+  });
+
+  test.each([
+    ["a file that is missing", ["init", "gone.csv"], /gone\.csv/],
+    ["a name that is no YAML", ["init", "-o", "config.json"], /does not end in \.yaml/],
+    ["actions, which need no config", ["init", fixture("actions.ndjson")], /holds actions already/],
+  ])("refuses %s", async (_what, args, message) => {
+    const place = openWorkplace();
+    const { exitCode, stderr } = await place.tickets(args);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(message);
+    expect(place.files()).toEqual([]);
+  });
+
+  test("without an export writes an example that can be read; standard input works too", async () => {
+    const place = openWorkplace();
+    expect((await place.tickets(["init"])).exitCode).toBe(0);
+    expect((await place.tickets(["env"])).exitCode).toBe(0);
+    const { stdout, exitCode } = await place.tickets(["init", "-", "-o", "-"], { stdin: readFileSync(EVENTBRITE) });
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("eventbrite-attendees:");
+  });
+});
+
+describe("tickets plan --preview", () => {
+  const open = (): Workplace => {
+    const place = openWorkplace();
+    cpSync(fixture("exports/hievents"), place.folder, { recursive: true });
+    return place;
+  };
+
+  test("shows rows beside their actions, in 80 columns, and counts all of them", async () => {
+    const place = open();
+    const { exitCode, stdout } = await place.tickets(["plan", "attendees.csv", "events.csv", "--preview", "2"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^attendees\.csv:2$/m);
+    expect(stdout).toMatch(/^Public ID {6}A-7000001 +│ {3}orderTime 1801476000 2027-02-01 10:00Z$/m);
+    expect(stdout).toMatch(/^ +1 {2}AWAITING_PAYMENT {2}nothing$/m);
+    expect(stdout).toMatch(/^ +3 {2}LIVE +→ newEvent$/m);
+    expect(stdout).toMatch(/^Rows skipped\n +1 {2}Status = AWAITING_PAYMENT$/m);
+    expect(stdout).not.toContain("@example.com");
+    for (const line of stdout.split("\n")) expect([...line].length).toBeLessThanOrEqual(80);
+  });
+
+  test("--json gives the same as one document; -o FILE writes the actions beside it", async () => {
+    const place = open();
+    const { stdout } = await place.tickets(["plan", "attendees.csv", "--preview", "--json", "-o", "actions.ndjson"]);
+    const { preview, byAction } = JSON.parse(stdout);
+    expect(preview.rows).toHaveLength(5);
+    expect(preview.rows[2]).toMatchObject({ line: 5, actions: [], skipped: "Status = AWAITING_PAYMENT" });
+    expect(preview.byEvent).toEqual([{ event: "hievents-81", actions: 9 }]);
+    expect(preview.values[0].values).toContainEqual({ value: "AWAITING_PAYMENT", rows: 1, actions: [] });
+    expect(byAction).toMatchObject({ soldTicket: 4 });
+    expect(place.read("actions.ndjson").trimEnd().split("\n")).toHaveLength(9);
+    expect((await place.tickets(["plan", "attendees.csv", "--preview", "-o", "-"])).exitCode).toBe(2);
+  });
+
+  test("shows rows that are wrong, too", async () => {
+    const place = open();
+    place.write("attendees.csv", place.read("attendees.csv").replace("2027-02-01 10:00:00", "01.02.2027 10:00"));
+    const { exitCode, stdout } = await place.tickets(["plan", "attendees.csv", "--preview", "1"]);
+    expect(exitCode).toBe(3);
+    expect(stdout.replaceAll(/\s+│?\s*/g, " ")).toContain('error: "01.02.2027 10:00"');
+  });
+});
+
+test.each(["payload", "config", "promises"])("tickets schema %s prints what docs/schema holds", async (what) => {
+  const place = openWorkplace();
+  const { exitCode, stdout } = await place.tickets(["schema", what]);
+  expect(exitCode).toBe(0);
+  const committed = readFileSync(join(fixture("."), "..", "docs", "schema", `${what}.schema.json`), "utf8");
+  expect(JSON.parse(stdout)).toEqual(JSON.parse(committed));
+});
+
+const SOURCE = `sources:
+  sold:
+    match: "sold*.csv"
+    zone: Europe/Berlin
+    expect: {Currency: EUR}
+    actions:
+      - newEvent: {fields: {eventId: e, currency: EUR}}
+      - soldTicket:
+          when: {Status: paid}
+          fields:
+            eventId: e
+            ticketId: "{ID}"
+            userId: "{User}"
+            price: {from: "{Price}", decimal: ","}
+            orderTime: {from: "{At}", format: "d.M.yyyy H:mm"}
+            name: {from: "{Kind}", map: {a: A}}
+`;
+const HEADER = "ID;Status;User;Price;At;Kind;Currency";
+const GOOD = "t1;paid;u;1,00;1.2.2026 8:00;a;EUR";
+
+describe("never a silent wrong reading", () => {
+  /** What stops at once, with the place in the config. */
+  test.each<[string, string, string, string, readonly string[]]>([
+    [
+      "a mapped column that is missing",
+      SOURCE,
+      HEADER.replace("ID;", "Id;"),
+      '12:23 sources.sold.actions[1].soldTicket.fields.ticketId: sold.csv has no column "ID"',
+      ['Did you mean "Id"?'],
+    ],
+    [
+      "a header that occurs twice",
+      SOURCE,
+      HEADER.replace("Kind", "User"),
+      '13:21 sources.sold.actions[1].soldTicket.fields.userId: sold.csv has 2 columns called "User"',
+      ["Say which: User#1 or User#2."],
+    ],
+    [
+      "a delimiter that leaves one column",
+      SOURCE.replace("    zone", '    csv: {delimiter: "|"}\n    zone'),
+      HEADER,
+      '13:23 sources.sold.actions[1].soldTicket.fields.ticketId: sold.csv has no column "ID"',
+      ["Its only column is"],
+    ],
+    [
+      "day and month in both orders",
+      SOURCE.replace('"d.M.yyyy H:mm"', "[d/M/yy, M/d/yy]"),
+      HEADER,
+      "15:47 sources.sold.actions[1].soldTicket.fields.orderTime.format: d/M/yy and M/d/yy read 4/3/11 differently",
+      ["never guessed"],
+    ],
+    [
+      "local times without a zone",
+      SOURCE.replace("    zone: Europe/Berlin\n", ""),
+      HEADER,
+      "14:47 sources.sold.actions[1].soldTicket.fields.orderTime.format: times written d.M.yyyy H:mm have no zone",
+      ["zone: Europe/Berlin"],
+    ],
+    [
+      "a mark that is decimal and thousands",
+      SOURCE.replace('decimal: ","', 'decimal: ",", thousands: ","'),
+      HEADER,
+      "14:63 sources.sold.actions[1].soldTicket.fields.price.thousands: is the decimal mark too",
+      [],
+    ],
+  ])("%s stops before anything is read", async (_what, config, header, at, more) => {
+    const place = openWorkplace();
+    place.write("tickets.config.yaml", config);
+    place.write("sold.csv", `${header}\n${GOOD}\n`);
+    for (const command of ["validate", "plan", "stream"]) {
+      const { exitCode, stdout, stderr } = await place.tickets([command, "sold.csv"]);
+      expect(exitCode).toBe(2);
+      expect(stdout).toBe("");
+      expect(stderr).toContain(`tickets: tickets.config.yaml:${at}`);
+      for (const text of more) expect(stderr).toContain(text);
+    }
+  });
+
+  /** What is a problem of its row, which stands on line 3. */
+  test.each([
+    ["a decimal point where a comma is declared", GOOD.replace("1,00", "1.00"), "error", "price-invalid", "price"],
+    ["a thousands mark that is not declared", GOOD.replace("1,00", "1.250,00"), "error", "price-invalid", "price"],
+    ["a date in another order", GOOD.replace("1.2.2026", "2/13/2026"), "error", "time-unreadable", "orderTime"],
+    ["a date that does not exist", GOOD.replace("1.2.2026", "31.2.2026"), "error", "time-unreadable", "orderTime"],
+    [
+      "an hour that the clocks skip",
+      GOOD.replace("1.2.2026 8:00", "29.3.2026 2:30"),
+      "error",
+      "time-skipped",
+      "orderTime",
+    ],
+    ["an id that a spreadsheet has mangled", GOOD.replace("t1", "1,84E+10"), "warn", "id-looks-mangled", "ticketId"],
+    ["a changed cell count", GOOD.replace(";EUR", ""), "error", "cell-count", undefined],
+    ["an unknown value in a value table", GOOD.replace(";a;", ";b;"), "error", "value-unknown", "name"],
+    ["another currency than the event's", GOOD.replace("EUR", "USD"), "error", "value-unexpected", "Currency"],
+    ["a ticket sold twice", GOOD.replace("t1", "t0"), "error", "ticket-sold-twice", "ticketId"],
+  ])("%s is a problem with its line", async (_what, row, severity, rule, field) => {
+    const place = openWorkplace();
+    place.write("tickets.config.yaml", SOURCE);
+    place.write("sold.csv", `${HEADER}\n${GOOD.replace("t1", "t0")}\n${row}\n`);
+    const { exitCode, stdout } = await place.tickets(["validate", "sold.csv", "--json"]);
+    expect(exitCode).toBe(severity === "warn" ? 0 : 3);
+    expect(JSON.parse(stdout).problems).toContainEqual(
+      expect.objectContaining({ source: "sold.csv", line: 3, severity, rule, ...(field !== undefined && { field }) }),
+    );
+    const { exitCode: sent, stderr } = await place.tickets(["stream", "sold.csv"]);
+    expect(sent).toBe(severity === "warn" ? 0 : 3);
+    expect(stderr).toContain(rule);
+  });
+
+  test("values of unmapped statuses are counted and shown", async () => {
+    const place = openWorkplace();
+    place.write("tickets.config.yaml", SOURCE);
+    const rows = ["t0;paid", "t1;open", "t2;open", "t3;lost"].map((start) => GOOD.replace("t1;paid", start));
+    place.write("sold.csv", `${[HEADER, ...rows].join("\n")}\n`);
+    for (const args of [
+      ["plan", "sold.csv"],
+      ["validate", "sold.csv"],
+      ["stream", "sold.csv"],
+    ]) {
+      const { exitCode, stderr } = await place.tickets(args);
+      expect(exitCode).toBe(0);
+      expect(stderr).toContain("3 rows skipped: Status = open (2), Status = lost (1)");
+    }
+  });
+});

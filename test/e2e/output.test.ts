@@ -1,0 +1,278 @@
+/** Where results go, and what is left alone. */
+
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { openWorkplace, type Workplace } from "../support/bin.ts";
+import { expectSpokenAsSpecified, startService } from "../support/service.ts";
+import { readLines, readPromises, readTable, salesTable } from "../support/tables.ts";
+
+const SEND = ["stream", "sales.csv", "--env", "playground"];
+const tickets = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => `T-${from + at}`);
+
+async function openSales(rows = 12) {
+  const place = openWorkplace();
+  place.write("sales.csv", salesTable(rows));
+  return { place, service: await startService() };
+}
+
+describe("standard output", () => {
+  test("holds the promises as NDJSON and nothing else with --output -", async () => {
+    const { place, service } = await openSales();
+    const { exitCode, stdout } = await place.tickets([...SEND, "-o", "-", "--chunk-size", "5"], service);
+    expect(exitCode).toBe(0);
+    expect(readPromises(stdout).map(({ ticketId }) => ticketId)).toEqual(tickets(1, 12));
+    expect(readPromises(stdout).every(({ status, actionPromise }) => status === "success" && actionPromise)).toBe(true);
+    expect(place.files().filter((name) => name.includes("promises"))).toEqual([]);
+  });
+
+  test("holds a rejected action too with --output -", async () => {
+    const { place, service } = await openSales();
+    service.behave({ failureOf: ({ data }) => (data.ticketId === "T-3" ? { status: "error" } : undefined) });
+    const { exitCode, stdout } = await place.tickets([...SEND, "-o", "-"], service);
+    expect(exitCode).toBe(4);
+    expect(readPromises(stdout)).toHaveLength(12);
+    expect(readPromises(stdout)[2]).toMatchObject({ ticketId: "T-3", response: { status: "error" } });
+  });
+
+  test("holds nothing with --output - when there is nothing new", async () => {
+    const { place, service } = await openSales();
+    await place.tickets(SEND, service);
+    expect(await place.tickets([...SEND, "-o", "-"], service)).toMatchObject({ exitCode: 0, stdout: "" });
+  });
+
+  test.each<[string, readonly string[], number]>([
+    ["sent", [], 0],
+    ["dry", ["--dry-run"], 0],
+    ["invalid", ["--action", "newEvent"], 2],
+  ])("holds exactly one JSON document with --json: %s", async (_, more, code) => {
+    const { place, service } = await openSales();
+    const { exitCode, stdout } = await place.tickets([...SEND, "--json", ...more], service);
+    expect(exitCode).toBe(code);
+    expect(readLines(stdout)).toHaveLength(1);
+  });
+
+  test("can't be both: --json with --output - is exit 2, and nothing is sent", async () => {
+    const { place, service } = await openSales();
+    const { exitCode, stdout, stderr } = await place.tickets([...SEND, "--json", "-o", "-"], service);
+    expect(exitCode).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: "usage" }, exitCode: 2 });
+    expect(stderr).toMatch(/--json/);
+    expect(service.connections()).toBe(0);
+    expect(place.files()).toEqual(["sales.csv"]);
+  });
+});
+
+describe("--quiet", () => {
+  test("prints nothing when all is well, with warnings or without", async () => {
+    const { place, service } = await openSales();
+    for (let round = 1; round <= 2; round += 1) {
+      expect(await place.tickets([...SEND, "--quiet"], service)).toEqual(
+        expect.objectContaining({ exitCode: 0, stdout: "", stderr: "" }),
+      );
+    }
+    expect(service.sent()).toHaveLength(12);
+  });
+
+  test("tells all when something is wrong", async () => {
+    const { place, service } = await openSales();
+    place.write("sales.csv", salesTable(3).replace(",10.50,", ",?,").replace(",11.50,", ",?,"));
+    const { exitCode, stderr } = await place.tickets([...SEND, "--quiet"], service);
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain("sales.csv:2 ");
+    expect(stderr).toContain("Nothing was sent.");
+  });
+});
+
+test("--log-format json writes one JSON object a line on standard error", async () => {
+  const { place, service } = await openSales();
+  const { stderr } = await place.tickets([...SEND, "--log-format", "json", "--verbose"], service);
+  for (const line of readLines(stderr)) {
+    expect(line).toEqual({ time: expect.any(String), level: expect.any(String), message: expect.any(String) });
+  }
+});
+
+test("there are no colours where no terminal is, and none with NO_COLOR", async () => {
+  const { place, service } = await openSales();
+  const plain = await place.tickets(SEND, service);
+  const forced = await place.tickets([...SEND, "--max-invalid", "1"], {
+    env: { ...service.env, NO_COLOR: "1", FORCE_COLOR: "1" },
+  });
+  expect(plain.stderr + forced.stderr).not.toContain("\u001b");
+});
+
+describe("an output file", () => {
+  test("of an earlier night is appended to", async () => {
+    const { place, service } = await openSales();
+    await place.tickets([...SEND, "-o", "promises.ndjson"], service);
+    const before = place.read("promises.ndjson");
+    place.write("night2.csv", salesTable(6, { first: 10 }));
+    const command = ["stream", "night2.csv", "--action", "soldTicket", "--env", "playground", "-o", "promises.ndjson"];
+    const { summary } = await place.summary(command, service);
+    expect(summary).toMatchObject({ exitCode: 0, actions: { total: 6, accepted: 3, alreadySent: 3 } });
+    const after = place.read("promises.ndjson");
+    expect(after.startsWith(before)).toBe(true);
+    const promises = readPromises(after);
+    expect(promises.map(({ ticketId }) => ticketId)).toEqual(tickets(1, 15));
+    expect(promises.slice(12).map(({ source, line, run, seq }) => [source, line, run, seq])).toEqual([
+      ["night2.csv", 5, summary.run, 1],
+      ["night2.csv", 6, summary.run, 2],
+      ["night2.csv", 7, summary.run, 3],
+    ]);
+  });
+
+  test("as CSV has one header, however many nights", async () => {
+    const { place, service } = await openSales();
+    await place.tickets([...SEND, "-o", "promises.csv", "--chunk-size", "5"], service);
+    place.write("sales.csv", salesTable(20));
+    await place.tickets([...SEND, "-o", "promises.csv"], service);
+    const rows = readTable(place.read("promises.csv"));
+    expect(rows.map(({ ticketId }) => ticketId)).toEqual(tickets(1, 20));
+    expect(rows.map(({ status }) => status)).toEqual(Array(20).fill("success"));
+    expect(Object.keys(rows[0] ?? {})).toEqual(
+      "source,line,action,eventId,ticketId,nftId,status,actionPromise,environment,run,seq,chunk,at,response".split(","),
+    );
+  });
+
+  test("that tickets did not write is exit 2 before anything is sent; --force sets it aside", async () => {
+    const { place, service } = await openSales();
+    place.write("promises.ndjson", "my notes\n");
+    const refused = await place.tickets([...SEND, "-o", "promises.ndjson"], service);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("promises.ndjson");
+    expect(refused.stderr).toContain("--force");
+    expect(service.connections()).toBe(0);
+    expect(place.read("promises.ndjson")).toBe("my notes\n");
+
+    const forced = await place.tickets([...SEND, "-o", "promises.ndjson", "--force"], service);
+    expect(forced.exitCode).toBe(0);
+    expect(readPromises(place.read("promises.ndjson"))).toHaveLength(12);
+    const aside = place.files().filter((name) => name.startsWith("promises.ndjson."));
+    expect(aside).toHaveLength(1);
+    expect(place.read(aside[0] ?? "")).toBe("my notes\n");
+    expect(forced.stderr).toContain(aside[0]);
+  });
+
+  test("that was changed since is exit 2 before anything is sent", async () => {
+    const { place, service } = await openSales();
+    await place.tickets([...SEND, "-o", "promises.ndjson"], service);
+    const changed = place.read("promises.ndjson").replace("T-1", "T-X");
+    place.write("promises.ndjson", changed);
+    place.write("sales.csv", salesTable(20));
+    const { exitCode } = await place.tickets([...SEND, "-o", "promises.ndjson"], service);
+    expect(exitCode).toBe(2);
+    expect(service.sent()).toHaveLength(12);
+    expect(place.read("promises.ndjson")).toBe(changed);
+  });
+
+  test("of another environment is exit 2 before anything is sent", async () => {
+    const { place, service } = await openSales();
+    const other = await startService();
+    await place.tickets([...SEND, "-o", "promises.ndjson"], service);
+    const { exitCode } = await place.tickets(["stream", "sales.csv", "--env", "other", "-o", "promises.ndjson"], {
+      env: { TICKETS_OTHER_BASE_URL: other.baseUrl, TICKETS_OTHER_API_KEY: other.key },
+    });
+    expect(exitCode).toBe(2);
+    expect(other.connections()).toBe(0);
+  });
+
+  test.each(["a folder", "a folder that is not there"])(
+    "that can't be written, %s, stops before sending",
+    async (what) => {
+      const { place, service } = await openSales();
+      const output = what === "a folder" ? "home" : "nowhere/promises.ndjson";
+      const { exitCode, stderr } = await place.tickets([...SEND, "-o", output], service);
+      expect([2, 10]).toContain(exitCode);
+      expect(stderr).toContain(output);
+      expect(stderr).not.toContain("a fault in tickets itself");
+      expect(service.connections()).toBe(0);
+    },
+  );
+
+  test("that is missing or empty starts afresh", async () => {
+    const { place, service } = await openSales();
+    place.write("promises.ndjson", "");
+    expect(await place.tickets([...SEND, "-o", "promises.ndjson"], service)).toMatchObject({ exitCode: 0 });
+    expect(readPromises(place.read("promises.ndjson"))).toHaveLength(12);
+  });
+});
+
+/** Every file below the folder with its time of change and bytes, but for what SQLite keeps beside a file that is open. */
+function stateOf(place: Workplace) {
+  return place
+    .files()
+    .filter((name) => !/-(shm|wal)$/.test(name))
+    .map((name) => [name, statSync(place.path(name)).mtimeMs, readFileSync(place.path(name)).toString("base64")]);
+}
+
+describe("--dry-run", () => {
+  test("touches nothing: no ledger, no output, no request", async () => {
+    const { place, service } = await openSales();
+    const before = stateOf(place);
+    const { summary } = await place.summary([...SEND, "--dry-run"], service);
+    expect(summary).toMatchObject({
+      exitCode: 0,
+      state: "dry run",
+      actions: { total: 12, notSent: 12 },
+      output: null,
+    });
+    expect(stateOf(place)).toEqual(before);
+    expect(existsSync(place.path("home/state"))).toBe(false);
+    expect(service.connections()).toBe(0);
+  });
+
+  test("leaves a ledger as it is, and counts what it knows", async () => {
+    const { place, service } = await openSales();
+    await place.tickets(SEND, service);
+    place.write("sales.csv", salesTable(15));
+    const before = stateOf(place);
+    const { summary } = await place.summary([...SEND, "--dry-run"], service);
+    expect(summary.actions).toMatchObject({ total: 15, alreadySent: 12, notSent: 3 });
+    expect(stateOf(place)).toEqual(before);
+    expect(service.sent()).toHaveLength(12);
+  });
+
+  test("does so for the sandbox, and leaves no temporary files", async () => {
+    const { place } = await openSales();
+    const { summary } = await place.summary(["stream", "sales.csv", "--dry-run", "--max-invalid", "100%"]);
+    expect(summary).toMatchObject({ state: "dry run" });
+    expect(place.files()).toEqual(["sales.csv"]);
+  });
+
+  test("of invalid input is exit 3, as the run would be", async () => {
+    const { place, service } = await openSales();
+    place.write("sales.csv", salesTable(3).replace(",10.50,", ",?,").replace(",11.50,", ",?,"));
+    expect(await place.tickets([...SEND, "--dry-run"], service)).toMatchObject({ exitCode: 3 });
+  });
+});
+
+test("--limit sends a canary; the full command afterwards sends the rest", async () => {
+  const { place, service } = await openSales(120);
+  const canary = await place.summary([...SEND, "--limit", "10"], service);
+  expect(canary.summary).toMatchObject({ exitCode: 0, rows: { read: 10 }, actions: { total: 10, accepted: 10 } });
+  const full = await place.summary(SEND, service);
+  expect(full.summary).toMatchObject({ exitCode: 0, actions: { total: 120, accepted: 110, alreadySent: 10 } });
+  expectSpokenAsSpecified(service);
+  expect(service.sent().map(({ data }) => data.ticketId)).toEqual(tickets(1, 120));
+  const promises = readPromises(place.read("sales.playground.promises.ndjson"));
+  expect(promises.map(({ ticketId }) => ticketId)).toEqual(tickets(1, 120));
+});
+
+test("files are for their owner only", async () => {
+  const { place, service } = await openSales();
+  await place.tickets(SEND, service);
+  const state = place.files().filter((name) => name.startsWith("home/state/"));
+  expect(state.length).toBeGreaterThan(0);
+  const open = state.filter((name) => (statSync(place.path(name)).mode & 0o077) !== 0);
+  expect(open).toEqual([]);
+});
+
+test("userId is masked in what is said, and shown with --verbose", async () => {
+  const { place, service } = await openSales();
+  place.write("sales.csv", `${salesTable(1)}E-1,T-2,${"user-secret ".repeat(40)},10.50,1\n`);
+  const masked = await place.tickets(SEND, service);
+  expect(masked.exitCode).toBe(3);
+  expect(masked.stderr).toContain("too-long");
+  expect(masked.stderr).not.toContain("user-secret");
+  const shown = await place.tickets([...SEND, "--verbose"], service);
+  expect(shown.stderr).toContain("user-secret");
+});

@@ -1,0 +1,157 @@
+/** The job that the program is for: whole exports to a service, and the same exports again. */
+
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { openEngine } from "../../src/sandbox/engine.ts";
+import { fixture, openWorkplace } from "../support/bin.ts";
+import { expectSpokenAsSpecified, startService } from "../support/service.ts";
+import { readLines, readPromises, readTable, salesTable } from "../support/tables.ts";
+
+const EVENTS = fixture("events.csv");
+const SALES = fixture("sales.csv");
+
+/** Every kind of export, in an order in which a service takes them. */
+const STEMS = ["events", "event-updates", "sales", "updates", "resales", "scans", "checkins", "claims"];
+
+test("events and sales go to the sandbox once; the same command again sends nothing and says so", async () => {
+  const place = openWorkplace();
+  const first = await place.tickets(["stream", EVENTS, SALES]);
+  expect(first.exitCode).toBe(0);
+  expect(first.stdout).toBe("");
+  expect(first.stderr).toContain("NEW");
+  expect(first.stderr).toContain("12,040 actions: 12,040 accepted.");
+  expect(first.stderr.trimEnd().split("\n").at(-1)).toBe("SANDBOX: nothing left this machine.");
+  const promises = place.read("events.sandbox.promises.ndjson");
+  expect(readPromises(promises)).toHaveLength(12_040);
+
+  const { summary, ...again } = await place.summary(["stream", EVENTS, SALES]);
+  expect(again.exitCode).toBe(0);
+  expect(again.stderr).toMatch(/nothing new/i);
+  expect(summary).toMatchObject({ state: "nothing new", actions: { total: 12_040, alreadySent: 12_040, changed: 0 } });
+  expect(place.read("events.sandbox.promises.ndjson")).toBe(promises);
+
+  using engine = openEngine({ path: place.path(".tickets/sandbox/service.db") });
+  expect(engine.counts()).toMatchObject({ requests: 3, accepted: 12_040, refused: 0 });
+});
+
+test("events and sales go to a service once; the same command again opens no connection", async () => {
+  const place = openWorkplace();
+  const { env, ...service } = await startService();
+  const command = ["stream", EVENTS, SALES, "--env", "playground"];
+  expect(await place.tickets(command, { env })).toMatchObject({ exitCode: 0 });
+  expect(service.requests).toHaveLength(3);
+  const connections = service.connections();
+
+  const { summary, ...again } = await place.summary(command, { env });
+  expect(again.exitCode).toBe(0);
+  expect(again.stderr).toMatch(/nothing new/i);
+  expect(summary.actions).toMatchObject({ total: 12_040, alreadySent: 12_040 });
+  expect(service.requests).toHaveLength(3);
+  expect(service.connections()).toBe(connections);
+});
+
+test("the first lines say how a file was understood and what of it becomes public", async () => {
+  const place = openWorkplace();
+  const { stderr } = await place.tickets(["stream", SALES, "--dry-run", "--max-invalid", "100%"]);
+  const line = stderr.split("\n").find((each) => each.includes("sales.csv →")) ?? "";
+  expect(line).toContain("soldTicket by file name, 12 columns, 9 used");
+  expect(line).toContain("not used: booking · seat_label · channel");
+  expect(line).toMatch(/public: .*ticketId \(hashed\)/);
+});
+
+test("12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in the order of the file", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  const command = ["stream", SALES, "--env", "playground"];
+  const { exitCode, stderr, summary } = await place.summary(command, { env: service.env });
+  expect(exitCode).toBe(0);
+  expectSpokenAsSpecified(service);
+  expect(service.requests.map(({ items }) => items.length)).toEqual([5000, 5000, 2000]);
+  expect(service.connections()).toBe(1);
+
+  const sales = readTable(readFileSync(SALES, "utf8"));
+  const events = new Set(sales.map(({ eventId }) => eventId)).size;
+  expect(summary).toMatchObject({
+    environment: "playground",
+    state: "finished",
+    rows: { read: 12_000, mapped: 12_000 },
+    actions: { total: 12_000, accepted: 12_000 },
+    byAction: { soldTicket: 12_000 },
+    chunks: { total: 3, settled: 3 },
+    // A new ledger knows no event; each is told once, in one line together.
+    problems: { errors: 0, warnings: events },
+    output: place.path("sales.playground.promises.ndjson"),
+    rejects: [],
+    next: null,
+  });
+  expect(stderr.match(/event-not-registered/g)).toHaveLength(1);
+  expect(stderr).toContain(`event-not-registered (${events} times)`);
+
+  // In the order of the file, with what its cells say.
+  expect(service.sent().map(({ action }) => action)).toEqual(sales.map(() => "soldTicket"));
+  for (const field of ["eventId", "ticketId", "userId", "price"]) {
+    expect(service.sent().map(({ data }) => data[field])).toEqual(sales.map((row) => row[field]));
+  }
+
+  // No cell of this file has a line break, so the row after the header stands on line 2.
+  const promises = readPromises(place.read("sales.playground.promises.ndjson"));
+  expect(promises.map(({ source, line, ticketId }) => `${source}:${line} ${ticketId}`)).toEqual(
+    sales.map(({ ticketId }, at) => `${SALES}:${at + 2} ${ticketId}`),
+  );
+  expect(promises.map(({ seq }) => seq)).toEqual(sales.map((_, at) => at + 1));
+  expect(new Set(promises.map(({ actionPromise }) => actionPromise)).size).toBe(12_000);
+  expect(new Set(promises.map(({ status, environment, run }) => `${status} ${environment} ${run}`))).toEqual(
+    new Set([`success playground ${summary.run}`]),
+  );
+});
+
+test("every promise is the one that the service gave for that action", async () => {
+  const place = openWorkplace();
+  const given = new Map<string, string>();
+  const service = await startService({
+    answer: ({ items }) => ({
+      status: 200,
+      body: JSON.stringify({
+        status: "success",
+        data: items.map(({ action, data: { eventId, ticketId } }) => {
+          const actionPromise = `promise of ${String(ticketId)}`;
+          given.set(String(ticketId), actionPromise);
+          return { status: "success", action, eventId, ticketId, actionPromise };
+        }),
+      }),
+    }),
+  });
+  place.write("sales.csv", salesTable(25));
+  await place.tickets(["stream", "sales.csv", "--env", "playground", "--chunk-size", "10"], { env: service.env });
+  expectSpokenAsSpecified(service);
+  const promises = readPromises(place.read("sales.playground.promises.ndjson"));
+  expect(promises.map(({ ticketId, actionPromise }) => [ticketId, actionPromise])).toEqual([...given]);
+});
+
+test("a whole season of nine kinds is accepted by the sandbox, from CSV, and is no news as NDJSON", async () => {
+  const place = openWorkplace();
+  const files = (extension: string) => STEMS.map((stem) => fixture(`${stem}.${extension}`));
+  const { summary } = await place.summary(["stream", ...files("csv"), fixture("invalidations.csv")]);
+  expect(summary).toMatchObject({ exitCode: 0, state: "finished" });
+  expect(summary.actions.accepted).toBe(summary.actions.total);
+  expect(Object.keys(summary.byAction)).toHaveLength(9);
+
+  const again = await place.summary(["stream", ...files("ndjson"), fixture("invalidations.ndjson")]);
+  expect(again.summary).toMatchObject({ exitCode: 0, state: "nothing new", byAction: summary.byAction });
+  expect(again.summary.actions).toMatchObject({ alreadySent: summary.actions.total, changed: 0 });
+});
+
+test("the sandbox's own record is the plan, action for action", async () => {
+  const place = openWorkplace();
+  const files = ["events", "sales", "resales"].map((stem) => fixture(`${stem}.csv`));
+  const plan = await place.tickets(["plan", ...files, "-o", "plan.ndjson", "--quiet"]);
+  expect(plan).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
+  expect(await place.tickets(["stream", ...files, "--quiet"])).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
+  using engine = openEngine({ path: place.path(".tickets/sandbox/service.db") });
+  const processed = [...engine.processed()];
+  expect(processed.every(({ status }) => status === "success")).toBe(true);
+  const planned = readLines(place.read("plan.ndjson")) as readonly { action: string; data: unknown }[]; // as compared below
+  expect(processed.map(({ action, data }) => `${action} ${data}`)).toEqual(
+    planned.map(({ action, data }) => `${action} ${JSON.stringify(data)}`),
+  );
+});

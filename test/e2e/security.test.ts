@@ -1,0 +1,544 @@
+/** What must not leak, be believed, be written through or grow: keys, control characters, formulas, links, bombs. */
+
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Ended, openWorkplace, type Workplace } from "../support/bin.ts";
+import { deadPort, startProxy } from "../support/raw-server.ts";
+import { send } from "../support/requests.ts";
+import { expectSpokenAsSpecified, startService } from "../support/service.ts";
+import { readPromises, readTable, salesTable } from "../support/tables.ts";
+
+const SEND = ["stream", "sales.csv", "--env", "playground"];
+
+async function openSales(rows = 5) {
+  const place = openWorkplace();
+  place.write("sales.csv", salesTable(rows));
+  return { place, service: await startService() };
+}
+
+// ---- keys ----
+
+/** None of the secrets in what was said or left behind. */
+function expectNowhere(place: Workplace, said: readonly Ended[], ...secrets: readonly string[]): void {
+  const texts = said.flatMap(({ stdout, stderr }) => [stdout, stderr]);
+  const files = place.files().map((name) => readFileSync(place.path(name)).toString("latin1"));
+  for (const secret of secrets) {
+    for (const form of [secret, Buffer.from(secret).toString("base64").replaceAll("=", "")])
+      expect([...texts, ...files].filter((text) => text.includes(form))).toEqual([]);
+  }
+}
+
+describe("the key shows nowhere, nor does the password of a proxy", () => {
+  const KEY = "s3cr3t-key-Zm9vYmFy-0123456789";
+  const talks = [["--verbose"], ["--verbose", "--log-format", "json"], ["--json"]];
+
+  test.each<[string, () => Promise<number>, number]>([
+    ["is not there", deadPort, 7],
+    ["refuses the key", async () => (await startProxy({ status: 407 })).port, 7],
+    ["leads nowhere", async () => (await startProxy({ leadsTo: await deadPort() })).port, 7],
+  ])("when a proxy %s", async (_, open, exitCode) => {
+    const { place } = await openSales();
+    const env = {
+      TICKETS_PLAYGROUND_BASE_URL: "https://tickets.example.com/v1",
+      TICKETS_PLAYGROUND_API_KEY: KEY,
+      HTTPS_PROXY: `http://operator:pr0xy-s3cret@127.0.0.1:${await open()}`,
+    };
+    const said: Ended[] = [];
+    for (const talk of talks) said.push(await place.tickets([...SEND, "--retries", "0", ...talk], { env }));
+    said.push(await place.tickets(["status", "--env", "playground", "--json"], { env }));
+    expect(said.map((ended) => ended.exitCode)).toEqual([exitCode, exitCode, exitCode, 0]);
+    expectNowhere(place, said, KEY, "pr0xy-s3cret", "operator:");
+  });
+
+  test("when the program itself fails, with the request in the error and in its causes", async () => {
+    const { place, service } = await openSales();
+    const undici = import.meta.resolve("undici");
+    place.write(
+      "fault.mjs",
+      `import { Client } from ${JSON.stringify(undici)};
+      Client.prototype.dispatch = (options) => {
+        throw Object.assign(new Error("boom", { cause: new Error(JSON.stringify(options.headers)) }), { options });
+      };`,
+    );
+    const env = { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY };
+    const nodeArgs = ["--import", place.path("fault.mjs")];
+    const said: Ended[] = [];
+    for (const talk of talks) said.push(await place.tickets([...SEND, ...talk], { env, nodeArgs }));
+    expect(said[0]).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("a fault in tickets itself: boom") });
+    expectNowhere(place, said, KEY);
+  });
+
+  test("when it is written where it does not belong", async () => {
+    const { place } = await openSales();
+    place.write("tickets.config.yaml", `environments: {live: {baseUrl: "https://a.example", apiKey: ${KEY}}}\n`);
+    const said = [await place.tickets(["stream", "sales.csv", "--env", "live", "--verbose"])];
+    expect(said[0]?.exitCode).toBe(2);
+    rmSync(place.path("tickets.config.yaml"));
+    expectNowhere(place, said, KEY);
+  });
+});
+
+// ---- control characters ----
+
+/** Colours, a window title, a C1 sequence, a change of direction, a line that claims to be ours. */
+const HOSTILE = "\u001b[31mX\u001b]0;pwn\u0007\u009b31m\u202egnp.\u2066\rY\u007f";
+// biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may reach a terminal
+const UNPRINTABLE = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
+const FORGED = `\nerror: forged`;
+
+function expectPrintable({ stdout, stderr, args }: Ended): void {
+  expect(stderr, args.join(" ")).not.toMatch(UNPRINTABLE);
+  expect(stderr).not.toMatch(/^error: forged/m);
+  expect(stdout, args.join(" ")).not.toMatch(UNPRINTABLE);
+}
+
+describe("what came from elsewhere reaches a terminal without control characters", () => {
+  const file = `sales-${HOSTILE.replace("/", "")}${FORGED}.csv`;
+
+  test("from names of files, columns and cells", async () => {
+    const { place, service } = await openSales();
+    place.write(
+      file,
+      `eventId,ticketId,userId,price,orderTime,"${HOSTILE}${FORGED}"\n"${HOSTILE}","${HOSTILE}${FORGED}",u,"1${HOSTILE}",${HOSTILE.replace("\r", "")},x\nE-1,T-1,u,1.00,1,"${HOSTILE}"\n`,
+    );
+    const commands = [
+      ["validate", file],
+      ["plan", file, "--preview"],
+      ["plan", file, "-o", "out.ndjson"],
+      ["init", file],
+      ["stream", file, "--env", "playground"],
+      ["stream", file, "--env", "playground", "--max-invalid", "1", "--verbose"],
+      ["status", "--env", "playground"],
+      ["validate", `missing-${file}`],
+      ["stream", "sales.csv", "-o", `${HOSTILE}/promises.ndjson`, "--env", "playground"],
+      ["results", HOSTILE, "--env", "playground"],
+      ["settle", HOSTILE, "--env", "playground", "--sent", "--reason", HOSTILE],
+    ];
+    for (const command of commands) expectPrintable(await place.tickets(command, service));
+    expect(place.files().some((name) => name.includes("rejects"))).toBe(true);
+  });
+
+  test("from what was typed", async () => {
+    const { place } = await openSales();
+    const commands = [
+      [HOSTILE],
+      ["stream", `--${HOSTILE}`],
+      ["stream", "sales.csv", "--action", HOSTILE],
+      ["stream", "sales.csv", "--chunk-size", HOSTILE],
+      ["stream", "sales.csv", "--timeout", HOSTILE],
+      ["stream", "sales.csv", "--env", HOSTILE],
+      ["stream", "sales.csv", "--config", HOSTILE],
+      ["validate", "sales.csv", "--source", HOSTILE],
+      ["validate", "sales.csv", "--encoding", HOSTILE],
+      ["validate", "sales.csv", "--input-format", HOSTILE],
+      ["sandbox", "--faults", HOSTILE],
+      ["schema", HOSTILE],
+    ];
+    for (const command of commands) {
+      const ended = await place.tickets(command);
+      expect(ended.exitCode).toBe(2);
+      expectPrintable(ended);
+    }
+  });
+
+  test("from the config and the environment's variables", async () => {
+    const { place } = await openSales();
+    const yaml = JSON.stringify(HOSTILE + FORGED); // YAML takes JSON's strings
+    place.write("names.yaml", `environments: {${yaml}: {baseUrl: x}}\nsources: {${yaml}: {}}\nrules: {${yaml}: off}\n`);
+    place.write(
+      "values.yaml",
+      `environments: {live: {baseUrl: "https://a.example", apiKey: {file: ${yaml}}, output: ${yaml}, stateDir: ${yaml}}}\nsources: {orders: {match: "sales*", fields: {eventId: ${yaml}}, actions: [{soldTicket: {fields: {price: {from: ${yaml}}}}}]}}\n`,
+    );
+    for (const config of ["names.yaml", "values.yaml"])
+      for (const command of [
+        ["env"],
+        ["env", "live"],
+        ["validate", "sales.csv"],
+        [...SEND.slice(0, 2), "--env", "live"],
+      ])
+        expectPrintable(await place.tickets([...command, "--config", config]));
+    for (const variable of [
+      "TICKETS_ENV",
+      "TICKETS_CONFIG",
+      "TICKETS_STATE_DIR",
+      "TICKETS_PLAYGROUND_BASE_URL",
+      "HTTPS_PROXY",
+    ]) {
+      const env = {
+        TICKETS_PLAYGROUND_BASE_URL: "https://a.example",
+        TICKETS_PLAYGROUND_API_KEY: "k",
+        [variable]: HOSTILE,
+      };
+      for (const command of [["env"], [...SEND, "--retries", "0", "--timeout", "1s"]])
+        expectPrintable(await place.tickets(command, { env: { TICKETS_ENV: "playground", ...env } }));
+    }
+  });
+
+  test.each([200, 302, 400, 403, 500])("from an answer of %i", async (status) => {
+    const { place, service } = await openSales(2);
+    const item = { status: HOSTILE, message: HOSTILE + FORGED, ticketId: "T-1" };
+    const data = [
+      item,
+      { status: "success", action: "soldTicket", eventId: "E-1", ticketId: HOSTILE, actionPromise: "x" },
+    ];
+    service.behave({
+      answer: () => ({
+        status,
+        body: JSON.stringify({ [HOSTILE]: HOSTILE + FORGED, data }).replaceAll("\\u001b", "\u001b"),
+      }),
+    });
+    for (const talk of [[], ["--verbose"]]) expectPrintable(await place.tickets([...SEND, ...talk], service));
+    const { stdout } = await place.tickets(["status", "--env", "playground", "--json"], service);
+    const { run } = JSON.parse(stdout).runs[0];
+    expectPrintable(await place.tickets(["status", run, "--env", "playground"], service));
+    expectPrintable(await place.tickets(["settle", run, "--env", "playground", "--reason", HOSTILE], service));
+  });
+
+  test("from the item of a rejected action", async () => {
+    const { place, service } = await openSales(2);
+    service.behave({ failureOf: () => ({ status: HOSTILE, message: HOSTILE + FORGED }) });
+    const ended = await place.tickets([...SEND, "--verbose"], service);
+    expect(ended.exitCode).toBe(4);
+    expectPrintable(ended);
+  });
+});
+
+test("the next command can be pasted into a shell, whatever a file is called", async () => {
+  const { place, service } = await openSales();
+  const name = `it's; touch pwned; $(touch pwned) & "x".csv`;
+  place.write(name, "eventId,ticketId,userId,price,orderTime\nE-1,T-1,u,1,1\nE-1,T-2,u,2,2\n");
+  service.behave({ failureOf: ({ data }) => (data.ticketId === "T-2" ? { status: "error" } : undefined) });
+  const command = ["stream", name, "--action", "soldTicket", "--env", "playground"];
+  const first = await place.summary(command, service);
+  expect(first.summary.exitCode).toBe(4);
+  service.behave({});
+  const next = first.summary.next ?? "";
+  const words = `"$@" >/dev/null; printf '%s\\n' ${next.replace(/^tickets /, "")}`;
+  const { stdout } = await place.tickets(["--version"], { shell: words });
+  expect(stdout.split("\n").slice(0, 2)).toEqual(["stream", `it's; touch pwned; $(touch pwned) & "x".rejects.csv`]);
+  expect(existsSync(place.path("pwned"))).toBe(false);
+});
+
+// ---- formulas ----
+
+test("--safe-csv guards outputs against formulas; without it they are as they were", async () => {
+  const formula = '=HYPERLINK("http://evil.example","x")';
+  for (const [flags, wanted] of [
+    [[], formula],
+    [["--safe-csv"], `'${formula}`],
+  ] as const) {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write("sales.csv", `eventId,ticketId,userId,price,orderTime\nE-1,"${formula.replaceAll('"', '""')}",u,1,1\n`);
+    expect(await place.tickets([...SEND, "-o", "promises.csv", ...flags], service)).toMatchObject({ exitCode: 0 });
+    expect(readTable(place.read("promises.csv"))[0]?.ticketId).toBe(wanted);
+    await place.tickets(["results", "--env", "playground", "-o", "again.csv", ...flags], service);
+    expect(readTable(place.read("again.csv"))[0]?.ticketId).toBe(wanted);
+    expect(service.sent()[0]?.data.ticketId, "what is sent is never guarded").toBe(formula);
+  }
+});
+
+// ---- paths, links, permissions ----
+
+describe("paths", () => {
+  test.each(["../evil", "/etc", "..", "a/b", ""])("%j is no environment, so no path is made of it", async (name) => {
+    const { place } = await openSales();
+    const env = { TICKETS_PLAYGROUND_BASE_URL: "https://a.example" };
+    for (const [command, more] of [
+      [["stream", "sales.csv", `--env=${name}`], {}],
+      [["stream", "sales.csv"], { TICKETS_ENV: name }],
+    ] as const) {
+      if (name === "" && "TICKETS_ENV" in more) continue; // as good as unset
+      expect(await place.tickets(command, { env: { ...env, ...more } })).toMatchObject({ exitCode: 2 });
+    }
+    place.write("evil.yaml", `environments: {${JSON.stringify(name)}: {baseUrl: "https://a.example"}}\n`);
+    expect(await place.tickets(["env", "--config", "evil.yaml"])).toMatchObject({ exitCode: 2 });
+    expect(place.files()).toEqual(["evil.yaml", "sales.csv"]);
+  });
+
+  test("an input elsewhere, by whatever way, leaves its outputs in the working directory", async () => {
+    const { place, service } = await openSales();
+    mkdirSync(place.path("exports/deep"), { recursive: true });
+    mkdirSync(place.path("work"));
+    place.write("exports/deep/sales-a.csv", salesTable(2));
+    place.write("exports/sales-b.csv", salesTable(2, { first: 11 }));
+    symlinkSync("../exports/sales-b.csv", place.path("work/sales-c.csv"));
+    service.behave({ failureOf: () => ({ status: "error" }) });
+    const inputs = ["../exports/deep/../deep/*.csv", place.path("exports/deep/sales-a.csv"), "sales-c.csv"];
+    for (const input of inputs)
+      expect(
+        await place.tickets(["stream", input, "--env", "playground"], { ...service, shell: 'cd work && "$@"' }),
+      ).toMatchObject({ exitCode: 4 });
+    const written = place.files().filter((name) => /promises|rejects/.test(name));
+    expect(written.length).toBeGreaterThanOrEqual(5);
+    expect(written.filter((name) => !name.startsWith("work/"))).toEqual([]);
+    expect(readdirSync(place.path("exports"))).toEqual(["deep", "sales-b.csv"]);
+  });
+});
+
+describe("links", () => {
+  test("of the user's own at the output are followed", async () => {
+    const { place, service } = await openSales();
+    mkdirSync(place.path("archive"));
+    symlinkSync("archive/promises.ndjson", place.path("promises.ndjson"));
+    const command = [...SEND, "-o", "promises.ndjson"];
+    expect(await place.tickets(command, service)).toMatchObject({ exitCode: 0 });
+    place.write("sales.csv", salesTable(7));
+    expect(await place.tickets(command, service)).toMatchObject({ exitCode: 0 });
+    expect(readPromises(place.read("archive/promises.ndjson"))).toHaveLength(7);
+    expect(lstatSync(place.path("promises.ndjson")).isSymbolicLink()).toBe(true);
+  });
+
+  test("to something of another kind are not written through", async () => {
+    const { place, service } = await openSales();
+    place.write("precious.txt", "precious\n");
+    symlinkSync("precious.txt", place.path("sales.playground.promises.ndjson"));
+    expect(await place.tickets(SEND, service)).toMatchObject({ exitCode: 2 });
+    expect(service.connections()).toBe(0);
+    rmSync(place.path("sales.playground.promises.ndjson"));
+    symlinkSync("precious.txt", place.path("sales.rejects.csv"));
+    service.behave({ failureOf: () => ({ status: "error" }) });
+    expect(await place.tickets(SEND, service)).toMatchObject({ exitCode: 4 });
+    expect(place.read("precious.txt")).toBe("precious\n");
+  });
+
+  test("in the temporary folder that another user may have prepared are not followed", async () => {
+    const { place, service } = await openSales();
+    mkdirSync(place.path("theirs"), { mode: 0o777 });
+    symlinkSync(place.path("theirs"), place.path(`tmp/tickets-${process.getuid?.()}`));
+    const ended = await place.tickets(SEND, service);
+    expect(ended).toMatchObject({ exitCode: 10, stderr: expect.stringContaining("can be written by others") });
+    expect(service.connections()).toBe(0);
+    expect(readdirSync(place.path("theirs"))).toEqual([]);
+  });
+});
+
+test("everything of the state is for its owner alone, at all times, whatever the umask", async () => {
+  const { place, service } = await openSales(30);
+  const seen = new Map<string, number>();
+  const look = (folder: string): void => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      seen.set(path.slice(place.folder.length).replace(/[0-9a-f]{8,}/g, "…"), lstatSync(path).mode & 0o777);
+      if (entry.isDirectory()) look(path);
+    }
+  };
+  service.behave({
+    answer: () => {
+      for (const folder of ["home/state", "tmp"]) look(place.path(folder));
+      return undefined;
+    },
+  });
+  const ended = await place.tickets([...SEND, "--chunk-size", "10", "--order", "time"], {
+    ...service,
+    shell: 'umask 000; "$@"',
+  });
+  expect(ended.exitCode).toBe(0);
+  look(place.path("home/state"));
+  const names = [...seen.keys()].join("\n");
+  for (const part of [
+    "ledger.db",
+    "ledger.db-wal",
+    "ledger.db-shm",
+    "lock.db",
+    "lock.db.holder",
+    "ballast",
+    "manifest.json",
+    "actions.ndjson",
+    "actions.index",
+    "inputs/1",
+    "tickets-",
+  ])
+    expect(names).toContain(part);
+  expect([...seen].filter(([, mode]) => (mode & 0o077) !== 0)).toEqual([]);
+});
+
+// ---- names of prototypes ----
+
+test("__proto__, constructor and their like are names like any other", async () => {
+  const { place, service } = await openSales();
+  place.write(
+    "watch.mjs",
+    `const names = Object.getOwnPropertyNames(Object.prototype).join();
+    process.on("exit", () => {
+      if (Object.getOwnPropertyNames(Object.prototype).join() !== names || "polluted" in {}) process.stderr.write("POLLUTED\\n");
+    });`,
+  );
+  const nodeArgs = ["--import", place.path("watch.mjs")];
+  place.write(
+    "sales.csv",
+    "eventId,ticketId,userId,price,orderTime,__proto__,constructor,toString\nE-1,__proto__,u,1,1,a,b,c\n__proto__,constructor,u,1,1,a,b,c\nconstructor,toString,__proto__,1,1,a,b,c\nE-1,T-4,u,1,1,a,b,c\n",
+  );
+  place.write(
+    "sales.ndjson",
+    '{"__proto__":{"polluted":1},"eventId":"E-1","ticketId":"T-5","userId":"u","price":"1","orderTime":1,"constructor":{"prototype":{"polluted":1}}}\n',
+  );
+  place.write(
+    "payload.ndjson",
+    '{"action":"soldTicket","data":{"eventId":"E-1","ticketId":"T-6","userId":"u","price":"1","__proto__":{"polluted":1}}}\n{"action":"__proto__","data":{}}\n{"action":"constructor","data":{"constructor":1}}\n',
+  );
+  service.behave({
+    answer: ({ items }) => {
+      const accept = ({ action, data }: (typeof items)[number], at: number) =>
+        `{"__proto__":{"polluted":1},"status":"success","action":"${action}","eventId":${JSON.stringify(data.eventId)},"ticketId":${JSON.stringify(data.ticketId)},"actionPromise":"p-${at}"}`;
+      const reject =
+        '{"status":"error","__proto__":{"polluted":1,"status":"success","actionPromise":"x"},"constructor":{"prototype":{"polluted":2}}}';
+      const data = items.map((item, at) => (item.data.ticketId === "T-4" ? reject : accept(item, at)));
+      return { status: 200, body: `{"__proto__":{"polluted":1,"data":[]},"constructor":{},"data":[${data.join()}]}` };
+    },
+  });
+  const options = { ...service, nodeArgs };
+  const { stderr, summary } = await place.summary(
+    ["stream", "sales.csv", "sales.ndjson", "--env", "playground"],
+    options,
+  );
+  expect(summary).toMatchObject({ exitCode: 4, actions: { total: 5, accepted: 4, rejected: 1 } });
+  expectSpokenAsSpecified(service);
+  expect(service.sent().map(({ data }) => data.ticketId)).toEqual([
+    "__proto__",
+    "constructor",
+    "toString",
+    "T-4",
+    "T-5",
+  ]);
+  const again = await place.summary(["stream", "sales.csv", "sales.ndjson", "--env", "playground"], options);
+  expect(again.summary.actions).toMatchObject({ alreadySent: 4 });
+  expect(place.read("sales.rejects.csv").split("\n")[0]).toBe(
+    "eventId,ticketId,userId,price,orderTime,__proto__,constructor,toString,tickets:reason,tickets:actions",
+  );
+  expect(place.read("sales.playground.promises.ndjson")).toContain(
+    '"response":{"status":"error","__proto__":{"polluted":1',
+  );
+
+  const refused = await place.tickets(["validate", "payload.ndjson", "--json"], options);
+  expect(JSON.parse(refused.stdout).counts).toMatchObject({ errors: 3 });
+  place.write(
+    "evil.yaml",
+    "environments: {__proto__: {polluted: 1}}\nsources: {__proto__: {polluted: 1}}\nrules: {constructor: warn}\n__proto__: {polluted: 1}\n",
+  );
+  place.write("evil.json", '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}');
+  const configs = [];
+  for (const file of ["evil.yaml", "evil.json"]) configs.push(await place.tickets(["env", "--config", file], options));
+  expect(configs.map(({ exitCode }) => exitCode)).toEqual([2, 2]);
+  for (const said of [stderr, again.stderr, refused.stderr, ...configs.map((each) => each.stderr)])
+    expect(said).not.toContain("POLLUTED");
+});
+
+// ---- bombs ----
+
+describe("a file that grows a thousandfold when it is unpacked", () => {
+  /** 16 MiB of it are packed once; packed files may stand one behind the other. */
+  const MIB = 256;
+  const pack = { gz: gzipSync, zst: zstdCompressSync };
+  const bomb = (format: "gz" | "zst", head: string, unit: string): Buffer => {
+    const part = pack[format](Buffer.alloc(16 * 1024 * 1024, unit));
+    return Buffer.concat([pack[format](Buffer.from(head)), ...Array<Buffer>(MIB / 16).fill(part)]);
+  };
+  const HEADER = "eventId,ticketId,userId,price,orderTime\n";
+
+  async function validate(name: string, content: Buffer, ...more: readonly string[]) {
+    const place = openWorkplace();
+    expect(content.length).toBeLessThan(1_000_000);
+    place.write(name, content);
+    place.write("rss.mjs", 'process.on("exit", () => console.error("maxRSS", process.resourceUsage().maxRSS));');
+    const ended = await place.tickets(["validate", name, "--action", "soldTicket", ...more], {
+      nodeArgs: ["--import", place.path("rss.mjs")],
+    });
+    return { ...ended, rssMib: Number(/maxRSS (\d+)/.exec(ended.stderr)?.[1]) / 1024 };
+  }
+
+  test.each<[string, Buffer]>([
+    ["sales.csv.gz", bomb("gz", HEADER, "x")],
+    ["sales.csv.zst", bomb("zst", HEADER, "x")],
+    ["sales.csv.gz", bomb("gz", `${HEADER}"`, "x")],
+    ["sales.ndjson.gz", bomb("gz", '{"a":"', "x")],
+    ["sales.json.gz", bomb("gz", "", "[")],
+    ["sales.json.zst", bomb("zst", '[{"a":"', "x")],
+  ])("%s is a problem, or refused, and memory stays flat", async (name, content) => {
+    const { exitCode, stderr, rssMib } = await validate(name, content);
+    expect([2, 3]).toContain(exitCode);
+    expect(stderr).not.toContain("a fault in tickets");
+    expect(rssMib).toBeGreaterThan(20);
+    expect(rssMib).toBeLessThan(MIB);
+  });
+
+  test("stops at --max-input-bytes", async () => {
+    const { exitCode, stderr, rssMib } = await validate(
+      "sales.csv.gz",
+      bomb("gz", HEADER, "\n"),
+      "--max-input-bytes",
+      "1000000",
+    );
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("sales.csv.gz holds more than 1000000 bytes (--max-input-bytes).");
+    expect(rssMib).toBeLessThan(MIB);
+  });
+});
+
+// ---- the sandbox ----
+
+test("the sandbox listens on loopback only, answers no other host or site, and calls back loopback only", async () => {
+  const outside = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ internal, family }) => !internal && family === "IPv4")?.address;
+  let calls = 0;
+  const receiver = createServer((_request, response) => {
+    calls += 1;
+    response.end();
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, "0.0.0.0", resolve));
+  onTestFinished(() => void receiver.close());
+  const { port: receiverPort } = receiver.address() as AddressInfo; // a TCP server that listens
+
+  const { place } = await openSales();
+  const asked: Promise<void>[] = [];
+  await place.tickets(["sandbox", "--port", "0", "--key-env", "SANDBOX_KEY"], {
+    env: { SANDBOX_KEY: "key" },
+    onSpawn: (child) => {
+      child.stdout?.once("data", (text: Buffer) => {
+        const url = /http:\/\/127\.0\.0\.1:\d+/.exec(text.toString())?.[0] ?? "";
+        const ask = async (): Promise<void> => {
+          const events = ["127.0.0.1", outside ?? "192.0.2.1"].map((host, at) => ({
+            action: "newEvent",
+            data: {
+              eventId: `E-${at}`,
+              currency: "EUR",
+              eventName: "<script>",
+              callbackUrl: `http://${host}:${receiverPort}/`,
+            },
+          }));
+          const headers = { "X-Api-Key": "key", "Content-Type": "application/json" };
+          const stream = { method: "POST", headers, body: JSON.stringify(events) };
+          expect(await send(`${url}/stream`, stream)).toMatchObject({ status: 200 });
+          for (const path of ["/", "/control/state"]) {
+            expect(await send(url + path, { headers: { ...headers, Host: "evil.example" } })).toMatchObject({
+              status: 421,
+            });
+            expect(await send(url + path, { headers: { ...headers, Origin: "http://evil.example" } })).toMatchObject({
+              status: 403,
+            });
+          }
+          expect((await send(url)).text).not.toContain("<script>");
+          if (outside !== undefined)
+            await expect(send(url.replace("127.0.0.1", outside))).rejects.toMatchObject({ code: "ECONNREFUSED" });
+          for (let round = 0; round < 1000; round += 1) {
+            const { callbacks } = JSON.parse((await send(`${url}/control/state`, { headers })).text);
+            if (callbacks.delivered + callbacks.failed + callbacks.dropped === 2) {
+              expect(callbacks).toEqual({ delivered: 1, failed: 0, dropped: 1 });
+              break;
+            }
+          }
+        };
+        asked.push(ask().finally(() => child.kill("SIGTERM")));
+      });
+    },
+  });
+  expect(asked).toHaveLength(1);
+  await Promise.all(asked);
+  expect(calls).toBe(1);
+});

@@ -1,0 +1,153 @@
+/** An environment given by two variables, and whatever a service that speaks the specification may answer. */
+
+import { describe, expect, test } from "vitest";
+import { openWorkplace } from "../support/bin.ts";
+import { expectSpokenAsSpecified, type Service, type ServiceOptions, startService } from "../support/service.ts";
+import { readPromises, readTable, salesTable } from "../support/tables.ts";
+
+const COMMAND = ["stream", "sales.csv", "--env", "playground", "--chunk-size", "10"];
+
+function openSales(rows: number, text = salesTable(rows)) {
+  const place = openWorkplace();
+  place.write("sales.csv", text);
+  return place;
+}
+
+const ticketsOf = (service: Service) => service.sent().map(({ data }) => data.ticketId);
+const tickets = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => `T-${from + at}`);
+
+describe("a service that answers otherwise than the sandbox", () => {
+  test.each<[string, ServiceOptions]>([
+    ["with status 201", { httpStatus: 201 }],
+    ["with status 202", { httpStatus: 202 }],
+    ["with status 207", { httpStatus: 207 }],
+    ["with keys that nobody knows", { extraKeys: { requestId: "r-1", took: 3, meta: { a: [1] }, note: null } }],
+  ])("is understood: %s", async (_, options) => {
+    const place = openSales(25);
+    const service = await startService(options);
+    const { exitCode, summary } = await place.summary(COMMAND, { env: service.env });
+    expect(exitCode).toBe(0);
+    expectSpokenAsSpecified(service);
+    expect(service.requests.map(({ items }) => items.length)).toEqual([10, 10, 5]);
+    expect(ticketsOf(service)).toEqual(tickets(1, 25));
+    expect(summary.actions).toMatchObject({ total: 25, accepted: 25 });
+  });
+});
+
+/** What a service might say of an action that it does not accept; the specification shows none. */
+const FAILURES: readonly unknown[] = [
+  { status: "error" },
+  { status: "error", action: "soldTicket", eventId: "E-1", ticketId: "T-13" },
+  { status: "failed", ticketId: "T-13", error: { code: "ticket_exists", message: 'already "sold"\n\u001b[31m' } },
+  { status: "error", actionPromise: null, reasons: ["a", { b: 7 }] },
+  { status: 500, message: "no" },
+  {},
+];
+
+describe("an action that the service does not accept", () => {
+  test.each(FAILURES)("%j is in the promises with its whole answer, and in the rejects", async (failure) => {
+    const place = openSales(25);
+    const service = await startService({ failureOf: ({ data }) => (data.ticketId === "T-13" ? failure : undefined) });
+    const { exitCode, stderr, summary } = await place.summary(COMMAND, { env: service.env });
+    expect(exitCode).toBe(4);
+    expectSpokenAsSpecified(service);
+    expect(ticketsOf(service), "later chunks are sent all the same").toEqual(tickets(1, 25));
+    expect(summary).toMatchObject({
+      state: "finished",
+      actions: { total: 25, accepted: 24, rejected: 1 },
+      rejects: [place.path("sales.rejects.csv")],
+      next: "tickets stream sales.rejects.csv --env playground",
+    });
+    expect(stderr).toContain("sales.csv:14 soldTicket T-13");
+    expect(stderr).toContain("tickets stream sales.rejects.csv --env playground");
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: none may reach a terminal
+    expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+
+    const promises = readPromises(place.read("sales.playground.promises.ndjson"));
+    expect(promises.map(({ ticketId }) => ticketId)).toEqual(tickets(1, 25));
+    const rejected = promises[12];
+    expect(rejected).toMatchObject({ line: 14, ticketId: "T-13", chunk: 2 });
+    expect(rejected?.response).toEqual(failure);
+    expect(rejected).not.toHaveProperty("actionPromise");
+    expect(rejected?.status).not.toBe("success");
+    expect(promises.filter(({ response }) => response !== undefined)).toHaveLength(1);
+
+    const [header, ...rows] = place.read("sales.rejects.csv").trimEnd().split("\n");
+    expect(header).toBe("eventId,ticketId,userId,price,orderTime,tickets:reason,tickets:actions");
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatch(/^E-1,T-13,user-6,13\.50,1700000013,.*rejected by the service.*,soldTicket$/);
+  });
+
+  test("keeps its answer to the last digit", async () => {
+    const place = openSales(1);
+    const item = '{"status":"error","block":18446744073709551615,"price":"1.10","ratio":0.1}';
+    const service = await startService({
+      answer: () => ({ status: 200, body: `{"status":"success","data":[${item}]}` }),
+    });
+    await place.tickets(COMMAND, service);
+    expect(place.read("sales.playground.promises.ndjson")).toContain(`"response":${item}`);
+  });
+
+  test("is sent again from the rejects file, alone, and is then accepted", async () => {
+    const place = openSales(25);
+    const service = await startService({
+      failureOf: ({ data }) => (data.ticketId === "T-13" ? { status: "error" } : undefined),
+    });
+    const first = await place.summary(COMMAND, { env: service.env });
+    service.behave({});
+    const { summary } = await place.summary(first.summary.next?.split(" ").slice(1) ?? [], { env: service.env });
+    expect(summary).toMatchObject({ exitCode: 0, actions: { total: 1, accepted: 1 } });
+    expect(ticketsOf(service)).toEqual([...tickets(1, 25), "T-13"]);
+  });
+
+  test("ends in 4 again when the same input finds nothing new to send", async () => {
+    const place = openSales(25);
+    const service = await startService({ failureOf: ({ data }) => (data.ticketId === "T-13" ? {} : undefined) });
+    await place.tickets(COMMAND, { env: service.env });
+    const { exitCode } = await place.summary(COMMAND, { env: service.env });
+    expect(exitCode).toBe(4);
+  });
+
+  test("is written to a CSV of promises with its answer as JSON", async () => {
+    const place = openSales(5);
+    const failure = { status: "error", error: { message: 'taken, "again"' } };
+    const service = await startService({ failureOf: ({ data }) => (data.ticketId === "T-2" ? failure : undefined) });
+    const { exitCode } = await place.summary([...COMMAND, "-o", "promises.csv"], { env: service.env });
+    expect(exitCode).toBe(4);
+    const rows = readTable(place.read("promises.csv"));
+    expect(rows.map(({ line, status }) => `${line} ${status}`)).toEqual([
+      "2 success",
+      "3 error",
+      "4 success",
+      "5 success",
+      "6 success",
+    ]);
+    expect(JSON.parse(rows[1]?.response ?? "")).toEqual(failure);
+    expect(rows[1]?.actionPromise).toBe("");
+    expect(rows[0]).toMatchObject({ response: "", source: "sales.csv", environment: "playground", ticketId: "T-1" });
+    expect(rows[0]?.actionPromise).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
+
+test("a base URL with a path and a slash at its end is added to, not replaced", async () => {
+  const place = openSales(3);
+  const service = await startService();
+  const env = { ...service.env, TICKETS_PLAYGROUND_BASE_URL: `${service.baseUrl}/v1/tickets/` };
+  expect(await place.tickets(COMMAND, { env })).toMatchObject({ exitCode: 0 });
+  expect(service.requests.map(({ path }) => path)).toEqual(["/v1/tickets/stream"]);
+});
+
+test("integers arrive with all their digits, from CSV, from NDJSON and from JSON", async () => {
+  const largest = "18446744073709551615";
+  const place = openWorkplace();
+  const service = await startService();
+  const event = (id: string) => `"eventId":"${id}","currency":"EUR","startTime":9007199254740993,"endTime":${largest}`;
+  place.write("events.csv", `eventId,currency,startTime,endTime\nE-1,EUR,9007199254740993,${largest}\n`);
+  place.write("events.ndjson", `{${event("E-2")}}\n{"action":"newEvent","data":{${event("E-3")}}}\n`);
+  place.write("events.json", `[\n{"action":"newEvent","data":{${event("E-4")}}}]`);
+  const files = ["events.csv", "events.ndjson", "events.json"];
+  expect(await place.tickets(["stream", ...files, "--env", "playground"], service)).toMatchObject({ exitCode: 0 });
+  const body = service.requests[0]?.body.toString() ?? "";
+  expect(body.match(/"startTime":\d+/g)).toEqual(Array(4).fill('"startTime":9007199254740993'));
+  expect(body.match(/"endTime":\d+/g)).toEqual(Array(4).fill(`"endTime":${largest}`));
+});

@@ -1,0 +1,350 @@
+/** Each place in which a disk can be full, read-only or damaged: said, nothing lost, and mended by the same command. */
+
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { type Ended, openWorkplace, type Workplace } from "../support/bin.ts";
+import { expectSpokenAsSpecified, type Service, startService } from "../support/service.ts";
+import { mountSmallDisk, WITHOUT_SMALL_DISKS } from "../support/small-disk.ts";
+import { readPromises, readTable, salesTable } from "../support/tables.ts";
+
+const SEND = ["stream", "sales.csv", "--env", "playground", "--chunk-size", "500"];
+const PROMISES = "sales.playground.promises.ndjson";
+/** The ballast, and room for ledger and plan of a few thousand actions. */
+const STATE_KIB = 48 * 1024;
+
+const tickets = (to: number) => Array.from({ length: to }, (_, at) => `T-${at + 1}`);
+const sentTickets = (service: Service) => service.sent().map(({ data }) => data.ticketId);
+
+async function openSales(rows: number) {
+  const place = openWorkplace();
+  place.write("sales.csv", salesTable(rows));
+  return { place, service: await startService() };
+}
+
+/** Exit 10 with one sentence, what to do, and no stack. */
+function expectStorage({ exitCode, stderr, stdout }: Ended, sentence: RegExp): void {
+  expect(stderr).toMatch(sentence);
+  expect(exitCode).toBe(10);
+  expect(stderr).not.toMatch(/a fault in tickets|\n {4}at /);
+  expect(stdout).toBe("");
+  const last = stderr.trimEnd().split("\n").slice(-2);
+  expect(last[0], "the last but one line is the sentence").toMatch(/^tickets: [^\n]+\.$/);
+  expect(last[1], "the last line says what to do").toMatch(/^[A-Z][^\n]+$/);
+}
+
+/** Everything was sent once, in order, and has its promise in the output. */
+function expectAllOnce(place: Workplace, service: Service, rows: number, output = PROMISES): void {
+  expectSpokenAsSpecified(service);
+  expect(sentTickets(service)).toEqual(tickets(rows));
+  expect(readPromises(place.read(output)).map(({ ticketId }) => ticketId)).toEqual(tickets(rows));
+}
+
+describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
+  test("while the plan is written: nothing is sent, and nothing of the plan keeps the disk full", async () => {
+    const { place, service } = await openSales(4000);
+    const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
+    const env = { ...service.env, TICKETS_STATE_DIR: disk.path };
+    // A first run makes ledger and ballast.
+    place.write("first.csv", salesTable(1, { first: 9001 }));
+    expect(
+      await place.tickets(["stream", "first.csv", "--action", "soldTicket", "--env", "playground"], { env }),
+    ).toMatchObject({ exitCode: 0 });
+    disk.fill(300);
+    const runs = readdirSync(place.path("disk/playground/runs"));
+    expectStorage(
+      await place.tickets(SEND, { env }),
+      /The disk is full: \S+\/playground\/runs\/\w+ can't be written\./,
+    );
+    expect(service.requests).toHaveLength(1);
+    expect(readdirSync(place.path("disk/playground/runs"))).toEqual(runs);
+    expect(place.files()).not.toContain(PROMISES);
+
+    disk.makeRoom();
+    expect(await place.tickets(SEND, { env })).toMatchObject({ exitCode: 0 });
+    service.requests.shift();
+    expectAllOnce(place, service, 4000);
+  });
+
+  test("when the ledger is made: nothing is sent", async () => {
+    const { place, service } = await openSales(20);
+    const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
+    const env = { ...service.env, TICKETS_STATE_DIR: disk.path };
+    disk.fill(8 * 1024);
+    expectStorage(await place.tickets(SEND, { env }), /The disk is full: \S+ledger\.db can't be written\./);
+    expect(service.connections()).toBe(0);
+    disk.makeRoom();
+    expect(await place.tickets(SEND, { env })).toMatchObject({ exitCode: 0 });
+    expectAllOnce(place, service, 20);
+  });
+
+  test("while the ledger grows: the answer that was on its way is stored in place of the ballast", async () => {
+    const { place, service } = await openSales(5000);
+    const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
+    const env = { ...service.env, TICKETS_STATE_DIR: disk.path };
+    const ballast = place.path("disk/playground/ballast");
+    service.behave({
+      answer: ({ items }) => {
+        if (items[0]?.data.ticketId === "T-1001") disk.fill();
+        return undefined;
+      },
+    });
+    const full = await place.tickets(SEND, { env });
+    expectStorage(
+      full,
+      /The disk is full: \S+ledger\.db can't grow\. Every answer that came is stored; nothing is in doubt\./,
+    );
+    expect(existsSync(ballast)).toBe(false);
+    const sent = service.sent().length;
+    expect(sent).toBeGreaterThanOrEqual(1500);
+    expect(sent).toBeLessThan(5000);
+
+    disk.makeRoom();
+    disk.fill();
+    const status = await place.tickets(["status", "--env", "playground", "--json"], { env });
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      runs: [{ actions: { accepted: sent, inDoubt: 0, notSent: 5000 - sent } }],
+    });
+    expectStorage(await place.tickets(SEND, { env }), /The disk is full/);
+    expect(service.sent()).toHaveLength(sent);
+
+    disk.makeRoom();
+    const { summary } = await place.summary(SEND, { env });
+    expect(summary).toMatchObject({
+      exitCode: 0,
+      actions: { alreadySent: 5000 },
+      resumed: { actions: { accepted: 5000 } },
+    });
+    expect(statSync(ballast).size).toBe(32 * 1024 * 1024);
+    expectAllOnce(place, service, 5000);
+  });
+
+  test("while the output grows: what was answered is in the ledger, and the output is completed", async () => {
+    const { place, service } = await openSales(3000);
+    const disk = mountSmallDisk(place.path("disk"), 4000);
+    const command = [...SEND, "-o", "disk/promises.ndjson"];
+    disk.fill(200);
+    expectStorage(await place.tickets(command, service), /The disk is full: \S+promises\.ndjson can't be written\./);
+    const sent = service.sent().length;
+    expect(sent).toBeLessThan(3000);
+    expectStorage(await place.tickets(command, service), /The disk is full: \S+promises\.ndjson can't be written\./);
+    expect(service.sent(), "nothing is sent while promises can't be written").toHaveLength(sent);
+    disk.makeRoom();
+    expect(await place.tickets(command, service)).toMatchObject({ exitCode: 0 });
+    expectAllOnce(place, service, 3000, "disk/promises.ndjson");
+  });
+
+  test("behind standard output: the rest comes with the same command", async () => {
+    const { place, service } = await openSales(3000);
+    const disk = mountSmallDisk(place.path("disk"), 4000);
+    disk.fill(200);
+    const command = [...SEND, "-o", "-"];
+    const full = await place.tickets(command, { ...service, shell: '"$@" > disk/first' });
+    expectStorage(full, /The disk is full: Standard output can't be written\./);
+    expect(service.sent().length).toBeLessThan(3000);
+    disk.makeRoom();
+    const rest = await place.tickets(command, service);
+    expect(rest.exitCode).toBe(0);
+    expectSpokenAsSpecified(service);
+    expect(sentTickets(service)).toEqual(tickets(3000));
+    const first = place.read("disk/first");
+    const whole = readPromises(first.slice(0, first.lastIndexOf("\n") + 1));
+    const promises = new Set([...whole, ...readPromises(rest.stdout)].map(({ ticketId }) => ticketId));
+    expect([...promises]).toEqual(tickets(3000));
+  });
+
+  test("while rejects are written: they are complete when there is room", async () => {
+    const { place, service } = await openSales(1000);
+    service.behave({
+      failureOf: ({ data }) =>
+        Number(String(data.ticketId).slice(2)) % 20 === 0 ? { no: "x".repeat(3000) } : undefined,
+    });
+    const disk = mountSmallDisk(place.path("disk"), 4000);
+    disk.fill(40);
+    const command = ["stream", "../sales.csv", "--env", "playground", "-o", "../promises.ndjson"];
+    const options = { ...service, shell: 'cd disk && "$@"' };
+    expectStorage(await place.tickets(command, options), /The disk is full: \S+sales\.rejects\.csv can't be written\./);
+    disk.makeRoom();
+    service.behave({});
+    expect(await place.tickets(["resume", "--env", "playground"], options)).toMatchObject({ exitCode: 4 });
+    const wanted = tickets(1000).filter((_, at) => (at + 1) % 20 === 0);
+    expect(readTable(place.read("disk/sales.rejects.csv")).map(({ ticketId }) => ticketId)).toEqual(wanted);
+    expect(sentTickets(service)).toEqual(tickets(1000));
+    expect(readPromises(place.read("promises.ndjson"))).toHaveLength(1000);
+  });
+
+  test("where actions, results or a starter config go: said, and the same command then does it", async () => {
+    const { place, service } = await openSales(1000);
+    await place.tickets(SEND, service);
+    const disk = mountSmallDisk(place.path("disk"), 1000);
+    for (const command of [
+      ["plan", "sales.csv", "-o", "disk/actions.ndjson"],
+      ["results", "--env", "playground", "-o", "disk/again.csv"],
+      ["init", "sales.csv", "-o", "disk/tickets.config.yaml"],
+    ]) {
+      disk.fill();
+      expectStorage(await place.tickets(command, service), /The disk is full: \S+\/disk\/\S+ can't be written\./);
+      disk.makeRoom();
+      expect(await place.tickets(command, service)).toMatchObject({ exitCode: 0 });
+    }
+    expect(readTable(place.read("disk/again.csv"))).toHaveLength(1000);
+  });
+
+  test("where temporary files go: what needs it stops before anything is sent, and leaves nothing there", async () => {
+    const { place, service } = await openSales(4000);
+    const disk = mountSmallDisk(place.path("disk"), 4000);
+    const env = { ...service.env, TMPDIR: disk.path };
+    disk.fill(100);
+    for (const command of [
+      ["plan", "sales.csv"],
+      ["validate", "sales.csv"],
+      [...SEND, "--dry-run"],
+    ]) {
+      expectStorage(await place.tickets(command, { env }), /The disk is full: \S+ can't be written\./);
+      expect(readdirSync(disk.path)).toEqual(["filler"]);
+    }
+    disk.fill();
+    expectStorage(await place.tickets(SEND, { env }), /The disk is full: \S+ can't be written\./);
+    expect(service.connections()).toBe(0);
+    disk.makeRoom();
+    expect(await place.tickets(SEND, { env })).toMatchObject({ exitCode: 0 });
+    expectAllOnce(place, service, 4000);
+  });
+});
+
+describe.skipIf(WITHOUT_SMALL_DISKS)("a state directory that is read-only", () => {
+  test("takes no new ledger: one sentence, and nothing is sent", async () => {
+    const { place, service } = await openSales(20);
+    const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
+    disk.setReadOnly(true);
+    const env = { ...service.env, TICKETS_STATE_DIR: disk.path };
+    expectStorage(await place.tickets(SEND, { env }), /The folder \S+ can't be made\./);
+    expect(service.connections()).toBe(0);
+  });
+
+  test("stops what sends, and not what only looks", async () => {
+    const { place, service } = await openSales(20);
+    const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
+    const env = { ...service.env, TICKETS_STATE_DIR: disk.path };
+    await place.tickets(SEND, { env });
+    const { run } = JSON.parse((await place.tickets(["status", "--env", "playground", "--json"], { env })).stdout)
+      .runs[0];
+    disk.setReadOnly(true);
+    place.write("sales.csv", salesTable(30));
+    for (const command of [
+      SEND,
+      ["resume", "--env", "playground"],
+      ["settle", run, "--abandon", "--env", "playground"],
+    ])
+      expectStorage(await place.tickets(command, { env }), /\S+ can't be written \(EROFS[^\n]*\)\.$/m);
+    const looks = [["status"], ["status", run], ["results"], ["env", "playground"], ["validate", "sales.csv"]];
+    for (const command of looks)
+      expect(await place.tickets([...command, "--env", "playground"], { env })).toMatchObject({ exitCode: 0 });
+    const dry = await place.summary([...SEND, "--dry-run"], { env });
+    expect(dry.summary).toMatchObject({ exitCode: 0, actions: { alreadySent: 20, notSent: 10 } });
+    expect(service.sent()).toHaveLength(20);
+
+    disk.setReadOnly(false);
+    expect(await place.tickets(SEND, { env })).toMatchObject({ exitCode: 0 });
+    expectAllOnce(place, service, 30);
+  });
+
+  test("of temporary files is said too", async () => {
+    const { place, service } = await openSales(20);
+    const disk = mountSmallDisk(place.path("disk"), 64);
+    disk.setReadOnly(true);
+    const env = { ...service.env, TMPDIR: disk.path };
+    for (const command of [["plan", "sales.csv"], SEND]) {
+      const ended = await place.tickets(command, { env });
+      expectStorage(ended, /\S+\/disk\S* can't be (made|written)/);
+      expect(ended.stderr).toContain("TMPDIR");
+    }
+    expect(service.connections()).toBe(0);
+  });
+});
+
+/** The ledger of a place in which one run has ended. */
+const ledgerOf = (place: Workplace): string => place.path("home/state/tickets/playground/ledger.db");
+
+describe("a damaged ledger stops the run and says what to do; it is never made anew in silence", () => {
+  test.each<[string, (path: string) => void]>([
+    ["bytes overwritten in the middle", (path) => overwrite(path, statSync(path).size / 2, 16 * 1024)],
+    ["its first bytes overwritten", (path) => overwrite(path, 0, 64)],
+    ["cut in half", (path) => truncateSync(path, Math.floor(statSync(path).size / 2))],
+    ["cut to nothing", (path) => truncateSync(path, 0)],
+    ["not SQLite", (path) => writeFileSync(path, "hello\n".repeat(10_000))],
+    ["another database", (path) => rmSync(path)],
+  ])("%s", async (what, damage) => {
+    const { place, service } = await openSales(1200);
+    await place.tickets(SEND, service);
+    const path = ledgerOf(place);
+    damage(path);
+    if (what === "another database") {
+      using database = new DatabaseSync(path);
+      database.exec("CREATE TABLE customers (name TEXT)");
+    }
+    const damaged = readFileSync(path);
+    // Another output, so that nothing but the ledger itself can tell.
+    const ended = await place.tickets([...SEND, "-o", "other.ndjson"], service);
+    expectStorage(ended, /^tickets: The ledger \S+ledger\.db is damaged: [^\n]+\. Nothing more was sent\.$/m);
+    expect(ended.stderr).toContain("tickets results --import");
+    expect(readFileSync(path).equals(damaged), "the damaged file is left as it is").toBe(true);
+    expect(service.sent()).toHaveLength(1200);
+
+    // As it says.
+    renameSync(path, `${path}.damaged`);
+    for (const rest of ["-wal", "-shm"]) rmSync(path + rest, { force: true });
+    const imported = await place.tickets(["results", "--import", PROMISES, "--env", "playground"], service);
+    expect(imported.exitCode).toBe(0);
+    const { summary } = await place.summary([...SEND, "-o", "other.ndjson"], service);
+    expect(summary).toMatchObject({ exitCode: 0, actions: { alreadySent: 1200 } });
+    expect(service.sent()).toHaveLength(1200);
+  });
+
+  test("also when it is only looked at", async () => {
+    const { place, service } = await openSales(20);
+    await place.tickets(SEND, service);
+    writeFileSync(ledgerOf(place), "hello\n".repeat(10_000));
+    for (const command of [["status"], ["results"], ["env", "playground"], ["validate", "sales.csv"]])
+      expectStorage(await place.tickets([...command, "--env", "playground"], service), /The ledger \S+ is damaged: /);
+  });
+});
+
+test("a ledger of a newer version is left alone", async () => {
+  const { place, service } = await openSales(20);
+  await place.tickets(SEND, service);
+  {
+    using database = new DatabaseSync(ledgerOf(place));
+    database.exec("PRAGMA user_version = 4711");
+  }
+  for (const command of [SEND, ["status", "--env", "playground"]])
+    expectStorage(await place.tickets(command, service), /written by a newer version of tickets \(format 4711, /);
+  expect(service.sent()).toHaveLength(20);
+});
+
+test("a damaged lock is not taken for a damaged ledger", async () => {
+  const { place, service } = await openSales(20);
+  mkdirSync(place.path("home/state/tickets/playground"), { recursive: true });
+  place.write("home/state/tickets/playground/lock.db", "hello\n".repeat(10_000));
+  const ended = await place.tickets(SEND, service);
+  expectStorage(ended, /The lock \S+lock\.db is damaged\. Nothing was sent\./);
+  expect(ended.stderr).toContain("delete it");
+  rmSync(place.path("home/state/tickets/playground/lock.db"));
+  expect(await place.tickets(SEND, service)).toMatchObject({ exitCode: 0 });
+});
+
+function overwrite(path: string, at: number, size: number): void {
+  const bytes = readFileSync(path);
+  bytes.fill(0xa5, Math.floor(at), Math.min(bytes.length, Math.floor(at) + size));
+  writeFileSync(path, bytes);
+}

@@ -1,0 +1,116 @@
+/** The command `validate` as a process: silent on what is good, plain about what is bad. Every bad file: test/pipeline. */
+
+import { readdirSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { FIXTURES, fixture, openWorkplace } from "../support/bin.ts";
+import { startService } from "../support/service.ts";
+import { readLines, salesTable } from "../support/tables.ts";
+
+const GOOD = readdirSync(FIXTURES).filter((name) => /\.(csv|ndjson|json)$/.test(name));
+
+test.each(GOOD)("%s is exit 0, silent with --quiet", async (name) => {
+  const place = openWorkplace();
+  expect(await place.tickets(["validate", fixture(name), "--quiet"])).toMatchObject({
+    exitCode: 0,
+    stdout: "",
+    stderr: "",
+  });
+  expect(place.files()).toEqual([]);
+});
+
+describe("a bad file", () => {
+  test("is exit 3, with the text underlined that is wrong", async () => {
+    const place = openWorkplace();
+    const { exitCode, stdout, stderr } = await place.tickets(["validate", fixture("bad/sales-price-invalid.csv")]);
+    expect(exitCode).toBe(3);
+    expect(stdout).toBe("");
+    expect(stderr).toMatch(/sales-price-invalid\.csv:3\s+error\s+price-invalid\n {4}price: 12,50\n {11}\^{5}\n/);
+    expect(stderr).toContain("decimal comma");
+  });
+
+  test("is exit 3 with --json, one document, and the same problem in it", async () => {
+    const place = openWorkplace();
+    const { exitCode, stdout } = await place.tickets(["validate", fixture("bad/u64-invalid.ndjson"), "--json"]);
+    expect(exitCode).toBe(3);
+    const documents = readLines(stdout);
+    expect(documents).toHaveLength(1);
+    expect(documents[0]).toMatchObject({
+      problems: [
+        {
+          source: fixture("bad/u64-invalid.ndjson"),
+          line: 2,
+          pointer: "/data/orderTime",
+          rule: "u64-invalid",
+          severity: "error",
+          field: "orderTime",
+          message: expect.any(String),
+        },
+      ],
+      counts: { errors: 1 },
+    });
+  });
+
+  test.each([
+    ["bad/sales-latin-1.csv", 2],
+    ["bad/sales-gzip-cut.csv.gz", 2],
+    ["bad/orders.csv", 2],
+    ["bad/claims-wallet-unusual.csv", 0],
+    ["bad/json-cut.json", 3],
+  ])("%s is exit %i", async (name, exitCode) => {
+    const place = openWorkplace();
+    const ended = await place.tickets(["validate", fixture(name)]);
+    expect(ended).toMatchObject({ exitCode, stdout: "" });
+    expect(ended.stderr).not.toContain("a fault in tickets itself");
+    expect(place.files()).toEqual([]);
+  });
+
+  test("with more problems than are shown says how many there are", async () => {
+    const place = openWorkplace();
+    place.write("sales.csv", salesTable(200).replace(/,1\d\.50,/g, ",?,"));
+    const { exitCode, stderr } = await place.tickets(["validate", "sales.csv", "--max-problems", "3"]);
+    expect(exitCode).toBe(3);
+    expect(stderr.match(/price-invalid\n/g)).toHaveLength(3);
+    expect(stderr).toContain("197 more");
+    expect(stderr).toContain("200 invalid");
+  });
+
+  test("tells all problems of a row at once", async () => {
+    const place = openWorkplace();
+    place.write("sales.csv", "eventId,ticketId,userId,price,orderTime,imageUrl\nE-1,T-1,,1x,soon,ftp://x\n");
+    const { stdout } = await place.tickets(["validate", "sales.csv", "--json"]);
+    const rules = new Set((JSON.parse(stdout).problems as { rule: string }[]).map(({ rule }) => rule));
+    expect(rules).toEqual(new Set(["sold-ticket-without-user", "price-invalid", "time-unreadable", "url-invalid"]));
+  });
+
+  test("with a column that is mistyped names the one that is missing, and what stands in its place", async () => {
+    const place = openWorkplace();
+    place.write("sales.csv", "eventId,ticketId,userId,prise\nE-1,T-1,u,1\n");
+    const { exitCode, stderr } = await place.tickets(["validate", "sales.csv"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/\bprice\b/);
+    expect(stderr).toMatch(/\bprise\b/);
+  });
+});
+
+test("asks a ledger only when an environment is named", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write("sales.csv", salesTable(3));
+  await place.tickets(["stream", "sales.csv", "--env", "playground"], service);
+  place.write(
+    "resales.csv",
+    "ticketId,userId,price,orderTime\nT-1,user-1,5,1800000000\n", // who holds it already
+  );
+  expect(await place.tickets(["validate", "resales.csv"], service)).toMatchObject({ exitCode: 0 });
+  const named = await place.tickets(["validate", "resales.csv", "--env", "playground"], service);
+  expect(named.exitCode).toBe(3);
+  expect(named.stderr).toContain("resold-to-holder");
+  expect(service.requests).toHaveLength(1);
+});
+
+test("needs no key and no network", async () => {
+  const place = openWorkplace();
+  place.write("sales.csv", salesTable(3));
+  const env = { TICKETS_PLAYGROUND_BASE_URL: "https://tickets.example.com" };
+  expect(await place.tickets(["validate", "sales.csv", "--env", "playground"], { env })).toMatchObject({ exitCode: 0 });
+});

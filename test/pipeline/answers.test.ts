@@ -1,0 +1,613 @@
+/** The design's §9, line by line and fault by fault: what the service took, how the command ends, what the ledger knows, and what the next same command does. */
+
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { StreamOptions } from "../../src/commands/stream.ts";
+import { FAULTS } from "../../src/sandbox/faults.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { type Asked, type Done, expectNothingDoubled, type Field, openField, processedBy } from "../support/context.ts";
+import { deadPort } from "../support/raw-server.ts";
+
+/** Six actions: in chunks of two they are three requests, [E T1] [T2 T3] [T4 T5]. */
+const INPUT = [
+  { action: "newEvent", data: { eventId: "E", currency: "EUR" } },
+  ...["T1", "T2", "T3", "T4", "T5"].map((ticketId) => ({
+    action: "soldTicket",
+    data: { eventId: "E", ticketId, userId: `user of ${ticketId}`, price: "10.00", orderTime: 1768600000 },
+  })),
+];
+const ALL = "E T1 T2 T3 T4 T5";
+
+interface Row {
+  readonly name: string;
+  /** Strikes the second request unless `on` says otherwise. */
+  readonly fault: object | readonly object[];
+  readonly config?: string;
+  readonly options?: Partial<StreamOptions>;
+  readonly exit: number;
+  /** What the service has accepted when the command ends; in brackets what it refused. */
+  readonly took: string;
+  /** Requests that were made. */
+  readonly requests?: number;
+  /** States of the chunks that are left, in the order of their actions. */
+  readonly chunks: string;
+  /** Outcomes as the summary counts them; what is missing is 0. */
+  readonly counts: Partial<Record<"accepted" | "rejected" | "refused" | "inDoubt" | "notSent", number>>;
+  /** Ids in the promises file; in brackets what was rejected. */
+  readonly promises: string;
+  readonly said?: string | RegExp;
+  /** The same command again, on a service without faults: its exit code and what the service has accepted after it. */
+  readonly again: readonly [number, string];
+}
+
+const doubt = (name: string, fault: object, took: string, more: Partial<Row> = {}): Row => ({
+  name,
+  fault,
+  exit: 6,
+  took,
+  requests: 2,
+  chunks: "settled, in doubt, planned",
+  counts: { accepted: 2, inDoubt: 2, notSent: 2 },
+  promises: "E T1",
+  said: "in doubt",
+  // Nothing is sent before a person has settled it.
+  again: [6, took],
+  ...more,
+});
+const UNTAKEN = "E T1";
+const TAKEN = "E T1 T2 T3";
+
+const fine = (name: string, fault: object | readonly object[], more: Partial<Row> = {}): Row => ({
+  name,
+  fault,
+  exit: 0,
+  took: ALL,
+  requests: 3,
+  chunks: "settled, settled, settled",
+  counts: { accepted: 6 },
+  promises: ALL,
+  again: [0, ALL],
+  ...more,
+});
+
+const untaken = (name: string, fault: object, exit: number, more: Partial<Row> = {}): Row => ({
+  name,
+  fault,
+  exit,
+  took: UNTAKEN,
+  requests: 2,
+  chunks: "settled, planned, planned",
+  counts: { accepted: 2, notSent: 4 },
+  promises: UNTAKEN,
+  again: [0, ALL],
+  ...more,
+});
+
+const refused = (name: string, fault: object, took: string, more: Partial<Row> = {}): Row => ({
+  name,
+  fault,
+  exit: 9,
+  took,
+  requests: 2,
+  chunks: "settled, refused, planned",
+  counts: { accepted: 2, refused: 2, notSent: 2 },
+  promises: UNTAKEN,
+  said: "refused",
+  again: [9, took],
+  ...more,
+});
+
+const retried = { retries: 2 };
+const status = (code: number, more: object = {}): object => ({ fault: "status", status: code, ...more });
+
+const ROWS: readonly Row[] = [
+  // ---- settled ----
+  fine("no fault", []),
+  fine("latency", { fault: "latency", ms: 20 }),
+  fine("another 2xx", status(201)),
+  fine("202", status(202)),
+  fine("207", status(207)),
+  fine("keys that nobody specified", { fault: "extra-keys" }),
+  fine("a drip that ends in time", { fault: "drip", bytes: 50, everyMs: 1 }),
+  fine("a connection closed after the answer, announced", { fault: "close", announce: true, on: {} }),
+  fine("a connection closed after the answer, in silence", { fault: "close", on: {} }),
+  {
+    name: "a bare failure item",
+    fault: { fault: "failure-items", items: [0] },
+    exit: 4,
+    took: "E T1 (T2) T3 T4 T5",
+    requests: 3,
+    chunks: "settled, settled, settled",
+    counts: { accepted: 5, rejected: 1 },
+    promises: "E T1 (T2) T3 T4 T5",
+    said: "T2 rejected",
+    // What was rejected was not taken, so it is new.
+    again: [0, "E T1 (T2) T3 T4 T5 T2"],
+  },
+  {
+    name: "failure items that say something else",
+    fault: { fault: "failure-items", items: [0, 1], body: { status: "declined", reason: { code: 7 } } },
+    exit: 4,
+    took: "E T1 (T2) (T3) T4 T5",
+    chunks: "settled, settled, settled",
+    counts: { accepted: 4, rejected: 2 },
+    promises: "E T1 (T2) (T3) T4 T5",
+    again: [0, "E T1 (T2) (T3) T4 T5 T2 T3"],
+  },
+  {
+    name: "a failure item that is no object",
+    fault: { fault: "failure-items", items: [1], body: "error" },
+    exit: 4,
+    took: "E T1 T2 (T3) T4 T5",
+    chunks: "settled, settled, settled",
+    counts: { accepted: 5, rejected: 1 },
+    promises: "E T1 T2 (T3) T4 T5",
+    again: [0, "E T1 T2 (T3) T4 T5 T3"],
+  },
+  {
+    name: "more rejections than maxRejected",
+    fault: { fault: "failure-items", items: [0, 1] },
+    config: "maxRejected: 1",
+    exit: 9,
+    took: "E T1 (T2) (T3)",
+    requests: 2,
+    chunks: "settled, settled, planned",
+    counts: { accepted: 2, rejected: 2, notSent: 2 },
+    promises: "E T1 (T2) (T3)",
+    said: "maxRejected",
+    // Someone is to look first, and to say so with resume.
+    again: [9, "E T1 (T2) (T3)"],
+  },
+
+  // ---- an item in doubt ----
+  {
+    name: "a success item without promise",
+    fault: { fault: "missing-promise", items: [0] },
+    exit: 6,
+    took: TAKEN,
+    requests: 2,
+    // The item in doubt is a chunk of its own, beside the one it was cut from.
+    chunks: "settled, settled, in doubt, planned",
+    counts: { accepted: 3, inDoubt: 1, notSent: 2 },
+    promises: "E T1 T3",
+    said: "actionPromise",
+    again: [6, TAKEN],
+  },
+  {
+    name: "success items with empty promises",
+    fault: { fault: "missing-promise", items: [0, 1], empty: true },
+    exit: 6,
+    took: TAKEN,
+    requests: 2,
+    // The item in doubt is a chunk of its own, beside the one it was cut from.
+    chunks: "settled, settled, in doubt, planned",
+    counts: { accepted: 2, inDoubt: 2, notSent: 2 },
+    promises: "E T1",
+    again: [6, TAKEN],
+  },
+
+  // ---- in doubt: an answer that does not match ----
+  doubt("one promise for two items", { fault: "duplicate-promise", items: [1] }, TAKEN, {
+    said: "repeats the actionPromise",
+  }),
+  doubt("one item too few", { fault: "count", by: -1 }, TAKEN, { said: "1 items for 2 actions" }),
+  doubt("one item too many", { fault: "count", by: 1 }, TAKEN, { said: "3 items for 2 actions" }),
+  doubt("items in another order", { fault: "shuffle" }, TAKEN, { said: "is not about" }),
+  doubt("an item about another ticket", { fault: "echo-mismatch", items: [1] }, TAKEN, { said: '"T3"' }),
+  doubt("an item about another action", { fault: "echo-mismatch", items: [1], field: "action" }, TAKEN),
+  doubt(
+    "failure items of another ticket",
+    { fault: "failure-items", items: [1], body: { status: "error", ticketId: "T9" } },
+    "E T1 T2 (T3)",
+  ),
+  doubt("no JSON", { fault: "not-json" }, TAKEN, { said: "not JSON" }),
+  doubt("nothing at all", status(200, { body: "" }), TAKEN),
+  doubt("204", status(204), TAKEN),
+  doubt("2xx without having processed", status(202, { processed: "none" }), UNTAKEN, { said: "0 items for 2 actions" }),
+  doubt("2xx with some of it processed", status(200, { processed: 1 }), "E T1 T2"),
+
+  // ---- in doubt: an answer that is not whole ----
+  doubt("a body cut short of its length", { fault: "cut", framing: "length" }, TAKEN, { said: "cut off" }),
+  doubt("a body cut before its first byte", { fault: "cut", framing: "length", share: 0 }, TAKEN),
+  doubt("chunks without their end", { fault: "cut", framing: "chunked" }, TAKEN),
+  doubt("a body cut that looks whole", { fault: "cut", framing: "clean", share: 0.9 }, TAKEN),
+  doubt("a body without end", { fault: "endless" }, TAKEN),
+  doubt("a drip that takes too long", { fault: "drip", everyMs: 3_600_000 }, TAKEN, {
+    options: { flags: { timeout: "200ms" } },
+    said: "ETIMEDOUT",
+  }),
+
+  // ---- in doubt: no answer ----
+  doubt("dropped at the headers", { fault: "drop", when: "at-headers" }, UNTAKEN),
+  doubt("dropped before processing", { fault: "drop", when: "before" }, UNTAKEN),
+  doubt("reset before processing", { fault: "drop", when: "before", reset: true }, UNTAKEN),
+  doubt("dropped after processing", { fault: "drop", when: "after" }, TAKEN),
+  doubt("reset after processing", { fault: "drop", when: "after", reset: true }, TAKEN),
+  doubt("dropped after half of it", { fault: "drop", when: "after", processed: 1 }, "E T1 T2"),
+  doubt("no answer in time, nothing processed", { fault: "hang" }, UNTAKEN, {
+    options: { flags: { timeout: "200ms" } },
+    said: "ETIMEDOUT",
+  }),
+  doubt("no answer in time, all processed", { fault: "hang", processed: "all" }, TAKEN, {
+    options: { flags: { timeout: "200ms" } },
+  }),
+  doubt("an answer that comes too late", { fault: "latency", ms: 3_600_000 }, UNTAKEN, {
+    options: { flags: { timeout: "200ms" } },
+  }),
+
+  // ---- in doubt: 5xx and 408 ----
+  ...[500, 501, 502, 503, 504, 599, 408].map((code) =>
+    doubt(`${code}`, status(code), UNTAKEN, { said: `HTTP ${code}` }),
+  ),
+  doubt("503 after processing", status(503, { processed: "all" }), TAKEN),
+  doubt("504 after half of it", status(504, { processed: 1 }), "E T1 T2"),
+  doubt("504 where only 503 may be retried", status(504), UNTAKEN, {
+    config: "retryStatuses: [503]",
+    options: { flags: retried },
+  }),
+  doubt("a lost answer where 503 may be retried", { fault: "drop", when: "after" }, TAKEN, {
+    config: "retryStatuses: [503]",
+    options: { flags: retried },
+  }),
+  doubt("on the first request: nothing was accepted", { fault: "drop", when: "after", on: { request: 1 } }, "E T1", {
+    requests: 1,
+    chunks: "in doubt, planned, planned",
+    counts: { inDoubt: 2, notSent: 4 },
+    promises: "",
+  }),
+  doubt("on the last request: nothing is left", status(500, { on: { request: 3 }, processed: "all" }), ALL, {
+    requests: 3,
+    chunks: "settled, settled, in doubt",
+    counts: { accepted: 4, inDoubt: 2 },
+    promises: TAKEN,
+  }),
+
+  // ---- retried because the environment vouches for it ----
+  fine("503 that may be retried", status(503, { retryAfter: 0, times: 2 }), {
+    config: "retryStatuses: [503]",
+    options: { flags: retried },
+    requests: 5,
+  }),
+  fine("408 that may be retried", status(408, { retryAfter: 0, times: 1 }), {
+    config: "retryStatuses: [408]",
+    options: { flags: retried },
+    requests: 4,
+  }),
+  untaken("503 that may be retried, too often", status(503, { retryAfter: 0, on: { from: 2 } }), 7, {
+    config: "retryStatuses: [503]",
+    options: { flags: retried },
+    requests: 4,
+  }),
+
+  // ---- not taken ----
+  fine("429 that comes twice", status(429, { retryAfter: 0, times: 2 }), { options: { flags: retried }, requests: 5 }),
+  ...(["imf", "rfc850", "asctime"] as const).map((form) =>
+    fine(
+      `429 until a date that has come, in form ${form}, by a clock that is a day off`,
+      status(429, { retryAfter: { inSeconds: 0, form }, clockSkewSeconds: 86_400, times: 1 }),
+      { options: { flags: retried }, requests: 4 },
+    ),
+  ),
+  untaken("429 too often", status(429, { retryAfter: 0, on: { from: 2 } }), 7, {
+    options: { flags: retried },
+    requests: 4,
+    said: /HTTP 429/,
+  }),
+  untaken("429 without retries", status(429), 7),
+  untaken("429 that asks for a wait beyond --max-duration", status(429, { retryAfter: 300 }), 7, {
+    options: { flags: retried, maxDuration: 120_000 },
+    said: "--max-duration",
+  }),
+  untaken(
+    "429 until a date beyond --max-duration",
+    status(429, { retryAfter: { inSeconds: 300, form: "rfc850" }, clockSkewSeconds: -86_400 }),
+    7,
+    { options: { flags: retried, maxDuration: 120_000 } },
+  ),
+
+  // ---- not let in ----
+  untaken("401", status(401), 5),
+  untaken("403 as specified", status(403), 5, { said: "TICKETS_LOCAL_API_KEY" }),
+  untaken("403 that is not about the key", status(403, { body: { message: "Your address is not on the list" } }), 5, {
+    said: "Your address is not on the list",
+  }),
+  untaken("403 is not retried", status(403, { retryAfter: 0 }), 5, { options: { flags: retried } }),
+
+  // ---- refused ----
+  ...[400, 402, 404, 405, 409, 410, 415, 422, 425, 431, 451].map((code) =>
+    refused(`${code}`, status(code), UNTAKEN, { said: `HTTP ${code}` }),
+  ),
+  refused("400 after half of it", status(400, { processed: 1 }), "E T1 T2"),
+  refused("400 with a body that would paint a terminal", status(400, { body: "\u001b[31mred\u202e" }), UNTAKEN, {
+    said: /The service said: {2}\[31mred $/m,
+  }),
+  refused("400 is not retried", status(400, { retryAfter: 0 }), UNTAKEN, { options: { flags: retried } }),
+  ...([301, 302, 303, 307, 308] as const).map((code) =>
+    refused(`a redirect with ${code}, which is not followed`, { fault: "redirect", status: code }, UNTAKEN, {
+      said: "/elsewhere/stream",
+    }),
+  ),
+  refused("a redirect after processing", { fault: "redirect", processed: "all" }, TAKEN),
+  untaken("400 where refusals are whole", status(400), 9, { config: "refusalsAreWhole: true", said: "refused" }),
+
+  // ---- too large ----
+  fine("413 for more than one item: split, and small for the rest of the run", status(413, { on: { itemsOver: 1 } }), {
+    requests: 7, // 2 refused, 1 1, then as large as that was
+    chunks: "settled, settled, settled, settled, settled, settled",
+  }),
+  fine(
+    "413 early, while the body is being written",
+    { fault: "too-large", on: { bytesOver: 200 } },
+    { requests: 6, chunks: "settled, settled, settled, settled, settled" }, // [E T1] [T2 T3]413 T2 T3 T4 T5
+  ),
+  {
+    name: "413 for one action alone",
+    fault: status(413, { on: { ticketId: "T2" } }),
+    exit: 4,
+    took: "E T1 T3 T4 T5",
+    requests: 6, // [E T1] [T2 T3]413 [T2]413 [T3] [T4] [T5]
+    chunks: "settled, settled, settled, settled, settled",
+    counts: { accepted: 5, rejected: 1 },
+    promises: "E T1 (T2) T3 T4 T5",
+    again: [0, "E T1 T3 T4 T5 T2"],
+  },
+];
+
+async function writeInput(field: Field): Promise<void> {
+  await field.write("night.ndjson", INPUT.map((action) => `${JSON.stringify(action)}\n`).join(""));
+}
+
+const run = (field: Field, options: Partial<StreamOptions> = {}): Promise<Done> =>
+  field.stream(["night.ndjson"], { ...options, flags: { chunkSize: 2, ...options.flags } });
+
+function chunkStates(field: Field): string {
+  return field.withLedger((ledger) =>
+    ledger
+      .all("SELECT state FROM chunks WHERE state <> 'split' ORDER BY run_no, first, chunk")
+      .map(({ state }) => String(state))
+      .join(", "),
+  );
+}
+
+/** No chunk may be left as if a request were under way, and every attempt has an end. */
+function expectNoLooseEnds(field: Field): void {
+  field.withLedger((ledger) => {
+    expect(ledger.all("SELECT chunk FROM chunks WHERE state IN ('sending', 'answered')")).toEqual([]);
+    expect(ledger.all("SELECT chunk, attempt FROM attempts WHERE ended_at IS NULL OR class IS NULL")).toEqual([]);
+    expect(ledger.all("SELECT chunk FROM chunks WHERE answer IS NOT NULL")).toEqual([]);
+  });
+}
+
+async function promisedIds(field: Field): Promise<string> {
+  const text = await field.read("night.local.promises.ndjson").catch(() => "");
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as { ticketId?: string; eventId: string; status: string; actionPromise?: string }) // lines of ours
+    .map(({ ticketId, eventId, actionPromise }) =>
+      actionPromise === undefined ? `(${ticketId ?? eventId})` : (ticketId ?? eventId),
+    )
+    .join(" ");
+}
+
+const NONE = {
+  accepted: 0,
+  rejected: 0,
+  refused: 0,
+  inDoubt: 0,
+  settledByHand: 0,
+  notSent: 0,
+  alreadySent: 0,
+  changed: 0,
+};
+
+describe("every answer and every fault", () => {
+  test.each(ROWS)("$name", async ({ fault, config, options = {}, ...row }) => {
+    const field = await openField(config);
+    await writeInput(field);
+    // A rule that may strike again strikes the repetitions of the second request too.
+    const second = (rule: object): object => ({ on: { request: "times" in rule ? [2, 3, 4] : 2 }, ...rule });
+    const rules = [fault].flat().map(second);
+    field.setFaults(...rules);
+
+    const first = await run(field, options);
+    const requests = field.withLedger((ledger) => Number(ledger.get("SELECT count(*) AS n FROM attempts")?.n));
+    const seen = {
+      exit: first.exitCode,
+      took: processedBy(field.sandbox),
+      chunks: chunkStates(field),
+      counts: first.summary?.actions,
+      promises: await promisedIds(field),
+      requests: row.requests === undefined ? undefined : requests,
+    };
+    expect(seen).toEqual({
+      exit: row.exit,
+      took: row.took,
+      chunks: row.chunks,
+      counts: { ...NONE, total: 6, ...row.counts },
+      promises: row.promises,
+      requests: row.requests,
+    });
+    expectNoLooseEnds(field);
+    if (row.said !== undefined) expect(first.said).toMatch(row.said);
+
+    field.setFaults();
+    const next = await run(field, options);
+    expect([next.exitCode, processedBy(field.sandbox)]).toEqual(row.again);
+    expectNoLooseEnds(field);
+    expectNothingDoubled(field.sandbox);
+    if (row.again[0] === 0) {
+      // All is well: each accepted action is in the promises file, once.
+      const promised = (await promisedIds(field)).split(" ").filter((id) => !id.startsWith("("));
+      expect(promised.toSorted()).toEqual(ALL.split(" ").toSorted());
+      expect((await run(field, options)).exitCode).toBe(0);
+      expect(processedBy(field.sandbox)).toBe(row.again[1]);
+    }
+  });
+
+  test("leave out no fault of the sandbox", () => {
+    const tried = new Set(
+      ROWS.flatMap(({ fault }) => [fault].flat()).map((rule) => ("fault" in rule ? rule.fault : "")),
+    );
+    expect(FAULTS.filter((name) => !tried.has(name))).toEqual([]);
+  });
+});
+
+describe("what comes before any answer", () => {
+  test("nothing listens: nothing is sent, and the same command later sends all", async () => {
+    const port = await deadPort();
+    const field = await openField();
+    await writeInput(field);
+    const env = { TICKETS_LOCAL_BASE_URL: `http://127.0.0.1:${port}` };
+    const command = (): Promise<Done> =>
+      field.stream(["night.ndjson"], { flags: { chunkSize: 2, retries: 0 } }, { env });
+    const first = await command();
+    expect(first).toMatchObject({
+      exitCode: 7,
+      said: expect.stringMatching(/Could not reach .* after 1 attempt \(.*ECONNREFUSED/),
+      summary: { actions: { total: 6, notSent: 6 } },
+    });
+    expect(chunkStates(field)).toBe("planned, planned, planned");
+    const there = await startSandbox({ engine: field.sandbox.engine, apiKey: field.sandbox.apiKey, port });
+    onTestFinished(() => there[Symbol.asyncDispose]());
+    expect((await command()).exitCode).toBe(0);
+    expect(processedBy(there)).toBe(ALL);
+  });
+
+  test.each([
+    ["the name does not resolve", "https://tickets.invalid"],
+    ["the other side speaks no TLS", "https"],
+  ])("%s: nothing is sent, and nothing is in doubt", async (_name, url) => {
+    const field = await openField();
+    await writeInput(field);
+    const env = { TICKETS_LOCAL_BASE_URL: url === "https" ? field.sandbox.url.replace("http", "https") : url };
+    const first = await field.stream(["night.ndjson"], {}, { env });
+    expect(first).toMatchObject({ exitCode: 7, summary: { actions: { total: 6, notSent: 6 }, state: "stopped" } });
+    expect(processedBy(field.sandbox)).toBe("");
+  });
+
+  test("a wrong key: exit 5, where it came from, not what it is; the same command with the right one sends all", async () => {
+    const field = await openField();
+    await writeInput(field);
+    const first = await field.stream(["night.ndjson"], {}, { env: { TICKETS_LOCAL_API_KEY: "wr0ng-key" } });
+    expect(first).toMatchObject({ exitCode: 5, said: expect.stringContaining("TICKETS_LOCAL_API_KEY") });
+    expect(`${first.said}${JSON.stringify(first.summary)}`).not.toContain("wr0ng-key");
+    expect([chunkStates(field), processedBy(field.sandbox)]).toEqual(["planned", ""]);
+    expect((await field.stream(["night.ndjson"])).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+  });
+
+  test("no key: exit 5 before anything is planned", async () => {
+    const field = await openField();
+    await writeInput(field);
+    const first = await field.stream(["night.ndjson"], {}, { env: { TICKETS_LOCAL_API_KEY: undefined } });
+    expect(first).toMatchObject({ exitCode: 5, summary: undefined });
+    expect(chunkStates(field)).toBe("");
+  });
+});
+
+describe("a signal", () => {
+  /** Gives the signal when the sender waits before a retry. */
+  const whileWaiting = (field: Field, by: "SIGINT" | "SIGTERM" | "SIGHUP"): Promise<Done> => {
+    let asked: Asked | undefined;
+    return field.stream(
+      ["night.ndjson"],
+      { flags: { chunkSize: 2, retries: 5 } },
+      {
+        asked: (given) => {
+          asked = given;
+        },
+        onDetail: (text) => {
+          if (text.includes("trying again")) asked?.stop(by);
+        },
+      },
+    );
+  };
+
+  test.each([
+    ["SIGHUP", 129, 0],
+    ["SIGTERM", 143, 0],
+    ["SIGINT", 130, 8], // a person stopped it, so a person goes on with it
+  ] as const)("%s while it waits ends the wait: exit %i, nothing in doubt; then %i", async (by, exit, then) => {
+    const field = await openField();
+    await writeInput(field);
+    field.setFaults(status(429, { retryAfter: 600, on: { request: 2 } }));
+    const first = await whileWaiting(field, by);
+    expect(first.exitCode).toBe(exit);
+    expect([processedBy(field.sandbox), chunkStates(field), await promisedIds(field)]).toEqual([
+      UNTAKEN,
+      "settled, planned, planned",
+      UNTAKEN,
+    ]);
+    expectNoLooseEnds(field);
+    const next = await run(field);
+    expect([next.exitCode, processedBy(field.sandbox)]).toEqual([then, then === 0 ? ALL : UNTAKEN]);
+  });
+
+  /** Acts when the second request has been processed, while its answer is still kept back. */
+  const inFlight = async (field: Field, act: (asked: Asked) => void): Promise<Done> => {
+    let asked: Asked | undefined;
+    const running = field.stream(
+      ["night.ndjson"],
+      { flags: { chunkSize: 2 } },
+      {
+        asked: (given) => {
+          asked = given;
+        },
+      },
+    );
+    await vi.waitUntil(() => processedBy(field.sandbox) === TAKEN, { interval: 1 });
+    if (asked !== undefined) act(asked);
+    return running;
+  };
+
+  test("with a request in flight waits for its answer and stores it: exit 143, nothing in doubt", async () => {
+    const field = await openField();
+    await writeInput(field);
+    field.setFaults({ fault: "drip", bytes: 2, everyMs: 1, on: { request: 2 } });
+    const first = await inFlight(field, (asked) => asked.stop("SIGTERM"));
+    expect(first).toMatchObject({ exitCode: 143, summary: { actions: { accepted: 4, notSent: 2, inDoubt: 0 } } });
+    expect([processedBy(field.sandbox), await promisedIds(field)]).toEqual([TAKEN, TAKEN]);
+    expectNoLooseEnds(field);
+    expect((await run(field)).exitCode).toBe(0);
+    expect([processedBy(field.sandbox), await promisedIds(field)]).toEqual([ALL, ALL]);
+  });
+
+  test("given twice gives the request up and records the doubt: exit 6", async () => {
+    const field = await openField();
+    await writeInput(field);
+    field.setFaults({ fault: "hang", processed: "all", on: { request: 2 } });
+    const first = await inFlight(field, (asked) => {
+      asked.stop("SIGINT");
+      asked.abort();
+    });
+    expect(first).toMatchObject({ exitCode: 6, summary: { actions: { accepted: 2, inDoubt: 2, notSent: 2 } } });
+    expect([chunkStates(field), await promisedIds(field)]).toEqual(["settled, in doubt, planned", UNTAKEN]);
+    expectNoLooseEnds(field);
+    expect((await run(field)).exitCode).toBe(6);
+    expect(processedBy(field.sandbox)).toBe(TAKEN);
+  });
+});
+
+test("the ledger keeps each try and what came of it", async () => {
+  const field = await openField("retryStatuses: [503]");
+  await writeInput(field);
+  field.setFaults(
+    status(429, { retryAfter: 0, on: { request: 2 } }),
+    status(503, { retryAfter: 0, on: { request: 3 } }),
+    { fault: "drop", when: "after", on: { request: 5 } },
+  );
+  const first = await run(field, { flags: { retries: 2 } });
+  expect(first.exitCode).toBe(6);
+  const attempts = field.withLedger((ledger) =>
+    ledger
+      .all("SELECT chunk, attempt, class, http_status FROM attempts ORDER BY chunk, attempt")
+      .map((row) => `${row.chunk}.${row.attempt} ${row.class} ${row.http_status ?? "-"}`),
+  );
+  expect(attempts).toEqual([
+    "1.1 settled 200",
+    "2.1 not taken 429",
+    "2.2 retry 503",
+    "2.3 settled 200",
+    "3.1 in doubt -",
+  ]);
+});

@@ -1,0 +1,535 @@
+import { createHash, randomBytes } from "node:crypto";
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { constants, gzipSync, zstdCompressSync } from "node:zlib";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Failure } from "../../src/failure.ts";
+import type { Row } from "../../src/mapping/row.ts";
+import { fileFailure } from "../../src/pipeline/readers/bytes.ts";
+import { type OpenInputOptions, openInput } from "../../src/pipeline/readers/input.ts";
+import { type InputFile, type ResolveOptions, resolveInputs } from "../../src/pipeline/readers/inputs.ts";
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tickets-readers-"));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function write(name: string, content: string | Uint8Array): Promise<void> {
+  await writeFile(join(folder, name), content);
+}
+
+async function resolveNames(patterns: readonly string[], options: ResolveOptions = {}): Promise<readonly string[]> {
+  const inputs = await resolveInputs(patterns, { cwd: folder, ...options });
+  return inputs.map((input) => input.name);
+}
+
+async function inputOf(name: string, options: ResolveOptions = {}): Promise<InputFile> {
+  const [input] = await resolveInputs([name], { cwd: folder, ...options });
+  if (input === undefined) throw new Error(`${name} was not resolved`);
+  return input;
+}
+
+async function read(file: InputFile, options: OpenInputOptions = {}) {
+  await using input = await openInput(file, options);
+  const rows: Row[] = [];
+  const sizes: number[] = [];
+  for await (const batch of input.batches()) {
+    sizes.push(batch.length);
+    rows.push(...batch);
+  }
+  const { header, headerLine, delimiter, encoding, format, bytesRead, sha256 } = input;
+  return { rows, sizes, header, headerLine, delimiter, encoding, format, bytesRead, sha256 };
+}
+
+async function failure(promise: Promise<unknown>): Promise<string> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof Failure)) throw new Error("no failure was thrown", { cause: error });
+  expect(error.code).toBe("usage");
+  return `${error.message} ${error.hint ?? ""}`;
+}
+
+const CSV = "eventId,ticketId\nwave,1\nwave,2\n";
+const ROWS = [
+  { kind: "cells", line: 2, cells: ["wave", "1"] },
+  { kind: "cells", line: 3, cells: ["wave", "2"] },
+];
+const PROMISE =
+  '{"source":"sales.csv","line":2,"action":"soldTicket","ticketId":"1","status":"success","actionPromise":"p","environment":"sandbox","run":"7f3a","seq":1,"chunk":1,"at":"x"}\n';
+const PROMISES_CSV = "source,line,action,eventId,ticketId,nftId,status,actionPromise,environment,run,seq,chunk,at\n";
+const REJECTS_CSV = 'eventId,ticketId,tickets:reason,tickets:actions\nwave,1,"not found",soldTicket\n';
+
+describe("which files are read", () => {
+  test("arguments in their order, a glob's matches by name", async () => {
+    for (const name of ["b.csv", "a.csv", "c.ndjson", "z.csv"]) await write(name, "");
+    expect(await resolveNames(["z.csv", "[ab].csv", "-", "*.ndjson"])).toEqual([
+      "z.csv",
+      "a.csv",
+      "b.csv",
+      "-",
+      "c.ndjson",
+    ]);
+  });
+
+  test("an existing path wins over its meaning as a glob", async () => {
+    await write("sales[1].csv", CSV);
+    await write("sales1.csv", CSV);
+    const inputs = await resolveInputs(["sales[1].csv"], { cwd: folder });
+    expect(inputs).toEqual([
+      { path: join(folder, "sales[1].csv"), name: "sales[1].csv", format: "csv", compression: "none", fromGlob: false },
+    ]);
+  });
+
+  test("an absolute glob gives absolute names", async () => {
+    await write("a.csv", CSV);
+    expect(await resolveNames([`${folder}/*.csv`], { cwd: "/" })).toEqual([join(folder, "a.csv")]);
+  });
+
+  test.each([
+    ["x.csv", "csv", "none"],
+    ["x.TSV", "tsv", "none"],
+    ["x.ndjson", "ndjson", "none"],
+    ["x.jsonl", "ndjson", "none"],
+    ["x.json", "json", "none"],
+    ["x.csv.gz", "csv", "gz"],
+    ["x.jsonl.zst", "ndjson", "zst"],
+    ["x.2026.json.GZ", "json", "gz"],
+  ])("%s is %s, compression %s", async (name, format, compression) => {
+    await write(name, "");
+    expect(await inputOf(name)).toMatchObject({ format, compression });
+  });
+
+  test("--input-format overrides the name, not the compression", async () => {
+    await write("export.txt.gz", gzipSync(CSV));
+    expect(await inputOf("export.txt.gz", { inputFormat: "csv" })).toMatchObject({ format: "csv", compression: "gz" });
+    expect(await inputOf("-", { inputFormat: "ndjson" })).toMatchObject({ path: "-", format: "ndjson" });
+    expect(await inputOf("-")).toMatchObject({ path: "-", format: "detect" });
+  });
+
+  test("what can't be used is refused in one sentence", async () => {
+    await write("a.csv", CSV);
+    await write("notes.txt", "");
+    await write("x.constructor", "");
+    await write("book.xlsx", "");
+    await mkdir(join(folder, "dir"));
+    await symlink(join(folder, "a.csv"), join(folder, "link.csv"));
+    const cases: [string[], ResolveOptions, string][] = [
+      [["missing.csv"], {}, "There is no file missing.csv."],
+      [["missing.txt"], {}, "There is no file missing.txt."],
+      [["a.csv/b.csv"], {}, "There is no file a.csv/b.csv."],
+      [["no*.csv"], {}, "No file matches no*.csv."],
+      [["dir"], {}, 'dir is a directory, not a file. Name the files in it, such as "dir/*.csv".'],
+      [["dir/"], {}, 'such as "dir/*.csv"'],
+      [[""], {}, "A file name is empty."],
+      [["notes.txt"], {}, "--input-format"],
+      [["x.constructor"], {}, "--input-format"],
+      [["book.xlsx"], {}, 'Save it as "CSV UTF-8".'],
+      [["a.csv"], { inputFormat: "ndjsn" }, "Did you mean ndjson?"],
+      [["a.csv"], { inputFormat: "constructor" }, 'There is no input format "constructor".'],
+      [["a.csv", "a.csv"], {}, "a.csv was given twice."],
+      [["a.csv", "./a.csv"], {}, "./a.csv was given twice (by a.csv and by ./a.csv)."],
+      [["a.csv", "a*.csv"], {}, "a.csv was given twice (by a.csv and by a*.csv)."],
+      [["a.csv", "link.csv"], {}, "link.csv was given twice"],
+      [["-", "-"], {}, "Standard input was given twice."],
+    ];
+    for (const [patterns, options, message] of cases) {
+      expect(await failure(resolveInputs(patterns, { cwd: folder, ...options }))).toContain(message);
+    }
+  });
+
+  test.skipIf(process.getuid?.() === 0)("an unreadable file is refused", async () => {
+    await write("a.csv", CSV);
+    await chmod(join(folder, "a.csv"), 0);
+    expect(await failure(inputOf("a.csv"))).toContain("a.csv can't be read: permission denied.");
+  });
+
+  test.each<[name: string, content: string | Uint8Array, glob: string | undefined, literal: string | undefined]>([
+    ["promises.ndjson", PROMISE, "promises file", "promises file"],
+    ["failed.ndjson", PROMISE.replace('"actionPromise":"p",', ""), "promises file", "promises file"],
+    ["promises.csv", PROMISES_CSV, "promises file", "promises file"],
+    ["promises.csv.gz", gzipSync(PROMISES_CSV), "promises file", "promises file"],
+    ["rejects.csv", REJECTS_CSV, "rejects file", undefined],
+    ["rejects.tsv", REJECTS_CSV.replaceAll(",", "\t"), "rejects file", undefined],
+    ["rejects2.csv", `\ufeff${REJECTS_CSV.replaceAll(",", ";")}`, "rejects file", undefined],
+    ["rejects.ndjson", '{"a":1,"tickets:reason":"x"}\n', "rejects file", undefined],
+    ["rejects.json", '[\n{"a":1,"tickets:reason":"x"},\n{"a":2}]\n', "rejects file", undefined],
+    ["rejects2.json", '[{"a":1,"tickets:reason":"x"},{"a":2}]', "rejects file", undefined],
+    ["sales.csv", CSV, undefined, undefined],
+    ["runs.csv", "run,seq,status\n", undefined, undefined],
+    ["sales.ndjson", '{"status":"paid","run":1}\n', undefined, undefined],
+    ["broken.ndjson", '{"status', undefined, undefined],
+    ["broken.csv.gz", "no archive", undefined, undefined],
+    ["empty.json", "", undefined, undefined],
+  ])("own output: %s", async (name, content, byGlob, byName) => {
+    await write(name, content);
+    const glob = `[${name[0]}]${name.slice(1)}`;
+    if (byGlob === undefined) expect(await resolveNames([glob])).toEqual([name]);
+    else expect(await failure(resolveNames([glob]))).toContain(`${name} is a ${byGlob} that tickets wrote`);
+    if (byName === undefined) expect(await resolveNames([name])).toEqual([name]);
+    else expect(await failure(resolveNames([name]))).toContain(`${name} is a ${byName} that tickets wrote`);
+  });
+});
+
+test.each([
+  ["EACCES", "sales.csv can't be read: permission denied."],
+  ["EISDIR", "sales.csv is a directory, not a file."],
+  ["EIO", "sales.csv could not be read (EIO)."],
+  ["constructor", "sales.csv could not be read (constructor)."],
+])("the file system's %s is said in one sentence", (code, sentence) => {
+  const error = fileFailure({ name: "sales.csv" }, Object.assign(new Error("x"), { code }));
+  expect(error).toMatchObject({ code: "usage", message: sentence });
+});
+
+describe("what an opened input tells", () => {
+  test("a CSV file: header, delimiter, rows, size and hash", async () => {
+    const content = "\ufeffeventId;ticketId\r\nwave;1\r\nwave;2\r\n";
+    await write("sales.csv", content);
+    expect(await read(await inputOf("sales.csv"))).toEqual({
+      rows: ROWS,
+      sizes: [2],
+      header: ["eventId", "ticketId"],
+      headerLine: 1,
+      delimiter: ";",
+      encoding: "utf-8",
+      format: "csv",
+      bytesRead: Buffer.byteLength(content),
+      sha256: createHash("sha256").update(content).digest("hex"),
+    });
+  });
+
+  test("a TSV file has tabs, whatever else its header holds", async () => {
+    await write("sales.tsv", "a,b,c\td\n1\t2\n");
+    expect(await read(await inputOf("sales.tsv"))).toMatchObject({ header: ["a,b,c", "d"], delimiter: "\t" });
+  });
+
+  test.each([
+    ["empty.csv", ""],
+    ["empty.ndjson", ""],
+    ["empty.json", ""],
+    ["mark.csv", "\ufeff"],
+    ["array.json", "[]"],
+  ])("%s has no rows and no header", async (name, content) => {
+    await write(name, content);
+    expect(await read(await inputOf(name))).toMatchObject({ rows: [], header: undefined });
+  });
+
+  test("a header only", async () => {
+    await write("header.csv", "a,b\n");
+    expect(await read(await inputOf("header.csv"))).toMatchObject({ rows: [], header: ["a", "b"] });
+  });
+
+  test("the hash is known only at the end, and of the whole file though reading stopped early", async () => {
+    const content = `a,b\n1,"x"y\n${"3,4\n".repeat(200_000)}`;
+    for (const [name, stored] of [
+      ["bad.csv", Buffer.from(content)],
+      ["bad.csv.gz", gzipSync(content)],
+      ["bad.csv.zst", zstdCompressSync(content)],
+    ] as const) {
+      await write(name, stored);
+      await using input = await openInput(await inputOf(name));
+      expect(() => input.sha256).toThrow(Failure);
+      const rows: Row[] = [];
+      for await (const batch of input.batches()) rows.push(...batch);
+      expect(rows).toMatchObject([{ kind: "malformed", line: 2, bordersKnown: false }]);
+      expect(input.bytesRead).toBe(stored.length);
+      expect(input.sha256).toBe(createHash("sha256").update(stored).digest("hex"));
+    }
+  });
+
+  test("contentPath gives the bytes, the name stays the user's", async () => {
+    await write("copy", CSV);
+    const file = await inputOf("-", { inputFormat: "csv" });
+    expect((await read(file, { contentPath: join(folder, "copy") })).rows).toEqual(ROWS);
+    expect(await failure(read({ ...file, name: "sales.csv" }, { contentPath: join(folder, "gone") }))).toContain(
+      "There is no file sales.csv.",
+    );
+  });
+
+  test("rows come in batches of at most 1000, and the event loop has its turn between them", async () => {
+    await write("many.csv", `a,b\n${"1,2\n".repeat(50_000)}`);
+    await using input = await openInput(await inputOf("many.csv"));
+    let turns = 0;
+    let rows = 0;
+    for await (const batch of input.batches()) {
+      expect(batch.length).toBeLessThanOrEqual(1000);
+      rows += batch.length;
+      setImmediate(() => {
+        turns += 1;
+      });
+    }
+    expect(rows).toBe(50_000);
+    expect(turns).toBeGreaterThanOrEqual(49);
+  });
+
+  test("leaving early closes the file", async () => {
+    for (const [name, content] of [
+      ["many.csv", `a,b\n${"1,2\n".repeat(500_000)}`],
+      ["many.csv.gz", gzipSync(`a,b\n${randomBytes(3_000_000).toString("base64")}\n`.replaceAll("/", "\n1,2\n"))],
+    ] as const) {
+      await write(name, content);
+      await using input = await openInput(await inputOf(name));
+      for await (const batch of input.batches()) if (batch.length > 0) break;
+    }
+  });
+});
+
+describe("encodings", () => {
+  test("not UTF-8 is refused with its place, --encoding reads it", async () => {
+    await write("sales.csv", Buffer.from("a,b\n1,Zürich €\n", "latin1"));
+    await write("sales1252.csv", Buffer.concat([Buffer.from("a,b\n1,Z\xfcrich ", "latin1"), Buffer.of(0x80)]));
+    expect(await failure(read(await inputOf("sales.csv")))).toContain(
+      "sales.csv is not valid UTF-8: byte 0xFC at byte offset 7, line 2. Name the encoding it was saved in (often --encoding windows-1252)",
+    );
+    const decoded = await read(await inputOf("sales1252.csv"), { encoding: "latin1" });
+    expect(decoded).toMatchObject({ encoding: "windows-1252", rows: [{ cells: ["1", "Zürich €"] }] });
+  });
+
+  test("an invalid byte far behind is found with its line", async () => {
+    await write(
+      "sales.csv",
+      Buffer.concat([Buffer.from(`a,b\n${'1,"é\n"\n'.repeat(200_000)}`), Buffer.of(0x31, 0x2c, 0xff)]),
+    );
+    expect(await failure(read(await inputOf("sales.csv")))).toContain(
+      `byte 0xFF at byte offset ${4 + 8 * 200_000 + 2}, line 400002.`,
+    );
+  });
+
+  test("UTF-16 with its mark is read", async () => {
+    await write("sales.csv", Buffer.from(`\ufeff${CSV}`, "utf16le"));
+    expect(await read(await inputOf("sales.csv"))).toMatchObject({ encoding: "utf-16le", rows: ROWS });
+    await write("sales.csv", Buffer.from(`\ufeff${CSV}`, "utf16le").swap16());
+    expect(await read(await inputOf("sales.csv"))).toMatchObject({ encoding: "utf-16be", rows: ROWS });
+  });
+
+  test("a byte order mark wins over --encoding", async () => {
+    await write("sales.csv", `\ufeff${CSV}`);
+    expect(await read(await inputOf("sales.csv"), { encoding: "windows-1252" })).toMatchObject({
+      encoding: "utf-8",
+      rows: ROWS,
+    });
+  });
+
+  test.each<[name: string, head: Uint8Array | string, message: string]>([
+    [
+      "book.csv",
+      "PK\x03\x04\x14\x00",
+      'an Excel workbook or another zip archive, not text. Save the workbook as "CSV UTF-8"',
+    ],
+    ["old.csv", Buffer.of(0xd0, 0xcf, 0x11, 0xe0, 0xa1), "an old Excel workbook"],
+    ["packed.csv", gzipSync(CSV), "is gzip-compressed, not text. End its name in .gz"],
+    ["packed.ndjson", zstdCompressSync(CSV), "is Zstandard-compressed"],
+    ["a.json", "%PDF-1.7", "a PDF document"],
+    ["nul.csv", "a,b\n1,\0\n", "there is a NUL byte at byte offset 6, line 2"],
+    ["wide.csv", Buffer.from(CSV, "utf16le"), "--encoding utf-16le"],
+  ])("binary: %s", async (name, head, message) => {
+    await write(name, head);
+    expect(await failure(read(await inputOf(name)))).toContain(message);
+  });
+
+  test("an unknown encoding is a usage failure", async () => {
+    await write("sales.csv", CSV);
+    expect(await failure(read(await inputOf("sales.csv"), { encoding: "utf9" }))).toContain("Did you mean utf");
+  });
+});
+
+describe("compressed files", () => {
+  const checksum = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
+  const skippable = Buffer.concat([Buffer.of(0x5e, 0x2a, 0x4d, 0x18, 3, 0, 0, 0), Buffer.from("abc")]);
+  const incompressible = `a,b\n${randomBytes(400_000).toString("base64")},1\n`;
+  const text = Buffer.from(CSV);
+  const half = text.indexOf("wave,2");
+
+  test.each<[name: string, stored: Uint8Array]>([
+    ["a.csv.gz", gzipSync(CSV)],
+    ["members.csv.gz", Buffer.concat([gzipSync(text.subarray(0, half)), gzipSync(text.subarray(half))])],
+    ["padded.csv.gz", Buffer.concat([gzipSync(CSV), Buffer.alloc(1000)])],
+    ["a.csv.zst", zstdCompressSync(CSV)],
+    ["checked.csv.zst", zstdCompressSync(CSV, checksum)],
+    [
+      "frames.csv.zst",
+      Buffer.concat([zstdCompressSync(text.subarray(0, half), checksum), zstdCompressSync(text.subarray(half))]),
+    ],
+    ["skippable.csv.zst", Buffer.concat([skippable, zstdCompressSync(CSV), skippable])],
+    ["emptyframe.csv.zst", Buffer.concat([zstdCompressSync(""), zstdCompressSync(CSV), zstdCompressSync("")])],
+  ])("%s is read whole", async (name, stored) => {
+    await write(name, stored);
+    const result = await read(await inputOf(name));
+    expect(result.rows).toEqual(ROWS);
+    expect(result.bytesRead).toBe(stored.length);
+    expect(result.sha256).toBe(createHash("sha256").update(stored).digest("hex"));
+  });
+
+  test("many blocks of every kind come through", async () => {
+    const lines = `a,b\n${`${"0".repeat(300_000)},1\n`.repeat(3)}${incompressible.slice(4)}`;
+    const expected = lines
+      .split("\n")
+      .slice(1, -1)
+      .map((line) => line.split(","));
+    for (const [name, stored] of [
+      ["big.csv.zst", zstdCompressSync(lines)],
+      ["big.csv.gz", gzipSync(lines)],
+    ] as const) {
+      await write(name, stored);
+      const { rows } = await read(await inputOf(name));
+      expect(rows.map((row) => row.kind === "cells" && row.cells)).toEqual(expected);
+    }
+  });
+
+  const gz = gzipSync(incompressible);
+  const zst = zstdCompressSync(incompressible, checksum);
+  const flipped = (bytes: Uint8Array, at: number) =>
+    Buffer.from(bytes.map((byte, index) => (index === at ? byte ^ 0x55 : byte)));
+
+  test.each<[name: string, stored: Uint8Array]>([
+    ["empty.csv.gz", Buffer.alloc(0)],
+    ["plain.csv.gz", text],
+    ["cut.csv.gz", gz.subarray(0, gz.length >> 1)],
+    ["cut1.csv.gz", gz.subarray(0, -1)],
+    ["bent.csv.gz", flipped(gz, gz.length - 6)],
+    ["more.csv.gz", Buffer.concat([gz, text])],
+    ["zerosmore.csv.gz", Buffer.concat([gz, Buffer.alloc(9), text])],
+    ["empty.csv.zst", Buffer.alloc(0)],
+    ["plain.csv.zst", text],
+    ["cut.csv.zst", zst.subarray(0, zst.length >> 1)],
+    ["cut1.csv.zst", zst.subarray(0, -1)],
+    ["cut2.csv.zst", zstdCompressSync(CSV).subarray(0, -1)],
+    ["cut3.csv.zst", Buffer.concat([zst, zst.subarray(0, 3)])],
+    ["cut4.csv.zst", Buffer.concat([zst, skippable.subarray(0, 9)])],
+    ["bent.csv.zst", flipped(zst, zst.length - 1)],
+    ["more.csv.zst", Buffer.concat([zst, text])],
+    ["reserved.csv.zst", flipped(zstdCompressSync("abc"), 6)],
+  ])("%s is refused", async (name, stored) => {
+    await write(name, stored);
+    expect(await failure(read(await inputOf(name)))).toMatch(
+      new RegExp(`^${name} is damaged, cut off or not (gzip|Zstandard)-compressed \\(.+\\)\\.`),
+    );
+  });
+
+  test("--max-input-bytes bounds what a small archive unpacks to", async () => {
+    const bomb = `a\n${`${"0".repeat(1000)}\n`.repeat(20_000)}`;
+    for (const [name, stored] of [
+      ["bomb.csv.gz", gzipSync(bomb)],
+      ["bomb.csv.zst", zstdCompressSync(bomb)],
+      ["plain.csv", Buffer.from(bomb)],
+    ] as const) {
+      await write(name, stored);
+      expect(await failure(read(await inputOf(name), { maxInputBytes: 1_000_000 }))).toContain(
+        `${name} holds more than 1000000 bytes (--max-input-bytes).`,
+      );
+      expect((await read(await inputOf(name), { maxInputBytes: bomb.length })).rows).toHaveLength(20_000);
+    }
+  });
+});
+
+describe("standard input", () => {
+  const stdin = (...chunks: (string | Buffer)[]) => Readable.from(chunks, { objectMode: false });
+
+  test.each([
+    [CSV, "csv"],
+    ['\n {"action":"newEvent"}\n', "ndjson"],
+    ['  [{"action":"newEvent"}]', "json"],
+    ["\ufeff[]", "json"],
+    ["", "csv"],
+  ])("%j is told by its first character", async (content, format) => {
+    const file = await inputOf("-");
+    expect((await read(file, { stdin: Readable.from([Buffer.from(content)]) })).format).toBe(format);
+  });
+
+  test("characters cut at chunk borders are whole", async () => {
+    const bytes = Buffer.from("a,b\n😀,é\n");
+    const crumbs = Array.from(bytes, (byte) => Buffer.of(byte));
+    expect((await read(await inputOf("-"), { stdin: stdin(...crumbs) })).rows).toMatchObject([{ cells: ["😀", "é"] }]);
+  });
+
+  test("the format can be named", async () => {
+    expect(await read(await inputOf("-", { inputFormat: "tsv" }), { stdin: stdin("a\tb\n1\t2\n") })).toMatchObject({
+      header: ["a", "b"],
+    });
+  });
+
+  test("an error of the stream is a failure, an abort its reason", async () => {
+    const broken = new Readable({
+      read() {
+        this.destroy(Object.assign(new Error("broken"), { code: "EIO" }));
+      },
+    });
+    expect(await failure(read(await inputOf("-"), { stdin: broken }))).toContain(
+      "Standard input could not be read (EIO).",
+    );
+    const controller = new AbortController();
+    const silent = new PassThrough();
+    const reading = read(await inputOf("-"), { stdin: silent, signal: controller.signal });
+    controller.abort(new Error("stopped by a person"));
+    await expect(reading).rejects.toThrow("stopped by a person");
+    expect(silent.destroyed).toBe(true);
+  });
+});
+
+test("an abort ends the reading of files, packed or not", async () => {
+  const content = `a,b\n${"1,2\n".repeat(300_000)}`;
+  await write("a.csv", content);
+  await write("b.csv.gz", gzipSync(content));
+  await write("c.csv.zst", zstdCompressSync(content));
+  for (const name of ["a.csv", "b.csv.gz", "c.csv.zst"]) {
+    const controller = new AbortController();
+    const reading = (async () => {
+      await using input = await openInput(await inputOf(name), { signal: controller.signal });
+      for await (const batch of input.batches()) if (batch.length > 0) controller.abort(new Error("enough"));
+    })();
+    await expect(reading).rejects.toThrow("enough");
+  }
+});
+
+describe("memory stays flat", () => {
+  /** Reads what `chunk` yields `times` times; peak of the resident memory above that at the start, in MiB. */
+  async function peakMiB(
+    head: string,
+    chunk: string,
+    times: number,
+    tail: string,
+    inputFormat: string,
+  ): Promise<{ rows: number; growth: number }> {
+    function* chunks() {
+      yield Buffer.from(head);
+      const block = Buffer.from(chunk);
+      for (let count = 0; count < times; count += 1) yield block;
+      yield Buffer.from(tail);
+    }
+    const before = process.memoryUsage().rss;
+    let peak = before;
+    let rows = 0;
+    await using input = await openInput(await inputOf("-", { inputFormat }), { stdin: Readable.from(chunks()) });
+    for await (const batch of input.batches()) {
+      rows += batch.filter((row) => row.kind !== "malformed").length;
+      peak = Math.max(peak, process.memoryUsage().rss);
+    }
+    return { rows, growth: (peak - before) / 1024 ** 2 };
+  }
+
+  test.each<[name: string, head: string, row: string, tail: string, format: string]>([
+    ["200 MB of CSV", "a,b,c\n", `${"x".repeat(90)},"1,2",é\n`, "", "csv"],
+    ["200 MB of NDJSON", "", `{"action":"newEvent","data":{"eventId":"${"x".repeat(140)}"}}\n`, "", "ndjson"],
+    ["a JSON array of 200 MB", "[{}", `,\n{"action":"newEvent","data":{"eventId":"${"x".repeat(140)}"}}`, "]", "json"],
+  ])("%s", async (_name, head, row, tail, format) => {
+    const perChunk = Math.floor(100_000 / row.length);
+    const times = Math.ceil(200_000_000 / (perChunk * row.length));
+    const { rows, growth } = await peakMiB(head, row.repeat(perChunk), times, tail, format);
+    expect(rows).toBe(perChunk * times + (format === "json" ? 1 : 0));
+    expect(growth).toBeLessThan(150);
+  });
+
+  test("a cell of 200 MB is a problem, and the next row is read", async () => {
+    const { rows, growth } = await peakMiB("a,b\n1,", "x".repeat(100_000), 2000, "\n3,4\n", "csv");
+    expect(rows).toBe(1);
+    expect(growth).toBeLessThan(150);
+  });
+});

@@ -1,0 +1,353 @@
+/** Exports of several systems in one run, joined by the ids they share; the same exports again, with rows that changed. */
+
+import { describe, expect, test } from "vitest";
+import { plan } from "../../src/commands/validate.ts";
+import { type Field, makeContext, openField } from "../support/context.ts";
+
+const SOURCES = `environments:
+  local: {complete: true}
+sources:
+  shows:
+    match: "shows*.csv"
+    csv: {delimiter: ";"}
+    actions:
+      - newEvent: {fields: {eventId: "wave-{Nr}", currency: "{Währung}", eventName: "{Titel}"}}
+  positions:
+    match: "positions*.csv"
+    zone: Europe/Berlin
+    lookup: {order: {file: orders.csv, where: {Code: "{Order code}"}}}
+    fields: {ticketId: "{Order code}-{Position ID}", eventId: "wave-{Show}"}
+    actions:
+      - soldTicket:
+          when: {Status: [paid, canceled]}
+          fields:
+            userId: ["{order.Customer}", "{order.E-mail}"]
+            price: {from: "{Price}", decimal: ","}
+            orderTime: {from: "{order.Date} {order.Time}", format: "yyyy-MM-dd HH:mm:ss"}
+      - invalidatedTicket:
+          when: {Status: canceled}
+          fields: {orderTime: {from: "{Canceled}", format: iso, blank: ""}}
+  gates:
+    match: "gate*.ndjson"
+    fields: {ticketId: "{ticket.order}-{ticket.position}"}
+    actions:
+      - scannedTicket: {when: {kind: in}, fields: {orderTime: "{at}"}}
+      - checkedInTicket: {when: {kind: final}, fields: {orderTime: "{at}"}}
+`;
+
+const SHOWS = "Nr;Titel;Währung\n26;Wave 26;EUR\n27;Wave 27;CHF\n";
+const ORDERS = [
+  "Code,Customer,E-mail,Date,Time",
+  "AB12,cust-1,,2026-03-01,09:15:22",
+  "CD34,,guest2@example.com,2026-03-02,18:00:00",
+  "EF56,cust-3,,2026-03-03,12:00:00",
+  "",
+].join("\n");
+const POSITIONS_HEADER = "Order code,Position ID,Show,Status,Price,Canceled\n";
+const POSITIONS = `${POSITIONS_HEADER}AB12,1,26,paid,"35,00",\nAB12,2,26,paid,"35,00",\nCD34,1,27,canceled,"60,00",2026-03-05T10:00:00+01:00\nEF56,1,27,pending,"60,00",\n`;
+const GATE = [
+  { kind: "in", ticket: { order: "AB12", position: 1 }, at: 1772400000 },
+  { kind: "out", ticket: { order: "AB12", position: 1 }, at: 1772400100 },
+  { kind: "in", ticket: { order: "AB12", position: 1 }, at: 1772400200 },
+  { kind: "final", ticket: { order: "AB12", position: 2 }, at: 1772400300 },
+]
+  .map((row) => `${JSON.stringify(row)}\n`)
+  .join("");
+
+async function openSeason(): Promise<Field> {
+  const field = await openField();
+  await field.write("tickets.config.yaml", SOURCES);
+  await field.write("shows-2026.csv", SHOWS);
+  await field.write("orders.csv", ORDERS);
+  await field.write("positions-de.csv", POSITIONS);
+  await field.write("gate-north.ndjson", GATE);
+  return field;
+}
+
+const FILES = ["shows-2026.csv", "positions-de.csv", "gate-north.ndjson"];
+
+/** `soldTicket AB12-1 success`, in the order in which the service processed them. */
+function processed({ sandbox }: Field): readonly string[] {
+  return Array.from(sandbox.engine.processed(), ({ action, ticketId, eventId, status }) =>
+    [action, ticketId ?? eventId, status].join(" "),
+  );
+}
+
+describe("events, sales and scans of three systems in one run", () => {
+  const EXPECTED = [
+    "newEvent wave-26 success",
+    "newEvent wave-27 success",
+    "soldTicket AB12-1 success",
+    "soldTicket AB12-2 success",
+    "soldTicket CD34-1 success",
+    "invalidatedTicket CD34-1 success",
+    "scannedTicket AB12-1 success",
+    "scannedTicket AB12-1 success",
+    "checkedInTicket AB12-2 success",
+  ];
+
+  test("meet by the ids that their templates make, and rows find their order in its own file", async () => {
+    const field = await openSeason();
+    const { exitCode, said, summary } = await field.stream(FILES);
+    expect(exitCode, said).toBe(0);
+    expect(processed(field)).toEqual(EXPECTED);
+    expect(summary).toMatchObject({ rows: { read: 10, mapped: 8, skipped: 2 }, problems: { errors: 0 } });
+    expect(said).toContain("2 rows skipped");
+    expect(said).toMatch(/Status = pending/);
+    const sales = Array.from(field.sandbox.engine.processed()).filter(({ action }) => action === "soldTicket");
+    expect(sales.map(({ data }) => JSON.parse(data))).toMatchObject([
+      { eventId: "wave-26", userId: "cust-1", price: "35.00", orderTime: 1772352922 },
+      { eventId: "wave-26", userId: "cust-1", price: "35.00", orderTime: 1772352922 },
+      { eventId: "wave-27", userId: "guest2@example.com", price: "60.00", orderTime: 1772470800 },
+    ]);
+  });
+
+  test("in any order of the files, with --order time", async () => {
+    const field = await openSeason();
+    const { exitCode, said } = await field.stream(FILES.toReversed(), { order: "time" });
+    expect(exitCode, said).toBe(0);
+    expect(said).toContain("Order: by orderTime");
+    expect(processed(field)).toEqual([
+      "newEvent wave-26 success",
+      "soldTicket AB12-1 success",
+      "soldTicket AB12-2 success",
+      "scannedTicket AB12-1 success",
+      "scannedTicket AB12-1 success",
+      "checkedInTicket AB12-2 success",
+      "newEvent wave-27 success",
+      "soldTicket CD34-1 success",
+      "invalidatedTicket CD34-1 success",
+    ]);
+    const again = await field.stream(FILES);
+    expect(again.summary).toMatchObject({ state: "nothing new", actions: { total: 9, alreadySent: 9, changed: 0 } });
+  });
+
+  test("as read, a scan before its sale is told, and --order time is named where the service would refuse it", async () => {
+    const field = await openSeason();
+    const { exitCode, said } = await field.stream(FILES.toReversed());
+    expect(exitCode).toBe(3);
+    expect(said).toContain("--order time");
+    expect(processed(field)).toEqual([]);
+  });
+
+  test("hold back the scans of a sale whose order is not in the other file", async () => {
+    const field = await openSeason();
+    await field.write("orders.csv", ORDERS.replace("AB12,cust-1,,2026-03-01,09:15:22\n", ""));
+    const { exitCode, said, summary } = await field.stream(FILES, { maxInvalid: { rows: 5 } });
+    expect(exitCode).toBe(4);
+    expect(said).toContain("lookup-missing");
+    expect(said).toContain("depends-on-invalid");
+    expect(summary?.rows).toMatchObject({ invalid: 5 });
+    expect(processed(field)).toEqual([
+      "newEvent wave-26 success",
+      "newEvent wave-27 success",
+      "soldTicket CD34-1 success",
+      "invalidatedTicket CD34-1 success",
+    ]);
+  });
+});
+
+describe("the same exports another night", () => {
+  test("show rows that changed with both values, and send none of them", async () => {
+    const field = await openSeason();
+    await field.stream(FILES);
+    await field.write(
+      "positions-de.csv",
+      POSITIONS.replace('AB12,2,26,paid,"35,00"', 'AB12,2,26,paid,"29,50"').replace("T10:00:00", "T11:30:00"),
+    );
+    await field.write("orders.csv", ORDERS.replace("guest2@", "guest9@"));
+    const { exitCode, said, summary } = await field.stream(FILES);
+    expect(exitCode, said).toBe(0);
+    expect(summary).toMatchObject({ state: "nothing new", actions: { total: 9, alreadySent: 9, changed: 3 } });
+    expect(said).toContain("3 actions changed since they were accepted; not sent again:");
+    expect(said).toContain("positions-de.csv:3 soldTicket AB12-2: price 35.00 → 29.50");
+    expect(said).toContain("positions-de.csv:4 soldTicket CD34-1: userId gu…om → gu…om");
+    expect(said).toContain("positions-de.csv:4 invalidatedTicket CD34-1: orderTime 1772701200 → 1772706600");
+  });
+
+  test("show changed numbers by all their digits, and the first ten of many changes", async () => {
+    const field = await openSeason();
+    const night = (price: string, big: string) =>
+      field.write(
+        "sales.ndjson",
+        Array.from({ length: 12 }, (_, at) => {
+          const attributes = `"metadataAttributes":[{"trait_type":"No","value":${big}}],"orderTime":${big}`;
+          return `{"action":"soldTicket","data":{"eventId":"wave-26","ticketId":"T-${at}","userId":"u","price":"${price}",${attributes}}}\n`;
+        }).join(""),
+      );
+    await night("1", "18446744073709551615");
+    expect((await field.stream(["shows-2026.csv", "sales.ndjson"])).exitCode).toBe(0);
+    await night("1", "18446744073709551614");
+    const { exitCode, said } = await field.stream(["sales.ndjson"]);
+    expect(exitCode, said).toBe(0);
+    expect(said).toContain("orderTime 18446744073709551615 → 18446744073709551614");
+    expect(said).toContain('"value":18446744073709551615}] → [{');
+    expect(said).toContain("sales.ndjson:10 soldTicket T-9:");
+    expect(said).not.toContain("sales.ndjson:11 soldTicket T-10:");
+    expect(said).toContain("… and 2 more.");
+    const asked = makeContext(field.folder, field.env);
+    await plan({ files: ["sales.ndjson"], output: "out.ndjson", json: false, flags: {} }, asked.context);
+    expect(asked.said()).toContain("12 actions changed since they were accepted; not sent again:");
+  });
+
+  test("a row that is canceled later gives its invalidation alone", async () => {
+    const field = await openSeason();
+    await field.stream(FILES);
+    await field.write("positions-de.csv", POSITIONS.replace("AB12,1,26,paid", "AB12,1,26,canceled"));
+    const { summary } = await field.stream(FILES);
+    expect(summary).toMatchObject({ actions: { total: 10, accepted: 1, alreadySent: 9 } });
+    expect(processed(field).at(-1)).toBe("invalidatedTicket AB12-1 success");
+  });
+
+  test("name the tickets that are gone from a full export, on request, and leave them alone", async () => {
+    const field = await openSeason();
+    await field.stream(FILES);
+    // CD34-1 was invalidated, so that its row may go; AB12-2 was checked in and stands.
+    await field.write("positions-de.csv", `${POSITIONS_HEADER}AB12,1,26,paid,"35,00",\nEF56,1,27,paid,"60,00",\n`);
+    const before = processed(field).length;
+    const asked = makeContext(field.folder, field.env);
+    await plan({ files: FILES, json: true, flags: {}, reportVanished: true }, asked.context);
+    const expected = {
+      count: 1,
+      first: [
+        {
+          eventId: "wave-26",
+          ticketId: "AB12-2",
+          state: "checked-in",
+          source: "positions-de.csv",
+          line: 3,
+          at: expect.stringMatching(/^2\d{3}-/),
+        },
+      ],
+    };
+    expect(JSON.parse(asked.out())).toMatchObject({ vanished: expected });
+    const { said, summary } = await field.stream(FILES, { reportVanished: true });
+    expect(summary?.vanished).toEqual(expected);
+    expect(said).toMatch(/Vanished: 1 ticket of the input's events that was sold earlier/);
+    expect(said).toMatch(/ {2}AB12-2 of wave-26, checked in, from positions-de\.csv:3 of 2\d{3}-\d\d-\d\d/);
+    expect(processed(field).slice(before)).toEqual(["soldTicket EF56-1 success"]);
+    const without = await field.stream(FILES);
+    expect(without.summary).not.toHaveProperty("vanished");
+  });
+
+  test("say nothing of tickets of other events, and that none is gone", async () => {
+    const field = await openSeason();
+    await field.stream(FILES);
+    await field.write("positions-de.csv", `${POSITIONS_HEADER}AB12,1,26,paid,"35,00",\nAB12,2,26,paid,"35,00",\n`);
+    await field.write("shows-2026.csv", "Nr;Titel;Währung\n26;Wave 26;EUR\n");
+    const { said, summary } = await field.stream(FILES, { reportVanished: true });
+    expect(summary?.vanished).toEqual({ count: 0, first: [] });
+    expect(said).toContain("Vanished: none");
+  });
+
+  test.each([
+    ["without an environment", {}, { HOME: "/nowhere" }, "Name the environment with --env."],
+    ["with --limit", { limit: 3 }, undefined, "Leave one of them out."],
+  ])("can't tell what is gone %s", async (_name, options, env, hint) => {
+    const field = await openSeason();
+    const asked = makeContext(field.folder, env ?? field.env);
+    const command = { files: FILES, json: true, flags: {}, reportVanished: true, ...options };
+    await expect(plan(command, asked.context)).rejects.toMatchObject({ code: "usage", hint });
+  });
+});
+
+describe("tickets that change hands (export-formats, 28)", () => {
+  const config = `environments:
+  local: {complete: true}
+sources:
+  boxes:
+    match: "boxes*.csv"
+    fields: {ticketId: "{Barcode}"}
+    actions:
+      - newEvent: {fields: {eventId: E, currency: EUR}}
+      - soldTicket: {fields: {eventId: E, userId: "{Holder}", price: "{Price}", orderTime: "{Sold}"}}
+      - invalidatedTicket: {when: {Status: [SWAPPED, transferred]}, fields: {orderTime: "{Swapped}"}}
+  market:
+    match: "market*.csv"
+    actions:
+      - resoldTicket: {fields: {ticketId: "{Barcode}", userId: "{Buyer}", price: "{Paid}", orderTime: "{At}"}}
+`;
+  const HEADER = "Barcode,Holder,Price,Sold,Status,Swapped\n";
+
+  test("by a new barcode: the old one is invalidated, the new one sold, and nothing of it twice", async () => {
+    const field = await openField();
+    await field.write("tickets.config.yaml", config);
+    await field.write("boxes.csv", `${HEADER}B1,ann,20,100,SOLD,\n`);
+    expect((await field.stream(["boxes.csv"])).summary).toMatchObject({ actions: { accepted: 2 } });
+    const swapped = `${HEADER}B1,ann,20,100,SWAPPED,200\nB2,ben,20,200,SOLD,\n`;
+    await field.write("boxes.csv", swapped);
+    for (const order of ["input", "time"] as const) {
+      await field.stream(["boxes.csv"], { order });
+      expect(processed(field)).toEqual([
+        "newEvent E success",
+        "soldTicket B1 success",
+        "invalidatedTicket B1 success",
+        "soldTicket B2 success",
+      ]);
+    }
+  });
+
+  test("by a listing that names the ticket: it is resold, once, also when its price is corrected later", async () => {
+    const field = await openField();
+    await field.write("tickets.config.yaml", config);
+    await field.write("boxes.csv", `${HEADER}B1,ann,20,100,SOLD,\n`);
+    const listings = (...rows: readonly string[]): Promise<void> =>
+      field.write("market.csv", `Barcode,Buyer,Paid,At\n${rows.map((row) => `${row}\n`).join("")}`);
+    const files = ["boxes.csv", "market.csv"];
+    await listings("B1,ben,25,200", "B1,cy,30,300");
+    expect((await field.stream(files)).summary).toMatchObject({ actions: { accepted: 4 } });
+
+    await listings("B1,ben,26,200", "B1,cy,30,300", "B1,di,31,400");
+    const third = await field.stream(files);
+    expect(third.summary).toMatchObject({ actions: { total: 5, accepted: 1, alreadySent: 4, changed: 1 } });
+    expect(third.said).toContain("market.csv:2 resoldTicket B1: price 25 → 26");
+
+    await listings("B1,cy,30,300");
+    expect((await field.stream(files)).summary).toMatchObject({ state: "nothing new", actions: { changed: 0 } });
+    expect(processed(field).filter((text) => text.startsWith("resold"))).toHaveLength(3);
+  });
+});
+
+describe("a source's own key", () => {
+  const config = `environments:
+  local: {complete: true}
+sources:
+  log:
+    match: "log*.csv"
+    key: "{Entry}"
+    fields: {ticketId: "{Code}"}
+    actions:
+      - newEvent: {when: {Kind: sale}, fields: {eventId: E, currency: EUR}}
+      - soldTicket: {when: {Kind: sale}, fields: {eventId: E, userId: "{Who}", price: "1"}}
+      - scannedTicket: {when: {Kind: scan}}
+      - resoldTicket: {when: {Kind: resale}, fields: {userId: "{Who}", price: "1"}}
+`;
+  const HEADER = "Entry,Kind,Code,Who\n";
+
+  test("tells scans and resales without times apart, whatever else the export leaves out or changes", async () => {
+    const field = await openField();
+    await field.write("tickets.config.yaml", config);
+    const night = async (...rows: readonly string[]) => {
+      await field.write("log.csv", `${HEADER}${rows.map((row) => `${row}\n`).join("")}`);
+      const { exitCode, said, summary } = await field.stream(["log.csv"]);
+      expect(exitCode, said).toBe(0);
+      const { accepted, changed } = summary?.actions ?? {};
+      return { accepted, changed };
+    };
+    expect(await night("1,sale,A,ann", "2,scan,A,", "3,scan,A,", "4,resale,A,ben")).toEqual({
+      accepted: 5,
+      changed: 0,
+    });
+    expect(await night("1,sale,A,ann", "2,scan,A,", "3,scan,A,", "4,resale,A,ben")).toEqual({
+      accepted: 0,
+      changed: 0,
+    });
+    expect(await night("3,scan,A,", "4,resale,A,ben", "5,scan,A,", "6,resale,A,cy")).toEqual({
+      accepted: 2,
+      changed: 0,
+    });
+    expect(await night("4,resale,A,bob", "6,resale,A,cy")).toEqual({ accepted: 0, changed: 1 });
+    // Its event comes with a row of another key, and is the same event.
+    expect(await night("7,sale,B,di")).toEqual({ accepted: 1, changed: 0 });
+  });
+});

@@ -1,0 +1,221 @@
+/** Carries a trial to its end as a person would: the same command again and again, and doubts settled by what really happened. */
+
+import { expect } from "vitest";
+import { CRASH_POINTS, type CrashPoint } from "../../../src/pipeline/crash-points.ts";
+import { expectCountsToAddUp, type Summary } from "../counts.ts";
+import { type Interruption, openRig, type Ran, type Rig } from "./rig.ts";
+import { type Trial, type TrialInterruption, writeTrial } from "./trial.ts";
+import { expectAllTold, type Placed, type Question, readTruth, type Truth, type TruthOptions } from "./truth.ts";
+
+export interface Tally {
+  readonly boundaries: Map<CrashPoint, number>;
+  readonly exitCodes: Map<string, number>;
+  kills: number;
+  starts: number;
+  settled: number;
+}
+
+export function newTally(): Tally {
+  return {
+    boundaries: new Map(CRASH_POINTS.map((point) => [point, 0])),
+    exitCodes: new Map(),
+    kills: 0,
+    starts: 0,
+    settled: 0,
+  };
+}
+
+/** More starts than any trial needs, each of which gets on. */
+const MOST_STARTS = 80;
+/** From here on the service is well again. */
+const FAULTS_END = 30;
+
+/** What a command said, without the warnings about the input. */
+const shown = (stderr: string): string => stderr.replace(/^warning: .*\n/gm, "").slice(-1500);
+
+/** How long a command takes that nobody kills, learnt from those before. */
+let typicalMs = 600;
+
+export async function carryOut(trial: Trial, tally: Tally): Promise<void> {
+  const rig = await openRig(trial.faults);
+  const story: string[] = [];
+  try {
+    await carry(trial, rig, tally, story);
+  } catch (cause) {
+    const inputs = trial.files.map(({ name, actions }) => `${name} (${actions} actions)`).join(", ");
+    throw new Error(
+      [
+        cause instanceof Error ? cause.message : String(cause),
+        `input: ${inputs}, chunk size ${trial.chunkSize}`,
+        `faults: ${JSON.stringify(trial.faults)}`,
+        `interruptions: ${JSON.stringify(trial.interruptions)}`,
+        ...story,
+      ].join("\n"),
+    );
+  } finally {
+    await rig.close();
+  }
+}
+
+async function carry(trial: Trial, rig: Rig, tally: Tally, story: string[]): Promise<void> {
+  const { texts, placed } = writeTrial(trial);
+  for (const [name, text] of texts) rig.place.write(name, text);
+  const options: TruthOptions = { shuffled: trial.faults.rules.some(({ fault }) => fault === "shuffle") };
+  const common = ["--env", "playground", "--retries", "1", "--timeout", "5s", "--json"];
+  const output = trial.output === undefined ? [] : ["-o", trial.output];
+  const command = ["stream", ...texts.keys(), ...common, "--chunk-size", String(trial.chunkSize), ...output];
+  const interruptions = [...trial.interruptions];
+  let starts = 0;
+
+  const run = async (args: readonly string[]): Promise<Ran> => {
+    starts += 1;
+    tally.starts += 1;
+    if (starts > MOST_STARTS) throw new Error(`not done after ${MOST_STARTS} starts`);
+    if (starts === FAULTS_END) rig.sandbox.setFaults({ rules: [] });
+    const given = interruptions.shift() ?? { kind: "none" };
+    const interruption = toInterruption(given);
+    const began = performance.now();
+    const ran = await rig.run(args, interruption === undefined ? {} : { interruption });
+    if (interruption === undefined) typicalMs = 0.8 * typicalMs + 0.2 * (performance.now() - began);
+    if (ran.killed) tally.kills += 1;
+    if (ran.killed && given.kind === "boundary")
+      tally.boundaries.set(given.point, (tally.boundaries.get(given.point) ?? 0) + 1);
+    const ending = ran.killed ? "killed" : `exit ${ran.exitCode}`;
+    tally.exitCodes.set(`${args[0]} ${ending}`, (tally.exitCodes.get(`${args[0]} ${ending}`) ?? 0) + 1);
+    story.push(`$ tickets ${args.join(" ")}   # ${JSON.stringify(given)}\n${shown(ran.stderr)}${ending}`);
+    return ran;
+  };
+
+  let next = command;
+  for (;;) {
+    const ran = await run(next);
+    next = command;
+    if (ran.killed) continue;
+    const truth = readTruth(rig, placed, options);
+    const { questions } = truth;
+    const summary = summaryOf(ran);
+    if (summary !== undefined) expectCountedRightly(summary, truth);
+    if (isEnd(trial, ran, summary, placed)) break;
+    switch (ran.exitCode) {
+      case 0: // `resume` that found nothing left to do
+        expect(next[0]).toBe("resume");
+        break;
+      case 5:
+      case 7:
+        expect(questions, `exit ${ran.exitCode} means that nothing is in doubt`).toEqual([]);
+        break;
+      case 6:
+      case 9:
+        if (ran.exitCode === 6) expect(questions.length).toBeGreaterThan(0);
+        await settleByTruth(trial, rig, placed, options, questions, run, tally);
+        if (trial.resumes && questions[0] !== undefined)
+          next = ["resume", questions[0].run, ...common.filter((each) => each !== "--chunk-size")];
+        break;
+      default:
+        throw new Error(`unexpected exit code ${ran.exitCode}`);
+    }
+  }
+  expectAllTold(rig, placed, options);
+
+  // Once more: nothing is sent that the service has, and nothing that was written is touched.
+  const requests = rig.requests().length;
+  const rejected = readTruth(rig, placed, options).runs.some(({ outcomes }) =>
+    outcomes.some(({ outcome }) => outcome === "rejected"),
+  );
+  interruptions.length = 0;
+  rig.sandbox.setFaults({ rules: [] });
+  const once = await run(command);
+  const truth = readTruth(rig, placed, options);
+  if (!rejected) {
+    expect(rig.requests().length, "the same command sends nothing again").toBe(requests);
+    if (once.exitCode !== 0 && !isUntimed(once, placed)) throw new Error(`unexpected exit code ${once.exitCode}`);
+  }
+  expect(truth.questions).toEqual([]);
+}
+
+function toInterruption(given: TrialInterruption): Interruption | undefined {
+  switch (given.kind) {
+    case "none":
+      return undefined;
+    case "moment":
+      return { kind: "moment", ms: given.share * typicalMs };
+    default:
+      return given;
+  }
+}
+
+function summaryOf({ stdout }: Ran): Summary | undefined {
+  if (stdout === "") return undefined;
+  const document = JSON.parse(stdout) as Summary | { readonly error: unknown }; // its counts are checked when it comes
+  return "error" in document ? undefined : document;
+}
+
+/** The run is finished, or was when a kill came too late. */
+function isEnd(trial: Trial, ran: Ran, summary: Summary | undefined, placed: readonly Placed[]): boolean {
+  if (isUntimed(ran, placed)) return true;
+  if (summary === undefined) return false;
+  if (summary.state === "nothing new") return ran.exitCode === 0;
+  if (summary.state !== "finished") return false;
+  if (ran.exitCode === 0) return true;
+  return ran.exitCode === 4 && trial.rejects;
+}
+
+/**
+ * Scans without a time, all of which the service has: they can't be told from new ones, so the program sends nothing and
+ * asks for the time. Everything is done then, only the program can't know.
+ */
+function isUntimed(ran: Ran, placed: readonly Placed[]): boolean {
+  return (
+    ran.exitCode === 3 &&
+    ran.stderr.includes("scan-without-time") &&
+    placed.some(({ action: { action, data } }) => action === "scannedTicket" && data.orderTime == null)
+  );
+}
+
+/** What the summary says of its run is what the ledger says. */
+function expectCountedRightly(summary: Summary, { runs }: Truth): void {
+  for (let each: Summary | null = summary; each !== null; each = each.resumed) {
+    const run = runs.find(({ run }) => run === each?.run);
+    if (run === undefined) continue;
+    const of = (wanted: string): number => run.outcomes.filter(({ outcome }) => outcome === wanted).length;
+    const inState = (...states: readonly string[]): number =>
+      run.chunks.filter(({ state }) => states.includes(state)).reduce((sum, { count }) => sum + count, 0);
+    expect(each.actions).toMatchObject({
+      accepted: of("accepted"),
+      rejected: of("rejected"),
+      settledByHand: of("settled by hand"),
+      inDoubt: inState("in doubt"),
+      refused: inState("refused"),
+      notSent: inState("planned") + of("not sent"),
+    });
+  }
+}
+
+async function settleByTruth(
+  trial: Trial,
+  rig: Rig,
+  placed: readonly Placed[],
+  options: TruthOptions,
+  asked: readonly Question[],
+  run: (args: readonly string[]) => Promise<Ran>,
+  tally: Tally,
+): Promise<void> {
+  let questions = asked;
+  while (questions.length > 0) {
+    const [question] = questions;
+    if (question === undefined) return;
+    if (question.answer === "partly")
+      throw new Error(`chunk ${question.chunk} was processed in part; nobody can say so`);
+    const atOnce = trial.settlesAtOnce && questions.every(({ answer }) => answer === question.answer);
+    const chosen = atOnce ? [] : ["--chunk", String(question.chunk)];
+    const settle = ["settle", question.run, `--${question.answer}`, ...chosen, "--env", "playground", "--json"];
+    const ran = await run([...settle, "--reason", "looked into the service"]);
+    if (!ran.killed) {
+      const summary = summaryOf(ran);
+      if (summary === undefined) throw new Error(`settle ended with ${ran.exitCode} and said nothing`);
+      expectCountsToAddUp({ ...ran, args: ["stream", "--json"] });
+      tally.settled += atOnce ? questions.length : 1;
+    }
+    questions = readTruth(rig, placed, options).questions;
+  }
+}

@@ -1,0 +1,63 @@
+/** `tickets validate --json` without a process. */
+
+import { Readable, Writable } from "node:stream";
+import { validate } from "../../src/commands/validate.ts";
+import { EXIT_CODES, Failure } from "../../src/failure.ts";
+
+interface FoundProblem {
+  readonly source: string;
+  readonly line: number;
+  readonly pointer?: string;
+  readonly rule: string;
+  readonly severity: "warn" | "error";
+  readonly field?: string;
+  readonly value?: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+export interface Validated {
+  readonly exitCode: number;
+  readonly problems: readonly FoundProblem[];
+  readonly rows: { readonly read: number; readonly mapped: number; readonly skipped: number; readonly invalid: number };
+  /** What was thrown where the file can't be used at all. */
+  readonly message: string;
+}
+
+type ActionFlag = Parameters<typeof validate>[0]["action"];
+
+export async function validateFiles(
+  files: readonly string[],
+  options: { readonly cwd: string; readonly action?: ActionFlag; readonly stdin?: string },
+): Promise<Validated> {
+  let out = "";
+  const nothing = (): void => {};
+  const { signal } = new AbortController();
+  const talk = { info: nothing, warn: nothing, error: nothing, detail: nothing, progress: nothing, ask: undefined };
+  try {
+    const exitCode = await validate(
+      { files, json: true, flags: {}, ...(options.action !== undefined && { action: options.action }) },
+      {
+        cwd: options.cwd,
+        env: {},
+        stdin: Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]),
+        stdout: new Writable(),
+        talk: { ...talk, out: (text) => (out += text) },
+        isStdoutTaken: false,
+        verbose: false,
+        stop: signal,
+        abort: signal,
+      },
+    );
+    const { problems, counts } = JSON.parse(out);
+    return { exitCode, problems, rows: counts.rows, message: "" };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return {
+      exitCode: EXIT_CODES[error.code],
+      problems: [],
+      rows: { read: 0, mapped: 0, skipped: 0, invalid: 0 },
+      message: error.message,
+    };
+  }
+}

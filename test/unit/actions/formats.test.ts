@@ -1,0 +1,314 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { currencyDigits, isWithdrawnCurrency } from "../../../src/actions/currencies.ts";
+import { type FieldName, fieldSpec } from "../../../src/actions/fields.ts";
+import { faultOf, isHttpUrl, isUnusualWallet, typeName, U64_MAX } from "../../../src/actions/formats.ts";
+import { stringifyJson } from "../../../src/actions/json.ts";
+
+const ruleOf = (field: FieldName, value: unknown): string | undefined => faultOf(fieldSpec(field), value)?.rule;
+
+const shown = (value: unknown): string =>
+  typeof value === "number" ? String(value) : stringifyJson(value).slice(0, 80);
+
+const LONG_URL = (length: number): string =>
+  `https://example.com/${"a".repeat(length - "https://example.com/".length)}`;
+
+const GOOD: readonly (readonly [FieldName, unknown])[] = [
+  ["eventId", "wave-26"],
+  ["eventId", "a".repeat(255)],
+  ["eventId", "😀".repeat(255)],
+  ["ticketId", "0"],
+  ["ticketId", " a "],
+  ["userId", "ü".repeat(255)],
+  ["eventName", ""],
+  ["eventName", "  "],
+  ["name", "😀".repeat(128)],
+  ["name", ""],
+  ["description", "x".repeat(10240)],
+  ["shopUrl", ""],
+  ["shopUrl", "http://example.com"],
+  ["shopUrl", "HTTPS://EXAMPLE.COM:8443/a?b=c#d"],
+  ["shopUrl", "https://user:pass@example.com/"],
+  ["shopUrl", "https://müller.example/straße"],
+  ["shopUrl", "http://[::1]/a"],
+  ["shopUrl", "http://127.0.0.1:65535/"],
+  ["shopUrl", "https://xn--mller-kva.example/"],
+  ["imageUrl", LONG_URL(255)],
+  ["imageUrl", "https://example.com/a.png?x=%20"],
+  ["callbackUrl", "https://example.com/hook"],
+  ["currency", "EUR"],
+  ["currency", "XCG"],
+  ["currency", "DEM"],
+  ["latitude", 0],
+  ["latitude", -90],
+  ["latitude", 90],
+  ["longitude", 180],
+  ["longitude", -180],
+  ["longitude", -0],
+  ["startTime", 0],
+  ["startTime", Number.MAX_SAFE_INTEGER],
+  ["endTime", 9007199254740993n],
+  ["orderTime", U64_MAX],
+  ["orderTime", 0n],
+  ["nftId", "SANDBOX-1-2"],
+  ["nftId", "POLYGON-MAIN-17-0042"],
+  ["price", "0"],
+  ["price", "12.50"],
+  ["price", "007"],
+  ["price", "99999999999999999999999999.999999999999"],
+  ["to", "0x52908400098527886e0f7030069857d2e4169ee7"],
+  ["to", "0x52908400098527886E0F7030069857D2E4169EE7"],
+  ["to", "tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb"],
+  ["metadataTemplateId", "3F2504E0-4F89-11D3-9A0C-0305E82C3301"],
+  ["metadataAttributes", []],
+  ["metadataAttributes", [{ trait_type: "Row", value: "A" }]],
+  ["metadataAttributes", [{ trait_type: "Seat", value: 7, display_type: "number" }]],
+  ["metadataAttributes", [{ trait_type: "Vip", value: true }]],
+  ["metadataAttributes", [{ trait_type: "Serial", value: 18446744073709551615n }]],
+  ["metadataAttributes", '[{"trait_type":"Row","value":"A"}]'],
+  ["metadataAttributes", "[]"],
+];
+
+const BAD: readonly (readonly [FieldName, unknown, string])[] = [
+  ["eventId", "", "id-empty"],
+  ["ticketId", " \t ", "id-empty"],
+  ["ticketId", 17, "field-type"],
+  ["eventId", "a".repeat(256), "too-long"],
+  ["eventId", "😀".repeat(256), "too-long"],
+  ["ticketId", "a\ud800", "text-not-unicode"],
+  ["eventName", "\udc00", "text-not-unicode"],
+  ["name", "x".repeat(129), "too-long"],
+  ["description", "x".repeat(10241), "too-long"],
+  ["eventName", 5, "field-type"],
+  ["eventName", ["a"], "field-type"],
+  ["callbackUrl", "", "url-invalid"],
+  ["shopUrl", "example.com", "url-invalid"],
+  ["shopUrl", "ftp://example.com/a", "url-invalid"],
+  ["shopUrl", "javascript:alert(1)", "url-invalid"],
+  ["shopUrl", "https:/example.com", "url-invalid"],
+  ["shopUrl", "https:example.com", "url-invalid"],
+  ["shopUrl", "https:///example.com", "url-invalid"],
+  ["shopUrl", " https://example.com", "url-invalid"],
+  ["shopUrl", "https://example.com/a b", "url-invalid"],
+  ["shopUrl", "https://exa\nmple.com/", "url-invalid"],
+  ["shopUrl", "https://example.com:65536/", "url-invalid"],
+  ["shopUrl", "https://1.2.3.256/", "url-invalid"],
+  ["shopUrl", "https://", "url-invalid"],
+  ["imageUrl", LONG_URL(256), "too-long"],
+  ["imageUrl", "https://example.com/\ud83d", "text-not-unicode"],
+  ["currency", "", "currency-unknown"],
+  ["currency", "EURO", "currency-unknown"],
+  ["currency", "eur", "currency-unknown"],
+  ["currency", "QQQ", "currency-unknown"],
+  ["currency", " EUR", "currency-unknown"],
+  ["currency", "__proto__", "currency-unknown"],
+  ["currency", 978, "field-type"],
+  ["latitude", 90.0001, "latitude-range"],
+  ["latitude", Number.NaN, "latitude-range"],
+  ["latitude", Number.POSITIVE_INFINITY, "latitude-range"],
+  ["latitude", 12345678901234567890n, "latitude-range"],
+  ["latitude", "52.5", "field-type"],
+  ["longitude", -180.5, "longitude-range"],
+  ["longitude", "", "field-type"],
+  ["startTime", -1, "u64-invalid"],
+  ["startTime", 1.5, "u64-invalid"],
+  ["startTime", 2 ** 53, "u64-invalid"],
+  ["startTime", Number.POSITIVE_INFINITY, "u64-invalid"],
+  ["endTime", -1n, "u64-invalid"],
+  ["endTime", U64_MAX + 1n, "u64-invalid"],
+  ["endTime", "1767225600", "field-type"],
+  ["endTime", true, "field-type"],
+  ["nftId", "MATIC-12", "nft-id-invalid"],
+  ["nftId", "-1-2", "nft-id-invalid"],
+  ["nftId", "A B-1-2", "nft-id-invalid"],
+  ["nftId", "A-1-2\n", "nft-id-invalid"],
+  ["nftId", "A-1-٢", "nft-id-invalid"],
+  ["nftId", "", "nft-id-invalid"],
+  ["price", 12.5, "field-type"],
+  ["price", "", "price-invalid"],
+  ["price", "12,50", "price-invalid"],
+  ["price", "-1", "price-invalid"],
+  ["price", "+1", "price-invalid"],
+  ["price", "1.", "price-invalid"],
+  ["price", ".5", "price-invalid"],
+  ["price", "1e3", "price-invalid"],
+  ["price", "€12", "price-invalid"],
+  ["price", "1 000", "price-invalid"],
+  ["price", "12.50\n", "price-invalid"],
+  ["price", "١٢", "price-invalid"],
+  ["to", "", "wallet-invalid"],
+  ["to", "0x123", "wallet-invalid"],
+  ["to", "0x52908400098527886e0f7030069857d2e4169eeg", "wallet-invalid"],
+  ["to", "0X52908400098527886e0f7030069857d2e4169ee7", "wallet-invalid"],
+  ["to", "0x52908400098527886e0f7030069857d2e4169ee7 ", "wallet-invalid"],
+  ["to", "my wallet", "wallet-invalid"],
+  ["metadataTemplateId", "template-7", "uuid-invalid"],
+  ["metadataAttributes", "", "metadata-invalid"],
+  ["metadataAttributes", "Row A", "metadata-invalid"],
+  ["metadataAttributes", "{}", "metadata-invalid"],
+  ["metadataAttributes", "null", "metadata-invalid"],
+  ["metadataAttributes", {}, "metadata-invalid"],
+  ["metadataAttributes", 7, "metadata-invalid"],
+  ["metadataAttributes", ["Row"], "metadata-invalid"],
+  ["metadataAttributes", [null], "metadata-invalid"],
+  ["metadataAttributes", [[]], "metadata-invalid"],
+  ["metadataAttributes", [{ trait_type: "Row" }], "metadata-invalid"],
+  ["metadataAttributes", [{ value: "A" }], "metadata-invalid"],
+  ["metadataAttributes", [{ trait_type: 1, value: "A" }], "metadata-invalid"],
+  ["metadataAttributes", [{ trait_type: "Row", value: null }], "metadata-invalid"],
+  ["metadataAttributes", [{ trait_type: "Row", value: { a: 1 } }], "metadata-invalid"],
+  ["metadataAttributes", [{ trait_type: "Row", value: Number.POSITIVE_INFINITY }], "metadata-invalid"],
+  ["metadataAttributes", [{ trait_type: "Row", value: "A", display_type: 1 }], "metadata-invalid"],
+  ["metadataAttributes", [{ trait_type: "Row", value: "A", max_value: 1 }], "metadata-invalid"],
+  ["metadataAttributes", [{ trait_type: "Row", value: "\ud800" }], "metadata-invalid"],
+  ["metadataAttributes", [JSON.parse('{"__proto__":1,"trait_type":"Row","value":"A"}')], "metadata-invalid"],
+  ["metadataAttributes", '[{"trait_type":"Row","value":1e400}]', "metadata-invalid"],
+  ["metadataAttributes", '[{"trait_type":"Row","trait_type":"Seat","value":"A"}]', "json-duplicate-key"],
+];
+
+describe("formats of the fields", () => {
+  it.each(GOOD.map(([field, value]) => [field, shown(value), value] as const))("%s takes %s", (field, _, value) => {
+    expect(faultOf(fieldSpec(field), value)).toBeUndefined();
+  });
+
+  it.each(BAD.map(([field, value, rule]) => [field, shown(value), rule, value] as const))(
+    "%s refuses %s by %s",
+    (field, _, rule, value) => {
+      expect(ruleOf(field, value)).toBe(rule);
+    },
+  );
+
+  it("says what was meant", () => {
+    expect(faultOf(fieldSpec("currency"), "EURO")?.hint).toBe("Did you mean EUR?");
+    expect(faultOf(fieldSpec("currency"), "eur")?.hint).toBe("Did you mean EUR?");
+    expect(faultOf(fieldSpec("price"), "12,50")?.hint).toContain("decimal");
+    expect(faultOf(fieldSpec("price"), "-5")?.hint).toContain("invalidatedTicket");
+    expect(faultOf(fieldSpec("startTime"), 1.5)?.hint).toContain("no fraction");
+    expect(faultOf(fieldSpec("startTime"), Number.POSITIVE_INFINITY)?.hint).toContain("18446744073709551615");
+    expect(faultOf(fieldSpec("shopUrl"), "https://example.com/a b")?.hint).toContain("%20");
+  });
+
+  it("points to the attribute, unless it stands inside a text", () => {
+    const bad = [{ trait_type: "Row", value: "A" }, { trait_type: "Seat" }];
+    expect(faultOf(fieldSpec("metadataAttributes"), bad)?.inside).toBe("/1");
+    expect(faultOf(fieldSpec("metadataAttributes"), JSON.stringify(bad))?.inside).toBeUndefined();
+  });
+});
+
+describe("URLs", () => {
+  // Near misses of host names, which is where a lax expression accepts what URL refuses.
+  const part = fc.string({ unit: fc.constantFrom(..."aZ019-.:/@%[]_x#?&=+\\ ü\t"), maxLength: 12 });
+  const nearMiss = fc
+    .tuple(
+      fc.constantFrom("http://", "https://", "HTTPS://", "http:/", "https:"),
+      fc.constantFrom("", "xn--", "1.2.3.", "a.b.", "xn--a.", "XN--", "0x1."),
+      part,
+      fc.constantFrom("", ".com", ".com:65536", ".com:99999", ".256", ".0x1", ".xn--a", ".museum/"),
+      part,
+    )
+    .map((parts) => parts.join(""));
+
+  it("accepts nothing that URL refuses, and only http and https", () => {
+    fc.assert(
+      fc.property(fc.oneof(nearMiss, fc.webUrl(), fc.string()), (text) => {
+        if (!isHttpUrl(text)) return;
+        expect(URL.canParse(text)).toBe(true);
+        expect(new URL(text).protocol).toMatch(/^https?:$/);
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+
+  it("accepts every plain web address", () => {
+    fc.assert(
+      fc.property(
+        fc.webUrl({ validSchemes: ["http", "https"], withQueryParameters: true, withFragments: true }),
+        (text) => {
+          expect(isHttpUrl(text)).toBe(URL.canParse(text));
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each(["https://xn--a.com/", "https://xn--.com", "https://a.XN--zzzzzz.com/"])("leaves %s to URL", (text) => {
+    expect(isHttpUrl(text)).toBe(URL.canParse(text));
+  });
+
+  it("ends on long hostile hosts", () => {
+    for (const text of [
+      `https://${"a-".repeat(50_000)}`,
+      `https://${"a.".repeat(50_000)}^`,
+      `https://${"a".repeat(99_999)}`,
+    ])
+      expect(isHttpUrl(text)).toBe(URL.canParse(text));
+  });
+});
+
+describe("wallet addresses", () => {
+  // The test vectors of EIP-55.
+  const VECTORS = [
+    "0x52908400098527886E0F7030069857D2E4169EE7",
+    "0x8617E340B3D01FA5F11F306F4090FD50E238070D",
+    "0xde709f2102306220921060314715629080e2fb77",
+    "0x27b1fdb04752bbc536007a920d24acb045561c26",
+    "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+    "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
+    "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
+    "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
+  ];
+
+  it.each(VECTORS)("takes %s and its lower case", (address) => {
+    expect(ruleOf("to", address)).toBeUndefined();
+    expect(ruleOf("to", address.toLowerCase())).toBeUndefined();
+    expect(isUnusualWallet(address)).toBe(false);
+  });
+
+  it("refuses a mixed-case address of which one letter has the other case", () => {
+    for (const address of VECTORS.slice(4)) {
+      for (let at = 2; at < address.length; at += 1) {
+        const letter = address[at] ?? "";
+        const other = letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase();
+        if (other === letter) continue;
+        expect(ruleOf("to", address.slice(0, at) + other + address.slice(at + 1))).toBe("wallet-invalid");
+      }
+    }
+  });
+
+  it("calls other forms unusual", () => {
+    expect(isUnusualWallet("tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb")).toBe(true);
+  });
+});
+
+describe("currencies", () => {
+  it.each(["DEM", "HRK", "ZWL", "FRF", "SLL", "LTL"])("%s is withdrawn", (code) =>
+    expect(isWithdrawnCurrency(code)).toBe(true),
+  );
+  it.each(["EUR", "USD", "JPY", "XCG", "ZWG", "SLE", "XXX", "QQQ"])("%s is not withdrawn", (code) =>
+    expect(isWithdrawnCurrency(code)).toBe(false),
+  );
+  it.each([
+    ["EUR", 2],
+    ["JPY", 0],
+    ["KWD", 3],
+    ["XAF", 0],
+    ["XCG", 2],
+    ["XAU", undefined],
+    ["XXX", undefined],
+    ["DEM", undefined],
+    ["QQQ", undefined],
+  ] as const)("%s has %s decimals", (code, digits) => expect(currencyDigits(code)).toBe(digits));
+});
+
+describe("names of types", () => {
+  it.each([
+    [null, "null"],
+    [undefined, "missing"],
+    [[], "a list"],
+    ["", "text"],
+    [1, "a number"],
+    [1n, "a number"],
+    [false, "false"],
+    [{}, "an object"],
+  ])("%s is %s", (value, name) => expect(typeName(value)).toBe(name));
+});

@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import { ACTION_NAMES, acceptedFields } from "../../../src/actions/actions.ts";
+import { FIELD_NAMES } from "../../../src/actions/fields.ts";
+import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
+import { type JsonSchema, payloadJsonSchema, promisesJsonSchema } from "../../../src/actions/json-schema.ts";
+import { validateItem } from "../../../src/actions/validate.ts";
+import { SOUND_ITEMS, UNSOUND_ITEMS } from "./items.ts";
+
+/** As a reader of the schema and of the JSON gets them. */
+const written = (value: unknown): unknown => parseJson(stringifyJson(value));
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const TYPES: Record<string, (value: unknown) => boolean> = {
+  object: isObject,
+  array: Array.isArray,
+  string: (value) => typeof value === "string",
+  number: (value) => typeof value === "number" || typeof value === "bigint",
+  integer: (value) => Number.isInteger(value) || typeof value === "bigint",
+  boolean: (value) => typeof value === "boolean",
+  null: (value) => value === null,
+};
+
+type Keyword = (argument: never, value: unknown, schema: JsonSchema) => boolean;
+
+/** As much of draft 2020-12 as the schemas use. A keyword that is not here fails the test that uses it. */
+function createValidator(root: JsonSchema): (value: unknown) => boolean {
+  const all = (schemas: readonly JsonSchema[], value: unknown): boolean[] =>
+    schemas.map((each) => isValid(each, value));
+  const properties = (schema: JsonSchema): Record<string, JsonSchema> =>
+    (schema.properties ?? {}) as Record<string, JsonSchema>;
+  const annotation: Keyword = () => true;
+  const KEYWORDS: Record<string, Keyword> = {
+    $schema: annotation,
+    $defs: annotation,
+    title: annotation,
+    description: annotation,
+    format: annotation,
+    contentMediaType: annotation,
+    contentSchema: annotation,
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: annotation,
+    $ref: (ref: string, value) =>
+      isValid((root.$defs as Record<string, JsonSchema>)[ref.replace("#/$defs/", "")] ?? { missing: ref }, value),
+    type: (types: string | string[], value) => [types].flat().some((type) => TYPES[type]?.(value) === true),
+    enum: (values: unknown[], value) => values.includes(value),
+    const: (expected, value) => expected === value,
+    not: (schema: JsonSchema, value) => !isValid(schema, value),
+    allOf: (schemas: JsonSchema[], value) => all(schemas, value).every(Boolean),
+    anyOf: (schemas: JsonSchema[], value) => all(schemas, value).some(Boolean),
+    oneOf: (schemas: JsonSchema[], value) => all(schemas, value).filter(Boolean).length === 1,
+    if: (schema: JsonSchema, value, { then }) => !isValid(schema, value) || isValid(then as JsonSchema, value),
+    required: (names: string[], value) => !isObject(value) || names.every((name) => Object.hasOwn(value, name)),
+    properties: (schemas: Record<string, JsonSchema>, value) =>
+      !isObject(value) ||
+      Object.entries(schemas).every(([name, schema]) => !Object.hasOwn(value, name) || isValid(schema, value[name])),
+    additionalProperties: (_, value, schema) =>
+      !isObject(value) || Object.keys(value).every((name) => Object.hasOwn(properties(schema), name)),
+    items: (schema: JsonSchema, value) => !Array.isArray(value) || value.every((item) => isValid(schema, item)),
+    maxItems: (most: number, value) => !Array.isArray(value) || value.length <= most,
+    minimum: (least: number, value) => TYPES.number?.(value) !== true || (value as number) >= least,
+    maximum: (most: number, value) => TYPES.number?.(value) !== true || (value as number) <= most,
+    minLength: (least: number, value) => typeof value !== "string" || Array.from(value).length >= least,
+    maxLength: (most: number, value) => typeof value !== "string" || Array.from(value).length <= most,
+    pattern: (source: string, value) => typeof value !== "string" || new RegExp(source, "u").test(value),
+  };
+  const isValid = (schema: JsonSchema, value: unknown): boolean =>
+    Object.entries(schema).every(([keyword, argument]) => {
+      const check = KEYWORDS[keyword];
+      if (check === undefined) throw new Error(`unknown keyword ${keyword}`);
+      return check(argument as never, value, schema);
+    });
+  return (value) => isValid(root, value);
+}
+
+const titled = (items: readonly unknown[]) =>
+  items.map((item) => [(stringifyJson(item) ?? "").slice(0, 110), item] as const);
+
+describe("the schema of a payload", () => {
+  const schema = written(payloadJsonSchema()) as JsonSchema;
+  const isValid = createValidator(schema);
+
+  it.each(titled(SOUND_ITEMS))("accepts %s, as the validation does", (_, item) => {
+    expect(isValid([written(item)])).toBe(true);
+    expect(validateItem(item)).toEqual([]);
+  });
+
+  it.each(titled(UNSOUND_ITEMS.map(([item]) => item)))("refuses %s, as the validation does", (_, item) => {
+    expect(isValid([written(item)])).toBe(false);
+    expect(validateItem(item)).not.toEqual([]);
+  });
+
+  it("is of a list of at most 5000 items", () => {
+    const [item] = SOUND_ITEMS;
+    expect(isValid([])).toBe(true);
+    expect(isValid(Array(5000).fill(item))).toBe(true);
+    expect(isValid(Array(5001).fill(item))).toBe(false);
+    expect(isValid(item)).toBe(false);
+  });
+
+  it("defines every field and every action, with the fields of the table", () => {
+    const defs = schema.$defs as Record<string, { readonly properties?: object }>;
+    for (const name of FIELD_NAMES) expect(defs[name]).toBeDefined();
+    for (const action of ACTION_NAMES)
+      expect(Object.keys(defs[action]?.properties ?? {})).toEqual([...acceptedFields(action)]);
+  });
+
+  it("is written with the greatest time exact", () => {
+    expect(stringifyJson(payloadJsonSchema(), 2)).toContain('"maximum": 18446744073709551615');
+  });
+});
+
+describe("the schema of a promises line", () => {
+  const isValid = createValidator(written(promisesJsonSchema()) as JsonSchema);
+  const line = {
+    source: "sales.csv",
+    line: 2,
+    action: "soldTicket",
+    eventId: "e",
+    ticketId: "t",
+    status: "success",
+    actionPromise: "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+    environment: "sandbox",
+    run: "7f3a",
+    seq: 0,
+    chunk: 0,
+    at: "2026-01-01T00:00:00.000Z",
+  };
+  const { actionPromise: _, ...unpromised } = line;
+
+  it.each([
+    ["an accepted action", line],
+    ["one settled by hand", { ...unpromised, status: "settled-by-hand" }],
+    ["a rejected one", { ...unpromised, status: "error", response: { status: "error", reason: "event_not_found" } }],
+  ])("accepts %s", (_, value) => expect(isValid(value)).toBe(true));
+
+  it.each([
+    ["an accepted action without a promise", unpromised],
+    ["an unknown action", { ...line, action: "sellTicket" }],
+    ["line 0", { ...line, line: 0 }],
+    ["no run", { ...line, run: undefined }],
+  ])("refuses %s", (_, value) => expect(isValid(written(value))).toBe(false));
+});

@@ -1,0 +1,151 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { duplicateKey, escapePointer, parseJson, stringifyJson } from "../../../src/actions/json.ts";
+
+describe("numbers", () => {
+  it.each([
+    ["9007199254740991", 9007199254740991],
+    ["9007199254740992", 9007199254740992n],
+    ["9007199254740993", 9007199254740993n],
+    ["-9007199254740993", -9007199254740993n],
+    ["18446744073709551615", 18446744073709551615n],
+    ["18446744073709551616", 18446744073709551616n],
+    ["1.5", 1.5],
+    ["1e3", 1000],
+    ["1E400", Number.POSITIVE_INFINITY],
+    ["52.52000659999999999", 52.5200066],
+    ["18446744073709551615.0", 18446744073709552000],
+    ["1.8446744073709551615e19", 18446744073709552000],
+  ] as const)("reads %s", (text, value) => {
+    expect(parseJson(text)).toBe(value);
+    expect(parseJson(`{"a":[${text}]}`)).toEqual({ a: [value] });
+  });
+
+  it("writes every unsigned 64-bit integer with all its digits, in numbers and in bigints", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (value) => {
+        const text = `{"startTime":${value}}`;
+        expect(stringifyJson(parseJson(text))).toBe(text);
+        expect(stringifyJson({ startTime: value })).toBe(text);
+      }),
+    );
+  });
+
+  it("leaves texts that look like long numbers alone", () => {
+    const text = '{"ticketId":"00018446744073709551615","a":18446744073709551615}';
+    expect(stringifyJson(parseJson(text))).toBe(text);
+  });
+});
+
+describe("texts", () => {
+  it("writes half a surrogate pair as an escape, never as another character", () => {
+    expect(stringifyJson("\ud800")).toBe('"\\ud800"');
+    expect(parseJson('"\\ud800"')).toBe("\ud800");
+  });
+
+  it("round-trips any JSON", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = JSON.stringify(value);
+        expect(stringifyJson(parseJson(text))).toBe(text);
+        expect(JSON.parse(stringifyJson(value, 2))).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  it.each(["", "{", "[1,]", "{'a':1}", "nul", "01", '"\u0001"', "NaN", "1234567890123456 x"])("refuses %j", (text) =>
+    expect(() => parseJson(text)).toThrow(SyntaxError),
+  );
+
+  it("refuses what nests too deeply to be walked, as a fault of the text", () => {
+    const text = `${"[".repeat(200_000)}1234567890123456789${"]".repeat(200_000)}`;
+    expect(() => parseJson(text)).toThrow(SyntaxError);
+  });
+});
+
+describe("keys", () => {
+  it("keeps __proto__ as an ordinary key", () => {
+    for (const more of ["", ',"n":18446744073709551615']) {
+      const value = parseJson(`{"__proto__":{"polluted":true}${more}}`) as object;
+      expect(Object.keys(value)[0]).toBe("__proto__");
+      expect("polluted" in value).toBe(false);
+    }
+    expect("polluted" in {}).toBe(false);
+  });
+
+  it.each([
+    ['{"a":1,"a":2}', "/a"],
+    ['{"data":{"price":"1","price":"2"}}', "/data/price"],
+    ['[{"a":1},{"b":{"c":1,"d":[],"c":2}}]', "/1/b/c"],
+    ['{"a":[[1,2],{"b":1}],"x":{"a":[0,{"k":1,"k":1}]}}', "/x/a/1/k"],
+    ['{"a":1,"\\u0061":2}', "/a"],
+    ['{"a/b~":1,"a/b~":2}', "/a~1b~0"],
+    ['{"":1,"":2}', "/"],
+    ['{"__proto__":1,"__proto__":2}', "/__proto__"],
+    ['{"a" \n : 1, "a"\t:2}', "/a"],
+    ['{"a":"\\\\","b":"\\"","a":1}', "/a"],
+    ['{"1":1,"1":2}', "/1"],
+    ['{"a":{},"b":{"a":1},"a":3}', "/a"],
+  ])("finds the key that stands twice in %s", (text, pointer) => {
+    expect(duplicateKey(text, JSON.parse(text))).toBe(pointer);
+  });
+
+  it.each([
+    '{"a":{"b":1},"b":{"b":2}}',
+    '[{"a":1},{"a":1}]',
+    '{"a":"\\"a\\":1","b":"{\\"a\\":1,\\"a\\":2}"}',
+    '{"a":"x\\\\","b":":"}',
+    '{"1":1,"01":2}',
+    "[]",
+    '"a:b"',
+    "7",
+  ])("finds none in %s", (text) => {
+    expect(duplicateKey(text, JSON.parse(text))).toBeUndefined();
+  });
+
+  it("finds a key that stands twice exactly where there is one", () => {
+    interface Made {
+      readonly text: string;
+      readonly isTwice: boolean;
+    }
+    const leaf = fc
+      .constantFrom("1", '"a:"', '"\\\\"', '"\\"a\\":1"', "null")
+      .map((text): Made => ({ text, isTwice: false }));
+    // Two spellings of some keys.
+    const key = fc.constantFrom('"a"', '"\\u0061"', '"b"', '"a:"', '"\\\\"', '"\\""', '"__proto__"');
+    const { json } = fc.letrec<{ json: Made }>((tie) => ({
+      json: fc.oneof(
+        { maxDepth: 4, depthSize: "small" },
+        leaf,
+        fc.array(tie("json"), { maxLength: 3 }).map((items) => ({
+          text: `[${items.map(({ text }) => text).join(" ,")}]`,
+          isTwice: items.some(({ isTwice }) => isTwice),
+        })),
+        fc.array(fc.tuple(key, tie("json")), { maxLength: 3 }).map((entries) => ({
+          text: `{${entries.map(([name, { text }]) => `${name} :${text}`).join(",")}}`,
+          isTwice:
+            entries.some(([, { isTwice }]) => isTwice) ||
+            new Set(entries.map(([name]) => JSON.parse(name))).size < entries.length,
+        })),
+      ),
+    }));
+    fc.assert(
+      fc.property(json, ({ text, isTwice }) => {
+        expect(duplicateKey(text, JSON.parse(text)) !== undefined).toBe(isTwice);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("walks deep JSON without a stack", () => {
+    const text = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
+    expect(duplicateKey(text, JSON.parse(text))).toBeUndefined();
+  });
+
+  it.each([
+    ["a/b", "a~1b"],
+    ["a~b", "a~0b"],
+    ["~1", "~01"],
+    [7, "7"],
+  ] as const)("escapes %s in a pointer", (step, escaped) => expect(escapePointer(step)).toBe(escaped));
+});

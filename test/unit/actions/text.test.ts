@@ -1,0 +1,56 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { fold, nearest } from "../../../src/actions/nearest.ts";
+import { cleanText, codePoints } from "../../../src/actions/text.ts";
+
+describe("text for people", () => {
+  it.each([
+    ["a\u001b[31mb", "a [31mb"],
+    ["a\r\nb", "a b"],
+    ["a\u202eb\u2066c", "a b c"],
+    ["a\u061cb", "a b"],
+    ["😀", "😀"],
+  ])("cleans %j", (text, cleaned) => expect(cleanText(text)).toBe(cleaned));
+
+  it("shortens by code points", () => {
+    expect(cleanText("😀".repeat(81))).toBe(`${"😀".repeat(80)}…`);
+    expect(cleanText("abcdef", 3)).toBe("abc…");
+    expect(cleanText("abc", 3)).toBe("abc");
+  });
+
+  it("never lets a control character through and never grows beyond its limit", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 300 }), fc.integer({ min: 1, max: 90 }), (text, max) => {
+        const cleaned = cleanText(text, max);
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: looking for control characters is the purpose
+        expect(cleaned).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
+        expect(Array.from(cleaned).length).toBeLessThanOrEqual(max + 1);
+      }),
+    );
+  });
+
+  it("counts code points, half pairs as one each", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom("a", "ü", "😀", "\ud800", "\udc00")), (parts) => {
+        const text = parts.join("");
+        expect(codePoints(text)).toBe(Array.from(text).length);
+      }),
+    );
+  });
+});
+
+describe("the nearest name", () => {
+  const KNOWN = ["eventId", "ticketId", "orderTime", "price"];
+  it.each([
+    ["eventid", "eventId"],
+    ["Event ID", "eventId"],
+    ["ticket_idd", "ticketId"],
+    ["ordertme", "orderTime"],
+    ["prise", "price"],
+    ["colour", undefined],
+    ["", undefined],
+    ["x".repeat(1_000_000), undefined],
+  ])("of %.20s is %s", (written, meant) => expect(nearest(written, KNOWN)).toBe(meant));
+
+  it("folds case, blanks, underscores and hyphens", () => expect(fold("Event - _ID")).toBe("eventid"));
+});

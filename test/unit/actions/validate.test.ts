@@ -1,0 +1,134 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ACTION_NAMES, acceptedFields, actionSpec } from "../../../src/actions/actions.ts";
+import { type FieldName, fieldSpec } from "../../../src/actions/fields.ts";
+import { stringifyJson } from "../../../src/actions/json.ts";
+import { ACTION_RULES } from "../../../src/actions/rules.ts";
+import { validateItem } from "../../../src/actions/validate.ts";
+import { SOUND_ITEMS, UNSOUND_ITEMS } from "./items.ts";
+
+const titled = <T extends readonly [unknown, ...unknown[]]>(rows: readonly T[]) =>
+  rows.map((row) => [(stringifyJson(row[0]) ?? "").slice(0, 110), row] as const);
+
+describe("an item", () => {
+  it.each(titled(SOUND_ITEMS.map((item) => [item] as const)))("is sound: %s", (_, [item]) => {
+    expect(validateItem(item)).toEqual([]);
+  });
+
+  it.each(titled(UNSOUND_ITEMS))("is not: %s", (_, [item, rules, pointers]) => {
+    const findings = validateItem(item);
+    expect(findings.map(({ rule }) => rule)).toEqual(rules);
+    expect(findings.map(({ pointer }) => pointer)).toEqual(pointers);
+    for (const { message, hint } of findings) {
+      expect(message).toMatch(/\.$/);
+      if (hint !== undefined) expect(hint).toMatch(/[.?\]]$/);
+    }
+  });
+
+  it("breaks each rule of the tables in at least one of these examples", () => {
+    const elsewhere = [
+      "currency-withdrawn",
+      "wallet-unusual",
+      "longitude-range",
+      "text-not-unicode",
+      "json-duplicate-key",
+    ];
+    const broken = new Set([...UNSOUND_ITEMS.flatMap(([, rules]) => rules), ...elsewhere]);
+    expect([...broken].sort()).toEqual(Object.keys(ACTION_RULES).sort());
+  });
+
+  it("tells all that is wrong at once", () => {
+    const data = { eventId: "", ticketid: "t", price: 5, orderTime: -1 };
+    expect(validateItem({ action: "soldTicket", data }).map(({ rule, field }) => `${rule} ${field}`)).toEqual([
+      "id-empty eventId",
+      "field-unknown ticketid",
+      "field-type price",
+      "u64-invalid orderTime",
+      "field-required ticketId",
+      "sold-ticket-without-user userId",
+    ]);
+  });
+
+  it.each([
+    [{ action: "soldTikcet", data: {} }, "Did you mean soldTicket?"],
+    [{ action: "sold ticket", data: {} }, "Did you mean soldTicket?"],
+    [{ action: "scannedTicket", data: { ticketid: "t", nftId: "A-1-2" } }, "Did you mean ticketId?"],
+    [{ action: "newEvent", data: { eventId: "e", currency: "USDD" } }, "Did you mean USD?"],
+  ])("names what was probably meant in %j", (item, hint) => {
+    expect(validateItem(item).map((finding) => finding.hint)).toContain(hint);
+  });
+
+  it("warns of what it can't judge", () => {
+    const withTo = { action: "claimedTicket", data: { ticketId: "t", to: "tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb" } };
+    expect(validateItem(withTo).map(({ rule }) => rule)).toEqual(["wallet-unusual"]);
+    const withdrawn = { action: "newEvent", data: { eventId: "e", currency: "DEM" } };
+    expect(validateItem(withdrawn).map(({ rule }) => rule)).toEqual(["currency-withdrawn"]);
+    expect(ACTION_RULES["wallet-unusual"].severity).toBe("warn");
+    expect(ACTION_RULES["currency-withdrawn"].severity).toBe("warn");
+  });
+
+  it.each([
+    [Number.POSITIVE_INFINITY, "Infinity"],
+    [18446744073709551616n, "18446744073709551616"],
+    ["x", "x"],
+    [{ a: 1n }, '{"a":1}'],
+  ])("shows the value of startTime as it was", (value, shown) => {
+    const [finding] = validateItem({ action: "newEvent", data: { eventId: "e", currency: "EUR", startTime: value } });
+    expect(finding?.value).toBe(shown);
+  });
+
+  it("survives what nests too deeply to be shown", () => {
+    const deep: unknown = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
+    const findings = validateItem({ action: "scannedTicket", data: { ticketId: "t", extra: deep } });
+    expect(findings.map(({ rule }) => rule)).toEqual(["field-unknown"]);
+  });
+
+  it("never throws, whatever JSON it is", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...ACTION_NAMES),
+        fc.jsonValue(),
+        fc.dictionary(fc.string(), fc.jsonValue()),
+        (action, any, data) => {
+          expect(validateItem(any).length).toBeGreaterThan(0);
+          expect(Array.isArray(validateItem({ action, data }))).toBe(true);
+        },
+      ),
+    );
+  });
+});
+
+describe("null and defaults", () => {
+  const VALUES: Partial<Record<FieldName, unknown>> = {
+    eventId: "e",
+    currency: "EUR",
+    ticketId: "t",
+    userId: "u",
+    price: "1",
+  };
+  const baseOf = (action: (typeof ACTION_NAMES)[number]): Record<string, unknown> => {
+    const { required, exclusive, anyOf } = actionSpec(action);
+    const names = [...required, ...exclusive.slice(0, 1), ...anyOf.slice(1, 2)];
+    return Object.fromEntries(names.map((name) => [name, VALUES[name]]));
+  };
+  const optional = ACTION_NAMES.flatMap((action) => actionSpec(action).optional.map((name) => [action, name] as const));
+
+  it.each(optional)("%s takes null in %s only as an update", (action, name) => {
+    const rules = validateItem({ action, data: { ...baseOf(action), [name]: null } }).map(({ rule }) => rule);
+    expect(rules).toEqual(actionSpec(action).updates ? [] : ["field-null"]);
+  });
+
+  it.each(optional)("%s takes the default of %s, where the table gives one", (action, name) => {
+    const preset = fieldSpec(name).default;
+    if (preset !== undefined) expect(validateItem({ action, data: { ...baseOf(action), [name]: preset } })).toEqual([]);
+  });
+
+  it.each(ACTION_NAMES)("%s is sound with nothing but what it must have, and unsound without any of it", (action) => {
+    const base = baseOf(action);
+    expect(validateItem({ action, data: base })).toEqual([]);
+    for (const name of Object.keys(base)) {
+      expect(validateItem({ action, data: { ...base, [name]: undefined } })).toHaveLength(1);
+      expect(acceptedFields(action)).toContain(name);
+    }
+  });
+});

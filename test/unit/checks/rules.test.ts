@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { ACTION_RULES } from "../../../src/actions/rules.ts";
+import { ACROSS_RULES, allRules, CHECK_RULES, LIKELY_RULES } from "../../../src/checks/rules.ts";
+import { severities } from "../../../src/checks/severity.ts";
+import { MAPPING_RULES } from "../../../src/mapping/rules.ts";
+import { READER_RULES } from "../../../src/pipeline/readers/rules.ts";
+
+describe("the rules", () => {
+  it("are told apart by their ids, except where one table borrows a rule of the actions", () => {
+    const own = [ACTION_RULES, LIKELY_RULES, ACROSS_RULES, MAPPING_RULES].flatMap((rules) => Object.keys(rules));
+    expect(new Set(own).size).toBe(own.length);
+    for (const [id, rule] of Object.entries(READER_RULES)) {
+      if (own.includes(id)) expect(rule).toBe(ACTION_RULES[id as keyof typeof ACTION_RULES]); // present in some table
+    }
+  });
+
+  it("each have an id, a reason, a source and an example fit for a table of one line each", () => {
+    for (const [id, { reason, source, example }] of Object.entries(allRules(MAPPING_RULES, READER_RULES))) {
+      expect(id).toMatch(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/);
+      expect(reason).toMatch(/^\S.*\.$/);
+      expect(source).not.toBe("");
+      expect(example).not.toBe("");
+      expect(`${reason}${source}${example}`).not.toContain("\n");
+    }
+  });
+
+  it("are merged with those of other layers", () => {
+    const rules = allRules({ "cell-count": { severity: "error", reason: "r", source: "s", example: "e" } });
+    expect(Object.keys(rules)).toEqual([...Object.keys(ACTION_RULES), ...Object.keys(CHECK_RULES), "cell-count"]);
+  });
+
+  it("that only say what is likely are warnings", () => {
+    expect(new Set(Object.values(LIKELY_RULES).map(({ severity }) => severity))).toEqual(new Set(["warn"]));
+  });
+});
+
+describe("severities", () => {
+  it("are those of the rules, unless the config says otherwise", () => {
+    const severityOf = severities({ "price-invalid": "warn", "order-time-missing": "off", "after-final": "error" });
+    expect(severityOf("price-invalid")).toBe("warn");
+    expect(severityOf("order-time-missing")).toBe("off");
+    expect(severityOf("after-final")).toBe("error");
+    expect(severityOf("too-long")).toBe("error");
+    expect(severityOf("wallet-unusual")).toBe("warn");
+  });
+
+  it("take rules of other layers, and never lose a finding of an unknown one", () => {
+    const rule = { severity: "warn", reason: "r", source: "s", example: "e" } as const;
+    expect(severities({}, allRules({ "from-a-reader": rule }))("from-a-reader")).toBe("warn");
+    expect(severities({})("from-a-reader")).toBe("error");
+    expect(severities({})("__proto__")).toBe("error");
+    expect(severities({})("constructor")).toBe("error");
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { parseBaseUrl } from "../../../src/pipeline/config/base-url.ts";
+
+describe("parseBaseUrl", () => {
+  test.each([
+    ["https://api.example.com", "https://api.example.com"],
+    ["https://API.Example.COM:443/", "https://api.example.com"],
+    ["HTTPS://api.example.com/V1//", "https://api.example.com/V1"],
+    ["https://api.example.com:8443/a/b/", "https://api.example.com:8443/a/b"],
+    ["http://localhost:4010", "http://localhost:4010"],
+    ["http://LOCALHOST:80/", "http://localhost"],
+    ["http://127.0.0.1:4010/x", "http://127.0.0.1:4010/x"],
+    ["http://127.255.1.9", "http://127.255.1.9"],
+    ["http://127.1", "http://127.0.0.1"],
+    ["http://[::1]:4010", "http://[::1]:4010"],
+  ])("normalises %s to %s", (text, url) => {
+    expect(parseBaseUrl(text)).toEqual({ url });
+  });
+
+  test.each([
+    ["http://api.example.com", "is http: to api.example.com"],
+    ["http://10.0.0.1", "is http: to 10.0.0.1"],
+    ["http://localhost.example.com", "is http: to"],
+    ["http://127.0.0.1.example.com", "is http: to"],
+    ["http://0.0.0.0", "is http: to"],
+    ["http://[::ffff:127.0.0.1]", "is http: to"],
+    ["https://user:pw@api.example.com", "user name or password"],
+    ["https://@api.example.com", "user name or password"],
+    ["http://localhost@evil.example", "user name or password"],
+    ["https://api.example.com?x=1", "query or fragment"],
+    ["https://api.example.com/?", "query or fragment"],
+    ["https://api.example.com/#", "query or fragment"],
+    ["api.example.com", "not a whole URL"],
+    ["/v1", "not a whole URL"],
+    ["//api.example.com", "not a whole URL"],
+    ["https:api.example.com", "not a whole URL"],
+    ["https:///api.example.com", "not a whole URL"],
+    ["https:\\\\api.example.com", "not a whole URL"],
+    ["https://api.example.com\n", "not a whole URL"],
+    [" https://api.example.com", "not a whole URL"],
+    ["https://api example.com", "not a whole URL"],
+    ["https://", "not a whole URL"],
+    ["ftp://api.example.com", "not a whole URL"],
+    ["", "not a whole URL"],
+  ])("refuses %j: %s", (text, problem) => {
+    expect(parseBaseUrl(text)).toEqual({ problem: expect.stringContaining(problem) });
+  });
+
+  test("never repeats what may be a key in the wrong place", () => {
+    for (const text of ["sk-5EcReT", "https://sk-5EcReT@api.example.com", "https://api.example.com?key=sk-5EcReT"]) {
+      expect(JSON.stringify(parseBaseUrl(text))).not.toContain("5EcReT");
+    }
+  });
+});

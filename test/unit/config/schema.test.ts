@@ -1,0 +1,163 @@
+import { describe, expect, test } from "vitest";
+import { ACTION_NAMES } from "../../../src/actions/actions.ts";
+import { FIELD_NAMES } from "../../../src/actions/fields.ts";
+import { parseConfigText } from "../../../src/pipeline/config/document.ts";
+import { explainIssues, problemLine } from "../../../src/pipeline/config/explain.ts";
+import { configJsonSchema, configSchema } from "../../../src/pipeline/config/schema.ts";
+
+/** The example of the design, whole. */
+const DESIGN_EXAMPLE = String.raw`
+sources:
+  orders:
+    match: "orders*.csv"
+    csv: {delimiter: ";", encoding: windows-1252, guards: strip}
+    zone: Europe/Berlin
+    columns: {checkin: [Check-in, Checked in], firm: "Company#2", seat: 7}
+    lookup: {order: {file: orders.csv, where: {Reference: "{Order Reference}"}}}
+    expect: {Currency: EUR}
+    each: {count: "{Quantity}"}
+    key: "{Order#}"
+    clear: \clear
+    fields: {eventId: "wave-26", ticketId: "{Order#}-{n}"}
+    actions:
+      - newEvent: {fields: {currency: EUR, eventName: "Wave 26"}}
+      - soldTicket:
+          when: {Status: [completed, cancelled]}
+          fields:
+            userId: ["{Customer}", "{Email}"]
+            price: {from: "{Total}", decimal: ",", thousands: ".", blank: "0", divide: "{Quantity}", places: 2}
+            orderTime: {from: "{Date} {Time}", format: ["yyyy-MM-dd HH:mm:ss", iso, unix-ms], rollover: "06:00"}
+            metadataAttributes: {Section: "{Zone}", Row: "{Row}", Seat: {from: "{Seat}", map: {1: A}}}
+      - scannedTicket:
+          each: {in: "{Check Ins}", match: '(?<list>.+?) \((?<at>.+?)\)'}
+          when: [{A: {not: x}}, {B: {empty: false}}]
+          fields: {orderTime: {from: "{at}", format: yyyy-MM-dd HH:mm:ss, zone: UTC}}
+      - checkedInTicket: {each: {path: barcodes}, fields: {ticketId: "{item.x}"}}
+      - invalidatedTicket: {when: {Status: cancelled}}
+`;
+
+function problemsOf(text: string): readonly string[] {
+  const document = parseConfigText("c.yaml", text);
+  if (document === undefined) throw new Error("no document");
+  const result = configSchema.safeParse(document.value);
+  const found = result.success ? [] : explainIssues(document, configSchema, result.error.issues);
+  return [...document.problems, ...found].map((problem) => problemLine(problem, "c.yaml"));
+}
+
+const source = (text: string) => problemsOf(`sources:\n  s:\n    ${text}\n`);
+const field = (text: string) => source(`fields: {${text}}`);
+
+describe("sources", () => {
+  test("the example of the design is taken as it stands, every scalar as its text", () => {
+    expect(problemsOf(DESIGN_EXAMPLE)).toEqual([]);
+    const parsed = configSchema.parse(parseConfigText("c.yaml", DESIGN_EXAMPLE)?.value);
+    expect(parsed.sources?.orders).toMatchObject({
+      columns: { seat: "7" },
+      clear: "\\clear",
+      actions: [
+        {},
+        { soldTicket: { fields: { price: { places: "2", blank: "0" } } } },
+        { scannedTicket: { when: [{ A: { not: "x" } }, { B: { empty: "false" } }] } },
+        {},
+        {},
+      ],
+    });
+  });
+
+  test.each([
+    [source("mach: x"), "c.yaml:3:5  sources.s.mach: is not a known key. Did you mean match?"],
+    [
+      source("match: a/x.csv"),
+      "c.yaml:3:12  sources.s.match: is compared with the base name of a file: leave the folder out.",
+    ],
+    [
+      source("action: soldTickt"),
+      "c.yaml:3:13  sources.s.action: needs one of newEvent, updateEvent, soldTicket, updateTicket, resoldTicket, scannedTicket, checkedInTicket, claimedTicket, invalidatedTicket. Did you mean soldTicket?",
+    ],
+    [source("csv: {delimiter: x}"), "c.yaml:3:22  sources.s.csv.delimiter: needs one of ,, ;, \t, |."],
+    [
+      source("zone: Europe/Belin"),
+      "c.yaml:3:11  sources.s.zone: is not a time zone such as Europe/Berlin or UTC. Did you mean Europe/Berlin?",
+    ],
+    [source("lookup: {o: {file: a.csv}}"), "c.yaml:3:14  sources.s.lookup.o.where: is missing."],
+    [
+      source("each: {in: x, match: '('}"),
+      "c.yaml:3:26  sources.s.each.match: is not a regular expression that can be read.",
+    ],
+    [source("each: 3"), "c.yaml:3:11  sources.s.each: needs {count: ...}, {path: ...} or {in: ..., match: ...}."],
+    [source("actions: []"), "c.yaml:3:14  sources.s.actions: is empty."],
+    [
+      source("actions: [{sellTicket: {}}]"),
+      "c.yaml:3:16  sources.s.actions[0].sellTicket: is not a known key. Did you mean soldTicket?",
+    ],
+    [
+      source("actions: [{soldTicket: {}, newEvent: {}}]"),
+      "c.yaml:3:15  sources.s.actions[0]: needs exactly one action; a dash begins the next.",
+    ],
+    [
+      source("actions: [{soldTicket: {wen: {A: b}}}]"),
+      "c.yaml:3:29  sources.s.actions[0].soldTicket.wen: is not a known key. Did you mean when?",
+    ],
+    [
+      source("actions: [{soldTicket: {when: {A: {emty: true}}}}]"),
+      "c.yaml:3:40  sources.s.actions[0].soldTicket.when.A.emty: is not a known key. Did you mean empty?",
+    ],
+    [field("eventID: x"), "c.yaml:3:14  sources.s.fields.eventID: is not a known key. Did you mean eventId?"],
+    [
+      field("price: {from: x, decimel: ','}"),
+      "c.yaml:3:31  sources.s.fields.price.decimel: is not a known key. Did you mean decimal?",
+    ],
+    [field("price: {decimal: ','}"), "c.yaml:3:14  sources.s.fields.price.from: is missing."],
+    [
+      field("price: {from: x, places: two}"),
+      "c.yaml:3:39  sources.s.fields.price.places: needs a whole number from 0.",
+    ],
+    [field("price: "), "c.yaml:3:21  sources.s.fields.price: has no value."],
+    [
+      field("ticketId: {Order}"),
+      'c.yaml:3:24  sources.s.fields.ticketId: is a map as it stands; a template needs quotes: "{Order}".',
+    ],
+    [
+      field("metadataAttributes: {from: '{A}', decimel: '.'}"),
+      "c.yaml:3:48  sources.s.fields.metadataAttributes.decimel: is not a known key. Did you mean decimal?",
+    ],
+  ])("%j", (problems, expected) => {
+    expect(problems).toEqual([expected]);
+  });
+});
+
+describe("the JSON Schema of a config", () => {
+  const schema = configJsonSchema();
+
+  test("knows every top-level key, every field and every action, and nothing else", () => {
+    expect(Object.keys(schema.properties ?? {})).toEqual(["env", "environments", "sources", "rules", "stateDir"]);
+    expect(schema.additionalProperties).toBe(false);
+    const text = JSON.stringify(schema);
+    for (const name of [...FIELD_NAMES, ...ACTION_NAMES]) expect(text).toContain(`"${name}"`);
+  });
+
+  test("says once what is used often, and stays small", () => {
+    expect(Object.keys(schema.$defs ?? {})).toEqual(
+      expect.arrayContaining(["value", "steps", "fields", "action", "when"]),
+    );
+    expect(JSON.stringify(schema).length).toBeLessThan(20_000);
+    for (const [, target] of JSON.stringify(schema).matchAll(/"\$ref":"#\/\$defs\/(\w+)"/g))
+      expect(Object.keys(schema.$defs ?? {})).toContain(target);
+  });
+
+  test("lets an editor accept unquoted numbers and booleans where the text is taken", () => {
+    const text = JSON.stringify(schema);
+    expect(text).toContain('"type":["string","number","boolean"]');
+    expect(text).not.toContain("sourceText");
+  });
+
+  test("describes chunkSize as a whole number of the service's range", () => {
+    expect(schema).toMatchObject({
+      properties: {
+        environments: {
+          additionalProperties: { properties: { chunkSize: { type: "integer", minimum: 1, maximum: 5000 } } },
+        },
+      },
+    });
+  });
+});

@@ -1,0 +1,168 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
+import { globSync } from "tinyglobby";
+import { describe, expect, it } from "vitest";
+import { buildProgram } from "../../src/cli/program.ts";
+import { EXIT_CODES } from "../../src/failure.ts";
+import { migrate } from "../../src/pipeline/ledger/schema.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const PAGES = globSync(["*.md", "docs/**/*.md", "fixtures/**/*.md", "bench/**/*.md"], { cwd: ROOT }).sort();
+/** 128 and the numbers of SIGHUP, SIGINT and SIGTERM. */
+const SIGNAL_CODES = [129, 130, 143];
+
+const read = (page: string): string => readFileSync(join(ROOT, page), "utf8");
+
+const program = buildProgram(
+  { stop: new AbortController().signal, abort: new AbortController().signal, onFirstSignal: () => undefined },
+  () => undefined,
+);
+const commands = new Map(program.commands.map((command) => [command.name(), command]));
+const flagsOf = (command: Command): readonly string[] =>
+  [...command.options.flatMap(({ short, long }) => [short, long]), "-h", "--help"].filter((flag) => flag != null);
+const everyFlag = new Set([program, ...commands.values()].flatMap(flagsOf));
+
+/** Code of a page: the lines of its blocks, with continued lines joined, and its spans. */
+function codeOf(text: string): readonly string[] {
+  const blocks = [...text.matchAll(/^```[^\n]*\n([\s\S]*?)^```/gm)].flatMap(([, block = ""]) =>
+    block.replaceAll(/\\\n/g, " ").split("\n"),
+  );
+  const prose = text.replaceAll(/^```[\s\S]*?^```/gm, "");
+  const indented = prose.split("\n").filter((line) => line.startsWith("    "));
+  const spans = [...prose.matchAll(/`([^`\n]+)`/g)].map(([, span = ""]) => span.replaceAll("\\|", "|"));
+  return [...blocks, ...indented, ...spans];
+}
+
+/** What stands behind each `tickets` of a line of code that has arguments, up to where the shell ends the command. */
+function invocationsIn(line: string): readonly string[] {
+  const starts = /(?:^|[\s"(/])(?:npx tickets|tickets|bin\/tickets\.js)\s+(?=[a-z-])/g;
+  return [...line.matchAll(starts)].map((match) => {
+    const rest = line.slice(match.index + match[0].length);
+    return rest.replaceAll(/"[^"]*"|'[^']*'/g, "TEXT").replace(/\s#.*|[|;&>)].*/, "");
+  });
+}
+
+interface Use {
+  readonly page: string;
+  readonly text: string;
+}
+const invocations: readonly Use[] = PAGES.flatMap((page) =>
+  codeOf(read(page))
+    .flatMap(invocationsIn)
+    .map((text) => ({ page, text })),
+).filter(({ text }) => commands.has(text.split(/[\s.,:]/)[0] ?? "") || /^-|\s-/.test(text));
+
+describe("commands in the docs", () => {
+  it("are found", () => {
+    expect(invocations.length).toBeGreaterThan(40);
+    expect(invocationsIn('npm ci && npx tickets stream a.csv "x --y" -n | head -n 3')).toEqual([
+      "stream a.csv TEXT -n ",
+    ]);
+  });
+
+  it.each(invocations)("$page: tickets $text", ({ text }) => {
+    const [verb = "", ...rest] = text.trim().split(/\s+/);
+    const command = verb.startsWith("-") ? program : commands.get(verb);
+    expect(command, `there is no command ${verb}`).toBeDefined();
+    const flags = [...(verb.startsWith("-") ? [verb] : []), ...rest]
+      .filter((word) => /^--?[a-zA-Z]/.test(word))
+      .map((flag) => flag.replace(/[.,:]+$/, ""));
+    for (const flag of flags) expect(command === undefined ? [] : flagsOf(command)).toContain(flag);
+  });
+
+  const spans = PAGES.flatMap((page) =>
+    [...read(page).matchAll(/`(--[a-z][a-z-]*)(?: [^`]*)?`/g)].map(([, flag = ""]) => ({ page, flag })),
+  );
+  it.each(spans)("$page: $flag is a flag", ({ flag }) => {
+    expect([...everyFlag]).toContain(flag);
+  });
+
+  it.each([...commands].filter(([name]) => name !== "help"))("docs/cli.md tells all of %s", (name, command) => {
+    const page = read("docs/cli.md");
+    expect(page.split("\n").includes(`## tickets ${name}`)).toBe(true);
+    const told = new Set([...page.matchAll(/(?<![\w-])--?[a-zA-Z][a-z-]*/g)].map(([flag]) => flag));
+    expect(flagsOf(command).filter((flag) => !told.has(flag) && flag !== "-h")).toEqual([]);
+  });
+});
+
+/** A heading's anchor as the usual hosts of repositories make it. */
+function anchorsOf(text: string): readonly string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+      .trim()
+      .replaceAll(/\s/g, "-"),
+  );
+}
+
+const links = PAGES.flatMap((page) =>
+  [...read(page).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = ""]) => ({ page, target }))
+    .filter(({ target }) => !/^[a-z]+:/i.test(target)),
+);
+
+it.each(links)("$page: the link $target leads somewhere", ({ page, target }) => {
+  const [path = "", anchor] = target.split("#");
+  const file = path === "" ? page : join(dirname(page), path);
+  expect(existsSync(join(ROOT, file))).toBe(true);
+  if (anchor !== undefined) expect(anchorsOf(read(file))).toContain(anchor);
+});
+
+describe("exit codes in the docs", () => {
+  const known = [...Object.values(EXIT_CODES), ...SIGNAL_CODES];
+
+  it("are all in the table of docs/cli.md, and no others", () => {
+    const section = /^## Exit codes\n([\s\S]*?)^## /m.exec(read("docs/cli.md"))?.[1] ?? "";
+    const told = [...section.matchAll(/^\| (\d+(?:, \d+)*) \|/gm)].flatMap(([, codes = ""]) =>
+      codes.split(", ").map(Number),
+    );
+    expect(told).toEqual(known);
+  });
+
+  it.each(PAGES)("%s names only such", (page) => {
+    const told = [...read(page).matchAll(/\bexit(?:s| code)? (\d+)/gi)].map(([, code]) => Number(code));
+    expect(told.filter((code) => !known.includes(code))).toEqual([]);
+  });
+});
+
+describe("docs/ledger.md", () => {
+  const page = read("docs/ledger.md");
+  const database = new DatabaseSync(":memory:");
+  migrate(database, 0);
+
+  const columns = database
+    .prepare(
+      "SELECT t.name AS name, c.name AS part FROM pragma_table_list t, pragma_table_xinfo(t.name) c WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite_%'",
+    )
+    .all();
+  const tables = Map.groupBy(columns, ({ name }) => String(name));
+
+  it.each([...tables].filter(([name]) => name !== "output_segments" && name !== "outputs"))(
+    "describes the table %s",
+    (name, parts) => {
+      const section = page.slice(page.indexOf(`**\`${name}\`**`));
+      expect(section.startsWith("**")).toBe(true);
+      for (const { part } of parts) if (part !== "id") expect(section).toContain(`\`${part}\``);
+    },
+  );
+
+  const queries = [...page.matchAll(/^```sql\n([\s\S]*?)^```/gm)].map(([, sql = ""]) => sql);
+  it("has eight queries or more", () => expect(queries.length).toBeGreaterThanOrEqual(8));
+  it.each(queries)("%s can be run", (sql) => {
+    expect(() => database.prepare(sql).all()).not.toThrow();
+  });
+});
+
+it.each(["dependencies", "devDependencies"] as const)(
+  "docs/dependencies.md gives every one of %s its reason",
+  (kind) => {
+    const manifest = JSON.parse(read("package.json")) as Record<typeof kind, Record<string, string>>; // our own file
+    const [, production = "", development = ""] = read("docs/dependencies.md").split(/^## .+$/m);
+    const told = [...(kind === "dependencies" ? production : development).matchAll(/^\| `([^`]+)` \| .+ \|$/gm)];
+    expect(told.map(([, name]) => name)).toEqual(Object.keys(manifest[kind]));
+  },
+);

@@ -1,0 +1,98 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, posix, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { globSync } from "tinyglobby";
+import { describe, expect, it } from "vitest";
+
+const SRC = fileURLToPath(new URL("../../src", import.meta.url));
+
+/**
+ * The arrows of the design: what each part of src/ may import besides itself. `failure.ts` is a leaf for all.
+ * The sandbox is the other side: what talks to it never shares more with it than the tables of the service.
+ */
+const MAY_IMPORT = {
+  failure: [],
+  actions: [],
+  checks: ["actions"],
+  mapping: ["actions"],
+  sandbox: ["actions"],
+  pipeline: ["actions", "checks", "mapping"],
+  queue: ["actions", "checks", "mapping", "pipeline"],
+  commands: ["actions", "checks", "mapping", "pipeline", "queue", "sandbox"],
+  cli: ["actions", "checks", "mapping", "pipeline", "queue", "commands"],
+  main: ["actions", "checks", "mapping", "pipeline", "queue", "commands", "cli"],
+} as const satisfies Record<string, readonly string[]>;
+
+type Layer = keyof typeof MAY_IMPORT;
+
+const isLayer = (name: string): name is Layer => Object.hasOwn(MAY_IMPORT, name);
+
+/** `actions/fields.ts` → `actions`, `main.ts` → `main`. */
+function layerOf(path: string): string {
+  return (path.split("/")[0] ?? "").replace(/\.ts$/, "");
+}
+
+/** Comments may show imports; strings that look like comments are none (`https://`). */
+function withoutComments(source: string): string {
+  return source.replaceAll(/\/\*[\s\S]*?\*\/|(?<![:"'`\\/])\/\/[^\n]*/g, "");
+}
+
+const STATIC = /\b(?:import|export)\b[^;"'`]*?\bfrom\s*["']([^"']+)["']|\bimport\s*["']([^"']+)["']/g;
+const DYNAMIC = /\bimport\(\s*["']([^"']+)["']\s*\)/g;
+const FILE_OF_OURS = /\bnew URL\(\s*["'](\.[^"']+\.[jt]s)["']\s*,\s*import\.meta\.url\s*\)/g;
+const ANY_DYNAMIC = /\bimport\(/g;
+
+function importsOf(source: string): readonly string[] {
+  const code = withoutComments(source);
+  return [STATIC, DYNAMIC, FILE_OF_OURS].flatMap((pattern) =>
+    [...code.matchAll(pattern)].map(([, first, second]) => first ?? second ?? ""),
+  );
+}
+
+const files = globSync("**/*.ts", { cwd: SRC }).map((path) => path.split(sep).join("/"));
+
+describe("the layers of src/", () => {
+  it("are all there are", () => {
+    expect(files.length).toBeGreaterThan(10);
+    expect(files.filter((path) => !isLayer(layerOf(path)))).toEqual([]);
+  });
+
+  it.each(files)("%s imports only what stands below it", (path) => {
+    const source = readFileSync(join(SRC, path), "utf8");
+    const layer = layerOf(path);
+    const allowed: readonly string[] = isLayer(layer) ? [...MAY_IMPORT[layer], layer, "failure"] : [];
+    const forbidden = importsOf(source)
+      .filter((target) => target.startsWith("."))
+      .map((target) => posix.join(dirname(path), target))
+      .filter((target) => !allowed.includes(layerOf(target)));
+    expect(forbidden).toEqual([]);
+  });
+
+  it.each(files)("%s names what it imports, with its extension", (path) => {
+    const source = readFileSync(join(SRC, path), "utf8");
+    const code = withoutComments(source);
+    expect([...code.matchAll(ANY_DYNAMIC)].length).toBe([...code.matchAll(DYNAMIC)].length);
+    const known = new Set(files);
+    for (const target of importsOf(source).filter((each) => each.startsWith("."))) {
+      const file = posix.join(dirname(path), target).replace(/\.js$/, ".ts");
+      expect(known, `${target} of ${relative(".", path)}`).toContain(file);
+    }
+  });
+});
+
+describe("the reading of imports", () => {
+  it.each([
+    ['import { a } from "./a.ts";', ["./a.ts"]],
+    ['import type { A } from "./a.ts";', ["./a.ts"]],
+    ['import {\n  a,\n  type B,\n} from "../x/a.ts";', ["../x/a.ts"]],
+    ['import "./effects.ts";', ["./effects.ts"]],
+    ['export * from "./a.ts";', ["./a.ts"]],
+    ['export { a } from "./a.ts";\nexport const b = 1;\nimport c from "./c.ts";', ["./a.ts", "./c.ts"]],
+    ['const { a } = await import("./a.ts");', ["./a.ts"]],
+    ['type A = import("./a.ts").A;', ["./a.ts"]],
+    ['new Worker(new URL("./worker.ts", import.meta.url));', ["./worker.ts"]],
+    ['/** import { a } from "./a.ts"; */\n// import "./b.ts";', []],
+    ['export const text = "from";', []],
+    ['const url = "https://example.com"; import { a } from "./a.ts";', ["./a.ts"]],
+  ])("%s", (source, expected) => expect(importsOf(source)).toEqual(expected));
+});

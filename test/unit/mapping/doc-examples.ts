@@ -1,0 +1,194 @@
+/** The examples of docs/mapping.md: found by their fences, run as a user would run them. */
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import { stringifyJson } from "../../../src/actions/json.ts";
+import { checkAction } from "../../../src/checks/shape.ts";
+import { plan } from "../../../src/commands/validate.ts";
+import { Failure } from "../../../src/failure.ts";
+import type { Mapped } from "../../../src/mapping/mapper.ts";
+import { mapText } from "./samples.ts";
+
+interface Block {
+  /** Line of its opening fence. */
+  readonly line: number;
+  readonly language: string;
+  /** What follows the language: the name of a file. */
+  readonly name: string;
+  readonly text: string;
+}
+
+function blocksOf(markdown: string): readonly Block[] {
+  const blocks: Block[] = [];
+  let open: { line: number; language: string; name: string; lines: string[] } | undefined;
+  for (const [at, line] of markdown.split("\n").entries()) {
+    const fence = /^```(\w*) ?(.*)$/.exec(line);
+    if (open === undefined && fence !== null)
+      open = { line: at + 1, language: fence[1] ?? "", name: fence[2] ?? "", lines: [] };
+    else if (open !== undefined && line === "```") {
+      const { lines, ...rest } = open;
+      blocks.push({ ...rest, text: lines.map((each) => `${each}\n`).join("") });
+      open = undefined;
+    } else open?.lines.push(line);
+  }
+  return blocks;
+}
+
+/** A config, its files, and what `tickets plan` answers for the first of them. */
+export interface WholeExample {
+  readonly line: number;
+  readonly config: string;
+  readonly files: readonly Block[];
+  readonly expected: Block;
+}
+
+/** One rule, and comments that say what it gives: `# Column = text | Column = text → value`. */
+export interface RuleExample {
+  readonly line: number;
+  readonly rule: string;
+  readonly cells: readonly (readonly [string, string])[];
+  readonly gives: string;
+}
+
+/** Every block belongs to one example; what is left over throws. */
+export function examplesOf(markdown: string): {
+  readonly whole: readonly WholeExample[];
+  readonly rules: readonly RuleExample[];
+} {
+  const whole: WholeExample[] = [];
+  const rules: RuleExample[] = [];
+  const blocks = [...blocksOf(markdown)];
+  for (let first = blocks.shift(); first !== undefined; first = blocks.shift()) {
+    if (first.language !== "yaml") throw new Error(`line ${first.line}: a block that no example uses`);
+    if (!/^sources:/m.test(first.text)) {
+      rules.push(...rulesOf(first));
+      continue;
+    }
+    const files: Block[] = [];
+    while (blocks[0] !== undefined && ["csv", "json"].includes(blocks[0].language)) files.push(...blocks.splice(0, 1));
+    const expected = blocks.shift();
+    if (files.length === 0 || expected === undefined || !["ndjson", "text"].includes(expected.language))
+      throw new Error(`line ${first.line}: an example needs files, then what they give`);
+    whole.push({ line: first.line, config: first.text, files, expected });
+  }
+  return { whole, rules };
+}
+
+function rulesOf({ line, text }: Block): readonly RuleExample[] {
+  const lines = text.trimEnd().split("\n");
+  const told = lines.filter((each) => each.startsWith("# "));
+  if (told.length === 0) throw new Error(`line ${line}: the rule does not say what it gives`);
+  const rule = lines.filter((each) => !each.startsWith("# ")).join("\n");
+  return told.map((each) => {
+    const [, cells = "", gives = ""] = /^# (.*?) ?→ (.*)$/.exec(each) ?? [];
+    return { line, rule, gives, cells: cells === "" ? [] : cells.split(" | ").map(cellOf) };
+  });
+}
+
+function cellOf(text: string): readonly [string, string] {
+  const [, name = "", value = ""] = /^(.*?) =(?: (.*))?$/.exec(text) ?? [];
+  return [name, value];
+}
+
+/** What a rule gives for one row, as the docs write it. */
+export function runRule({ rule, cells }: RuleExample): string {
+  const field = /^(\w+):/.exec(rule)?.[1] ?? "";
+  const header = [...cells.map(([name]) => name), "Other"];
+  const values = [...cells.map(([, value]) => value), "x"];
+  const quoted = (texts: readonly string[]): string => texts.map((each) => `"${each.replaceAll('"', '""')}"`).join(",");
+  const csv = `${quoted(header)}\n${quoted(values)}\n`;
+  const [mapped] = mapText(field === "when" ? whenSource(rule) : fieldSource(field, rule), csv).mapped;
+  if (mapped === undefined) throw new Error("no row");
+  return field === "when" ? whenText(mapped) : fieldText(mapped, field);
+}
+
+const whenSource = (rule: string): string => `actions:
+  - scannedTicket:
+      ${rule.replaceAll("\n", "\n      ")}
+      fields: {ticketId: t}
+`;
+
+function fieldSource(field: string, rule: string): string {
+  const constants = ["eventId: e", "ticketId: t", "userId: u", 'price: "1"'];
+  const others = constants.filter((each) => !each.startsWith(`${field}:`));
+  return `actions:
+  - soldTicket:
+      fields:
+        ${[...others, rule.replaceAll("\n", "\n        ")].join("\n        ")}
+`;
+}
+
+function whenText(mapped: Mapped): string {
+  return mapped.kind === "skipped" ? `skipped: ${mapped.reason}` : mapped.kind === "actions" ? "an action" : "invalid";
+}
+
+function fieldText(mapped: Mapped, field: string): string {
+  if (mapped.kind === "skipped") return `skipped: ${mapped.reason}`;
+  if (mapped.kind === "invalid") return mapped.findings.map(({ rule }) => rule).join(" ");
+  const value: unknown = Reflect.get(mapped.actions[0]?.data ?? {}, field);
+  // What nothing was declared for is checked by the next step.
+  const fault = mapped.actions.flatMap((action) => checkAction(action)).find((each) => each.field === field);
+  if (value !== undefined && fault !== undefined) return fault.rule;
+  return value === undefined ? "(nothing)" : typeof value === "string" ? value : stringifyJson(value);
+}
+
+/** What `tickets plan` writes and says for the first file of an example, in a folder of its own. */
+export async function runWhole({
+  config,
+  files,
+}: {
+  readonly config: string;
+  readonly files: readonly { readonly name: string; readonly text: string | Buffer }[];
+}): Promise<{
+  readonly out: string;
+  readonly said: readonly string[];
+}> {
+  const folder = mkdtempSync(join(tmpdir(), "tickets-docs-"));
+  const said: string[] = [];
+  const written: Buffer[] = [];
+  const nothing = (): void => {};
+  const say = (text: string): void => {
+    said.push(...text.split("\n"));
+  };
+  const { signal } = new AbortController();
+  try {
+    writeFileSync(join(folder, "tickets.config.yaml"), config);
+    for (const { name, text } of files) writeFileSync(join(folder, name), text);
+    await plan(
+      { files: [files[0]?.name ?? ""], json: false, flags: {}, order: "input" },
+      {
+        cwd: folder,
+        env: {},
+        stdin: Readable.from([]),
+        stdout: new Writable({
+          write: (chunk: Buffer, _encoding, done) => {
+            written.push(chunk);
+            done();
+          },
+        }),
+        talk: {
+          info: nothing,
+          warn: nothing,
+          error: say,
+          detail: nothing,
+          progress: nothing,
+          ask: undefined,
+          out: nothing,
+        },
+        isStdoutTaken: false,
+        verbose: false,
+        stop: signal,
+        abort: signal,
+      },
+    ).catch((error: unknown) => {
+      if (!(error instanceof Failure)) throw error;
+      say(error.message);
+      if (error.hint !== undefined) say(error.hint);
+    });
+    return { out: Buffer.concat(written).toString(), said };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,89 @@
+/** docs/mapping.md can't drift: each of its examples is run. */
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { parseJson } from "../../../src/actions/json.ts";
+import { RECIPES } from "../../../src/mapping/recipes.ts";
+import { MAPPING_RULES } from "../../../src/mapping/rules.ts";
+import { examplesOf, runRule, runWhole } from "./doc-examples.ts";
+
+const page = readFileSync(fileURLToPath(new URL("../../../docs/mapping.md", import.meta.url)), "utf8");
+const { whole, rules } = examplesOf(page);
+
+const lines = (text: string): readonly string[] => text.split("\n").filter((line) => line !== "");
+
+const scan = (fields: string, more = ""): string =>
+  `sources:\n  a:\n    match: "*.csv"\n    actions:\n      - scannedTicket: {fields: {${fields}}${more}}\n`;
+const CSV = "Company,At,Company\nx,1.2.2026 8:00,y\n";
+
+/** Config and file for each line of the page's table of what stops at once. */
+const REFUSED: Readonly<Record<string, readonly [string, string | Buffer]>> = {
+  "a header that occurs twice": [scan('ticketId: "{Company}"'), CSV],
+  "day and month in both orders": [
+    scan('ticketId: t, orderTime: {from: "{At}", zone: UTC, format: [d/M/yy, M/d/yy]}'),
+    CSV,
+  ],
+  "local times without a zone": [scan('ticketId: t, orderTime: {from: "{At}", format: d.M.yyyy H:mm}'), CSV],
+  "a field without a rule that the action needs": [
+    'sources: {a: {match: "*.csv", actions: [newEvent: {fields: {currency: EUR}}]}}\n',
+    CSV,
+  ],
+  "a field that the action does not take": [scan('ticketId: t, price: "1"'), CSV],
+  "an unknown word in the config": [scan("ticketId: t", ", wen: {At: x}"), CSV],
+  "a file that two sources match": [`${scan("ticketId: t")}  b: {match: x.csv, action: scannedTicket}\n`, CSV],
+  "text that is not UTF-8": [scan("ticketId: t"), Buffer.from("Caf\xe9\nx\n", "latin1")],
+};
+
+describe("docs/mapping.md", () => {
+  test.each(rules.map((rule) => [`line ${rule.line}: ${rule.rule.split("\n")[0]} → ${rule.gives}`, rule] as const))(
+    "%s",
+    (_name, rule) => {
+      expect(runRule(rule)).toBe(rule.gives);
+    },
+  );
+
+  test.each(whole.map((example) => [`line ${example.line}: ${example.files[0]?.name}`, example] as const))(
+    "%s gives what the page says",
+    async (_name, example) => {
+      const { out, said } = await runWhole(example);
+      if (example.expected.language === "ndjson") {
+        expect(said).toEqual([]);
+        expect(lines(out).map(parseJson)).toEqual(lines(example.expected.text).map(parseJson));
+      } else {
+        expect(out).toBe("");
+        for (const line of lines(example.expected.text)) expect(said).toContain(line);
+      }
+    },
+  );
+
+  test.each(RECIPES.map(({ name, yaml }) => [name, yaml] as const))(
+    "shows the recipe %s as tickets init knows it",
+    (name, yaml) => {
+      const indented = yaml.replace(/^(?=.)/gm, "    ");
+      expect(whole.map(({ config }) => config)).toContain(`sources:\n  ${name}:\n${indented}`);
+    },
+  );
+
+  const refusals = [...page.matchAll(/^\| (.*?) \| `(.*?)`(?: · `(.*?)`)? \|$/gm)]
+    .map(([, what = "", said = "", hint = ""]) => ({ what, said, hint }))
+    .filter(({ what }) => Object.hasOwn(REFUSED, what));
+
+  test("tells every refusal that is tried here", () => {
+    expect(refusals.map(({ what }) => what)).toEqual(Object.keys(REFUSED));
+  });
+
+  test.each(refusals)("$what: $said", async ({ what, said: text, hint }) => {
+    const [config = "", csv = Buffer.alloc(0)] = REFUSED[what] ?? [];
+    const { said } = await runWhole({ config, files: [{ name: "x.csv", text: csv }] });
+    expect(said[0]).toContain(text);
+    if (what !== "a file that two sources match" && what !== "text that is not UTF-8")
+      expect(said[0]).toMatch(/^tickets\.config\.yaml:\d+:\d+ /);
+    expect(said.join("\n")).toContain(hint);
+  });
+
+  test("names every rule of rows that a mapping can break", () => {
+    const told = Object.keys(MAPPING_RULES).filter((rule) => !page.includes(rule));
+    expect(told).toEqual(["not-clearable", "action-conflict", "column-ambiguous", "open-actions", "key-empty"]);
+  });
+});

@@ -1,0 +1,266 @@
+/** What `tickets init` makes of an export, without files: the known systems, unknown layouts, and hostile ones. */
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Guess, guessConfig } from "../../../src/mapping/guess.ts";
+import { createMapper } from "../../../src/mapping/mapper.ts";
+import { MappingError } from "../../../src/mapping/mapping-error.ts";
+import { parseConfigText } from "../../../src/pipeline/config/document.ts";
+import { explainIssues } from "../../../src/pipeline/config/explain.ts";
+import { configSchema } from "../../../src/pipeline/config/schema.ts";
+import { actionsIn, actionsOf, tableOf } from "./samples.ts";
+
+const fixtures = fileURLToPath(new URL("../../../fixtures/exports/", import.meta.url));
+const shared = fileURLToPath(new URL("../../../../shared/exports/", import.meta.url));
+
+/** The prices that Hi.Events does not export. */
+const PRICES: Readonly<Record<string, string>> = {
+  "General Admission": "35.00",
+  "VIP - Early Bird": "79.50",
+  "Student – ½ price": "17.50",
+  "Crew & Press": "0.00",
+};
+
+/** What a user does: removes the # of each line to fill in, and says what is asked. */
+function fillIn({ yaml }: Guess): string {
+  return yaml.replace(/^(\s*)#(\S.*?)\s+# FILL IN: .*$/gm, (_line, indent: string, text: string) => {
+    const price = /^"?(.*?)"?:$/.exec(text)?.[1];
+    return `${indent}${text}${price === undefined ? "" : ` ${PRICES[price]}`}`;
+  });
+}
+
+function guessFile(path: string, delimiter: string): { readonly guess: Guess; readonly csv: string } {
+  const csv = readFileSync(path, "utf8");
+  const fileName = path.replace(/^.*\//, "");
+  return {
+    csv,
+    guess: guessConfig({
+      fileName,
+      isWhole: true,
+      delimiter: delimiter === "," ? undefined : delimiter,
+      ...tableOf(csv, delimiter),
+    }),
+  };
+}
+
+/** The sources of a config and what is wrong with it. */
+function load(yaml: string) {
+  const document = parseConfigText("tickets.config.yaml", yaml);
+  if (document === undefined) throw new Error("no document");
+  const { data, error } = configSchema.safeParse(document.value);
+  const issues = error === undefined ? [] : explainIssues(document, configSchema, error.issues);
+  return { problems: document.problems, issues, sources: data?.sources ?? {} };
+}
+
+function mapWith(yaml: string, name: string, csv: string, delimiter: string) {
+  const { sources, issues, problems } = load(yaml);
+  expect([...problems, ...issues]).toEqual([]);
+  const config = sources[name];
+  if (config === undefined) throw new Error(`no source ${name}`);
+  const { header, rows } = tableOf(csv, delimiter);
+  const mapper = createMapper({ fileName: "x.csv", header, source: { name, config } });
+  return rows.map((cells, at) => mapper.map({ kind: "cells", line: at + 2, cells }));
+}
+
+/** Folder, file, shared sample, source, delimiter, and what is left to fill in. */
+const SYSTEMS = [
+  ["pretix", "positions", "pretix-positions", ",", ["zone"]],
+  ["alfio", "tickets", "alfio-tickets", ",", []],
+  ["hievents", "attendees", "hievents-attendees", ";", Object.keys(PRICES)],
+  ["hievents", "events", "hievents-events", ",", []],
+  ["eventbrite", "attendees", "eventbrite-attendees", ",", ["zone", "eventId", "eventName"]],
+  ["openevent", "orders", "openevent-orders", ",", ["eventId"]],
+] as const;
+
+describe.each(SYSTEMS)("the export of %s, %s,", (system, stem, source, delimiter, open) => {
+  const path = join(fixtures, system, `${stem}.csv`);
+
+  test("is recognised, and once filled in gives exactly the expected actions", () => {
+    const { guess, csv } = guessFile(path, delimiter);
+    expect(guess.source).toBe(source);
+    expect(guess.open.map(({ what }) => /^"?(.*?)"?:/.exec(what)?.[1]).sort()).toEqual([...open].sort());
+    const mapped = mapWith(fillIn(guess), source, csv, delimiter);
+    expect(mapped.filter(({ kind }) => kind === "invalid")).toEqual([]);
+    expect(actionsOf(mapped)).toEqual(actionsIn(path.replace(".csv", ".expected.ndjson")));
+  });
+
+  test.runIf(existsSync(shared))("also as the shared sample has it", () => {
+    const { guess, csv } = guessFile(join(shared, `${source}.csv`), delimiter);
+    const mapped = mapWith(fillIn(guess), source, csv, delimiter);
+    expect(actionsOf(mapped)).toEqual(actionsIn(join(shared, `${source}.expected.ndjson`)));
+  });
+
+  test("with something left to fill in says so before anything is read", () => {
+    const { guess, csv } = guessFile(path, delimiter);
+    const { sources, issues } = load(guess.yaml);
+    const { header } = tableOf(csv, delimiter);
+    const config = sources[source];
+    const refused = (): unknown => {
+      if (config === undefined) return issues;
+      try {
+        createMapper({ fileName: "x.csv", header, source: { name: source, config } });
+        return undefined;
+      } catch (error) {
+        return error;
+      }
+    };
+    const refusal = refused();
+    if (open.length === 0) expect(refusal).toBeUndefined();
+    else if (config === undefined) expect(issues.map(({ message }) => message)).toEqual(["has no value"]);
+    else expect(refusal).toBeInstanceOf(MappingError);
+  });
+});
+
+/** The lines of the source, without what is said of the file. */
+function bodyOf(fileName: string, csv: string, delimiter = ","): readonly string[] {
+  const guess = guessConfig({
+    fileName,
+    isWhole: true,
+    delimiter: delimiter === "," ? undefined : delimiter,
+    ...tableOf(csv, delimiter),
+  });
+  expect(load(guess.yaml).problems).toEqual([]);
+  return guess.yaml
+    .split("\n")
+    .slice(12)
+    .map((line) => line.slice(4))
+    .filter((line) => line !== "");
+}
+
+const GERMAN = `Bestellnummer;Platz-Nr;E-Mail;Preis;Bestelldatum;Status;Veranstaltung
+A1;1;a@example.com;12,50 €;03.04.2026 18:00;bezahlt;Gala
+A1;2;a@example.com;1.250,00 €;03.04.2026 18:00;bezahlt;Gala
+B2;1;b@example.com;7,00 €;05.04.2026 09:30;storniert;Gala
+C3;1;;7,00 €;05.04.2026 09:30;offen;Gala
+`;
+
+describe("an unknown layout", () => {
+  test("has its columns guessed by name and cells, what is not sure as comments", () => {
+    expect(bodyOf("bestellungen-2026-04.csv", GERMAN, ";")).toEqual([
+      'match: "bestellungen-*.csv"',
+      'csv: {delimiter: ";"}   # as this file is written',
+      '#zone: Europe/Berlin   # FILL IN: the time zone of "Bestelldatum" and other times that name none',
+      "fields:",
+      '  eventId: "{Veranstaltung}"   # guess by name: 1 different in 4 rows',
+      '  ticketId: "{Bestellnummer}-{Platz-Nr}"   # guess: only together are they different in all 4 rows',
+      "actions:",
+      "  - soldTicket:",
+      "      # Status in this file: bezahlt 2, storniert 1, offen 1",
+      '      when: {Status: [bezahlt, storniert]}   # guess; rows with "offen" are skipped and counted',
+      "      fields:",
+      '        userId: "{E-Mail}"   # guess: filled in 3 of 4 rows',
+      '        # How amounts are written is never guessed; "Preis" holds texts such as "1.250,00 €". One way fits:',
+      '        #price: {from: "{Preis}", decimal: ",", thousands: ".", sign: ["€"]}   # FILL IN? reads 3 of 3 texts; this one as 1250.00',
+      '        orderTime: {from: "{Bestelldatum}", format: "d.M.yyyy H:mm"}   # the only way that fits: "03.04.2026 18:00" is 2026-04-03 18:00; fits 2 of 2 texts',
+      '        #metadataAttributes: {Seat: "{Platz-Nr}"}   # optional, and public on the blockchain',
+      "  - invalidatedTicket:             # guess: what these values mean",
+      "      when: {Status: [storniert]}",
+    ]);
+  });
+
+  test("never has day and month, nor point and comma, decided", () => {
+    const csv = `Sale Ref,Show,Customer Email,Paid,Sold on,Sold time
+x1,Gala,a@example.com,"$1,150",3/4/26,18:00
+x2,Gala,b@example.com,$60,4/4/26,09:15
+`;
+    const lines = bodyOf("sold.csv", csv).map((line) => line.trim());
+    expect(lines.filter((line) => /price|orderTime/.test(line))).toEqual([
+      '#price: {from: "{Paid}", decimal: ".", thousands: ",", sign: ["$"]}   # FILL IN? reads 2 of 2 texts; this one as 1150',
+      '#price: {from: "{Paid}", decimal: ",", sign: ["$"]}   # FILL IN? reads 2 of 2 texts; this one as 1.150',
+      '#orderTime: {from: "{Sold on} {Sold time}", format: "d/M/yy H:mm"}   # FILL IN? "3/4/26" is 2026-04-03 00:00; fits 2 of 2 texts',
+      '#orderTime: {from: "{Sold on} {Sold time}", format: "M/d/yy H:mm"}   # FILL IN? "3/4/26" is 2026-03-04 00:00; fits 2 of 2 texts',
+    ]);
+    expect(lines).toContain('ticketId: "{Sale Ref}"   # guess: different in all 2 rows');
+  });
+
+  test("of a known system is asked about, too, where its dates or amounts can be read in two ways", () => {
+    const csv = `Order #,Order Date,Email,Ticket Type,Attendee #,Currency,Total Paid,Attendee Status
+1,3/4/27 1:59,g@example.com,Student,7,GBP,"1,150",Attending
+`;
+    const lines = bodyOf("attendees.csv", csv).map((line) => line.trim());
+    expect(lines.filter((line) => /price|orderTime/.test(line))).toHaveLength(4);
+    expect(lines.filter((line) => /^(?:price|orderTime)/.test(line))).toEqual([]);
+    expect(lines).toContain(
+      "expect: {Currency: GBP}   # as in all 1 rows: the event's currency; another one is a problem",
+    );
+  });
+
+  test("without a value that means a sale must be told", () => {
+    const { issues } = load(
+      guessConfig({ fileName: "x.csv", isWhole: true, ...tableOf("ID,Status,Price\nt1,A,1\nt2,A,2\nt3,B,3\n") }).yaml,
+    );
+    expect(issues).toMatchObject([
+      { path: ["sources", "x", "actions", 0, "soldTicket", "when", "Status"], message: "is empty" },
+    ]);
+  });
+
+  test.each([
+    ["gate-3.csv", "Time,Barcode,Gate\n10:03,123,N\n23:01,124,S\n", "  - scannedTicket:"],
+    [
+      "shows.csv",
+      "Show ID,Title,Currency,Begin\n1,A,EUR,2026-01-01 10:00\n2,B,EUR,2026-02-01 10:00\n",
+      "  - newEvent:",
+    ],
+    ["orders.csv", "Booking Ref,Qty,Total\nB1,2,20.00\nB2,1,10.00\n", 'each: {count: "{Qty}"}'],
+    ["sales.csv", "event_id,ticket id,userId,price\ne,t,u,1.00\n", "action: soldTicket"],
+  ])("%s is taken for what it looks like", (fileName, csv, line) => {
+    expect(bodyOf(fileName, csv).some((each) => each.startsWith(line))).toBe(true);
+  });
+
+  test("that lacks columns of its recipe leaves them out and says so", () => {
+    const csv =
+      "ID,Category,Event,Status,PaidPrice,ReservationID,E-Mail,Confirmation\n1,A,e,ACQUIRED,1.00,r,a@example.com,2027-03-01T12:00Z\n";
+    const lines = bodyOf("tickets.csv", csv).map((line) => line.trim());
+    expect(lines).toContain('#Seat: "{Seat}"   # this file has no column Seat');
+    expect(lines).toContain('Ticket type: "{Category}"');
+  });
+});
+
+const text = fc.oneof(
+  fc.string({ unit: "grapheme", maxLength: 12 }),
+  fc.constantFrom(
+    "ID",
+    "Price",
+    "Status",
+    "Date",
+    "12,50",
+    "1.250",
+    "3/4/26",
+    "2026-01-01",
+    "a: b",
+    "{x}",
+    '"',
+    "#",
+    "- x",
+    "\n",
+    "paid",
+    "10:00",
+  ),
+);
+
+test("whatever an export holds, the config can be read, and asks only for what is missing", () => {
+  fc.assert(
+    fc.property(
+      fc.array(text, { minLength: 1, maxLength: 8 }).chain((header) =>
+        fc.record({
+          header: fc.constant(header),
+          rows: fc.array(fc.array(text, { minLength: header.length, maxLength: header.length }), { maxLength: 6 }),
+          fileName: fc.oneof(
+            text.map((name) => name.replaceAll("/", "_")), // a base name
+            fc.constantFrom("sales.csv", "scans-1.csv"),
+          ),
+          isWhole: fc.boolean(),
+        }),
+      ),
+      (sample) => {
+        const { problems, issues } = load(guessConfig(sample).yaml);
+        expect(problems).toEqual([]);
+        for (const { message } of issues) expect(["has no value", "is empty"]).toContain(message);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

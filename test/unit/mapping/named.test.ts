@@ -1,0 +1,243 @@
+import { describe, expect, test } from "vitest";
+import { Failure } from "../../../src/failure.ts";
+import { createMapper, type MapperOptions } from "../../../src/mapping/mapper.ts";
+import { cells } from "./rows.ts";
+
+const SALES = ["eventId", "ticketId", "userId", "price", "orderTime"];
+
+function failureOf(options: MapperOptions): Failure {
+  try {
+    createMapper(options);
+  } catch (failure) {
+    if (failure instanceof Failure) return failure;
+    throw failure;
+  }
+  throw new Error("did not fail");
+}
+
+describe("columns called like fields", () => {
+  test("are found ignoring case, blanks, _ and -", () => {
+    const mapper = createMapper({
+      fileName: "sales.csv",
+      header: ["Event ID", "TICKET_ID", "user-id", " Price ", "Order Time", "Comment"],
+    });
+    expect(mapper.map(cells(" e1 ", "007", "u1", "12.50", "1756710902", "x"))).toEqual({
+      kind: "actions",
+      eventId: "e1",
+      actions: [
+        {
+          action: "soldTicket",
+          data: { eventId: "e1", ticketId: "007", userId: "u1", price: "12.50", orderTime: 1756710902 },
+        },
+      ],
+    });
+    expect(mapper.understanding).toEqual({
+      how: "by file name",
+      action: "soldTicket",
+      columns: 6,
+      used: ["Event ID", "TICKET_ID", "user-id", " Price ", "Order Time"],
+      unused: ["Comment"],
+      publicFields: ["ticketId (hashed)", "price", "orderTime"],
+      notes: [],
+    });
+  });
+
+  test("leave empty cells out", () => {
+    const mapper = createMapper({ fileName: "sales.csv", header: SALES });
+    expect(mapper.map(cells("e", "t", "u", "1", "  "))).toMatchObject({
+      actions: [{ data: { eventId: "e", ticketId: "t", userId: "u", price: "1" } }],
+    });
+  });
+
+  test("do not include name, description and to unless exactly so called", () => {
+    const mapper = createMapper({ fileName: "sales.csv", header: [...SALES, "Name", "description", "to"] });
+    const mapped = mapper.map(cells("e", "t", "u", "1", "", "secret", "text", "0x1"));
+    expect(mapped).toMatchObject({ actions: [{ data: { description: "text", to: "0x1" } }] });
+    expect(JSON.stringify(mapped)).not.toContain("secret");
+    expect(mapper.understanding.notes).toEqual([
+      '"Name" is not used: what name holds becomes public, so its column must be called name',
+    ]);
+  });
+
+  test("do not include name, description and to without the id of a ticket", () => {
+    const { understanding } = createMapper({
+      fileName: "all.csv",
+      header: ["action", "eventId", "currency", "name", "to"],
+    });
+    expect(understanding.used).toEqual(["action", "eventId", "currency"]);
+    expect(understanding.notes).toHaveLength(2);
+    const beside = createMapper({ fileName: "claims.csv", header: ["nftId", "to"] });
+    expect(beside.understanding.used).toEqual(["nftId", "to"]);
+  });
+
+  test("that two names mean the same field stop the file, naming both", () => {
+    const failure = failureOf({ fileName: "sales.csv", header: [...SALES, "Event ID"] });
+    expect(failure.code).toBe("usage");
+    expect(failure.message).toContain('"eventId" and "Event ID"');
+  });
+
+  test("of fields that the action does not take are told, not sent", () => {
+    const mapper = createMapper({ fileName: "scans.csv", header: ["eventId", "ticketId", "orderTime"] });
+    expect(mapper.map(cells("e", "t", "5"))).toEqual({
+      kind: "actions",
+      eventId: "e",
+      actions: [{ action: "scannedTicket", data: { ticketId: "t", orderTime: 5 } }],
+    });
+    expect(mapper.understanding.unused).toEqual(["eventId"]);
+    expect(mapper.understanding.notes).toEqual(['"eventId" is not used: scannedTicket takes no eventId']);
+  });
+
+  test("that are nearly called like a field get the name that is near", () => {
+    const { understanding } = createMapper({ fileName: "scans.csv", header: ["ticketId", "ordrTime"] });
+    expect(understanding.notes).toEqual(['"ordrTime" is not used; did you mean orderTime?']);
+  });
+
+  test("whose refusal is relaxed by a rule are used", () => {
+    const options = { fileName: "updates.csv", header: ["ticketId", "name", "metadataTemplateId"] };
+    expect(createMapper(options).understanding.used).toEqual(["ticketId"]);
+    const relaxedRules = new Set(["update-ticket-name", "metadata-template-id"]);
+    expect(createMapper({ ...options, relaxedRules }).understanding.used).toEqual(options.header);
+  });
+
+  test("that are missing stop the file, with what is near", () => {
+    const failure = failureOf({ fileName: "sales.csv", header: ["eventId", "tiketId", "userId"] });
+    expect(failure.code).toBe("usage");
+    expect(failure.message).toBe("sales.csv has no column for ticketId, price, which soldTicket needs.");
+    expect(failure.hint).toContain('"tiketId" is near ticketId');
+    expect(failureOf({ fileName: "claims.csv", header: ["ticketId"] }).message).toContain("to or userId");
+    expect(failureOf({ fileName: "scans.csv", header: ["time"] }).message).toContain("ticketId or nftId");
+  });
+
+  test("may lack a sale's userId, which is a rule of its own", () => {
+    const { understanding } = createMapper({ fileName: "sales.csv", header: ["eventId", "ticketId", "price"] });
+    expect(understanding.notes).toEqual(["no column userId, which soldTicket needs by the service's table"]);
+  });
+});
+
+describe("the action of a row", () => {
+  test.each([
+    ["events.csv", "newEvent", ["eventId", "currency"]],
+    ["SALES-2026.CSV", "soldTicket", SALES],
+    ["sales.rejects.csv", "soldTicket", SALES],
+    ["resales.csv", "resoldTicket", ["ticketId", "userId", "price"]],
+    ["updates_1.tsv", "updateTicket", ["ticketId"]],
+    ["scans.csv", "scannedTicket", ["ticketId"]],
+    ["checkins.csv", "checkedInTicket", ["ticketId"]],
+    ["claims.csv", "claimedTicket", ["ticketId", "to"]],
+    ["invalidations.csv", "invalidatedTicket", ["ticketId"]],
+    ["refunds.csv", "invalidatedTicket", ["nftId"]],
+    ["cancellations.csv", "invalidatedTicket", ["ticketId"]],
+  ])("comes from the file name %s: %s", (fileName, action, header) => {
+    expect(createMapper({ fileName, header }).understanding).toMatchObject({ how: "by file name", action });
+  });
+
+  test("comes from --action before the file name", () => {
+    const mapper = createMapper({ fileName: "sales.csv", action: "scannedTicket", header: ["ticketId"] });
+    expect(mapper.understanding).toMatchObject({ how: "--action", action: "scannedTicket" });
+    expect(mapper.map(cells("t"))).toMatchObject({ actions: [{ action: "scannedTicket" }] });
+  });
+
+  test("comes from a column action before the file name", () => {
+    const mapper = createMapper({
+      fileName: "sales.csv",
+      header: ["Action", "eventId", "ticketId", "currency", "orderTime"],
+    });
+    expect(mapper.understanding.how).toBe("by column action");
+    expect(mapper.understanding.action).toBeUndefined();
+    expect(mapper.map(cells("newEvent", "e", "", "EUR", ""))).toEqual({
+      kind: "actions",
+      eventId: "e",
+      actions: [{ action: "newEvent", data: { eventId: "e", currency: "EUR" } }],
+    });
+    expect(mapper.map(cells("scannedTicket", "", "t", "", "7"))).toEqual({
+      kind: "actions",
+      actions: [{ action: "scannedTicket", data: { ticketId: "t", orderTime: 7 } }],
+    });
+  });
+
+  test("that is none of the nine is a finding with the nearest, and the row holds back its ticket", () => {
+    const mapper = createMapper({ fileName: "x.csv", header: ["action", "ticketId"] });
+    expect(mapper.map(cells("scanedTicket", "t"))).toMatchObject({
+      kind: "invalid",
+      findings: [{ rule: "action-unknown", value: "scanedTicket", hint: expect.stringContaining("scannedTicket") }],
+      attempted: [{ data: { ticketId: "t" } }],
+      isGuess: true,
+    });
+    expect(mapper.map(cells("", "t"))).toMatchObject({ kind: "invalid", findings: [{ rule: "action-unknown" }] });
+  });
+
+  test("does not take the fields of others: all of a row's findings at once", () => {
+    const mapper = createMapper({ fileName: "x.csv", header: ["action", "ticketId", "price", "orderTime"] });
+    expect(mapper.map(cells("scannedTicket", "t", "5", "tomorrow"))).toMatchObject({
+      kind: "invalid",
+      findings: [
+        { rule: "time-unreadable", field: "orderTime" },
+        { rule: "field-not-accepted", field: "price" },
+      ],
+      attempted: [{ action: "scannedTicket", data: { ticketId: "t" } }],
+    });
+  });
+
+  test("that contradicts --action is a finding; a row that names none takes --action's", () => {
+    const mapper = createMapper({ fileName: "x.csv", action: "scannedTicket", header: ["action", "ticketId"] });
+    expect(mapper.map(cells("", "t"))).toMatchObject({ actions: [{ action: "scannedTicket" }] });
+    expect(mapper.map(cells("entry", "t"))).toMatchObject({ actions: [{ action: "scannedTicket" }] });
+    expect(mapper.map(cells("scannedTicket", "t"))).toMatchObject({ actions: [{ action: "scannedTicket" }] });
+    expect(mapper.map(cells("soldTicket", "t"))).toMatchObject({ findings: [{ rule: "action-conflict" }] });
+  });
+
+  test("that nothing tells stops the file, saying how to name it", () => {
+    const failure = failureOf({ fileName: "export.csv", header: SALES });
+    expect(failure.code).toBe("usage");
+    expect(failure.hint).toContain("--action");
+    expect(failure.hint).toContain("sales*");
+    expect(failureOf({ fileName: "export.csv", header: ["action", "x"] }).message).toContain("no column");
+  });
+});
+
+describe("rows", () => {
+  test("that are empty are skipped", () => {
+    const mapper = createMapper({ fileName: "scans.csv", header: ["ticketId", "x"] });
+    expect(mapper.map(cells("", " "))).toEqual({ kind: "skipped", reason: "empty row" });
+    expect(mapper.map(cells("", "y"))).toMatchObject({ kind: "actions" });
+    const byColumn = createMapper({ fileName: "x.csv", header: ["action", "ticketId"] });
+    expect(byColumn.map(cells("", ""))).toEqual({ kind: "skipped", reason: "empty row" });
+  });
+
+  test("that could not be read stay invalid", () => {
+    const mapper = createMapper({ fileName: "scans.csv", header: ["ticketId"] });
+    const findings = [{ rule: "csv", message: "bad" }];
+    expect(mapper.map({ kind: "malformed", line: 3, text: "x", findings, bordersKnown: true })).toEqual({
+      kind: "invalid",
+      findings,
+      attempted: [],
+    });
+  });
+
+  test("of a rejects file give the actions that are still open", () => {
+    const header = ["ticketId", "tickets:reason", "tickets:actions"];
+    const mapper = createMapper({ fileName: "scans.rejects.csv", header });
+    expect(mapper.map(cells("t", "was wrong", "scannedTicket"))).toMatchObject({ kind: "actions" });
+    expect(mapper.map(cells("t", "", ""))).toMatchObject({ kind: "actions" });
+    expect(mapper.map(cells("t", "", "soldTicket"))).toMatchObject({
+      kind: "invalid",
+      findings: [{ rule: "open-actions" }],
+    });
+    expect(mapper.understanding.unused).toEqual(["tickets:reason"]);
+  });
+
+  test("clear fields by the clear word in updates", () => {
+    const mapper = createMapper({
+      fileName: "x.csv",
+      header: ["action", "eventId", "eventName", "startTime", "currency"],
+    });
+    expect(mapper.map(cells("updateEvent", "e", "\\clear", "\\clear", ""))).toMatchObject({
+      actions: [{ data: { eventId: "e", eventName: "", startTime: 0 } }],
+    });
+    expect(mapper.map(cells("updateEvent", "e", "", "", "\\clear"))).toMatchObject({
+      findings: [{ rule: "not-clearable", field: "currency" }],
+    });
+    const other = createMapper({ fileName: "updates.csv", header: ["ticketId", "imageUrl"], clearWord: "LEER" });
+    expect(other.map(cells("t", "LEER"))).toMatchObject({ actions: [{ data: { imageUrl: "" } }] });
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, test } from "vitest";
+import { createMapper, type Mapper } from "../../../src/mapping/mapper.ts";
+import { json } from "./rows.ts";
+
+const mapperOf = (fileName: string): Mapper => createMapper({ fileName });
+
+describe("{action, data} lines", () => {
+  test("are taken as they are", () => {
+    const mapper = mapperOf("payload.json");
+    const text = '{"action":"updateEvent","data":{"eventId":" e ","shopUrl":null,"startTime":9007199254740993}}';
+    expect(mapper.map(json(text))).toEqual({
+      kind: "actions",
+      eventId: " e ",
+      actions: [{ action: "updateEvent", data: { eventId: " e ", shopUrl: null, startTime: 9007199254740993n } }],
+    });
+    expect(mapper.understanding).toMatchObject({ how: "{action, data} lines" });
+  });
+
+  test("keep their action whatever the file is called and --action says", () => {
+    const line = json('{"action":"scannedTicket","data":{"ticketId":"t"}}');
+    const expected = { actions: [{ action: "scannedTicket" }] };
+    expect(mapperOf("sales.ndjson").map(line)).toMatchObject(expected);
+    expect(createMapper({ fileName: "x.ndjson", action: "soldTicket" }).map(line)).toMatchObject(expected);
+  });
+
+  test.each([
+    ['{"action":"sellTicket","data":{"ticketId":"t"}}', "action-unknown"],
+    ['{"action":"newEvent"}', "item-shape"],
+    ['{"action":"newEvent","data":[]}', "item-shape"],
+    ['{"data":{"eventId":"e"}}', "action-unknown"],
+    ['{"action":"newEvent","data":{"eventId":"e","currency":"EUR"},"note":"x"}', "item-shape"],
+    ['{"action":7,"data":{}}', "action-unknown"],
+  ])("that are damaged are invalid: %s", (text, rule) => {
+    const mapped = mapperOf("payload.json").map(json(text));
+    expect(mapped).toMatchObject({ kind: "invalid" });
+    expect(mapped.kind === "invalid" && mapped.findings.map((finding) => finding.rule)).toContain(rule);
+  });
+
+  test("hold back what depends on a damaged one", () => {
+    const mapped = mapperOf("p.json").map(json('{"action":"sellTicket","data":{"ticketId":"t","eventId":"e"}}'));
+    expect(mapped).toMatchObject({ attempted: [{ action: "soldTicket", data: { ticketId: "t", eventId: "e" } }] });
+  });
+
+  test("of a rejects file come back without the columns that were added", () => {
+    const line =
+      '{"action":"scannedTicket","data":{"ticketId":"t"},"tickets:reason":"r","tickets:actions":"scannedTicket"}';
+    expect(mapperOf("x.rejects.ndjson").map(json(line))).toEqual({
+      kind: "actions",
+      actions: [{ action: "scannedTicket", data: { ticketId: "t" } }],
+    });
+  });
+});
+
+describe("flat JSON rows", () => {
+  test("are mapped by their keys", () => {
+    const mapper = mapperOf("sales.ndjson");
+    const text =
+      '{"Event ID":"e","ticketId":184415834230,"userId":" u ","price":12.50,"orderTime":18446744073709551615,"to":null,"imageUrl":"","x":true}';
+    expect(mapper.map(json(text))).toEqual({
+      kind: "actions",
+      eventId: "e",
+      actions: [
+        {
+          action: "soldTicket",
+          data: {
+            eventId: "e",
+            ticketId: "184415834230",
+            userId: "u",
+            price: "12.50",
+            orderTime: 18446744073709551615n,
+          },
+        },
+      ],
+    });
+    expect(mapper.understanding).toMatchObject({ how: "by file name", action: "soldTicket", unused: ["x"] });
+  });
+
+  test.each([
+    ["12", "12"],
+    ["12.0", "12.0"],
+    ["1e2", "1e2"],
+    ["0.10", "0.10"],
+    ["12345678901234567890", "12345678901234567890"],
+    ["123456789012.345678901234", "123456789012.345678901234"],
+    ['"12.50"', "12.50"],
+  ])("keep the digits of a price %s", (written, price) => {
+    const mapped = mapperOf("sales.ndjson").map(json(`{"ticketId":"t","nested":{"price":1.1},"price":${written}}`));
+    expect(mapped).toMatchObject({ actions: [{ data: { price } }] });
+  });
+
+  test.each([
+    ['{"ticketId":true}', "ticketId"],
+    ['{"ticketId":{"a":1}}', "ticketId"],
+    ['{"ticketId":"t","orderTime":[1]}', "orderTime"],
+    ['{"ticketId":"t","orderTime":false}', "orderTime"],
+  ])("with something else than text or a number are a problem: %s", (text, field) => {
+    expect(mapperOf("scans.ndjson").map(json(text))).toMatchObject({ findings: [{ rule: "field-type", field }] });
+  });
+
+  test("take attributes as a list or as JSON text", () => {
+    const attributes = [{ trait_type: "Row", value: 1.5 }];
+    const mapper = mapperOf("updates.ndjson");
+    const expected = { actions: [{ data: { ticketId: "t", metadataAttributes: attributes } }] };
+    expect(mapper.map(json(JSON.stringify({ ticketId: "t", metadataAttributes: attributes })))).toMatchObject(expected);
+    const asText = { ticketId: "t", metadataAttributes: JSON.stringify(attributes) };
+    expect(mapper.map(json(JSON.stringify(asText)))).toMatchObject(expected);
+  });
+
+  test("may name their action, and then take its fields only", () => {
+    const mapper = mapperOf("x.ndjson");
+    expect(mapper.map(json('{"action":"scannedTicket","ticketId":"t"}'))).toMatchObject({
+      actions: [{ action: "scannedTicket", data: { ticketId: "t" } }],
+    });
+    expect(mapper.map(json('{"action":"scannedTicket","ticketId":"t","metadataAttributes":[]}'))).toMatchObject({
+      findings: [{ rule: "field-not-accepted", field: "metadataAttributes" }],
+    });
+    expect(mapper.map(json('{"action":null,"ticketId":"t"}'))).toMatchObject({
+      findings: [{ rule: "action-unknown" }],
+    });
+  });
+
+  test("of which nothing says the action are a problem that says how to name it", () => {
+    expect(mapperOf("x.ndjson").map(json('{"ticketId":"t"}'))).toMatchObject({
+      kind: "invalid",
+      findings: [{ rule: "action-unknown", hint: expect.stringContaining("--action") }],
+      attempted: [{ data: { ticketId: "t" } }],
+    });
+  });
+
+  test("with two keys for one field are a problem", () => {
+    expect(mapperOf("scans.ndjson").map(json('{"ticketId":"t","ticket_id":"u"}'))).toMatchObject({
+      findings: [{ rule: "column-ambiguous", field: "ticketId" }],
+    });
+  });
+
+  test("do not let strange keys reach further", () => {
+    const mapped = mapperOf("scans.ndjson").map(json('{"ticketId":"t","__proto__":{"price":"1"},"constructor":"x"}'));
+    expect(mapped).toEqual({ kind: "actions", actions: [{ action: "scannedTicket", data: { ticketId: "t" } }] });
+  });
+
+  test("that differ in their keys are each understood", () => {
+    const mapper = mapperOf("scans.ndjson");
+    mapper.map(json('{"ticketId":"t"}'));
+    mapper.map(json('{"nftId":"A-1-2","gate":"north"}'));
+    expect(mapper.understanding).toMatchObject({ used: ["ticketId", "nftId"], unused: ["gate"] });
+  });
+});

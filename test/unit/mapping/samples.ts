@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+import { parse } from "csv-parse/sync";
+import * as z from "zod";
+import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
+import { createMapper, type Mapped, type MapperOptions } from "../../../src/mapping/mapper.ts";
+import type { SourceConfig } from "../../../src/mapping/source.ts";
+import { parseConfigText } from "../../../src/pipeline/config/document.ts";
+import { sourceSchema } from "../../../src/pipeline/config/sources.ts";
+
+/** The sources of a config's text, read and checked as the program does. */
+function sourcesOf(text: string): Record<string, SourceConfig> {
+  const document = parseConfigText("tickets.config.yaml", text);
+  if (document === undefined || document.problems.length > 0) throw new Error(stringifyJson(document?.problems));
+  return z.object({ sources: z.record(z.string(), sourceSchema) }).parse(document.value).sources;
+}
+
+/** The rows of CSV text under its header. */
+export function tableOf(text: string, delimiter = ","): { header: string[]; rows: string[][] } {
+  const [header = [], ...rows] = parse(text, { bom: true, delimiter, record_delimiter: ["\n", "\r\n"] });
+  return { header, rows };
+}
+
+/** What each row of a CSV file gives under one of the sources of a config file. */
+export function mapFile(configPath: string, source: string, csvPath: string, delimiter = ","): readonly Mapped[] {
+  const config = sourcesOf(readFileSync(configPath, "utf8"))[source];
+  if (config === undefined) throw new Error(`${configPath} has no source ${source}`);
+  const { header, rows } = tableOf(readFileSync(csvPath, "utf8"), delimiter);
+  const mapper = createMapper({ fileName: csvPath.replace(/^.*\//, ""), header, source: { name: source, config } });
+  return rows.map((cells, at) => mapper.map({ kind: "cells", line: at + 2, cells }));
+}
+
+/** The actions of an NDJSON file. */
+export function actionsIn(path: string): unknown[] {
+  return readFileSync(path, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map(parseJson);
+}
+
+export function actionsOf(mapped: readonly Mapped[]): unknown[] {
+  return mapped.flatMap((row) => (row.kind === "actions" ? row.actions : []));
+}
+
+/** Rows of CSV text by one source written as YAML (its body, not indented). */
+export function mapText(
+  yaml: string,
+  csv: string,
+  options: Partial<MapperOptions> & { readonly delimiter?: string } = {},
+): { readonly mapped: readonly Mapped[]; readonly understanding: ReturnType<typeof createMapper>["understanding"] } {
+  const { header, rows } = tableOf(csv, options.delimiter);
+  const mapper = createMapper({
+    fileName: "export.csv",
+    header,
+    source: { name: "s", config: sourceOf(yaml) },
+    ...options,
+  });
+  return {
+    mapped: rows.map((cells, at) => mapper.map({ kind: "cells", line: at + 2, cells })),
+    understanding: mapper.understanding,
+  };
+}
+
+export function sourceOf(yaml: string): SourceConfig {
+  const indented = yaml.replace(/^(?=.)/gm, "    ");
+  const config = sourcesOf(`sources:\n  s:\n${indented}`).s;
+  if (config === undefined) throw new Error("no source");
+  return config;
+}

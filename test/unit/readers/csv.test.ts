@@ -1,0 +1,252 @@
+import { parse } from "csv-parse/sync";
+import { stringify } from "csv-stringify/sync";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Failure } from "../../../src/failure.ts";
+import { type CsvOptions, csvParser } from "../../../src/pipeline/readers/csv.ts";
+import { MAX_RAW_BYTES, MAX_ROW_BYTES } from "../../../src/pipeline/readers/row-parser.ts";
+import { brief, feed, messageOf } from "./feed.ts";
+
+const CUTS = [Number.POSITIVE_INFINITY, 1, 2, 3, 7] as const;
+
+/** Reads a text in one block and in small ones, which must make no difference. */
+function read(text: string | Buffer, options: CsvOptions = {}) {
+  const [whole, ...cut] = CUTS.map((size) => {
+    const parser = csvParser(options);
+    const rows = feed(parser, text, size);
+    const { header, headerLine, delimiter, stopped, lineEnds } = parser;
+    return { rows, header, headerLine, delimiter, stopped, lineEnds: stopped ? 0 : lineEnds };
+  });
+  for (const other of cut) expect(other).toEqual(whole);
+  if (whole === undefined) throw new Error("no cut was tried");
+  return whole;
+}
+
+test.each<[name: string, text: string, header: string | undefined, rows: string[]]>([
+  ["an empty file", "", undefined, []],
+  ["blank lines only", "\n\r\n\n", undefined, []],
+  ["a header only", "a,b", "a|b", []],
+  ["a header with a line end", "a,b\r\n", "a|b", []],
+  ["LF", "a,b\n1,2\n3,4\n", "a|b", ["2 1|2", "3 3|4"]],
+  ["CRLF", "a,b\r\n1,2\r\n3,4\r\n", "a|b", ["2 1|2", "3 3|4"]],
+  ["CRLF and LF mixed", "a,b\n1,2\r\n3,4\n5,6\r\n", "a|b", ["2 1|2", "3 3|4", "4 5|6"]],
+  ["a last row without line end", "a,b\n1,2", "a|b", ["2 1|2"]],
+  ["a last row that ends in CR", "a,b\r\n1,2\r", "a|b", ["2 1|2"]],
+  ["CR alone at the end", "a,b\n1,2\n\r", "a|b", ["2 1|2"]],
+  ["CR only, as on old Macs", "a,b\r1,2\r3,4\r", "a|b", ["2 1|2", "3 3|4"]],
+  ["CR only without the last", "a,b\r1,2", "a|b", ["2 1|2"]],
+  ["CR with LF inside a cell", 'a,b\r"1\n2",3\r4,5\r', "a|b", ["2 1\n2|3", "4 4|5"]],
+  ["CR, LF and CRLF where the header ends in CR", "a,b\r1,2\n3,4\r\n5,6\r", "a|b", ["2 1|2", "3 3|4", "4 5|6"]],
+  ["CRLF in a cell where rows end in CR", 'a,b\r"1\r\n2",3\r4,5', "a|b", ["2 1\r\n2|3", "4 4|5"]],
+  ["a CR inside a cell where rows end in LF", 'a,b\n"1\r2",3\r4\n', "a|b", ["2 1\r2|3\r4"]],
+  ["blank lines", "\n\na,b\n\n1,2\n\r\n\n3,4\n\n", "a|b", ["5 1|2", "8 3|4"]],
+  ["a row of delimiters only", "a,b\n,\n", "a|b", ["2 |"]],
+  ["a quoted empty cell is no blank line", 'a\n""\n\nx\n', "a", ["2 ", "4 x"]],
+  ["untrimmed cells", " a , b\n 1 ,2 \n", " a | b", ["2  1 |2 "]],
+  ["quoted delimiters", 'a,b\n"1,5",2\n', "a|b", ["2 1,5|2"]],
+  ["doubled quotes", 'a,b\n"5"" single",2\n', "a|b", ['2 5" single|2']],
+  ["a cell of quotes", 'a,b\n"""",""""""\n', "a|b", ['2 "|""']],
+  ["newlines in cells", 'a,b\n"1\n\n2",3\n4,5\n', "a|b", ["2 1\n\n2|3", "5 4|5"]],
+  ["newlines in the header", '"a\nb",c\n1,2\n', "a\nb|c", ["3 1|2"]],
+  ["CRLF in the header's cells", '"a\r\nb",c\r\n1,2\r\n', "a\r\nb|c", ["3 1|2"]],
+  ["quotes in a header", '"Monday ""sprint""",b\n1,2\n', 'Monday "sprint"|b', ["2 1|2"]],
+  ["duplicate and empty header cells", "a,a,\n1,2,3\n", "a|a|", ["2 1|2|3"]],
+  ["semicolons", 'a;b\n"1;2";3,5\n', "a|b", ["2 1;2|3,5"]],
+  ["a spreadsheet's sep= line", "sep=;\r\na;b,c\r\n1;2\r\n", "a|b,c", ["3 1|2"]],
+  ["several bytes a character", "ä,日本\n😀,é\n", "ä|日本", ["2 😀|é"]],
+  ["u64 digits", "a,b\n18446744073709551615,007\n", "a|b", ["2 18446744073709551615|007"]],
+  ["keys of prototypes", "__proto__,constructor\n1,2\n", "__proto__|constructor", ["2 1|2"]],
+  ["formula guards", "a,b\n'=1,\t+2\n", "a|b", ["2 '=1|\t+2"]],
+  ["one column", "a\n1\n\n2\n", "a", ["2 1", "4 2"]],
+  ["too few cells", "a,b,c\n1,2\n3,4,5\n", "a|b|c", ["2 ! cell-count", "3 3|4|5"]],
+  ["too many cells", "a,b\n1,2,3\n4,5\n", "a|b", ["2 ! cell-count", "3 4|5"]],
+  ["too many cells with quotes", 'a,b\n"1",2,"3"\n"4",5\n', "a|b", ["2 ! cell-count", "3 4|5"]],
+  ["blanks only are a cell", "a,b\n  \n1,2\n", "a|b", ["2 ! cell-count", "3 1|2"]],
+  ["a bare quote", 'a,b\n1,2\n3,5" x\n4,5\n', "a|b", ["2 1|2", "3 !! csv-quotes"]],
+  ["a blank before a quote", 'a,b\n1, "2"\n', "a|b", ["2 !! csv-quotes"]],
+  ["text after a quote", 'a,b\n1,2\n"3"x,4\n5,6\n', "a|b", ["2 1|2", "3 !! csv-quotes"]],
+  ["a blank after a quote", 'a,b\n"3" ,4\n', "a|b", ["2 !! csv-quotes"]],
+  ["a quote that never closes", 'a,b\n1,2\n3,"4\n5,6\n', "a|b", ["2 1|2", "3 !! csv-quotes"]],
+  ["a quote that closes at another cell", 'a,b\n1,2\n3,"4\n5,"6"\n', "a|b", ["2 1|2", "3 !! csv-quotes"]],
+  ["quotes that are not doubled", 'a,b\n1,"say "hi" twice"\n2,3\n', "a|b", ["2 !! csv-quotes"]],
+  ["a header whose quote never closes", 'a,"b\n1,2\n', undefined, ["1 !! csv-quotes"]],
+  ["a header with text after a quote", '"a"x,b\n1,2\n', undefined, ["1 !! csv-quotes"]],
+  ["CR after a quote inside a line", 'a,b\n"1"\rx,2\n', "a|b", ["2 !! csv-quotes"]],
+])("%s", (_name, text, header, rows) => {
+  const result = read(text);
+  expect(result.header?.join("|")).toBe(header);
+  expect(result.rows.map(brief)).toEqual(rows);
+});
+
+describe("what a malformed row says", () => {
+  test.each([
+    ["a,b,c\n1\n", 'The row has 1 cell, the header has 3: Column 2 ("b") and what follows it are missing.'],
+    ["a,b,c\n1,2\n", 'The row has 2 cells, the header has 3: Column 3 ("c") is missing.'],
+    ["a,,c\n1\n", "The row has 1 cell, the header has 3: Column 2 and what follows it are missing."],
+    [
+      "price,currency\n12,50,EUR\n",
+      'The row has 3 cells, the header has 2: cell 3 has no column, the last is Column 2 ("currency").',
+    ],
+    [
+      'a,b\n1,5" x\n',
+      'Column 2 ("b") has a quote inside, but does not begin with one. Nothing after this row was read.',
+    ],
+    ['a,b\n"1\n2"x,3\n', 'Column 1 ("a") has text after its closing quote (line 3). Nothing after this row was read.'],
+    [
+      'a,b\n"1\n2","3\n\n',
+      'Column 2 ("b") begins with a quote that never closes (line 3). Nothing after this row was read.',
+    ],
+    ['a,"b\n', "Column 2 begins with a quote that never closes. Nothing after this row was read."],
+  ])("%j: %s", (text, message) => {
+    expect(messageOf(read(text).rows[0])).toBe(message);
+  });
+
+  test("it keeps its raw text", () => {
+    expect(read('a,b\r\n"1 ""x""",2,3\r\n').rows[0]).toMatchObject({ kind: "malformed", text: '"1 ""x""",2,3' });
+    expect(read('a,b\n1,"2\n3,4\n').rows[0]).toMatchObject({ kind: "malformed", text: '1,"2\n3,4\n' });
+  });
+});
+
+test("delimiter and quote can be declared", () => {
+  expect(read("a,b;c\n1,2;3\n", { delimiter: ";" }).rows.map(brief)).toEqual(["2 1,2|3"]);
+  expect(read("a;b\n'1;2';3\n", { quote: "'" }).rows.map(brief)).toEqual(["2 1;2|3"]);
+  expect(read('a,b\n5" x,"2\n', { quote: "" }).rows.map(brief)).toEqual(['2 5" x|"2']);
+  expect(read("sep=,\na;b\n1;2\n", { delimiter: ";" }).rows.map(brief)).toEqual(["3 1|2"]);
+});
+
+test.each([
+  { delimiter: "" },
+  { delimiter: "||" },
+  { delimiter: '"' },
+  { delimiter: "\n" },
+  { delimiter: "§" },
+  { quote: "«" },
+])("%j is refused", (options) => {
+  expect(() => csvParser(options)).toThrow(Failure);
+});
+
+describe("rows over 1 MiB", () => {
+  const long = "x".repeat(MAX_ROW_BYTES + 1);
+  const BLOCKS = [Number.POSITIVE_INFINITY, 300_000, 65_536];
+
+  test.each<[string, string, string[]]>([
+    ["an unquoted cell", `a,b\n1,2\n3,${long}\n4,5\n`, ["2 1|2", "3 ! row-too-long", "4 4|5"]],
+    ["the last row", `a,b\n1,2\n3,${long}`, ["2 1|2", "3 ! row-too-long"]],
+    ["a quoted cell over several lines", `a,b\n"${long}\n\n""x",3\n4,5\n`, ["2 ! row-too-long", "5 4|5"]],
+    ["rows that end in CRLF", `a,b\r\n"${long}\r\n",3\r\n4,5\r\n`, ["2 ! row-too-long", "4 4|5"]],
+    ["rows that end in CR", `a,b\r"${long}\r\n",3\r4,5\r`, ["2 ! row-too-long", "4 4|5"]],
+    [
+      "several of them",
+      `a,b\n1,${long}\n"${long}",2\n${long},3\n4,5\n`,
+      [2, 3, 4].map((line) => `${line} ! row-too-long`).concat("5 4|5"),
+    ],
+    ["text after its closing quote", `a,b\n"${long}"x,3\n4,5\n`, ["2 !! csv-quotes"]],
+    ["a bare quote far before", `a,b\n1"${long}\n4,5\n`, ["2 !! csv-quotes"]],
+    ["a bare quote at its end", `a,b\n${long}",1\n4,5\n`, ["2 !! csv-quotes"]],
+    ["a quote that never closes", `a,b\n1,"${long}\n4,5\n`, ["2 !! csv-quotes"]],
+    ["a header", `a,${long}\n4,5\n`, ["1 !! row-too-long"]],
+    ["a header whose quote never closes", `a,"${long}\n4,5\n`, ["1 !! row-too-long"]],
+  ])("%s", (_name, text, expected) => {
+    for (const size of BLOCKS) {
+      const rows = feed(csvParser(), text, size);
+      expect(rows.map(brief)).toEqual(expected);
+      for (const row of rows) if (row.kind === "malformed") expect(row.text.length).toBeLessThanOrEqual(MAX_RAW_BYTES);
+    }
+  });
+
+  test("exactly 1 MiB is a row", () => {
+    const cell = "x".repeat(MAX_ROW_BYTES - 2);
+    for (const size of BLOCKS)
+      expect(feed(csvParser(), `a,b\n1,${cell}\n`, size)).toEqual([{ kind: "cells", line: 2, cells: ["1", cell] }]);
+  });
+
+  test("its kept text is cut between characters", () => {
+    const [row] = feed(csvParser(), `a,b\n1,${"€".repeat(MAX_ROW_BYTES / 2)}\n`, 100_000);
+    expect(row?.kind === "malformed" && row.text.includes("\ufffd")).toBe(false);
+  });
+});
+
+const cell = fc.oneof(
+  fc.string({ unit: fc.constantFrom("a", '"', ",", ";", "\t", "|", "\n", "\r\n", " ", "€", "😀"), maxLength: 8 }),
+  fc.string({ unit: "grapheme", maxLength: 10 }).filter((text) => !text.includes("\r") && !text.includes("\0")),
+);
+
+test("whatever csv-stringify writes is read back, each row with its physical line", () => {
+  const table = fc
+    .tuple(
+      fc.integer({ min: 1, max: 5 }),
+      fc.constantFrom(",", ";", "\t", "|"),
+      fc.array(fc.boolean(), { minLength: 1, maxLength: 8 }),
+    )
+    .chain(([columns, delimiter, crlf]) =>
+      fc.record({
+        delimiter: fc.constant(delimiter),
+        crlf: fc.constant(crlf),
+        blanks: fc.array(fc.nat(2), { minLength: 1, maxLength: 5 }),
+        rows: fc.array(fc.array(cell, { minLength: columns, maxLength: columns }), { minLength: 1, maxLength: 12 }),
+        size: fc.integer({ min: 1, max: 40 }),
+      }),
+    );
+  fc.assert(
+    fc.property(table, ({ delimiter, crlf, blanks, rows, size }) => {
+      let text = "";
+      const expected: { line: number; cells: string[] }[] = [];
+      for (const [at, cells] of rows.entries()) {
+        const lineEnd = crlf[at % crlf.length] ? "\r\n" : "\n";
+        text += lineEnd.repeat(blanks[at % blanks.length] ?? 0);
+        expected.push({ line: text.split("\n").length, cells });
+        const quoted = cells.length === 1 || at === 0;
+        text += stringify([cells], {
+          delimiter,
+          quoted,
+          quoted_string: quoted,
+          quoted_empty: quoted,
+          record_delimiter: lineEnd,
+          quoted_match: /[\r\n]/,
+        });
+      }
+      const parser = csvParser({ delimiter });
+      const read = feed(parser, text, size);
+      expect([
+        { line: parser.headerLine, cells: parser.header },
+        ...read.map((row) => ({ line: row.line, cells: row.kind === "cells" ? row.cells : row })),
+      ]).toEqual(expected);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("random bytes: blocks make no difference, and what csv-parse accepts is read alike", () => {
+  const nasty = fc.string({ unit: fc.constantFrom("a", "b", '"', '"', ",", ",", "\n", "\r\n", " "), maxLength: 60 });
+  fc.assert(
+    fc.property(nasty, fc.integer({ min: 1, max: 10 }), (body, size) => {
+      const text = `x,y\n${body}`;
+      const rows = feed(csvParser({ delimiter: "," }), text);
+      expect(feed(csvParser({ delimiter: "," }), text, size)).toEqual(rows);
+      const reference = csvParseRows(text);
+      if (reference === undefined) expect(rows.at(-1)).toMatchObject({ bordersKnown: false });
+      else {
+        expect(rows.length).toBe(reference.length);
+        for (const [at, row] of rows.entries()) {
+          if (row.kind === "cells") expect(row.cells).toEqual(reference[at]);
+          else expect(reference[at]?.length).not.toBe(2);
+        }
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+/** What csv-parse alone makes of it; undefined when it refuses. */
+function csvParseRows(text: string): string[][] | undefined {
+  try {
+    const rows: string[][] = parse(text, {
+      record_delimiter: ["\r\n", "\n"],
+      relax_column_count: true,
+      skip_empty_lines: true,
+    });
+    return rows.slice(1);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { detectDelimiter } from "../../../src/pipeline/readers/delimiter.ts";
+
+test.each([
+  ["eventId,ticketId,price", ","],
+  ["eventId;ticketId;price", ";"],
+  ["eventId\tticketId\tprice", "\t"],
+  ["eventId|ticketId|price", "|"],
+  ["ticketId", ","],
+  ["", ","],
+  ["a;b,c", ","], // a tie
+  ["a|b;c", ","], // a tie of others
+  ['"Name, first, last";Price', ";"],
+  ['"a,b,c"', ","],
+  ['Price (EUR, gross);"Tax; VAT, MwSt.";Status;Zone', ";"],
+  ['"a ""quoted, comma"" b";c', ";"],
+  ['"multi\nline, header";b;c', ";"],
+])("the delimiter of %j is %j", (header, delimiter) => {
+  expect(detectDelimiter(header)).toBe(delimiter);
+});
+
+test("another quote character hides delimiters too", () => {
+  expect(detectDelimiter("'a,b,c';d", "'")).toBe(";");
+  expect(detectDelimiter('"a,b";d', "")).toBe(",");
+});

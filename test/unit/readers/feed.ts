@@ -1,0 +1,32 @@
+import type { Row } from "../../../src/mapping/row.ts";
+import type { RowParser } from "../../../src/pipeline/readers/row-parser.ts";
+
+/** Feeds a text to a parser in blocks of `size` bytes (all at once by default) and gives all its rows. */
+export function feed(parser: RowParser, text: string | Buffer, size = Number.POSITIVE_INFINITY): Row[] {
+  const bytes = Buffer.from(text);
+  const rows: Row[] = [];
+  for (let at = 0; at < bytes.length; at += size) {
+    // A copy that is wiped afterwards: a parser may keep nothing of a block.
+    const block = Buffer.from(bytes.subarray(at, at + size));
+    rows.push(...parser.take(block));
+    block.fill(0x7a);
+  }
+  rows.push(...parser.end());
+  return rows;
+}
+
+/** A row in few words: `2 a|b`, `7 {"a":1}`, `3 ! cell-count`, `4 !! csv-quotes` (borders not known). */
+export function brief(row: Row): string {
+  switch (row.kind) {
+    case "cells":
+      return `${row.line} ${row.cells.join("|")}`;
+    case "object":
+      return `${row.line} ${row.text}`;
+    case "malformed":
+      return `${row.line} ${row.bordersKnown ? "!" : "!!"} ${row.findings.map((finding) => finding.rule).join(" ")}`;
+  }
+}
+
+export function messageOf(row: Row | undefined): string {
+  return row?.kind === "malformed" ? row.findings.map((finding) => finding.message).join(" ") : "";
+}

@@ -1,0 +1,277 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { stringifyJson } from "../../../src/actions/json.ts";
+import { jsonArrayParser } from "../../../src/pipeline/readers/json-array.ts";
+import { findJsonFault } from "../../../src/pipeline/readers/json-fault.ts";
+import { ndjsonParser } from "../../../src/pipeline/readers/ndjson.ts";
+import { MAX_RAW_BYTES, MAX_ROW_BYTES, type RowParser } from "../../../src/pipeline/readers/row-parser.ts";
+import { brief, feed, messageOf } from "./feed.ts";
+
+/** Reads a text in one block and in small ones, which must make no difference. */
+function read(open: () => RowParser, text: string, sizes: readonly number[] = [1, 2, 3, 7]) {
+  const rows = feed(open(), text);
+  for (const size of sizes) expect(feed(open(), text, size)).toEqual(rows);
+  return rows;
+}
+
+const hintsOf = (rows: ReturnType<typeof read>) =>
+  rows.map((row) => (row.kind === "malformed" ? row.findings[0]?.hint : undefined));
+
+describe("NDJSON", () => {
+  test.each<[name: string, text: string, rows: string[]]>([
+    ["an empty file", "", []],
+    ["blank lines", "\n  \n\r\n", []],
+    ["lines", '{"a":1}\n{"a":2}\n', ['1 {"a":1}', '2 {"a":2}']],
+    ["no last line end", '{"a":1}\n{"a":2}', ['1 {"a":1}', '2 {"a":2}']],
+    ["CRLF and blank lines", '\r\n{"a":1}\r\n\r\n{"a":2}\r\n', ['2 {"a":1}', '4 {"a":2}']],
+    ["escaped newlines", '{"a":"1\\n2"}\n{"a":2}', ['1 {"a":"1\\n2"}', '2 {"a":2}']],
+    ["what is wrong with one line leaves the next", '{"a":1\n{"a":2}\n', ["1 ! json-invalid", '2 {"a":2}']],
+    [
+      "other values than objects",
+      '[]\n1\n"x"\nnull\ntrue\n{}',
+      [...[1, 2, 3, 4, 5].map((line) => `${line} ! json-not-object`), "6 {}"],
+    ],
+    ["a key twice", '{"a":{"b":1,"b":2}}\n{"a":1}', ["1 ! json-duplicate-key", '2 {"a":1}']],
+    ["two objects on a line", '{"a":1}{"a":2}\n', ["1 ! json-invalid"]],
+    ["a trailing comma", '{"a":1},\n', ["1 ! json-invalid"]],
+    ["nesting without end", `{"a":${"[".repeat(5000)}${"]".repeat(5000)}}\n{"a":1}`, ["1 ! json-invalid", '2 {"a":1}']],
+    ["brackets in strings do not nest", `{"a":"${"[".repeat(5000)}"}`, [`1 {"a":"${"[".repeat(5000)}"}`]],
+  ])("%s", (_name, text, expected) => {
+    expect(read(ndjsonParser, text).map(brief)).toEqual(expected);
+  });
+
+  test("integers are exact and prototype keys ordinary", () => {
+    const [row] = read(ndjsonParser, '{"n":18446744073709551615,"__proto__":{"x":1},"constructor":2}');
+    expect(row?.kind === "object" && row.value.n).toBe(18446744073709551615n);
+    expect(row?.kind === "object" && Object.keys(row.value)).toEqual(["n", "__proto__", "constructor"]);
+    expect(row?.kind === "object" && Object.getPrototypeOf(row.value)).toBe(Object.prototype);
+  });
+
+  test("invalid JSON is told with its column", () => {
+    expect(messageOf(read(ndjsonParser, '{"price": 12,50}')[0])).toBe(
+      'The row is not JSON: expected a key in double quotes (") at column 14, before 50}.',
+    );
+  });
+
+  test("a key twice is told with its pointer", () => {
+    expect(read(ndjsonParser, '{"data":{"price":"1","price":"2"}}')[0]).toMatchObject({
+      findings: [{ pointer: "/data/price" }],
+    });
+  });
+
+  test("a document that is no NDJSON is recognised by its first line", () => {
+    expect(hintsOf(read(ndjsonParser, '[\n{"a":1}\n]'))[0]).toContain("--input-format json");
+    expect(hintsOf(read(ndjsonParser, '{\n"a":1\n}'))[0]).toContain("--input-format json");
+  });
+
+  test.each([Number.POSITIVE_INFINITY, 300_000, 65_536])(
+    "a line over 1 MiB is a problem and the next is read (blocks of %d)",
+    (size) => {
+      const long = `{"a":"${"x".repeat(MAX_ROW_BYTES)}"}`;
+      for (const end of ["\n", ""]) {
+        const rows = feed(ndjsonParser(), `{"a":1}\n${long}\n{"a":2}\n${long}${end}`, size);
+        expect(rows.map(brief)).toEqual(['1 {"a":1}', "2 ! row-too-long", '3 {"a":2}', "4 ! row-too-long"]);
+        for (const row of rows)
+          expect(row.kind === "malformed" ? row.text.length : 0).toBeLessThanOrEqual(MAX_RAW_BYTES);
+      }
+    },
+  );
+
+  test("a string of nearly 1 MiB is a row", () => {
+    const line = `{"a":"${"\\n".repeat(MAX_ROW_BYTES / 2 - 10)}"}`;
+    expect(feed(ndjsonParser(), line, 100_000)[0]?.kind).toBe("object");
+  });
+});
+
+describe("a JSON array", () => {
+  test.each<[name: string, text: string, rows: string[]]>([
+    ["an empty file", "", []],
+    ["white space only", " \n\n", []],
+    ["an empty array", "[]", []],
+    ["an empty array with blanks", "\n [ \n ] \n", []],
+    ["items", '[{"a":1},{"a":2}]', ['1 {"a":1}', '1 {"a":2}']],
+    ["items over lines", '[\n  {"a":1},\n\n  {\n"a":2}\n,{"a":3}]\n', ['2 {"a":1}', '4 {\n"a":2}', '6 {"a":3}']],
+    [
+      "brackets, commas and quotes in strings",
+      '[{"a":"}],[{"},{"b":"\\"]\\\\"}]',
+      ['1 {"a":"}],[{"}', '1 {"b":"\\"]\\\\"}'],
+    ],
+    ["nested values", '[{"a":[{"b":[1,2]}]},{}]', ['1 {"a":[{"b":[1,2]}]}', "1 {}"]],
+    [
+      "other items than objects",
+      '[1,"x,]\\"",null,[1],{}, -2.5e3 ]',
+      [...[1, 1, 1, 1].map((line) => `${line} ! json-not-object`), "1 {}", "1 ! json-not-object"],
+    ],
+    ["a key twice", '[{"a":1,"a":2},\n{"a":3}]', ["1 ! json-duplicate-key", '2 {"a":3}']],
+    ["an item that is not JSON", '[{"a":1},\n{"a":x},\n{"a":3}]', ['1 {"a":1}', "2 !! json-invalid"]],
+    ["mismatched brackets", '[{"a":[1}],{"a":3}]', ["1 !! json-invalid"]],
+    ["a word that is not JSON", '[{"a":1},nil]', ['1 {"a":1}', "1 !! json-invalid"]],
+    ["a missing quote", '[{"a":"1},\n{"a":"2"}]', ["1 !! json-invalid"]],
+    ["a missing comma", '[{"a":1}\n{"a":2}]', ['1 {"a":1}', "2 !! json-invalid"]],
+    ["a trailing comma", '[{"a":1},\n]', ['1 {"a":1}', "2 !! json-invalid"]],
+    ["a leading comma", '[,{"a":1}]', ["1 !! json-invalid"]],
+    ["two commas", '[{"a":1},,{"a":2}]', ['1 {"a":1}', "1 !! json-invalid"]],
+    ["text after the end", '[{"a":1}]\n{"a":2}', ['1 {"a":1}', "2 !! json-invalid"]],
+    ["two arrays", '[{"a":1}]\n[{"a":2}]', ['1 {"a":1}', "2 !! json-invalid"]],
+    ["a file cut inside an item", '[{"a":1},\n{"a":', ['1 {"a":1}', "2 !! json-invalid"]],
+    ["a file cut inside a string", '[{"a":1},\n{"a":"', ['1 {"a":1}', "2 !! json-invalid"]],
+    ["a file cut inside a text item", '[{"a":1},"x', ['1 {"a":1}', "1 !! json-invalid"]],
+    ["a file cut inside a number", '[{"a":1},\n12', ['1 {"a":1}', "2 ! json-not-object", "2 !! json-invalid"]],
+    ["a file cut after an item", '[{"a":1}\n', ['1 {"a":1}', "2 !! json-invalid"]],
+    ["a file cut after a comma", '[{"a":1},\n', ['1 {"a":1}', "2 !! json-invalid"]],
+    ["an array that never begins an item", "[", ["1 !! json-invalid"]],
+    ["nesting without end", `[${"[".repeat(5000)}${"]".repeat(5000)},{"a":1}]`, ["1 ! json-invalid", '1 {"a":1}']],
+    ["an action alone", '\n{"action":"newEvent","data":{}}\n', ["2 !! json-not-array"]],
+    ["an object", '{"items":[]}', ["1 !! json-not-array"]],
+    ["lines of objects", '{"a":1}\n{"a":2}\n', ["1 !! json-not-array"]],
+    ["no JSON at all", "eventId,ticketId\n1,2\n", ["1 !! json-not-array"]],
+  ])("%s", (_name, text, expected) => {
+    expect(read(jsonArrayParser, text).map(brief)).toEqual(expected);
+  });
+
+  test.each([
+    ['{"action":"newEvent","data":{}}', "Put [ ] around it."],
+    ['{"action":"newEvent",\n"data":{}}', "Put [ ] around it."],
+    ['{"a":1}\n{"a":2}', "Name it .ndjson, or add --input-format ndjson."],
+    ['{"data":[]}', "Put [ ] around the items."],
+    ["a,b", "A .json file is a request body"],
+  ])("%j is told apart", (text, hint) => {
+    expect(hintsOf(read(jsonArrayParser, text))[0]).toContain(hint);
+  });
+
+  test("faults are told with line and column", () => {
+    expect(messageOf(read(jsonArrayParser, '[\n{"a":\n1,\n"b" 2}]')[0])).toBe(
+      "The row is not JSON: expected a colon at line 4, column 5, before 2}.",
+    );
+    expect(messageOf(read(jsonArrayParser, '[{"a":1}\n{"a":2}]')[1])).toBe(
+      "After item 1 a comma or ] is missing. Nothing after it was read.",
+    );
+    expect(messageOf(read(jsonArrayParser, '[{"a":1},\n{"a":')[1])).toContain("The file ends inside item 2.");
+  });
+
+  test.each([Number.POSITIVE_INFINITY, 300_000])("an item over 1 MiB ends the reading (blocks of %d)", (size) => {
+    const long = `{"a":"${"x".repeat(MAX_ROW_BYTES)}"}`;
+    for (const item of [long, `"${long.replaceAll('"', "")}"`, "1".repeat(MAX_ROW_BYTES + 1)]) {
+      const rows = feed(jsonArrayParser(), `[{"a":1},\n${item},\n{"a":2}]`, size);
+      expect(rows.map(brief)).toEqual(['1 {"a":1}', "2 !! row-too-long"]);
+      expect(rows[1]?.kind === "malformed" ? rows[1].text.length : 0).toBe(MAX_RAW_BYTES);
+    }
+    expect(feed(jsonArrayParser(), `{"a":"${"x".repeat(MAX_ROW_BYTES)}"}`, size).map(brief)).toEqual([
+      "1 !! json-not-array",
+    ]);
+  });
+});
+
+const value = fc.letrec((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 4 },
+    fc.string({ unit: "grapheme" }),
+    fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+    fc.constant(null),
+    fc.boolean(),
+    tie("list"),
+    tie("object"),
+  ),
+  list: fc.array(tie("any"), { maxLength: 4 }),
+  object: fc.dictionary(fc.oneof(fc.constantFrom("__proto__", "a", "data"), fc.string({ maxLength: 4 })), tie("any"), {
+    maxKeys: 4,
+  }),
+}));
+
+test("random objects come back from NDJSON and from an array, in any blocks", () => {
+  fc.assert(
+    fc.property(
+      fc.array(value.object, { maxLength: 6 }),
+      fc.integer({ min: 1, max: 50 }),
+      fc.constantFrom("", " ", "\n"),
+      (objects, size, space) => {
+        const texts = objects.map((object) => stringifyJson(object));
+        const lines = feed(ndjsonParser(), texts.join("\n"), size);
+        const items = feed(jsonArrayParser(), `[${texts.join(`${space},${space}`)}${space}]`, size);
+        for (const rows of [lines, items]) {
+          expect(
+            rows.map((row) => (row.kind === "object" ? [row.text, stringifyJson(row.value)] : brief(row))),
+          ).toEqual(texts.map((text) => [text, text]));
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test("random damage to an array: blocks make no difference, and whatever JSON.parse refuses has a malformed row", () => {
+  const token = fc.constantFrom('{"a":1}', '{"b":"x"}', "{", "}", "[", "]", ",", '"', ":", "1", " ", "\n", "x", "\\");
+  fc.assert(
+    fc.property(fc.array(token, { maxLength: 12 }), fc.integer({ min: 1, max: 5 }), (tokens, size) => {
+      const text = `[${tokens.join("")}`;
+      const rows = feed(jsonArrayParser(), text);
+      expect(feed(jsonArrayParser(), text, size)).toEqual(rows);
+      expect(rows.some((row) => row.kind === "malformed" && !row.bordersKnown)).toBe(!isJson(text));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("a fault is found exactly where JSON.parse refuses", () => {
+  const token = fc.constantFrom(
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    '"a"',
+    '"',
+    "1",
+    "-",
+    "01",
+    "1.",
+    ".5",
+    "1e",
+    "1e5",
+    "true",
+    "nul",
+    "\\u12",
+    "\\n",
+    " ",
+    "\n",
+    "\t",
+    "'",
+    "é",
+  );
+  fc.assert(
+    fc.property(fc.array(token, { maxLength: 10 }), (tokens) => {
+      const text = tokens.join("");
+      expect(findJsonFault(text) === undefined, text).toBe(isJson(text));
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+test.each([
+  ["", 0, "it ends too early"],
+  ['{"a":1', 6, "it ends too early"],
+  ["{'a':1}", 1, 'expected a key in double quotes (")'],
+  ["{\"a\":'x'}", 5, 'strings stand in double quotes (")'],
+  ['{"a":1,}', 7, 'expected a key in double quotes (")'],
+  ["[1,]", 3, "expected a value"],
+  ["[1 2]", 3, "expected a comma or ]"],
+  ['{"a":1 "b":2}', 7, "expected a comma or }"],
+  ['{"a" 1}', 5, "expected a colon"],
+  ['{"a":NaN}', 5, "expected a value"],
+  ['{"a":"x\ny"}', 7, "a line end or control character stands inside a string"],
+  ['{"a":"C:\\dir"}', 8, "\\ does not begin a known escape"],
+  ['{"a":"x', 5, "a string begins that never ends"],
+  ['{"a":1}}', 7, "more text follows the end of the value"],
+])("the fault of %j is at %i: %s", (text, offset, reason) => {
+  expect(findJsonFault(text)).toEqual({ offset, reason });
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

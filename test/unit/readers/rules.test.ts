@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { csvParser } from "../../../src/pipeline/readers/csv.ts";
+import { jsonArrayParser } from "../../../src/pipeline/readers/json-array.ts";
+import { ndjsonParser } from "../../../src/pipeline/readers/ndjson.ts";
+import { MAX_ROW_BYTES } from "../../../src/pipeline/readers/row-parser.ts";
+import { READER_RULES } from "../../../src/pipeline/readers/rules.ts";
+import { feed } from "./feed.ts";
+
+const BREAKERS = {
+  "cell-count": () => feed(csvParser(), "price,currency\n12,50,EUR\n"),
+  "csv-quotes": () => feed(csvParser(), 'ticketId,name,currency\nt-1,5" single,EUR\n'),
+  "row-too-long": () => feed(csvParser(), `a\n${"x".repeat(MAX_ROW_BYTES + 1)}\n`),
+  "json-invalid": () => feed(ndjsonParser(), '{"action": newEvent}'),
+  "json-duplicate-key": () => feed(ndjsonParser(), '{"price":"1","price":"2"}'),
+  "json-not-object": () => feed(ndjsonParser(), '["newEvent", "wave-26"]'),
+  "json-not-array": () => feed(jsonArrayParser(), '{"action":"newEvent","data":{}}'),
+} satisfies Record<keyof typeof READER_RULES, () => unknown>;
+
+test.each(Object.entries(BREAKERS))("%s is found", (rule, breakIt) => {
+  const rows = breakIt();
+  expect(rows).toMatchObject([{ kind: "malformed", findings: [{ rule }] }]);
+});
+
+test.each(Object.entries(READER_RULES))("%s has what docs/rules.md prints", (_id, rule) => {
+  expect(rule.severity).toBe("error");
+  for (const text of [rule.reason, rule.source, rule.example]) expect(text).not.toBe("");
+});

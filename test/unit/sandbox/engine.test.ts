@@ -1,0 +1,461 @@
+import { createHash } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Engine, type EngineOptions, openEngine } from "../../../src/sandbox/engine.ts";
+import { setStateAside } from "../../../src/sandbox/state.ts";
+
+const NOW_MS = 1_768_600_000_500;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+function newEngine(options: Partial<EngineOptions> = {}): Engine {
+  const engine = openEngine({ path: ":memory:", now: () => NOW_MS, integratorName: "Tickets Ltd", ...options });
+  onTestFinished(() => engine.close());
+  return engine;
+}
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const newEvent = (data: object = {}) => ({
+  action: "newEvent",
+  data: { eventId: "E1", currency: "EUR", eventName: "Night", shopUrl: "https://shop.example.com", ...data },
+});
+const sold = (data: object = {}) => ({
+  action: "soldTicket",
+  data: { eventId: "E1", ticketId: "T1", userId: "ann", price: "12.50", ...data },
+});
+const on = (action: string, data: object = {}) => ({ action, data: { ticketId: "T1", ...data } });
+
+/** Status, or the code and rule of the refusal, of each item. */
+function verdicts(engine: Engine, ...items: readonly unknown[]): readonly string[] {
+  return engine
+    .process(items)
+    .map((result) =>
+      result.status === "success" ? "success" : [result.error.code, result.error.rule].filter(Boolean).join(" "),
+    );
+}
+
+describe("answers", () => {
+  test("echo the action and the ids that it named, in order, each with a promise of its own", () => {
+    const engine = newEngine();
+    const results = engine.process([
+      newEvent(),
+      sold(),
+      on("scannedTicket"),
+      { action: "scannedTicket", data: { nftId: "SANDBOX-1-1" } },
+      { action: "updateEvent", data: { eventId: "E1" } },
+    ]);
+    const promise = expect.stringMatching(UUID);
+    expect(results).toEqual([
+      { status: "success", action: "newEvent", eventId: "E1", actionPromise: promise },
+      { status: "success", action: "soldTicket", eventId: "E1", ticketId: "T1", actionPromise: promise },
+      { status: "success", action: "scannedTicket", ticketId: "T1", actionPromise: promise },
+      { status: "success", action: "scannedTicket", nftId: "SANDBOX-1-1", actionPromise: promise },
+      { status: "success", action: "updateEvent", eventId: "E1", actionPromise: promise },
+    ]);
+  });
+
+  test("to refused items echo what can be echoed and give code, rule, field and message", () => {
+    const engine = newEngine();
+    expect(engine.process([sold(), newEvent({ currency: "EURO" }), 7])).toEqual([
+      {
+        status: "error",
+        action: "soldTicket",
+        eventId: "E1",
+        ticketId: "T1",
+        error: { code: "event_not_found", rule: "event-not-registered", field: "eventId", message: expect.any(String) },
+      },
+      {
+        status: "error",
+        action: "newEvent",
+        eventId: "E1",
+        error: { code: "invalid", rule: "currency-unknown", field: "currency", message: expect.any(String) },
+      },
+      { status: "error", error: { code: "invalid", rule: "item-shape", message: expect.any(String) } },
+    ]);
+  });
+});
+
+describe("what is registered", () => {
+  test("takes the table's defaults, and generated ones for name, description, orderTime and wallet", () => {
+    const engine = newEngine();
+    engine.process([newEvent(), sold(), sold({ ticketId: "T2" })]);
+    const ticket = engine.ticket({ ticketId: "T2" });
+    expect(ticket).toMatchObject({ nftId: "SANDBOX-1-2", eventId: "E1", state: "valid", claimed: false, scans: 0 });
+    expect(ticket?.fields).toMatchObject({
+      name: "Night-2",
+      orderTime: 1_768_600_000,
+      to: expect.stringMatching(/^0x[0-9a-f]{40}$/),
+      imageUrl: "",
+      mediaUrl: "",
+    });
+    expect(ticket?.fields.to).not.toBe(engine.ticket({ ticketId: "T1" })?.fields.to);
+    const description = String(ticket?.fields.description);
+    for (const part of ["2", "Night", "https://shop.example.com", "Tickets Ltd", "Powered by"])
+      expect(description).toContain(part);
+    expect(engine.event("E1")?.fields).toMatchObject({ latitude: 0, longitude: 0, startTime: 0, coverImageUrl: "" });
+  });
+
+  test("goes on-chain as the field table says, ticketId as its SHA-256 hash", () => {
+    const engine = newEngine();
+    engine.process([newEvent({ callbackUrl: "https://a.example/" }), sold({ ticketId: "Zoë-1" })]);
+    const ticket = engine.ticket({ ticketId: "Zoë-1" });
+    expect(ticket?.onChain).toMatchObject({
+      ticketId: createHash("sha256").update("Zoë-1").digest("hex"),
+      price: "12.50",
+      name: "Night-1",
+    });
+    for (const field of ["userId", "imageUrl", "eventId", "nftId"]) expect(ticket?.onChain).not.toHaveProperty(field);
+    expect(engine.event("E1")?.onChain).toMatchObject({ currency: "EUR", eventName: "Night" });
+    for (const field of ["callbackUrl", "coverMediaUrl", "eventId"])
+      expect(engine.event("E1")?.onChain).not.toHaveProperty(field);
+  });
+
+  test("keeps unsigned 64-bit times to the last digit", () => {
+    const engine = newEngine();
+    engine.process([newEvent({ startTime: 9007199254740993n, endTime: 18446744073709551615n })]);
+    expect(engine.event("E1")?.fields).toMatchObject({ startTime: 9007199254740993n, endTime: 18446744073709551615n });
+  });
+
+  test("cuts an event name so that the generated ticket name has at most 128 characters", () => {
+    const engine = newEngine();
+    engine.process([newEvent({ eventName: "🎫".repeat(255) }), sold()]);
+    const name = String(engine.ticket({ ticketId: "T1" })?.fields.name);
+    expect(Array.from(name)).toHaveLength(128);
+    expect(name.endsWith("🎫-1")).toBe(true);
+  });
+
+  test("numbers tokens per event without gaps, also after refusals", () => {
+    const engine = newEngine();
+    engine.process([newEvent(), newEvent({ eventId: "E2" }), sold(), sold(), sold({ eventId: "E2", ticketId: "T2" })]);
+    engine.process([sold({ ticketId: "T3" })]);
+    const ids = ["T1", "T2", "T3"].map((ticketId) => engine.ticket({ ticketId })?.nftId);
+    expect(ids).toEqual(["SANDBOX-1-1", "SANDBOX-2-1", "SANDBOX-1-2"]);
+    expect(engine.ticket({ nftId: "SANDBOX-1-2" })?.ticketId).toBe("T3");
+    expect(engine.ticket({ nftId: "SANDBOX-1-02" })).toBeUndefined();
+  });
+});
+
+describe("updates", () => {
+  const full = {
+    shopUrl: "https://s.example/",
+    latitude: 52.5,
+    startTime: 5,
+    defaultNftImageUrl: "https://i.example/d.png",
+  };
+
+  test("leave unchanged what is null or left out", () => {
+    const engine = newEngine();
+    engine.process([newEvent(full)]);
+    const before = engine.event("E1");
+    engine.process([
+      { action: "updateEvent", data: { eventId: "E1" } },
+      {
+        action: "updateEvent",
+        data: { eventId: "E1", shopUrl: null, latitude: null, startTime: null, currency: null },
+      },
+    ]);
+    expect(engine.event("E1")).toEqual(before);
+  });
+
+  test("clear a field by its default", () => {
+    const engine = newEngine();
+    engine.process([newEvent(full)]);
+    engine.process([{ action: "updateEvent", data: { eventId: "E1", shopUrl: "", latitude: 0, startTime: 0 } }]);
+    expect(engine.event("E1")?.fields).toMatchObject({ shopUrl: "", latitude: 0, startTime: 0 });
+    expect(engine.event("E1")?.fields).toMatchObject({
+      eventName: "Night",
+      defaultNftImageUrl: "https://i.example/d.png",
+    });
+  });
+
+  test("of a ticket bring back the event's default image when its own is cleared", () => {
+    const engine = newEngine();
+    const image = () => engine.ticket({ ticketId: "T1" })?.fields.imageUrl;
+    engine.process([newEvent(full), sold()]);
+    expect(image()).toBe("https://i.example/d.png");
+    engine.process([on("updateTicket", { imageUrl: "https://i.example/own.png" })]);
+    expect(image()).toBe("https://i.example/own.png");
+    engine.process([on("updateTicket", { imageUrl: null })]);
+    expect(image()).toBe("https://i.example/own.png");
+    engine.process([on("updateTicket", { imageUrl: "" })]);
+    expect(image()).toBe("https://i.example/d.png");
+  });
+
+  test("take attributes as text or list, and put them over those of a template", () => {
+    const engine = newEngine({ accept: ["metadata-template-id"] });
+    const metadataTemplateId = "5B2C3D4E-0000-4000-8000-000000000001";
+    engine.setTemplate(metadataTemplateId.toLowerCase(), [
+      { trait_type: "Row", value: "template" },
+      { trait_type: "Hall", value: 1 },
+    ]);
+    engine.process([
+      newEvent(),
+      sold({ metadataTemplateId, metadataAttributes: '[{"trait_type":"Row","value":"A"}]' }),
+    ]);
+    expect(engine.ticket({ ticketId: "T1" })?.fields.metadataAttributes).toEqual([
+      { trait_type: "Hall", value: 1 },
+      { trait_type: "Row", value: "A" },
+    ]);
+    engine.process([on("updateTicket", { metadataAttributes: [] })]);
+    expect(engine.ticket({ ticketId: "T1" })?.fields.metadataAttributes).toEqual([
+      { trait_type: "Row", value: "template" },
+      { trait_type: "Hall", value: 1 },
+    ]);
+  });
+});
+
+describe("the life of a ticket", () => {
+  const resold = (userId: string) => on("resoldTicket", { userId, price: "20" });
+  const claimed = on("claimedTicket", { userId: "ann" });
+  const [scanned, checkedIn, invalidated] = ["scannedTicket", "checkedInTicket", "invalidatedTicket"].map((name) =>
+    on(name),
+  );
+
+  const cases: readonly (readonly [string, readonly unknown[], readonly string[]])[] = [
+    ["an event twice", [newEvent()], ["event_exists event-registered-twice"]],
+    [
+      "an update of an unknown event",
+      [{ action: "updateEvent", data: { eventId: "E9" } }],
+      ["event_not_found event-not-registered"],
+    ],
+    ["a sale for an unknown event", [sold({ eventId: "E9" })], ["event_not_found event-not-registered"]],
+    ["a ticket sold twice", [sold()], ["ticket_exists ticket-sold-twice"]],
+    [
+      "a ticket sold for another event",
+      [newEvent({ eventId: "E2" }), sold({ eventId: "E2" })],
+      ["success", "ticket_exists ticket-sold-twice"],
+    ],
+    ["an unknown ticket", [on("scannedTicket", { ticketId: "T9" })], ["ticket_not_found"]],
+    ["an unknown nftId", [{ action: "scannedTicket", data: { nftId: "MATIC-1-1" } }], ["ticket_not_found"]],
+    ["a resale to the buyer", [resold("ann")], ["invalid resold-to-holder"]],
+    [
+      "resales to and fro",
+      [resold("bob"), resold("bob"), resold("ann")],
+      ["success", "invalid resold-to-holder", "success"],
+    ],
+    [
+      "a resale after a claim to the same user",
+      [on("claimedTicket", { userId: "bob" }), resold("bob")],
+      ["success", "success"],
+    ],
+    ["scans", [scanned, scanned, checkedIn], ["success", "success", "success"]],
+    ["a second check-in", [checkedIn, checkedIn], ["success", "ticket_checked_in after-final"]],
+    ["a scan after check-in", [checkedIn, scanned], ["success", "ticket_checked_in after-final"]],
+    ["a claim after check-in", [checkedIn, claimed], ["success", "success"]],
+    ["a second claim", [claimed, claimed], ["success", "ticket_claimed"]],
+    [
+      "anything after invalidation",
+      [invalidated, claimed, invalidated, resold("bob")],
+      ["success", ...Array(3).fill("ticket_invalidated after-final")],
+    ],
+  ];
+
+  test.each(cases)("%s", (_name, items, expected) => {
+    const engine = newEngine();
+    engine.process([newEvent(), sold()]);
+    expect(verdicts(engine, ...items)).toEqual(expected);
+  });
+
+  test("a refused action changes nothing", () => {
+    const engine = newEngine();
+    engine.process([newEvent(), sold()]);
+    const before = engine.ticket({ ticketId: "T1" });
+    engine.process([sold({ price: "99" }), resold("ann"), newEvent({ eventName: "Other" })]);
+    expect(engine.ticket({ ticketId: "T1" })).toEqual(before);
+    expect(engine.event("E1")?.fields.eventName).toBe("Night");
+  });
+
+  test("a resale sets user, price, time and wallet; a claim the wallet only", () => {
+    const engine = newEngine();
+    const to = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+    engine.process([newEvent(), sold({ orderTime: 7, name: "Mine" }), resold("bob")]);
+    expect(engine.ticket({ ticketId: "T1" })?.fields).toMatchObject({
+      userId: "bob",
+      price: "20",
+      orderTime: 1_768_600_000,
+      name: "Mine",
+    });
+    engine.process([on("claimedTicket", { to, userId: "carl" })]);
+    expect(engine.ticket({ ticketId: "T1" })?.fields).toMatchObject({ userId: "bob", to });
+  });
+});
+
+describe("accept", () => {
+  const cases: readonly (readonly [string, unknown])[] = [
+    ["sold-ticket-without-user", sold({ ticketId: "T2", userId: undefined })],
+    ["update-ticket-name", on("updateTicket", { name: "Row A" })],
+    ["update-ticket-description", on("updateTicket", { description: "Good" })],
+    ["update-event-image-url", { action: "updateEvent", data: { eventId: "E1", imageUrl: "https://a.example/" } }],
+    ["metadata-template-id", sold({ ticketId: "T2", metadataTemplateId: "5b2c3d4e-0000-4000-8000-000000000001" })],
+    ["field-unknown", on("scannedTicket", { gate: "north" })],
+    ["price-invalid", sold({ ticketId: "T2", price: "12,50" })],
+    ["resold-to-holder", on("resoldTicket", { userId: "ann", price: "1" })],
+  ];
+
+  test.each(cases)("relaxes %s and nothing else", (rule, item) => {
+    const strict = newEngine();
+    strict.process([newEvent(), sold()]);
+    expect(verdicts(strict, item)).toEqual([`invalid ${rule}`]);
+    const lax = newEngine({ accept: [rule] });
+    lax.process([newEvent(), sold()]);
+    expect(verdicts(lax, item, sold({ ticketId: "" }))).toEqual(["success", "invalid id-empty"]);
+  });
+
+  test("shows a ticket's new name and description", () => {
+    const engine = newEngine({ accept: ["update-ticket-name", "update-ticket-description"] });
+    engine.process([newEvent(), sold(), on("updateTicket", { name: "Row A", description: "Good" })]);
+    expect(engine.ticket({ ticketId: "T1" })?.fields).toMatchObject({ name: "Row A", description: "Good" });
+  });
+
+  test("after-final lets a ticket live on", () => {
+    const engine = newEngine({ accept: ["after-final"] });
+    engine.process([newEvent(), sold()]);
+    expect(verdicts(engine, on("invalidatedTicket"), on("checkedInTicket"), on("scannedTicket"))).toEqual(
+      Array(3).fill("success"),
+    );
+  });
+
+  test.each(["field-required", "ticket-sold-twice", "price-invalit"])("can't relax %s", (rule) => {
+    expect(() => newEngine({ accept: [rule] })).toThrow(expect.objectContaining({ code: "usage" }));
+  });
+});
+
+describe("status of a promise", () => {
+  test("goes from waiting to confirmed with its age, and can be set", () => {
+    let now = NOW_MS;
+    const engine = newEngine({ now: () => now });
+    const [result] = engine.process([newEvent()]);
+    const actionPromise = result?.status === "success" ? result.actionPromise : "";
+    const seen = [0, 999, 1000, 4999, 5000].map((age) => {
+      now = NOW_MS + age;
+      return engine.status(actionPromise)?.status;
+    });
+    expect(seen).toEqual(["waiting_broadcast", "waiting_broadcast", "pending", "pending", "confirmed"]);
+    expect(engine.setStatus(actionPromise, "wont_broadcast")).toBe(true);
+    expect(engine.status(actionPromise)).toEqual({
+      actionPromise,
+      action: "newEvent",
+      eventId: "E1",
+      status: "wont_broadcast",
+    });
+    expect(engine.status("nobody's")).toBeUndefined();
+    expect(engine.setStatus("nobody's", "error")).toBe(false);
+  });
+
+  test("is no_broadcast_required for an update of nothing that goes on-chain", () => {
+    const engine = newEngine();
+    engine.process([newEvent(), sold()]);
+    const updates = [{ imageUrl: "https://a.example/" }, { imageUrl: null }, { metadataAttributes: [] }];
+    const statuses = engine
+      .process(updates.map((data) => on("updateTicket", data)))
+      .map((result) => result.status === "success" && engine.status(result.actionPromise)?.status);
+    expect(statuses).toEqual(["no_broadcast_required", "no_broadcast_required", "waiting_broadcast"]);
+  });
+});
+
+describe("the record", () => {
+  test("holds accepted and refused items with their request and place", () => {
+    const engine = newEngine();
+    engine.process([newEvent(), 7]);
+    engine.process([sold(), sold()]);
+    const record = Array.from(engine.processed(), ({ seq, request, item, action, status, code, rule }) =>
+      [seq, request, item, action, status, code, rule].join(" "),
+    );
+    expect(record).toEqual([
+      "1 1 0 newEvent success  ",
+      "2 1 1  error invalid item-shape",
+      "3 2 0 soldTicket success  ",
+      "4 2 1 soldTicket error ticket_exists ticket-sold-twice",
+    ]);
+    expect(Array.from(engine.processed({ after: 3 }), ({ seq }) => seq)).toEqual([4]);
+    expect(engine.counts()).toEqual({
+      requests: 2,
+      events: 1,
+      tickets: 1,
+      accepted: 2,
+      refused: 2,
+      byAction: {
+        newEvent: { accepted: 1, refused: 0 },
+        "": { accepted: 0, refused: 1 },
+        soldTicket: { accepted: 1, refused: 1 },
+      },
+    });
+  });
+
+  test("of many actions is read page by page while others are written", () => {
+    const engine = newEngine();
+    engine.process([newEvent()]);
+    engine.process(Array.from({ length: 2500 }, (_, at) => sold({ ticketId: `T${at}` })));
+    let seen = 0;
+    for (const { seq } of engine.processed()) {
+      if (seq === 1) engine.process([on("scannedTicket", { ticketId: "T0" })]);
+      seen += 1;
+    }
+    expect(seen).toBe(2502);
+  });
+
+  test("leaves out what was withheld, whatever it says", () => {
+    const engine = newEngine();
+    const results = engine.process([newEvent(), sold()], { withhold: new Set([1]) });
+    expect(results[1]).toMatchObject({ status: "error", ticketId: "T1", error: { code: "unknown" } });
+    expect(engine.ticket({ ticketId: "T1" })).toBeUndefined();
+  });
+});
+
+describe("state on disk", () => {
+  test("is kept between openings, with its instance, readable by its owner only", () => {
+    const path = join(temporaryFolder(), "deep", "sandbox.sqlite");
+    const first = newEngine({ path });
+    first.process([newEvent(), sold()]);
+    const { instanceId } = first;
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
+    first.close();
+    const second = newEngine({ path });
+    expect(second.instanceId).toBe(instanceId);
+    expect(verdicts(second, sold(), on("scannedTicket"))).toEqual(["ticket_exists ticket-sold-twice", "success"]);
+    expect(Array.from(second.processed(), ({ request }) => request)).toEqual([1, 1, 2, 2]);
+  });
+
+  test("may be open in two places at once", () => {
+    const path = join(temporaryFolder(), "sandbox.sqlite");
+    const [first, second] = [newEngine({ path }), newEngine({ path })];
+    first.process([newEvent()]);
+    expect(verdicts(second, sold())).toEqual(["success"]);
+    expect(verdicts(first, sold(), sold({ ticketId: "T2" }))).toEqual(["ticket_exists ticket-sold-twice", "success"]);
+    expect(first.ticket({ ticketId: "T2" })?.nftId).toBe("SANDBOX-1-2");
+  });
+
+  test("is set aside, not deleted, and a new instance starts", () => {
+    const folder = temporaryFolder();
+    const path = join(folder, "sandbox.sqlite");
+    expect(setStateAside(path)).toBeUndefined();
+    const old = newEngine({ path });
+    old.process([newEvent()]);
+    expect(() => setStateAside(path)).toThrow(expect.objectContaining({ code: "busy" }));
+    old.close();
+    const aside = setStateAside(path, () => NOW_MS) ?? "";
+    expect(readdirSync(folder)).toEqual(["sandbox.sqlite.20260116T214640Z.aside"]);
+    const fresh = newEngine({ path });
+    expect(fresh.instanceId).not.toBe(old.instanceId);
+    expect(fresh.event("E1")).toBeUndefined();
+    expect(newEngine({ path: aside }).event("E1")).toBeDefined();
+    fresh.close();
+    expect(setStateAside(path, () => NOW_MS)).toMatch(/Z-2\.aside$/);
+  });
+
+  test("that is damaged or another's is refused, and can be set aside", () => {
+    const folder = temporaryFolder();
+    const damaged = join(folder, "damaged.sqlite");
+    writeFileSync(damaged, "not a database at all, but long enough to be looked at".repeat(100));
+    expect(() => newEngine({ path: damaged })).toThrow(expect.objectContaining({ code: "storage" }));
+    expect(readFileSync(setStateAside(damaged) ?? "", "utf8")).toContain("not a database");
+    expect(newEngine({ path: damaged }).counts().events).toBe(0);
+  });
+});

@@ -1,0 +1,371 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import type { Action } from "../../../src/actions/actions.ts";
+import { type Exchange, type Reading, readExchange } from "../../../src/pipeline/sending/answer.ts";
+
+const SERVICE = fileURLToPath(new URL("../../../fixtures/service/", import.meta.url));
+const fixture = (path: string): Buffer => readFileSync(`${SERVICE}${path}`);
+const json = <T>(path: string): T => JSON.parse(fixture(path).toString()) as T; // files of this repository
+
+const BATCH = json<readonly Action[]>("requests/batch.json");
+const NEW_EVENT: Action = { action: "newEvent", data: { eventId: "E1", currency: "EUR" } };
+const SALE: Action = { action: "soldTicket", data: { eventId: "E1", ticketId: "T1", userId: "ann", price: "1" } };
+const UPDATE: Action = { action: "updateTicket", data: { nftId: "X-1-2", imageUrl: "" } };
+const CLEARED: Action = { action: "updateTicket", data: { ticketId: "T1", nftId: null, imageUrl: null } };
+
+const answer = (status: number, body: unknown, more: Partial<Exchange & { kind: "answer" }> = {}): Exchange => ({
+  kind: "answer",
+  status,
+  headers: {},
+  body: Buffer.isBuffer(body) ? body : Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
+  whole: true,
+  ...more,
+});
+
+const failure = (message: string, code?: string): Error =>
+  Object.assign(new Error(message), code === undefined ? {} : { code });
+
+/** The class, and the outcomes where there are some. */
+function gist(reading: Reading): readonly string[] {
+  return [reading.kind, ...(reading.kind === "settled" ? reading.items.map(({ outcome }) => outcome) : [])];
+}
+
+describe("the literal answers of fixtures/service", () => {
+  const index =
+    json<readonly { file: string; status: number; class: string; outcomes?: string[]; what: string }[]>(
+      "responses/index.json",
+    );
+
+  it.each(index)("$file with $status: $what", ({ file, status, class: kind, outcomes = [] }) => {
+    const reading = readExchange(answer(status, fixture(`responses/${file}`)), BATCH, []);
+    expect(gist(reading)).toEqual([kind, ...outcomes]);
+  });
+
+  const requests = json<readonly { file: string }[]>("requests/index.json");
+
+  it.each(requests)("accepted/$file accepts every action of its request", ({ file }) => {
+    const sent = json<readonly Action[]>(`requests/${file}`);
+    const reading = readExchange(answer(200, fixture(`responses/accepted/${file}`)), sent, []);
+    expect(gist(reading)).toEqual(["settled", ...sent.map(() => "accepted")]);
+  });
+
+  it.each(requests)("accepted/$file cut anywhere is in doubt", ({ file }) => {
+    const sent = json<readonly Action[]>(`requests/${file}`);
+    const body = fixture(`responses/accepted/${file}`);
+    const end = body.lastIndexOf("}") + 1;
+    for (let length = 0; length < end; length += 1 + Math.floor(end / 50)) {
+      expect(readExchange(answer(200, body.subarray(0, length)), sent, []).kind).toBe("in doubt");
+    }
+  });
+});
+
+describe("each line of the design's table", () => {
+  const whole = {
+    status: "success",
+    data: [{ status: "success", action: "newEvent", eventId: "E1", actionPromise: "p" }],
+  };
+  const table: readonly (readonly [string, Exchange, readonly number[], string])[] = [
+    ["no byte was written", { kind: "not sent", error: failure("connect", "ECONNREFUSED") }, [], "not sent"],
+    ["no byte was written, whatever may be retried", { kind: "not sent", error: failure("x") }, [503], "not sent"],
+    ["bytes were written, no answer", { kind: "lost", error: failure("other side closed") }, [], "in doubt"],
+    [
+      "bytes were written, no answer, whatever may be retried",
+      { kind: "lost", error: failure("x") },
+      [503],
+      "in doubt",
+    ],
+    ["429", answer(429, ""), [], "not taken"],
+    ["429 cut off", answer(429, "{", { whole: false }), [], "not taken"],
+    ["401", answer(401, ""), [], "not let in"],
+    ["403", answer(403, '{"message":"Forbidden"}'), [], "not let in"],
+    ["403 cut off", answer(403, "{", { whole: false }), [], "not let in"],
+    ["413", answer(413, ""), [], "too large"],
+    ["413 cut off", answer(413, "", { whole: false }), [], "too large"],
+    ...[300, 301, 302, 303, 304, 307, 308].map((status) => [`${status}`, answer(status, ""), [], "refused"] as const),
+    ...[400, 402, 404, 405, 406, 409, 410, 411, 412, 414, 415, 418, 421, 422, 424, 425, 428, 431, 451, 499].map(
+      (status) => [`${status}`, answer(status, "no"), [], "refused"] as const,
+    ),
+    ["400 cut off", answer(400, "n", { whole: false }), [], "refused"],
+    ["408", answer(408, ""), [], "in doubt"],
+    ["408 that may be retried", answer(408, ""), [408], "retry"],
+    ...[500, 501, 502, 503, 504, 507, 520, 599].map(
+      (status) => [`${status}`, answer(status, ""), [], "in doubt"] as const,
+    ),
+    ["503 that may be retried", answer(503, ""), [503], "retry"],
+    ["503 that may be retried, cut off", answer(503, "{", { whole: false }), [503], "retry"],
+    ["503 cut off", answer(503, "{", { whole: false }), [], "in doubt"],
+    ["504 where 503 may be retried", answer(504, ""), [503], "in doubt"],
+    ["a status beyond all", answer(999, ""), [], "in doubt"],
+    ["an informational status as the answer", answer(199, ""), [], "in doubt"],
+    ["200", answer(200, whole), [], "settled"],
+    ["299", answer(299, whole), [], "settled"],
+    ["200 cut off, although what came is whole JSON", answer(200, whole, { whole: false }), [], "in doubt"],
+    ["200 with a byte order mark", answer(200, `\ufeff${JSON.stringify(whole)}`), [], "settled"],
+    ["200 in another encoding", answer(200, Buffer.from(JSON.stringify(whole), "utf16le")), [], "in doubt"],
+    ["200 that is not UTF-8", answer(200, Buffer.from([0x7b, 0xff, 0x7d])), [], "in doubt"],
+    ["200 with two documents", answer(200, `${JSON.stringify(whole)}\n${JSON.stringify(whole)}`), [], "in doubt"],
+    ["200 with a list in place of the object", answer(200, [whole]), [], "in doubt"],
+    ["200 with text for data", answer(200, { status: "success", data: "x" }), [], "in doubt"],
+    ["200 without a status of its own", answer(200, { data: whole.data }), [], "settled"],
+    [
+      "200 that calls itself an error, over items that are accepted",
+      answer(200, { ...whole, status: "error" }),
+      [],
+      "settled",
+    ],
+  ];
+
+  it.each(table)("%s", (_name, exchange, retryStatuses, kind) => {
+    expect(readExchange(exchange, [NEW_EVENT], retryStatuses).kind).toBe(kind);
+  });
+
+  it("only what has no status at all, 5xx and 408 depend on retryStatuses", () => {
+    for (let status = 100; status < 600; status += 1) {
+      if (status === 408 || status >= 500) continue;
+      const exchange = answer(status, whole);
+      const without = readExchange(exchange, [NEW_EVENT], []).kind;
+      expect([status, without]).not.toEqual([status, "retry"]);
+    }
+  });
+});
+
+/** Items of the answer to one sale, and what they mean. */
+const ONE_SALE: readonly (readonly [string, unknown, string])[] = [
+  [
+    "everything",
+    { status: "success", action: "soldTicket", eventId: "E1", ticketId: "T1", actionPromise: "p" },
+    "accepted",
+  ],
+  [
+    "an id more than was sent",
+    { status: "success", action: "soldTicket", eventId: "E1", ticketId: "T1", nftId: "X-1-1", actionPromise: "p" },
+    "accepted",
+  ],
+  ["no eventId", { status: "success", action: "soldTicket", ticketId: "T1", actionPromise: "p" }, "doubt"],
+  ["no ticketId", { status: "success", action: "soldTicket", eventId: "E1", actionPromise: "p" }, "doubt"],
+  [
+    "a ticketId of null",
+    { status: "success", action: "soldTicket", eventId: "E1", ticketId: null, actionPromise: "p" },
+    "doubt",
+  ],
+  ["no action", { status: "success", eventId: "E1", ticketId: "T1", actionPromise: "p" }, "doubt"],
+  [
+    "another action",
+    { status: "success", action: "newEvent", eventId: "E1", ticketId: "T1", actionPromise: "p" },
+    "doubt",
+  ],
+  [
+    "another event",
+    { status: "success", action: "soldTicket", eventId: "E2", ticketId: "T1", actionPromise: "p" },
+    "doubt",
+  ],
+  [
+    "a ticketId in other case",
+    { status: "success", action: "soldTicket", eventId: "E1", ticketId: "t1", actionPromise: "p" },
+    "doubt",
+  ],
+  [
+    "a ticketId in a list",
+    { status: "success", action: "soldTicket", eventId: "E1", ticketId: ["T1"], actionPromise: "p" },
+    "doubt",
+  ],
+  ["no promise", { status: "success", action: "soldTicket", eventId: "E1", ticketId: "T1" }, "in doubt"],
+  [
+    "an empty promise",
+    { status: "success", action: "soldTicket", eventId: "E1", ticketId: "T1", actionPromise: "" },
+    "in doubt",
+  ],
+  [
+    "a promise of null",
+    { status: "success", action: "soldTicket", eventId: "E1", ticketId: "T1", actionPromise: null },
+    "in doubt",
+  ],
+  [
+    "a promise that is a number",
+    { status: "success", action: "soldTicket", eventId: "E1", ticketId: "T1", actionPromise: 7 },
+    "in doubt",
+  ],
+  [
+    "no promise, and of another ticket",
+    { status: "success", action: "soldTicket", eventId: "E1", ticketId: "T2" },
+    "doubt",
+  ],
+  [
+    "success in another spelling",
+    { status: "SUCCESS", action: "soldTicket", eventId: "E1", ticketId: "T1" },
+    "rejected",
+  ],
+  ["nothing but a status", { status: "error" }, "rejected"],
+  ["a status that is a number", { status: 400, message: "no" }, "rejected"],
+  ["no status", { message: "no" }, "rejected"],
+  ["no status, of another ticket", { ticketId: "T2" }, "doubt"],
+  ["an empty object", {}, "rejected"],
+  ["null", null, "rejected"],
+  ["text", "error", "rejected"],
+  ["a list", ["success"], "rejected"],
+  ["a failure with its echo", { status: "error", action: "soldTicket", eventId: "E1", ticketId: "T1" }, "rejected"],
+  ["a failure with echoes of null", { status: "error", action: null, eventId: null, ticketId: null }, "rejected"],
+  ["a failure of another action", { status: "error", action: "scannedTicket" }, "doubt"],
+  ["a failure of an action that is none", { status: "error", action: "sell" }, "doubt"],
+  ["a failure of another ticket", { status: "error", ticketId: "T2" }, "doubt"],
+  ["a failure of another event", { status: "error", eventId: "E2" }, "doubt"],
+  ["a failure that names an nftId, which was not sent", { status: "error", nftId: "X-9-9" }, "rejected"],
+];
+
+describe("one item", () => {
+  it.each(ONE_SALE)("%s", (_name, item, meaning) => {
+    const reading = readExchange(answer(200, { status: "success", data: [item] }), [SALE], []);
+    expect(gist(reading)).toEqual(meaning === "doubt" ? ["in doubt"] : ["settled", meaning]);
+  });
+
+  it("inherits nothing from a key called __proto__", () => {
+    const text = `{"data":[{"__proto__":{"status":"success","action":"soldTicket","eventId":"E1","ticketId":"T1","actionPromise":"p"}}]}`;
+    expect(gist(readExchange(answer(200, text), [SALE], []))).toEqual(["settled", "rejected"]);
+  });
+
+  it("may echo an id of digits as a number", () => {
+    const scan: Action = { action: "scannedTicket", data: { ticketId: "10042" } };
+    const item = { status: "success", action: "scannedTicket", ticketId: 10042, actionPromise: "p" };
+    expect(gist(readExchange(answer(200, { data: [item] }), [scan], []))).toEqual(["settled", "accepted"]);
+    const padded: Action = { action: "scannedTicket", data: { ticketId: "010042" } };
+    expect(gist(readExchange(answer(200, { data: [item] }), [padded], []))).toEqual(["in doubt"]);
+  });
+
+  it("need not echo an id that was sent as null", () => {
+    const item = { status: "success", action: "updateTicket", ticketId: "T1", actionPromise: "p" };
+    expect(gist(readExchange(answer(200, { data: [item] }), [CLEARED], []))).toEqual(["settled", "accepted"]);
+  });
+
+  it("names the ticket as it was sent: by nftId", () => {
+    const item = { status: "success", action: "updateTicket", nftId: "X-1-2", actionPromise: "p" };
+    expect(gist(readExchange(answer(200, { data: [item] }), [UPDATE], []))).toEqual(["settled", "accepted"]);
+    const other = { ...item, nftId: "X-1-3" };
+    expect(gist(readExchange(answer(200, { data: [other] }), [UPDATE], []))).toEqual(["in doubt"]);
+  });
+
+  it("that is not accepted is kept whole, every digit and key of it", () => {
+    const item = `{"status":"error","amount":12345678901234567890,"__proto__":{"a":1},"list":[1,2]}`;
+    const reading = readExchange(answer(200, `{"data":[${item}]}`), [SALE], []);
+    expect(reading).toEqual({ kind: "settled", items: [{ outcome: "rejected", status: "error", response: item }] });
+  });
+
+  it("that is accepted keeps its promise as it came", () => {
+    const promise = " pro\tmise ";
+    const item = { status: "success", action: "soldTicket", eventId: "E1", ticketId: "T1", actionPromise: promise };
+    expect(readExchange(answer(200, { data: [item] }), [SALE], [])).toEqual({
+      kind: "settled",
+      items: [{ outcome: "accepted", status: "success", actionPromise: promise }],
+    });
+  });
+});
+
+describe("an answer as a whole", () => {
+  const success = (ticketId: string, actionPromise: string) => ({
+    status: "success",
+    action: "soldTicket",
+    eventId: "E1",
+    ticketId,
+    actionPromise,
+  });
+  const sales = ["T1", "T2"].map((ticketId): Action => ({ action: "soldTicket", data: { ...SALE.data, ticketId } }));
+
+  it("is in doubt when a promise stands twice, even far apart", () => {
+    const data = [success("T1", "p"), success("T2", "p")];
+    expect(readExchange(answer(200, { data }), sales, [])).toMatchObject({
+      kind: "in doubt",
+      detail: expect.stringContaining('item 2 repeats the actionPromise "p"'),
+    });
+  });
+
+  it("may repeat the promise of an item that is not accepted", () => {
+    const data = [{ ...success("T1", "p"), status: "error" }, success("T2", "p")];
+    expect(gist(readExchange(answer(200, { data }), sales, []))).toEqual(["settled", "rejected", "accepted"]);
+  });
+
+  it("with an item in doubt still settles the others", () => {
+    const data = [success("T1", ""), success("T2", "p")];
+    expect(gist(readExchange(answer(200, { data }), sales, []))).toEqual(["settled", "in doubt", "accepted"]);
+  });
+
+  it.each(["[", '{"a":'])("that nests without end (%s) is no fault of ours", (open) => {
+    const depth = 20_000;
+    const nested = open.repeat(depth) + (open === "[" ? "" : "1") + (open === "[" ? "]" : "}").repeat(depth);
+    for (const number of ["1", "12345678901234567890"]) {
+      const text = `{"data":[{"status":"error","n":${number},"x":${nested}}]}`;
+      // Newer engines write what older ones can't.
+      expect(readExchange(answer(200, text), [SALE], []).kind).toMatch(/^(in doubt|settled)$/);
+    }
+  });
+
+  it("of 5000 items is read in order", () => {
+    const sent = Array.from(
+      { length: 5000 },
+      (_, at): Action => ({ action: "scannedTicket", data: { ticketId: `T${at}` } }),
+    );
+    const data = sent.map(({ data: { ticketId } }, at) =>
+      at % 7 === 3
+        ? { status: "error" }
+        : { status: "success", action: "scannedTicket", ticketId, actionPromise: `p${at}` },
+    );
+    const reading = readExchange(answer(200, { data }), sent, []);
+    expect(
+      reading.kind === "settled" && reading.items.map((item) => ("actionPromise" in item ? item.actionPromise : "-")),
+    ).toEqual(sent.map((_, at) => (at % 7 === 3 ? "-" : `p${at}`)));
+  });
+});
+
+describe("what a person is told", () => {
+  it.each<[string, Exchange, string]>([
+    ["a code once", { kind: "not sent", error: failure("ECONNREFUSED", "ECONNREFUSED") }, "ECONNREFUSED"],
+    [
+      "a code and what it says",
+      { kind: "not sent", error: failure("no route", "EHOSTUNREACH") },
+      "EHOSTUNREACH: no route",
+    ],
+    ["the class of an error without code", { kind: "lost", error: new TypeError("odd") }, "TypeError: odd"],
+    [
+      "our own words",
+      { kind: "lost", error: new Error("interrupted by a second SIGINT") },
+      "interrupted by a second SIGINT",
+    ],
+    ["an error without words", { kind: "lost", error: new AggregateError([]) }, "AggregateError"],
+    ["the status", answer(500, ""), "HTTP 500"],
+    [
+      "where a redirect leads",
+      answer(302, "", { headers: { location: "/x" } }),
+      "HTTP 302 to /x; redirects are not followed",
+    ],
+    [
+      "why an answer was cut",
+      answer(200, "", { whole: false, error: failure("closed", "UND_ERR_SOCKET") }),
+      "HTTP 200, but the answer was cut off (UND_ERR_SOCKET: closed)",
+    ],
+    ["how many items came", answer(200, { data: [] }), "HTTP 200, but the answer has 0 items for 1 actions"],
+    [
+      "which item is not ours",
+      answer(200, { data: [{ status: "error", ticketId: "T9" }] }),
+      'HTTP 200, but item 1 is not about ticketId "T1": it says "T9"',
+    ],
+  ])("%s", (_name, exchange, detail) => {
+    expect(readExchange(exchange, [SALE], [])).toMatchObject({ detail });
+  });
+
+  it("is bounded, whatever the service says", () => {
+    const long = "x".repeat(10_000_000);
+    const readings = [
+      readExchange(answer(500, long), [SALE], []),
+      readExchange(answer(400, long), [SALE], []),
+      readExchange(answer(403, long), [SALE], []),
+      readExchange(answer(200, long), [SALE], []),
+      readExchange(answer(200, { data: [{ status: "error", ticketId: long }] }), [SALE], []),
+    ];
+    for (const reading of readings) expect(JSON.stringify(reading).length).toBeLessThan(100_000);
+  });
+});
+
+it("the headers that say when to come again are handed on", () => {
+  const headers = { retryAfter: "7", date: "Tue, 15 Nov 1994 08:12:31 GMT" };
+  expect(readExchange(answer(429, "", { headers }), [SALE], [])).toMatchObject({ kind: "not taken", headers });
+  expect(readExchange(answer(503, "", { headers }), [SALE], [503])).toMatchObject({ kind: "retry", headers });
+});

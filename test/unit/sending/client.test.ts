@@ -1,0 +1,596 @@
+import type { Socket } from "node:net";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { Failure } from "../../../src/failure.ts";
+import { Key } from "../../../src/pipeline/config/key.ts";
+import type { Exchange } from "../../../src/pipeline/sending/answer.ts";
+import { MAX_ANSWER_BYTES, openClient, type ServiceClient } from "../../../src/pipeline/sending/client.ts";
+import { selfSigned } from "../../support/certificate.ts";
+import { deadPort, type RawServer, startProxy, startRaw } from "../../support/raw-server.ts";
+
+const BODY = Buffer.from('[{"action":"newEvent","data":{"eventId":"E1","currency":"EUR"}}]');
+const LARGE = Buffer.alloc(24 * 1024 * 1024, " ");
+const NEVER = new AbortController().signal;
+/** Ends what would hang; nothing asserts it. */
+const LONG_MS = 30_000;
+
+function open(baseUrl: string, more: Partial<Parameters<typeof openClient>[0]> = {}): ServiceClient {
+  const client = openClient({
+    baseUrl,
+    key: new Key("k3y-of-the-test"),
+    timeoutMs: LONG_MS,
+    freshConnection: false,
+    env: {},
+    ...more,
+  });
+  onTestFinished(() => client[Symbol.asyncDispose]());
+  return client;
+}
+
+const at = ({ port }: RawServer): string => `http://127.0.0.1:${port}`;
+const answerText = (json: string, head = ""): string =>
+  `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${head}Content-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}`;
+
+function shape(exchange: Exchange): object {
+  return exchange.kind === "answer"
+    ? { kind: exchange.kind, status: exchange.status, whole: exchange.whole, body: exchange.body.toString() }
+    : { kind: exchange.kind };
+}
+
+const requestBytes = ({ connections }: RawServer): number =>
+  connections.reduce((sum, { received }) => sum + received.length, 0);
+
+/** What a server does with a whole request, and what the client must make of it. */
+const answered: readonly {
+  readonly name: string;
+  readonly serve: (socket: Socket) => void;
+  readonly status: number;
+  readonly whole: boolean;
+  readonly body: string;
+}[] = [
+  {
+    name: "an answer of known length",
+    serve: (socket) => socket.write(answerText('{"a":1}')),
+    status: 200,
+    whole: true,
+    body: '{"a":1}',
+  },
+  {
+    name: "an answer in chunks",
+    serve: (socket) =>
+      socket.write('HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{"a\r\n4\r\n":1}\r\n0\r\n\r\n'),
+    status: 201,
+    whole: true,
+    body: '{"a":1}',
+  },
+  {
+    name: "an answer that ends with the connection",
+    serve: (socket) => socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}"),
+    status: 200,
+    whole: true,
+    body: "{}",
+  },
+  {
+    name: "an answer without a body",
+    serve: (socket) => socket.write("HTTP/1.1 204 No Content\r\n\r\n"),
+    status: 204,
+    whole: true,
+    body: "",
+  },
+  {
+    name: "informational answers before the answer",
+    serve: (socket) =>
+      socket.write(
+        `HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${answerText('{"a":1}')}`,
+      ),
+    status: 200,
+    whole: true,
+    body: '{"a":1}',
+  },
+  {
+    name: "a failure",
+    serve: (socket) => socket.write("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"),
+    status: 503,
+    whole: true,
+    body: "busy",
+  },
+  {
+    name: "a connection closed after the head",
+    serve: (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"),
+    status: 200,
+    whole: false,
+    body: "",
+  },
+  {
+    name: "a connection closed within the body",
+    serve: (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"status":'),
+    status: 200,
+    whole: false,
+    body: '{"status":',
+  },
+  {
+    name: "a connection reset within the body",
+    serve: (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"status":', () =>
+        socket.once("drain", () => {}).resetAndDestroy(),
+      );
+    },
+    status: 200,
+    whole: false,
+    body: '{"status":',
+  },
+  {
+    name: "chunks without their end",
+    serve: (socket) => socket.end("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"),
+    status: 200,
+    whole: false,
+    body: "{}",
+  },
+  {
+    name: "a 503 whose body is cut, so that its status still counts",
+    serve: (socket) => socket.end("HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 100\r\n\r\nbu"),
+    status: 503,
+    whole: false,
+    body: "bu",
+  },
+  {
+    name: "a 403 whose body is cut",
+    serve: (socket) => socket.end("HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\n{"),
+    status: 403,
+    whole: false,
+    body: "{",
+  },
+];
+
+describe("an answer", () => {
+  test.each(answered)("$name", async ({ serve, status, whole, body }) => {
+    const server = await startRaw({ onRequest: serve });
+    const exchange = await open(at(server)).post(BODY, NEVER);
+    expect(shape(exchange)).toEqual({ kind: "answer", status, whole, body });
+    if (exchange.kind === "answer") expect(exchange.error === undefined).toBe(whole);
+  });
+
+  test("comes to a request of the specified form", async () => {
+    const server = await startRaw({ onRequest: (socket) => socket.write(answerText("{}")) });
+    await open(`${at(server)}/v1`).post(BODY, NEVER);
+    const [head = "", body] = server.connections[0]?.received.split("\r\n\r\n") ?? [];
+    const [line, ...headers] = head.toLowerCase().split("\r\n");
+    expect(line).toBe("post /v1/stream http/1.1");
+    expect(headers).toEqual(
+      expect.arrayContaining([
+        "x-api-key: k3y-of-the-test",
+        "content-type: application/json",
+        `content-length: ${BODY.length}`,
+      ]),
+    );
+    expect(body).toBe(BODY.toString());
+  });
+
+  test("brings the headers that say when to come again, and where else to go", async () => {
+    const server = await startRaw({
+      onRequest: (socket) =>
+        socket.write(
+          "HTTP/1.1 429 Slow\r\nRetry-After: 7\r\nRetry-After: 9\r\nDate: Tue, 15 Nov 1994 08:12:31 GMT\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n",
+        ),
+    });
+    expect(await open(at(server)).post(BODY, NEVER)).toMatchObject({
+      headers: { retryAfter: "7", date: "Tue, 15 Nov 1994 08:12:31 GMT", location: "/x" },
+    });
+  });
+
+  test.each([301, 302, 303, 307, 308])("%i leads nowhere: a redirect is not followed", async (status) => {
+    const elsewhere = await startRaw({ onRequest: (socket) => socket.write(answerText("{}")) });
+    const server = await startRaw({
+      onRequest: (socket) =>
+        socket.write(`HTTP/1.1 ${status} Moved\r\nLocation: ${at(elsewhere)}/stream\r\nContent-Length: 0\r\n\r\n`),
+    });
+    expect(shape(await open(at(server)).post(BODY, NEVER))).toMatchObject({ kind: "answer", status });
+    expect([server.connections.length, elsewhere.connections.length]).toEqual([1, 0]);
+  });
+
+  test.each(["with a kind end", "with a reset"])(
+    "413 is read although most of the request was never written, %s",
+    async (how) => {
+      const server = await startRaw({
+        onConnection: (socket) =>
+          socket.once("data", () => {
+            socket.pause();
+            const answer = "HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}";
+            if (how === "with a reset") socket.write(answer, () => socket.destroy());
+            else socket.end(answer);
+          }),
+      });
+      const exchange = await open(at(server)).post(LARGE, NEVER);
+      expect(shape(exchange)).toEqual({ kind: "answer", status: 413, whole: true, body: "{}" });
+      expect(requestBytes(server)).toBeLessThan(LARGE.length);
+    },
+  );
+
+  test("that does not end is given up after 64 MiB", async () => {
+    const block = Buffer.alloc(1024 * 1024, " ");
+    let written = 0;
+    const server = await startRaw({
+      onRequest(socket) {
+        socket.write("HTTP/1.1 200 OK\r\n\r\n");
+        const pour = (): void => {
+          while (!socket.destroyed && written < 1024) {
+            written += 1;
+            if (!socket.write(block)) {
+              socket.once("drain", pour);
+              return;
+            }
+          }
+        };
+        pour();
+      },
+    });
+    const exchange = await open(at(server)).post(BODY, NEVER);
+    expect(exchange).toMatchObject({ kind: "answer", status: 200, whole: false });
+    if (exchange.kind === "answer") expect(exchange.body.length).toBeLessThanOrEqual(MAX_ANSWER_BYTES);
+    expect(written).toBeLessThan(1024);
+  });
+
+  test("that drips is bounded by the timeout, however long it goes on", async () => {
+    let drip: NodeJS.Timeout | undefined;
+    const server = await startRaw({
+      onRequest(socket) {
+        socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
+        drip = setInterval(() => socket.write("x"), 5);
+        socket.on("close", () => clearInterval(drip));
+      },
+    });
+    onTestFinished(() => clearInterval(drip));
+    const exchange = await open(at(server), { timeoutMs: 150 }).post(BODY, NEVER);
+    expect(exchange).toMatchObject({ kind: "answer", status: 200, whole: false, error: { code: "ETIMEDOUT" } });
+  });
+
+  test("that was begun when the run was interrupted is not whole", async () => {
+    const interrupt = new AbortController();
+    const server = await startRaw({ onRequest: (socket) => socket.write(`${answerText("{}").slice(0, -1)}`) });
+    const client = open(at(server));
+    const flying = client.post(BODY, interrupt.signal);
+    await vi.waitUntil(() => requestBytes(server) > BODY.length);
+    interrupt.abort(new Error("interrupted by a second SIGINT"));
+    const exchange = await flying;
+    // How much of it was in is chance; that it was taken for a whole one must not be.
+    expect(exchange.kind === "lost" || (exchange.kind === "answer" && !exchange.whole)).toBe(true);
+  });
+});
+
+/** The request was written, in part at least, and no status came. */
+const lost: readonly { readonly name: string; readonly serve: (socket: Socket) => void }[] = [
+  { name: "closed after the request, without an answer", serve: (socket) => socket.end() },
+  { name: "reset after the request", serve: (socket) => socket.resetAndDestroy() },
+  { name: "closed within the head of the answer", serve: (socket) => socket.end("HTTP/1.1 200 OK\r\nConte") },
+  { name: "something that is not HTTP", serve: (socket) => socket.end("220 mail.example.com ESMTP\r\n") },
+  {
+    name: "a head without end",
+    serve: (socket) => socket.end(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(200_000)}\r\n\r\n`),
+  },
+  {
+    name: "another protocol than the one that was asked for",
+    serve: (socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
+  },
+  {
+    name: "100 Continue, which was not asked for: undici takes it for a broken answer",
+    serve: (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${answerText("{}")}`),
+  },
+  {
+    name: "an informational answer, and then nothing",
+    serve: (socket) => socket.end("HTTP/1.1 103 Early Hints\r\n\r\n"),
+  },
+];
+
+describe("a request whose answer never came is lost, not unsent", () => {
+  test.each(lost)("$name", async ({ serve }) => {
+    const server = await startRaw({ onRequest: serve });
+    const exchange = await open(at(server)).post(BODY, NEVER);
+    expect(shape(exchange)).toEqual({ kind: "lost" });
+    expect(server.connections).toHaveLength(1);
+  });
+
+  test("closed as soon as it was connected", async () => {
+    const server = await startRaw({ onConnection: (socket) => socket.destroy() });
+    expect(shape(await open(at(server)).post(BODY, NEVER))).toEqual({ kind: "lost" });
+    expect(server.connections).toHaveLength(1);
+  });
+
+  test("closed within a request that is still being written", async () => {
+    const server = await startRaw({ onConnection: (socket) => socket.once("data", () => socket.destroy()) });
+    expect(shape(await open(at(server)).post(LARGE, NEVER))).toEqual({ kind: "lost" });
+    expect(server.connections).toHaveLength(1);
+  });
+
+  test("no answer within the timeout", async () => {
+    const server = await startRaw({});
+    const exchange = await open(at(server), { timeoutMs: 100 }).post(BODY, NEVER);
+    expect(exchange).toMatchObject({ kind: "lost", error: { code: "ETIMEDOUT" } });
+  });
+
+  test("a request that nobody reads, within the timeout", async () => {
+    const server = await startRaw({ onConnection: (socket) => socket.pause() });
+    expect(shape(await open(at(server), { timeoutMs: 100 }).post(LARGE, NEVER))).toEqual({ kind: "lost" });
+  });
+
+  test("interrupted after the first byte", async () => {
+    const interrupt = new AbortController();
+    const server = await startRaw({ onRequest: () => interrupt.abort(new Error("interrupted by a second SIGINT")) });
+    const exchange = await open(at(server)).post(BODY, interrupt.signal);
+    expect(exchange).toMatchObject({ kind: "lost", error: { message: "interrupted by a second SIGINT" } });
+  });
+
+  test("and is never repeated by the client itself", async () => {
+    const server = await startRaw({ onRequest: (socket) => socket.destroy() });
+    const client = open(at(server));
+    for (let round = 1; round <= 3; round += 1) {
+      expect(shape(await client.post(BODY, NEVER))).toEqual({ kind: "lost" });
+      expect(server.connections).toHaveLength(round);
+    }
+  });
+});
+
+describe("a request of which no byte was written is not sent", () => {
+  test("nothing listens", async () => {
+    const exchange = await open(`http://127.0.0.1:${await deadPort()}`).post(BODY, NEVER);
+    expect(exchange).toMatchObject({ kind: "not sent", error: { code: "ECONNREFUSED" } });
+  });
+
+  test("the name does not resolve", async () => {
+    const exchange = await open("https://tickets.invalid").post(BODY, NEVER);
+    expect(exchange).toMatchObject({ kind: "not sent", error: { code: expect.stringMatching(/^(ENOTFOUND|EAI_)/) } });
+  });
+
+  test("the certificate is nobody's that we know", async () => {
+    const server = await startRaw({ tls: selfSigned("localhost") });
+    const exchange = await open(`https://127.0.0.1:${server.port}`).post(BODY, NEVER);
+    expect(exchange).toMatchObject({ kind: "not sent", error: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" } });
+    expect(requestBytes(server)).toBe(0);
+  });
+
+  test("the certificate is for another host", async () => {
+    const certificate = selfSigned("other.example");
+    trust(certificate.cert);
+    const server = await startRaw({ tls: certificate });
+    const exchange = await open(`https://localhost:${server.port}`).post(BODY, NEVER);
+    expect(exchange).toMatchObject({ kind: "not sent", error: { code: "ERR_TLS_CERT_ALTNAME_INVALID" } });
+    expect(requestBytes(server)).toBe(0);
+  });
+
+  test("the other side does not speak TLS", async () => {
+    const server = await startRaw({ onConnection: (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n") });
+    expect(shape(await open(`https://127.0.0.1:${server.port}`).post(BODY, NEVER))).toEqual({ kind: "not sent" });
+    expect(server.connections[0]?.received).not.toContain("x-api-key");
+  });
+
+  test("the handshake takes longer than the timeout", async () => {
+    const server = await startRaw({});
+    const exchange = await open(`https://127.0.0.1:${server.port}`, { timeoutMs: 100 }).post(BODY, NEVER);
+    expect(exchange).toMatchObject({ kind: "not sent", error: { code: "ETIMEDOUT" } });
+  });
+
+  test("interrupted during the handshake", async () => {
+    const interrupt = new AbortController();
+    const server = await startRaw({ onConnection: () => interrupt.abort(new Error("interrupted")) });
+    const exchange = await open(`https://127.0.0.1:${server.port}`).post(BODY, interrupt.signal);
+    expect(shape(exchange)).toEqual({ kind: "not sent" });
+  });
+
+  test("interrupted before anything", async () => {
+    const server = await startRaw({});
+    expect(shape(await open(at(server)).post(BODY, AbortSignal.abort()))).toEqual({ kind: "not sent" });
+    expect(server.connections).toHaveLength(0);
+  });
+
+  test("interrupted while it connects; the next request goes alone", async () => {
+    const interrupt = new AbortController();
+    const server = await startRaw({ onRequest: (socket) => socket.write(answerText("{}")) });
+    const client = open(at(server));
+    const first = client.post(Buffer.from("[1]"), interrupt.signal);
+    interrupt.abort(new Error("interrupted"));
+    expect(shape(await first)).toEqual({ kind: "not sent" });
+    expect(shape(await client.post(Buffer.from("[2]"), NEVER))).toMatchObject({ kind: "answer", status: 200 });
+    expect(server.connections.map(({ received }) => received.includes("[1]"))).not.toContain(true);
+  });
+});
+
+describe("a kept-alive connection", () => {
+  const echo = (head = ""): Parameters<typeof startRaw>[0] => ({
+    onRequest: (socket, request) => socket.write(answerText(`${request}`, head)),
+  });
+  const two = async (client: ServiceClient): Promise<void> => {
+    for (const _ of [1, 2])
+      expect(shape(await client.post(BODY, NEVER))).toMatchObject({ kind: "answer", whole: true });
+  };
+
+  test("is used again", async () => {
+    const server = await startRaw(echo());
+    await two(open(at(server)));
+    expect(server.connections).toHaveLength(1);
+  });
+
+  test.each([
+    ["its end was announced", "Connection: close\r\n"],
+    ["it would be kept for a second only", "Keep-Alive: timeout=1\r\n"],
+  ])("is not when %s", async (_when, head) => {
+    const server = await startRaw(echo(head));
+    await two(open(at(server)));
+    expect(server.connections).toHaveLength(2);
+  });
+
+  test("is not where every request shall have its own", async () => {
+    const server = await startRaw(echo());
+    await two(open(at(server), { freshConnection: true }));
+    expect(server.connections.map(({ received }) => /connection: close/i.test(received))).toEqual([true, true]);
+  });
+
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  // Only one of the two clocks goes on: the other stood still (a machine that slept), or was set back.
+  test.each(["Date", "performance"] as const)("is not after more than two seconds by %s", async (clock) => {
+    vi.useFakeTimers({ toFake: [clock], now: Date.now() });
+    const server = await startRaw(echo());
+    const client = open(at(server));
+    await client.post(BODY, NEVER);
+    vi.advanceTimersByTime(1900);
+    await client.post(BODY, NEVER);
+    expect(server.connections).toHaveLength(1);
+    vi.advanceTimersByTime(2100);
+    await client.post(BODY, NEVER);
+    expect(server.connections).toHaveLength(2);
+  });
+
+  test.each([
+    ["with a kind end", (socket: Socket) => void socket.end(answerText("{}"))],
+    ["with a reset", (socket: Socket) => void socket.write(answerText("{}"), () => socket.resetAndDestroy())],
+  ])("that the server closed in silence costs no doubt, %s", async (_how, onRequest) => {
+    const server = await startRaw({ onRequest });
+    const client = open(at(server));
+    for (let round = 1; round <= 50; round += 1) {
+      expect(shape(await client.post(BODY, NEVER))).toMatchObject({ kind: "answer", whole: true });
+      expect(server.connections).toHaveLength(round);
+    }
+  });
+
+  test("that the server closes on the next request is a doubt all the same", async () => {
+    const server = await startRaw({
+      onRequest: (socket, request) => (request === 1 ? socket.write(answerText("{}")) : socket.destroy()),
+    });
+    const client = open(at(server));
+    await client.post(BODY, NEVER);
+    expect(shape(await client.post(BODY, NEVER))).toEqual({ kind: "lost" });
+    expect(server.connections).toHaveLength(1);
+  });
+});
+
+/** Trusts a certificate until the test ends, as NODE_EXTRA_CA_CERTS would for a process. */
+function trust(cert: string): void {
+  const before = getCACertificates("default");
+  onTestFinished(() => setDefaultCACertificates(before));
+  setDefaultCACertificates([...before, cert]);
+}
+
+describe("through a proxy", () => {
+  const HOST = "tickets.invalid";
+  async function service(): Promise<RawServer> {
+    const certificate = selfSigned(HOST, "localhost");
+    trust(certificate.cert);
+    return startRaw({ tls: certificate, onRequest: (socket) => socket.write(answerText("{}")) });
+  }
+
+  test.each(["HTTPS_PROXY", "https_proxy"])(
+    "the request goes by %s, and the proxy sees none of it",
+    async (variable) => {
+      const server = await service();
+      const proxy = await startProxy({ leadsTo: server.port });
+      const client = open(`https://${HOST}/v1`, { env: { [variable]: `http://127.0.0.1:${proxy.port}` } });
+      expect(shape(await client.post(BODY, NEVER))).toMatchObject({ kind: "answer", status: 200, whole: true });
+      expect(proxy.asked).toEqual([`${HOST}:443`]);
+      expect(server.connections[0]?.received).toMatch(/^POST \/v1\/stream HTTP\/1\.1\r\nhost: tickets\.invalid\r\n/i);
+      expect(proxy.connections[0]?.received).not.toContain("k3y-of-the-test");
+    },
+  );
+
+  test("a proxy without a scheme is an http one", async () => {
+    const server = await service();
+    const proxy = await startProxy({ leadsTo: server.port });
+    const client = open(`https://${HOST}`, { env: { HTTPS_PROXY: `127.0.0.1:${proxy.port}` } });
+    expect(shape(await client.post(BODY, NEVER))).toMatchObject({ kind: "answer", status: 200 });
+  });
+
+  test("a connection through it is kept, and closed after two seconds, like any other", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const server = await service();
+    const proxy = await startProxy({ leadsTo: server.port });
+    const client = open(`https://${HOST}`, { env: { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` } });
+    await client.post(BODY, NEVER);
+    await client.post(BODY, NEVER);
+    expect(server.connections).toHaveLength(1);
+    vi.advanceTimersByTime(2100);
+    expect(shape(await client.post(BODY, NEVER))).toMatchObject({ kind: "answer", whole: true });
+    expect(server.connections).toHaveLength(2);
+  });
+
+  test.each(["NO_PROXY", "no_proxy"])("%s goes past it", async (variable) => {
+    const server = await service();
+    const proxy = await startProxy({ leadsTo: server.port });
+    const env = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`, [variable]: "example.com,localhost" };
+    const client = open(`https://localhost:${server.port}`, { env });
+    expect(shape(await client.post(BODY, NEVER))).toMatchObject({ kind: "answer", status: 200 });
+    expect(proxy.asked).toEqual([]);
+  });
+
+  test.each(["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"])(
+    "what is for this machine never goes by %s",
+    async (variable) => {
+      const server = await startRaw({ onRequest: (socket) => socket.write(answerText("{}")) });
+      const proxy = await startProxy({ leadsTo: server.port });
+      const client = open(at(server), { env: { [variable]: `http://127.0.0.1:${proxy.port}` } });
+      expect(shape(await client.post(BODY, NEVER))).toMatchObject({ kind: "answer", status: 200 });
+      expect(proxy.connections).toHaveLength(0);
+    },
+  );
+
+  test("the variables of the process count for nothing beside those that are handed in", async () => {
+    vi.stubEnv("HTTPS_PROXY", `http://127.0.0.1:${await deadPort()}`);
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
+    const server = await service();
+    const client = open(`https://localhost:${server.port}`);
+    expect(shape(await client.post(BODY, NEVER))).toMatchObject({ kind: "answer", status: 200 });
+  });
+
+  test.each([407, 403, 502])("a proxy that answers %i has sent nothing", async (status) => {
+    const proxy = await startProxy({ status });
+    const client = open(`https://${HOST}`, { env: { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` } });
+    expect(await client.post(BODY, NEVER)).toMatchObject({
+      kind: "not sent",
+      error: { message: expect.stringContaining(String(status)) },
+    });
+  });
+
+  test("a proxy that is not there has sent nothing", async () => {
+    const client = open(`https://${HOST}`, { env: { HTTPS_PROXY: `http://127.0.0.1:${await deadPort()}` } });
+    expect(await client.post(BODY, NEVER)).toMatchObject({ kind: "not sent", error: { code: "ECONNREFUSED" } });
+  });
+
+  test("a proxy that hangs up has sent nothing", async () => {
+    const proxy = await startRaw({ onRequest: (socket) => socket.destroy() });
+    const client = open(`https://${HOST}`, { env: { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` } });
+    expect(shape(await client.post(BODY, NEVER))).toEqual({ kind: "not sent" });
+    expect(proxy.connections).toHaveLength(1);
+  });
+
+  test("a proxy that never answers has sent nothing", async () => {
+    const proxy = await startRaw({});
+    const env = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
+    expect(shape(await open(`https://${HOST}`, { env, timeoutMs: 100 }).post(BODY, NEVER))).toEqual({
+      kind: "not sent",
+    });
+  });
+
+  test("a service behind it that is cut off is a doubt", async () => {
+    const certificate = selfSigned(HOST);
+    trust(certificate.cert);
+    const server = await startRaw({ tls: certificate, onRequest: (socket) => socket.destroy() });
+    const proxy = await startProxy({ leadsTo: server.port });
+    const client = open(`https://${HOST}`, { env: { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` } });
+    expect(shape(await client.post(BODY, NEVER))).toEqual({ kind: "lost" });
+    expect(server.connections).toHaveLength(1);
+  });
+
+  test.each(["socks5://user:s3cret@127.0.0.1:1080", "http://user:s3cret@:x", "ftp://s3cret"])(
+    "%s is no proxy, which is said without repeating it",
+    (proxy) => {
+      const opening = (): unknown => open(`https://${HOST}`, { env: { HTTPS_PROXY: proxy } });
+      expect(opening).toThrow(Failure);
+      expect(opening).toThrow(/HTTPS_PROXY/);
+      expect(opening).not.toThrow(/s3cret/);
+    },
+  );
+});

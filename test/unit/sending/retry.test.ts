@@ -1,0 +1,133 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { backoffMs, MAX_RETRY_AFTER_MS, parseHttpDate, retryAfterMs } from "../../../src/pipeline/sending/retry.ts";
+import { httpDate } from "../../../src/sandbox/faults.ts";
+
+const NOW = Date.UTC(2026, 10, 21, 3, 0, 0);
+const chance = fc.double({ min: 0, max: 1, noNaN: true });
+
+describe("the wait before a retry", () => {
+  it("is at most half a second before the first, and doubles up to a minute", () => {
+    const most = Array.from({ length: 10 }, (_, at) => backoffMs(at + 1, 1));
+    expect(most).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+  });
+
+  it("is anything from nothing to that", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1000 }), chance, (attempt, luck) => {
+        const wait = backoffMs(attempt, luck);
+        expect(Number.isSafeInteger(wait)).toBe(true);
+        expect(wait).toBeGreaterThanOrEqual(0);
+        expect(wait).toBeLessThanOrEqual(Math.min(60_000, 500 * 2 ** (attempt - 1)));
+        expect(wait).toBe(Math.round(luck * backoffMs(attempt, 1)));
+      }),
+    );
+  });
+});
+
+describe("Retry-After in seconds", () => {
+  it.each<[string, number]>([
+    ["0", 0],
+    ["7", 7000],
+    ["007", 7000],
+    [" 30 ", 30_000],
+    ["600", 600_000],
+    ["601", 600_000],
+    ["99999999999999999999", 600_000],
+    ["9".repeat(400), 600_000],
+  ])("%s", (text, ms) => {
+    expect(retryAfterMs(text, undefined, NOW)).toBe(ms);
+  });
+});
+
+describe("Retry-After as a date", () => {
+  const DATE = "Sat, 21 Nov 2026 03:00:00 GMT";
+
+  it.each(["imf", "rfc850", "asctime"] as const)("is read against the answer's own date, in form %s", (form) => {
+    fc.assert(
+      fc.property(
+        fc.date({ min: new Date("1990-01-01"), max: new Date("2070-01-01"), noInvalidDate: true }),
+        fc.integer({ min: -1000, max: 2000 }),
+        fc.constantFrom("imf" as const, "rfc850" as const, "asctime" as const),
+        (sent, seconds, dateForm) => {
+          const clock = new Date(Math.floor(sent.getTime() / 1000) * 1000);
+          const until = httpDate(new Date(clock.getTime() + seconds * 1000), form);
+          const wait = retryAfterMs(until, httpDate(clock, dateForm), NOW);
+          expect(wait).toBe(Math.min(MAX_RETRY_AFTER_MS, Math.max(0, seconds * 1000)));
+        },
+      ),
+    );
+  });
+
+  it.each<[string, string | undefined, number | undefined]>([
+    ["Sat, 21 Nov 2026 03:00:30 GMT", DATE, 30_000],
+    ["Saturday, 21-Nov-26 03:00:30 GMT", DATE, 30_000],
+    ["Sat Nov 21 03:00:30 2026", DATE, 30_000],
+    ["Sun Nov  1 03:00:30 2026", "Sun, 01 Nov 2026 03:00:00 GMT", 30_000],
+    // The clocks are a day apart: what counts is theirs.
+    ["Fri, 20 Nov 2026 03:00:30 GMT", "Fri, 20 Nov 2026 03:00:00 GMT", 30_000],
+    // Without a readable date of theirs it is ours.
+    ["Sat, 21 Nov 2026 03:00:30 GMT", undefined, 30_000],
+    ["Sat, 21 Nov 2026 03:00:30 GMT", "now", 30_000],
+    ["Sat, 21 Nov 2026 02:00:00 GMT", DATE, 0],
+    ["Sat, 21 Nov 2026 03:10:00 GMT", DATE, 600_000],
+    ["Sat, 21 Nov 2026 09:00:00 GMT", DATE, 600_000],
+    ["Sat, 21 Nov 2026 03:00:60 GMT", DATE, 60_000],
+  ])("%s, answered at %s", (text, date, ms) => {
+    expect(retryAfterMs(text, date, NOW)).toBe(ms);
+  });
+});
+
+describe("Retry-After that says nothing", () => {
+  it.each([
+    "",
+    " ",
+    "-5",
+    "+5",
+    "1.5",
+    "5s",
+    "soon",
+    "7, 9",
+    "0x10",
+    "Infinity",
+    "2026-11-21T03:00:30Z",
+    "Sat, 21 Nov 2026 03:00:30 CET",
+    "Sat, 21 Nov 2026 03:00:30",
+    "Sat, 21 Nov 26 03:00:30 GMT",
+    "Sat, 21 nov 2026 03:00:30 GMT",
+    "Sat, 31 Nov 2026 03:00:30 GMT",
+    "Sat, 00 Nov 2026 03:00:30 GMT",
+    "Sat, 21 Nov 2026 24:00:30 GMT",
+    "Sat, 21 Nov 2026 03:60:30 GMT",
+    "Sat, 21 Nov 2026 03:00:61 GMT",
+    "Sat Nov 21 03:00:30 2026 GMT",
+    "Sat, 21 Foo 2026 03:00:30 GMT",
+  ])("%j", (text) => {
+    expect(retryAfterMs(text, undefined, NOW)).toBeUndefined();
+  });
+
+  it("when there is none", () => {
+    expect(retryAfterMs(undefined, "Sat, 21 Nov 2026 03:00:00 GMT", NOW)).toBeUndefined();
+  });
+
+  it("or is any text, never gives less than nothing or more than ten minutes", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.option(fc.string(), { nil: undefined }), (text, date) => {
+        const wait = retryAfterMs(text, date, NOW);
+        if (wait !== undefined) expect(wait >= 0 && wait <= MAX_RETRY_AFTER_MS).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("a year of two digits", () => {
+  it.each<[string, number, string]>([
+    ["Sunday, 06-Nov-94 08:49:37 GMT", Date.UTC(2026, 0), "1994-11-06T08:49:37.000Z"],
+    ["Sunday, 06-Nov-26 08:49:37 GMT", Date.UTC(2026, 0), "2026-11-06T08:49:37.000Z"],
+    ["Sunday, 06-Nov-76 08:49:37 GMT", Date.UTC(2026, 0), "2076-11-06T08:49:37.000Z"],
+    ["Sunday, 06-Nov-77 08:49:37 GMT", Date.UTC(2026, 0), "1977-11-06T08:49:37.000Z"],
+    ["Friday, 01-Jan-00 00:00:05 GMT", Date.UTC(2099, 11, 31), "2100-01-01T00:00:05.000Z"],
+  ])("%s", (text, now, iso) => {
+    expect(new Date(parseHttpDate(text, now) ?? Number.NaN).toISOString()).toBe(iso);
+  });
+});
