@@ -10,7 +10,7 @@ import { crashPoint } from "../pipeline/crash-points.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
 import { chunksOf, countRun, enterRun, openRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
-import { parseManifest } from "../pipeline/plan/manifest.ts";
+import { hasSameInput, type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
 import { inspectOutput, setAside } from "../pipeline/projections/output-file.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
 import { describeSkipped, tellProblems } from "./problems.ts";
@@ -111,7 +111,7 @@ async function send(
     talk.error(`${options.files.join(", ")} ${options.files.length === 1 ? "was" : "were"} not read.`);
     return resumed.summary;
   }
-  if (options.again && resumed?.again === true) {
+  if (options.again && resumed?.manifest.again === true) {
     talk.info("That was an interrupted --again, and is done now. To send once more, run the command once more.");
     return resumed.summary;
   }
@@ -139,7 +139,15 @@ async function send(
     throw cause;
   });
   const { plan, problems } = checked;
-  if (plan.manifest === undefined || (plan.actions.planned === 0 && plan.rows.invalid === 0)) {
+  const isNothingNew = plan.manifest !== undefined && plan.actions.planned === 0 && plan.rows.invalid === 0;
+  if (resumed !== null && !isNothingNew && hasSameInput(resumed.manifest, plan)) {
+    // The same command after an interruption: what the run came to is its answer. What the service has just rejected is
+    // not sent once more, and what can't be told from a repetition is none.
+    await rm(directory, { recursive: true, force: true });
+    talk.info(`That was this very input, and is done now; to send what is still open, run the command once more.`);
+    return resumed.summary;
+  }
+  if (plan.manifest === undefined || isNothingNew) {
     await rm(directory, { recursive: true, force: true });
     return afterResumed(
       tellPlan(context, options, checked, environment.name, startedAt, "nothing new"),
@@ -196,7 +204,7 @@ function newRunId(): string {
 /** The last of the runs that came first; its summary holds those before it. */
 interface Resumed {
   readonly summary: Summary;
-  readonly again: boolean;
+  readonly manifest: Manifest;
 }
 
 /**
@@ -210,7 +218,7 @@ async function finishEarlierRuns(context: Context, session: Session, deadline: n
     refuseTooManyRejections(session, run);
     context.talk.info(`The run ${run.run} of ${run.createdAt} is not finished; it comes first.`);
     const summary = await carryOut(context, { session, run, deadline, startedAt: performance.now() });
-    last = { summary: afterResumed(summary, last?.summary), again: parseManifest(run.manifest).again };
+    last = { summary: afterResumed(summary, last?.summary), manifest: parseManifest(run.manifest) };
     if (summary.state !== "finished") return last;
   }
   return last;

@@ -1,6 +1,7 @@
 /** What others do to a run while it works: its output, its standard streams, its terminal. It goes on, and says so. */
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   appendFileSync,
   closeSync,
@@ -201,8 +202,14 @@ test.skipIf(process.platform !== "linux")(
   "a terminal that goes away stops the run at a chunk border, and the same command completes it",
   async () => {
     const { place, service } = await openSales();
-    // The program outlives whoever started it; its fourth stream tells how it ends.
-    place.write("tell.mjs", `import fs from "node:fs"; process.on("exit", (code) => fs.writeSync(3, String(code)));`);
+    // The program outlives whoever started it; its fourth stream tells when it heard of that, and how it ends.
+    place.write(
+      "tell.mjs",
+      `import fs from "node:fs";
+       const tell = (text) => fs.writeSync(3, text);
+       process.on("SIGHUP", () => tell("hung up "));
+       process.on("exit", (code) => tell(String(code)));`,
+    );
     const command = `exec '${process.execPath}' --import ./tell.mjs '${BIN}' ${SEND.join(" ")} -o promises.ndjson`;
     const home = { HOME: place.path("home"), XDG_STATE_HOME: place.path("home/state"), TMPDIR: place.path("tmp") };
     const terminal = spawn("script", ["--quiet", "--command", command, "/dev/null"], {
@@ -210,13 +217,18 @@ test.skipIf(process.platform !== "linux")(
       env: { PATH: process.env.PATH, SHELL: "/bin/sh", TERM: "xterm", ...home, ...service.env },
       stdio: ["ignore", "ignore", "ignore", "pipe"],
     });
-    const gone = new Promise((resolve) => terminal.on("exit", resolve));
+    const tells = terminal.stdio[3] as Readable; // a pipe, as asked for above
+    const heard = once(tells, "data");
     meanwhile(service, async () => {
       terminal.kill("SIGKILL");
-      await gone;
+      await heard;
     });
-    const told = await Array.fromAsync<Buffer>(terminal.stdio[3] as Readable); // a pipe, as asked for above
-    expect(Buffer.concat(told).toString()).toBe("129");
+    let told = "";
+    tells.setEncoding("utf8").on("data", (text: string) => {
+      told += text;
+    });
+    await once(tells, "end");
+    expect(told).toBe("hung up 129");
     expect(service.requests).toHaveLength(3);
     service.behave({});
     const { summary } = await place.summary([...SEND, "-o", "promises.ndjson"], service);

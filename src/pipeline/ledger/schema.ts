@@ -129,6 +129,13 @@ CREATE TABLE output_segments (
   PRIMARY KEY (path, start)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE rejects_files (
+  run_no INTEGER NOT NULL,
+  input INTEGER NOT NULL,
+  path TEXT NOT NULL,
+  PRIMARY KEY (run_no, input, path)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE settlements (
   id INTEGER PRIMARY KEY,
   run_no INTEGER NOT NULL,

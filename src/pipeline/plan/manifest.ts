@@ -56,6 +56,19 @@ export type Manifest = Readonly<z.infer<typeof MANIFEST>>;
 
 export const manifestOf = (fields: Omit<Manifest, "format">): Manifest => ({ format: PLAN_FORMAT, ...fields });
 
+/** Whether both plans were made of the same bytes, read and mapped the same way. */
+export function hasSameInput(
+  manifest: Manifest,
+  other: {
+    readonly inputs: readonly Pick<Manifest["inputs"][number], "name" | "sha256" | "rows">[];
+    readonly mapping: string;
+  },
+): boolean {
+  const told = ({ inputs, mapping }: typeof other): string =>
+    JSON.stringify([mapping, inputs.map(({ name, sha256, rows }) => [name, sha256, rows])]);
+  return told(manifest) === told(other);
+}
+
 /** @throws when the text is not a manifest of this version. */
 export function parseManifest(text: string): Manifest {
   return MANIFEST.parse(JSON.parse(text));

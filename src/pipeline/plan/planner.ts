@@ -94,6 +94,8 @@ export interface PlanResult {
   readonly skipReasons: ReadonlyMap<string, number>;
   readonly invalid: readonly InvalidRow[];
   readonly inputs: Compiled["inputs"];
+  /** The manifest's digest of the same name. */
+  readonly mapping: string;
   /** Part of a file could not be read as rows, so no allowance for invalid rows helps. */
   readonly isUnreadable: boolean;
 }
@@ -167,6 +169,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     skipReasons: compiled.skipReasons,
     invalid,
     inputs: compiled.inputs,
+    mapping: options.mappingDigest,
     isUnreadable: compiled.unreadable,
   };
   const bearable = !compiled.unreadable && invalid.length <= allowedRows(options.maxInvalid, read);

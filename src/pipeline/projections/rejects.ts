@@ -1,5 +1,6 @@
 /** Rejects files: the rows that are still open, as they were, with the reason; mended and streamed again, exactly they are sent. */
 
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { stringify } from "csv-stringify/sync";
@@ -25,7 +26,7 @@ interface OpenRow {
 
 /**
  * Writes what chunks that were settled since the last time, and invalid rows, leave to do: one file per input, only where
- * there is something to write. Returns the files' paths.
+ * there is something to write. Returns the paths of all that the run wrote, now or earlier, and that are still there.
  *
  * @param encoding what the inputs were read with.
  */
@@ -70,12 +71,13 @@ export async function writeRejects(options: {
       note(record.input, record.row, reason, row.action);
     }
   }
-  const written: string[] = [];
   const records: ((ledger: Ledger) => void)[] = [];
   for (const [at, rows] of [...open].sort(([a], [b]) => a - b)) {
     const { path, record } = await writeFile(options, at, rows, directory);
-    written.push(path);
-    records.push(record);
+    records.push((to) => {
+      record(to);
+      to.run("INSERT OR IGNORE INTO rejects_files (run_no, input, path) VALUES (?, ?, ?)", run.runNo, at, path);
+    });
   }
   ledger.transaction(() => {
     for (const record of records) record(ledger);
@@ -83,7 +85,10 @@ export async function writeRejects(options: {
       ledger.run("UPDATE chunks SET rejects_written = 1 WHERE run_no = ? AND chunk = ?", run.runNo, chunk.chunk);
     ledger.run("INSERT OR IGNORE INTO meta (key, value) VALUES (?, 'written')", `invalid rows of ${run.run}`);
   });
-  return written;
+  return ledger
+    .all("SELECT path FROM rejects_files WHERE run_no = ? ORDER BY input, path", run.runNo)
+    .map((row) => String(row.path))
+    .filter((path) => existsSync(path));
 }
 
 const INVALID_ROW = z.object({ row: z.number(), input: z.number(), line: z.number(), reason: z.string() });
