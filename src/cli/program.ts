@@ -320,6 +320,11 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
       new Option("--abandon", "close the run: what was not sent stays unsent").conflicts(["sent", "notSent", "chunk"]),
     )
     .option("--chunk <n>", "this chunk only", parseCount)
+    .option(
+      "--first <n>",
+      "with --chunk: only its first n actions; the rest waits on as a chunk of its own",
+      parseCount,
+    )
     .option("--reason <text>", "why; kept in the ledger")
     .option("--wait-lock <time>", "wait for another run to end, such as 10m")
     .addHelpText("after", "\nWithout --sent, --not-sent or --abandon it only shows what has to be decided.")
@@ -337,6 +342,7 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
                     ? "abandon"
                     : undefined,
             chunk: flags.chunk as number | undefined, // parseCount
+            first: flags.first as number | undefined, // parseCount
             reason: text(flags.reason),
             ...environmentOptions(flags),
             json: flags.json === true,

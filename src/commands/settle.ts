@@ -83,6 +83,8 @@ export interface SettleOptions extends EnvironmentOptions {
   readonly run: string;
   readonly decision: Decision | undefined;
   readonly chunk: number | undefined;
+  /** Only so many actions, from the chunk's beginning. */
+  readonly first: number | undefined;
   readonly reason: string | undefined;
   readonly json: boolean;
   readonly waitLock: number;
@@ -112,6 +114,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   const settling = { ledger, plan, runNo: run.runNo, promises };
   await recover(settling);
   const chunks = chosenChunks(session, run, options.chunk);
+  refuseTooMany(options, chunks);
   const settlement = settlementOf(options.decision ?? "sent", options.reason);
 
   switch (options.decision) {
@@ -120,11 +123,21 @@ export async function settle(options: SettleOptions, context: Context): Promise<
       break;
     case "sent":
     case "not-sent":
-      if (chunks.length === 0) talk.info(`Nothing of run ${run.run} waits to be settled.`);
+      if (chunks.length === 0)
+        talk.info(
+          options.chunk === undefined
+            ? `Nothing of run ${run.run} waits to be settled.`
+            : `Chunk ${options.chunk} of run ${run.run} was settled before.`,
+        );
       for (const chunk of chunks) {
-        if (options.decision === "sent") await settleSent(ledger, plan, chunk, settlement);
-        else await settleNotSent(ledger, plan, run, chunk, settlement);
-        talk.info(`Chunk ${chunk.chunk}: ${count(chunk.count, "action")} settled as ${options.decision}.`);
+        const first = options.first ?? chunk.count;
+        if (options.decision === "sent") await settleSent(ledger, plan, chunk, settlement, first);
+        else await settleNotSent(ledger, plan, run, chunk, settlement, first);
+        talk.info(
+          `Chunk ${chunk.chunk}: ${first < chunk.count ? `the first ${number(first)} of ${count(chunk.count, "action")}` : count(chunk.count, "action")} settled as ${options.decision}.`,
+        );
+        if (first < chunk.count)
+          talk.info(`The other ${number(chunk.count - first)} wait on as chunk ${restOf(session, chunk, first)}.`);
       }
       await projectUnwritten(settling);
       // A run that a person has put right is theirs to go on with, not theirs to wait for.
@@ -181,6 +194,22 @@ async function hasPlan(directory: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** What a chunk's first actions left behind when they were settled without it. */
+function restOf({ ledger }: Session, chunk: ChunkRecord, first: number): number | undefined {
+  return openQuestions(ledger, chunk.runNo).find((each) => each.first === chunk.first + first)?.chunk;
+}
+
+function refuseTooMany({ first, decision, chunk }: SettleOptions, chunks: readonly ChunkRecord[]): void {
+  if (first === undefined) return;
+  if (chunk === undefined || (decision !== "sent" && decision !== "not-sent"))
+    throw new Failure("usage", "--first says how many actions of one chunk a decision is about.", {
+      hint: "Name the chunk with --chunk, and say --sent or --not-sent.",
+    });
+  const most = chunks[0]?.count ?? Number.POSITIVE_INFINITY;
+  if (first > most)
+    throw new Failure("usage", `Chunk ${chunk} has only ${count(most, "action")}, not ${number(first)}.`);
 }
 
 function chosenChunks(

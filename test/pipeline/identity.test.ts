@@ -105,7 +105,16 @@ test("actions in doubt in a closed run are sent by no other run, not even with -
     TICKETS_LOCAL_API_KEY: "key-of-the-test",
   });
   await settle(
-    { run, decision: "abandon", chunk: undefined, reason: "test", json: false, waitLock: 0, flags: {} },
+    {
+      run,
+      decision: "abandon",
+      chunk: undefined,
+      first: undefined,
+      reason: "test",
+      json: false,
+      waitLock: 0,
+      flags: {},
+    },
     context,
   );
   for (const again of [false, true]) {

@@ -65,7 +65,15 @@ async function surviveNight(
   const stopped = await field.stream(SEASON_FILES);
   expect(stopped.exitCode, stopped.said).toBe(6);
   const run = field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs ORDER BY run_no DESC")?.run));
-  const options = { run, decision: truth, chunk: undefined, reason: "the test looked", json: true, waitLock: 0 };
+  const options = {
+    run,
+    decision: truth,
+    chunk: undefined,
+    first: undefined,
+    reason: "the test looked",
+    json: true,
+    waitLock: 0,
+  };
   await settle({ ...options, flags: {} }, makeContext(field.folder, field.env).context);
 }
 

@@ -244,6 +244,7 @@ export function addChunks(
   parent: ChunkRecord,
   parts: readonly Pick<ChunkRecord, "first" | "count" | "offset" | "length">[],
   state: ChunkState,
+  detail?: string,
 ): void {
   const { runNo, chunk, lane, httpStatus } = parent;
   const last = Number(ledger.get("SELECT max(chunk) AS last FROM chunks WHERE run_no = ?", runNo)?.last);
@@ -261,7 +262,7 @@ export function addChunks(
       state,
       chunk,
       state === "planned" ? null : (httpStatus ?? null),
-      state === "planned" ? null : "accepted without an actionPromise",
+      detail ?? null,
     );
   }
 }

@@ -3,7 +3,7 @@
 import { crashPoint } from "../crash-points.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes } from "../ledger/outcomes.ts";
-import { type ChunkRecord, chunksOf, endRun, noteStop, type RunRecord } from "../ledger/runs.ts";
+import { addChunks, type ChunkRecord, chunksOf, endRun, noteStop, type RunRecord } from "../ledger/runs.ts";
 import type { Plan } from "../plan/plan.ts";
 import { toOutcome } from "./settle.ts";
 
@@ -25,36 +25,80 @@ export function openQuestions(ledger: Ledger, runNo: number): readonly ChunkReco
   );
 }
 
-/** The service has the chunk's actions: they count as sent, and have no promise. */
+/** A chunk cut in two: what a decision is about, and what waits on. */
+interface Cut {
+  readonly head: ChunkRecord;
+  /** Part of a transaction: makes it so in the ledger. */
+  readonly apply: () => void;
+}
+
+/** The chunk's first actions keep its number; the rest becomes a chunk of its own, in the same state. */
+async function cutAfter(ledger: Ledger, plan: Plan, chunk: ChunkRecord, count: number): Promise<Cut> {
+  if (count >= chunk.count) return { head: chunk, apply: () => undefined };
+  const lines = await plan.lines(chunk);
+  const length = lines.slice(0, count).reduce((sum, line) => sum + line.length + 1, 0);
+  const head = { ...chunk, count, length };
+  const rest = {
+    first: chunk.first + count,
+    count: chunk.count - count,
+    offset: chunk.offset + length,
+    length: chunk.length - length,
+  };
+  const apply = (): void => {
+    ledger.run(
+      "UPDATE chunks SET count = ?, length = ? WHERE run_no = ? AND chunk = ?",
+      count,
+      length,
+      chunk.runNo,
+      chunk.chunk,
+    );
+    addChunks(ledger, chunk, [rest], chunk.state, chunk.detail);
+  };
+  return { head, apply };
+}
+
+/**
+ * The service has the chunk's actions: they count as sent, and have no promise.
+ *
+ * @param first only so many of its actions, from its beginning.
+ */
 export async function settleSent(
   ledger: Ledger,
   plan: Plan,
   chunk: ChunkRecord,
   settlement: Settlement,
+  first: number,
 ): Promise<void> {
   await settleWhole(
     ledger,
     plan,
-    chunk,
+    await cutAfter(ledger, plan, chunk, first),
     settlement,
     { outcome: "settled by hand", status: "settled-by-hand" },
     "settled by hand",
   );
 }
 
-/** The service does not have the chunk's actions: they are sent again, or, in a closed run, never. */
+/**
+ * The service does not have the chunk's actions: they are sent again, or, in a closed run, never.
+ *
+ * @param first only so many of its actions, from its beginning.
+ */
 export async function settleNotSent(
   ledger: Ledger,
   plan: Plan,
   run: RunRecord,
   chunk: ChunkRecord,
   settlement: Settlement,
+  first: number,
 ): Promise<void> {
+  const cut = await cutAfter(ledger, plan, chunk, first);
   if (run.state !== "open") {
-    await settleWhole(ledger, plan, chunk, settlement, { outcome: "not sent", status: "not-sent" }, "abandoned");
+    await settleWhole(ledger, plan, cut, settlement, { outcome: "not sent", status: "not-sent" }, "abandoned");
     return;
   }
   ledger.transaction(() => {
+    cut.apply();
     ledger.run(
       "UPDATE chunks SET state = 'planned', detail = NULL, http_status = NULL WHERE run_no = ? AND chunk = ?",
       chunk.runNo,
@@ -75,7 +119,8 @@ export async function abandonRun(
   // Should the process die half-way, what is left of the run waits for a person; no other command may send it.
   noteStop(ledger, run.runNo, run.exitCode ?? exitCode, true);
   for (const chunk of chunksOf(ledger, run.runNo, "planned")) {
-    await settleWhole(ledger, plan, chunk, settlement, { outcome: "not sent", status: "not-sent" }, "abandoned");
+    const whole = await cutAfter(ledger, plan, chunk, chunk.count);
+    await settleWhole(ledger, plan, whole, settlement, { outcome: "not sent", status: "not-sent" }, "abandoned");
     crashPoint("settled");
   }
   ledger.transaction(() => {
@@ -99,7 +144,7 @@ export function abandonWithoutPlan(ledger: Ledger, run: RunRecord, settlement: S
 async function settleWhole(
   ledger: Ledger,
   plan: Plan,
-  chunk: ChunkRecord,
+  { head: chunk, apply }: Cut,
   settlement: Settlement,
   item: { readonly outcome: "settled by hand" | "not sent"; readonly status: string },
   state: "settled by hand" | "abandoned",
@@ -111,6 +156,7 @@ async function settleWhole(
     return toOutcome(plan, chunk, at, line, record, item, settlement.at);
   });
   ledger.transaction(() => {
+    apply();
     insertOutcomes(ledger, chunk.runNo, rows);
     ledger.run(
       "UPDATE chunks SET state = ?, detail = NULL WHERE run_no = ? AND chunk = ?",

@@ -47,7 +47,7 @@ export async function settle(
   const doubts = doubtfulParts(chunk, await plan.lines(chunk), items);
   ledger.transaction(() => {
     insertOutcomes(ledger, runNo, known);
-    addChunks(ledger, chunk, doubts, "in doubt");
+    addChunks(ledger, chunk, doubts, "in doubt", "accepted without an actionPromise");
     markSettled(ledger, chunk);
   });
   crashPoint("settled");
