@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { cleanText } from "../actions/text.ts";
 import { allRules } from "../checks/rules.ts";
 import { MAPPING_RULES } from "../mapping/rules.ts";
 import { type Config, displayPath, loadConfig } from "../pipeline/config/config.ts";
@@ -13,7 +14,7 @@ import { acquireLock } from "../pipeline/ledger/lock.ts";
 import { planFiles } from "../pipeline/plan/plan.ts";
 import { READER_RULES } from "../pipeline/readers/rules.ts";
 import type { Sandbox } from "../sandbox/server.ts";
-import { type Context, count } from "./talk.ts";
+import { type Context, count, type Talk } from "./talk.ts";
 
 /** Flags that say which environment and where its state is; `tickets env` shows what becomes of them. */
 export interface EnvironmentOptions {
@@ -94,7 +95,7 @@ export async function openSession(
     lock[Symbol.dispose]();
   };
   try {
-    if (environment.kind === "sandbox") sandbox = await startBuiltIn(environment);
+    if (environment.kind === "sandbox") sandbox = await startBuiltIn(environment, talk);
     const started = sandbox;
     const boundTo = started === undefined ? environment.baseUrl : `sandbox:${started.instanceId}`;
     ledger = openLedger({ path: environment.ledgerPath, boundTo });
@@ -121,9 +122,12 @@ export async function openSession(
 }
 
 /** The sandbox inside the command; its state stays between commands. */
-async function startBuiltIn(environment: Environment): Promise<Sandbox> {
+async function startBuiltIn(environment: Environment, talk: Talk): Promise<Sandbox> {
   const { startSandbox } = await import("../sandbox/server.ts");
-  return startSandbox({ engine: { path: sandboxStatePath(environment), accept: environment.accept } });
+  return startSandbox({
+    engine: { path: sandboxStatePath(environment), accept: environment.accept },
+    onError: (error) => talk.error(`The sandbox could not answer a request: ${cleanText(String(error), 300)}`),
+  });
 }
 
 /** Finished plans are kept for two weeks, for rejects and questions; the ledger keeps what each action came to. */

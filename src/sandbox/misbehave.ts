@@ -176,8 +176,11 @@ function gone(response: ServerResponse, signal: AbortSignal): Promise<void> {
 
 export function drainedOrGone(response: ServerResponse): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  response.once("drain", resolve);
-  response.once("close", resolve);
+  const end = (): void => {
+    response.off("drain", end).off("close", end);
+    resolve();
+  };
+  response.once("drain", end).once("close", end);
   return promise;
 }
 
