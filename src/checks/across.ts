@@ -13,6 +13,8 @@ export interface Memory {
   event(eventId: string): { readonly currency?: string } | undefined;
   /** Undefined when no accepted action named the ticket. */
   ticket(ref: { readonly ticketId: string } | { readonly nftId: string }): KnownTicket | undefined;
+  /** Whether it knows buyers of tickets by nftId alone, any of which may be a ticket that it knows by ticketId too. */
+  hasHoldersByNftId(): boolean;
 }
 
 export interface KnownTicket {
@@ -24,7 +26,7 @@ export interface KnownTicket {
   readonly ticketId?: string;
 }
 
-export const EMPTY_MEMORY: Memory = { event: () => undefined, ticket: () => undefined };
+export const EMPTY_MEMORY: Memory = { event: () => undefined, ticket: () => undefined, hasHoldersByNftId: () => false };
 
 /** A finding with its severity, which may differ from case to case of one rule; findings that are off are not given. */
 interface AcrossFinding extends Finding {
@@ -78,6 +80,17 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
   const tickets = createTicketStates();
   const events: EventState[] = [];
   const eventsById = new Map<string, EventState>();
+
+  // Kinds of id by which tickets were resold here that may be known by the other kind, too.
+  const resoldBy = new Set<TicketKind>();
+  let holdersByNftId: boolean | undefined;
+
+  /** Whether nobody can have bought the ticket under its other id since its holder was noted. */
+  const isHolderSure = (kind: TicketKind, ticket: number): boolean => {
+    if (kind === "nftId") return tickets.place(ticket) !== undefined && !resoldBy.has("ticketId");
+    holdersByNftId ??= memory.hasHoldersByNftId();
+    return !resoldBy.has("nftId") && !holdersByNftId;
+  };
 
   // What the row in hand has found and done; rows come one after the other.
   let found: AcrossFinding[] | undefined;
@@ -273,15 +286,23 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
         const eventNumber = tickets.event(ticket);
         checkPrice(data.price, eventNumber === undefined ? undefined : events[eventNumber]);
         if (data.userId == null) return;
+        const kind = field === "nftId" && tickets.locate(field, id) !== ticket ? "ticketId" : field;
         if (tickets.isHeldBy(ticket, data.userId) === true) {
-          report("resold-to-holder", {
-            field: "userId",
-            pointer: "/data/userId",
-            value: data.userId,
-            message: `${name} is resold to the user who holds it already${place === undefined ? "" : `, since ${placeText(place)}`}.`,
-            hint: "userId is the new buyer's.",
-          });
+          const isSure = isHolderSure(kind, ticket);
+          const since = place === undefined ? "" : `, since ${placeText(place)}`;
+          report(
+            "resold-to-holder",
+            {
+              field: "userId",
+              pointer: "/data/userId",
+              value: data.userId,
+              message: `${name} is resold to the user who holds it already${since}${isSure ? "" : ", unless it was resold under its other id"}.`,
+              hint: "userId is the new buyer's.",
+            },
+            isSure ? "error" : "warn",
+          );
         }
+        resoldBy.add(kind);
         tickets.setHolder(ticket, data.userId);
         if (status === "unsold" || status === "sold") tickets.setPlace(ticket, at);
         return;

@@ -28,6 +28,9 @@ export function ledgerMemory(ledger: Ledger): Memory {
         ...(row.holder !== null && { holder: String(row.holder) }),
       };
     },
+    hasHoldersByNftId: () =>
+      ledger.get("SELECT 1 AS one FROM tickets WHERE ticket < ? AND holder IS NOT NULL LIMIT 1", TICKET_PREFIX) !==
+      undefined,
   };
 }
 

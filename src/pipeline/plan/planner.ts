@@ -228,7 +228,7 @@ function allowedRows(allowance: Allowance, read: number): number {
 function acrossFor(options: PlanOptions, compiled: Compiled): Across {
   const known = options.ledger === undefined ? EMPTY_MEMORY : ledgerMemory(options.ledger);
   // What is sent again on purpose would meet its own traces: the holder it made, the check-in it made.
-  const memory: Memory = options.again ? { event: known.event, ticket: () => undefined } : known;
+  const memory: Memory = options.again ? { ...EMPTY_MEMORY, event: known.event } : known;
   return createAcross({
     memory,
     hasMemory: options.ledger !== undefined,

@@ -68,6 +68,7 @@ function memoryOf(
   events: Readonly<Record<string, { currency?: string }>> = {},
 ): Memory {
   return {
+    ...EMPTY_MEMORY,
     event: (eventId) => events[eventId],
     ticket: (ref) => tickets["ticketId" in ref ? ref.ticketId : `nft:${ref.nftId}`],
   };
@@ -199,6 +200,19 @@ describe("tickets", () => {
   it("keeps ticketId and nftId apart", () => {
     const rows = [[event("e")], [sale("A-1-2")], [of("resoldTicket", { nftId: "A-1-2", userId: "anna", price: "1" })]];
     expect(found(rows)).toEqual(["", "", ""]);
+  });
+
+  it("only warns of the holder where the ticket may have been resold under its other id", () => {
+    const byNft = (userId: string) => of("resoldTicket", { nftId: "A-1-2", userId, price: "1" });
+    const warned = "warn resold-to-holder";
+    const start = [[event("e")], [sale("t")]];
+    expect(found([...start, [byNft("bert")], [resale("t", "anna")]]).at(-1)).toBe(warned);
+    expect(found([...start, [byNft("bert")], [resale("t", "carl")], [byNft("bert")]]).at(-1)).toBe(warned);
+    expect(found([...start, [byNft("bert")], [byNft("bert")]]).at(-1)).toBe("error resold-to-holder");
+    expect(found([[resale("t", "anna")]], { memory: { ...known, hasHoldersByNftId: () => true } })).toEqual([warned]);
+    expect(found([[byNft("anna")]], { memory: memoryOf({ "nft:A-1-2": { state: "sold", holder: "anna" } }) })).toEqual([
+      warned,
+    ]);
   });
 
   it("takes both for one ticket where the environment says so", () => {
