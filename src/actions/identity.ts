@@ -70,5 +70,10 @@ function parsedOr(text: string): unknown {
 export const DIGEST_BYTES = 16;
 
 export function digestOf(text: string): Buffer {
-  return hash("sha256", text, "buffer").subarray(0, DIGEST_BYTES);
+  return Buffer.from(digestHex(text), "hex");
+}
+
+/** The same as hexadecimal text, which costs a third: Node makes no view of memory for it. */
+export function digestHex(text: string): string {
+  return hash("sha256", text).slice(0, DIGEST_BYTES * 2);
 }

@@ -1,10 +1,11 @@
 /** The part of the way that `validate`, `plan` and `stream` share: from files to a checked plan. */
 
 import { createHash } from "node:crypto";
+import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
-import { severities } from "../checks/severity.ts";
+import { severityTable } from "../checks/severity.ts";
 import { Failure } from "../failure.ts";
 import type { LookupTable } from "../mapping/lookup.ts";
 import { createMapper, type Mapped, type Mapper, type Understanding } from "../mapping/mapper.ts";
@@ -104,7 +105,7 @@ export async function checkInput(
         const source = selectSource(config.sources, nameOf(file), options.source);
         const lookups = await readLookups(source?.config, context.stop);
         try {
-          const mapper = createMapper({
+          const settings = {
             fileName: nameOf(file),
             ...(input.header !== undefined && { header: input.header }),
             ...(options.action !== undefined && { action: options.action }),
@@ -112,11 +113,14 @@ export async function checkInput(
             lookups,
             relaxedRules,
             isPayload: input.format === "json",
-          });
+          };
+          const mapper = createMapper(settings);
           const { onRow } = options;
-          if (onRow === undefined) return mapper;
+          // A lookup's table would stand in memory once more for every worker.
+          const isShared = lookups.size === 0 && !mapper.remembersRows;
+          if (onRow === undefined) return { mapper, settings: isShared ? settings : undefined };
           const from = { file, header: input.header, source: source?.config, mapper };
-          return watched(mapper, (row, mapped) => onRow(from, row, mapped));
+          return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), settings: undefined };
         } catch (cause) {
           throw atItsPlace(config, cause, cwd);
         }
@@ -148,7 +152,8 @@ export async function checkInput(
       order,
       reportVanished: options.reportVanished ?? false,
       maxInvalid: options.maxInvalid ?? { rows: 0 },
-      severityOf: severities(config.rules, ALL_RULES),
+      severities: severityTable(config.rules, ALL_RULES),
+      workers: { count: workersOf(context.env) },
       problems,
       onUnderstood: (file, understanding, input) => {
         if (options.tell) for (const line of describeUnderstanding(file, understanding, input)) talk.info(line);
@@ -170,11 +175,17 @@ export async function checkInput(
   return { files, plan, problems };
 }
 
+/** As many as there are cores; tests set another number. */
+function workersOf({ TICKETS_WORKERS }: Context["env"]): number {
+  return TICKETS_WORKERS === undefined ? availableParallelism() : Number(TICKETS_WORKERS);
+}
+
 function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mapper {
   return {
     get understanding() {
       return mapper.understanding;
     },
+    remembersRows: mapper.remembersRows,
     map(row) {
       const mapped = mapper.map(row);
       see(row, mapped);

@@ -13,7 +13,7 @@ import {
 } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, chunksOf, endAttempt, markSettled, readAnswer } from "../ledger/runs.ts";
 import type { Outcome } from "../ledger/schema.ts";
-import { dataOfLine } from "../plan/compile.ts";
+import { dataOfLine } from "../plan/batch.ts";
 import type { ChunkBorders, Plan } from "../plan/plan.ts";
 import type { PromiseSink } from "../projections/promise-sink.ts";
 import { type ItemOutcome, readExchange } from "./answer.ts";
