@@ -3,16 +3,16 @@
 import { hash } from "node:crypto";
 import { type Action, actionSpec } from "./actions.ts";
 import { fieldSpec, isFieldName } from "./fields.ts";
-import { parseJson, stringifyJson } from "./json.ts";
+import { parseJson, quoteJson, stringifyJson } from "./json.ts";
 
 /** The fields that name the deed, as text: equal for two actions exactly when they are the same deed or of one history. */
 export function identityText({ action, data }: Action): string {
-  const parts: string[] = [action];
+  let text = `["${action}"`;
   for (const field of actionSpec(action).identity.by) {
-    if (field === "ticket") parts.push(data.ticketId == null ? `nft:${data.nftId ?? ""}` : `ticket:${data.ticketId}`);
-    else parts.push(data[field] == null ? "" : `=${canonical(field, data[field])}`);
+    const named = data.ticketId == null ? `nft:${data.nftId ?? ""}` : `ticket:${data.ticketId}`;
+    text += `,${quoteJson(field === "ticket" ? named : data[field] == null ? "" : `=${canonical(field, data[field])}`)}`;
   }
-  return stringifyJson(parts);
+  return `${text}]`;
 }
 
 /** The same for a source that says itself what identifies its deeds. */
@@ -31,21 +31,62 @@ export function importedIdentityText({ action, data }: Pick<Action, "action" | "
   return stringifyJson(["imported", action, data.eventId ?? null, data.ticketId ?? null, data.nftId ?? null]);
 }
 
-/**
- * Everything the action says, in a canonical form: equal for two actions exactly when sending one instead of the other
- * would make no difference. The order of fields, `null` in updates, defaults that are sent or left out elsewhere, the
- * case of a 0x address and the spelling of metadataAttributes as text do not matter.
- */
-export function contentText({ action, data }: Action): string {
+/** An action as text. */
+export interface ActionTexts {
+  /** `{action, data}` as it is sent. `action` comes first, so that the data can be cut out again. */
+  readonly json: string;
+  /**
+   * Everything the action says, in a canonical form: equal for two actions exactly when sending one instead of the other
+   * would make no difference. The order of fields, `null` in updates, defaults that are sent or left out elsewhere, the
+   * case of a 0x address and the spelling of metadataAttributes as text do not matter.
+   */
+  readonly content: string;
+}
+
+/** Both texts at once, since what is costly is to write the values. */
+export function textsOf({ action, data }: Action): ActionTexts {
   const { updates } = actionSpec(action);
-  const said: unknown[] = [action];
-  for (const name of Object.keys(data).sort()) {
+  const names = Object.keys(data);
+  const places = sortedPlaces(names);
+  const written: string[] = new Array(names.length);
+  let json = `{"action":"${action}","data":{`;
+  let isFirst = true;
+  for (let at = 0; at < names.length; at += 1) {
+    const name = names[at] ?? "";
+    const value = (data as Readonly<Record<string, unknown>>)[name]; // an own key
+    if (value === undefined) continue;
+    const text = typeof value === "string" ? quoteJson(value) : stringifyJson(value);
+    written[at] = text;
+    json += `${isFirst ? "" : ","}${quoteJson(name)}:${text}`;
+    isFirst = false;
+  }
+  let content = `["${action}"`;
+  for (let place = 0; place < places.length; place += 1) {
+    const at = places[place] ?? 0;
+    const name = names[at] ?? "";
     const value = (data as Readonly<Record<string, unknown>>)[name]; // an own key
     if (value == null || (!updates && isFieldName(name) && value === fieldSpec(name).default)) continue;
-    said.push(name, name === "to" || name === "metadataAttributes" ? canonical(name, value) : value);
+    const isCanonical = name === "to" || name === "metadataAttributes";
+    content += `,${quoteJson(name)},${isCanonical ? stringifyJson(canonical(name, value)) : written[at]}`;
   }
-  return stringifyJson(said);
+  return { json: `${json}}}`, content: `${content}]` };
 }
+
+/** The canonical form alone. */
+export const contentText = (action: Action): string => textsOf(action).content;
+
+/** The places of names in the order of the names. The rows of a file mostly have the same, so the last are kept. */
+function sortedPlaces(names: readonly string[]): readonly number[] {
+  if (names.length === lastNames.length && names.every((name, at) => name === lastNames[at])) return lastPlaces;
+  lastNames = names;
+  lastPlaces = names
+    .map((name, at) => ({ name, at }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ at }) => at);
+  return lastPlaces;
+}
+let lastNames: readonly string[] = [];
+let lastPlaces: readonly number[] = [];
 
 function canonical(name: string, value: unknown): unknown {
   // The case of an address is a checksum, not a part of it.

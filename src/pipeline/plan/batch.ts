@@ -1,8 +1,7 @@
 /** What a stretch of rows comes to: plain data that a worker can hand over, numbered from its own beginning. */
 
 import type { Action, ActionName } from "../../actions/actions.ts";
-import { contentText, DIGEST_BYTES, digestHex, identityText, ownKeyText } from "../../actions/identity.ts";
-import { stringifyJson } from "../../actions/json.ts";
+import { DIGEST_BYTES, digestHex, identityText, ownKeyText, textsOf } from "../../actions/identity.ts";
 import type { ProblemLog } from "../problems.ts";
 import { FACTS_BYTES, writeFacts, writeSizes } from "./facts.ts";
 import { CONTENT_BYTES, RECORD_BYTES, writeOrigin } from "./index-file.ts";
@@ -80,10 +79,11 @@ export function createCandidateWriter(): CandidateWriter {
       });
       const identity = digestHex(keyed ? ownKeyText(action, key) : identityText(action));
       buffer.write(identity, recordAt + RECORD_BYTES - CONTENT_BYTES - DIGEST_BYTES, DIGEST_BYTES, "hex");
-      buffer.write(digestHex(contentText(action)), recordAt + RECORD_BYTES - CONTENT_BYTES, CONTENT_BYTES, "hex");
+      const { json, content } = textsOf(action);
+      buffer.write(digestHex(content), recordAt + RECORD_BYTES - CONTENT_BYTES, CONTENT_BYTES, "hex");
       const factsAt = facts.reserve(FACTS_BYTES);
       const textBytes = texts.text(writeFacts(facts.buffer(), factsAt, action));
-      writeSizes(facts.buffer(), factsAt, lines.text(lineOf(action)), textBytes);
+      writeSizes(facts.buffer(), factsAt, lines.text(`${json}\n`), textBytes);
       count += 1;
     },
     get count() {
@@ -94,11 +94,6 @@ export function createCandidateWriter(): CandidateWriter {
       return { lines: lines.take(), index: index.take(), facts: facts.take(), texts: texts.take() };
     },
   };
-}
-
-/** The action as it will be sent, and a newline. `action` comes first, so that the data can be cut out again. */
-function lineOf({ action, data }: Action): string {
-  return `${stringifyJson({ action, data })}\n`;
 }
 
 /** Where `data` stands in a line of the plan. */
