@@ -37,6 +37,7 @@ export function stringifyJson(value: unknown, indent?: number): string {
 }
 
 /** What JSON text of a string writes in another way than it stands there. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 
 /** The same as `stringifyJson` for a string, and faster for a short plain one. */

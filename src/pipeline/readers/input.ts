@@ -151,7 +151,16 @@ async function startReading(
       const cutter = createRangeCutter(start, rangeBytes);
       parser = cutter;
       while (!ended && !cutter.isLost) {
-        const next = await text.next();
+        let failure: { readonly cause: unknown } | undefined;
+        const next = await text.next().catch((cause: unknown) => {
+          failure = { cause };
+        });
+        if (next === undefined) {
+          // A row before the fault may be one behind which nothing is read; then the fault is never met.
+          const whole = cutter.whole();
+          if (whole !== undefined) yield { kind: "range", ...whole };
+          throw failure?.cause;
+        }
         ended = next.done === true;
         const range = next.done === true ? cutter.end() : cutter.take(next.value);
         if (range !== undefined) yield { kind: "range", ...range };

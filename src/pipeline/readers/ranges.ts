@@ -23,6 +23,8 @@ export interface RangeStart {
 export interface RangeCutter {
   /** Takes the next block, which must not change afterwards; gives the range that is full by it. */
   take(block: Buffer): Range | undefined;
+  /** The rows that are whole, when the text can't be read on. */
+  whole(): Range | undefined;
   /** What is left when the text has ended. */
   end(): Range | undefined;
   /** True when no end of a row was found for so long that a reader had better see what is there. */
@@ -99,6 +101,7 @@ export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBy
       add(block);
       return size >= rangeBytes && cut.size > 0 ? give(cut, false) : undefined;
     },
+    whole: () => (cut.size === 0 ? undefined : give(cut, false)),
     end: () => (size === 0 ? undefined : give({ size, lines }, true)),
     get isLost() {
       return cut.size === 0 && size > rangeBytes + MAX_ROW_BYTES;
