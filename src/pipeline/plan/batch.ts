@@ -43,7 +43,7 @@ export interface BatchInvalid {
 }
 
 /** Where an action comes from. */
-export interface Origin {
+interface Origin {
   readonly input: number;
   readonly line: number;
   readonly row: number;

@@ -52,7 +52,7 @@ export interface Input extends AsyncDisposable {
   readonly sha256: string;
 }
 
-export type Part = { readonly kind: "rows"; readonly rows: readonly Row[] } | ({ readonly kind: "range" } & Range);
+type Part = { readonly kind: "rows"; readonly rows: readonly Row[] } | ({ readonly kind: "range" } & Range);
 
 /** How the ranges of an input are read. Plain data. */
 export type RangeFormat =
