@@ -152,6 +152,7 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
     .option("--again", "send also what this environment has already accepted")
     .option("--max-invalid <n>", "send the valid rows although up to N (or N%) are invalid (0)", parseAllowance)
     .option("--chunk-size <n>", "actions per request, 1 to 5000 (5000)")
+    .option("--lanes <n>", "requests at a time, each for events of its own, 1 to 64 (1)")
     .option("--rate <n>", "actions per second at the most")
     .option("--max-duration <time>", "stop cleanly at a chunk border, such as 2h")
     .option("--wait-lock <time>", "wait for another run to end, such as 10m")
@@ -423,12 +424,13 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
 }
 
 function environmentOptions(flags: Flags) {
-  const { chunkSize, rate, timeout, retries, stateDir } = flags;
+  const { chunkSize, lanes, rate, timeout, retries, stateDir } = flags;
   return {
     env: text(flags.env),
     config: text(flags.config),
     flags: {
       chunkSize: text(chunkSize),
+      lanes: text(lanes),
       rate: text(rate),
       timeout: text(timeout),
       retries: text(retries),

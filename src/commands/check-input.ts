@@ -73,6 +73,8 @@ export async function checkInput(
     readonly ledger: Ledger | undefined;
     readonly pending: Pending;
     readonly again: boolean;
+    /** Lanes that the actions are spread over at the most. */
+    readonly lanes: number;
     readonly copyInputs: boolean;
     readonly safeCsv: boolean;
     /** See `inputFlags`. */
@@ -146,6 +148,7 @@ export async function checkInput(
       again: options.again,
       limit: options.limit ?? Number.POSITIVE_INFINITY,
       order,
+      lanes: options.lanes,
       reportVanished: options.reportVanished ?? false,
       maxInvalid: options.maxInvalid ?? { rows: 0 },
       severityOf: severities(config.rules, ALL_RULES),

@@ -14,6 +14,7 @@ import type { InputFile } from "../readers/inputs.ts";
 import { candidateFiles, type Hold } from "./candidates.ts";
 import { createFile } from "./files.ts";
 import { CONTENT_BYTES, RECORD_BYTES, writeRecord } from "./index-file.ts";
+import type { RowEvents } from "./lanes.ts";
 import type { Placed, TimeOrder } from "./order.ts";
 import type { SalesSeen } from "./vanished.ts";
 
@@ -31,6 +32,8 @@ export interface CompileOptions {
   readonly timeOrder: TimeOrder | undefined;
   /** Where it is asked for, notes the sales of the input. */
   readonly salesSeen: SalesSeen | undefined;
+  /** Where actions are spread over lanes, notes the event that a row names. */
+  readonly rowEvents: RowEvents | undefined;
   readonly onUnderstood: (file: InputFile, understanding: Understanding, input: Input) => void;
   readonly onRows: (rows: number) => void;
   readonly signal: AbortSignal;
@@ -166,6 +169,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
           continue;
         }
         if (file.format === "json") payloadItems += 1;
+        if (mapped.eventId !== undefined) options.rowEvents?.note(read, mapped.eventId);
         for (const [at, action] of mapped.actions.entries()) {
           if (action.action === "newEvent" && typeof action.data.eventId === "string")
             newEvents.add(action.data.eventId);
