@@ -20,18 +20,21 @@ if (major < MINIMUM[0] || (major === MINIMUM[0] && minor < MINIMUM[1])) {
     if (/SQLite is an experimental feature/.test(String(warning))) return;
     emit.call(process, warning, ...rest);
   };
-  Promise.all([import("node:module"), import("node:fs")]).then(([{ enableCompileCache }, { existsSync, mkdirSync }]) => {
-    const parent = userCache(process.env);
-    const { NODE_COMPILE_CACHE: chosen, NODE_DISABLE_COMPILE_CACHE: disabled } = process.env;
-    if (parent !== undefined && !chosen && !disabled) {
-      try {
-        // Made one by one: where a file system such as /proc takes none, Node's way of making several never ends.
-        for (const folder of [parent, `${parent}/tickets`]) if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
-        enableCompileCache?.(`${parent}/tickets`);
-      } catch {} // it only starts more slowly
-    }
-    return import("../dist/main.js");
-  });
+  Promise.all([import("node:module"), import("node:fs")]).then(
+    ([{ enableCompileCache }, { existsSync, mkdirSync }]) => {
+      const parent = userCache(process.env);
+      const { NODE_COMPILE_CACHE: chosen, NODE_DISABLE_COMPILE_CACHE: disabled } = process.env;
+      if (parent !== undefined && !chosen && !disabled) {
+        try {
+          // Made one by one: where a file system such as /proc takes none, Node's way of making several never ends.
+          for (const folder of [parent, `${parent}/tickets`])
+            if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+          enableCompileCache?.(`${parent}/tickets`);
+        } catch {} // it only starts more slowly
+      }
+      return import("../dist/main.js");
+    },
+  );
 }
 
 /**
