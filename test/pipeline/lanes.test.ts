@@ -80,7 +80,10 @@ async function openNight(items: readonly Item[], given: ServiceOptions = {}, set
       return resume(options, given.context);
     },
     settle: (decision, chunk) =>
-      settle({ run: run(), decision, chunk, reason: "looked", json: false, waitLock: 0, flags: {} }, asked().context),
+      settle(
+        { run: run(), decision, chunk, first: undefined, reason: "looked", json: false, waitLock: 0, flags: {} },
+        asked().context,
+      ),
     promised: async () =>
       readPromises(await field.read("out.ndjson")).map(({ ticketId, eventId }) => ticketId ?? eventId ?? ""),
     states: () =>
