@@ -51,8 +51,8 @@ const IS_NFT = 1;
 /** Its group holds an event, or a ticketId; kept at the group's root. */
 const HAS_EVENT = 2;
 const HAS_TICKET = 4;
-/** The memory was asked about it. */
-const ASKED = 8;
+/** An action has named it together with its event, or the memory was asked about it. */
+const IS_SETTLED = 8;
 /** An nftId whose ticketId an action gave. */
 const IS_TOLD = 16;
 
@@ -137,10 +137,10 @@ export function createLaneGroups(memory: Pick<Memory, "ticket">): LaneGroups {
     marks[node] = marksOf(node) | bits;
   };
 
-  /** Asks the memory about a ticket whose event is not known from the plan so far. */
+  /** Asks the memory about a ticket that no action so far has named together with its event. */
   const ask = (node: number, ref: { readonly ticketId: string } | { readonly nftId: string }): void => {
-    if ((marksOf(rootOf(node)) & HAS_EVENT) !== 0 || (marksOf(node) & ASKED) !== 0) return;
-    mark(node, ASKED);
+    if ((marksOf(node) & IS_SETTLED) !== 0) return;
+    mark(node, IS_SETTLED);
     const known = memory.ticket(ref);
     if (known?.eventId !== undefined) join(node, nodeOf("event", known.eventId));
     if (known?.ticketId === undefined || !("nftId" in ref)) return;
@@ -187,6 +187,7 @@ export function createLaneGroups(memory: Pick<Memory, "ticket">): LaneGroups {
       if (ticket !== undefined) join(node, ticket);
       if (nft !== undefined) join(node, nft);
       if (nft !== undefined && ticket !== undefined) mark(nft, IS_TOLD);
+      if (event !== undefined) for (const each of [ticket, nft]) if (each !== undefined) mark(each, IS_SETTLED);
       if (event === undefined && ticket !== undefined) ask(ticket, { ticketId: String(ticketId) });
       if (event === undefined && nft !== undefined) ask(nft, { nftId: String(nftId) });
       if (actions === nodes.length) nodes = grown(nodes, 2 * actions);

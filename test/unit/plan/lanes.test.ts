@@ -76,6 +76,12 @@ describe("an action's lane", () => {
       undefined,
       "A|B|B|B",
     ],
+    [
+      "the sale in the ledger of a ticket that is joined to another event already",
+      [nft("N", "A"), { ticketId: "T", nftId: "N" }, event("B")],
+      remembers({ T: "B" }),
+      "A|A|A",
+    ],
     ["a number as its text", [{ eventId: 5 }, event("6"), { eventId: "5" }], undefined, "A|B|A"],
   ])("%s", (_, rows, memory, expected) => {
     const found = lanesOf(rows, 64, memory);
