@@ -74,6 +74,8 @@ export async function checkInput(
     readonly ledger: Ledger | undefined;
     readonly pending: Pending;
     readonly again: boolean;
+    /** Lanes that the actions are spread over at the most. */
+    readonly lanes: number;
     readonly copyInputs: boolean;
     readonly safeCsv: boolean;
     /** See `inputFlags`. */
@@ -150,6 +152,7 @@ export async function checkInput(
       again: options.again,
       limit: options.limit ?? Number.POSITIVE_INFINITY,
       order,
+      lanes: options.lanes,
       reportVanished: options.reportVanished ?? false,
       maxInvalid: options.maxInvalid ?? { rows: 0 },
       severities: severityTable(config.rules, ALL_RULES),

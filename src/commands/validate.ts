@@ -146,6 +146,7 @@ async function withPlan(
           ? NOTHING_PENDING
           : await pendingIdentities(ledger, (id) => planDirectory(settings.environment, id)),
       again: false,
+      lanes: 1,
       copyInputs: false,
       rereadFlags: [],
       safeCsv: false,

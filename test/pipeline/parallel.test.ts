@@ -148,6 +148,7 @@ async function planned(folder: string, paths: readonly string[], workers: Worker
     again: false,
     limit: Number.POSITIVE_INFINITY,
     order: "input",
+    lanes: 1,
     reportVanished: false,
     maxInvalid: { percent: 100 },
     severities: severityTable({}, ALL_RULES),

@@ -15,6 +15,8 @@ export interface Batch {
   readonly invalid: readonly BatchInvalid[];
   /** Events that its valid rows register. */
   readonly newEvents: readonly string[];
+  /** Where they are asked for: the events that valid rows name for actions that carry none. */
+  readonly rowEvents: readonly { readonly row: number; readonly eventId: string }[];
   readonly candidates: number;
   /** What is appended to the candidate files; rows are counted from 1 with the batch's first. */
   readonly bytes: CandidateBytes;

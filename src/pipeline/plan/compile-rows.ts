@@ -22,9 +22,11 @@ export interface RowCompilerOptions {
   readonly input: number;
   readonly mapper: Mapper;
   readonly severityOf: (rule: string) => Severity;
+  /** Note the event that a row names for actions that carry none. */
+  readonly notesEvents: boolean;
 }
 
-export function createRowCompiler({ file, input, mapper, severityOf }: RowCompilerOptions): RowCompiler {
+export function createRowCompiler({ file, input, mapper, severityOf, notesEvents }: RowCompilerOptions): RowCompiler {
   const writer = createCandidateWriter();
   /** Rows of the file so far; the items of a JSON array are told by their number. */
   let rowsOfFile = 0;
@@ -34,6 +36,7 @@ export function createRowCompiler({ file, input, mapper, severityOf }: RowCompil
       const skipReasons = new Map<string, number>();
       const invalid: BatchInvalid[] = [];
       const newEvents = new Set<string>();
+      const rowEvents: { row: number; eventId: string }[] = [];
       let row = 0;
       let skipped = 0;
       let isUnreadable = false;
@@ -75,13 +78,15 @@ export function createRowCompiler({ file, input, mapper, severityOf }: RowCompil
           reject(each.line, findings, mapped.attempted);
           continue;
         }
-        const { actions, keys } = mapped;
+        const { actions, keys, eventId } = mapped;
         const findings = findingsOf(actions);
         if (findings.length > 0 && report(each, findings)) {
           reject(each.line, findings, actions);
           mapper.retract?.(actions);
           continue;
         }
+        if (notesEvents && eventId !== undefined && actions.some(({ data }) => data.eventId == null))
+          rowEvents.push({ row, eventId });
         const origin = { input, line: each.line, row };
         for (let at = 0; at < actions.length; at += 1) {
           const action = actions[at];
@@ -98,6 +103,7 @@ export function createRowCompiler({ file, input, mapper, severityOf }: RowCompil
         skipReasons,
         invalid,
         newEvents: [...newEvents],
+        rowEvents,
         candidates: writer.count,
         bytes: writer.take(),
         problems: { kept: log.kept, tallies: log.tallies },

@@ -13,6 +13,7 @@ import { placedActions } from "./facts.ts";
 import { createFile } from "./files.ts";
 import { addRows } from "./index-file.ts";
 import type { Holds, InvalidRows } from "./invalid-rows.ts";
+import type { RowEvents } from "./lanes.ts";
 import type { TimeOrder } from "./order.ts";
 import type { MadeMapper, Workers } from "./parallel.ts";
 import type { SalesSeen } from "./vanished.ts";
@@ -36,6 +37,8 @@ export interface CompileOptions {
   readonly timeOrder: TimeOrder | undefined;
   /** Where it is asked for, notes the sales of the input. */
   readonly salesSeen: SalesSeen | undefined;
+  /** Where actions are spread over lanes, notes the event that a row names. */
+  readonly rowEvents: RowEvents | undefined;
   readonly onUnderstood: (file: InputFile, understanding: Understanding, input: Input) => void;
   readonly onRows: (rows: number) => void;
   readonly signal: AbortSignal;
@@ -91,10 +94,11 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
     if (input.header !== undefined) options.onUnderstood(file, mapper.understanding, input);
     const rowsBefore = compiled.rows.read;
     let payloadItems = 0;
-    const compiler = createRowCompiler({ file, input: inputNumber, mapper, severityOf });
+    const notesEvents = options.rowEvents !== undefined;
+    const compiler = createRowCompiler({ file, input: inputNumber, mapper, severityOf, notesEvents });
     const inWorkers =
       limit === Number.POSITIVE_INFINITY
-        ? await options.workers.compile({ file, input, inputNumber, settings, compiler, problems })
+        ? await options.workers.compile({ file, input, inputNumber, settings, notesEvents, compiler, problems })
         : undefined;
     const batches = inWorkers ?? oneByOne(input, compiler, problems, () => limit - compiled.rows.read);
     for await (const batch of batches) {
@@ -143,7 +147,7 @@ async function* oneByOne(
 
 /** Appends what the next rows of a file came to. */
 async function join(
-  { problems, invalid, holds, timeOrder, salesSeen }: CompileOptions,
+  { problems, invalid, holds, timeOrder, salesSeen, rowEvents }: CompileOptions,
   files: CandidateFiles,
   compiled: {
     readonly rows: { read: number; skipped: number };
@@ -159,6 +163,7 @@ async function join(
   addRows(batch.bytes.index, rows.read);
   await appendCandidates(files, batch.bytes);
   for (const eventId of batch.newEvents) newEvents.add(eventId);
+  for (const { row, eventId } of batch.rowEvents) rowEvents?.note(rows.read + row, eventId);
   problems.absorb(batch.problems);
   for (const [reason, count] of batch.skipReasons) {
     const shown = skipReasons.has(reason) || skipReasons.size < SKIP_REASONS ? reason : "other reasons";

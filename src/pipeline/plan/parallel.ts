@@ -41,6 +41,7 @@ interface Job {
   readonly input: Input;
   readonly inputNumber: number;
   readonly settings: MapperOptions | undefined;
+  readonly notesEvents: boolean;
   readonly compiler: RowCompiler;
   readonly problems: ProblemLog;
 }
@@ -58,6 +59,7 @@ export interface FileTask {
   readonly ranged: RangeFormat;
   readonly mapper: MapperOptions;
   readonly severities: ReadonlyMap<string, Severity>;
+  readonly notesEvents: boolean;
 }
 
 interface RangeTask extends Range {
@@ -120,7 +122,7 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
 
   return {
     async compile(job) {
-      const { file, input, inputNumber, settings } = job;
+      const { file, input, inputNumber, settings, notesEvents } = job;
       const { ranged } = input;
       if (count < 2 || settings === undefined || ranged === undefined || input.storedBytes < leastBytes)
         return undefined;
@@ -132,6 +134,7 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
         ranged,
         mapper: settings,
         severities,
+        notesEvents,
       };
       return compileInRanges(job, task);
     },

@@ -25,10 +25,12 @@ import { type Selection, select } from "./decide.ts";
 import { copyRanges, createFile, readLines, syncDirectory } from "./files.ts";
 import { RECORD_BYTES } from "./index-file.ts";
 import { createHolds, createInvalidRows } from "./invalid-rows.ts";
+import { createLaneGroups } from "./lanes.ts";
 import { type Manifest, manifestOf, type RunOptions } from "./manifest.ts";
 import { createTimeOrder, type Order } from "./order.ts";
 import { createWorkers, type MadeMapper, type WorkerOptions } from "./parallel.ts";
 import { planFiles, sha256 } from "./plan.ts";
+import { assignLanes, writeByLane } from "./spread.ts";
 import { createSalesSeen, type Vanished } from "./vanished.ts";
 
 export interface PlanOptions {
@@ -62,6 +64,8 @@ export interface PlanOptions {
   readonly again: boolean;
   readonly limit: number;
   readonly order: Order;
+  /** Lanes that the plan's events are spread over at the most, 1 to 64. */
+  readonly lanes: number;
   /** Compare the sales of the ledger with those of the input, which is then a full export. */
   readonly reportVanished: boolean;
   readonly maxInvalid: Allowance;
@@ -117,9 +121,11 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   await using invalid = createInvalidRows(directory);
   await using compiledHolds = createHolds(directory);
   await using workers = createWorkers(options.workers, options.severities);
+  const groups = options.lanes > 1 ? createLaneGroups(ledger ? ledgerMemory(ledger) : EMPTY_MEMORY) : undefined;
   const compiled = await compile({
     timeOrder,
     salesSeen,
+    rowEvents: groups,
     invalid,
     workers,
     holds: compiledHolds,
@@ -184,11 +190,14 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const bearable = !compiled.unreadable && invalid.count <= allowedRows(options.maxInvalid, read);
   if (!bearable) return { ...result, manifest: undefined };
 
-  await keepSelected(directory, selection, compiled.candidates);
+  const spread = groups && (await assignLanes({ directory, selection, groups, lanes: options.lanes, signal }));
+  if (spread !== undefined && spread.lanes.length > 1) await writeByLane(directory, selection, spread, signal);
+  else await keepSelected(directory, selection, compiled.candidates);
   const chunks = await cutChunks(
     planFiles(directory).actions,
     environment?.chunkSize ?? MAX_ACTIONS_PER_REQUEST,
     environment?.maxChunkBytes ?? Number.POSITIVE_INFINITY,
+    spread?.lanes.map(({ actions }) => actions) ?? [],
   );
   const paths = planFiles(directory);
   await invalid.writeTo(paths.invalid);
@@ -296,23 +305,38 @@ async function keepSelected(directory: string, selection: Selection, candidates:
   await removeCandidates(directory);
 }
 
-/** The initial chunks: as many actions as fit the size and the bytes, in order. One action that is too large stands alone. */
-async function cutChunks(actions: string, chunkSize: number, maxBytes: number): Promise<Manifest["chunks"]> {
+/**
+ * The initial chunks: as many actions as fit the size and the bytes, in order. One action that is too large stands alone.
+ *
+ * @param perLane how many actions each lane has; one lane where it is empty.
+ */
+async function cutChunks(
+  actions: string,
+  chunkSize: number,
+  maxBytes: number,
+  perLane: readonly number[],
+): Promise<Manifest["chunks"]> {
   const chunks: Manifest["chunks"] = [];
   let lines: Buffer[] = [];
   let length = 0;
   let first = 1;
   let offset = 0;
+  let lane = 0;
+  let lastOfLane = perLane[0] ?? Number.POSITIVE_INFINITY;
   const cut = (): void => {
     if (lines.length === 0) return;
     const bytes = Buffer.alloc(length, "\n");
     let at = 0;
     for (const line of lines) at += line.copy(bytes, at) + 1;
-    chunks.push({ lane: 0, first, count: lines.length, offset, length, sha256: sha256(bytes) });
+    chunks.push({ lane, first, count: lines.length, offset, length, sha256: sha256(bytes) });
     first += lines.length;
     offset += length;
     lines = [];
     length = 0;
+    if (first > lastOfLane) {
+      lane += 1;
+      lastOfLane += perLane[lane] ?? Number.POSITIVE_INFINITY;
+    }
   };
   for await (const block of readLines(actions)) {
     for (const line of block) {
@@ -320,6 +344,7 @@ async function cutChunks(actions: string, chunkSize: number, maxBytes: number): 
       if (lines.length >= chunkSize || (lines.length > 0 && length + line.length + 2 > maxBytes)) cut();
       lines.push(line);
       length += line.length + 1;
+      if (first + lines.length > lastOfLane) cut();
     }
   }
   cut();

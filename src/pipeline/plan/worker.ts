@@ -16,7 +16,7 @@ interface OpenFile {
 
 const files = new Map<number, OpenFile>();
 
-function openFile({ file, input, ranged, mapper, severities }: FileTask): void {
+function openFile({ file, input, ranged, mapper, severities, notesEvents }: FileTask): void {
   files.clear(); // one after the other
   files.set(input, {
     ranged,
@@ -25,6 +25,7 @@ function openFile({ file, input, ranged, mapper, severities }: FileTask): void {
       input,
       mapper: createMapper(mapper),
       severityOf: severityIn(severities),
+      notesEvents,
     }),
   });
 }
