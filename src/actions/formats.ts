@@ -172,11 +172,12 @@ const AMOUNT_MARKS: readonly (readonly [RegExp, string])[] = [
   [/^\d{1,3}(?:,\d{3})+\.\d+$/, 'thousands: ","'],
   [/^\d{1,3}(?:\.\d{3})+,\d+$/, 'decimal: ",", thousands: "."'],
   [/^\d{1,3}(?:,\d{3})+$/, 'thousands: "," or decimal: ",", whichever the file means'],
-  [/^\d+,\d+$/, 'decimal: ","'],
 ];
 
 function priceFault(value: string): Fault {
   const message = "is not a decimal number such as 12.50";
+  if (/^\d+,\d{1,2}$|^\d{4,},\d+$|^\d+,\d{4,}$/.test(value))
+    return { rule: "price-invalid", message, hint: 'A decimal comma must be declared in the mapping: decimal: ",".' };
   const declared = AMOUNT_MARKS.find(([pattern]) => pattern.test(value))?.[1];
   if (declared !== undefined)
     return {
