@@ -5,8 +5,10 @@ const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < MINIMUM[0] || (major === MINIMUM[0] && minor < MINIMUM[1])) {
   import("node:fs").then(({ existsSync }) => {
     const carried = new URL("../node_modules/.bin/node", import.meta.url);
+    // Not argv: another folder's npx starts this file through a link in its cache.
+    const pathOf = (url) => decodeURIComponent(new URL(url).pathname);
     const instead = existsSync(carried)
-      ? ` Use the one that this checkout carries: npx tickets, or ${decodeURIComponent(carried.pathname)} ${process.argv[1]}`
+      ? ` Use the one that this checkout carries: npx tickets in its folder, or ${pathOf(carried)} ${pathOf(import.meta.url)}`
       : " Install a current Node.";
     process.stderr.write(
       `tickets needs Node ${MINIMUM.join(".")} or newer; this is ${process.versions.node}.${instead}\n`,

@@ -13,7 +13,7 @@ import { chunksOf, countRun, enterRun, openRuns, type RunRecord } from "../pipel
 import { hasSameInput, lanesOf, type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
 import { inspectOutput, setAside } from "../pipeline/projections/output-file.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
-import { describeSkipped, tellProblems } from "./problems.ts";
+import { tellProblems, tellSkipped } from "./problems.ts";
 import { carryOut, lockOutput, refuseStrangeOutput } from "./run.ts";
 import {
   describeSession,
@@ -317,8 +317,7 @@ function tellChecked({ talk, verbose }: Context, options: InputOptions, { plan, 
   tellProblems(talk, problems, { most: options.maxProblems ?? 50, verbose, form: "line" });
   tellChanged(talk, plan, verbose);
   if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows.invalid);
-  const skipped = describeSkipped(plan.rows.skipped, plan.skipReasons);
-  if (skipped !== undefined) (plan.rows.mapped === 0 ? talk.warn : talk.info)(skipped);
+  tellSkipped(talk, plan);
 }
 
 /** The end of a command that sends nothing: because the input is invalid, because nothing is new, or on purpose. */
@@ -343,7 +342,7 @@ function tellPlan(
         : EXIT_CODES.ok;
   if (invalid) {
     talk.error(
-      `${describeRows(plan.rows)}. Nothing was sent. Mend the rows${plan.rows.mapped > 0 && !plan.isUnreadable ? `, or send the valid ones with --max-invalid ${plan.rows.invalid}` : ""}.`,
+      `${describeRows(plan.rows)}. Nothing was sent. Mend the ${plan.rows.invalid > 0 ? "rows" : "mapping"}${plan.rows.mapped > 0 && !plan.isUnreadable ? `, or send the valid ones with --max-invalid ${plan.rows.invalid}` : ""}.`,
     );
   } else if (plan.rows.read === 0) talk.warn("The input has no rows: 0 actions, nothing to send.");
   else if (otherwise === "nothing new")

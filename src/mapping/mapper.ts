@@ -35,6 +35,8 @@ export type Mapped =
       readonly eventId?: string;
       /** The source's own `key` of each action, where it declares one. */
       readonly keys?: readonly string[];
+      /** Why the row gives nothing else, where it only gives the event that it is the first row of. */
+      readonly eventOnly?: string;
     }
   | { readonly kind: "skipped"; readonly reason: string }
   | {
@@ -49,7 +51,7 @@ export type Mapped =
 export interface Mapper {
   /** For JSON rows: as far as the rows so far show. */
   readonly understanding: Understanding;
-  /** Whether what it gives for a row, or understands, depends on earlier rows. */
+  /** Whether what it gives for a row, or says of the file, depends on earlier rows. */
   readonly remembersRows: boolean;
   /** Reads one row; rows are given in the order of the file. */
   map(row: Row): Mapped;
@@ -58,6 +60,8 @@ export interface Mapper {
    * event comes with the next row of the event.
    */
   retract?(actions: readonly Action[]): void;
+  /** What can be said only after the last row. */
+  findingsOfFile?(): readonly Finding[];
 }
 
 export interface MapperOptions {

@@ -10,6 +10,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { CASES } from "../../bench/cases.ts";
 
 const RUN = fileURLToPath(new URL("../../bench/run.ts", import.meta.url));
+/** As under `npm run bench`: the benchmark measures on the Node that the project carries. */
+const NODE = fileURLToPath(new URL("../../node_modules/.bin/node", import.meta.url));
 const KEPT = fileURLToPath(new URL("../../bench/results.json", import.meta.url));
 
 test("every case runs on a few rows, one invocation after the other, and leaves the kept results alone", async () => {
@@ -17,7 +19,7 @@ test("every case runs on a few rows, one invocation after the other, and leaves 
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const before = existsSync(KEPT) ? readFileSync(KEPT, "utf8") : undefined;
   const bench = (cases: readonly string[]) =>
-    promisify(execFile)(process.execPath, [
+    promisify(execFile)(NODE, [
       RUN,
       ...["--folder", folder, "--rows", "2000", "--rounds", "1", "--cases", cases.join(",")],
     ]);

@@ -12,6 +12,8 @@ export interface Batch {
   readonly skipped: number;
   /** Skipped rows by reason, in order of first appearance. */
   readonly skipReasons: ReadonlyMap<string, number>;
+  /** Rows that give their event and nothing else, by reason. */
+  readonly eventOnlyReasons: ReadonlyMap<string, number>;
   readonly invalid: readonly BatchInvalid[];
   /** Events that its valid rows register. */
   readonly newEvents: readonly string[];

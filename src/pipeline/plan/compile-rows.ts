@@ -34,6 +34,7 @@ export function createRowCompiler({ file, input, mapper, severityOf, notesEvents
   return {
     compile(rows, log) {
       const skipReasons = new Map<string, number>();
+      const eventOnlyReasons = new Map<string, number>();
       const invalid: BatchInvalid[] = [];
       const newEvents = new Set<string>();
       const rowEvents: { row: number; eventId: string }[] = [];
@@ -60,7 +61,7 @@ export function createRowCompiler({ file, input, mapper, severityOf, notesEvents
         const mapped = mapper.map(each);
         if (mapped.kind === "skipped") {
           skipped += 1;
-          skipReasons.set(mapped.reason, (skipReasons.get(mapped.reason) ?? 0) + 1);
+          countReason(skipReasons, mapped.reason);
           continue;
         }
         if (mapped.kind === "invalid") {
@@ -78,13 +79,14 @@ export function createRowCompiler({ file, input, mapper, severityOf, notesEvents
           reject(each.line, findings, mapped.attempted);
           continue;
         }
-        const { actions, keys, eventId } = mapped;
+        const { actions, keys, eventId, eventOnly } = mapped;
         const findings = findingsOf(actions);
         if (findings.length > 0 && report(each, findings)) {
           reject(each.line, findings, actions);
           mapper.retract?.(actions);
           continue;
         }
+        if (eventOnly !== undefined) countReason(eventOnlyReasons, eventOnly);
         if (notesEvents && eventId !== undefined && actions.some(({ data }) => data.eventId == null))
           rowEvents.push({ row, eventId });
         const origin = { input, line: each.line, row };
@@ -101,6 +103,7 @@ export function createRowCompiler({ file, input, mapper, severityOf, notesEvents
         rows: row,
         skipped,
         skipReasons,
+        eventOnlyReasons,
         invalid,
         newEvents: [...newEvents],
         rowEvents,
@@ -111,6 +114,10 @@ export function createRowCompiler({ file, input, mapper, severityOf, notesEvents
       };
     },
   };
+}
+
+function countReason(reasons: Map<string, number>, reason: string): void {
+  reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
 }
 
 /** Notes the findings that are not turned off; true when one of them is an error. */

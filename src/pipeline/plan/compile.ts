@@ -1,8 +1,10 @@
 /** All rows of all files to checked candidates on disk. What depends on other rows comes after (decide.ts). */
 
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
-import type { Severity } from "../../actions/problem.ts";
+import type { Finding, Severity } from "../../actions/problem.ts";
 import type { Understanding } from "../../mapping/mapper.ts";
+import type { Row } from "../../mapping/row.ts";
+import type { MappingRule } from "../../mapping/rules.ts";
 import type { ProblemLog } from "../problems.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/inputs.ts";
@@ -59,11 +61,15 @@ export interface Compiled {
   readonly rows: { readonly read: number; readonly skipped: number };
   /** Skipped rows by reason. */
   readonly skipReasons: ReadonlyMap<string, number>;
+  /** Rows that give their event and nothing else, by reason. */
+  readonly eventOnlyReasons: ReadonlyMap<string, number>;
   readonly candidates: number;
   /** Every event that the input registers, wherever its newEvent stands. */
   readonly newEvents: ReadonlySet<string>;
   /** True when part of a file could not be read as rows at all, so that no allowance for invalid rows helps. */
   readonly unreadable: boolean;
+  /** True when the mapping fits nothing in one of the files. */
+  readonly unfit: boolean;
 }
 
 /** Skipped rows are counted by their reason up to so many reasons, since reasons quote the file. */
@@ -82,9 +88,11 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   const compiled = {
     rows: { read: 0, skipped: 0 },
     skipReasons: new Map<string, number>(),
+    eventOnlyReasons: new Map<string, number>(),
     candidates: 0,
     newEvents: new Set<string>(),
     unreadable: false,
+    unfit: false,
   };
 
   for (const [inputNumber, file] of files.entries()) {
@@ -107,15 +115,19 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       await join(options, candidateBytes, compiled, inputNumber, batch);
       options.onRows(compiled.rows.read);
     }
-    if (file.format === "json" && payloadItems > MAX_ACTIONS_PER_REQUEST) {
-      reportFindings(problems, file, severityOf, { kind: "object", line: 1, value: {}, text: "" }, 0, [
-        {
-          rule: "payload-too-long",
-          message: `The payload has ${payloadItems} items; a request takes ${MAX_ACTIONS_PER_REQUEST}.`,
-          hint: "tickets stream splits it.",
-        },
-      ]);
+    const report = (finding: Finding): boolean => reportFindings(problems, file, severityOf, FIRST_LINE, 0, [finding]);
+    const isCut = compiled.rows.read >= limit;
+    for (const finding of mapper.findingsOfFile?.() ?? []) {
+      const isAboutAll = finding.rule === ("nothing-mapped" satisfies MappingRule);
+      // Of the first rows it says nothing that they give no action.
+      if (!(isCut && isAboutAll) && report(finding) && isAboutAll) compiled.unfit = true;
     }
+    if (file.format === "json" && payloadItems > MAX_ACTIONS_PER_REQUEST)
+      report({
+        rule: "payload-too-long",
+        message: `The payload has ${payloadItems} items; a request takes ${MAX_ACTIONS_PER_REQUEST}.`,
+        hint: "tickets stream splits it.",
+      });
     if (input.header === undefined) options.onUnderstood(file, mapper.understanding, input);
     inputs.push({
       format: input.header !== undefined ? "cells" : input.format === "json" ? "json" : "ndjson",
@@ -129,6 +141,16 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   // What is put in order afterwards is written anew.
   await endCandidates(candidateBytes, timeOrder === undefined);
   return { ...compiled, inputs };
+}
+
+/** Where what is said of a whole file stands. */
+const FIRST_LINE: Row = { kind: "object", line: 1, value: {}, text: "" };
+
+function countReasons(reasons: Map<string, number>, counted: ReadonlyMap<string, number>): void {
+  for (const [reason, count] of counted) {
+    const shown = reasons.has(reason) || reasons.size < SKIP_REASONS ? reason : "other reasons";
+    reasons.set(shown, (reasons.get(shown) ?? 0) + count);
+  }
 }
 
 /** The batches of an input that is read in this thread: the way that is always right, against which workers are tested. */
@@ -152,6 +174,7 @@ async function join(
   compiled: {
     readonly rows: { read: number; skipped: number };
     readonly skipReasons: Map<string, number>;
+    readonly eventOnlyReasons: Map<string, number>;
     candidates: number;
     readonly newEvents: Set<string>;
     unreadable: boolean;
@@ -159,16 +182,14 @@ async function join(
   input: number,
   batch: Batch,
 ): Promise<void> {
-  const { rows, skipReasons, newEvents } = compiled;
+  const { rows, newEvents } = compiled;
   addRows(batch.bytes.index, rows.read);
   await appendCandidates(files, batch.bytes);
   for (const eventId of batch.newEvents) newEvents.add(eventId);
   for (const { row, eventId } of batch.rowEvents) rowEvents?.note(rows.read + row, eventId);
   problems.absorb(batch.problems);
-  for (const [reason, count] of batch.skipReasons) {
-    const shown = skipReasons.has(reason) || skipReasons.size < SKIP_REASONS ? reason : "other reasons";
-    skipReasons.set(shown, (skipReasons.get(shown) ?? 0) + count);
-  }
+  countReasons(compiled.skipReasons, batch.skipReasons);
+  countReasons(compiled.eventOnlyReasons, batch.eventOnlyReasons);
   const placed = timeOrder === undefined && salesSeen === undefined ? undefined : placedActions(batch.bytes);
   let behind = 0;
   const noteUntil = async (before: number): Promise<void> => {

@@ -100,10 +100,12 @@ export interface PlanResult {
   /** Where it was asked for. */
   readonly vanished: Vanished | undefined;
   readonly skipReasons: ReadonlyMap<string, number>;
+  /** Rows that give their event and nothing else, by the reason for the latter. */
+  readonly eventOnlyReasons: ReadonlyMap<string, number>;
   readonly inputs: Compiled["inputs"];
   /** The manifest's digest of the same name. */
   readonly mapping: string;
-  /** Part of a file could not be read as rows, so no allowance for invalid rows helps. */
+  /** Part of a file could not be read as rows, or its mapping fits nothing in it, so no allowance for invalid rows helps. */
   readonly isUnreadable: boolean;
 }
 
@@ -183,11 +185,12 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     changed: selection.changed.shown,
     vanished,
     skipReasons: compiled.skipReasons,
+    eventOnlyReasons: compiled.eventOnlyReasons,
     inputs: compiled.inputs,
     mapping: options.mappingDigest,
-    isUnreadable: compiled.unreadable,
+    isUnreadable: compiled.unreadable || compiled.unfit,
   };
-  const bearable = !compiled.unreadable && invalid.count <= allowedRows(options.maxInvalid, read);
+  const bearable = !result.isUnreadable && invalid.count <= allowedRows(options.maxInvalid, read);
   if (!bearable) return { ...result, manifest: undefined };
 
   const spread = groups && (await assignLanes({ directory, selection, groups, lanes: options.lanes, signal }));
