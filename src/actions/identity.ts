@@ -1,7 +1,7 @@
 /** Which actions are the same deed, so that none is sent twice. */
 
 import { hash } from "node:crypto";
-import { type Action, actionSpec } from "./actions.ts";
+import { type Action, type ActionName, actionSpec } from "./actions.ts";
 import { fieldSpec, isFieldName } from "./fields.ts";
 import { parseJson, quoteJson, stringifyJson } from "./json.ts";
 
@@ -45,29 +45,26 @@ export interface ActionTexts {
 
 /** Both texts at once, since what is costly is to write the values. */
 export function textsOf({ action, data }: Action): ActionTexts {
-  const { updates } = actionSpec(action);
-  const names = Object.keys(data);
-  const places = sortedPlaces(names);
-  const written: string[] = new Array(names.length);
+  const { fields, places } = shapeOf(action, Object.keys(data));
+  const written: string[] = new Array(fields.length);
   let json = `{"action":"${action}","data":{`;
   let isFirst = true;
-  for (let at = 0; at < names.length; at += 1) {
-    const name = names[at] ?? "";
+  for (let at = 0; at < fields.length; at += 1) {
+    const { name, key } = fields[at] as FieldShape; // within its length
     const value = (data as Readonly<Record<string, unknown>>)[name]; // an own key
     if (value === undefined) continue;
     const text = typeof value === "string" ? quoteJson(value) : stringifyJson(value);
     written[at] = text;
-    json += `${isFirst ? "" : ","}${quoteJson(name)}:${text}`;
+    json += isFirst ? `${key}:${text}` : `,${key}:${text}`;
     isFirst = false;
   }
   let content = `["${action}"`;
   for (let place = 0; place < places.length; place += 1) {
-    const at = places[place] ?? 0;
-    const name = names[at] ?? "";
+    const at = places[place] as number; // within its length
+    const { name, key, omitted, isCanonical } = fields[at] as FieldShape;
     const value = (data as Readonly<Record<string, unknown>>)[name]; // an own key
-    if (value == null || (!updates && isFieldName(name) && value === fieldSpec(name).default)) continue;
-    const isCanonical = name === "to" || name === "metadataAttributes";
-    content += `,${quoteJson(name)},${isCanonical ? stringifyJson(canonical(name, value)) : written[at]}`;
+    if (value == null || value === omitted) continue;
+    content += `,${key},${isCanonical ? stringifyJson(canonical(name, value)) : written[at]}`;
   }
   return { json: `${json}}}`, content: `${content}]` };
 }
@@ -75,18 +72,57 @@ export function textsOf({ action, data }: Action): ActionTexts {
 /** The canonical form alone. */
 export const contentText = (action: Action): string => textsOf(action).content;
 
-/** The places of names in the order of the names. The rows of a file mostly have the same, so the last are kept. */
-function sortedPlaces(names: readonly string[]): readonly number[] {
-  if (names.length === lastNames.length && names.every((name, at) => name === lastNames[at])) return lastPlaces;
-  lastNames = names;
-  lastPlaces = names
-    .map((name, at) => ({ name, at }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ at }) => at);
-  return lastPlaces;
+/** What the texts need to know of the fields of an action beside their values. */
+interface Shape {
+  readonly action: ActionName;
+  readonly fields: readonly FieldShape[];
+  /** The places of the fields in the order of their names. */
+  readonly places: readonly number[];
 }
-let lastNames: readonly string[] = [];
-let lastPlaces: readonly number[] = [];
+
+interface FieldShape {
+  readonly name: string;
+  /** The name as JSON. */
+  readonly key: string;
+  /** The value that says the same as none. */
+  readonly omitted: unknown;
+  readonly isCanonical: boolean;
+}
+
+/** The rows of a file have few shapes, so the last ones are kept. */
+const SHAPES_KEPT = 16;
+const shapes: Shape[] = [];
+let oldest = 0;
+
+function shapeOf(action: ActionName, names: readonly string[]): Shape {
+  for (let at = 0; at < shapes.length; at += 1) {
+    const shape = shapes[at] as Shape; // within its length
+    if (shape.action === action && isOf(shape.fields, names)) return shape;
+  }
+  const { updates } = actionSpec(action);
+  const shape: Shape = {
+    action,
+    fields: names.map((name) => ({
+      name,
+      key: quoteJson(name),
+      omitted: !updates && isFieldName(name) ? fieldSpec(name).default : undefined,
+      isCanonical: name === "to" || name === "metadataAttributes",
+    })),
+    places: names
+      .map((name, at) => ({ name, at }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .map(({ at }) => at),
+  };
+  shapes[oldest] = shape;
+  oldest = (oldest + 1) % SHAPES_KEPT;
+  return shape;
+}
+
+function isOf(fields: readonly FieldShape[], names: readonly string[]): boolean {
+  if (fields.length !== names.length) return false;
+  for (let at = 0; at < names.length; at += 1) if (fields[at]?.name !== names[at]) return false;
+  return true;
+}
 
 function canonical(name: string, value: unknown): unknown {
   // The case of an address is a checksum, not a part of it.

@@ -113,7 +113,7 @@ describe("a shuffled file", () => {
           await using index = await createFile(paths.index);
           await using facts = await createFile(paths.facts);
           await using texts = await createFile(paths.texts);
-          const writer = createCandidateWriter();
+          const writer = createCandidateWriter(false);
           for (const [at, action] of shuffle.entries()) {
             writer.add(action, { input: 0, line: at + 1, row: at + 1 }, undefined);
             await order.candidate(action);

@@ -58,15 +58,19 @@ export interface CandidateWriter {
   /** @param key of the source itself, which says which deed it is. */
   add(action: Action, origin: Origin, key: string | undefined): void;
   readonly count: number;
-  /** Gives a copy of everything and begins anew. */
+  /** Gives everything and begins anew. */
   take(): CandidateBytes;
 }
 
-export function createCandidateWriter(): CandidateWriter {
-  const lines = growing(256 * 1024);
-  const index = growing(64 * 1024);
-  const facts = growing(64 * 1024);
-  const texts = growing(64 * 1024);
+/**
+ * @param keeps - `take` gives memory of its own, which can be handed to another thread; else it gives what is written
+ *   over by the next candidates.
+ */
+export function createCandidateWriter(keeps: boolean): CandidateWriter {
+  const lines = growing(256 * 1024, keeps);
+  const index = growing(64 * 1024, keeps);
+  const facts = growing(64 * 1024, keeps);
+  const texts = growing(64 * 1024, keeps);
   let count = 0;
   return {
     add(action, { input, line, row }, key) {
@@ -105,7 +109,7 @@ export function dataOfLine(line: Buffer, action: ActionName): string {
   return line.toString("utf8", `{"action":"${action}","data":`.length, line.length - 1);
 }
 
-function growing(first: number) {
+function growing(first: number, keeps: boolean) {
   let bytes = Buffer.allocUnsafe(first);
   let used = 0;
   const need = (size: number): void => {
@@ -130,9 +134,8 @@ function growing(first: number) {
       return size;
     },
     take(): Buffer {
-      // Memory of its own, so that it can be handed to another thread.
-      const taken = Buffer.allocUnsafeSlow(used);
-      bytes.copy(taken, 0, 0, used);
+      const taken = keeps ? Buffer.allocUnsafeSlow(used) : bytes.subarray(0, used);
+      if (keeps) bytes.copy(taken, 0, 0, used);
       used = 0;
       return taken;
     },

@@ -24,10 +24,13 @@ export interface RowCompilerOptions {
   readonly severityOf: (rule: string) => Severity;
   /** Note the event that a row names for actions that carry none. */
   readonly notesEvents: boolean;
+  /** Whether a batch stays as it is when the next is compiled. */
+  readonly keepsBatches: boolean;
 }
 
-export function createRowCompiler({ file, input, mapper, severityOf, notesEvents }: RowCompilerOptions): RowCompiler {
-  const writer = createCandidateWriter();
+export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
+  const { file, input, mapper, severityOf, notesEvents, keepsBatches } = options;
+  const writer = createCandidateWriter(keepsBatches);
   /** Rows of the file so far; the items of a JSON array are told by their number. */
   let rowsOfFile = 0;
 

@@ -103,12 +103,13 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
     const rowsBefore = compiled.rows.read;
     let payloadItems = 0;
     const notesEvents = options.rowEvents !== undefined;
-    const compiler = createRowCompiler({ file, input: inputNumber, mapper, severityOf, notesEvents });
+    const compilerOf = (keepsBatches: boolean): RowCompiler =>
+      createRowCompiler({ file, input: inputNumber, mapper, severityOf, notesEvents, keepsBatches });
     const inWorkers =
       limit === Number.POSITIVE_INFINITY
-        ? await options.workers.compile({ file, input, inputNumber, settings, notesEvents, compiler, problems })
+        ? await options.workers.compile({ file, input, inputNumber, settings, notesEvents, compilerOf, problems })
         : undefined;
-    const batches = inWorkers ?? oneByOne(input, compiler, problems, () => limit - compiled.rows.read);
+    const batches = inWorkers ?? oneByOne(input, compilerOf(false), problems, () => limit - compiled.rows.read);
     for await (const batch of batches) {
       signal.throwIfAborted();
       payloadItems += batch.rows - batch.skipped - batch.invalid.length;

@@ -2,7 +2,7 @@
 
 import { type FileHandle, open } from "node:fs/promises";
 
-const BLOCK = 4 * 1024 * 1024;
+const BLOCK = 1024 * 1024;
 const NEWLINE = 0x0a;
 /** What is read at a time; its lines live together, so that a larger one makes the heap grow. */
 const READ = 512 * 1024;

@@ -42,7 +42,7 @@ interface Job {
   readonly inputNumber: number;
   readonly settings: MapperOptions | undefined;
   readonly notesEvents: boolean;
-  readonly compiler: RowCompiler;
+  readonly compilerOf: (keepsBatches: boolean) => RowCompiler;
   readonly problems: ProblemLog;
 }
 
@@ -82,7 +82,8 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
   let started: readonly Hand[] | undefined;
 
   async function* compileInRanges(job: Job, task: FileTask): AsyncGenerator<Batch> {
-    const { input, compiler, problems } = job;
+    const { input, compilerOf, problems } = job;
+    const compiler = compilerOf(true);
     started ??= Array.from({ length: count }, startHand);
     const hands = started;
     for (const hand of hands) hand.tell(task);

@@ -26,6 +26,7 @@ function openFile({ file, input, ranged, mapper, severities, notesEvents }: File
       mapper: createMapper(mapper),
       severityOf: severityIn(severities),
       notesEvents,
+      keepsBatches: true,
     }),
   });
 }
