@@ -41,7 +41,8 @@ import {
   type StopRequest,
   sendLane,
 } from "../pipeline/sending/send.ts";
-import { recover, type SettleContext } from "../pipeline/sending/settle.ts";
+import { recover, runFacts, type SettleContext } from "../pipeline/sending/settle.ts";
+import { openSettler } from "../pipeline/sending/settler.ts";
 import { PLAN_KEPT_MS, planDirectory, type Session } from "./session.ts";
 import { describeActions, type Summary, summarise } from "./summary.ts";
 import { type Context, count, inShell, number } from "./talk.ts";
@@ -133,8 +134,10 @@ async function send(
     env: context.env,
   });
   using timer = stopAfter(deadline, context.stop);
+  await using settler = openSettler(ledger, { run: runFacts(settling), style: settling.promises.style });
   const sending: SendContext = {
     ...settling,
+    settler,
     client,
     environment,
     progress: progressOf(context, session, run),
@@ -362,6 +365,7 @@ export async function openPromises(
           return sink.path;
         },
         write: sink.write,
+        style: sink.style,
         [Symbol.asyncDispose]: async () => {
           await sink[Symbol.asyncDispose]();
           lock[Symbol.dispose]();

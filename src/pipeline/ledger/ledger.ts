@@ -17,7 +17,7 @@ import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSy
 import { pathToFileURL } from "node:url";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
-import { LEDGER_VERSION, migrate } from "./schema.ts";
+import { LEDGER_VERSION, migrate, standIn } from "./schema.ts";
 
 export type SqlRow = Record<string, SQLOutputValue>;
 
@@ -32,6 +32,8 @@ export interface Ledger extends Disposable {
   iterate(sql: string, ...values: SQLInputValue[]): Iterable<SqlRow>;
   /** The disk was full and the reserve has been used: what is known should be stored and nothing more be begun. */
   readonly isExhausted: boolean;
+  /** Another connection has used the reserve. */
+  noteExhausted(): void;
   /** All or nothing; after it returns the change is on disk. Transactions don't nest. */
   transaction<T>(change: () => T): T;
 }
@@ -96,16 +98,36 @@ export function openLedger(options: {
       throw damaged(path, "it is a database of something else");
     // Only now, since the first of them changes the file.
     if (!readOnly) {
-      database.exec(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 4000;",
-      );
+      database.exec(`PRAGMA journal_mode = WAL; ${SAFETY}`);
     }
     if (!isNew) checkIntegrity(database, path);
-    if (!readOnly) migrate(database, version);
+    if (readOnly) standIn(database, version);
+    else migrate(database, version);
     const ledger = wrap(database, path, isNew);
     if (!readOnly) fillBallast(path);
     if (boundTo !== undefined) bind(ledger, boundTo, readOnly);
     return ledger;
+  } catch (cause) {
+    database.close();
+    throw storageFailure(path, cause);
+  }
+}
+
+/** Each connection's own settings: after a commit its change is on disk. */
+const SAFETY =
+  "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -8000;";
+
+/** A second connection to a ledger that this process has open, and has looked over, already. */
+export function joinLedger(path: string): Ledger {
+  let database: DatabaseSync;
+  try {
+    database = new DatabaseSync(path, { timeout: LOCKED_MS });
+  } catch (cause) {
+    throw storageFailure(path, cause);
+  }
+  try {
+    database.exec(SAFETY);
+    return wrap(database, path, false);
   } catch (cause) {
     database.close();
     throw storageFailure(path, cause);
@@ -201,6 +223,9 @@ function wrap(database: DatabaseSync, path: string, isNew: boolean): Ledger {
     iterate: (sql, ...values) => guarded(() => prepared(sql).iterate(...values)),
     get isExhausted() {
       return isExhausted;
+    },
+    noteExhausted: () => {
+      isExhausted = true;
     },
     transaction: (change) =>
       guarded(() => {

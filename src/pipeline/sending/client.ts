@@ -17,7 +17,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface ServiceClient extends AsyncDisposable {
   /** Posts a body to `{baseUrl}/stream`. Never throws: whatever happens is an `Exchange`. */
-  post(body: Buffer, signal: AbortSignal): Promise<Exchange>;
+  post(body: Uint8Array, signal: AbortSignal): Promise<Exchange>;
 }
 
 /** @throws Failure `usage` when the proxy that the environment variables name can't be one. */

@@ -6,10 +6,11 @@ import { Failure } from "../../failure.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../crash-points.ts";
 import { type ChunkRecord, chunksOf, endAttempt, markSending, nextPlannedChunk, storeAnswer } from "../ledger/runs.ts";
+import { type ChunkActions, sentActions } from "../plan/chunk-actions.ts";
 import { type AnswerHeaders, type ItemOutcome, readExchange } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
 import { backoffMs, retryAfterMs } from "./retry.ts";
-import { actionsOf, type SettleContext, settle } from "./settle.ts";
+import { type SettleContext, settle } from "./settle.ts";
 import { rejectTooLarge, splitChunk, tooLargeFrom } from "./split.ts";
 
 /** Why sending ended. */
@@ -62,6 +63,7 @@ export interface SendContext extends SettleContext {
 /** An answer that is not in the ledger yet; it goes there with the next intent. */
 interface Held {
   readonly chunk: ChunkRecord;
+  readonly actions: ChunkActions;
   readonly status: number;
   readonly body: Buffer;
   readonly items: readonly ItemOutcome[];
@@ -103,18 +105,9 @@ async function sendChunks(context: SendContext, lane: number, keeper: { flush?: 
   let rejected = 0;
   let nextStart = 0;
 
-  const storeHeld = (answer: Held): void => {
-    storeAnswer(ledger, answer.chunk, answer.body, answer.at);
-    endAttempt(ledger, answer.chunk, {
-      state: "answered",
-      class: "settled",
-      httpStatus: answer.status,
-      detail: undefined,
-      at: answer.at,
-    });
-  };
+  const storeHeld = (answer: Held): void => storeAnswer(ledger, answer.chunk, answer);
   const settleHeld = async (answer: Held): Promise<void> => {
-    await settle(context, answer.chunk, answer.items, answer.at);
+    await settle(context, answer.chunk, answer.actions, answer.items, answer.at);
     progress.settled(answer.chunk, countItems(answer.items));
   };
   /** Brings the last answer into the ledger when no request will take it there. */
@@ -157,7 +150,7 @@ async function sendChunks(context: SendContext, lane: number, keeper: { flush?: 
       await pause(early, stop);
       continue;
     }
-    const [body, actions] = await Promise.all([plan.body(chunk), actionsOf(plan, chunk)]);
+    const actions = await plan.actions(chunk);
     const previous = held;
     let attempt = 0;
     ledger.transaction(() => {
@@ -168,7 +161,10 @@ async function sendChunks(context: SendContext, lane: number, keeper: { flush?: 
     crashPoint("intended");
     progress.sending(chunk, attempt);
     if (environment.rate !== undefined) nextStart = performance.now() + (chunk.count / environment.rate) * 1000;
-    const flying = client.post(body, context.abort);
+    const flying = client.post(actions.body, context.abort);
+    const sent = sentActions(actions);
+    const following = nextPlannedChunk(ledger, context.runNo, lane);
+    if (following !== undefined) plan.expect(following);
     // A full disk must not cost the answer that is on its way.
     const settling =
       previous === undefined
@@ -180,7 +176,7 @@ async function sendChunks(context: SendContext, lane: number, keeper: { flush?: 
     const exchange = await flying;
     crashPoint("answered");
     const at = new Date().toISOString();
-    const reading = readExchange(exchange, actions, environment.retryStatuses);
+    const reading = readExchange(exchange, sent, environment.retryStatuses);
     const httpStatus = exchange.kind === "answer" ? exchange.status : undefined;
     const conclude = (state: ChunkRecord["state"]): void =>
       ledger.transaction(() =>
@@ -198,7 +194,7 @@ async function sendChunks(context: SendContext, lane: number, keeper: { flush?: 
         if (exchange.kind !== "answer") throw new Error("an answer was settled that never came");
         retries = 0;
         rejected += countItems(reading.items).rejected;
-        held = { chunk, status: exchange.status, body: exchange.body, items: reading.items, at };
+        held = { chunk, actions, status: exchange.status, body: exchange.body, items: reading.items, at };
         const doubtful = reading.items.filter(({ outcome }) => outcome === "in doubt").length;
         if (settling !== undefined || doubtful > 0) await flush();
         if (settling !== undefined) throw settling.cause;
