@@ -311,6 +311,8 @@ export interface RunCounts {
   readonly rejected: number;
   readonly refused: number;
   readonly inDoubt: number;
+  /** Of those in doubt: being sent or settled, while a process is at it. */
+  readonly inFlight: number;
   readonly settledByHand: number;
   readonly notSent: number;
   readonly chunks: { readonly total: number; readonly settled: number };
@@ -351,6 +353,7 @@ export function countRun(ledger: Ledger, runNo: number): RunCounts {
     rejected: of(outcomes, "rejected"),
     refused: of(unsettled, "refused"),
     inDoubt: of(unsettled, "in doubt") + of(unsettled, "sending") + of(unsettled, "answered"),
+    inFlight: of(unsettled, "sending") + of(unsettled, "answered"),
     settledByHand: of(outcomes, "settled by hand"),
     notSent: of(outcomes, "not sent") + of(unsettled, "planned") + unlisted,
     chunks: { total: Number(chunks?.total), settled: Number(chunks?.settled ?? 0) },
