@@ -1,27 +1,18 @@
 /**
- * `--order time` on a large shuffled file: how long it takes, and the most memory it holds.
- *
- *     node bench/order.ts [actions]      default 3,000,000; exit 1 above 400 MiB or when the order is wrong
- *
- * The whole of `tickets plan` runs in a process of its own, once as read and once in time's order, so that the difference
- * is what ordering costs.
+ * Ordering by time, of a large shuffled file: how long it takes, and the most memory it holds. The whole of the plan
+ * runs, once as read and once in time's order.
  */
 
-import { spawnSync } from "node:child_process";
-import { createReadStream, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { createFile } from "../src/pipeline/plan/files.ts";
+import { type AllFigures, type Bench, inNewFolder, tool } from "./bench.ts";
+import { made } from "./generate.ts";
+import { type Measured, measure } from "./measure.ts";
 
-const MOST_MIB = 400;
 const EVENTS = 1000;
 /** Odd and not a multiple of 5, so that it shuffles any round number of actions. */
 const STRIDE = 1_618_033;
-
-const actions = Number(process.argv[2] ?? 3_000_000);
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
 /** The nth action of the season, n from 0: sales and, one behind each, what happens to the ticket. */
 function action(n: number): string {
@@ -50,18 +41,8 @@ function action(n: number): string {
   return `${JSON.stringify(item)}\n`;
 }
 
-/** Runs the command and gives its seconds and the most memory it held, in MiB. */
-function measure(folder: string, order: string): { readonly seconds: number; readonly mib: number } {
-  const report = `data:text/javascript,process.on("exit",()=>process.stderr.write("\\nmaxRSS "+process.resourceUsage().maxRSS))`;
-  const args = ["--import", report, main, "plan", "season.ndjson", "--order", order, "-o", `${order}.ndjson`];
-  const from = performance.now();
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
-  if (status !== 0) throw new Error(`exit ${status}\n${stderr.slice(-2000)}`);
-  return { seconds: (performance.now() - from) / 1000, mib: Number(/maxRSS (\d+)/.exec(stderr)?.[1]) / 1024 };
-}
-
-/** The number of actions that stand before one of an earlier time. */
-async function disorder(path: string): Promise<number> {
+/** The number of actions that stand before one of an earlier time; NaN when some are missing. */
+async function disorder(path: string, actions: number): Promise<number> {
   let before = 0;
   let wrong = 0;
   let count = 0;
@@ -74,21 +55,32 @@ async function disorder(path: string): Promise<number> {
   return count === actions ? wrong : Number.NaN;
 }
 
-const folder = mkdtempSync(join(tmpdir(), "tickets-bench-"));
-try {
-  {
-    await using file = await createFile(join(folder, "season.ndjson"));
-    for (let at = 0; at < actions; at += 1) await file.text(action((at * STRIDE) % actions));
-    await file.sync();
-    console.log(`${actions.toLocaleString("en")} actions, shuffled, ${Math.round(file.length / 2 ** 20)} MiB`);
-  }
-  const read = measure(folder, "input");
-  console.log(`--order input: ${read.seconds.toFixed(1)} s, ${Math.round(read.mib)} MiB`);
-  const sorted = measure(folder, "time");
-  console.log(`--order time:  ${sorted.seconds.toFixed(1)} s, ${Math.round(sorted.mib)} MiB`);
-  const wrong = await disorder(join(folder, "time.ndjson"));
-  console.log(`out of order: ${wrong}`);
-  if (wrong !== 0 || sorted.mib > MOST_MIB) process.exitCode = 1;
-} finally {
-  rmSync(folder, { recursive: true, force: true });
+/** @param actions a number that shares no factor with the stride; every round number does not. */
+export async function measureOrder(
+  bench: Bench,
+  actions: number,
+): Promise<{ readonly contenders: AllFigures; readonly wrong: number }> {
+  const season = made(bench.folder, `season-${actions}.ndjson`, (put) => {
+    for (let at = 0; at < actions; at += 1) put(action((at * STRIDE) % actions));
+  });
+  return inNewFolder(bench, async (work) => {
+    const planned = async (order: string): Promise<Measured> => {
+      const measured = await measure(
+        tool(bench, work, ["plan", season, "--order", order, "-o", `${order}.ndjson`, "-q"]),
+      );
+      console.error(`  in the order of ${order}: ${measured.seconds.toFixed(1)} s`);
+      return measured;
+    };
+    const contenders: AllFigures = {
+      "as read": listed(await planned("input")),
+      "by time": listed(await planned("time")),
+    };
+    return { contenders, wrong: await disorder(join(work, "time.ndjson"), actions) };
+  });
 }
+
+const listed = ({ seconds, cpuSeconds, peakMib }: Measured): AllFigures[string] => ({
+  seconds: [seconds],
+  cpuSeconds: cpuSeconds === undefined ? [] : [cpuSeconds],
+  peakMib: peakMib === undefined ? [] : [peakMib],
+});

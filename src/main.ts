@@ -3,7 +3,7 @@
 import { fstatSync, writeSync } from "node:fs";
 import { Writable } from "node:stream";
 import { cleanLines, cleanText } from "./actions/text.ts";
-import { runProgram } from "./cli/program.ts";
+import { isVersionAsked, version } from "./cli/version.ts";
 import { EXIT_CODES, Failure } from "./failure.ts";
 
 const stop = new AbortController();
@@ -51,19 +51,28 @@ function isReaderGone(error: Error): boolean {
 const SIGNAL_CODES: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
 try {
-  process.exitCode = await runProgram(process.argv.slice(2), {
-    stop: stop.signal,
-    abort: abort.signal,
-    onFirstSignal: (listener) => {
-      onFirstSignal = listener;
-    },
-  });
+  process.exitCode = await run(process.argv.slice(2));
   await written();
   if (outputError !== undefined && !isReaderGone(outputError) && process.exitCode === EXIT_CODES.ok)
     process.exitCode = reportLostOutput(outputError);
 } catch (error) {
   await written();
   process.exitCode = report(error);
+}
+
+async function run(args: readonly string[]): Promise<number> {
+  if (isVersionAsked(args)) {
+    process.stdout.write(`${version()}\n`);
+    return EXIT_CODES.ok;
+  }
+  const { runProgram } = await import("./cli/program.ts");
+  return runProgram(args, {
+    stop: stop.signal,
+    abort: abort.signal,
+    onFirstSignal: (listener) => {
+      onFirstSignal = listener;
+    },
+  });
 }
 
 /** Waits until all that was said on stdout is written, or can't be. */

@@ -167,10 +167,24 @@ function u64Fault(value: number | bigint): Fault {
   return { rule: "u64-invalid", message: "is not an unsigned 64-bit whole number", hint };
 }
 
+/** What a mapping must declare for texts of which the marks leave no doubt, or say that they do. */
+const AMOUNT_MARKS: readonly (readonly [RegExp, string])[] = [
+  [/^\d{1,3}(?:,\d{3})+\.\d+$/, 'thousands: ","'],
+  [/^\d{1,3}(?:\.\d{3})+,\d+$/, 'decimal: ",", thousands: "."'],
+  [/^\d{1,3}(?:,\d{3})+$/, 'thousands: "," or decimal: ",", whichever the file means'],
+];
+
 function priceFault(value: string): Fault {
   const message = "is not a decimal number such as 12.50";
-  if (/^\d+,\d{1,2}$/.test(value))
+  if (/^\d+,\d{1,2}$|^\d{4,},\d+$|^\d+,\d{4,}$/.test(value))
     return { rule: "price-invalid", message, hint: 'A decimal comma must be declared in the mapping: decimal: ",".' };
+  const declared = AMOUNT_MARKS.find(([pattern]) => pattern.test(value))?.[1];
+  if (declared !== undefined)
+    return {
+      rule: "price-invalid",
+      message,
+      hint: `How amounts are written must be declared in the mapping: ${declared}.`,
+    };
   if (/^[^\d.-]/.test(value))
     return { rule: "price-invalid", message, hint: "Give the digits only; the currency is the event's." };
   if (value.startsWith("-"))

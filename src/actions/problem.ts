@@ -7,6 +7,8 @@ export interface Finding {
   readonly rule: string;
   /** Field name, when the finding is about one field. */
   readonly field?: string;
+  /** Kind of action, where what it means differs from kind to kind. */
+  readonly action?: string;
   /** JSON pointer inside the action object, such as `/data/price`. */
   readonly pointer?: string;
   /** The offending value as text, not yet shortened or cleaned. */

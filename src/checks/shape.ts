@@ -47,10 +47,11 @@ const TIME_MISSING: ReadonlyMap<ActionName, readonly Finding[]> = new Map(
     Object.freeze([
       {
         rule: "order-time-missing",
+        action,
         field: "orderTime",
         pointer: "/data",
         message: `${action} has no orderTime, so the service takes the time of sending.`,
-        hint: "Map the column that holds the time.",
+        hint: "Map the column that holds the time, or leave it so if the export holds none.",
       },
     ]),
   ]),

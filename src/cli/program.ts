@@ -1,12 +1,12 @@
 /** The command line: flags and help. Every command is loaded when it is called, so that `--help` stays quick. */
 
-import { readFileSync } from "node:fs";
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { cleanLines } from "../actions/text.ts";
 import type { Context } from "../commands/talk.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Order } from "../pipeline/plan/order.ts";
+import { VERSION_FLAGS, version } from "./version.ts";
 
 export interface Process {
   readonly stop: AbortSignal;
@@ -33,15 +33,10 @@ type Flags = Record<string, unknown>;
 
 const VANISHED = "name tickets that were sold earlier and that this full export does not hold any more";
 
-function version(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return String((JSON.parse(text) as { version: unknown }).version); // our own package.json
-}
-
 export function buildProgram(process_: Process, done: (exitCode: number) => void): Command {
   const program = new Command("tickets")
     .description("Bulk ticket streaming: checks exports, sends them in order, keeps every promise.")
-    .version(version(), "-V, --version")
+    .version(version(), VERSION_FLAGS.join(", "))
     .showSuggestionAfterError()
     .showHelpAfterError("(tickets --help shows what there is)")
     .exitOverride()
@@ -152,6 +147,7 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
     .option("--again", "send also what this environment has already accepted")
     .option("--max-invalid <n>", "send the valid rows although up to N (or N%) are invalid (0)", parseAllowance)
     .option("--chunk-size <n>", "actions per request, 1 to 5000 (5000)")
+    .option("--lanes <n>", "requests at a time, each for events of its own, 1 to 64 (1)")
     .option("--rate <n>", "actions per second at the most")
     .option("--max-duration <time>", "stop cleanly at a chunk border, such as 2h")
     .option("--wait-lock <time>", "wait for another run to end, such as 10m")
@@ -423,12 +419,13 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
 }
 
 function environmentOptions(flags: Flags) {
-  const { chunkSize, rate, timeout, retries, stateDir } = flags;
+  const { chunkSize, lanes, rate, timeout, retries, stateDir } = flags;
   return {
     env: text(flags.env),
     config: text(flags.config),
     flags: {
       chunkSize: text(chunkSize),
+      lanes: text(lanes),
       rate: text(rate),
       timeout: text(timeout),
       retries: text(retries),

@@ -110,12 +110,13 @@ interface Pace {
 
 /** `sending 5,000 of 12,000 actions · chunk 2/3 · 4,800/s · 2 s left · 3 rejected` */
 function describeProgress(state: ProgressState, pace: Pick<Pace, "startedAt" | "startedWith">, now: number): string {
-  const { doing, done, total, unit, chunk, rejected = 0, attempts = 1, note } = state;
+  const { doing, done, total, unit, chunk, lanes = 1, rejected = 0, attempts = 1, note } = state;
   const elapsed = (now - pace.startedAt) / 1000;
   const fresh = done - pace.startedWith;
   const perSecond = elapsed >= 0.5 && fresh > 0 ? fresh / elapsed : undefined;
   const parts = [`${doing} ${number(done)}${total === undefined ? "" : ` of ${number(total)}`} ${unit}`];
   if (chunk !== undefined) parts.push(`chunk ${chunk.number}/${chunk.of}`);
+  if (lanes > 1) parts.push(`${lanes} lanes`);
   if (perSecond !== undefined) parts.push(`${number(Math.round(perSecond))}/s`);
   if (perSecond !== undefined && total !== undefined && total > done)
     parts.push(`${describeSeconds((total - done) / perSecond)} left`);

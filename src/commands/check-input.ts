@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
+import type { Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { severities } from "../checks/severity.ts";
 import { Failure } from "../failure.ts";
@@ -10,7 +11,8 @@ import type { LookupTable } from "../mapping/lookup.ts";
 import { createMapper, type Mapped, type Mapper, type Understanding } from "../mapping/mapper.ts";
 import { MappingError } from "../mapping/mapping-error.ts";
 import type { Row } from "../mapping/row.ts";
-import { selectSource } from "../mapping/select-source.ts";
+import type { MappingRule } from "../mapping/rules.ts";
+import { hintOfNoSource, selectSource } from "../mapping/select-source.ts";
 import type { SourceConfig } from "../mapping/source.ts";
 import { type Config, displayPath } from "../pipeline/config/config.ts";
 import { type ConfigDocument, positionAt } from "../pipeline/config/document.ts";
@@ -73,6 +75,8 @@ export async function checkInput(
     readonly ledger: Ledger | undefined;
     readonly pending: Pending;
     readonly again: boolean;
+    /** Lanes that the actions are spread over at the most. */
+    readonly lanes: number;
     readonly copyInputs: boolean;
     readonly safeCsv: boolean;
     /** See `inputFlags`. */
@@ -91,6 +95,15 @@ export async function checkInput(
   const relaxedRules = new Set(
     Object.entries(config.rules).flatMap(([rule, severity]) => (severity === "error" ? [] : [rule])),
   );
+  const sourceOf = (file: InputFile) => {
+    try {
+      return selectSource(config.sources, nameOf(file), options.source);
+    } catch (cause) {
+      throw atItsPlace(config, cause, cwd);
+    }
+  };
+  const severityOf = severities(config.rules, ALL_RULES);
+  const filesOfEvent = new Map<string, InputFile>();
   const plan = await asStorage(
     options.directory,
     makePlan({
@@ -99,9 +112,14 @@ export async function checkInput(
       run: options.run,
       copyInputs: options.copyInputs,
       reading: { encoding: options.encoding, maxInputBytes: options.maxInputBytes, stdin: context.stdin },
-      readingOf: (file) => readingOf(selectSource(config.sources, nameOf(file), options.source)?.config),
+      readingOf: (file) => readingOf(sourceOf(file)?.config),
       mapperFor: async (file, input) => {
-        const source = selectSource(config.sources, nameOf(file), options.source);
+        const source = sourceOf(file);
+        if (source !== undefined && isOfOneEvent(source.config)) {
+          const first = filesOfEvent.get(source.name);
+          if (first === undefined) filesOfEvent.set(source.name, file);
+          else tellOneEvent(source.name, first, file, severityOf, problems);
+        }
         const lookups = await readLookups(source?.config, context.stop);
         try {
           const mapper = createMapper({
@@ -118,6 +136,7 @@ export async function checkInput(
           const from = { file, header: input.header, source: source?.config, mapper };
           return watched(mapper, (row, mapped) => onRow(from, row, mapped));
         } catch (cause) {
+          if (source === undefined && options.action === undefined) throw withSourcesNamed(cause, config, file);
           throw atItsPlace(config, cause, cwd);
         }
       },
@@ -146,9 +165,10 @@ export async function checkInput(
       again: options.again,
       limit: options.limit ?? Number.POSITIVE_INFINITY,
       order,
+      lanes: options.lanes,
       reportVanished: options.reportVanished ?? false,
       maxInvalid: options.maxInvalid ?? { rows: 0 },
-      severityOf: severities(config.rules, ALL_RULES),
+      severityOf,
       problems,
       onUnderstood: (file, understanding, input) => {
         if (options.tell) for (const line of describeUnderstanding(file, understanding, input)) talk.info(line);
@@ -170,6 +190,42 @@ export async function checkInput(
   return { files, plan, problems };
 }
 
+/** Whether every row of a source is of the same event, which its config names. */
+function isOfOneEvent({ fields, actions }: SourceConfig): boolean {
+  const rules = [
+    fields?.eventId,
+    ...(actions ?? []).flatMap((entry) => Object.values(entry).map((rule) => rule?.fields?.eventId)),
+  ];
+  const given = rules.filter((rule) => rule !== undefined);
+  return given.length > 0 && given.every((rule) => typeof rule === "string" && !/[{}]/.test(rule));
+}
+
+/** Two exports of one event are nothing unusual, but neither is a match that is too wide. */
+function tellOneEvent(
+  source: string,
+  first: InputFile,
+  file: InputFile,
+  severityOf: (rule: string) => Severity,
+  problems: ProblemLog,
+): void {
+  const rule = "one-event-of-two-files" satisfies MappingRule;
+  const severity = severityOf(rule);
+  if (severity === "off") return;
+  const message = `The source ${source} also reads ${cleanText(first.name, 200)}, and its eventId is the same for every row.`;
+  const hint = "If they are of different events, give each a source of its own with a narrower match.";
+  if (severity === "error") throw new Failure("usage", `${cleanText(file.name, 200)}: ${message}`, { hint });
+  problems.add({ source: file.name, line: 1, severity, rule, message, hint });
+}
+
+function withSourcesNamed(cause: unknown, config: Config, file: InputFile): unknown {
+  if (!(cause instanceof Failure) || cause.code !== "usage") return cause;
+  const more = hintOfNoSource(config.sources, nameOf(file));
+  return new Failure("usage", cause.message, {
+    cause,
+    hint: cause.hint === undefined ? more : `${cause.hint}\n${more}`,
+  });
+}
+
 function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mapper {
   return {
     get understanding() {
@@ -181,6 +237,7 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
       return mapped;
     },
     retract: (actions) => mapper.retract?.(actions),
+    findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
 }
 
@@ -230,16 +287,49 @@ async function readLookups(
   return tables;
 }
 
-/** A rule of the config that can't be carried out, with the file, line and column where it stands. */
+/** Rules of the config that can't be carried out, each with the file, line and column where it stands. */
 function atItsPlace(config: Config, cause: unknown, cwd: string): unknown {
   if (!(cause instanceof MappingError)) return cause;
   const document = config.documents.find((each) => isDeclared(each, cause.keys));
   if (document === undefined) return cause;
-  const { file, line, column } = positionAt(document, cause.keys);
-  return new Failure("usage", `${displayPath(file, cwd)}:${line}:${column} ${cause.message}`, {
-    cause,
-    ...(cause.hint !== undefined && { hint: cause.hint }),
+  const told = [cause, ...cause.others].map((fault) => {
+    const { file, line, column } = positionAt(document, fault.keys);
+    const hint = hintOfComments(document, fault) ?? fault.hint;
+    return { line, column, hint, text: `${displayPath(file, cwd)}:${line}:${column} ${fault.message}` };
   });
+  const [only] = told;
+  if (told.length === 1 && only !== undefined)
+    return new Failure("usage", only.text, { cause, ...(only.hint !== undefined && { hint: only.hint }) });
+  const lines = told
+    .sort((one, other) => one.line - other.line || one.column - other.column)
+    // A hint that holds for several in a row is given after the last of them.
+    .map(
+      ({ text, hint }, at, all) =>
+        `  ${text}${hint === undefined || hint === all[at + 1]?.hint ? "" : `\n    ${hint}`}`,
+    );
+  return new Failure("usage", `${told.length} problems in the config:\n${lines.join("\n")}`, {
+    cause,
+    hint: "Nothing was sent.",
+  });
+}
+
+/** `Line 19 holds it as a comment`, for fields without a rule. */
+function hintOfComments(document: ConfigDocument, { keys, missing }: MappingError): string | undefined {
+  const from = positionAt(document, keys.slice(0, 2), "key").line;
+  const sources = keysOfSources(document).map((name) => positionAt(document, ["sources", name], "key").line);
+  const to = Math.min(...sources.filter((line) => line > from), Number.POSITIVE_INFINITY);
+  const found = missing.flatMap((field) => {
+    const comment = document.commentedKeys.find(({ key, line }) => key === field && line > from && line < to);
+    return comment === undefined ? [] : [`line ${comment.line} holds ${field} as a comment`];
+  });
+  if (found.length === 0) return undefined;
+  const text = found.join(", ");
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}: fill it in and remove the #.`;
+}
+
+function keysOfSources({ value }: ConfigDocument): readonly string[] {
+  const sources = typeof value === "object" && value !== null && "sources" in value ? value.sources : undefined;
+  return typeof sources === "object" && sources !== null ? Object.keys(sources) : [];
 }
 
 function isDeclared({ value }: ConfigDocument, [top, name]: readonly (string | number)[]): boolean {

@@ -60,11 +60,17 @@ export async function init(options: InitOptions, context: Context): Promise<numb
     }.`,
   );
   if (guess.open.length > 0) {
-    talk.info(`Fill in, or remove the # where the line is right (${count(guess.open.length, "line")}):`);
+    talk.info(`Fill in (${count(guess.open.length, "line")}; until then every command refuses the config):`);
     const shown = guess.open.slice(0, 20);
     for (const { line, what } of shown)
       talk.info(`  ${output === "-" ? "line " : `${displayPath(target, cwd)}:`}${line}  ${cleanText(what, 160)}`);
     if (guess.open.length > shown.length) talk.info(`  and ${guess.open.length - shown.length} more`);
+  }
+  if (guess.guesses.length > 0) {
+    const some = guess.guesses.slice(0, 20).join(", ");
+    talk.info(
+      `Check ${guess.guesses.length === 1 ? "1 guess: line" : `${guess.guesses.length} guesses: lines`} ${some}${guess.guesses.length > 20 ? ", …" : ""}`,
+    );
   }
   const config = output === "-" || options.output === undefined ? "" : ` --config ${inShell(displayPath(target, cwd))}`;
   talk.info(`Next: tickets plan ${inShell(options.file ?? "")} --preview${config}`);

@@ -2,6 +2,7 @@
 
 import type { Problem } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
+import type { PlanResult } from "../pipeline/plan/planner.ts";
 import type { ProblemLog } from "../pipeline/problems.ts";
 import { count, number, type Talk } from "./talk.ts";
 
@@ -67,14 +68,31 @@ function shownErrors(log: ProblemLog, most: number): readonly Problem[] {
 const SKIP_REASONS_TOLD = 8;
 
 /** `3 rows skipped: Status = open (2), Status = lost (1).`; undefined when none was. */
-export function describeSkipped(skipped: number, reasons: ReadonlyMap<string, number>): string | undefined {
-  if (skipped === 0) return undefined;
+function describeSkipped(skipped: number, reasons: ReadonlyMap<string, number>): string | undefined {
+  return skipped === 0 ? undefined : `${count(skipped, "row")} skipped: ${describeReasons(reasons)}.`;
+}
+
+function describeReasons(reasons: ReadonlyMap<string, number>): string {
   const told = [...reasons].sort(([, one], [, other]) => other - one);
   const more = told.length > SKIP_REASONS_TOLD ? `, and ${told.length - SKIP_REASONS_TOLD} more reasons` : "";
-  return `${count(skipped, "row")} skipped: ${told
+  return `${told
     .slice(0, SKIP_REASONS_TOLD)
     .map(([reason, times]) => `${reason} (${number(times)})`)
-    .join(", ")}${more}.`;
+    .join(", ")}${more}`;
+}
+
+/** Tells why rows gave nothing, or only their event; as a warning where no row gave anything else. */
+export function tellSkipped(
+  talk: Talk,
+  { rows, skipReasons, eventOnlyReasons }: Pick<PlanResult, "rows" | "skipReasons" | "eventOnlyReasons">,
+): void {
+  const eventOnly = [...eventOnlyReasons.values()].reduce((sum, times) => sum + times, 0);
+  const skipped = describeSkipped(rows.skipped, skipReasons);
+  const say = rows.mapped === eventOnly ? talk.warn : talk.info;
+  if (skipped !== undefined) say(skipped);
+  const reasons = describeReasons(eventOnlyReasons);
+  if (eventOnly > 0)
+    say(`${count(eventOnly, "row")} ${eventOnly === 1 ? "gives" : "give"} only the event: ${reasons}.`);
 }
 
 /** Tells errors one by one up to `most`, and warnings in one line per rule. */
@@ -95,10 +113,12 @@ export function tellProblems(
         .join(", ")}. --max-problems shows more.`,
     );
   }
-  for (const { severity, rule, count: times, first } of log.tallies) {
+  for (const { severity, rule, count: times, first, byAction } of log.tallies) {
+    const kinds = [...byAction].sort(([, one], [, other]) => other - one);
+    const each = kinds.map(([action, of]) => `${number(of)} ${action}`).join(", ");
     if (severity === "warn")
       talk.warn(
-        `${rule}${times === 1 ? "" : ` (${number(times)} times)`}: ${problemLine(first, options.verbose).replace(` [${rule}]`, "")}`,
+        `${rule}${times === 1 ? "" : ` (${number(times)} times${each === "" ? "" : `: ${each}`})`}: ${problemLine(first, options.verbose).replace(` [${rule}]`, "")}`,
       );
   }
 }

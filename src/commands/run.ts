@@ -12,6 +12,7 @@ import { acquireLock } from "../pipeline/ledger/lock.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { firstOutcomes } from "../pipeline/ledger/outcomes.ts";
 import {
+  type ChunkRecord,
   chunksOf,
   countRun,
   endRun,
@@ -19,10 +20,11 @@ import {
   isUndecided,
   listRuns,
   noteStop,
+  plannedLanes,
   type RunRecord,
   reopenRefused,
 } from "../pipeline/ledger/runs.ts";
-import { type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
+import { lanesOf, type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
 import { freeName, inspectOutput, type OutputState } from "../pipeline/projections/output-file.ts";
 import { promiseFormat } from "../pipeline/projections/promise-lines.ts";
@@ -33,14 +35,9 @@ import {
   unrecordedPromises,
 } from "../pipeline/projections/promise-sink.ts";
 import { writeRejects } from "../pipeline/projections/rejects.ts";
-import { openClient } from "../pipeline/sending/client.ts";
-import {
-  type SendContext,
-  type SendProgress,
-  type Stop,
-  type StopRequest,
-  sendLane,
-} from "../pipeline/sending/send.ts";
+import { openClient, type ServiceClient } from "../pipeline/sending/client.ts";
+import { sendLanes } from "../pipeline/sending/lanes.ts";
+import type { SendContext, SendProgress, Stop, StopRequest } from "../pipeline/sending/send.ts";
 import { recover, runFacts, type SettleContext } from "../pipeline/sending/settle.ts";
 import { openSettler } from "../pipeline/sending/settler.ts";
 import { PLAN_KEPT_MS, planDirectory, type Session } from "./session.ts";
@@ -70,8 +67,15 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   const settling: SettleContext = { ledger, plan, runNo: run.runNo, promises };
   await recover(settling);
   if (environment.refusalsAreWhole) reopenRefused(ledger, run.runNo);
-  const stop = inDoubtOrRefused(session, run) ?? (await send(context, options, settling));
+  const stops = inDoubtOrRefused(session, run);
+  if (stops.length === 0) {
+    stops.push(...(await send(context, options, settling)));
+    // Of an answer that lacks promises here and there, each gap is a doubt of its own.
+    const isTold = (chunk: number): boolean => stops.some((stop) => "chunk" in stop && stop.chunk.chunk === chunk);
+    stops.push(...inDoubtOrRefused(session, run).filter((stop) => "chunk" in stop && !isTold(stop.chunk.chunk)));
+  }
   talk.progress(undefined);
+  const [stop = { kind: "finished" }] = stops;
 
   const counts = countRun(ledger, run.runNo);
   const done = stop.kind === "finished";
@@ -106,46 +110,51 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
     durationMs: performance.now() - options.startedAt,
     next: nextCommand(stop, run, rejects, context, environment.name, plan.manifest.options.flags ?? []),
   });
-  tellEnd(context, session, plan.manifest, stop, summary);
+  tellEnd(context, session, plan.manifest, stops, summary);
   return summary;
 }
 
-/** Nothing is sent after a chunk whose fate a person must say first. */
-function inDoubtOrRefused({ ledger }: Session, run: RunRecord): Stop | undefined {
-  const doubt = chunksOf(ledger, run.runNo, "in doubt")[0];
-  if (doubt !== undefined) return { kind: "in doubt", chunk: doubt, detail: doubt.detail ?? "", body: "" };
-  const refused = chunksOf(ledger, run.runNo, "refused")[0];
-  if (refused === undefined) return undefined;
-  return { kind: "refused", whole: false, chunk: refused, detail: refused.detail ?? "", body: "" };
+/** Nothing is sent after chunks whose fate a person must say first. */
+function inDoubtOrRefused({ ledger }: Session, run: RunRecord): Stop[] {
+  return [
+    ...chunksOf(ledger, run.runNo, "in doubt").map(
+      (chunk): Stop => ({ kind: "in doubt", chunk, detail: chunk.detail ?? "", body: "" }),
+    ),
+    ...chunksOf(ledger, run.runNo, "refused").map(
+      (chunk): Stop => ({ kind: "refused", whole: false, chunk, detail: chunk.detail ?? "", body: "" }),
+    ),
+  ];
 }
 
 async function send(
   context: Context,
   { session, run, deadline }: CarryOutOptions,
   settling: SettleContext,
-): Promise<Stop> {
+): Promise<readonly Stop[]> {
   const { environment, ledger } = session;
-  if (chunksOf(ledger, run.runNo, "planned").length === 0) return { kind: "finished" };
-  await using client = openClient({
-    baseUrl: session.baseUrl,
-    key: await session.key(),
-    timeoutMs: environment.timeoutMs,
-    freshConnection: environment.freshConnection,
-    env: context.env,
-  });
+  const lanes = plannedLanes(ledger, run.runNo);
+  if (lanes.length === 0) return [{ kind: "finished" }];
+  const key = await session.key();
   using timer = stopAfter(deadline, context.stop);
   await using settler = openSettler(ledger, { run: runFacts(settling), style: settling.promises.style });
   const sending: SendContext = {
     ...settling,
     settler,
-    client,
     environment,
-    progress: progressOf(context, session, run),
+    progress: progressOf(context, session, run, lanes.length),
     stop: timer.signal,
     abort: context.abort,
     deadline,
   };
-  return await sendLane(sending, 0);
+  const connect = (): ServiceClient =>
+    openClient({
+      baseUrl: session.baseUrl,
+      key,
+      timeoutMs: environment.timeoutMs,
+      freshConnection: environment.freshConnection,
+      env: context.env,
+    });
+  return await sendLanes(sending, lanes, connect);
 }
 
 /** The signal that also stops when time is up. */
@@ -159,7 +168,7 @@ function stopAfter(deadline: number, stop: AbortSignal): Disposable & { readonly
   return { signal: AbortSignal.any([stop, controller.signal]), [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-function progressOf({ talk }: Context, { ledger }: Session, run: RunRecord): SendProgress {
+function progressOf({ talk }: Context, { ledger }: Session, run: RunRecord, lanes: number): SendProgress {
   const before = countRun(ledger, run.runNo);
   const manifest = parseManifest(run.manifest);
   let done = before.accepted + before.rejected + before.settledByHand;
@@ -173,6 +182,7 @@ function progressOf({ talk }: Context, { ledger }: Session, run: RunRecord): Sen
       done,
       total: manifest.actions.planned,
       chunk: { number: Math.min(settled + 1, of), of },
+      lanes,
       rejected,
       ...more,
     });
@@ -245,51 +255,22 @@ function nextCommand(
   }
 }
 
-function tellEnd(context: Context, session: Session, manifest: Manifest, stop: Stop, summary: Summary): void {
+function tellEnd(
+  context: Context,
+  session: Session,
+  manifest: Manifest,
+  stops: readonly Stop[],
+  summary: Summary,
+): void {
   const { talk, cwd, verbose } = context;
-  const { environment, ledger } = session;
-  const serviceName = environment.kind === "sandbox" ? "the sandbox" : environment.baseUrl;
-  switch (stop.kind) {
-    case "finished":
-      break;
-    case "in doubt":
-      talk.error(
-        `Stopped: chunk ${stop.chunk.chunk} (actions ${number(stop.chunk.first)} to ${number(stop.chunk.first + stop.chunk.count - 1)}) is in doubt: ${cleanText(stop.detail, 300)}. ${/actionPromise/.test(stop.detail) ? "" : "Its answer is not known. "}Nothing after it was sent.`,
-      );
-      if (stop.body !== "") talk.error(`The service said: ${cleanText(stop.body, 500)}`);
-      break;
-    case "refused":
-      talk.error(
-        `Stopped: the service refused chunk ${stop.chunk.chunk}: ${cleanText(stop.detail, 300)}. ${stop.whole ? "By refusalsAreWhole nothing of it was taken." : "Part of it may have been taken."}`,
-      );
-      if (stop.body !== "") talk.error(`The service said: ${cleanText(stop.body, 500)}`);
-      break;
-    case "not let in": {
-      const plain = /^\s*\{\s*"message"\s*:\s*"Forbidden"\s*\}\s*$/.test(stop.body);
-      talk.error(
-        plain
-          ? `${environment.name} did not let the key in (${stop.detail}). The key came from ${describeKeySource(environment.keySource)}. Nothing of chunk ${stop.chunk.chunk} or after it was sent.`
-          : `${environment.name} did not let the request in (${stop.detail}); the key came from ${describeKeySource(environment.keySource)}. The answer was: ${cleanText(stop.body, 500) || "(empty)"}`,
-      );
-      break;
-    }
-    case "not reachable":
-      talk.error(
-        `${stop.reached ? `${serviceName} took nothing` : `Could not reach ${serviceName}`} after ${count(stop.attempts, "attempt")} (${cleanText(stop.detail, 200)})${stop.waitMs === undefined ? "" : `; the next one would come ${seconds(stop.waitMs)} later, past --max-duration`}. Nothing of chunk ${stop.chunk.chunk} or after it was sent.`,
-      );
-      break;
-    case "too many rejections":
-      talk.error(
-        `Stopped: ${count(stop.rejected, "action")} rejected, more than maxRejected (${environment.maxRejected}).`,
-      );
-      break;
-    case "stopped":
-      talk.error(
-        stop.by === "max-duration"
-          ? "Stopped: --max-duration is over. Nothing is in doubt."
-          : `Stopped by ${stop.by}. Nothing is in doubt.`,
-      );
-      break;
+  const { ledger } = session;
+  const [stop = { kind: "finished" }] = stops;
+  // What a person has to decide about is told of every lane; what ends all of them alike is told once.
+  const told = new Set<Stop["kind"]>();
+  for (const each of stops) {
+    if (each.kind === "in doubt" || each.kind === "refused" || !told.has(each.kind))
+      tellStop(context, session, each, lanesOf(manifest) > 1, stop);
+    told.add(each.kind);
   }
   const runNo = findRun(ledger, summary.run ?? "")?.runNo;
   if (runNo !== undefined) {
@@ -302,11 +283,64 @@ function tellEnd(context: Context, session: Session, manifest: Manifest, stop: S
   talk.info(
     `${describeActions(summary.actions)}.${manifest.rows.invalid > 0 ? ` ${count(manifest.rows.invalid, "row")} invalid.` : ""}`,
   );
-  const told = summary.actions.accepted + summary.actions.rejected + summary.actions.settledByHand;
-  if (summary.output !== null && told > 0) talk.info(`Promises: ${displayPath(summary.output, cwd)}`);
+  const written = summary.actions.accepted + summary.actions.rejected + summary.actions.settledByHand;
+  if (summary.output !== null && written > 0) talk.info(`Promises: ${displayPath(summary.output, cwd)}`);
   if (summary.rejects.length > 0)
     talk.info(`Rejects: ${summary.rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
   if (summary.next !== null) talk.info(`${NEXT[stop.kind]}: ${summary.next}`);
+}
+
+/** @param first of the stops that are told. */
+function tellStop(context: Context, { environment }: Session, stop: Stop, hasLanes: boolean, first: Stop): void {
+  const { talk } = context;
+  const serviceName = environment.kind === "sandbox" ? "the sandbox" : environment.baseUrl;
+  const said = stop === first ? "Stopped:" : "Also:";
+  const after = (chunk: ChunkRecord): string =>
+    hasLanes ? `chunk ${chunk.chunk} or after it in its lane` : `chunk ${chunk.chunk} or after it`;
+  switch (stop.kind) {
+    case "finished":
+      break;
+    case "in doubt":
+      talk.error(
+        `${said} chunk ${stop.chunk.chunk} (actions ${number(stop.chunk.first)} to ${number(stop.chunk.first + stop.chunk.count - 1)}) is in doubt: ${cleanText(stop.detail, 300)}. ${/actionPromise/.test(stop.detail) ? "" : "Its answer is not known. "}Nothing after it${hasLanes ? " in its lane" : ""} was sent.`,
+      );
+      if (stop.body !== "") talk.error(`The service said: ${cleanText(stop.body, 500)}`);
+      break;
+    case "refused":
+      talk.error(
+        `${said} the service refused chunk ${stop.chunk.chunk}: ${cleanText(stop.detail, 300)}. ${stop.whole ? "By refusalsAreWhole nothing of it was taken." : "Part of it may have been taken."}`,
+      );
+      if (stop.body !== "") talk.error(`The service said: ${cleanText(stop.body, 500)}`);
+      break;
+    case "not let in": {
+      const plain = /^\s*\{\s*"message"\s*:\s*"Forbidden"\s*\}\s*$/.test(stop.body);
+      talk.error(
+        plain
+          ? `${environment.name} did not let the key in (${stop.detail}). The key came from ${describeKeySource(environment.keySource)}. Nothing of ${after(stop.chunk)} was sent.`
+          : `${environment.name} did not let the request in (${stop.detail}); the key came from ${describeKeySource(environment.keySource)}. The answer was: ${cleanText(stop.body, 500) || "(empty)"}`,
+      );
+      break;
+    }
+    case "not reachable":
+      talk.error(
+        `${stop.reached ? `${serviceName} took nothing` : `Could not reach ${serviceName}`} after ${count(stop.attempts, "attempt")} (${cleanText(stop.detail, 200)})${stop.waitMs === undefined ? "" : `; the next one would come ${seconds(stop.waitMs)} later, past --max-duration`}. Nothing of ${after(stop.chunk)} was sent.`,
+      );
+      break;
+    case "too many rejections":
+      talk.error(
+        `Stopped: ${count(stop.rejected, "action")} rejected, more than maxRejected (${environment.maxRejected}).`,
+      );
+      break;
+    case "stopped":
+      // A doubt of another lane is told before it.
+      if (stop !== first) break;
+      talk.error(
+        stop.by === "max-duration"
+          ? "Stopped: --max-duration is over. Nothing is in doubt."
+          : `Stopped by ${stop.by}. Nothing is in doubt.`,
+      );
+      break;
+  }
 }
 
 /** What leads to the next command. */

@@ -10,10 +10,10 @@ import { crashPoint } from "../pipeline/crash-points.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
 import { chunksOf, countRun, enterRun, openRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
-import { hasSameInput, type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
+import { hasSameInput, lanesOf, type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
 import { inspectOutput, setAside } from "../pipeline/projections/output-file.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
-import { describeSkipped, tellProblems } from "./problems.ts";
+import { tellProblems, tellSkipped } from "./problems.ts";
 import { carryOut, lockOutput, refuseStrangeOutput } from "./run.ts";
 import {
   describeSession,
@@ -81,6 +81,7 @@ async function dryRun(
         ledger === undefined
           ? NOTHING_PENDING
           : await pendingIdentities(ledger, (id) => planDirectory(environment, id)),
+      lanes: environment.lanes,
       copyInputs: false,
       rereadFlags: [],
       tell: true,
@@ -130,6 +131,7 @@ async function send(
     environment: { environment, boundTo: session.boundTo },
     ledger,
     pending: await pendingIdentities(ledger, (id) => planDirectory(environment, id)),
+    lanes: environment.lanes,
     copyInputs: true,
     rereadFlags: inputFlags(options),
     tell: true,
@@ -156,7 +158,7 @@ async function send(
   }
   tellChecked(context, options, checked);
   talk.info(
-    `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${plan.actions.alreadySent === 0 ? "" : `${number(plan.actions.alreadySent)} already sent, `}${plan.actions.pending === 0 ? "" : `${number(plan.actions.pending)} waiting in another run, `}${number(plan.actions.planned)} to send in ${count(plan.manifest.chunks.length, "chunk")}.`,
+    `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${plan.actions.alreadySent === 0 ? "" : `${number(plan.actions.alreadySent)} already sent, `}${plan.actions.pending === 0 ? "" : `${number(plan.actions.pending)} waiting in another run, `}${number(plan.actions.planned)} to send in ${describeChunks(plan.manifest)}.`,
   );
   if (!(await confirmed(context, session, options, plan.actions.planned))) {
     await rm(directory, { recursive: true, force: true });
@@ -188,6 +190,12 @@ async function send(
     { ...summary, ...(plan.vanished !== undefined && { vanished: plan.vanished }) },
     resumed?.summary,
   );
+}
+
+/** `12 chunks`, `12 chunks, over 4 lanes` */
+function describeChunks(manifest: Manifest): string {
+  const lanes = lanesOf(manifest);
+  return `${count(manifest.chunks.length, "chunk")}${lanes > 1 ? `, over ${lanes} lanes` : ""}`;
 }
 
 /** What an earlier run ended with must not be covered by a quiet end of this one. */
@@ -309,8 +317,7 @@ function tellChecked({ talk, verbose }: Context, options: InputOptions, { plan, 
   tellProblems(talk, problems, { most: options.maxProblems ?? 50, verbose, form: "line" });
   tellChanged(talk, plan, verbose);
   if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows.invalid);
-  const skipped = describeSkipped(plan.rows.skipped, plan.skipReasons);
-  if (skipped !== undefined) (plan.rows.mapped === 0 ? talk.warn : talk.info)(skipped);
+  tellSkipped(talk, plan);
 }
 
 /** The end of a command that sends nothing: because the input is invalid, because nothing is new, or on purpose. */
@@ -335,7 +342,7 @@ function tellPlan(
         : EXIT_CODES.ok;
   if (invalid) {
     talk.error(
-      `${describeRows(plan.rows)}. Nothing was sent. Mend the rows${plan.rows.mapped > 0 && !plan.isUnreadable ? `, or send the valid ones with --max-invalid ${plan.rows.invalid}` : ""}.`,
+      `${describeRows(plan.rows)}. Nothing was sent. Mend the ${plan.rows.invalid > 0 ? "rows" : "mapping"}${plan.rows.mapped > 0 && !plan.isUnreadable ? `, or send the valid ones with --max-invalid ${plan.rows.invalid}` : ""}.`,
     );
   } else if (plan.rows.read === 0) talk.warn("The input has no rows: 0 actions, nothing to send.");
   else if (otherwise === "nothing new")
@@ -346,7 +353,7 @@ function tellPlan(
     );
   else
     talk.info(
-      `Dry run: ${describeRows(plan.rows)}; ${number(plan.actions.planned)} of ${count(plan.actions.total, "action")} would be sent.`,
+      `Dry run: ${describeRows(plan.rows)}; ${number(plan.actions.planned)} of ${count(plan.actions.total, "action")} would be sent${plan.manifest !== undefined && lanesOf(plan.manifest) > 1 ? ` in ${describeChunks(plan.manifest)}` : ""}.`,
     );
   return summarise({
     run: null,

@@ -24,6 +24,8 @@ export interface ProgressState {
   readonly total?: number;
   readonly unit: "rows" | "actions";
   readonly chunk?: { readonly number: number; readonly of: number };
+  /** How many lanes are being sent at once. */
+  readonly lanes?: number;
   readonly rejected?: number;
   readonly attempts?: number;
   /** Something that holds the work up, such as a wait before a retry. */

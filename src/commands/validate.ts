@@ -11,7 +11,7 @@ import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.t
 import { planFiles } from "../pipeline/plan/plan.ts";
 import { type CheckedInput, checkInput, type InputOptions, type OnRow } from "./check-input.ts";
 import { createPreview, describePreview } from "./preview.ts";
-import { describeSkipped, tellProblems } from "./problems.ts";
+import { tellProblems, tellSkipped } from "./problems.ts";
 import { type EnvironmentOptions, KNOWN_RULES, loadSettings, openLedgerToRead, planDirectory } from "./session.ts";
 import { describeRows, tellChanged, tellVanished } from "./summary.ts";
 import { type Context, count, number } from "./talk.ts";
@@ -53,8 +53,7 @@ export async function validate(options: ValidateOptions, context: Context): Prom
       );
     }
     tellProblems(talk, problems, { most: options.maxProblems ?? SHOWN, verbose, form: "block" });
-    const skipped = describeSkipped(plan.rows.skipped, plan.skipReasons);
-    if (skipped !== undefined) talk.info(skipped);
+    tellSkipped(talk, plan);
     const found = `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}; ${count(problems.errors, "error")}, ${count(problems.warnings, "warning")}.`;
     if (problems.errors > 0) {
       talk.error(found);
@@ -84,8 +83,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
     const seen = preview?.result(plan, problems.kept);
     if (seen !== undefined && !options.json) talk.out(describePreview(seen, plan, verbose));
     tellProblems(talk, problems, { most: options.maxProblems ?? SHOWN, verbose, form: "line" });
-    const skipped = seen === undefined ? describeSkipped(plan.rows.skipped, plan.skipReasons) : undefined;
-    if (skipped !== undefined) talk.info(skipped);
+    if (seen === undefined) tellSkipped(talk, plan);
     tellChanged(talk, plan, verbose);
     if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows.invalid);
     const kinds = Object.entries(plan.byAction).map(([action, times]) => `${number(times)} ${action}`);
@@ -146,6 +144,7 @@ async function withPlan(
           ? NOTHING_PENDING
           : await pendingIdentities(ledger, (id) => planDirectory(settings.environment, id)),
       again: false,
+      lanes: 1,
       copyInputs: false,
       rereadFlags: [],
       safeCsv: false,

@@ -213,6 +213,30 @@ export function timesOf({ values }: ColumnProfile): TimeEvidence | undefined {
   };
 }
 
+/** The common formats that read the text, at most three. */
+export function formatsThatRead(text: string): readonly string[] {
+  const found = FORMATS.filter((format) => readerOf(format)(text) !== undefined);
+  return found.includes("iso") ? ["iso"] : found.slice(0, 3);
+}
+
+/** The ways of writing amounts that read the text, as the config declares them; several where it can't be known. */
+export function amountsThatRead(text: string): readonly string[] {
+  const signs = signsOf(text);
+  const sign = signs.length === 0 ? [] : [`sign: [${signs.map((each) => JSON.stringify(each)).join(", ")}]`];
+  const known = new Set<string>();
+  return MARKS.flatMap(([decimal, thousands]) => {
+    const amount = compileAmount({ decimal, thousands, signs, path: [] })(text);
+    if (amount === undefined || known.has(amount)) return [];
+    known.add(amount);
+    const marks = [
+      ...(decimal === "," ? ['decimal: ","'] : []),
+      ...(thousands === undefined ? [] : [`thousands: ${JSON.stringify(thousands)}`]),
+      ...sign,
+    ];
+    return marks.length === 0 ? [] : [`${marks.join(", ")} reads it as ${amount}`];
+  });
+}
+
 /** Whether every text of the column is a time in this format. */
 export function timesFit({ values }: ColumnProfile, format: string): boolean {
   const read = readerOf(format);

@@ -1,7 +1,7 @@
 /**
  * An export → a starter config. Known systems are told by their headers and get their recipe; of others the columns are
  * guessed by name and by what their cells look like. What could be read in more than one way, and what no export says, is
- * written as comments: the config then says what is missing instead of reading something wrongly.
+ * written as `<FILL IN: …>`, which every command refuses until it is replaced.
  */
 
 import { ACTION_NAMES, type ActionName } from "../actions/actions.ts";
@@ -23,6 +23,7 @@ import {
   timesOf,
   unixOf,
 } from "./evidence.ts";
+import { askedIn, placeholder } from "./placeholder.ts";
 import { RECIPES, type Recipe } from "./recipes.ts";
 
 /** The beginning of an export. */
@@ -53,9 +54,12 @@ export interface Guess {
   readonly yaml: string;
   /** What has to be filled in before it can be used, with the line of the config. */
   readonly open: readonly { readonly line: number; readonly what: string }[];
+  /** Lines of the config that are guesses. */
+  readonly guesses: readonly number[];
 }
 
-const FILL_IN = "# FILL IN";
+/** What only the user knows, as a quoted value. */
+const ask = (what: string): string => JSON.stringify(placeholder(what));
 
 export function guessConfig(sample: Sample): Guess {
   const evidence = evidenceOf(sample);
@@ -72,7 +76,7 @@ export function guessConfig(sample: Sample): Guess {
   const lines = [
     `# What ${quoted(sample.fileName)} looked like to tickets init${system === undefined ? "" : `: ${system}`}.`,
     `# ${sample.isWhole ? "All" : "Its first"} ${sample.rows.length} rows were looked at. What is marked FILL IN no export says, or it can be`,
-    "# read in more than one way: remove the # before it, put your own value there. docs/mapping.md explains all of it.",
+    "# read in more than one way: put your own value there; until then it is refused. docs/mapping.md explains all of it.",
     "",
     "# Without an environment everything goes to the built-in sandbox.",
     "#environments:",
@@ -85,10 +89,12 @@ export function guessConfig(sample: Sample): Guess {
     ...body.map((line) => (line === "" ? "" : `    ${line}`)),
   ];
   const open = lines.flatMap((line, at) => {
-    const found = new RegExp(`^\\s*#(.*?)\\s*${FILL_IN}[:?] (.*)$`).exec(line);
-    return found === null ? [] : [{ line: at + 1, what: `${(found[1] ?? "").trim()}  ${found[2]}`.trim() }];
+    const asked = /^\s*#/.test(line) ? undefined : askedIn(line);
+    const key = /^\s*(?:- )?("[^"]*"|[^":{]+):/.exec(line)?.[1];
+    return asked === undefined ? [] : [{ line: at + 1, what: `${key === undefined ? "" : `${key}: `}${asked}` }];
   });
-  return { source: name, system, isNamed: named.length > 0, yaml: `${lines.join("\n")}\n`, open };
+  const guesses = lines.flatMap((line, at) => (/\S.* # guess/.test(line) ? [at + 1] : []));
+  return { source: name, system, isNamed: named.length > 0, yaml: `${lines.join("\n")}\n`, open, guesses };
 }
 
 interface Evidence extends Sample {
@@ -113,6 +119,10 @@ function hasColumn({ header, lists = [] }: Sample, name: string): boolean {
     lists.some((list) => list === name)
   );
 }
+
+/** `match` for this file alone: what its config says of the event is not true of the next one. */
+const onlyThisFile = (fileName: string): string =>
+  `match: ${JSON.stringify(fileName.replace(/\.(?:gz|zst)$/i, "").replace(/[*?{},[\]\\/]/g, "?"))}   # this file only: eventId below is that of one event`;
 
 /** `match` for the file and its successors: digits of its name, such as a date, may differ. */
 function matchOf(fileName: string): string {
@@ -145,7 +155,7 @@ function csvLine({ delimiter, encoding, columns }: Evidence, guards = columns.so
 // ── A known system ──
 
 function fromRecipe(recipe: Recipe, evidence: Evidence): readonly string[] {
-  const lines = recipe.notes.map((note) => `# ${note}`);
+  const lines = recipe.notes.flatMap((note) => wrapped(note).map((line) => `# ${line}`));
   const aliases = new Set([...recipe.yaml.matchAll(/[{,]\s*([\w-]+): \[/g)].map(([, name]) => name ?? ""));
   const isKnown = (name: string) =>
     hasColumn(evidence, name) ||
@@ -156,10 +166,15 @@ function fromRecipe(recipe: Recipe, evidence: Evidence): readonly string[] {
   const body = recipe.yaml.trimEnd().split("\n");
   for (const written of body) {
     if (written.startsWith("match:")) {
-      lines.push(`match: ${JSON.stringify(matchOf(evidence.fileName))}`);
+      const isOneEvent = /^ *eventId: .*# FILL IN/m.test(recipe.yaml);
+      lines.push(isOneEvent ? onlyThisFile(evidence.fileName) : `match: ${JSON.stringify(matchOf(evidence.fileName))}`);
       if (!recipe.yaml.includes("\ncsv:")) lines.push(...csvLine(evidence, false));
     } else if (written.startsWith("csv:")) lines.push(...csvLine(evidence, true));
+    else if (written.startsWith("skip:")) continue;
+    else if (written.startsWith("expect:"))
+      lines.push(...expectOfRecipe(written, evidence).flatMap((line) => fillIn(line, evidence)));
     else {
+      if (written === "actions:") lines.push(...skipLines(skipsOf(recipe, evidence)));
       const line = withoutUnknown(written, isKnown);
       lines.push(...(asWritten(line, evidence) ?? fillIn(line, evidence)));
       const when = /when: \{?(.*)$/.exec(line)?.[1] ?? /^\s*- \{(.*)\}$/.exec(line)?.[1];
@@ -167,6 +182,72 @@ function fromRecipe(recipe: Recipe, evidence: Evidence): readonly string[] {
     }
   }
   return withoutEmptyParents(lines);
+}
+
+/** What the file does not have can't be expected of it. */
+function expectOfRecipe(line: string, evidence: Evidence): readonly string[] {
+  const [, pairs = "", rest = ""] = /^expect: \{(.*)\}(.*)$/.exec(line) ?? [];
+  const kept = pairs.split(", ").filter((pair) => hasColumn(evidence, pair.replace(/: [^:]*$/, "")));
+  return kept.length === 0 ? [] : [`expect: {${kept.join(", ")}}${rest}`];
+}
+
+/** A column by which rows give something or nothing. */
+interface Skips {
+  readonly column: ColumnProfile;
+  /** Values whose rows are known to give nothing. */
+  readonly known: readonly string[];
+  /** Values of which that is to be said. */
+  readonly open: readonly string[];
+}
+
+/** For columns that every action's condition looks at: a value that none of them names gives nothing. */
+function skipsOf({ yaml }: Recipe, { columns }: Evidence): readonly Skips[] {
+  const [head = "", body = ""] = yaml.split("\nactions:\n");
+  const known = namedIn(/^skip: \{(.*)\}/m.exec(head)?.[1] ?? "");
+  const actions = body
+    .split(/^ {2}- /m)
+    .filter((action) => action !== "" && (!action.startsWith("newEvent:") || action.includes("when:")));
+  const conditions = actions.map((action) =>
+    namedIn(
+      [
+        ...(/when: \{(.*?)\}(?:\}|\n|$)/.exec(action)?.slice(1) ?? []),
+        ...[...action.matchAll(/^ +- \{(.*)\}$/gm)].map(([, map]) => map ?? ""),
+      ].join(", "),
+    ),
+  );
+  return columns.flatMap((column) => {
+    if (actions.length === 0 || !conditions.every((named) => named.has(column.name))) return [];
+    const named = new Set(conditions.flatMap((each) => [...(each.get(column.name) ?? [])]));
+    const nothing = known.get(column.name) ?? [];
+    const open = [...column.values.keys()].filter((value) => !named.has(value) && !nothing.includes(value));
+    return nothing.length === 0 && open.length === 0 ? [] : [{ column, known: nothing, open }];
+  });
+}
+
+/** `Status: [a, b], Kind: c` → the values by column. */
+function namedIn(map: string): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>();
+  for (const [, column = "", list, only = ""] of map.matchAll(/(?:^|, )([^:,[\]]+): (?:\[([^\]]*)\]|([^,]+))/g)) {
+    const values = (list ?? only).split(", ").map((value) => value.replace(/^"(.*)"$/, "$1"));
+    found.set(column, [...(found.get(column) ?? []), ...values]);
+  }
+  return found;
+}
+
+function skipLines(skips: readonly Skips[]): readonly string[] {
+  if (skips.length === 0) return [];
+  const lines = skips.flatMap(({ column, known, open }) => [
+    `  ${yamlText(column.name)}:`,
+    ...known.map((value) => `    - ${yamlText(value)}`),
+    ...open
+      .slice(0, MOST_VALUES)
+      .map(
+        (value) =>
+          `    - ${ask(`no action takes ${cleanText(value, 40)} (${rowsText(column.values.get(value) ?? 0)}): write it here if it gives nothing, else in the when of its actions`)}`,
+      ),
+    ...(open.length > MOST_VALUES ? [`    # and ${open.length - MOST_VALUES} more`] : []),
+  ]);
+  return ["skip:   # rows with these give nothing", ...lines];
 }
 
 /** Drops what an older or chosen layout does not have; a line that is left with nothing becomes a comment that says why. */
@@ -222,7 +303,7 @@ function signsIn(rest: string): readonly string[] {
   return [...(list?.[1] ?? list?.[2] ?? "").matchAll(/"([^"]*)"/g)].map(([, sign]) => sign ?? "");
 }
 
-/** Comments out what the user must say, with what the file shows of it. */
+/** Asks for what the user must say, with what the file shows of it. */
 function fillIn(line: string, evidence: Evidence): readonly string[] {
   const found = /^(\s*)(.*?)\s*# FILL IN(?: as \{(.+?)\})?(?: for each \{(.+?)\})?: (.*)$/.exec(line);
   if (found === null) return [line];
@@ -231,14 +312,20 @@ function fillIn(line: string, evidence: Evidence): readonly string[] {
   if (each !== undefined && column !== undefined) {
     const values = [...column.values].slice(0, MOST_VALUES);
     return [
-      ...values.map(([value, times]) => `${indent}#${yamlText(value)}:   ${FILL_IN}: ${why} (${rowsText(times)})`),
+      ...values.map(([value, times]) => `${indent}${yamlText(value)}: ${ask(`${why} (${rowsText(times)})`)}`),
       ...(column.values.size > values.length ? [`${indent}# and ${column.values.size - values.length} more`] : []),
     ];
   }
   const only = column?.values.size === 1 && column.filled === column.rows ? [...column.values.keys()][0] : undefined;
   if (only !== undefined && /^[A-Z]{3}$/.test(only))
     return [`${indent}${text.replace(/[A-Z]{3}(?=\}?$)/, only)}   # as in all ${column?.rows} rows: ${why}`];
-  return [`${indent}#${text}   ${FILL_IN}: ${why}`];
+  const isDate = /\d{4}-\d\d-\d\d(?= \{)/;
+  const filled = isDate.test(text)
+    ? text.replace(isDate, placeholder(why))
+    : text.replace(/: (?:(\{.*: )[^{}]+\}|.*)$/, (_value, map?: string) =>
+        map === undefined ? `: ${ask(why)}` : `: ${map}${ask(why)}}`,
+      );
+  return [`${indent}${filled}`];
 }
 
 /** Values and names told in comments. */
@@ -298,7 +385,7 @@ function fromNames(evidence: Evidence, [best, ...others]: readonly ActionName[])
     "# The columns are called like fields, so they need no rules.",
     `match: ${JSON.stringify(matchOf(evidence.fileName))}`,
     ...csvLine(evidence),
-    ...(local ? [`#zone: Europe/Berlin   ${FILL_IN}: the time zone of times without one`] : []),
+    ...(local ? [`zone: ${ask("the time zone of times without one, such as Europe/Berlin")}`] : []),
     `action: ${best}   # guess: most of its fields are there${others.length === 0 ? "" : `; ${others.slice(0, 3).join(", ")} could be meant too`}`,
   ];
 }
@@ -335,16 +422,30 @@ const TRAITS: Readonly<Record<string, string>> = {
   Seat: "seat seatnumber seatno platz sitz",
 };
 
-const lettersOf = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
+/** `Order Date/Time` and `orderDateTime` → order, date, time. */
+const wordsOf = (name: string): readonly string[] =>
+  name
+    .replace(/(\p{Ll}|\p{N})(?=\p{Lu})/gu, "$1 ")
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "");
+
+/** Whole words in a row, written together: of `Event Fees` eventfees, event and fees. */
+function runsOf(name: string): ReadonlySet<string> {
+  const words = wordsOf(name).slice(0, 12);
+  return new Set(
+    words.flatMap((_word, from) => words.slice(from).map((_last, more) => words.slice(from, from + more + 1).join(""))),
+  );
+}
 
 /** Columns whose names fit, best first. */
 function called(words: string, columns: readonly ColumnProfile[]): readonly ColumnProfile[] {
   const list = words.split(" ");
   const score = ({ name }: ColumnProfile): number => {
-    const letters = lettersOf(name);
-    const exact = list.indexOf(letters);
+    const exact = list.indexOf(wordsOf(name).join(""));
     if (exact !== -1) return 200 - exact;
-    const part = list.findIndex((word) => word.length >= 5 && letters.includes(word));
+    const runs = runsOf(name);
+    const part = list.findIndex((word) => word.length >= 4 && runs.has(word));
     return part === -1 ? 0 : 100 - part;
   };
   return columns
@@ -376,11 +477,11 @@ function columnsOf(evidence: Evidence): Columns {
   );
   const find = (wanted: Wanted) => called(WORDS[wanted], all);
   const quantity = find("quantity").find(isQuantity);
-  const id = all.find((column) => isUnique(column) && isIdName(column));
+  const id = all.find((column) => isUnique(column) && isIdName(column) && mayBeId(column));
   const amounts = all.filter((column) => !isTime(column) && isMoney(column));
   const times = all.filter((column) => timesOf(column) !== undefined);
   const order = quantity === undefined || id === undefined ? undefined : { id, quantity };
-  const isId = (column: ColumnProfile) => isUnique(column) && !isTime(column) && !amounts.includes(column);
+  const isId = (column: ColumnProfile) => isUnique(column) && mayBeId(column);
   return {
     all,
     order,
@@ -394,6 +495,20 @@ function columnsOf(evidence: Evidence): Columns {
     currency: find("currency").find(({ values }) => [...values.keys()].every((text) => /^[A-Za-z]{3}$/.test(text))),
     called: find,
   };
+}
+
+/** Names of amounts, which are whole numbers now and then. */
+const AMOUNT_NAME =
+  /^(?:fees?|price|prices|total|subtotal|amount|paid|tax|vat|cost|discount|refund(?:ed)?|balance|gebuehr|preis|betrag)$/;
+
+/** Ids are short and stand for something: no time, no amount, no answer to a question. */
+function mayBeId(column: ColumnProfile): boolean {
+  const { name, values } = column;
+  if (isTime(column) || isMoney(column) || wordsOf(name).some((word) => AMOUNT_NAME.test(word))) return false;
+  if (name.includes("?") || wordsOf(name).length > 6) return false;
+  return [...values.keys()].every(
+    (text) => text.length <= 80 && !/[\n\r?]/.test(text) && !/^[$€£]|\d[.,]\d\d$/.test(text),
+  );
 }
 
 const isTime = (column: ColumnProfile): boolean =>
@@ -429,8 +544,11 @@ function fromColumns(evidence: Evidence): readonly string[] {
     price === undefined &&
     (/scan|entr|gate|access|check/i.test(evidence.fileName) || all.some(({ name }) => /gate|scan|entry/i.test(name)));
   const lists = evidence.lists ?? [];
+  const event = eventLine(columns.called("eventId").filter((column) => column !== ticket && mayBeId(column)));
+  const isOneEvent = !isEvents && !isScans && event.some((line) => askedIn(line) !== undefined);
+  const skips = isEvents ? [] : skipLines(skipsOfStatus(columns.status, isScans));
   return [
-    `match: ${JSON.stringify(matchOf(evidence.fileName))}`,
+    isOneEvent ? onlyThisFile(evidence.fileName) : `match: ${JSON.stringify(matchOf(evidence.fileName))}`,
     ...csvLine(evidence),
     ...(lists.length === 0
       ? []
@@ -448,14 +566,22 @@ function fromColumns(evidence: Evidence): readonly string[] {
               ]),
           ...(currency === undefined ? [] : expectLine(currency)),
           "fields:",
-          ...(isScans
-            ? []
-            : eventLine(columns.called("eventId").filter((column) => column !== ticket && !isTime(column)))),
+          ...(isScans ? [] : event),
           ...ticketLine(evidence, columns),
+          ...skips,
           "actions:",
           ...(isScans ? scanRules(columns) : saleRules(columns)),
         ]),
   ];
+}
+
+/** Statuses whose words say nothing; where none says anything, `when` asks. */
+function skipsOfStatus(status: ColumnProfile | undefined, isScans: boolean): readonly Skips[] {
+  if (status === undefined) return [];
+  const words = statusWords(status);
+  const taken = isScans ? words.in : [...words.sold, ...words.gone, ...words.in];
+  const open = [...status.values.keys()].filter((value) => !taken.includes(value));
+  return taken.length === 0 || open.length === 0 ? [] : [{ column: status, known: [], open }];
 }
 
 function scanRules({ status, time, all }: Columns): readonly string[] {
@@ -510,12 +636,7 @@ function entryLines(columns: Columns, values: readonly string[]): readonly strin
           "fields:",
           ...indented(
             2,
-            timeLines(time, all).map((line) =>
-              line
-                .replace(/^#(?! )/, "")
-                .replace(`${FILL_IN}?`, "#")
-                .replace(`${FILL_IN}:`, "#"),
-            ),
+            timeLines(time, all).map((line) => line.replace(/^#(?! )/, "")),
           ),
         ];
   return [
@@ -540,9 +661,7 @@ function eventRules({ all, status, currency, called: find }: Columns): readonly 
         ]),
     "      fields:",
     ...indented(8, [
-      ...(id === undefined
-        ? [`#eventId: "{…}"   ${FILL_IN}: no column is different in every row`]
-        : field("eventId", id)),
+      ...(id === undefined ? [`eventId: ${ask("no column is different in every row")}`] : field("eventId", id)),
       ...field("eventName", title),
       ...field("currency", currency),
       ...(["startTime", "endTime"] as const).flatMap((name) =>
@@ -564,7 +683,9 @@ function zoneLines(columns: readonly (ColumnProfile | undefined)[]): readonly st
       (clockOf(column) !== undefined || timesOf(column)?.readings.some(({ isLocal }) => isLocal) === true),
   );
   if (local === undefined) return [];
-  return [`#zone: Europe/Berlin   ${FILL_IN}: the time zone of ${quoted(local.name)} and other times that name none`];
+  return [
+    `zone: ${ask(`the time zone of ${cleanText(local.name, 40)} and other times that name none, such as Europe/Berlin`)}`,
+  ];
 }
 
 function expectLine(currency: ColumnProfile): readonly string[] {
@@ -576,12 +697,15 @@ function expectLine(currency: ColumnProfile): readonly string[] {
   ];
 }
 
+/** Names of columns that hold the id of an event. A column that is only called Event may hold its title. */
+const EVENT_ID_NAME = /^(?:event|show|performance|veranstaltungs?)(?:id|slug|code|reference|ref)$/;
+
 function eventLine([event, ...others]: readonly ColumnProfile[]): readonly string[] {
-  if (event === undefined)
-    return [`  #eventId: my-event-2026   ${FILL_IN}: the id of the event, which no column seems to hold`];
-  return [
-    `  eventId: ${template(event)}   # guess by name: ${event.values.size} different in ${rowsText(event.rows)}${others.length === 0 ? "" : `; also ${namesText(others)}`}`,
-  ];
+  if (event === undefined) return [`  eventId: ${ask("the id of the event, which no column seems to hold")}`];
+  const told = `${event.values.size} different in ${rowsText(event.rows)}${others.length === 0 ? "" : `; also ${namesText(others)}`}`;
+  if (!EVENT_ID_NAME.test(wordsOf(event.name).join("")))
+    return [`  eventId: ${ask("the id of the event")}   # or ${template(event)}, if that is one: ${told}`];
+  return [`  eventId: ${template(event)}   # guess by name: ${told}`];
 }
 
 function ticketLine({ rows }: Evidence, { all, ticket, order }: Columns): readonly string[] {
@@ -596,7 +720,7 @@ function ticketLine({ rows }: Evidence, { all, ticket, order }: Columns): readon
       `  ticketId: ${template(ticket)}   # guess: different in all ${total}${others.length === 0 ? "" : `, as also ${namesText(others)}`}`,
     ];
   }
-  const ids = all.filter((column) => isIdName(column) && !isTime(column)).slice(0, 12);
+  const ids = all.filter((column) => isIdName(column) && mayBeId(column)).slice(0, 12);
   for (const [at, one] of ids.entries()) {
     for (const other of ids.slice(at + 1)) {
       if (!areUniqueTogether(one, other, rows)) continue;
@@ -605,7 +729,7 @@ function ticketLine({ rows }: Evidence, { all, ticket, order }: Columns): readon
       ];
     }
   }
-  return [`  #ticketId: "{…}"   ${FILL_IN}: no column and no two of them are different in every row`];
+  return [`  ticketId: ${ask("no column and no two of them are different in every row")}`];
 }
 
 function areUniqueTogether(one: ColumnProfile, other: ColumnProfile, rows: readonly (readonly string[])[]): boolean {
@@ -615,7 +739,7 @@ function areUniqueTogether(one: ColumnProfile, other: ColumnProfile, rows: reado
   return seen.size === rows.length;
 }
 
-/** Words of statuses that need no explanation. Others are named in a comment, and their rows are skipped and counted. */
+/** Words of statuses that need no explanation. Of others the user must say what they are. */
 const SOLD =
   /^(?:paid|sold|complete|completed|confirmed|active|valid|attending|acquired|issued|success|successful|ok|bezahlt|verkauft)$/i;
 const GONE = /^(?:cancell?ed|refunded|void|voided|invalid|invalidated|revoked|storniert|annull?iert|erstattet)$/i;
@@ -632,48 +756,43 @@ function statusWords(status: ColumnProfile | undefined) {
 
 function whenLines(status: ColumnProfile | undefined, taken: readonly string[]): readonly string[] {
   if (status === undefined) return [];
-  const rest = [...status.values.keys()].filter((value) => !taken.includes(value));
   const list = taken.map(yamlText).join(", ");
   const lines = [`      # ${cleanText(status.name, 40)} in this file: ${valuesText(status)}`];
   if (taken.length === 0)
     return [
       ...lines,
-      `      when: {${yamlText(status.name)}: []}`,
-      `      #   ${FILL_IN}: the values that mean a sale; rows with others are skipped and counted`,
+      `      when: {${yamlText(status.name)}: ${ask("the value that gives this action, or a list of them: [one, other]")}}`,
     ];
-  return [
-    ...lines,
-    `      when: {${yamlText(status.name)}: [${list}]}   # guess${rest.length === 0 ? "" : `; rows with ${rest.slice(0, 6).map(quoted).join(", ")} are skipped and counted`}`,
-  ];
+  return [...lines, `      when: {${yamlText(status.name)}: [${list}]}   # guess`];
 }
 
 const holdsEmails = ({ values }: ColumnProfile): boolean => [...values.keys()].every((text) => /^\S+@\S+$/.test(text));
 
 function userLine(candidates: readonly ColumnProfile[]): readonly string[] {
   const [user, ...others] = new Set(candidates);
-  if (user === undefined) return [`#userId: "{…}"   ${FILL_IN}: the column that tells one buyer from another`];
+  if (user === undefined) return [`userId: ${ask("the column that tells one buyer from another, in braces")}`];
   const rest = others.length === 0 ? "" : `; also ${namesText(others)}`;
   return [`userId: ${template(user)}   # guess: filled in ${user.filled} of ${rowsText(user.rows)}${rest}`];
 }
 
 function priceLines(price: ColumnProfile | undefined, quantity: ColumnProfile | undefined): readonly string[] {
-  if (price === undefined) return [`#price: "{…}"   ${FILL_IN}: no column looks like an amount`];
+  if (price === undefined) return [`price: ${ask("no column looks like an amount")}`];
   const evidence = amountsOf(price);
   if (evidence === undefined)
-    return [`#price: ${template(price)}   ${FILL_IN}: its texts are no amounts in any one way`];
+    return [`price: ${ask("its texts are no amounts in any one way")}   # perhaps ${template(price)}`];
   const blank = price.filled < price.rows ? ', blank: "0"' : "";
   const blankNote = blank === "" ? "" : `; ${rowsText(price.rows - price.filled)} without one: is that 0?`;
   const divide = quantity === undefined ? "" : `, divide: ${template(quantity)}, places: 2`;
   if (evidence.isPlain && blank === "")
     return [
       divide === ""
-        ? `price: ${template(price)}   # all ${rowsText(price.rows)} have digits with a decimal point or none, such as ${cleanText(evidence.example, 20)}`
+        ? `price: ${template(price)}   # guess: all ${rowsText(price.rows)} have digits with a decimal point or none, such as ${cleanText(evidence.example, 20)}`
         : `price: {from: ${template(price)}${divide}}   # guess: the column holds the total of the row`,
     ];
   return amountLines(price, evidence, `${blank}${divide}`, blankNote);
 }
 
-/** The ways in which a column's amounts can be read, as comments: even the only one is the user's to declare. */
+/** The only way in which a column's amounts can be read, or all of them as comments for the user to choose from. */
 function amountLines(
   column: ColumnProfile,
   { signs, readings, example }: AmountEvidence,
@@ -683,12 +802,14 @@ function amountLines(
   const sign = signs.length === 0 ? "" : `, sign: [${signs.map((text) => JSON.stringify(text)).join(", ")}]`;
   const rule = ({ decimal, thousands }: AmountReading) =>
     `{from: ${template(column)}, decimal: "${decimal}"${thousands === undefined ? "" : `, thousands: ${JSON.stringify(thousands)}`}${sign}${more}}`;
+  const told = ({ fits, example: read }: AmountReading) =>
+    `${fits} of ${column.values.size} texts; ${quoted(example)} is ${read ?? "no amount"}${note}`;
+  const [only, ...others] = readings;
+  if (only !== undefined && others.length === 0)
+    return [`price: ${rule(only)}   # guess: the only way that fits, ${told(only)}`];
   return [
-    `# How amounts are written is never guessed; ${quoted(column.name)} holds texts such as ${quoted(example)}. ${readings.length === 1 ? "One way fits" : "Keep the line that is true"}${note}:`,
-    ...readings.map(
-      (reading) =>
-        `#price: ${rule(reading)}   ${FILL_IN}? reads ${reading.fits} of ${column.values.size} texts; this one as ${reading.example ?? "no amount"}`,
-    ),
+    `price: ${ask("one of the next lines, without its #")}   # how amounts are written is never guessed; remove this line`,
+    ...readings.map((reading) => `#price: ${rule(reading)}   # reads ${told(reading)}`),
   ];
 }
 
@@ -706,22 +827,26 @@ function timeLines(
     ];
   if (clockOf(time) !== undefined)
     return [
-      `#${field}: {from: "2026-05-09 ${inner(time)}", format: "yyyy-MM-dd ${clockOf(time)}", rollover: "06:00"}   ${FILL_IN}: the date; ${quoted(time.name)} holds times of day only`,
+      `${field}: {from: ${JSON.stringify(`${placeholder("the date, such as 2026-05-09")} ${inner(time)}`)}, format: "yyyy-MM-dd ${clockOf(time)}", rollover: "06:00"}   # ${quoted(time.name)} holds times of day only`,
     ];
   const evidence = timesOf(time);
   if (evidence === undefined)
-    return [`#${field}: ${template(time)}   ${FILL_IN}: its texts are no times in any one way`];
+    return [
+      `${field}: ${ask("its texts are no times in any one way; write the rule, or remove the line")}   # perhaps ${template(time)}`,
+    ];
   const clock = clockBeside(time, evidence, columns);
   const from = clock === undefined ? template(time) : JSON.stringify(`${inner(time)} ${inner(clock.column)}`);
   const rules = evidence.readings.map(({ format, example, fits }) => ({
-    rule: `${field}: {from: ${from}, format: ${JSON.stringify(clock === undefined ? format : `${format} ${clock.format}`)}}`,
+    format: clock === undefined ? format : `${format} ${clock.format}`,
     told: `${quoted(evidence.example)} is ${example}; fits ${fits} of ${time.values.size} texts`,
+    example,
   }));
   const [only, ...others] = rules;
-  if (only !== undefined && others.length === 0) return [`${only.rule}   # the only way that fits: ${only.told}`];
+  const written = (format: string): string => `${field}: {from: ${from}, format: ${JSON.stringify(format)}}`;
+  if (only !== undefined && others.length === 0)
+    return [`${written(only.format)}   # guess: the only way that fits, ${only.told}`];
   return [
-    `# Which of day and month comes first is never guessed. Keep the line that is true:`,
-    ...rules.map(({ rule, told }) => `#${rule}   ${FILL_IN}? ${told}`),
+    `${written(placeholder(rules.map(({ format }) => format).join(" or ")))}   # ${quoted(evidence.example)} is ${rules.map(({ example }) => example.slice(0, 10)).join(" or ")}: which, is never guessed`,
   ];
 }
 
@@ -746,6 +871,12 @@ function publicLines(columns: readonly ColumnProfile[]): readonly string[] {
 }
 
 // ── Text ──
+
+const WIDTH = 110;
+
+function wrapped(text: string): readonly string[] {
+  return text.match(new RegExp(`.{1,${WIDTH}}(?:\\s|$)`, "g"))?.map((line) => line.trimEnd()) ?? [];
+}
 
 /** A column in a template; braces of its own doubled, which no name may have. */
 const inner = ({ name }: ColumnProfile): string => `{${name}}`;

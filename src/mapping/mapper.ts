@@ -35,6 +35,8 @@ export type Mapped =
       readonly eventId?: string;
       /** The source's own `key` of each action, where it declares one. */
       readonly keys?: readonly string[];
+      /** Why the row gives nothing else, where it only gives the event that it is the first row of. */
+      readonly eventOnly?: string;
     }
   | { readonly kind: "skipped"; readonly reason: string }
   | {
@@ -56,6 +58,8 @@ export interface Mapper {
    * event comes with the next row of the event.
    */
   retract?(actions: readonly Action[]): void;
+  /** What can be said only after the last row. */
+  findingsOfFile?(): readonly Finding[];
 }
 
 export interface MapperOptions {

@@ -10,15 +10,49 @@ export class MappingError extends Failure {
   readonly path: string;
   /** What is wrong, without the path. */
   readonly what: string;
+  /** The fields that have no rule, where that is what is wrong. */
+  readonly missing: readonly string[];
+  /** What else is wrong with the same rules. */
+  others: readonly MappingError[] = [];
 
-  constructor(keys: RulePath, what: string, hint?: string) {
+  constructor(keys: RulePath, what: string, hint?: string, missing: readonly string[] = []) {
     const path = formatPath(keys);
     super("usage", `${path}: ${what}`, hint === undefined ? {} : { hint });
     this.name = "MappingError";
     this.keys = keys;
     this.path = path;
     this.what = what;
+    this.missing = missing;
   }
+}
+
+/** Goes on after what is wrong with one part, so that all of it can be told at once. */
+export interface Faults {
+  /** Undefined where the work ended in a `MappingError`. */
+  readonly attempt: <T>(work: () => T) => T | undefined;
+  /** Throws the first of what was found, with the others in it. */
+  readonly throwAny: () => void;
+}
+
+export function collectFaults(): Faults {
+  const found = new Map<string, MappingError>();
+  return {
+    attempt: (work) => {
+      try {
+        return work();
+      } catch (cause) {
+        if (!(cause instanceof MappingError)) throw cause;
+        if (!found.has(cause.message)) found.set(cause.message, cause);
+        return undefined;
+      }
+    },
+    throwAny: () => {
+      const [first, ...others] = found.values();
+      if (first === undefined) return;
+      first.others = others;
+      throw first;
+    },
+  };
 }
 
 function formatPath(keys: RulePath): string {

@@ -1,7 +1,7 @@
 /**
  * Whole sources for the exports of known systems, as YAML: `tickets init` recognises a file by its headers and starts from
  * one of these, and docs/mapping.md shows them. A line that ends in `# FILL IN: …` holds an example of what no export says;
- * `tickets init` writes it as a comment. What is the same in all rows can be taken from
+ * `tickets init` writes a placeholder in its place. What is the same in all rows can be taken from
  * the file (`# FILL IN as {Column}: …`). A line that ends in `# FILL IN for each {Column}: …` stands for one line per value.
  */
 
@@ -25,14 +25,16 @@ export const RECIPES: readonly Recipe[] = [
     headers: ["Event slug", "Order code", "Position ID", "Status", "Order date", "Order time", "Product", "Price"],
     notes: [
       "Headers and statuses follow the language of the user who exports; this is the English layout.",
-      "A cancelled position has no time of cancellation, so its invalidation gets the time of sending.",
+      "Pending and expired orders are not paid, so they give nothing; a pending one that is paid is sold in a later export.",
+      "A canceled position has no time of cancellation, so its invalidation gets the time of sending; order-time-missing warns of that and can stay.",
     ],
     yaml: `match: "*positions*.csv"
 csv: {guards: strip}                 # pretix puts an apostrophe before = + - @ | %
-zone: Europe/Berlin                  # FILL IN: the event's time zone, which the export does not name
+zone: Europe/Vienna                  # FILL IN: the event's time zone, which the export does not name
 fields:
   eventId: "{Event slug}"
   ticketId: "{Order code}-{Position ID}"
+skip: {Status: [pending, expired]}
 actions:
   - soldTicket:
       when: {Status: [paid, canceled]}
@@ -58,12 +60,14 @@ actions:
     headers: ["Check-in list", "Scan type", "Order code", "Position ID", "Result", "Device"],
     notes: [
       "The values of Scan type and Result, and how date and time are written, follow the exporting user's language: look at them with tickets plan FILE --preview.",
+      "A person who leaves is no deed of a ticket, so exits give nothing; nor do entries that were refused.",
     ],
     yaml: `match: "*scans*.csv"
 csv: {guards: strip}
-zone: Europe/Berlin                  # FILL IN: the event's time zone, which the export does not name
+zone: Europe/Vienna                  # FILL IN: the event's time zone, which the export does not name
 fields:
   ticketId: "{Order code}-{Position ID}"
+skip: {Scan type: Exit}
 actions:
   - scannedTicket:
       when: {Scan type: Entry, Result: Successful}
@@ -75,11 +79,16 @@ actions:
     name: "alfio-tickets",
     title: "alf.io, tickets",
     headers: ["ID", "Category", "Event", "Status", "PaidPrice", "ReservationID", "Confirmation"],
-    notes: ["Cancelled tickets never appear in this export.", "It has no time of check-in."],
+    notes: [
+      "Cancelled tickets never appear in this export: tickets stream --report-vanished names those that were sent and are gone.",
+      "A ticket TO_BE_PAID is reserved, not sold, and gives nothing until it is paid.",
+      "It has no time of check-in, so the service takes the time of sending; order-time-missing warns of that and can stay.",
+    ],
     yaml: `match: "*tickets*.csv"
 fields:
   eventId: "{Event}"
   ticketId: "{ID}"
+skip: {Status: TO_BE_PAID}
 actions:
   - soldTicket:
       when: {Status: [ACQUIRED, CHECKED_IN]}
@@ -101,12 +110,16 @@ actions:
     name: "hievents-attendees",
     title: "Hi.Events, attendees, saved in Excel as CSV UTF-8",
     headers: ["Public ID", "Short ID", "Check Ins", "Product Name", "Event ID", "Status", "Created Date"],
-    notes: ["The export holds no price: the table says it by product.", "All times are UTC."],
+    notes: [
+      "The export holds no price: the table says it by product. All times are UTC.",
+      "A cancelled ticket was sold before, so it gives its sale, its scans and then its invalidation, at the time of its last change. AWAITING_PAYMENT is no sale yet.",
+    ],
     yaml: `match: "*attendees*.csv"
 zone: UTC
 fields:
   eventId: "hievents-{Event ID}"
   ticketId: "{Public ID}"
+skip: {Status: AWAITING_PAYMENT}
 actions:
   - soldTicket:
       when: {Status: [ACTIVE, CANCELLED]}
@@ -115,7 +128,7 @@ actions:
         price:
           from: "{Product Name}"
           map:
-            General Admission: 35.00   # FILL IN for each {Product Name}: its price
+            Standing: 20.00            # FILL IN for each {Product Name}: its price
         orderTime: {from: "{Created Date}", format: "yyyy-MM-dd HH:mm:ss"}
         name: "{Product Name}"
         metadataAttributes: {Ticket type: "{Product Name}"}
@@ -134,7 +147,9 @@ actions:
     name: "hievents-events",
     title: "Hi.Events, events report",
     headers: ["Event ID", "Event Name", "Currency", "Start Date", "End Date", "Status", "Event State"],
-    notes: ["All times are UTC."],
+    notes: [
+      "All times are UTC. A draft is not public yet, so it gives nothing; an archived event was registered when it was live, and is only updated.",
+    ],
     yaml: `match: "*events*.csv"
 zone: UTC
 fields:
@@ -143,6 +158,7 @@ fields:
   currency: "{Currency}"
   startTime: {from: "{Start Date}", format: "yyyy-MM-dd HH:mm:ss"}
   endTime: {from: "{End Date}", format: "yyyy-MM-dd HH:mm:ss"}
+skip: {Status: DRAFT}
 actions:
   - newEvent: {when: {Status: LIVE}}
   - updateEvent: {when: {Status: ARCHIVED}}
@@ -153,26 +169,29 @@ actions:
     title: "Eventbrite, attendee report of one event",
     headers: ["Order #", "Order Date", "Attendee #", "Ticket Type", "Total Paid", "Attendee Status"],
     notes: [
-      "The report names neither the event nor its zone.",
-      "Dates follow the account's country: this is the US layout, month first.",
+      "The report names neither the event nor its zone, and dates follow the account's country. It has no time of check-in or refund, so the service takes the time of sending; order-time-missing warns of that and can stay.",
+      "Each row is one ticket: in the orders report, which this is not, Quantity is more than 1.",
+      "Refunded, Transferred and Not Attending (taken off the list by the organiser) end a ticket that was sold, so they give the sale and the invalidation. A transferred ticket comes again, as a row of its own, for its new holder.",
+      "Deleted rows were removed by the organiser, such as tests, and give nothing. A ticket that was sent and is Deleted later stays valid; tickets stream --report-vanished names it. To have such tickets invalidated, move Deleted from skip to both lists.",
     ],
     yaml: `match: "*attendees*.csv"
-zone: America/Los_Angeles            # FILL IN: the event's time zone, which the export does not name
-expect: {Currency: USD}              # FILL IN as {Currency}: the event's currency; another one is a problem
+zone: America/Chicago                # FILL IN: the event's time zone, which the export does not name
+expect: {Quantity: 1, Currency: USD}   # FILL IN as {Currency}: the event's currency; another one is a problem
 fields:
-  eventId: eb-900100200              # FILL IN: the id of the event, which the export does not name
+  eventId: eb-spring-gala            # FILL IN: the id of the event, which the export does not name
   ticketId: "{Order #}-{Attendee #}"
+skip: {Attendee Status: Deleted}
 actions:
   - newEvent:
       fields:
-        eventName: Café Ünïcode Live   # FILL IN: what the event is called; public
+        eventName: "Spring Gala #7"  # FILL IN: what the event is called; public
         currency: USD                # FILL IN as {Currency}: the event's currency
   - soldTicket:
       when: {Attendee Status: [Attending, Checked In, Refunded, Not Attending, Transferred]}
       fields:
         userId: "{Email}"
         price: {from: "{Total Paid}", thousands: ","}
-        orderTime: {from: "{Order Date}", format: "M/d/yy H:mm"}
+        orderTime: {from: "{Order Date}", format: "M/d/yy H:mm"}   # the US layout, month first
         name: "{Ticket Type}"
         metadataAttributes: {Ticket type: "{Ticket Type}", Price tier: "{Price Tier}"}
   - checkedInTicket: {when: {Attendee Status: Checked In}}
@@ -183,12 +202,17 @@ actions:
     name: "openevent-orders",
     title: "Open Event (eventyay), orders",
     headers: ["Order#", "Order Date", "Status", "Payment Type", "Total Amount", "Quantity"],
-    notes: ["One row is one order of Quantity tickets, which share its total equally."],
+    notes: [
+      "One row is one order of Quantity tickets, which share its total equally. Use this or the attendees export of an event, not both: their ids differ.",
+      "A cancelled order was sold before, so it gives its sales and their invalidations. Orders that are placed, pending, initializing or expired are not paid, and give nothing.",
+      "There is no time of cancellation, so invalidations get the time of sending; order-time-missing warns of that and can stay.",
+    ],
     yaml: `match: "*orders*.csv"
 each: {count: "{Quantity}"}
 fields:
-  eventId: oe-summit-26              # FILL IN: the id of the event, which the export does not name
+  eventId: oe-meetup                 # FILL IN: the id of the event, which the export does not name
   ticketId: "{Order#}-{n}"
+skip: {Status: [initializing, pending, placed, expired]}
 actions:
   - soldTicket:
       when: {Status: [completed, cancelled]}
@@ -201,20 +225,51 @@ actions:
 `,
   },
   {
+    name: "openevent-attendees",
+    title: "Open Event (eventyay), attendees",
+    headers: ["Order#", "Order Date", "Status", "Ticket Name", "Ticket ID", "Ticket Price", "Ticket Type"],
+    notes: [
+      "Its column Ticket ID holds the order's, the same for all tickets of an order. So a ticket is known by order, kind and e-mail address; where one address has two of a kind, ticket-sold-twice stops the run, and the orders export is the one to use.",
+      "Use this or the orders export of an event, not both: their ids differ. Ticket Price is the list price, before discounts.",
+      "A cancelled order was sold before, so it gives the sale and the invalidation, which has no time of its own. Orders that are placed, pending, initializing or expired are not paid, and give nothing.",
+      "virtual_event_checkin_times are visits to the rooms of an online event, which do not end a ticket.",
+    ],
+    yaml: `match: "*attendees*.csv"
+fields:
+  eventId: oe-meetup                 # FILL IN: the id of the event, which the export does not name
+  ticketId: "{Ticket ID}-{Ticket Name}-{Email}"
+skip: {Status: [initializing, pending, placed, expired]}
+actions:
+  - soldTicket:
+      when: {Status: [completed, cancelled]}
+      fields:
+        userId: "{Email}"
+        price: "{Ticket Price}"
+        orderTime: {from: "{Order Date}", format: "MMMM d, yyyy HH:mm Z"}
+        name: "{Ticket Name}"
+        metadataAttributes: {Ticket type: "{Ticket Name}"}
+  - scannedTicket:
+      when: {Status: [completed, cancelled]}
+      each: {in: "{virtual_event_checkin_times}", match: '(?<at>\\d{4}-[^'']+)'}
+      fields: {orderTime: {from: "{item.at}", format: iso}}
+  - invalidatedTicket: {when: {Status: cancelled}}
+`,
+  },
+  {
     name: "attendize-attendees",
     title: "Attendize, attendees, joined with the orders export",
     headers: ["Ticket ID", "Reference", "Ticket Type", "Order Date", "Has Arrived", "Arrival Time"],
     notes: [
       "The attendees export holds no price, and the orders export only that of the whole order: the table says it by ticket type.",
       "Export the orders of the same event too; a row whose Reference is not among them is a problem.",
-      "Cancelled attendees never appear. YES and NO follow the language of the user interface.",
+      "Cancelled attendees never appear: tickets stream --report-vanished names those that were sent and are gone. YES and NO follow the language of the user interface.",
     ],
     yaml: `match: "*attendees*.csv"
 zone: UTC                            # FILL IN: the time zone of the installation (UTC unless its admin changed it)
 lookup:
   order: {file: orders.csv, where: {Reference: "{Reference}"}}
 fields:
-  eventId: attendize-1               # FILL IN: the id of the event, which the export does not name
+  eventId: garden-party              # FILL IN: the id of the event, which the export does not name
   ticketId: "{Ticket ID}"
 actions:
   - soldTicket:
@@ -237,7 +292,8 @@ actions:
     title: "Ticket Tailor, tickets",
     headers: ["Order ID", "Event ID", "Event", "Event start", "Ticket reference", "Ticket type", "Ticket price"],
     notes: [
-      "The export has no time of sale, so the service takes the time of sending.",
+      "The export has no time of sale, so the service takes the time of sending: order-time-missing warns of it and can stay.",
+      "Order status is how the order was paid, not whether, so no row is left out for it; a refunded ticket is not told.",
       "The check-in column is called Check-in or Checked in, and its words follow the account's language.",
     ],
     yaml: `match: "*tickets*.csv"
@@ -267,6 +323,7 @@ actions:
     headers: ["order_id", "barcode", "order_status", "ticket_invalidated", "ticket_value", "paid_currency"],
     notes: [
       "One row carries the whole life of a ticket. Its dates and its yes and no are not documented: look at them with tickets plan FILE --preview.",
+      "A ticket is void when it or its order was invalidated; it was sold before, so it gives its sale, its scan and then its invalidation. What is not paid gives nothing.",
     ],
     yaml: `match: "*tickets*.csv"
 zone: Europe/Amsterdam               # FILL IN: the time zone of the export's times
@@ -299,6 +356,7 @@ actions:
     headers: ["Number", "Ticket Created Date", "Ticket", "Event", "Void Status", "Price", "Ticket Reference"],
     notes: [
       "How Tito writes dates and voided tickets is not documented: look at them with tickets plan FILE --preview.",
+      "A voided ticket was sold before, so it gives its sale and then its invalidation, which has no time of its own.",
     ],
     yaml: `match: "*tickets*.csv"
 zone: Europe/Dublin                  # FILL IN: the time zone of the export's times
@@ -340,7 +398,7 @@ actions:
     headers: ["created_at", "proceeds", "number_of_tickets", "status", "barcodes"],
     notes: [
       "The sale names no buyer: each sale is taken for one.",
-      "That proceeds are those of the whole sale, and that CONFIRMED means sold, is assumed.",
+      "That proceeds are those of the whole sale, and that CONFIRMED means sold, is assumed. A sale in any other state gives nothing.",
     ],
     yaml: `match: "*sales*.ndjson"
 each: {path: barcodes}               # one resale per barcode

@@ -82,6 +82,32 @@ export const MAPPING_RULES = {
     source: ROWS,
     example: "two orders of the same reference in orders.csv",
   },
+  "value-not-named": {
+    severity: "warn",
+    reason:
+      "The source names, in skip, the values that give nothing, and this one is not among them, nor does any action take it.",
+    source: ROWS,
+    example: "skip: {Status: Deleted} for rows with Status = Partially Refunded",
+  },
+  "value-near": {
+    severity: "warn",
+    reason: "A value that when or skip names occurs in no row, and one that is written nearly so does.",
+    source: ROWS,
+    example: "when: {Status: refunded} for rows with Status = Refunded",
+  },
+  "nothing-mapped": {
+    severity: "error",
+    reason:
+      "No row of the file gives an action, and all have values that the source names nowhere: it fits another file.",
+    source: ROWS,
+    example: "when: {Status: paid} for a file with Status = Bezahlt in all rows",
+  },
+  "one-event-of-two-files": {
+    severity: "warn",
+    reason: "A source with a constant eventId reads several files, and nothing says that they are of one event.",
+    source: ROWS,
+    example: 'match: "attendees*.csv" for attendees-gala.csv and attendees-ball.csv',
+  },
   "key-empty": {
     severity: "error",
     reason: "The source's key of the row is empty, so it could not be told from others.",

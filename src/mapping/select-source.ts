@@ -3,6 +3,7 @@
 import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
 import { literalPattern } from "./literal-pattern.ts";
+import { MappingError } from "./mapping-error.ts";
 import type { SourceConfig } from "./source.ts";
 
 export type Sources = Readonly<Record<string, SourceConfig>>;
@@ -32,9 +33,24 @@ export function selectSource(
   });
   const [first, second] = fitting;
   if (first === undefined || second === undefined) return first;
-  throw new Failure("usage", `${fileName} matches two sources, ${first.name} and ${second.name}.`, {
-    hint: "Narrow one match, or choose by --source NAME.",
-  });
+  throw new MappingError(
+    ["sources", second.name, "match"],
+    `${fileName} matches two sources, ${first.name} and ${second.name}.`,
+    "Narrow one match, or choose by --source NAME.",
+  );
+}
+
+/** What to do about a file that no source fits. */
+export function hintOfNoSource(sources: Sources, fileName: string): string {
+  const patterns = Object.entries(sources).map(
+    ([name, { match }]) =>
+      `${name}: ${[match ?? "no match"]
+        .flat()
+        .map((glob) => JSON.stringify(glob))
+        .join(" or ")}`,
+  );
+  if (patterns.length === 0) return `Or describe it: tickets init ${fileName === "" ? "FILE" : fileName}.`;
+  return `No source matches ${fileName === "" ? "standard input" : fileName} (${patterns.slice(0, 8).join(", ")}${patterns.length > 8 ? ", …" : ""}). Give --source NAME, or widen match.`;
 }
 
 function matches({ match }: SourceConfig, fileName: string): boolean {

@@ -20,13 +20,14 @@ import { compileEach, type Each } from "./each.ts";
 import { withExactNumbers } from "./exact-numbers.ts";
 import { compileLookup, type LookupTable } from "./lookup.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
+import { collectFaults, type Faults, MappingError, type RulePath } from "./mapping-error.ts";
 import { type Columns, columnsOf, listed, type Names, namesOf, pathsOf, type Read, type Scope } from "./names.ts";
 import { OPEN_ACTIONS_COLUMN, selectOpenActions } from "./open-actions.ts";
 import type { MappingRule } from "./rules.ts";
 import type { ActionConfig, FieldRules, SourceAction, SourceConfig, TraitRules, ValueRule } from "./source.ts";
 import { compileTemplate, isConstant } from "./template.ts";
 import { compileValue, isSteps, type Parsing, type ValueContext } from "./value.ts";
+import { type ValueWatch, type WatchedColumn, watchValues } from "./value-watch.ts";
 import { compileWhen, type Looked, readColumn, type When } from "./when.ts";
 import { zoneOf } from "./zone.ts";
 
@@ -62,6 +63,7 @@ interface Source extends SourceSettings {
   readonly isJson: boolean;
   readonly each: Each | undefined;
   readonly lookupNames: ReadonlyMap<string, Names>;
+  readonly faults: Faults;
 }
 
 /** Throws `MappingError` for rules that can't be carried out with these columns. */
@@ -83,19 +85,28 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
   const lookupNames = new Map<string, Names>();
   const bare = namesOf(columns, { counts: false }, lookupNames, isJson);
   const each = config.each === undefined ? undefined : compileEach(config.each, bare, isJson, [...path, "each"]);
-  const source: Source = { ...settings, path, columns, isJson, each, lookupNames };
+  const faults = collectFaults();
+  const { attempt } = faults;
+  const source: Source = { ...settings, path, columns, isJson, each, lookupNames, faults };
   compileLookups(source);
-  refuseUnusedFields(source);
-  const rules = config.actions.map((entry, at) => compileAction(entry, source, [...path, "actions", at]));
-  const expectations = compileExpect(source);
+  attempt(() => refuseUnusedFields(source));
+  const rules = config.actions.flatMap(
+    (entry, at) => attempt(() => compileAction(entry, source, [...path, "actions", at])) ?? [],
+  );
+  const expectations = attempt(() => compileExpect(source)) ?? [];
+  const skips = attempt(() => compileSkip(source)) ?? [];
   const names = namesOf(columns, each?.names ?? { counts: false }, lookupNames, isJson);
   const eventRule = config.fields?.eventId;
   const event =
     eventRule === undefined
       ? undefined
-      : compileField("eventId", eventRule, "soldTicket", undefined, names, source, [...path, "fields", "eventId"]);
+      : attempt(() =>
+          compileField("eventId", eventRule, "soldTicket", undefined, names, source, [...path, "fields", "eventId"]),
+        );
+  faults.throwAny();
   const open = header === undefined ? -1 : header.findIndex((written) => written.trim() === OPEN_ACTIONS_COLUMN);
   const looked = uniqueLooks(rules);
+  const watch = watchOf(source, rules);
   const seenEvents = new Set<string>();
   const scope: Scope = { cells: [], value: {}, n: 1, item: undefined, turn: 0, findings: [] };
 
@@ -167,6 +178,10 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
   };
 
   const mapScope = (openText: string): Mapped => {
+    for (const { label, read, values } of skips) {
+      const text = read(scope);
+      if (values.has(text)) return { kind: "skipped", reason: labelled(label, text) };
+    }
     const draft: Draft = { actions: [], keys: [], faulty: new Set(), newEvents: new Set(), whyNothing: undefined };
     addAll(draft);
     const { findings } = scope;
@@ -198,17 +213,26 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       actions,
       ...(typeof eventId === "string" && { eventId }),
       ...(config.key !== undefined && { keys }),
+      ...(isOnlyEvent(draft.actions) && { eventOnly: draft.whyNothing ?? skipReason() }),
     };
+  };
+
+  const hasOthers = rules.some(({ action }) => action !== "newEvent");
+  const isConditional = rules.some(({ action, when }) => action === "newEvent" && when !== undefined);
+  /** An event without conditions comes with whichever row is its first, and says nothing of the row. */
+  const isOnlyEvent = (actions: readonly Action[]): boolean =>
+    hasOthers && !isConditional && actions.every(({ action }) => action === "newEvent");
+
+  const mapAndWatch = (openText: string): Mapped => {
+    const mapped = mapScope(openText);
+    watch.see(scope, mapped.kind === "invalid" || (mapped.kind === "actions" && mapped.eventOnly === undefined));
+    return mapped;
   };
 
   const skipReason = (): string => {
     const told = looked.map(({ label, read, presenceOnly }) => {
       const text = read(scope);
-      return text === ""
-        ? `${label} is empty`
-        : presenceOnly
-          ? `${label} is not empty`
-          : `${label} = ${cleanText(text, 40)}`;
+      return text !== "" && presenceOnly ? `${label} is not empty` : labelled(label, text);
     });
     scope.findings = [];
     if (told.length > 0) return told.join(", ");
@@ -227,20 +251,24 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
         if (isJson) throw new Error("a row of JSON was expected");
         if (row.cells.every((cell) => cell.trim() === "")) return { kind: "skipped", reason: "empty row" };
         scope.cells = row.cells;
-        return mapScope(open === -1 ? "" : (row.cells[open]?.trim() ?? ""));
+        return mapAndWatch(open === -1 ? "" : (row.cells[open]?.trim() ?? ""));
       }
       if (!isJson) throw new Error("a row of cells was expected");
       scope.value = withExactNumbers(row);
       const openText = row.value[OPEN_ACTIONS_COLUMN];
-      return mapScope(typeof openText === "string" ? openText.trim() : "");
+      return mapAndWatch(typeof openText === "string" ? openText.trim() : "");
     },
     retract(actions) {
       for (const { action, data } of actions) if (action === "newEvent") seenEvents.delete(String(data.eventId));
     },
+    findingsOfFile: () => watch.findings(),
   };
 }
 
 const ONCE: readonly unknown[] = [undefined];
+
+const labelled = (label: string, text: string): string =>
+  text === "" ? `${label} is empty` : `${label} = ${cleanText(text, 40)}`;
 
 /** What a row gives, before it is known whether all of it can be read. */
 interface Draft {
@@ -313,6 +341,54 @@ function compileExpect({ config, path, columns, each, lookupNames, isJson }: Sou
   }));
 }
 
+function compileSkip({ config, path, columns, isJson }: Source) {
+  const names = namesOf(columns, { counts: false }, new Map(), isJson);
+  return Object.entries(config.skip ?? {}).map(([column, values]) => ({
+    label: column,
+    read: readColumn(column, names, [...path, "skip", column]),
+    values: new Set([values].flat().map((text) => text.trim())),
+  }));
+}
+
+/** Watches the columns of the file itself: what `each` and the lookups add differs within a row, or stands in other files. */
+function watchOf({ config, columns, isJson }: Source, rules: readonly ActionRules[]): ValueWatch {
+  const names = namesOf(columns, { counts: false }, new Map(), isJson);
+  const added = new Set(["item", ...Object.keys(config.lookup ?? {})]);
+  const byLabel = new Map<string, WatchedColumn>();
+  const add = (label: string, named: readonly string[], takesOthers: boolean, isComplete: boolean): void => {
+    if (label.includes(".") && added.has(label.split(".")[0] ?? "")) return;
+    const known = byLabel.get(label);
+    const read = known?.read ?? readerOf(label, names);
+    if (read === undefined) return;
+    byLabel.set(label, {
+      label,
+      read,
+      named: new Set([...(known?.named ?? []), ...named]),
+      takesOthers: takesOthers || known?.takesOthers === true,
+      isComplete: isComplete || known?.isComplete === true,
+    });
+  };
+  for (const { label, named, takesOthers, presenceOnly } of rules.flatMap(({ when }) => when?.looked ?? []))
+    if (!presenceOnly) add(label, named, takesOthers, false);
+  for (const [label, values] of Object.entries(config.skip ?? {}))
+    add(
+      label,
+      [values].flat().map((text) => text.trim()),
+      false,
+      true,
+    );
+  return watchValues([...byLabel.values()]);
+}
+
+function readerOf(label: string, names: Names): Read | undefined {
+  try {
+    return readColumn(label, names, []);
+  } catch (cause) {
+    if (cause instanceof MappingError) return undefined;
+    throw cause;
+  }
+}
+
 /** Fields of the source that none of its actions takes: most likely a wrong name or a forgotten action. */
 function refuseUnusedFields({ config, path, relaxedRules }: Source): void {
   const actions = config.actions.flatMap((entry) => Object.keys(entry).filter(isActionName));
@@ -345,12 +421,16 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
   const each = rules.each === undefined ? undefined : compileInnerEach(rules.each, outer, source, [...path, "each"]);
   const names = namesOf(columns, namesOfBoth(source.each, each), lookupNames, isJson);
   const fields = compileFields(action, rules, names, source, path);
-  const missing = missingFields(action, (field) => fields.some((known) => known.field === field));
+  const takes = fieldsOf(action, source.relaxedRules);
+  const hasRule = (field: FieldName): boolean =>
+    takes.has(field) && (ruleOf(rules.fields ?? {}, field) ?? ruleOf(config.fields ?? {}, field)) !== undefined;
+  const missing = missingFields(action, hasRule);
   if (missing.length > 0)
     throw new MappingError(
       path,
       `has no rule for ${missing.join(", ")}`,
       "Add it under fields, of the action or of the source.",
+      missing,
     );
   return {
     action,
@@ -407,9 +487,11 @@ function compileFields(
   const own = rules.fields ?? {};
   for (const field of Object.keys(own)) {
     const at = [...path, "fields", field];
-    if (!isFieldName(field)) throw unknownField(field, [...takes], at);
-    if (!takes.has(field))
-      throw new MappingError(at, `${action} takes no ${field}`, `It takes ${acceptedFields(action).join(", ")}.`);
+    source.faults.attempt(() => {
+      if (!isFieldName(field)) throw unknownField(field, [...takes], at);
+      if (!takes.has(field))
+        throw new MappingError(at, `${action} takes no ${field}`, `It takes ${acceptedFields(action).join(", ")}.`);
+    });
   }
   const common = source.config.fields ?? {};
   const readers: FieldReader[] = [];
@@ -418,7 +500,9 @@ function compileFields(
     const rule = ruleOf(own, field) ?? ruleOf(common, field);
     if (rule === undefined) continue;
     const at = isOwn ? [...path, "fields", field] : [...source.path, "fields", field];
-    readers.push(compileField(field, rule, action, rules.each?.count ?? source.config.each?.count, names, source, at));
+    const count = rules.each?.count ?? source.config.each?.count;
+    const reader = source.faults.attempt(() => compileField(field, rule, action, count, names, source, at));
+    if (reader !== undefined) readers.push(reader);
   }
   return readers;
 }

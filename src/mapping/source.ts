@@ -14,6 +14,8 @@ export interface SourceConfig {
   readonly lookup?: Readonly<Record<string, LookupConfig>> | undefined;
   /** What columns must hold in every row that gives an action. */
   readonly expect?: Readonly<Record<string, string | readonly string[]>> | undefined;
+  /** Values of columns whose rows are known to give nothing, whatever the actions say. */
+  readonly skip?: Readonly<Record<string, string | readonly string[]>> | undefined;
   /** Expands a row before the actions. */
   readonly each?: EachConfig | undefined;
   /** Fields for every action of `actions` that takes them. */

@@ -2,6 +2,7 @@
 
 import { nearest } from "../actions/nearest.ts";
 import { type AmountOptions, compileAmount, divideAmount, REMAINDERS, type Remainder } from "./amount.ts";
+import { amountsThatRead, formatsThatRead } from "./evidence.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { Names, Read, Scope } from "./names.ts";
 import { listed } from "./names.ts";
@@ -144,10 +145,16 @@ function amountStep(steps: ValueSteps, { path, label }: ValueContext): Step {
       field: label,
       value: text,
       message: `${label} is not an amount as the source declares it (${declared}).`,
-      hint: "Declare decimal, thousands and sign as the file writes them; they are never guessed.",
+      hint: amountHint(text),
     });
     return "";
   };
+}
+
+function amountHint(text: string): string {
+  const ways = amountsThatRead(text);
+  if (ways.length === 0) return "Declare decimal, thousands and sign as the file writes them; they are never guessed.";
+  return `${ways.join("; ")}. Declare what the file means; it is never guessed.`;
 }
 
 /** What a time is when its rule declares no format. */
@@ -163,19 +170,26 @@ function timeStep(steps: ValueSteps, { path, label, zone, zonePath }: ValueConte
     rollover: steps.rollover,
     rolloverPath: [...path, "rollover"],
   });
+  let looks = MOST_LOOKS;
   return (text, { findings }) => {
     const time = parse(text);
     if (time?.kind === "seconds") return String(time.seconds);
-    findings.push({ field: label, value: text, ...timeFault(label, time?.kind, formats) });
+    const isLooked = time === undefined && looks > 0;
+    if (isLooked) looks -= 1;
+    findings.push({ field: label, value: text, ...timeFault(label, time?.kind, formats, isLooked ? text : "") });
     return "";
   };
 }
+
+/** Trying every common format takes long, and a column that is written otherwise is told by its first texts. */
+const MOST_LOOKS = 200;
 
 /** What a text that is no time in these formats is told. */
 function timeFault(
   label: string,
   kind: "no-zone" | "impossible" | "skipped-hour" | "unknown-zone" | undefined,
   formats: readonly string[],
+  text: string,
 ): { readonly rule: MappingRule; readonly message: string; readonly hint: string } {
   switch (kind) {
     case "no-zone":
@@ -206,9 +220,16 @@ function timeFault(
       return {
         rule: "time-unreadable",
         message: `${label} is not written as ${formats.join(" or ")}.`,
-        hint: 'Declare how the file writes it, such as format: "d.M.yyyy HH:mm".',
+        hint: timeHint(text),
       };
   }
+}
+
+function timeHint(text: string): string {
+  const [only, ...others] = text === "" ? [] : formatsThatRead(text);
+  if (only === undefined) return 'Declare how the file writes it, such as format: "d.M.yyyy HH:mm".';
+  if (others.length === 0) return `format: ${JSON.stringify(only)} reads it.`;
+  return `${[only, ...others].map((format) => `format: ${JSON.stringify(format)}`).join(" and ")} read it; which is true is never guessed.`;
 }
 
 /** More decimals no currency has. */

@@ -11,6 +11,10 @@ export interface Looked {
   readonly read: Read;
   /** Whether only its being empty mattered, so that its values are not worth telling. */
   readonly presenceOnly: boolean;
+  /** The values that the condition names. */
+  readonly named: readonly string[];
+  /** Whether values that it does not name meet it. */
+  readonly takesOthers: boolean;
 }
 
 export interface When {
@@ -35,9 +39,9 @@ function compileMap(map: ConditionMap, names: Names, path: RulePath): When {
     if (condition === undefined) continue;
     const here = [...path, column];
     const read = readColumn(column, names, here);
-    const { accepts, presenceOnly } = compileCondition(condition, here);
+    const { accepts, ...rest } = compileCondition(condition, here);
     tests.push((scope) => accepts(read(scope)));
-    looked.push({ label: column, read, presenceOnly });
+    looked.push({ label: column, read, ...rest });
   }
   return { holds: (scope) => tests.every((holds) => holds(scope)), looked };
 }
@@ -47,9 +51,8 @@ export function readColumn(column: string, names: Names, path: RulePath): Read {
   return column.includes("{") ? compileTemplate(column, names, path, "all columns are") : names.read(column, path);
 }
 
-interface Test {
+interface Test extends Pick<Looked, "presenceOnly" | "named" | "takesOthers"> {
   readonly accepts: (text: string) => boolean;
-  readonly presenceOnly: boolean;
 }
 
 function compileCondition(condition: NonNullable<Condition>, path: RulePath): Test {
@@ -57,30 +60,32 @@ function compileCondition(condition: NonNullable<Condition>, path: RulePath): Te
   if (isList(condition)) return oneOf(condition);
   const tests: Test[] = [];
   if (condition.not !== undefined) {
-    const { accepts } = typeof condition.not === "string" ? equalTo(condition.not) : oneOf(condition.not);
-    tests.push({ accepts: (text) => !accepts(text), presenceOnly: false });
+    const { accepts, named } = typeof condition.not === "string" ? equalTo(condition.not) : oneOf(condition.not);
+    tests.push({ accepts: (text) => !accepts(text), presenceOnly: false, named, takesOthers: true });
   }
   if (condition.empty !== undefined) {
     if (condition.empty !== "true" && condition.empty !== "false")
       throw new MappingError([...path, "empty"], "is neither true nor false");
     const wanted = condition.empty === "true";
-    tests.push({ accepts: (text) => (text === "") === wanted, presenceOnly: true });
+    tests.push({ accepts: (text) => (text === "") === wanted, presenceOnly: true, named: [], takesOthers: true });
   }
   if (tests.length === 0) throw new MappingError(path, "says neither not nor empty");
   return {
     accepts: (text) => tests.every(({ accepts }) => accepts(text)),
     presenceOnly: tests.every(({ presenceOnly }) => presenceOnly),
+    named: tests.flatMap(({ named }) => named),
+    takesOthers: tests.some(({ takesOthers }) => takesOthers),
   };
 }
 
 function equalTo(wanted: string): Test {
   const exact = wanted.trim();
-  return { accepts: (text) => text === exact, presenceOnly: exact === "" };
+  return { accepts: (text) => text === exact, presenceOnly: exact === "", named: [exact], takesOthers: false };
 }
 
 function oneOf(wanted: readonly string[]): Test {
   const known = new Set(wanted.map((text) => text.trim()));
-  return { accepts: (text) => known.has(text), presenceOnly: false };
+  return { accepts: (text) => known.has(text), presenceOnly: false, named: [...known], takesOthers: false };
 }
 
 /** `Array.isArray` does not narrow readonly lists. */

@@ -1,6 +1,8 @@
 /** Local times → instants. Of an hour that occurs twice the earlier instant counts; an hour that does not exist has none. */
 
+import { distance } from "fastest-levenshtein";
 import { IANAZone } from "luxon";
+import { fold } from "../actions/nearest.ts";
 import { type LocalTime, secondsAsUtc } from "./time.ts";
 
 /** Unix seconds of a local time; undefined in the hour that the clocks skip. */
@@ -64,4 +66,42 @@ function offsetsBetween(start: number, end: number, offsetAt: (seconds: number) 
     else high = middle;
   }
   return { before, after, changesAt: high };
+}
+
+/** What abbreviations and common names mostly mean. Some are names of the tz database too, of a fixed offset or another country. */
+const MEANT: readonly (readonly [RegExp, string])[] = [
+  [/^(?:PST|PDT|PT|PST8PDT|Pacific( (Standard |Daylight )?Time)?)$/i, "America/Los_Angeles"],
+  [/^(?:MST|MDT|MT|MST7MDT|Mountain( (Standard |Daylight )?Time)?)$/i, "America/Denver"],
+  [/^(?:CST|CDT|CT|CST6CDT|Central( (Standard |Daylight )?Time)?)$/i, "America/Chicago"],
+  [/^(?:EST|EDT|ET|EST5EDT|Eastern( (Standard |Daylight )?Time)?)$/i, "America/New_York"],
+  [/^(?:GMT|BST|WET|WEST|(British|UK) (Summer )?Time)$/i, "Europe/London, or UTC for no summer time"],
+  [/^(?:CET|CEST|MET|MEST|MEZ|MESZ|Central European (Summer )?Time)$/i, "Europe/Berlin"],
+  [/^(?:EET|EEST)$/i, "Europe/Helsinki"],
+  [/^(?:IST)$/i, "Asia/Kolkata"],
+  [/^(?:JST)$/i, "Asia/Tokyo"],
+  [/^(?:AEST|AEDT|AET)$/i, "Australia/Sydney"],
+];
+
+/** Why the config can't name the zone so; undefined for a place or UTC. Abbreviations leave summer time, or even the country, open. */
+export function zoneFault(name: string): { readonly message: string; readonly near?: string | undefined } | undefined {
+  const meant = MEANT.find(([pattern]) => pattern.test(name.trim()))?.[1];
+  if (meant !== undefined) return { message: `names no place; write the zone of one, such as ${meant}` };
+  if (/^[A-Z]{2,5}$/.test(name) && name !== "UTC")
+    return {
+      message: "is an abbreviation, which may mean several zones; write the zone of a place, such as Europe/Berlin",
+    };
+  if (IANAZone.isValidZone(name)) return undefined;
+  return { message: "is not a time zone such as Europe/Berlin or UTC", near: nearestZone(name) };
+}
+
+/** A zone whose whole name, or whose place, is written so but for a letter or two. */
+function nearestZone(written: string): string | undefined {
+  const zones = Intl.supportedValuesOf("timeZone");
+  const folded = fold(written);
+  const place = fold(written.split("/").at(-1) ?? "");
+  return (
+    zones.find((zone) => fold(zone) === folded) ??
+    zones.find((zone) => distance(fold(zone), folded) <= 2) ??
+    zones.find((zone) => place.length >= 4 && distance(fold(zone.split("/").at(-1) ?? ""), place) <= 1)
+  );
 }

@@ -6,6 +6,8 @@ interface RuleTally {
   readonly severity: "warn" | "error";
   count: number;
   readonly first: Problem;
+  /** How often by kind of action, where the rule tells it. */
+  readonly byAction: ReadonlyMap<string, number>;
 }
 
 /** Problems counted in full and kept up to a cap, so that memory does not grow with a bad file. */
@@ -23,9 +25,11 @@ export interface ProblemLog {
   absorb(fork: ProblemLog): void;
 }
 
+const NONE: ReadonlyMap<string, number> = new Map();
+
 export function createProblemLog(cap: number): ProblemLog {
   const kept: Problem[] = [];
-  const tallies = new Map<string, RuleTally>();
+  const tallies = new Map<string, RuleTally & { readonly byAction: Map<string, number> }>();
   let keptWarnings = 0;
   let errors = 0;
   let warnings = 0;
@@ -44,18 +48,28 @@ export function createProblemLog(cap: number): ProblemLog {
       kept.push(problem);
     }
   };
-  const tally = ({ rule, severity, count, first }: RuleTally): void => {
+  const tally = ({ rule, severity, count, first, byAction }: RuleTally): void => {
     if (severity === "error") errors += count;
     else warnings += count;
     const key = `${severity} ${rule}`;
     const known = tallies.get(key);
-    if (known === undefined) tallies.set(key, { rule, severity, count, first });
-    else known.count += count;
+    if (known === undefined) tallies.set(key, { rule, severity, count, first, byAction: new Map(byAction) });
+    else {
+      known.count += count;
+      for (const [action, times] of byAction) known.byAction.set(action, (known.byAction.get(action) ?? 0) + times);
+    }
   };
   return {
     add(problem) {
       keep(problem);
-      tally({ rule: problem.rule, severity: problem.severity, count: 1, first: problem });
+      const { rule, severity, action } = problem;
+      tally({
+        rule,
+        severity,
+        count: 1,
+        first: problem,
+        byAction: action === undefined ? NONE : new Map([[action, 1]]),
+      });
     },
     get errors() {
       return errors;

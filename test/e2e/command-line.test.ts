@@ -1,7 +1,7 @@
 /** The command line itself: help, usage errors, what is loaded, and a Node that is too old. */
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -134,9 +134,12 @@ describe("what is loaded", () => {
   const packagesOf = (urls: readonly string[]) =>
     new Set(urls.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? []));
 
-  test.each([["--version"], ["--help"]])("by %s is the command line alone", async (flag) => {
+  test.each([
+    ["--version", []],
+    ["--help", ["commander"]],
+  ])("by %s is the command line alone", async (flag, packages) => {
     const urls = await loadedBy([flag]);
-    expect(packagesOf(urls)).toEqual(new Set(["commander"]));
+    expect(packagesOf(urls)).toEqual(new Set(packages));
     expect(urls).not.toContain("node:sqlite");
     expect(urls).not.toContain("node:http");
     const own = urls.flatMap((url) => /\/dist\/(.*)$/.exec(url)?.[1] ?? []);
@@ -147,6 +150,42 @@ describe("what is loaded", () => {
     const urls = await loadedBy(["validate", fileURLToPath(new URL("../../fixtures/events.csv", import.meta.url))]);
     for (const heavy of ["undici", "ora"]) expect(packagesOf(urls)).not.toContain(heavy);
     expect(urls.filter((url) => url.includes("/dist/sandbox/"))).toEqual([]);
+  });
+});
+
+describe("compiled code", () => {
+  const NO_CHOICE = { NODE_COMPILE_CACHE: "" };
+  const versionIn = (place: ReturnType<typeof openWorkplace>, env: Readonly<Record<string, string>>) =>
+    place.tickets(["--version"], { env: { ...NO_CHOICE, ...env } });
+
+  test("is kept in the user's own cache folder and nowhere else", async () => {
+    const place = openWorkplace();
+    for (const env of [{}, { XDG_CACHE_HOME: "relative/is/no/choice" }]) {
+      expect((await versionIn(place, env)).exitCode).toBe(0);
+      expect(place.files().length).toBeGreaterThan(0);
+      expect(place.files().filter((name) => !name.startsWith(join("home", ".cache", "tickets")))).toEqual([]);
+    }
+    expect(statSync(place.path("home/.cache/tickets")).mode & 0o077).toBe(0);
+  });
+
+  test("is kept where XDG_CACHE_HOME says", async () => {
+    const place = openWorkplace();
+    expect((await versionIn(place, { XDG_CACHE_HOME: place.path("chosen") })).exitCode).toBe(0);
+    expect(place.files().length).toBeGreaterThan(0);
+    expect(place.files().filter((name) => !name.startsWith(join("chosen", "tickets")))).toEqual([]);
+  });
+
+  test("is not kept when Node is told not to", async () => {
+    const place = openWorkplace();
+    expect((await versionIn(place, { NODE_DISABLE_COMPILE_CACHE: "1" })).exitCode).toBe(0);
+    expect(readdirSync(place.path("home"))).toEqual([]);
+  });
+
+  test.each([["/proc"], ["/dev/null"], [""]])("is not kept, and not missed, where the home is %j", async (home) => {
+    const place = openWorkplace();
+    const { exitCode, stderr } = await versionIn(place, { HOME: home });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(place.files()).toEqual([]);
   });
 });
 

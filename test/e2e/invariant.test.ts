@@ -1,7 +1,7 @@
 /**
  * The promise of the whole program: for any input, any faults of the service and any number of kills, what the program
  * calls accepted was processed; what was processed is accepted, in doubt, refused or settled by hand; nothing is processed
- * twice or out of order; and every accepted action is in the output once, with its promise.
+ * twice or, in its lane, out of order; and every accepted action is in the output once, with its promise.
  *
  * `INVARIANT_TRIALS=3000` does more; `INVARIANT_SEED=4711 INVARIANT_TRIALS=1` repeats the one that failed.
  */
@@ -38,4 +38,5 @@ test(`nothing is lost, doubled or out of order in ${TRIALS} bad days`, {
   if (TRIALS < ENOUGH) return;
   for (const point of CRASH_POINTS)
     expect(tally.boundaries.get(point), `kills at the boundary "${point}"`).toBeGreaterThan(0);
+  expect(Math.max(...tally.lanes.keys()), "lanes of a run").toBeGreaterThan(2);
 });

@@ -326,7 +326,7 @@ describe("flags and variables that can't be read", () => {
     [{ chunkSize: 0 }, '--chunk-size needs a whole number from 1 to 5000, not "0"'],
     [{ chunkSize: "1e3" }, '--chunk-size needs a whole number from 1 to 5000, not "1e3"'],
     [{ chunkSize: "" }, '--chunk-size needs a whole number from 1 to 5000, not ""'],
-    [{ lanes: "-1" }, '--lanes needs a whole number from 1 to 256, not "-1"'],
+    [{ lanes: "-1" }, '--lanes needs a whole number from 1 to 64, not "-1"'],
     [{ retries: "many" }, '--retries needs a whole number from 0 to 100, not "many"'],
     [{ rate: "0" }, '--rate needs a number above zero (actions per second), not "0"'],
     [{ timeout: "90" }, '--timeout needs a duration: "90" is not a duration such as 500ms, 90s, 2m or 1h30m'],
@@ -344,7 +344,7 @@ describe("flags and variables that can't be read", () => {
       message: [
         'TICKETS_CHUNK_SIZE needs a whole number from 1 to 5000, not "y"',
         'TICKETS_TIMEOUT needs a duration: "z" is not a duration such as 500ms, 90s, 2m or 1h30m',
-        '--lanes needs a whole number from 1 to 256, not "x"',
+        '--lanes needs a whole number from 1 to 64, not "x"',
       ].join("\n"),
     });
   });

@@ -257,7 +257,7 @@ const REFUSALS: readonly (readonly [text: string, line: string])[] = [
   ],
   ["environments: {a: {rate: 0}}", "1:26  environments.a.rate: needs a number above zero."],
   ["environments: {a: {rate: fast}}", "1:26  environments.a.rate: needs a number above zero."],
-  ["environments: {a: {lanes: 0}}", "1:27  environments.a.lanes: needs a whole number from 1 to 256."],
+  ["environments: {a: {lanes: 0}}", "1:27  environments.a.lanes: needs a whole number from 1 to 64."],
   ["environments: {a: {maxRejected: -1}}", "1:33  environments.a.maxRejected: needs a whole number from 0."],
   ["environments: {a: {confirm: yes}}", "1:29  environments.a.confirm: needs true or false."],
   ["environments: {a: {complete: 1}}", "1:30  environments.a.complete: needs true or false."],

@@ -108,7 +108,7 @@ async function runBin(args: readonly string[], folder: string, options: RunOptio
       TMPDIR: join(folder, "tmp"),
       XDG_STATE_HOME: join(folder, "home", "state"),
       XDG_CONFIG_HOME: join(folder, "home", "config"),
-      // Where Node keeps it anyway: one for all tests, so that each starts as quickly as for a user.
+      // One for all tests, so that each starts as quickly as for a user.
       NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache"),
       ...env,
     },

@@ -9,8 +9,12 @@ import {
   LineCounter,
   type Node,
   parseDocument,
+  type Scalar,
+  visit,
   type YAMLMap,
 } from "yaml";
+import { cleanText } from "../../actions/text.ts";
+import { askedIn } from "../../mapping/placeholder.ts";
 
 /** Keys and indexes from the top of a config. */
 export type ConfigPath = readonly (string | number)[];
@@ -40,6 +44,8 @@ export interface ConfigDocument {
   readonly positions: ReadonlyMap<string, Position>;
   readonly keyPositions: ReadonlyMap<string, Position>;
   readonly problems: readonly ConfigProblem[];
+  /** Lines that are comments and would be keys without their `#`, in the order of the file. */
+  readonly commentedKeys: readonly { readonly key: string; readonly line: number }[];
 }
 
 /** How a path is written in the maps of a document. */
@@ -136,7 +142,12 @@ export function parseConfigText(file: string, text: string, inside?: string): Co
       return node.items.map((item, index) => read(toNode(item), [...path, index], here, aliases));
     }
     if (!isScalar(node)) return null;
-    return path[0] === "sources" && node.value !== null ? (node.source ?? String(node.value)) : node.value;
+    if (path[0] !== "sources" || node.value === null) return node.value;
+    const written = node.source ?? String(node.value);
+    const asked = askedIn(written);
+    if (asked !== undefined) complain(here, path, `is still to be filled in: ${cleanText(asked, 200)}`);
+    else if (isCut(node)) complain(at(cutAt(node)), path, CUT);
+    return written;
   };
 
   const readMap = (map: YAMLMap, path: ConfigPath, here: Position, aliases: readonly Node[]): object => {
@@ -154,6 +165,7 @@ export function parseConfigText(file: string, text: string, inside?: string): Co
       }
       const name = keyNode.source ?? String(keyNode.value);
       const inner = [...path, name];
+      if (path[0] === "sources" && isCut(keyNode)) complain(at(cutAt(keyNode)), inner, CUT);
       const first = keyPositions.get(pathKey(inner));
       if (name === "<<" || name === "__proto__") complain(where, inner, "can't be used as a key");
       else if (Object.hasOwn(value, name)) {
@@ -166,8 +178,14 @@ export function parseConfigText(file: string, text: string, inside?: string): Co
     return value;
   };
 
-  for (const { code, pos } of [...parsed.errors, ...parsed.warnings]) {
-    complain(at(pos[0]), [], SYNTAX[code] ?? "this is not valid YAML");
+  // A comment that swallowed a bracket leaves errors further down, none of which names it.
+  const cuts = parsed.errors.length === 0 ? [] : cutScalars(parsed);
+  for (const cut of cuts) complain(at(cutAt(cut)), [], CUT);
+  const told = new Set<string>();
+  for (const { code, pos } of cuts.length > 0 ? [] : [...parsed.errors, ...parsed.warnings]) {
+    const place = `${code} ${pos[0]}`;
+    if (!told.has(place)) complain(at(pos[0]), [], SYNTAX[code] ?? "this is not valid YAML");
+    told.add(place);
   }
   const damaged = body.indexOf("\ufffd");
   if (damaged !== -1) complain(at(damaged), [], "this is not UTF-8");
@@ -183,7 +201,30 @@ export function parseConfigText(file: string, text: string, inside?: string): Co
   }
   // After a syntax error the rest is guesswork: only the error is reported.
   const value = problems.length > 0 ? {} : (read(root, [], start, []) ?? {});
-  return { file, value, positions, keyPositions, problems };
+  const commentedKeys = body.split("\n").flatMap((text, index) => {
+    const key = /^\s*#\s?([\w-]+):(?:\s|$)/.exec(text)?.[1];
+    return key === undefined ? [] : [{ key, line: index + 1 }];
+  });
+  return { file, value, positions, keyPositions, problems, commentedKeys };
+}
+
+const CUT = "a # after a blank begins a comment here and cuts the text; quote all of it, or put a blank after the #";
+
+/** Whether `Gala #7` was written without quotes: YAML takes it for `Gala` and a comment, whoever wrote it did not. */
+function isCut({ type, comment }: Scalar): boolean {
+  return type === "PLAIN" && typeof comment === "string" && /^#*[^\s#]/.test(comment);
+}
+
+const cutAt = ({ range }: Scalar): number => (range?.[1] ?? 0) + 1;
+
+function cutScalars(parsed: ReturnType<typeof parseDocument>): readonly Scalar[] {
+  const cuts: Scalar[] = [];
+  visit(parsed, {
+    Scalar: (_key, node) => {
+      if (isCut(node)) cuts.push(node);
+    },
+  });
+  return cuts;
 }
 
 /** The name in `{Name}` written without quotes, which YAML takes for a map with a key and no value. */

@@ -12,7 +12,7 @@ export const LIMITS = {
   chunkSize: [1, 5000],
   maxChunkBytes: [1024, 64 * 1024 * 1024],
   retries: [0, 100],
-  lanes: [1, 256],
+  lanes: [1, 64],
   maxRejected: [0, Number.MAX_SAFE_INTEGER],
 } as const satisfies Record<string, readonly [number, number]>;
 

@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { ACTION_NAMES, type ActionName } from "../../actions/actions.ts";
 import { FIELD_NAMES, type FieldName } from "../../actions/fields.ts";
-import { nearest } from "../../actions/nearest.ts";
+import { zoneFault } from "../../mapping/zone.ts";
 import { type DeepReadonly, needs, oneOf, textValue } from "./words.ts";
 
 /** Marks what the config's reader takes as its source text, so that `0123` and `yes` are text without quotes. */
@@ -26,9 +26,10 @@ const wholeText = (smallest: 0 | 1) =>
 const zone = named(
   "zone",
   text("a time zone").superRefine((name, context) => {
-    if (isTimeZone(name)) return;
-    const params = { didYouMean: nearest(name, Intl.supportedValuesOf("timeZone")) };
-    context.addIssue({ code: "custom", message: "is not a time zone such as Europe/Berlin or UTC", params });
+    const fault = zoneFault(name);
+    if (fault === undefined) return;
+    const { message, near } = fault;
+    context.addIssue({ code: "custom", message, params: { didYouMean: near } });
   }),
 );
 
@@ -209,6 +210,9 @@ export const sourceSchema = z.strictObject(
     expect: mapOf(texts("text or a list of texts"))
       .optional()
       .describe("Values that a column must have; anything else is a problem."),
+    skip: mapOf(texts("text or a list of texts"))
+      .optional()
+      .describe("Values of columns whose rows are known to give nothing."),
     each: each.optional().describe("One row becomes several."),
     fields: fields.optional().describe("Values used by every action that accepts the field."),
     actions: actions.optional().describe("The actions that a row gives, in this order."),
@@ -218,15 +222,6 @@ export const sourceSchema = z.strictObject(
 
 /** One entry of `sources`. Texts are as they stand in the file; paths of lookup files are absolute. */
 export type SourceConfig = DeepReadonly<z.output<typeof sourceSchema>>;
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 function isRegularExpression(pattern: string): boolean {
   try {

@@ -158,6 +158,13 @@ export function chunksOf(ledger: Ledger, runNo: number, state?: ChunkState): rea
   return rows.map(toChunk);
 }
 
+/** The lanes in which something is left to send. */
+export function plannedLanes(ledger: Ledger, runNo: number): readonly number[] {
+  return ledger
+    .all("SELECT DISTINCT lane FROM chunks WHERE run_no = ? AND state = 'planned' ORDER BY lane", runNo)
+    .map(({ lane }) => Number(lane));
+}
+
 /** The lane's next chunk. */
 export function nextPlannedChunk(ledger: Ledger, runNo: number, lane: number): ChunkRecord | undefined {
   const row = ledger.get(

@@ -8,12 +8,14 @@ import type { Finding, Severity } from "../../actions/problem.ts";
 import { checkAction } from "../../checks/shape.ts";
 import type { Mapper, Understanding } from "../../mapping/mapper.ts";
 import type { Row } from "../../mapping/row.ts";
+import type { MappingRule } from "../../mapping/rules.ts";
 import type { ProblemLog } from "../problems.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/inputs.ts";
 import { candidateFiles, type Hold } from "./candidates.ts";
 import { createFile } from "./files.ts";
 import { CONTENT_BYTES, RECORD_BYTES, writeRecord } from "./index-file.ts";
+import type { RowEvents } from "./lanes.ts";
 import type { Placed, TimeOrder } from "./order.ts";
 import type { SalesSeen } from "./vanished.ts";
 
@@ -31,6 +33,8 @@ export interface CompileOptions {
   readonly timeOrder: TimeOrder | undefined;
   /** Where it is asked for, notes the sales of the input. */
   readonly salesSeen: SalesSeen | undefined;
+  /** Where actions are spread over lanes, notes the event that a row names. */
+  readonly rowEvents: RowEvents | undefined;
   readonly onUnderstood: (file: InputFile, understanding: Understanding, input: Input) => void;
   readonly onRows: (rows: number) => void;
   readonly signal: AbortSignal;
@@ -63,11 +67,15 @@ export interface Compiled {
   readonly holds: readonly Hold[];
   /** Skipped rows by reason. */
   readonly skipReasons: ReadonlyMap<string, number>;
+  /** Rows that give their event and nothing else, by reason. */
+  readonly eventOnlyReasons: ReadonlyMap<string, number>;
   readonly candidates: number;
   /** Every event that the input registers, wherever its newEvent stands. */
   readonly newEvents: ReadonlySet<string>;
   /** True when part of a file could not be read as rows at all, so that no allowance for invalid rows helps. */
   readonly unreadable: boolean;
+  /** True when the mapping fits nothing in one of the files. */
+  readonly unfit: boolean;
 }
 
 /** Reads, maps and checks every row of every file, and writes the valid rows' actions as candidates. */
@@ -80,11 +88,13 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   const invalid: InvalidRow[] = [];
   const holds: Hold[] = [];
   const skipReasons = new Map<string, number>();
+  const eventOnlyReasons = new Map<string, number>();
   const newEvents = new Set<string>();
   let read = 0;
   let skipped = 0;
   let candidates = 0;
   let unreadable = false;
+  let unfit = false;
 
   for (const [inputNumber, file] of files.entries()) {
     await using input = await options.open(file);
@@ -139,9 +149,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
         const mapped = mapper.map(row);
         if (mapped.kind === "skipped") {
           skipped += 1;
-          const reason =
-            skipReasons.has(mapped.reason) || skipReasons.size < SKIP_REASONS ? mapped.reason : "other reasons";
-          skipReasons.set(reason, (skipReasons.get(reason) ?? 0) + 1);
+          countReason(skipReasons, mapped.reason);
           continue;
         }
         if (mapped.kind === "invalid") {
@@ -165,7 +173,9 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
           mapper.retract?.(mapped.actions);
           continue;
         }
+        if (mapped.eventOnly !== undefined) countReason(eventOnlyReasons, mapped.eventOnly);
         if (file.format === "json") payloadItems += 1;
+        if (mapped.eventId !== undefined) options.rowEvents?.note(read, mapped.eventId);
         for (const [at, action] of mapped.actions.entries()) {
           if (action.action === "newEvent" && typeof action.data.eventId === "string")
             newEvents.add(action.data.eventId);
@@ -196,8 +206,14 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       }
       options.onRows(read);
     }
+    const isCut = read >= limit;
+    for (const finding of mapper.findingsOfFile?.() ?? []) {
+      const isAboutAll = finding.rule === ("nothing-mapped" satisfies MappingRule);
+      // Of the first rows it says nothing that they give no action.
+      if (!(isCut && isAboutAll) && report(FIRST_LINE, [finding]) && isAboutAll) unfit = true;
+    }
     if (payloadItems > MAX_ACTIONS_PER_REQUEST) {
-      report({ kind: "object", line: 1, value: {}, text: "" }, [
+      report(FIRST_LINE, [
         {
           rule: "payload-too-long",
           message: `The payload has ${payloadItems} items; a request takes ${MAX_ACTIONS_PER_REQUEST}.`,
@@ -217,7 +233,26 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   }
   // What is put in order afterwards is written anew.
   for (const file of [lines, index]) await (timeOrder === undefined ? file.sync() : file.flush());
-  return { inputs, rows: { read, skipped }, invalid, holds, skipReasons, candidates, newEvents, unreadable };
+  return {
+    inputs,
+    rows: { read, skipped },
+    invalid,
+    holds,
+    skipReasons,
+    eventOnlyReasons,
+    candidates,
+    newEvents,
+    unreadable,
+    unfit,
+  };
+}
+
+/** Where what is said of a whole file stands. */
+const FIRST_LINE: Row = { kind: "object", line: 1, value: {}, text: "" };
+
+function countReason(reasons: Map<string, number>, reason: string): void {
+  const key = reasons.has(reason) || reasons.size < SKIP_REASONS ? reason : "other reasons";
+  reasons.set(key, (reasons.get(key) ?? 0) + 1);
 }
 
 /** The action as it will be sent, and a newline. `action` comes first, so that the data can be cut out again. */

@@ -1,8 +1,12 @@
 import { z } from "zod";
 import { ORDERS } from "./order.ts";
 
-/** Version of the plan's files; another one is not read. */
-const PLAN_FORMAT = 1;
+/**
+ * Versions of the plan's files; another one is not read. In version 2 the actions are grouped by lane: who knows only
+ * version 1 would send its first lane and call the run finished.
+ */
+const ONE_LANE = 1;
+const SEVERAL_LANES = 2;
 
 const COUNT = z.number().int().nonnegative();
 
@@ -20,7 +24,7 @@ const RUN_OPTIONS = z.strictObject({
 export type RunOptions = z.infer<typeof RUN_OPTIONS>;
 
 const MANIFEST = z.strictObject({
-  format: z.literal(PLAN_FORMAT),
+  format: z.literal([ONE_LANE, SEVERAL_LANES]),
   run: z.string(),
   createdAt: z.string(),
   environment: z.string(),
@@ -54,7 +58,15 @@ const MANIFEST = z.strictObject({
 /** What a plan is about; the last file to be written into its folder. */
 export type Manifest = Readonly<z.infer<typeof MANIFEST>>;
 
-export const manifestOf = (fields: Omit<Manifest, "format">): Manifest => ({ format: PLAN_FORMAT, ...fields });
+export const manifestOf = (fields: Omit<Manifest, "format">): Manifest => ({
+  format: lanesOf(fields) > 1 ? SEVERAL_LANES : ONE_LANE,
+  ...fields,
+});
+
+/** How many lanes a plan has; an empty one has one. */
+export function lanesOf({ chunks }: Pick<Manifest, "chunks">): number {
+  return Math.max(1, new Set(chunks.map(({ lane }) => lane)).size);
+}
 
 /** Whether both plans were made of the same bytes, read and mapped the same way. */
 export function hasSameInput(

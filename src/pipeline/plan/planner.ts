@@ -24,9 +24,11 @@ import { type Compiled, compile, type InvalidRow } from "./compile.ts";
 import { type Selection, select } from "./decide.ts";
 import { copyRanges, createFile, readLines, syncDirectory } from "./files.ts";
 import { RECORD_BYTES } from "./index-file.ts";
+import { createLaneGroups } from "./lanes.ts";
 import { type Manifest, manifestOf, type RunOptions } from "./manifest.ts";
 import { createTimeOrder, type Order } from "./order.ts";
 import { planFiles, sha256 } from "./plan.ts";
+import { assignLanes, writeByLane } from "./spread.ts";
 import { createSalesSeen, type Vanished } from "./vanished.ts";
 
 export interface PlanOptions {
@@ -59,6 +61,8 @@ export interface PlanOptions {
   readonly again: boolean;
   readonly limit: number;
   readonly order: Order;
+  /** Lanes that the plan's events are spread over at the most, 1 to 64. */
+  readonly lanes: number;
   /** Compare the sales of the ledger with those of the input, which is then a full export. */
   readonly reportVanished: boolean;
   readonly maxInvalid: Allowance;
@@ -92,11 +96,13 @@ export interface PlanResult {
   /** Where it was asked for. */
   readonly vanished: Vanished | undefined;
   readonly skipReasons: ReadonlyMap<string, number>;
+  /** Rows that give their event and nothing else, by the reason for the latter. */
+  readonly eventOnlyReasons: ReadonlyMap<string, number>;
   readonly invalid: readonly InvalidRow[];
   readonly inputs: Compiled["inputs"];
   /** The manifest's digest of the same name. */
   readonly mapping: string;
-  /** Part of a file could not be read as rows, so no allowance for invalid rows helps. */
+  /** Part of a file could not be read as rows, or its mapping fits nothing in it, so no allowance for invalid rows helps. */
   readonly isUnreadable: boolean;
 }
 
@@ -110,9 +116,11 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const copies = options.copyInputs ? await copyInputs(options) : new Map<InputFile, string>();
   await using timeOrder = options.order === "time" ? createTimeOrder(directory) : undefined;
   await using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;
+  const groups = options.lanes > 1 ? createLaneGroups(ledger ? ledgerMemory(ledger) : EMPTY_MEMORY) : undefined;
   const compiled = await compile({
     timeOrder,
     salesSeen,
+    rowEvents: groups,
     files,
     directory,
     severityOf,
@@ -167,19 +175,23 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     changed: selection.changed.shown,
     vanished,
     skipReasons: compiled.skipReasons,
+    eventOnlyReasons: compiled.eventOnlyReasons,
     invalid,
     inputs: compiled.inputs,
     mapping: options.mappingDigest,
-    isUnreadable: compiled.unreadable,
+    isUnreadable: compiled.unreadable || compiled.unfit,
   };
-  const bearable = !compiled.unreadable && invalid.length <= allowedRows(options.maxInvalid, read);
+  const bearable = !result.isUnreadable && invalid.length <= allowedRows(options.maxInvalid, read);
   if (!bearable) return { ...result, manifest: undefined };
 
-  await keepSelected(directory, selection, compiled.candidates);
+  const spread = groups && (await assignLanes({ directory, selection, groups, lanes: options.lanes, signal }));
+  if (spread !== undefined && spread.lanes.length > 1) await writeByLane(directory, selection, spread, signal);
+  else await keepSelected(directory, selection, compiled.candidates);
   const chunks = await cutChunks(
     planFiles(directory).actions,
     environment?.chunkSize ?? MAX_ACTIONS_PER_REQUEST,
     environment?.maxChunkBytes ?? Number.POSITIVE_INFINITY,
+    spread?.lanes.map(({ actions }) => actions) ?? [],
   );
   const paths = planFiles(directory);
   await writeDurably(
@@ -291,23 +303,38 @@ async function keepSelected(directory: string, selection: Selection, candidates:
   }
 }
 
-/** The initial chunks: as many actions as fit the size and the bytes, in order. One action that is too large stands alone. */
-async function cutChunks(actions: string, chunkSize: number, maxBytes: number): Promise<Manifest["chunks"]> {
+/**
+ * The initial chunks: as many actions as fit the size and the bytes, in order. One action that is too large stands alone.
+ *
+ * @param perLane how many actions each lane has; one lane where it is empty.
+ */
+async function cutChunks(
+  actions: string,
+  chunkSize: number,
+  maxBytes: number,
+  perLane: readonly number[],
+): Promise<Manifest["chunks"]> {
   const chunks: Manifest["chunks"] = [];
   let lines: Buffer[] = [];
   let length = 0;
   let first = 1;
   let offset = 0;
+  let lane = 0;
+  let lastOfLane = perLane[0] ?? Number.POSITIVE_INFINITY;
   const cut = (): void => {
     if (lines.length === 0) return;
     const bytes = Buffer.alloc(length, "\n");
     let at = 0;
     for (const line of lines) at += line.copy(bytes, at) + 1;
-    chunks.push({ lane: 0, first, count: lines.length, offset, length, sha256: sha256(bytes) });
+    chunks.push({ lane, first, count: lines.length, offset, length, sha256: sha256(bytes) });
     first += lines.length;
     offset += length;
     lines = [];
     length = 0;
+    if (first > lastOfLane) {
+      lane += 1;
+      lastOfLane += perLane[lane] ?? Number.POSITIVE_INFINITY;
+    }
   };
   for await (const block of readLines(actions)) {
     for (const line of block) {
@@ -315,6 +342,7 @@ async function cutChunks(actions: string, chunkSize: number, maxBytes: number): 
       if (lines.length >= chunkSize || (lines.length > 0 && length + line.length + 2 > maxBytes)) cut();
       lines.push(line);
       length += line.length + 1;
+      if (first + lines.length > lastOfLane) cut();
     }
   }
   cut();

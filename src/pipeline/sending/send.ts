@@ -1,8 +1,7 @@
-/** A run being sent: for each chunk write the intent, send, settle, tell. */
+/** A lane being sent: for each chunk write the intent, send, settle, tell. */
 
 import { setTimeout as wait } from "node:timers/promises";
 import { cleanText } from "../../actions/text.ts";
-import { Failure } from "../../failure.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../crash-points.ts";
 import { type ChunkRecord, chunksOf, endAttempt, markSending, nextPlannedChunk, storeAnswer } from "../ledger/runs.ts";
@@ -13,7 +12,7 @@ import { backoffMs, retryAfterMs } from "./retry.ts";
 import { type SettleContext, settle } from "./settle.ts";
 import { rejectTooLarge, splitChunk, tooLargeFrom } from "./split.ts";
 
-/** Why sending ended. */
+/** Why sending ended, of a run or of one of its lanes. */
 export type Stop =
   | { readonly kind: "finished" }
   | { readonly kind: "in doubt"; readonly chunk: ChunkRecord; readonly detail: string; readonly body: string }
@@ -49,7 +48,6 @@ export interface SendProgress {
 }
 
 export interface SendContext extends SettleContext {
-  readonly client: ServiceClient;
   readonly environment: Pick<Environment, "retries" | "retryStatuses" | "rate" | "maxRejected" | "refusalsAreWhole">;
   readonly progress: SendProgress;
   /** Aborted, with a StopRequest as its reason, when no further request should start. */
@@ -59,6 +57,30 @@ export interface SendContext extends SettleContext {
   /** `performance.now()` after which no wait may reach. */
   readonly deadline: number;
 }
+
+/** What the lanes of a run have in common. */
+export interface Common {
+  /** Actions that the service has rejected since the command began. */
+  rejected: number;
+  /** Answers that settled a chunk; while there are any, the service is there and takes something. */
+  answers: number;
+  /** `performance.now()` before which no lane sends: the service asked for it, can't be reached, or the rate does. */
+  notBefore: number;
+  /** Aborted when one of the lanes has ended in a way that ends all of them. */
+  readonly halt: AbortSignal;
+  /** Does one thing after the other: no two chunks become outcomes, or are written to the promises, at a time. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+export interface Lane {
+  readonly number: number;
+  /** A connection of its own, over which one request at a time is sent. */
+  readonly client: ServiceClient;
+  readonly common: Common;
+}
+
+/** How a lane ended. `halted`: another one has ended all. `disk full`: the ledger can't take another intent. */
+export type LaneEnd = Stop | { readonly kind: "halted" } | { readonly kind: "disk full" };
 
 /** An answer that is not in the ledger yet; it goes there with the next intent. */
 interface Held {
@@ -76,38 +98,32 @@ interface Held {
  * Each intent is on disk before its first byte leaves, together with the answer before it: one commit a chunk on the
  * critical path. Answers become outcomes while the next chunk flies.
  */
-export async function sendLane(context: SendContext, lane: number): Promise<Stop> {
+export async function sendLane(context: SendContext, lane: Lane): Promise<LaneEnd> {
   const keeper: { flush?: () => Promise<void> } = {};
   try {
     return await sendChunks(context, lane, keeper);
   } catch (cause) {
     // Whatever broke, an answer that came is stored if it can be.
     await keeper.flush?.().catch(() => undefined);
-    throw withDoubts(context, cause);
+    throw cause;
   }
 }
 
-/** A run that broke off says which chunk its answer is missing of. */
-function withDoubts({ ledger, runNo }: SendContext, cause: unknown): unknown {
-  const doubts = [...chunksOf(ledger, runNo, "sending"), ...chunksOf(ledger, runNo, "in doubt")];
-  if (!(cause instanceof Failure) || doubts.length === 0) return cause;
-  const chunks = doubts.map(({ chunk }) => chunk).join(", ");
-  return new Failure(cause.code, `${cause.message} Chunk ${chunks} is in doubt: its answer is lost.`, {
-    cause: cause.cause,
-    ...(cause.hint !== undefined && { hint: cause.hint }),
-  });
-}
-
-async function sendChunks(context: SendContext, lane: number, keeper: { flush?: () => Promise<void> }): Promise<Stop> {
-  const { ledger, plan, client, environment, progress, stop } = context;
+async function sendChunks(
+  context: SendContext,
+  { number, client, common }: Lane,
+  keeper: { flush?: () => Promise<void> },
+): Promise<LaneEnd> {
+  const { ledger, plan, environment, progress, stop } = context;
+  const wake = AbortSignal.any([stop, common.halt]);
   let held: Held | undefined;
+  /** Tries in a row that the service took nothing of, in this lane or another. */
   let retries = 0;
-  let rejected = 0;
-  let nextStart = 0;
+  let answersBefore = common.answers;
 
   const storeHeld = (answer: Held): void => storeAnswer(ledger, answer.chunk, answer);
   const settleHeld = async (answer: Held): Promise<void> => {
-    await settle(context, answer.chunk, answer.actions, answer.items, answer.at);
+    await common.inTurn(() => settle(context, answer.chunk, answer.actions, answer.items, answer.at));
     progress.settled(answer.chunk, countItems(answer.items));
   };
   /** Brings the last answer into the ledger when no request will take it there. */
@@ -120,37 +136,42 @@ async function sendChunks(context: SendContext, lane: number, keeper: { flush?: 
     await settleHeld(answer);
   };
   keeper.flush = flush;
-  const end = async (reason: Stop): Promise<Stop> => {
+  const end = async (reason: LaneEnd): Promise<LaneEnd> => {
     await flush();
     return reason;
   };
 
+  /** Why no further chunk may be sent, whatever is left to send. */
+  const hindrance = (): LaneEnd | undefined => {
+    if (ledger.isExhausted) return { kind: "disk full" };
+    if (common.rejected > environment.maxRejected) return { kind: "too many rejections", rejected: common.rejected };
+    return undefined;
+  };
+  const whyStopped = (): LaneEnd | undefined => {
+    if (stop.aborted) return { kind: "stopped", by: stop.reason as StopRequest }; // see SendContext.stop
+    return common.halt.aborted ? { kind: "halted" } : undefined;
+  };
+
   for (;;) {
-    if (ledger.isExhausted) {
-      await flush();
-      throw new Failure(
-        "storage",
-        `The disk is full: ${ledger.path} can't grow. Every answer that came is stored; nothing is in doubt.`,
-        {
-          hint: "Make room, then run the same command again.",
-        },
-      );
-    }
-    if (rejected > environment.maxRejected) return end({ kind: "too many rejections", rejected });
-    const chunk = nextPlannedChunk(ledger, context.runNo, lane);
+    const hindered = hindrance();
+    if (hindered !== undefined) return end(hindered);
+    const chunk = nextPlannedChunk(ledger, context.runNo, number);
     if (chunk === undefined) return end({ kind: "finished" });
-    if (stop.aborted) return end({ kind: "stopped", by: stop.reason as StopRequest }); // see SendContext.stop
     if (chunk.count > 1 && chunk.length >= tooLargeFrom(ledger, context.runNo)) {
       await splitChunk(context, chunk);
       continue;
     }
-    const early = nextStart - performance.now();
+    const actions = await plan.actions(chunk);
+    // From here to the request nothing is waited for, so that no other lane comes in between.
+    const stopped = hindrance() ?? whyStopped();
+    if (stopped !== undefined) return end(stopped);
+    const early = common.notBefore - performance.now();
     if (early > 0) {
       await flush();
-      await pause(early, stop);
+      await pause(early, wake);
       continue;
     }
-    const actions = await plan.actions(chunk);
+    if (environment.rate !== undefined) common.notBefore = performance.now() + (chunk.count / environment.rate) * 1000;
     const previous = held;
     let attempt = 0;
     ledger.transaction(() => {
@@ -160,10 +181,9 @@ async function sendChunks(context: SendContext, lane: number, keeper: { flush?: 
     held = undefined;
     crashPoint("intended");
     progress.sending(chunk, attempt);
-    if (environment.rate !== undefined) nextStart = performance.now() + (chunk.count / environment.rate) * 1000;
+    const following = nextPlannedChunk(ledger, context.runNo, number);
     const flying = client.post(actions.body, context.abort);
     const sent = sentActions(actions);
-    const following = nextPlannedChunk(ledger, context.runNo, lane);
     if (following !== undefined) plan.expect(following);
     // A full disk must not cost the answer that is on its way.
     const settling =
@@ -192,8 +212,8 @@ async function sendChunks(context: SendContext, lane: number, keeper: { flush?: 
     switch (reading.kind) {
       case "settled": {
         if (exchange.kind !== "answer") throw new Error("an answer was settled that never came");
-        retries = 0;
-        rejected += countItems(reading.items).rejected;
+        common.answers += 1;
+        common.rejected += countItems(reading.items).rejected;
         held = { chunk, actions, status: exchange.status, body: exchange.body, items: reading.items, at };
         const doubtful = reading.items.filter(({ outcome }) => outcome === "in doubt").length;
         if (settling !== undefined || doubtful > 0) await flush();
@@ -201,7 +221,7 @@ async function sendChunks(context: SendContext, lane: number, keeper: { flush?: 
         if (doubtful > 0)
           return {
             kind: "in doubt",
-            chunk: chunksOf(ledger, context.runNo, "in doubt")[0] ?? chunk,
+            chunk: chunksOf(ledger, context.runNo, "in doubt").find(({ lane }) => lane === number) ?? chunk,
             detail: `${doubtful} accepted ${doubtful === 1 ? "item has" : "items have"} no actionPromise`,
             body: "",
           };
@@ -212,7 +232,9 @@ async function sendChunks(context: SendContext, lane: number, keeper: { flush?: 
       case "retry": {
         conclude("planned");
         if (settling !== undefined) throw settling.cause;
-        if (stop.aborted) continue;
+        if (wake.aborted) continue;
+        if (common.answers !== answersBefore) retries = 0;
+        answersBefore = common.answers;
         retries += 1;
         const waitMs = waitBefore(retries, "headers" in reading ? reading.headers : {});
         const tooLate = performance.now() + waitMs > context.deadline;
@@ -227,13 +249,14 @@ async function sendChunks(context: SendContext, lane: number, keeper: { flush?: 
           };
         }
         progress.waiting(chunk, reading.detail, waitMs);
-        await pause(waitMs, stop);
+        common.notBefore = Math.max(common.notBefore, performance.now() + waitMs);
+        await pause(waitMs, wake);
         break;
       }
       case "too large":
         if (chunk.count === 1) {
-          await rejectTooLarge(context, chunk, at);
-          rejected += 1;
+          await common.inTurn(() => rejectTooLarge(context, chunk, at));
+          common.rejected += 1;
           progress.settled(chunk, { accepted: 0, rejected: 1 });
         } else {
           conclude("planned");

@@ -10,6 +10,8 @@ import { expectAllTold, type Placed, type Question, readTruth, type Truth, type 
 export interface Tally {
   readonly boundaries: Map<CrashPoint, number>;
   readonly exitCodes: Map<string, number>;
+  /** Runs by how many lanes they had. */
+  readonly lanes: Map<number, number>;
   kills: number;
   starts: number;
   settled: number;
@@ -19,6 +21,7 @@ export function newTally(): Tally {
   return {
     boundaries: new Map(CRASH_POINTS.map((point) => [point, 0])),
     exitCodes: new Map(),
+    lanes: new Map(),
     kills: 0,
     starts: 0,
     settled: 0,
@@ -46,7 +49,7 @@ export async function carryOut(trial: Trial, tally: Tally): Promise<void> {
     throw new Error(
       [
         cause instanceof Error ? cause.message : String(cause),
-        `input: ${inputs}, chunk size ${trial.chunkSize}`,
+        `input: ${inputs}, chunk size ${trial.chunkSize}, lanes ${trial.lanes}`,
         `faults: ${JSON.stringify(trial.faults)}`,
         `interruptions: ${JSON.stringify(trial.interruptions)}`,
         ...story,
@@ -63,7 +66,8 @@ async function carry(trial: Trial, rig: Rig, tally: Tally, story: string[]): Pro
   const options: TruthOptions = { shuffled: trial.faults.rules.some(({ fault }) => fault === "shuffle") };
   const common = ["--env", "playground", "--retries", "1", "--timeout", "5s", "--json"];
   const output = trial.output === undefined ? [] : ["-o", trial.output];
-  const command = ["stream", ...texts.keys(), ...common, "--chunk-size", String(trial.chunkSize), ...output];
+  const sizes = ["--chunk-size", String(trial.chunkSize), "--lanes", String(trial.lanes)];
+  const command = ["stream", ...texts.keys(), ...common, ...sizes, ...output];
   const interruptions = [...trial.interruptions];
   let starts = 0;
 
@@ -108,14 +112,16 @@ async function carry(trial: Trial, rig: Rig, tally: Tally, story: string[]): Pro
       case 9:
         if (ran.exitCode === 6) expect(questions.length).toBeGreaterThan(0);
         await settleByTruth(trial, rig, placed, options, questions, run, tally);
-        if (trial.resumes && questions[0] !== undefined)
-          next = ["resume", questions[0].run, ...common.filter((each) => each !== "--chunk-size")];
+        if (trial.resumes && questions[0] !== undefined) next = ["resume", questions[0].run, ...common];
         break;
       default:
         throw new Error(`unexpected exit code ${ran.exitCode}`);
     }
   }
-  expectAllTold(rig, placed, options);
+  for (const { chunks } of expectAllTold(rig, placed, options).runs) {
+    const lanes = new Set(chunks.map(({ lane }) => lane)).size;
+    tally.lanes.set(lanes, (tally.lanes.get(lanes) ?? 0) + 1);
+  }
 
   // Once more: nothing is sent that the service has, and nothing that was written is touched.
   const requests = rig.requests().length;

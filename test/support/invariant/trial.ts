@@ -13,6 +13,7 @@ export interface Trial {
   readonly history: readonly Action[];
   readonly files: readonly TrialFile[];
   readonly chunkSize: number;
+  readonly lanes: number;
   readonly faults: FaultScript;
   /** The service rejects single actions. */
   readonly rejects: boolean;
@@ -53,20 +54,28 @@ const QUIET_ALONE: readonly CrashPoint[] = [...QUIET, "stored", "settled", "proj
 function trialArbitrary(seed: number): Arbitrary<Trial> {
   const rejects = seed % 6 === 0;
   const history = fc
-    .record({ forCells: fc.boolean(), byNftId: fc.boolean(), timed: fc.nat({ max: 3 }).map((chance) => chance > 0) })
-    .chain(({ forCells, byNftId, timed }) =>
+    .record({
+      forCells: fc.boolean(),
+      byNftId: fc.boolean(),
+      timed: fc.nat({ max: 3 }).map((chance) => chance > 0),
+      lanes: fc.constantFrom(1, 1, 2, 4, 16),
+    })
+    .chain(({ forCells, byNftId, timed, lanes }) =>
       fc.record({
         forCells: fc.constant(forCells),
-        history: historyArbitrary({ maxLength: 120, forCells, byNftId: byNftId && !rejects })
+        lanes: fc.constant(lanes),
+        // An nftId alone says no lane.
+        history: historyArbitrary({ maxLength: 120, forCells, byNftId: byNftId && !rejects && lanes === 1 })
           .filter((actions) => actions.length >= 5)
           .map(withResalesByTicketId)
           .map((actions) => (timed ? actions.map(withScanTime) : actions))
           .map((actions) => (forCells ? actions.map(withPlainDegrees) : actions)),
       }),
     );
-  return history.chain(({ forCells, history }) =>
+  return history.chain(({ forCells, history, lanes }) =>
     fc
       .record({
+        lanes: fc.constant(lanes),
         files: filesArbitrary(history.length, forCells ? ["ndjson", "csv"] : ["ndjson"]),
         chunkSize: chunkSizeArbitrary(history.length, rejects),
         output: fc.constantFrom(undefined, undefined, "out.ndjson", "out.csv"),
@@ -78,7 +87,7 @@ function trialArbitrary(seed: number): Arbitrary<Trial> {
         return fc
           .record({
             faults: faultsArbitrary(chunks, rejects),
-            interruptions: interruptionsArbitrary(seed, chunks, rejects),
+            interruptions: interruptionsArbitrary(seed, chunks, rejects, lanes),
           })
           .map((more) => ({ ...rest, ...more, history, rejects }));
       }),
@@ -154,8 +163,9 @@ function interruptionsArbitrary(
   seed: number,
   chunks: number,
   rejects: boolean,
+  lanes: number,
 ): Arbitrary<readonly TrialInterruption[]> {
-  const points = !rejects ? CRASH_POINTS : chunks === 1 ? QUIET_ALONE : QUIET;
+  const points = !rejects ? CRASH_POINTS : chunks === 1 && lanes === 1 ? QUIET_ALONE : QUIET;
   const time = fc.integer({ min: 1, max: Math.min(3, chunks) });
   const boundary = (point: CrashPoint): Arbitrary<TrialInterruption> =>
     (CRASHES_ONCE.has(point) ? fc.constant(1) : time).map((time) => ({ kind: "boundary", point, time }));

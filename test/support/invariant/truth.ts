@@ -37,6 +37,7 @@ export interface LedgerRun {
 
 interface Chunk {
   readonly chunk: number;
+  readonly lane: number;
   readonly first: number;
   readonly count: number;
   readonly state: string;
@@ -69,7 +70,8 @@ const OPEN = ["planned", "sending", "answered", "in doubt", "refused"];
 /**
  * Reads what the ledger says and holds the service's record against it. Whatever the moment, so long as no process runs:
  *
- * - the requests that were processed are chunks of the plans, in their order, each at most once;
+ * - the requests that were processed are chunks of the plans, each at most once, and in each lane in their order;
+ * - what is known of one event or ticket is in one lane, and no lane has more than one chunk whose fate is open;
  * - every action that the ledger calls accepted was processed, and has the promise that was given for it;
  * - every action that was processed is accepted, rejected, in doubt, refused or settled by hand;
  * - every action of a plan has one outcome, or stands in one chunk that is still open;
@@ -83,57 +85,103 @@ export function readTruth(rig: Rig, input: readonly Placed[], options: TruthOpti
   const requests = rig.requests();
   const questions: Question[] = [];
   const taken = new Set<number>();
-  let next = 0;
+  const unused = new Set(requests.keys());
+  let firstOfRun = 0;
   for (const run of runs) {
     expectOneOutcomeEach(run);
+    expectLanesApart(run);
     const outcomes = new Map(run.outcomes.map((outcome) => [outcome.seq, outcome]));
     const byNumber = new Map(run.chunks.map((chunk) => [chunk.chunk, chunk]));
     const open = new Set(openActions(run));
-    let last = -1;
-    for (const chunk of run.chunks) {
-      const { state } = chunk;
-      const isPart = byNumber.get(chunk.parent ?? 0)?.state === "settled";
-      if (state === "split") continue;
-      if (isPart) {
-        // The answer said that it was taken, and only lacked the promise.
-        if (state === "in doubt") questions.push({ run: run.run, chunk: chunk.chunk, state, answer: "sent" });
-        continue;
+    let lastOfRun = firstOfRun - 1;
+    for (const [lane, chunks] of Map.groupBy(run.chunks, (chunk) => chunk.lane)) {
+      const linesOf = ({ first, count }: Chunk): readonly string[] => run.lines.slice(first - 1, first - 1 + count);
+      const ofLane = new Set(chunks.flatMap(linesOf));
+      let next = firstOfRun - 1;
+      /** The lane's next request, or where there is none a place behind all. */
+      const seek = (): number => {
+        for (let at = next + 1; at < requests.length; at += 1) {
+          const [head] = requests[at] ?? [];
+          if (unused.has(at) && head !== undefined && ofLane.has(textOf(head))) return at;
+        }
+        return requests.length;
+      };
+      const take = (at: number): void => {
+        unused.delete(at);
+        next = at;
+        lastOfRun = Math.max(lastOfRun, at);
+      };
+      let last = -1;
+      let undecided = 0;
+      for (const chunk of chunks) {
+        const { state } = chunk;
+        const isPart = byNumber.get(chunk.parent ?? 0)?.state === "settled";
+        if (state === "split") continue;
+        if (isPart) {
+          // The answer said that it was taken, and only lacked the promise.
+          if (state === "in doubt") questions.push({ run: run.run, chunk: chunk.chunk, state, answer: "sent" });
+          continue;
+        }
+        if (["sending", "in doubt", "refused"].includes(state)) undecided += 1;
+        expect(undecided, `chunks of lane ${lane} whose fate is open`).toBeLessThanOrEqual(1);
+        const lines = linesOf(chunk);
+        const found = seek();
+        const request = requests[found] ?? [];
+        const texts = request.map(textOf);
+        const processed = texts.length > 0 && texts.every((text, at) => text === lines[at]);
+        const unprocessed =
+          outcomes.get(chunk.first)?.status === "too-large" || state === "planned" || state === "abandoned";
+        if (state === "in doubt" || state === "refused") {
+          const answer = !processed
+            ? "not-sent"
+            : texts.length === lines.length && allTaken(request)
+              ? "sent"
+              : "partly";
+          questions.push({ run: run.run, chunk: chunk.chunk, state, answer });
+          if (processed) take(found);
+        } else if (!unprocessed) {
+          expect(
+            texts,
+            `the service's request ${found + 1} is chunk ${chunk.chunk} of ${run.run}, which is ${state}`,
+          ).toEqual(lines);
+          take(found);
+        }
+        if (!processed || unprocessed) continue;
+        for (const [at, record] of request.entries()) {
+          const outcome = outcomes.get(chunk.first + at);
+          expectSameFate(record, outcome, request, open.has(chunk.first + at), options);
+          if (record.status !== "success") continue;
+          const place = placeOf(run, chunk.first + at, outcome, places);
+          if (place === undefined) continue;
+          expect(place.at, "actions are processed in the order of the input").toBeGreaterThan(last);
+          last = place.at;
+          if (taken.has(place.at))
+            throw new Error(`the action of ${outcome?.source}:${outcome?.line} was processed twice`);
+          taken.add(place.at);
+        }
       }
-      const lines = run.lines.slice(chunk.first - 1, chunk.first - 1 + chunk.count);
-      const request = requests[next] ?? [];
-      const texts = request.map(textOf);
-      const processed = texts.length > 0 && texts.every((text, at) => text === lines[at]);
-      const unprocessed =
-        outcomes.get(chunk.first)?.status === "too-large" || state === "planned" || state === "abandoned";
-      if (state === "in doubt" || state === "refused") {
-        const answer = !processed ? "not-sent" : texts.length === lines.length && allTaken(request) ? "sent" : "partly";
-        questions.push({ run: run.run, chunk: chunk.chunk, state, answer });
-        if (processed) next += 1;
-      } else if (!unprocessed) {
-        expect(
-          texts,
-          `the service's request ${next + 1} is chunk ${chunk.chunk} of ${run.run}, which is ${state}`,
-        ).toEqual(lines);
-        next += 1;
-      }
-      if (!processed || unprocessed) continue;
-      for (const [at, record] of request.entries()) {
-        const outcome = outcomes.get(chunk.first + at);
-        expectSameFate(record, outcome, request, open.has(chunk.first + at), options);
-        if (record.status !== "success") continue;
-        const place = placeOf(run, chunk.first + at, outcome, places);
-        if (place === undefined) continue;
-        expect(place.at, "actions are processed in the order of the input").toBeGreaterThan(last);
-        last = place.at;
-        if (taken.has(place.at))
-          throw new Error(`the action of ${outcome?.source}:${outcome?.line} was processed twice`);
-        taken.add(place.at);
+    }
+    firstOfRun = lastOfRun + 1;
+  }
+  expect([...unused], "every request that was processed is a chunk of a plan").toEqual([]);
+  expectNoneDoubled(requests, input);
+  return { runs, questions };
+}
+
+/** Everything about an event, and everything about a ticket, is in one lane. */
+function expectLanesApart({ run, lines, chunks }: LedgerRun): void {
+  const lanes = new Map<string, number>();
+  for (const { lane, first, count } of chunks) {
+    for (const line of lines.slice(first - 1, first - 1 + count)) {
+      const { eventId, ticketId, nftId } = (parseJson(line) as Action).data; // written by the planner
+      for (const name of [eventId && `event ${eventId}`, ticketId && `ticket ${ticketId}`, nftId && `NFT ${nftId}`]) {
+        if (!name) continue;
+        const before = lanes.get(name) ?? lane;
+        if (before !== lane) throw new Error(`${name} is in lanes ${before} and ${lane} of ${run}`);
+        lanes.set(name, lane);
       }
     }
   }
-  expect(requests.length, "every request that was processed is a chunk of a plan").toBe(next);
-  expectNoneDoubled(requests, input);
-  return { runs, questions };
 }
 
 /** Also when all is done: nothing is open, nothing is lost, and every outcome stands in its promises file exactly once. */
@@ -206,7 +254,7 @@ export function readLedger({ state }: Rig): readonly LedgerRun[] {
         .split("\n")
         .slice(0, -1),
       chunks: all<Chunk>(
-        "SELECT chunk, first, count, state, parent FROM chunks WHERE run_no = ? ORDER BY first, chunk",
+        "SELECT chunk, lane, first, count, state, parent FROM chunks WHERE run_no = ? ORDER BY first, chunk",
         run_no,
       ),
       outcomes: all<Outcome>(

@@ -69,6 +69,17 @@ describe("what a document complains of", () => {
     ["an open bracket", "a: {b: 1", "1:9 the indentation or a bracket does not fit what stands before"],
     ["a colon in plain text", "a: b: c", '1:4 text with ": " inside needs quotes'],
     ["a reserved character", "a: 1\nb: @x", "2:4 text that starts with this character needs quotes"],
+    [
+      "a name that a # cuts",
+      "when: {Attendee #: Checked In}\nb: 1\n",
+      "1:17 a # after a blank begins a comment here and cuts the text; quote all of it, or put a blank after the #",
+    ],
+    [
+      "a text that a # cuts",
+      "sources:\n  a:\n    b: Gala #7\n",
+      "3:13 a # after a blank begins a comment here and cuts the text; quote all of it, or put a blank after the #",
+    ],
+    ["what is to be filled in", "sources: {a: {b: '<FILL IN: the id>'}}\n", "1:18 is still to be filled in: the id"],
     ["a second document", "a: 1\n---\nb: 2", "2:1 a config is one document, here begins a second"],
     ["a tag", "a: !secret x", "1:4 tags (!name) are not read; quotes make a text"],
     ["an unknown alias", "a: *x", "1:4 no anchor of this name stands before it"],

@@ -79,6 +79,15 @@ describe("sources", () => {
       source("zone: Europe/Belin"),
       "c.yaml:3:11  sources.s.zone: is not a time zone such as Europe/Berlin or UTC. Did you mean Europe/Berlin?",
     ],
+    [
+      source("zone: Pacific Time"),
+      "c.yaml:3:11  sources.s.zone: names no place; write the zone of one, such as America/Los_Angeles.",
+    ],
+    [
+      source("zone: BST"),
+      "c.yaml:3:11  sources.s.zone: names no place; write the zone of one, such as Europe/London, or UTC for no summer time.",
+    ],
+    [source("zone: Atlantis"), "c.yaml:3:11  sources.s.zone: is not a time zone such as Europe/Berlin or UTC."],
     [source("lookup: {o: {file: a.csv}}"), "c.yaml:3:14  sources.s.lookup.o.where: is missing."],
     [
       source("each: {in: x, match: '('}"),

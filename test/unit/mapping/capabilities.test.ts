@@ -733,3 +733,16 @@ describe("a source without actions", () => {
     });
   });
 });
+
+test.each([
+  ['price: {from: "{x}", decimal: "."}', "1,150.00", 'thousands: "," reads it as 1150.00'],
+  ['price: {from: "{x}", decimal: "."}', "12,50", 'decimal: "," reads it as 12.50'],
+  ['price: {from: "{x}", decimal: "."}', "1,150", 'thousands: "," reads it as 1150; decimal: "," reads it as 1.150'],
+  ['orderTime: {from: "{x}", format: iso, zone: UTC}', "11/29/24 22:28", 'format: "M/d/yy H:mm" reads it.'],
+  ['orderTime: {from: "{x}", format: iso, zone: UTC}', "3/4/24 22:28", "which is true is never guessed"],
+])("%s says of %s what would read it", (rule, text, hint) => {
+  const others = rule.startsWith("price") ? "" : ', price: "1"';
+  const yaml = `actions: [soldTicket: {fields: {eventId: e, ticketId: t, userId: u${others}, ${rule}}}]`;
+  const [mapped] = mapText(yaml, `x,y\n"${text}",1\n`).mapped;
+  expect(mapped?.kind === "invalid" ? mapped.findings[0]?.hint : undefined).toContain(hint);
+});

@@ -39,6 +39,7 @@ const OWN = [
   ["hievents", "hievents-events", "events", ","],
   ["eventbrite", "eventbrite-attendees", "attendees", ","],
   ["openevent", "openevent-orders", "orders", ","],
+  ["openevent", "openevent-attendees", "attendees", ","],
 ] as const;
 
 test.each(OWN)(

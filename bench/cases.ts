@@ -1,0 +1,315 @@
+/** The cases: what is run against what. Each gives every round's figures; the goals are judged elsewhere. */
+
+import { spawnSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type AllFigures,
+  addTo,
+  type Bench,
+  type Contender,
+  curlChunks,
+  type Figures,
+  inNewFolder,
+  ledgerPath,
+  missingPrograms,
+  naiveNode,
+  naivePython,
+  race,
+  runOne,
+  script,
+  sending,
+  tool,
+} from "./bench.ts";
+import { actionCount, chunkCount, chunkFiles, eventsCsv, type Span, salesCsv, salesNdjson } from "./generate.ts";
+import { fillLedger, nightsOf, removeLedger } from "./ledger.ts";
+import { measure } from "./measure.ts";
+import { measureOrder } from "./order.ts";
+
+export interface CaseOutcome {
+  readonly contenders: AllFigures;
+  /** Figures that are no time, processor or memory of a contender, by name. */
+  readonly figures?: Readonly<Record<string, number>>;
+  readonly notes: readonly string[];
+}
+
+export interface Case {
+  readonly title: string;
+  readonly what: string;
+  /** Rows of the full size, which the goals are about. */
+  readonly rows: number;
+  /** How often it is run; undefined: as often as asked for. */
+  readonly rounds?: number;
+  readonly run: (bench: Bench, rows: number) => Promise<CaseOutcome>;
+}
+
+const MILLION = 1_000_000;
+const LATENCY_MS = 200;
+const LANES = [4, 16] as const;
+
+const spanOf = ({ seed }: Bench, rows: number): Span => ({ seed, first: 0, rows });
+
+export const CASES = {
+  send: {
+    title: "Sending, no latency",
+    what: "A million rows, checked whole, sent and their promises kept.",
+    rows: MILLION,
+    async run(bench, rows) {
+      const span = spanOf(bench, rows);
+      const sales = salesCsv(bench.folder, span);
+      const contenders = await race(bench, [
+        sending(bench, "tickets", span, sales, {}),
+        naiveNode(bench, span, sales),
+        ...naivePython(bench, span, sales),
+        ...curlChunks(bench, span, chunkFiles(bench.folder, span)),
+      ]);
+      return { contenders, notes: missingPrograms(bench) };
+    },
+  },
+  plan: {
+    title: "Planning",
+    what: "The plan of a million rows to a file, against csv-parse reading the same file into objects and doing nothing with them.",
+    rows: MILLION,
+    async run(bench, rows) {
+      const sales = salesCsv(bench.folder, spanOf(bench, rows));
+      const contenders = await race(bench, [
+        { name: "tickets plan", command: (work) => tool(bench, work, ["plan", sales, "-o", "actions.ndjson", "-q"]) },
+        { name: "csv-parse, objects", command: (work) => ({ ...script("read.mjs", [sales]), cwd: work }) },
+      ]);
+      return { contenders, notes: [] };
+    },
+  },
+  validate: {
+    title: "Validating",
+    what: "Only the checks, of CSV and of the same rows as NDJSON.",
+    rows: MILLION,
+    async run(bench, rows) {
+      const span = spanOf(bench, rows);
+      const events = eventsCsv(bench.folder);
+      const validating = (name: string, path: string): Contender => ({
+        name,
+        command: (work) => tool(bench, work, ["validate", events, path, "-q"]),
+      });
+      const contenders = await race(bench, [
+        validating("CSV", salesCsv(bench.folder, span)),
+        validating("NDJSON", salesNdjson(bench.folder, span)),
+      ]);
+      return { contenders, notes: [] };
+    },
+  },
+  ndjson: {
+    title: "Sending NDJSON, no latency",
+    what: "The rows of the first case as flat JSON lines, sent.",
+    rows: MILLION,
+    async run(bench, rows) {
+      const span = spanOf(bench, rows);
+      const contenders = await race(bench, [
+        sending(bench, "tickets", span, salesNdjson(bench.folder, span), {}),
+        ...curlChunks(bench, span, chunkFiles(bench.folder, span)),
+      ]);
+      return { contenders, notes: missingPrograms(bench) };
+    },
+  },
+  latency: {
+    title: "Sending, 200 ms a chunk, one lane",
+    what: "200,000 rows to a service that takes 200 ms for each request.",
+    rows: 200_000,
+    async run(bench, rows) {
+      const span = spanOf(bench, rows);
+      const sales = salesCsv(bench.folder, span);
+      const contenders = await race(bench, [
+        sending(bench, "tickets", span, sales, { latencyMs: LATENCY_MS }),
+        naiveNode(bench, span, sales, LATENCY_MS),
+        ...naivePython(bench, span, sales, LATENCY_MS),
+        ...curlChunks(bench, span, chunkFiles(bench.folder, span), LATENCY_MS),
+      ]);
+      return { contenders, notes: missingPrograms(bench) };
+    },
+  },
+  lanes: {
+    title: "Sending, 200 ms a chunk, several lanes",
+    what: "The same with 4 and 16 lanes, against curl with one connection.",
+    rows: 200_000,
+    async run(bench, rows) {
+      const span = spanOf(bench, rows);
+      const sales = salesCsv(bench.folder, span);
+      const curl = curlChunks(bench, span, chunkFiles(bench.folder, span), LATENCY_MS);
+      if (!bench.knows("--lanes"))
+        return { contenders: {}, notes: ["NOT RUN: this build of tickets has no flag for lanes."] };
+      const contenders = await race(bench, [
+        ...LANES.map((lanes) =>
+          sending(bench, `tickets, ${lanes} lanes`, span, sales, {
+            latencyMs: LATENCY_MS,
+            flags: ["--lanes", String(lanes)],
+          }),
+        ),
+        ...curl,
+      ]);
+      return { contenders, notes: missingPrograms(bench) };
+    },
+  },
+  memory: {
+    title: "Memory of ten times the rows",
+    what: "Ten million rows sent, and a tenth of them; once, since only the peak of memory is asked for. Beside it, what the table of ticket states alone holds at these sizes.",
+    rows: 10 * MILLION,
+    rounds: 1,
+    async run(bench, rows) {
+      const sizes = [Math.round(rows / 10), rows] as const;
+      const contenders = await race(
+        bench,
+        sizes.map((size) => {
+          const span = spanOf(bench, size);
+          return sending(bench, `${size.toLocaleString("en")} rows`, span, salesCsv(bench.folder, span), {});
+        }),
+        1,
+      );
+      const [small, large] = sizes.map((size) => fillStates(size));
+      if (small === undefined || large === undefined) throw new Error("there are two sizes");
+      const figures = {
+        "state of the smaller, MiB": small.bytes / 2 ** 20,
+        "state of the larger, MiB": large.bytes / 2 ** 20,
+      };
+      return { contenders, figures, notes: [] };
+    },
+  },
+  state: {
+    title: "State per ticket",
+    what: "Bytes that the table of ticket states holds for each of ten million tickets, as it says itself and as the process grows.",
+    rows: 10 * MILLION,
+    rounds: 1,
+    async run(_bench, rows) {
+      const { tickets, bytes, grown } = fillStates(rows);
+      const figures = {
+        "bytes per ticket": bytes / tickets,
+        "bytes per ticket that the process grew": grown / tickets,
+      };
+      return { contenders: {}, figures, notes: [] };
+    },
+  },
+  nightly: {
+    title: "Every night the full export",
+    what: "An export of a million rows of which 10,000 are new, streamed with ten million tickets in the ledger, against planning the same file with an empty one. Each round is another night: its new rows are in the ledger afterwards.",
+    rows: 10 * MILLION,
+    run: nightly,
+  },
+  startup: {
+    title: "Start-up",
+    what: "Eight starts a round.",
+    rows: 0,
+    async run(bench) {
+      const empty = join(bench.folder, "empty.mjs");
+      writeFileSync(empty, "");
+      const starts: readonly Contender[] = [
+        { name: "empty script", command: (work) => ({ program: process.execPath, args: [empty], cwd: work }) },
+        { name: "--version", command: (work) => tool(bench, work, ["--version"]) },
+        { name: "--help", command: (work) => tool(bench, work, ["--help"]) },
+      ];
+      await race(bench, starts, 1); // compiles, which is kept
+      return { contenders: await race(bench, starts, bench.rounds * 8), notes: [] };
+    },
+  },
+  resume: {
+    title: "Resuming",
+    what: "A run of 200 chunks stopped at the 150th: from the start of resume to its first request at the service, beside the whole of a start that only prints the version.",
+    rows: MILLION,
+    run: resume,
+  },
+  order: {
+    title: "Order by time",
+    what: "Three million shuffled actions planned as read and in the order of their times; the difference is what ordering costs.",
+    rows: 3 * MILLION,
+    rounds: 1,
+    async run(bench, rows) {
+      const { contenders, wrong } = await measureOrder(bench, rows);
+      return { contenders, figures: { "actions before one of an earlier time": wrong }, notes: [] };
+    },
+  },
+} as const satisfies Record<string, Case>;
+
+export type CaseName = keyof typeof CASES;
+
+/** What `state.ts` says, in a process of its own. */
+function fillStates(tickets: number): { readonly tickets: number; readonly bytes: number; readonly grown: number } {
+  const { program, args } = script("state.ts", [String(tickets)]);
+  const { status, stdout, stderr } = spawnSync(program, ["--expose-gc", ...args], { encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout) as ReturnType<typeof fillStates>; // as it prints it
+}
+
+async function nightly(bench: Bench, rows: number): Promise<CaseOutcome> {
+  const { seed } = bench;
+  const state = join(bench.folder, `ledger-${seed}-${rows}`);
+  const path = ledgerPath(state);
+  const fresh = Math.ceil(rows / 1000);
+  const contenders: Record<string, Figures> = {};
+  fillLedger(path, { seed, first: 0, rows }, bench.service.baseUrl);
+  for (let round = 1; round <= bench.rounds; round += 1) {
+    const end = rows + (nightsOf(path) + 1) * fresh;
+    const span: Span = { seed, first: end - fresh * 100, rows: fresh * 100 };
+    const sales = salesCsv(bench.folder, span);
+    const events = eventsCsv(bench.folder);
+    const planning = (name: string, folder?: string): Contender => ({
+      name,
+      command: (work) =>
+        tool(bench, work, ["plan", events, sales, "-e", "bench", "-o", "actions.ndjson", "-q"], {
+          ...(folder !== undefined && { state: folder }),
+        }),
+    });
+    const streaming: Contender = {
+      name: "stream, full ledger",
+      service: {},
+      actions: fresh,
+      command: (work) => tool(bench, work, ["stream", events, sales, "-e", "bench", "-q"], { state }),
+    };
+    try {
+      for (const contender of [planning("plan, empty ledger"), planning("plan, full ledger", state), streaming])
+        addTo(contenders, contender.name, await runOne(bench, contender, round));
+    } catch (error) {
+      removeLedger(path); // it may hold half a night
+      throw error;
+    } finally {
+      rmSync(sales);
+    }
+  }
+  return { contenders, notes: [] };
+}
+
+async function resume(bench: Bench, rows: number): Promise<CaseOutcome> {
+  const span = spanOf(bench, rows);
+  const sales = salesCsv(bench.folder, span);
+  const events = eventsCsv(bench.folder);
+  // Fewer rows make smaller chunks rather than fewer of them.
+  const chunkSize = rows >= MILLION ? 5000 : Math.ceil(actionCount(rows) / 200);
+  const stopAt = Math.floor((rows >= MILLION ? chunkCount(rows) : 200) * 0.75);
+  const contenders: Record<string, Figures> = {};
+  for (let round = 1; round <= bench.rounds; round += 1) {
+    await inNewFolder(bench, async (work) => {
+      await bench.service.be({ holdAt: stopAt });
+      const held = bench.service.held();
+      await measure({
+        ...tool(bench, work, ["stream", events, sales, "-e", "bench", "-q", "--chunk-size", String(chunkSize)]),
+        endsWith: [143],
+        onSpawn: async (child) => {
+          await held;
+          child.kill("SIGTERM");
+          bench.service.goOn();
+        },
+      });
+      addTo(contenders, "--version", await measure(tool(bench, work, ["--version"])));
+      await bench.service.be({});
+      const first = bench.service.firstRequest();
+      let seconds = Number.NaN;
+      const { cpuSeconds, peakMib } = await measure({
+        ...tool(bench, work, ["resume", "-e", "bench", "-q"]),
+        endsWith: ["SIGKILL"],
+        onSpawn: async (child, spawnedAt) => {
+          seconds = ((await first) - spawnedAt) / 1000;
+          child.kill("SIGKILL");
+        },
+      });
+      addTo(contenders, "resume, first request", { seconds, cpuSeconds, peakMib });
+      console.error(`  round ${round}  resume, first request: ${seconds.toFixed(3)} s`);
+    });
+  }
+  return { contenders, notes: [] };
+}
