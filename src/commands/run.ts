@@ -38,8 +38,7 @@ import { writeRejects } from "../pipeline/projections/rejects.ts";
 import { openClient, type ServiceClient } from "../pipeline/sending/client.ts";
 import { sendLanes } from "../pipeline/sending/lanes.ts";
 import type { SendContext, SendProgress, Stop, StopRequest } from "../pipeline/sending/send.ts";
-import { recover, runFacts, type SettleContext } from "../pipeline/sending/settle.ts";
-import { openSettler } from "../pipeline/sending/settler.ts";
+import { recover, type SettleContext } from "../pipeline/sending/settle.ts";
 import { PLAN_KEPT_MS, planDirectory, type Session } from "./session.ts";
 import { describeActions, type Summary, summarise } from "./summary.ts";
 import { type Context, count, inShell, number } from "./talk.ts";
@@ -136,10 +135,8 @@ async function send(
   if (lanes.length === 0) return [{ kind: "finished" }];
   const key = await session.key();
   using timer = stopAfter(deadline, context.stop);
-  await using settler = openSettler(ledger, { run: runFacts(settling), style: settling.promises.style });
   const sending: SendContext = {
     ...settling,
-    settler,
     environment,
     progress: progressOf(context, session, run, lanes.length),
     stop: timer.signal,

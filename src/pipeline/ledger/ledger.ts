@@ -32,8 +32,6 @@ export interface Ledger extends Disposable {
   iterate(sql: string, ...values: SQLInputValue[]): Iterable<SqlRow>;
   /** The disk was full and the reserve has been used: what is known should be stored and nothing more be begun. */
   readonly isExhausted: boolean;
-  /** Another connection has used the reserve. */
-  noteExhausted(): void;
   /** All or nothing; after it returns the change is on disk. Transactions don't nest. */
   transaction<T>(change: () => T): T;
 }
@@ -116,23 +114,6 @@ export function openLedger(options: {
 /** Each connection's own settings: after a commit its change is on disk. */
 const SAFETY =
   "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -8000;";
-
-/** A second connection to a ledger that this process has open, and has looked over, already. */
-export function joinLedger(path: string): Ledger {
-  let database: DatabaseSync;
-  try {
-    database = new DatabaseSync(path, { timeout: LOCKED_MS });
-  } catch (cause) {
-    throw storageFailure(path, cause);
-  }
-  try {
-    database.exec(SAFETY);
-    return wrap(database, path, false);
-  } catch (cause) {
-    database.close();
-    throw storageFailure(path, cause);
-  }
-}
 
 /** Who writes is waited for this long. */
 const LOCKED_MS = 60_000;
@@ -223,9 +204,6 @@ function wrap(database: DatabaseSync, path: string, isNew: boolean): Ledger {
     iterate: (sql, ...values) => guarded(() => prepared(sql).iterate(...values)),
     get isExhausted() {
       return isExhausted;
-    },
-    noteExhausted: () => {
-      isExhausted = true;
     },
     transaction: (change) =>
       guarded(() => {

@@ -11,7 +11,6 @@ import type { ChunkBorders, Plan } from "../plan/plan.ts";
 import { promiseLines } from "../projections/promise-lines.ts";
 import type { PromiseSink } from "../projections/promise-sink.ts";
 import { type ItemOutcome, readExchange } from "./answer.ts";
-import type { Settler } from "./settler.ts";
 import { type ChunkFacts, type RunFacts, settleInLedger } from "./settling.ts";
 
 /** What a run is sent with. */
@@ -20,8 +19,6 @@ export interface SettleContext {
   readonly plan: Plan;
   readonly runNo: number;
   readonly promises: PromiseSink;
-  /** Settles on a thread of its own; without it this one does. */
-  readonly settler?: Settler;
 }
 
 /** The actions of a chunk as they stand in the plan. */
@@ -51,12 +48,9 @@ export async function settle(
   items: readonly ItemOutcome[],
   at: string,
 ): Promise<void> {
-  const { ledger, plan, promises, settler } = context;
+  const { ledger, plan, promises } = context;
   const facts = { chunk, actions, index: await plan.index(chunk) };
-  const lines =
-    settler === undefined
-      ? settleInLedger(ledger, runFacts(context), facts, items, at, promises.style)
-      : await settler.settle(facts, items, at);
+  const lines = settleInLedger(ledger, runFacts(context), facts, items, at, promises.style);
   crashPoint("settled");
   await project(context, chunk.chunk, lines);
 }

@@ -1,4 +1,4 @@
-/** The part of settling that needs a ledger and nothing else, so that a thread of its own can do it. */
+/** The part of settling that needs a ledger and nothing else: an answer that was read becomes outcomes. */
 
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes, type NewOutcome } from "../ledger/outcomes.ts";

@@ -5,13 +5,12 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Ledger, openLedger } from "../../../src/pipeline/ledger/ledger.ts";
 import { mergeOutcomes } from "../../../src/pipeline/ledger/memory.ts";
-import { insertOutcomes, type NewOutcome } from "../../../src/pipeline/ledger/outcomes.ts";
+import { insertOutcomes, type NewOutcome, outcomesOfChunk } from "../../../src/pipeline/ledger/outcomes.ts";
 import { addChunks, chunksOf, countRun, enterRun, markSettled } from "../../../src/pipeline/ledger/runs.ts";
 import { toChunkActions } from "../../../src/pipeline/plan/chunk-actions.ts";
 import { RECORD_BYTES } from "../../../src/pipeline/plan/index-file.ts";
 import type { LineStyle } from "../../../src/pipeline/projections/promise-lines.ts";
 import type { ItemOutcome } from "../../../src/pipeline/sending/answer.ts";
-import { openSettler } from "../../../src/pipeline/sending/settler.ts";
 import { settleInLedger } from "../../../src/pipeline/sending/settling.ts";
 
 const AT = "2026-11-21T03:00:00.000Z";
@@ -32,11 +31,6 @@ async function sending(count: number, length: number): Promise<Ledger> {
   enterRun(ledger, { run: "7f3a0c11", manifest: "{}", output: undefined, chunks, at: AT });
   return ledger;
 }
-
-const dump = (ledger: Ledger) =>
-  ["chunks", "actions", "tallies", "identities", "tickets", "events"].map((table) =>
-    ledger.all(`SELECT * FROM ${table}`),
-  );
 
 describe("a chunk with an answer of every kind", () => {
   const COUNT = 137;
@@ -62,33 +56,44 @@ describe("a chunk with an answer of every kind", () => {
     return { chunk, actions: toChunkActions(Buffer.concat([Buffer.alloc(1), bytes]), COUNT), index };
   };
 
-  it("settled by another thread leaves the ledger and the lines that this one does", async () => {
-    const [here, there] = [await sending(COUNT, bytes.length), await sending(COUNT, bytes.length)];
-    const lines = settleInLedger(here, RUN, factsOf(here), items, AT, STYLE);
-    await using settler = openSettler(there, { run: RUN, style: STYLE });
-    const elsewhere = await settler.settle(factsOf(there), items, AT);
-    expect(Buffer.from(elsewhere).toString("utf8")).toBe(lines);
-    for (const ledger of [here, there]) mergeOutcomes(ledger);
-    expect(dump(there)).toEqual(dump(here));
-    expect(countRun(here, 1)).toMatchObject({ accepted: COUNT - 4, rejected: 1, inDoubt: 3 });
-    expect(chunksOf(here, 1, "in doubt").map(({ first, count }) => [first, count])).toEqual([
+  it("is settled action by action, with its doubts in chunks of their own", async () => {
+    const ledger = await sending(COUNT, bytes.length);
+    const lines = settleInLedger(ledger, RUN, factsOf(ledger), items, AT, STYLE).trimEnd().split("\n");
+    expect(lines).toHaveLength(COUNT - 3);
+    expect(lines.map((line) => JSON.parse(line))).toEqual(
+      outcomesOfChunk(ledger, 1, 1).map(({ seq, chunk, source, line, action, eventId, ticketId, ...row }) => ({
+        source,
+        line,
+        action,
+        eventId,
+        ...(ticketId !== undefined && { ticketId }),
+        status: row.status,
+        ...(row.actionPromise !== undefined && { actionPromise: row.actionPromise }),
+        environment: "x",
+        run: "7f3a0c11",
+        seq,
+        chunk,
+        at: AT,
+        ...(row.response !== undefined && { response: JSON.parse(row.response) }),
+      })),
+    );
+    expect(JSON.parse(lines[1] ?? "")).toMatchObject({ seq: 2, line: 3, ticketId: 'Grüße "1"', actionPromise: "p-1" });
+    expect(JSON.parse(lines[60] ?? "")).toMatchObject({ seq: 61, status: "error", response: { why: "日本" } });
+    expect(countRun(ledger, 1)).toMatchObject({ accepted: COUNT - 4, rejected: 1, inDoubt: 3 });
+    expect(chunksOf(ledger, 1, "in doubt").map(({ first, count }) => [first, count])).toEqual([
       [91, 2],
       [101, 1],
     ]);
   });
 
-  it("that can't be settled fails as it does here, and nothing of it is in the ledger", async () => {
+  it("that can't be settled is not settled by half", async () => {
     const ledger = await sending(COUNT, bytes.length);
-    await using settler = openSettler(ledger, { run: RUN, style: STYLE });
     ledger.run("CREATE TRIGGER full BEFORE INSERT ON tallies BEGIN SELECT RAISE(ABORT, 'no room'); END");
-    await expect(settler.settle(factsOf(ledger), items, AT)).rejects.toMatchObject({
-      name: "Failure",
-      code: "storage",
-    });
+    expect(() => settleInLedger(ledger, RUN, factsOf(ledger), items, AT, STYLE)).toThrow("no room");
     ledger.run("DROP TRIGGER full");
     expect(ledger.get("SELECT count(*) AS n FROM actions")).toEqual({ n: 0 });
     expect(chunksOf(ledger, 1)).toMatchObject([{ state: "planned" }]);
-    await settler.settle(factsOf(ledger), items, AT);
+    settleInLedger(ledger, RUN, factsOf(ledger), items, AT, STYLE);
     expect(countRun(ledger, 1).accepted).toBe(COUNT - 4);
   });
 });
