@@ -143,7 +143,7 @@ export function mergeOutcomes(ledger: Ledger): void {
         runNo,
         runNo,
       );
-      foldTickets(ledger, runNo);
+      foldActions(ledger, runNo);
       ledger.run(`UPDATE chunks SET merged = 1 WHERE run_no = ? AND ${UNMERGED}`, runNo);
     });
   }
@@ -154,7 +154,36 @@ const ROWS = 50;
 const PUT_ONE = "INSERT OR REPLACE INTO tickets (ticket, event_id, holder, state) VALUES (?, ?, ?, ?)";
 const PUT_MANY = `${PUT_ONE}${", (?, ?, ?, ?)".repeat(ROWS - 1)}`;
 
-function foldTickets(ledger: Ledger, runNo: number): void {
+/** Actions taken in memory at a time. */
+const READ = 5_000;
+
+/** What the service has taken of a range of the plan, and is not merged. */
+const RANGE = `run_no = ? AND seq >= ? AND seq < ? AND outcome IN ${TAKEN}
+       AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})`;
+
+/** Kinds of action in a plan whose tickets were only sold. */
+const SALES: readonly string[] = ["newEvent", "updateEvent", "soldTicket"] satisfies readonly ActionName[];
+
+function foldActions(ledger: Ledger, runNo: number): void {
+  const of = ledger.get(
+    `SELECT min(first) AS first, max(first + count) AS end FROM chunks WHERE run_no = ? AND ${UNMERGED}`,
+    runNo,
+  );
+  const [first, end] = [Number(of?.first), Number(of?.end)];
+  const rangeFrom = (from: number, count: number): readonly number[] => [
+    runNo,
+    from,
+    Math.min(from + count, end),
+    runNo,
+  ];
+  const areSalesOnly = ledger
+    .all(
+      `SELECT DISTINCT action FROM tallies WHERE run_no = ? AND outcome IN ${TAKEN}
+       AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})`,
+      runNo,
+      runNo,
+    )
+    .every(({ action }) => SALES.includes(String(action)));
   let tickets = new Map<string, FoldedTicket>();
   const write = (): void => {
     const values = [...tickets.keys()].sort().map((ticket) => {
@@ -185,26 +214,25 @@ function foldTickets(ledger: Ledger, runNo: number): void {
     tickets.set(key, ticket);
   };
   // In the order of the plan, also where a part of a chunk became a chunk of its own.
-  let next = 0;
-  for (const { first, end } of ledger.all(
-    `SELECT first, first + count AS end FROM chunks WHERE run_no = ? AND ${UNMERGED} ORDER BY first, chunk`,
-    runNo,
-  )) {
-    const from = Math.max(next, Number(first));
-    next = Math.max(next, Number(end));
+  for (let from = first; from < end; from += READ) {
     const rows = ledger.all(
       `SELECT action, event_id, ticket_id, nft_id, user_id, CASE WHEN action IN ('newEvent', 'updateEvent') THEN data ->> 'currency' END AS currency
-       FROM actions WHERE run_no = ? AND seq >= ? AND seq < ? AND outcome IN ${TAKEN}
-       AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED}) ORDER BY seq`,
-      runNo,
-      from,
-      next,
-      runNo,
+       FROM actions WHERE ${RANGE} ${areSalesOnly ? "AND action <> 'soldTicket'" : ""} ORDER BY seq`,
+      ...rangeFrom(from, READ),
     );
     for (const row of rows) fold(ledger, row, known, sell);
     if (tickets.size >= FOLD) write();
   }
   write();
+  // What a sale says needs nothing that was known of the ticket before, so SQLite alone does it, in a third of the time.
+  for (let from = first; areSalesOnly && from < end; from += FOLD) {
+    ledger.run(
+      `INSERT OR REPLACE INTO tickets (ticket, event_id, holder, state)
+       SELECT '${TICKET_PREFIX}' || ticket_id AS ticket, event_id, user_id, 'sold' FROM actions
+       WHERE ${RANGE} AND action = 'soldTicket' AND ticket_id IS NOT NULL ORDER BY ticket, seq`,
+      ...rangeFrom(from, FOLD),
+    );
+  }
 }
 
 function fold(

@@ -131,6 +131,35 @@ describe("merging", () => {
     ]);
     expect(ledger.all("SELECT event_id, currency FROM events")).toEqual([{ event_id: "E", currency: "EUR" }]);
   });
+
+  it("knows the same of tickets that were only sold as of those among other actions", async () => {
+    const merged = async (more: readonly NewOutcome[]) => {
+      const ledger = await sending(6, 60);
+      const [chunk] = chunksOf(ledger, 1);
+      if (chunk === undefined) throw new Error("the run has a chunk");
+      ledger.run(
+        "INSERT INTO tickets (ticket, event_id, holder, state) VALUES ('ticket:T2', 'E', 'eve', 'checked-in')",
+      );
+      insertOutcomes(ledger, 1, [
+        outcome(1, 1, "newEvent", { eventId: "E", currency: "EUR" }),
+        outcome(2, 1, "soldTicket", { eventId: "E", ticketId: "T2", userId: "ann", price: "1" }),
+        outcome(3, 1, "soldTicket", { eventId: "E", ticketId: 'é"', to: "0x0", price: "1" }),
+        { ...outcome(4, 1, "soldTicket", { eventId: "E", ticketId: "T9", price: "1" }), outcome: "rejected" },
+        outcome(5, 1, "updateEvent", { eventId: "E", currency: "USD" }),
+        ...more,
+      ]);
+      markSettled(ledger, chunk);
+      mergeOutcomes(ledger);
+      expect(ledger.all("SELECT event_id, currency FROM events")).toEqual([{ event_id: "E", currency: "USD" }]);
+      return ledger.all("SELECT * FROM tickets WHERE ticket <> 'ticket:other' ORDER BY ticket");
+    };
+    const alone = await merged([]);
+    expect(alone).toEqual([
+      { ticket: "ticket:T2", event_id: "E", holder: "ann", state: "sold" },
+      { ticket: 'ticket:é"', event_id: "E", holder: null, state: "sold" },
+    ]);
+    expect(await merged([outcome(6, 1, "scannedTicket", { ticketId: "other", orderTime: 1 })])).toEqual(alone);
+  });
 });
 
 it("a ledger of version 1 is counted, whether it is only looked at or brought to this version", async () => {
