@@ -1,6 +1,6 @@
 /** A lane being sent: for each chunk write the intent, send, settle, tell. */
 
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { cleanText } from "../../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../crash-points.ts";
@@ -182,7 +182,11 @@ async function sendChunks(
     crashPoint("intended");
     progress.sending(chunk, attempt);
     const following = nextPlannedChunk(ledger, context.runNo, number);
-    const flying = client.post(actions.body, context.abort);
+    const { promise: leaving, resolve: onLeaving } = Promise.withResolvers<void>();
+    const flying = client.post(actions.body, context.abort, onLeaving);
+    // What follows keeps this thread busy, and would hold up a request that has not left.
+    await Promise.race([leaving, flying]);
+    await turn();
     const sent = sentActions(actions);
     if (following !== undefined) plan.expect(following);
     // A full disk must not cost the answer that is on its way.
