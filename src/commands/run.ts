@@ -396,6 +396,7 @@ export async function openPromises(
           return sink.path;
         },
         write: sink.write,
+        style: sink.style,
         [Symbol.asyncDispose]: async () => {
           await sink[Symbol.asyncDispose]();
           lock[Symbol.dispose]();

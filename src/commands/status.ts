@@ -8,14 +8,16 @@ import { pipeline } from "node:stream/promises";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
+import type { Environment } from "../pipeline/config/environment.ts";
 import { type Ledger, storageFailure } from "../pipeline/ledger/ledger.ts";
+import { isLocked } from "../pipeline/ledger/lock.ts";
 import { outcomesOfRun } from "../pipeline/ledger/outcomes.ts";
 import { chunksOf, countRun, findRun, listRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../pipeline/projections/promise-lines.ts";
 import { actionsOf } from "../pipeline/sending/settle.ts";
-import { type EnvironmentOptions, loadSettings, openLedgerToRead, planDirectory } from "./session.ts";
+import { type EnvironmentOptions, loadSettings, lockPath, openLedgerToRead, planDirectory } from "./session.ts";
 import { unknownRun } from "./settle.ts";
 import { describeActions, type Summary, summarise } from "./summary.ts";
 import { type Context, count } from "./talk.ts";
@@ -43,10 +45,12 @@ export async function status(options: StatusOptions, context: Context): Promise<
     if (options.json)
       talk.out(`${JSON.stringify({ runs: runs.map((run) => summaryOfRun(ledger, run, environment.name)) })}\n`);
     else
-      for (const run of runs)
+      for (const run of runs) {
+        const inFlight = countInFlight(ledger, run, environment);
         talk.out(
-          `${run.run}  ${run.createdAt}  ${run.state}${waits(ledger, run)}  exit ${run.exitCode ?? "-"}  ${describeActions(summaryOfRun(ledger, run, environment.name).actions)}\n`,
+          `${run.run}  ${run.createdAt}  ${run.state}${waits(ledger, run, inFlight)}  exit ${run.exitCode ?? "-"}  ${describeActions(summaryOfRun(ledger, run, environment.name).actions, inFlight)}\n`,
         );
+      }
     return EXIT_CODES.ok;
   }
   const run = findRun(ledger, options.run);
@@ -59,13 +63,14 @@ export async function status(options: StatusOptions, context: Context): Promise<
     return EXIT_CODES.ok;
   }
   const manifest = parseManifest(run.manifest);
+  const inFlight = countInFlight(ledger, run, environment);
   const lines = [
-    `run ${run.run} of ${run.createdAt}: ${run.state}${waits(ledger, run)}`,
+    `run ${run.run} of ${run.createdAt}: ${run.state}${waits(ledger, run, inFlight)}`,
     ...manifest.inputs.map(
       ({ name, rows, sha256 }) =>
         `input ${cleanText(name, 200)}: ${count(rows, "row")}, SHA-256 ${sha256.slice(0, 16)}…`,
     ),
-    `${describeActions(summary.actions)}`,
+    describeActions(summary.actions, inFlight),
     ...chunksOf(ledger, run.runNo).map(
       ({ chunk, state, first, count: actions, httpStatus, detail }) =>
         `chunk ${chunk}: ${state}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
@@ -82,9 +87,16 @@ export async function status(options: StatusOptions, context: Context): Promise<
   return EXIT_CODES.ok;
 }
 
-function waits(ledger: Ledger, run: RunRecord): string {
+/** How many of a run's actions a process that holds the lock is sending: without one their answers are lost. */
+function countInFlight(ledger: Ledger, run: RunRecord, environment: Environment): number {
+  const { inFlight } = countRun(ledger, run.runNo);
+  return inFlight > 0 && isLocked(lockPath(environment)) ? inFlight : 0;
+}
+
+function waits(ledger: Ledger, run: RunRecord, inFlight: number): string {
   const { inDoubt, refused } = countRun(ledger, run.runNo);
-  if (inDoubt > 0) return ", in doubt";
+  if (inDoubt > inFlight) return ", in doubt";
+  if (inFlight > 0) return ", being sent";
   if (refused > 0) return ", refused";
   return run.state === "open" && run.stoppedByPerson ? ", stopped by a person" : "";
 }

@@ -45,6 +45,7 @@ const NOTHING: RunCounts = {
   rejected: 0,
   refused: 0,
   inDoubt: 0,
+  inFlight: 0,
   settledByHand: 0,
   notSent: 0,
   chunks: { total: 0, settled: 0 },
@@ -100,12 +101,14 @@ export function summarise(fields: {
 }
 
 /** `11,998 accepted, 2 rejected, 40 already sent`: every part that is not zero. */
-export function describeActions(actions: Summary["actions"]): string {
+/** @param inFlight of those in doubt, how many a living process is sending. */
+export function describeActions(actions: Summary["actions"], inFlight = 0): string {
   const parts: readonly (readonly [number, string])[] = [
     [actions.accepted, "accepted"],
     [actions.rejected, "rejected"],
     [actions.refused, "refused"],
-    [actions.inDoubt, "in doubt"],
+    [actions.inDoubt - inFlight, "in doubt"],
+    [inFlight, "in flight"],
     [actions.settledByHand, "settled by hand"],
     [actions.notSent, "not sent"],
     [actions.alreadySent, "already sent"],

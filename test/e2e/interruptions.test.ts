@@ -124,6 +124,18 @@ test("two runs with ledgers of their own don't write the same output: the second
   expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
 });
 
+test("a chunk that is being sent is called in flight while the process lives", async () => {
+  const { place, service } = await openSales();
+  let seen = "";
+  meanwhile(service, async () => {
+    const { stdout } = await place.tickets(["status", "--env", "playground"], service);
+    seen = stdout;
+  });
+  await place.tickets([...SEND, "-o", "promises.ndjson"], service);
+  expect(seen).toMatch(/ open, being sent .* in flight/);
+  expect(seen).not.toContain("in doubt");
+});
+
 describe("standard streams", () => {
   test("a reader of the promises that goes away: the run goes on, and the rest goes to a file, said", async () => {
     const { place, service } = await openSales();

@@ -17,7 +17,7 @@ import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSy
 import { pathToFileURL } from "node:url";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
-import { LEDGER_VERSION, migrate } from "./schema.ts";
+import { LEDGER_VERSION, migrate, standIn } from "./schema.ts";
 
 export type SqlRow = Record<string, SQLOutputValue>;
 
@@ -96,12 +96,11 @@ export function openLedger(options: {
       throw damaged(path, "it is a database of something else");
     // Only now, since the first of them changes the file.
     if (!readOnly) {
-      database.exec(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 4000;",
-      );
+      database.exec(`PRAGMA journal_mode = WAL; ${SAFETY}`);
     }
     if (!isNew) checkIntegrity(database, path);
-    if (!readOnly) migrate(database, version);
+    if (readOnly) standIn(database, version);
+    else migrate(database, version);
     const ledger = wrap(database, path, isNew);
     if (!readOnly) fillBallast(path);
     if (boundTo !== undefined) bind(ledger, boundTo, readOnly);
@@ -111,6 +110,10 @@ export function openLedger(options: {
     throw storageFailure(path, cause);
   }
 }
+
+/** Each connection's own settings: after a commit its change is on disk. */
+const SAFETY =
+  "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -8000;";
 
 /** Who writes is waited for this long. */
 const LOCKED_MS = 60_000;

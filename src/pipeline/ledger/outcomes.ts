@@ -1,5 +1,6 @@
 /** What became of single actions. */
 
+import type { SQLInputValue } from "node:sqlite";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import type { Outcome } from "./schema.ts";
 
@@ -26,35 +27,109 @@ export interface OutcomeRow {
 }
 
 /** An outcome with the digests by which the same deed is recognised. */
-export interface NewOutcome extends OutcomeRow {
-  readonly identity: Buffer;
-  readonly content: Buffer;
+export interface NewOutcome extends Omit<OutcomeRow, "data"> {
+  /** JSON text, or its bytes. */
+  readonly data: string | Uint8Array;
+  readonly identity: Uint8Array;
+  readonly content: Uint8Array;
 }
 
-const INSERT = `INSERT INTO actions (run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at, identity, content)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const COLUMNS_IN =
+  "run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at, identity, content";
+const INSERT_ONE = `INSERT INTO actions (${COLUMNS_IN}) VALUES (?, ?, ?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?, ?, ?, ?)`;
+
+/** Rows a statement. Each value and each call costs as much as SQLite's own work, so what rows share is given once. */
+const ROWS = 50;
+const INSERT_ALIKE = `INSERT INTO actions (${COLUMNS_IN})
+SELECT run_no, column1, chunk, source, column2, action, CAST(column3 AS TEXT), outcome, status, column4, NULL, at, column5, column6
+FROM (SELECT ? AS run_no, ? AS chunk, ? AS source, ? AS action, ? AS outcome, ? AS status, ? AS at),
+(VALUES ${Array<string>(ROWS).fill("(?, ?, ?, ?, ?, ?)").join(", ")})`;
 
 /** Part of a transaction. */
 export function insertOutcomes(ledger: Ledger, runNo: number, rows: readonly NewOutcome[]): void {
-  for (const row of rows) {
-    ledger.run(
-      INSERT,
-      runNo,
-      row.seq,
-      row.chunk,
-      row.source,
-      row.line,
-      row.action,
-      row.data,
-      row.outcome,
-      row.status,
-      row.actionPromise ?? null,
-      row.response ?? null,
-      row.at,
-      row.identity,
-      row.content,
-    );
+  for (let from = 0; from < rows.length; ) {
+    const alike = countAlike(rows, from);
+    if (alike === ROWS) insertAlike(ledger, runNo, rows, from);
+    else for (const row of rows.slice(from, from + alike)) insertOne(ledger, runNo, row);
+    from += alike;
   }
+  tally(ledger, runNo, rows);
+}
+
+/** How many of the next rows, at most `ROWS`, differ only in what `INSERT_ALIKE` takes for each. */
+function countAlike(rows: readonly NewOutcome[], from: number): number {
+  const first = rows[from];
+  let end = from;
+  for (; end < rows.length && end < from + ROWS; end += 1) {
+    const row = rows[end];
+    const isAlike =
+      row !== undefined &&
+      first !== undefined &&
+      row.response === undefined &&
+      row.chunk === first.chunk &&
+      row.source === first.source &&
+      row.action === first.action &&
+      row.outcome === first.outcome &&
+      row.status === first.status &&
+      row.at === first.at;
+    if (!isAlike) break;
+  }
+  return Math.max(1, end - from);
+}
+
+function insertAlike(ledger: Ledger, runNo: number, rows: readonly NewOutcome[], from: number): void {
+  const values: SQLInputValue[] = [];
+  for (let at = from; at < from + ROWS; at += 1) {
+    const row = rows[at];
+    if (row === undefined) throw new Error("fewer rows are alike than were counted");
+    if (at === from) values.push(runNo, row.chunk, row.source, row.action, row.outcome, row.status, row.at);
+    values.push(row.seq, row.line, row.data, row.actionPromise ?? null, row.identity, row.content);
+  }
+  ledger.run(INSERT_ALIKE, ...values);
+}
+
+function insertOne(ledger: Ledger, runNo: number, row: NewOutcome): void {
+  ledger.run(
+    INSERT_ONE,
+    runNo,
+    row.seq,
+    row.chunk,
+    row.source,
+    row.line,
+    row.action,
+    row.data,
+    row.outcome,
+    row.status,
+    row.actionPromise ?? null,
+    row.response ?? null,
+    row.at,
+    row.identity,
+    row.content,
+  );
+}
+
+function tally(ledger: Ledger, runNo: number, rows: readonly NewOutcome[]): void {
+  const counts = new Map<string, { readonly row: NewOutcome; actions: number }>();
+  for (let from = 0; from < rows.length; ) {
+    const alike = countAlike(rows, from);
+    const row = rows[from];
+    if (row === undefined) break;
+    const key = `${row.chunk} ${row.action} ${row.outcome}`;
+    const count = counts.get(key);
+    if (count === undefined) counts.set(key, { row, actions: alike });
+    else count.actions += alike;
+    from += alike;
+  }
+  for (const { row, actions } of counts.values())
+    ledger.run(
+      `INSERT INTO tallies (run_no, chunk, action, outcome, actions) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET actions = actions + excluded.actions`,
+      runNo,
+      row.chunk,
+      row.action,
+      row.outcome,
+      actions,
+    );
 }
 
 const COLUMNS =
@@ -107,22 +182,20 @@ export function outcomesOfChunk(ledger: Ledger, runNo: number, chunk: number): r
     .map(toOutcome);
 }
 
-/** The outcomes of a chunk that leave the row open: what the service rejected, and what was not sent. */
-export function openOutcomesOfChunk(
-  ledger: Ledger,
-  runNo: number,
-  first: number,
-  count: number,
-): readonly OutcomeRow[] {
-  return ledger
-    .all(
-      `SELECT ${COLUMNS} FROM actions
-       WHERE run_no = ? AND seq >= ? AND seq < ? AND outcome IN ('rejected', 'not sent') ORDER BY seq`,
-      runNo,
-      first,
-      first + count,
-    )
-    .map(toOutcome);
+/** What leaves the row open: the service rejected it, or it was not sent. */
+const OPEN: readonly Outcome[] = ["rejected", "not sent"];
+
+/** The outcomes of a chunk that leave their rows open. */
+export function openOutcomesOfChunk(ledger: Ledger, runNo: number, chunk: number): readonly OutcomeRow[] {
+  const open = ledger.get(
+    "SELECT 1 AS one FROM tallies WHERE run_no = ? AND chunk = ? AND outcome IN (SELECT value FROM json_each(?)) LIMIT 1",
+    runNo,
+    chunk,
+    JSON.stringify(OPEN),
+  );
+  return open === undefined
+    ? []
+    : outcomesOfChunk(ledger, runNo, chunk).filter(({ outcome }) => OPEN.includes(outcome));
 }
 
 /** Chunks that have outcomes but are not noted as written to the promises, in order. */
@@ -156,12 +229,23 @@ export function firstOutcomes(
   outcomes: readonly Outcome[],
   limit: number,
 ): readonly OutcomeRow[] {
+  const found: OutcomeRow[] = [];
+  for (const chunk of chunksWith(ledger, runNo, outcomes)) {
+    if (found.length >= limit) break;
+    found.push(...outcomesOfChunk(ledger, runNo, chunk).filter(({ outcome }) => outcomes.includes(outcome)));
+  }
+  return found.slice(0, limit);
+}
+
+/** The chunks that have actions of the given outcomes, in the order of the plan. */
+function chunksWith(ledger: Ledger, runNo: number, outcomes: readonly Outcome[]): readonly number[] {
   return ledger
     .all(
-      `SELECT ${COLUMNS} FROM actions WHERE run_no = ? AND outcome IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?`,
+      `SELECT chunk FROM chunks WHERE run_no = ? AND chunk IN
+       (SELECT chunk FROM tallies WHERE run_no = ? AND outcome IN (SELECT value FROM json_each(?))) ORDER BY first, chunk`,
+      runNo,
       runNo,
       JSON.stringify(outcomes),
-      limit,
     )
-    .map(toOutcome);
+    .map(({ chunk }) => Number(chunk));
 }

@@ -226,8 +226,27 @@ export function endAttempt(
 }
 
 /** Part of a transaction: keeps the answer as it came, so that a crash can't lose it. */
-export function storeAnswer(ledger: Ledger, { runNo, chunk }: ChunkRecord, answer: Buffer, at: string): void {
-  ledger.run("UPDATE chunks SET answer = ?, answered_at = ? WHERE run_no = ? AND chunk = ?", answer, at, runNo, chunk);
+export function storeAnswer(
+  ledger: Ledger,
+  { runNo, chunk }: ChunkRecord,
+  answer: { readonly status: number; readonly body: Uint8Array; readonly at: string },
+): void {
+  ledger.run(
+    "UPDATE attempts SET ended_at = ?, class = 'settled', http_status = ? WHERE run_no = ? AND chunk = ? AND ended_at IS NULL",
+    answer.at,
+    answer.status,
+    runNo,
+    chunk,
+  );
+  // In one statement: each would write the whole answer again.
+  ledger.run(
+    "UPDATE chunks SET state = 'answered', http_status = ?, detail = NULL, answer = ?, answered_at = ? WHERE run_no = ? AND chunk = ?",
+    answer.status,
+    answer.body,
+    answer.at,
+    runNo,
+    chunk,
+  );
 }
 
 /** The stored answer of a chunk that was answered but not settled. */
@@ -299,6 +318,8 @@ export interface RunCounts {
   readonly rejected: number;
   readonly refused: number;
   readonly inDoubt: number;
+  /** Of those in doubt: being sent or settled, while a process is at it. */
+  readonly inFlight: number;
   readonly settledByHand: number;
   readonly notSent: number;
   readonly chunks: { readonly total: number; readonly settled: number };
@@ -306,11 +327,12 @@ export interface RunCounts {
 }
 
 export function countRun(ledger: Ledger, runNo: number): RunCounts {
-  const outcomes = new Map(
-    ledger
-      .all("SELECT outcome, count(*) AS n FROM actions WHERE run_no = ? GROUP BY outcome", runNo)
-      .map((row) => [String(row.outcome), Number(row.n)]),
+  const tallies = ledger.all(
+    "SELECT outcome, action, sum(actions) AS n FROM tallies WHERE run_no = ? GROUP BY outcome, action ORDER BY action",
+    runNo,
   );
+  const outcomes = new Map<string, number>();
+  for (const { outcome, n } of tallies) outcomes.set(String(outcome), (outcomes.get(String(outcome)) ?? 0) + Number(n));
   // A chunk that is not settled has no action rows: its actions stand in the plan, and the chunk's state is theirs.
   const unsettled = new Map(
     ledger
@@ -324,7 +346,7 @@ export function countRun(ledger: Ledger, runNo: number): RunCounts {
   const unlisted = Number(
     ledger.get(
       `SELECT coalesce(sum(count), 0) AS n FROM chunks WHERE run_no = ? AND state = 'abandoned'
-       AND NOT EXISTS (SELECT 1 FROM actions WHERE actions.run_no = chunks.run_no AND actions.seq = chunks.first)`,
+       AND NOT EXISTS (SELECT 1 FROM tallies WHERE tallies.run_no = chunks.run_no AND tallies.chunk = chunks.chunk)`,
       runNo,
     )?.n,
   );
@@ -338,16 +360,12 @@ export function countRun(ledger: Ledger, runNo: number): RunCounts {
     rejected: of(outcomes, "rejected"),
     refused: of(unsettled, "refused"),
     inDoubt: of(unsettled, "in doubt") + of(unsettled, "sending") + of(unsettled, "answered"),
+    inFlight: of(unsettled, "sending") + of(unsettled, "answered"),
     settledByHand: of(outcomes, "settled by hand"),
     notSent: of(outcomes, "not sent") + of(unsettled, "planned") + unlisted,
     chunks: { total: Number(chunks?.total), settled: Number(chunks?.settled ?? 0) },
     byAction: Object.fromEntries(
-      ledger
-        .all(
-          "SELECT action, count(*) AS n FROM actions WHERE run_no = ? AND outcome = 'accepted' GROUP BY action ORDER BY action",
-          runNo,
-        )
-        .map((row) => [String(row.action), Number(row.n)]),
+      tallies.filter(({ outcome }) => outcome === "accepted").map(({ action, n }) => [String(action), Number(n)]),
     ),
   };
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 
 /** Version of the tables below, kept in SQLite's `user_version`. */
-export const LEDGER_VERSION = 1;
+export const LEDGER_VERSION = 2;
 
 const RUN_STATES = ["open", "finished", "abandoned"] as const;
 export type RunState = (typeof RUN_STATES)[number];
@@ -147,8 +147,29 @@ CREATE TABLE settlements (
 ) STRICT;
 `;
 
+const COUNT_OUTCOMES =
+  "SELECT run_no, chunk, action, outcome, count(*) AS actions FROM actions GROUP BY run_no, chunk, action, outcome";
+
+/** How many actions of a chunk came to what, so that counting a run does not read its actions. */
+const TALLIES = `
+CREATE TABLE tallies (
+  run_no INTEGER NOT NULL,
+  chunk INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  outcome TEXT NOT NULL ${oneOf("outcome", OUTCOMES)},
+  actions INTEGER NOT NULL,
+  PRIMARY KEY (run_no, chunk, action, outcome)
+) STRICT, WITHOUT ROWID;
+INSERT INTO tallies ${COUNT_OUTCOMES};
+`;
+
 /** What brings a ledger from version n to n + 1, at place n. */
-const MIGRATIONS: readonly string[] = [TABLES];
+const MIGRATIONS: readonly string[] = [TABLES, TALLIES];
+
+/** Lets a ledger of an earlier version be looked into without changing it. */
+export function standIn(database: DatabaseSync, from: number): void {
+  if (from === 1) database.exec(`CREATE TEMP VIEW tallies AS ${COUNT_OUTCOMES}`);
+}
 
 /** Brings the tables to the present version, all or nothing. */
 export function migrate(database: DatabaseSync, from: number): void {

@@ -5,6 +5,7 @@ import { type FileHandle, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../failure.ts";
 import type { ChunkRecord } from "../ledger/runs.ts";
+import { type ChunkActions, toChunkActions } from "./chunk-actions.ts";
 import { type IndexRecord, RECORD_BYTES, readRecord } from "./index-file.ts";
 import { type Manifest, parseManifest } from "./manifest.ts";
 
@@ -20,8 +21,12 @@ export type ChunkBorders = Pick<ChunkRecord, "first" | "count" | "offset" | "len
 export interface Plan extends AsyncDisposable {
   readonly directory: string;
   readonly manifest: Manifest;
-  /** The request body of a chunk: a JSON array of its actions. */
-  body(chunk: ChunkBorders): Promise<Buffer>;
+  /** The actions of a chunk as they are sent. */
+  actions(chunk: ChunkBorders): Promise<ChunkActions>;
+  /** Begins to read the actions of a chunk that will be asked for next in its lane. */
+  expect(chunk: ChunkBorders & Pick<ChunkRecord, "lane">): void;
+  /** The index of a chunk: `RECORD_BYTES` an action. */
+  index(chunk: ChunkBorders): Promise<Buffer>;
   /** The actions of a chunk as lines of the plan, without newlines. */
   lines(chunk: ChunkBorders): Promise<readonly Buffer[]>;
   /** Where the actions of a chunk came from. */
@@ -51,12 +56,13 @@ export async function openPlan(directory: string): Promise<Plan> {
       },
     );
   }
+  const checksums = new Map(manifest.chunks.map((each) => [each.offset, each]));
   const bytesOf = async (chunk: ChunkBorders, before: number): Promise<Buffer> => {
     const bytes = Buffer.allocUnsafe(before + chunk.length);
     await readFully(actions, bytes, before, chunk.offset, directory);
     // Only initial borders have a checksum; the halves of a split chunk are covered by the one of their parent's bytes on disk.
-    const known = manifest.chunks.find((each) => each.offset === chunk.offset && each.length === chunk.length);
-    if (known !== undefined && sha256(bytes.subarray(before)) !== known.sha256) {
+    const known = checksums.get(chunk.offset);
+    if (known?.length === chunk.length && sha256(bytes.subarray(before)) !== known.sha256) {
       throw new Failure(
         "storage",
         `The plan in ${directory} is damaged: its actions are not the ones that were checked. Nothing of this chunk was sent.`,
@@ -65,17 +71,34 @@ export async function openPlan(directory: string): Promise<Plan> {
     }
     return bytes;
   };
+  const actionsOf = async (chunk: ChunkBorders): Promise<ChunkActions> =>
+    toChunkActions(await bytesOf(chunk, 1), chunk.count);
+  const indexOf = async ({ first, count }: ChunkBorders): Promise<Buffer> => {
+    const bytes = Buffer.allocUnsafe(count * RECORD_BYTES);
+    await readFully(index, bytes, 0, (first - 1) * RECORD_BYTES, directory);
+    return bytes;
+  };
+  /** By lane. */
+  const expected = new Map<
+    number,
+    { readonly offset: number; readonly length: number; readonly reading: Promise<ChunkActions> }
+  >();
   return {
     directory,
     manifest,
-    async body(chunk) {
-      const bytes = await bytesOf(chunk, 1);
-      bytes[0] = OPEN;
-      // No newline stands inside an action: JSON text escapes them.
-      for (let at = bytes.indexOf(NEWLINE, 1); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) bytes[at] = COMMA;
-      bytes[bytes.length - 1] = CLOSE;
-      return bytes;
+    actions(chunk) {
+      const early = [...expected].find(([, { offset, length }]) => offset === chunk.offset && length === chunk.length);
+      if (early === undefined) return actionsOf(chunk);
+      expected.delete(early[0]);
+      return early[1].reading;
     },
+    expect({ lane, ...chunk }) {
+      const reading = actionsOf(chunk);
+      // Told to whoever asks for the chunk.
+      reading.catch(() => undefined);
+      expected.set(lane, { offset: chunk.offset, length: chunk.length, reading });
+    },
+    index: indexOf,
     async lines(chunk) {
       const bytes = await bytesOf(chunk, 0);
       const lines: Buffer[] = [];
@@ -86,19 +109,19 @@ export async function openPlan(directory: string): Promise<Plan> {
       }
       return lines;
     },
-    async records({ first, count }) {
-      const bytes = Buffer.allocUnsafe(count * RECORD_BYTES);
-      await readFully(index, bytes, 0, (first - 1) * RECORD_BYTES, directory);
-      return Array.from({ length: count }, (_, at) => readRecord(bytes, at * RECORD_BYTES));
+    async records(chunk) {
+      const bytes = await indexOf(chunk);
+      return Array.from({ length: chunk.count }, (_, at) => readRecord(bytes, at * RECORD_BYTES));
     },
     async [Symbol.asyncDispose]() {
+      await Promise.allSettled([...expected.values()].map(({ reading }) => reading));
       await actions.close();
       await index.close();
     },
   };
 }
 
-const [OPEN, CLOSE, COMMA, NEWLINE] = [0x5b, 0x5d, 0x2c, 0x0a];
+const NEWLINE = 0x0a;
 
 export function sha256(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");

@@ -23,7 +23,7 @@ export interface OutputFile extends AsyncDisposable {
    *
    * @throws OutputChanged when the file is not as this process left it.
    */
-  append(text: string): Promise<Appended>;
+  append(text: string | Uint8Array): Promise<Appended>;
 }
 
 interface Appended {
@@ -200,8 +200,8 @@ export async function openOutput(options: {
   // That of the last write, when it was this process's.
   let writtenAt: bigint | undefined;
 
-  const append = async (text: string): Promise<Appended> => {
-    const bytes = Buffer.from(text, "utf8");
+  const append = async (text: string | Uint8Array): Promise<Appended> => {
+    const bytes = typeof text === "string" ? Buffer.from(text, "utf8") : text;
     const now = await stat(path, { bigint: true }).catch(() => undefined);
     if (now === undefined || now.ino !== opened.ino || now.dev !== opened.dev || now.size !== BigInt(length))
       throw new OutputChanged(path);

@@ -29,6 +29,13 @@ export interface RunLabel {
   readonly run: string;
 }
 
+/** How a run's lines are written. */
+export interface LineStyle {
+  readonly label: RunLabel;
+  readonly format: PromiseFormat;
+  readonly safeCsv: boolean;
+}
+
 /** The format that a file name asks for; NDJSON unless it ends in `.csv`. */
 export function promiseFormat(path: string): PromiseFormat {
   return /\.csv$/i.test(path) ? "csv" : "ndjson";
@@ -39,15 +46,14 @@ export function promisesHeader(format: PromiseFormat): string {
   return format === "csv" ? `${COLUMNS.join(",")}\n` : "";
 }
 
+/** What a line tells of an outcome. */
+type Told = Omit<OutcomeRow, "data">;
+
 /** Lines for outcomes in order, each ending in a newline. Actions that were never sent have none. */
-export function promiseLines(
-  rows: readonly OutcomeRow[],
-  label: RunLabel,
-  format: PromiseFormat,
-  safeCsv = false,
-): string {
-  const lines = rows.filter(({ outcome }) => outcome !== "not sent").map((row) => toLine(row, label));
-  if (format === "ndjson") return lines.map((line) => `${stringifyJson(line)}\n`).join("");
+export function promiseLines(rows: readonly Told[], label: RunLabel, format: PromiseFormat, safeCsv = false): string {
+  const sent = rows.filter(({ outcome }) => outcome !== "not sent");
+  if (format === "ndjson") return sent.map((row) => ndjsonLine(row, label)).join("");
+  const lines = sent.map((row) => toLine(row, label));
   return stringify(
     lines.map((line) =>
       COLUMNS.map((column) =>
@@ -58,7 +64,23 @@ export function promiseLines(
   );
 }
 
-function toLine(row: OutcomeRow, { environment, run }: RunLabel) {
+/** The same as `toLine` as JSON text, put together: that takes a third of the time. */
+function ndjsonLine(row: Told, { environment, run }: RunLabel): string {
+  const { source, line, action, eventId, ticketId, nftId, outcome, actionPromise, response, seq, chunk, at } = row;
+  const text = (key: string, value: unknown): string =>
+    value === undefined ? "" : `"${key}":${typeof value === "string" ? quoted(value) : stringifyJson(value)},`;
+  const status = outcome === "accepted" ? "success" : row.status;
+  const head = `{${text("source", source)}"line":${line},"action":"${action}",${text("eventId", eventId)}${text("ticketId", ticketId)}${text("nftId", nftId)}`;
+  const tail = `${text("status", status)}${text("actionPromise", actionPromise)}${text("environment", environment)}"run":"${run}","seq":${seq},"chunk":${chunk},"at":"${at}"`;
+  return `${head}${tail}${response === undefined ? "" : `,"response":${stringifyJson(parseJson(response))}`}}\n`;
+}
+
+/** Whether JSON writes the text as it is. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
+
+function toLine(row: Told, { environment, run }: RunLabel) {
   const { source, line, action, eventId, ticketId, nftId, status, actionPromise, response, seq, chunk, at } = row;
   return {
     source,

@@ -3,18 +3,20 @@
 import type { Writable } from "node:stream";
 import { promisify } from "node:util";
 import { type Ledger, storageFailure } from "../ledger/ledger.ts";
-import { type OutcomeRow, outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
+import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
 import { freeName, OutputChanged, type OutputFile, type OutputState, openOutput } from "./output-file.ts";
-import { promiseFormat, promiseLines, promisesHeader, type RunLabel } from "./promise-lines.ts";
+import { type LineStyle, promiseFormat, promiseLines, promisesHeader, type RunLabel } from "./promise-lines.ts";
 
 export interface PromiseSink extends AsyncDisposable {
   /** The file's path, undefined for standard output. */
   readonly path: string | undefined;
   /**
-   * Writes the lines of a chunk. After it resolves they are on disk; the returned function is part of the transaction
+   * Writes the lines of a chunk, as `promiseLines` makes them in the style of this sink. After it resolves they are on disk; the returned function is part of the transaction
    * that notes it.
    */
-  write(rows: readonly OutcomeRow[]): Promise<(ledger: Ledger) => void>;
+  write(lines: string | Uint8Array): Promise<(ledger: Ledger) => void>;
+  /** How the lines must be written. */
+  readonly style: LineStyle;
 }
 
 export async function openPromiseFile(options: {
@@ -35,8 +37,8 @@ export async function openPromiseFile(options: {
     get path() {
       return file.path;
     },
-    async write(rows) {
-      const text = promiseLines(rows, label, format, safeCsv);
+    style: { label, format, safeCsv },
+    async write(text) {
       try {
         const appended = await file.append(text);
         return appended.record;
@@ -78,17 +80,20 @@ export function openPromiseStream(
   label: RunLabel,
   overflow: () => Promise<PromiseSink>,
 ): PromiseSink {
-  const write = promisify((text: string, done: (error?: Error | null) => void) => stream.write(text, done));
+  const write = promisify((text: string | Uint8Array, done: (error?: Error | null) => void) =>
+    stream.write(text, done),
+  );
   let file: PromiseSink | undefined;
   let failure: unknown;
   return {
     get path() {
       return file?.path;
     },
-    async write(rows) {
+    style: { label, format: "ndjson", safeCsv: false },
+    async write(lines) {
       if (file === undefined && failure === undefined && !stream.destroyed) {
         try {
-          await write(promiseLines(rows, label, "ndjson"));
+          await write(lines);
           return () => undefined;
         } catch (cause) {
           // EIO: a terminal that was closed.
@@ -98,7 +103,7 @@ export function openPromiseStream(
       }
       if (failure !== undefined) throw failure;
       file ??= await overflow();
-      return file.write(rows);
+      return file.write(lines);
     },
     [Symbol.asyncDispose]: async () => file?.[Symbol.asyncDispose](),
   };

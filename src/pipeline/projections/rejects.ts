@@ -55,10 +55,7 @@ export async function writeRejects(options: {
     .flatMap((state) => chunksOf(ledger, run.runNo, state as ChunkState)) // names of three chunk states
     .filter(({ rejectsWritten }) => !rejectsWritten);
   for (const chunk of chunks) {
-    // A part of the chunk that became a chunk of its own is looked at there.
-    const rejected = openOutcomesOfChunk(ledger, run.runNo, chunk.first, chunk.count).filter(
-      (row) => row.chunk === chunk.chunk,
-    );
+    const rejected = openOutcomesOfChunk(ledger, run.runNo, chunk.chunk);
     if (rejected.length === 0) continue;
     const records = await plan.records(chunk);
     for (const row of rejected) {

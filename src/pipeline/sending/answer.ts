@@ -1,7 +1,7 @@
 /** What an exchange with the service means for the chunk: the table of the design's §9, as a flat ladder. Pure. */
 
-import type { Action } from "../../actions/actions.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
+import type { SentAction } from "../plan/chunk-actions.ts";
 
 /** What the client saw of one request. */
 export type Exchange =
@@ -45,7 +45,11 @@ export type ItemOutcome =
   | { readonly outcome: "in doubt"; readonly status: string; readonly response: string };
 
 /** Decides what became of the chunk whose actions are `sent`, from what the client saw. */
-export function readExchange(exchange: Exchange, sent: readonly Action[], retryStatuses: readonly number[]): Reading {
+export function readExchange(
+  exchange: Exchange,
+  sent: readonly SentAction[],
+  retryStatuses: readonly number[],
+): Reading {
   switch (exchange.kind) {
     case "not sent":
       return { kind: "not sent", detail: describe(exchange.error) };
@@ -89,7 +93,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
  * One outcome per action, or what is wrong with the answer as a whole ("Response body" of the specification). Keys beyond
  * it are allowed, since nothing says that there are none.
  */
-function readItems(body: Buffer, sent: readonly Action[]): readonly ItemOutcome[] | string {
+function readItems(body: Buffer, sent: readonly SentAction[]): readonly ItemOutcome[] | string {
   let text: string;
   let parsed: unknown;
   try {
@@ -107,8 +111,8 @@ function readItems(body: Buffer, sent: readonly Action[]): readonly ItemOutcome[
   for (const [at, action] of sent.entries()) {
     const item = toObject(data[at]) ?? {};
     const status = typeof item.status === "string" ? item.status : "";
-    const mismatch = echoMismatch(action, item, status === "success");
-    if (mismatch !== undefined) return `item ${at + 1} ${mismatch}`;
+    const other = echoMismatch(action, item, status === "success");
+    if (other !== undefined) return `item ${at + 1} ${other}`;
     const promise = item.actionPromise;
     if (status === "success" && typeof promise === "string" && promise !== "") {
       if (promises.has(promise)) return `item ${at + 1} repeats the actionPromise ${shortened(promise)}`;
@@ -148,26 +152,23 @@ function itemTexts(text: string): (at: number) => string | undefined {
  * Whether an item belongs to another action than the one at its place. A `success` item echoes the action and its ids;
  * others need echo nothing, but what they echo must match.
  */
-function echoMismatch({ action, data }: Action, item: JsonObject, success: boolean): string | undefined {
+function echoMismatch({ action, data }: SentAction, item: JsonObject, success: boolean): string | undefined {
   const echoesEvent = action === "newEvent" || action === "updateEvent" || action === "soldTicket";
-  const echoes = [
-    ["action", action, true],
-    ["eventId", data.eventId, echoesEvent],
-    ["ticketId", data.ticketId, true],
-    ["nftId", data.nftId, true],
-  ] as const;
-  for (const [key, wanted, needed] of echoes) {
-    if (wanted == null) continue;
-    const echoed = item[key];
-    if (echoed === undefined || echoed === null) {
-      if (success && needed) return `is not about ${key} ${shortened(wanted)}: it does not say of what it is`;
-      continue;
-    }
-    // An id of digits may come back as a number.
-    const same = echoed === wanted || (typeof echoed === "number" && String(echoed) === String(wanted));
-    if (!same) return `is not about ${key} ${shortened(wanted)}: it says ${shortened(echoed)}`;
-  }
-  return undefined;
+  return (
+    mismatch("action", action, item.action, success) ??
+    mismatch("eventId", data.eventId, item.eventId, success && echoesEvent) ??
+    mismatch("ticketId", data.ticketId, item.ticketId, success) ??
+    mismatch("nftId", data.nftId, item.nftId, success)
+  );
+}
+
+function mismatch(key: string, wanted: unknown, echoed: unknown, needed: boolean): string | undefined {
+  if (wanted == null || echoed === wanted) return undefined;
+  if (echoed === undefined || echoed === null)
+    return needed ? `is not about ${key} ${shortened(wanted)}: it does not say of what it is` : undefined;
+  // An id of digits may come back as a number.
+  if (typeof echoed === "number" && String(echoed) === String(wanted)) return undefined;
+  return `is not about ${key} ${shortened(wanted)}: it says ${shortened(echoed)}`;
 }
 
 /** Long enough for every id. */

@@ -5,7 +5,8 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, chunksOf, endRun, noteStop, type RunRecord } from "../ledger/runs.ts";
 import type { Plan } from "../plan/plan.ts";
-import { toOutcome } from "./settle.ts";
+import { chunkFacts, runFacts } from "./settle.ts";
+import { toOutcomes } from "./settling.ts";
 
 const DECISIONS = ["sent", "not-sent", "abandon"] as const;
 export type Decision = (typeof DECISIONS)[number];
@@ -149,12 +150,8 @@ async function settleWhole(
   item: { readonly outcome: "settled by hand" | "not sent"; readonly status: string },
   state: "settled by hand" | "abandoned",
 ): Promise<void> {
-  const [lines, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
-  const rows = lines.map((line, at) => {
-    const record = records[at];
-    if (record === undefined) throw new Error(`chunk ${chunk.chunk} has more lines than index records`);
-    return toOutcome(plan, chunk, at, line, record, item, settlement.at);
-  });
+  const facts = await chunkFacts(plan, chunk);
+  const rows = toOutcomes(runFacts({ plan, runNo: chunk.runNo }), facts, () => item, settlement.at);
   ledger.transaction(() => {
     apply();
     insertOutcomes(ledger, chunk.runNo, rows);

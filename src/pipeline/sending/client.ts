@@ -16,8 +16,12 @@ const MAX_IDLE_MS = 2000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface ServiceClient extends AsyncDisposable {
-  /** Posts a body to `{baseUrl}/stream`. Never throws: whatever happens is an `Exchange`. */
-  post(body: Buffer, signal: AbortSignal): Promise<Exchange>;
+  /**
+   * Posts a body to `{baseUrl}/stream`. Never throws: whatever happens is an `Exchange`.
+   *
+   * @param onLeaving called when the request begins to be written; never where none is.
+   */
+  post(body: Uint8Array, signal: AbortSignal, onLeaving?: () => void): Promise<Exchange>;
 }
 
 /** @throws Failure `usage` when the proxy that the environment variables name can't be one. */
@@ -37,7 +41,7 @@ export function openClient(options: {
   let idleSince: Instant | undefined;
 
   return {
-    async post(body, signal) {
+    async post(body, signal, onLeaving) {
       if (idleSince !== undefined && msSince(idleSince) > MAX_IDLE_MS) {
         await dispatcher.destroy();
         dispatcher = openDispatcher(origin, env);
@@ -48,7 +52,7 @@ export function openClient(options: {
         await turn();
         await turn();
       }
-      const result = await exchange(dispatcher, signal, timeoutMs, {
+      const result = await exchange(dispatcher, signal, timeoutMs, onLeaving, {
         origin,
         path,
         method: "POST",
@@ -136,6 +140,7 @@ function exchange(
   dispatcher: Dispatcher,
   signal: AbortSignal,
   timeoutMs: number,
+  onLeaving: (() => void) | undefined,
   request: Dispatcher.DispatchOptions,
 ): Promise<Exchange> {
   return new Promise((resolve) => {
@@ -185,6 +190,7 @@ function exchange(
           else {
             started = true;
             abort = (reason) => controller.abort(reason);
+            onLeaving?.();
           }
         },
         onResponseStart(_controller, statusCode, responseHeaders) {

@@ -1,14 +1,15 @@
 /** A lane being sent: for each chunk write the intent, send, settle, tell. */
 
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { cleanText } from "../../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../crash-points.ts";
 import { type ChunkRecord, chunksOf, endAttempt, markSending, nextPlannedChunk, storeAnswer } from "../ledger/runs.ts";
+import { type ChunkActions, sentActions } from "../plan/chunk-actions.ts";
 import { type AnswerHeaders, type ItemOutcome, readExchange } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
 import { backoffMs, retryAfterMs } from "./retry.ts";
-import { actionsOf, type SettleContext, settle } from "./settle.ts";
+import { type SettleContext, settle } from "./settle.ts";
 import { rejectTooLarge, splitChunk, tooLargeFrom } from "./split.ts";
 
 /** Why sending ended, of a run or of one of its lanes. */
@@ -84,6 +85,7 @@ export type LaneEnd = Stop | { readonly kind: "halted" } | { readonly kind: "dis
 /** An answer that is not in the ledger yet; it goes there with the next intent. */
 interface Held {
   readonly chunk: ChunkRecord;
+  readonly actions: ChunkActions;
   readonly status: number;
   readonly body: Buffer;
   readonly items: readonly ItemOutcome[];
@@ -119,18 +121,9 @@ async function sendChunks(
   let retries = 0;
   let answersBefore = common.answers;
 
-  const storeHeld = (answer: Held): void => {
-    storeAnswer(ledger, answer.chunk, answer.body, answer.at);
-    endAttempt(ledger, answer.chunk, {
-      state: "answered",
-      class: "settled",
-      httpStatus: answer.status,
-      detail: undefined,
-      at: answer.at,
-    });
-  };
+  const storeHeld = (answer: Held): void => storeAnswer(ledger, answer.chunk, answer);
   const settleHeld = async (answer: Held): Promise<void> => {
-    await common.inTurn(() => settle(context, answer.chunk, answer.items, answer.at));
+    await common.inTurn(() => settle(context, answer.chunk, answer.actions, answer.items, answer.at));
     progress.settled(answer.chunk, countItems(answer.items));
   };
   /** Brings the last answer into the ledger when no request will take it there. */
@@ -168,7 +161,7 @@ async function sendChunks(
       await splitChunk(context, chunk);
       continue;
     }
-    const [body, actions] = await Promise.all([plan.body(chunk), actionsOf(plan, chunk)]);
+    const actions = await plan.actions(chunk);
     // From here to the request nothing is waited for, so that no other lane comes in between.
     const stopped = hindrance() ?? whyStopped();
     if (stopped !== undefined) return end(stopped);
@@ -188,7 +181,14 @@ async function sendChunks(
     held = undefined;
     crashPoint("intended");
     progress.sending(chunk, attempt);
-    const flying = client.post(body, context.abort);
+    const following = nextPlannedChunk(ledger, context.runNo, number);
+    const { promise: leaving, resolve: onLeaving } = Promise.withResolvers<void>();
+    const flying = client.post(actions.body, context.abort, onLeaving);
+    // What follows keeps this thread busy, and would hold up a request that has not left.
+    await Promise.race([leaving, flying]);
+    await turn();
+    const sent = sentActions(actions);
+    if (following !== undefined) plan.expect(following);
     // A full disk must not cost the answer that is on its way.
     const settling =
       previous === undefined
@@ -200,7 +200,7 @@ async function sendChunks(
     const exchange = await flying;
     crashPoint("answered");
     const at = new Date().toISOString();
-    const reading = readExchange(exchange, actions, environment.retryStatuses);
+    const reading = readExchange(exchange, sent, environment.retryStatuses);
     const httpStatus = exchange.kind === "answer" ? exchange.status : undefined;
     const conclude = (state: ChunkRecord["state"]): void =>
       ledger.transaction(() =>
@@ -218,7 +218,7 @@ async function sendChunks(
         if (exchange.kind !== "answer") throw new Error("an answer was settled that never came");
         common.answers += 1;
         common.rejected += countItems(reading.items).rejected;
-        held = { chunk, status: exchange.status, body: exchange.body, items: reading.items, at };
+        held = { chunk, actions, status: exchange.status, body: exchange.body, items: reading.items, at };
         const doubtful = reading.items.filter(({ outcome }) => outcome === "in doubt").length;
         if (settling !== undefined || doubtful > 0) await flush();
         if (settling !== undefined) throw settling.cause;

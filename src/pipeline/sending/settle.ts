@@ -1,22 +1,17 @@
 /** An answer becomes outcomes: in the ledger first, then in the promises. */
 
-import { ACTION_NAMES, type Action } from "../../actions/actions.ts";
+import type { Action } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
 import { crashPoint } from "../crash-points.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import {
-  insertOutcomes,
-  type NewOutcome,
-  type OutcomeRow,
-  outcomesOfChunk,
-  unprojectedChunks,
-} from "../ledger/outcomes.ts";
-import { addChunks, type ChunkRecord, chunksOf, endAttempt, markSettled, readAnswer } from "../ledger/runs.ts";
-import type { Outcome } from "../ledger/schema.ts";
-import { dataOfLine } from "../plan/batch.ts";
+import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
+import { type ChunkRecord, chunksOf, endAttempt, readAnswer } from "../ledger/runs.ts";
+import { type ChunkActions, sentActions } from "../plan/chunk-actions.ts";
 import type { ChunkBorders, Plan } from "../plan/plan.ts";
+import { promiseLines } from "../projections/promise-lines.ts";
 import type { PromiseSink } from "../projections/promise-sink.ts";
 import { type ItemOutcome, readExchange } from "./answer.ts";
+import { type ChunkFacts, type RunFacts, settleInLedger } from "./settling.ts";
 
 /** What a run is sent with. */
 export interface SettleContext {
@@ -32,6 +27,16 @@ export async function actionsOf(plan: Plan, chunk: ChunkBorders): Promise<readon
   return (await plan.lines(chunk)).map((line) => parseJson(line.toString("utf8")) as Action);
 }
 
+export const runFacts = ({ plan, runNo }: Pick<SettleContext, "plan" | "runNo">): RunFacts => ({
+  runNo,
+  inputs: plan.manifest.inputs.map(({ name }) => name),
+});
+
+export async function chunkFacts(plan: Plan, chunk: ChunkRecord): Promise<ChunkFacts> {
+  const [actions, index] = await Promise.all([plan.actions(chunk), plan.index(chunk)]);
+  return { chunk, actions, index };
+}
+
 /**
  * Settles a chunk. After it resolves every outcome is in the ledger and every line of the promises file on disk. Should
  * the process die in between, the ledger knows that the lines are missing (`projectUnwritten`).
@@ -39,49 +44,23 @@ export async function actionsOf(plan: Plan, chunk: ChunkBorders): Promise<readon
 export async function settle(
   context: SettleContext,
   chunk: ChunkRecord,
+  actions: ChunkActions,
   items: readonly ItemOutcome[],
   at: string,
 ): Promise<void> {
-  const { ledger, plan, runNo } = context;
-  const known = await toOutcomes(plan, chunk, items, at);
-  const doubts = doubtfulParts(chunk, await plan.lines(chunk), items);
-  ledger.transaction(() => {
-    insertOutcomes(ledger, runNo, known);
-    addChunks(ledger, chunk, doubts, "in doubt", "accepted without an actionPromise");
-    markSettled(ledger, chunk);
-  });
+  const { ledger, plan, promises } = context;
+  const facts = { chunk, actions, index: await plan.index(chunk) };
+  const lines = settleInLedger(ledger, runFacts(context), facts, items, at, promises.style);
   crashPoint("settled");
-  await project(context, chunk.chunk, known);
-}
-
-/** Items in doubt become chunks of their own, so that a chunk is in doubt as a whole or not at all. */
-function doubtfulParts(
-  chunk: ChunkRecord,
-  lines: readonly Buffer[],
-  items: readonly ItemOutcome[],
-): readonly ChunkBorders[] {
-  const parts: { first: number; count: number; offset: number; length: number }[] = [];
-  let offset = chunk.offset;
-  for (const [at, line] of lines.entries()) {
-    const length = line.length + 1;
-    if (items[at]?.outcome === "in doubt") {
-      const last = parts.at(-1);
-      if (last !== undefined && last.offset + last.length === offset) {
-        last.count += 1;
-        last.length += length;
-      } else parts.push({ first: chunk.first + at, count: 1, offset, length });
-    }
-    offset += length;
-  }
-  return parts;
+  await project(context, chunk.chunk, lines);
 }
 
 async function project(
   { ledger, promises, runNo }: SettleContext,
   chunk: number,
-  rows: readonly OutcomeRow[],
+  lines: string | Uint8Array,
 ): Promise<void> {
-  const record = await promises.write(rows);
+  const record = await promises.write(lines);
   crashPoint("projected");
   ledger.transaction(() => {
     record(ledger);
@@ -92,9 +71,10 @@ async function project(
 
 /** Writes the promises of chunks that were settled when the process died before their lines were noted. */
 export async function projectUnwritten(context: SettleContext): Promise<void> {
-  const { ledger, runNo } = context;
+  const { ledger, runNo, promises } = context;
   for (const chunk of unprojectedChunks(ledger, runNo)) {
-    await project(context, chunk, outcomesOfChunk(ledger, runNo, chunk));
+    const { label, format, safeCsv } = promises.style;
+    await project(context, chunk, promiseLines(outcomesOfChunk(ledger, runNo, chunk), label, format, safeCsv));
   }
 }
 
@@ -107,16 +87,17 @@ export async function recover(context: SettleContext): Promise<void> {
   await projectUnwritten(context);
   for (const chunk of chunksOf(ledger, runNo, "answered")) {
     const { body, at } = readAnswer(ledger, chunk);
+    const actions = await plan.actions(chunk);
     const reading = readExchange(
       { kind: "answer", status: chunk.httpStatus ?? 200, headers: {}, body, whole: true },
-      await actionsOf(plan, chunk),
+      sentActions(actions),
       [],
     );
     if (reading.kind !== "settled")
       throw new Error(
         `the stored answer of chunk ${chunk.chunk} reads differently than when it came: ${reading.detail}`,
       );
-    await settle(context, chunk, reading.items, at);
+    await settle(context, chunk, actions, reading.items, at);
   }
   const at = new Date().toISOString();
   for (const chunk of chunksOf(ledger, runNo, "sending")) {
@@ -130,53 +111,4 @@ export async function recover(context: SettleContext): Promise<void> {
       }),
     );
   }
-}
-
-async function toOutcomes(
-  plan: Plan,
-  chunk: ChunkRecord,
-  items: readonly ItemOutcome[],
-  at: string,
-): Promise<readonly NewOutcome[]> {
-  const [lines, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
-  return items.flatMap((item, index) => {
-    if (item.outcome === "in doubt") return [];
-    const [line, record] = [lines[index], records[index]];
-    if (line === undefined || record === undefined)
-      throw new Error(`chunk ${chunk.chunk} has fewer actions in the plan than in its answer`);
-    return [toOutcome(plan, chunk, index, line, record, item, at)];
-  });
-}
-
-/** One action's outcome; also for outcomes that a person decides. */
-export function toOutcome(
-  plan: Plan,
-  chunk: ChunkRecord,
-  index: number,
-  line: Buffer,
-  record: Awaited<ReturnType<Plan["records"]>>[number],
-  item: {
-    readonly outcome: Outcome;
-    readonly status: string;
-    readonly actionPromise?: string;
-    readonly response?: string;
-  },
-  at: string,
-): NewOutcome {
-  const { data } = parseJson(line.toString("utf8")) as Action; // written and checked by the planner
-  return {
-    seq: chunk.first + index,
-    chunk: chunk.chunk,
-    source: plan.manifest.inputs[record.input]?.name ?? "",
-    line: record.line,
-    action: ACTION_NAMES.find((name) => name === record.action) ?? record.action,
-    data: dataOfLine(line, record.action),
-    ...(data.eventId != null && { eventId: data.eventId }),
-    ...(data.ticketId != null && { ticketId: data.ticketId }),
-    ...(data.nftId != null && { nftId: data.nftId }),
-    ...item,
-    at,
-    identity: record.identity,
-    content: record.content,
-  };
 }

@@ -3,7 +3,8 @@
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, endAttempt, markSettled } from "../ledger/runs.ts";
-import { projectUnwritten, type SettleContext, toOutcome } from "./settle.ts";
+import { chunkFacts, projectUnwritten, runFacts, type SettleContext } from "./settle.ts";
+import { toOutcomes } from "./settling.ts";
 
 /**
  * Bytes from which on a chunk of this run is too large, as far as is known: the shortest one that was split. By bytes,
@@ -35,9 +36,7 @@ export async function splitChunk({ ledger, plan, runNo }: SettleContext, chunk: 
 /** One action that is too large alone is rejected: it can't be made smaller. */
 export async function rejectTooLarge(context: SettleContext, chunk: ChunkRecord, at: string): Promise<void> {
   const { ledger, plan, runNo } = context;
-  const [lines, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
-  const [line, record] = [lines[0], records[0]];
-  if (line === undefined || record === undefined) throw new Error(`chunk ${chunk.chunk} is empty`);
+  const facts = await chunkFacts(plan, chunk);
   const item = {
     outcome: "rejected",
     status: "too-large",
@@ -45,7 +44,11 @@ export async function rejectTooLarge(context: SettleContext, chunk: ChunkRecord,
   } as const;
   ledger.transaction(() => {
     endAttempt(ledger, chunk, { state: "sending", class: "too large", httpStatus: 413, detail: "too large alone", at });
-    insertOutcomes(ledger, runNo, [toOutcome(plan, chunk, 0, line, record, item, at)]);
+    insertOutcomes(
+      ledger,
+      runNo,
+      toOutcomes(runFacts(context), facts, () => item, at),
+    );
     markSettled(ledger, chunk);
   });
   await projectUnwritten(context);

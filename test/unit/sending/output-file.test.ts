@@ -23,6 +23,7 @@ import {
   openOutput,
   setAside,
 } from "../../../src/pipeline/projections/output-file.ts";
+import { promiseLines } from "../../../src/pipeline/projections/promise-lines.ts";
 import { openPromiseFile } from "../../../src/pipeline/projections/promise-sink.ts";
 
 interface Place {
@@ -259,7 +260,7 @@ describe("a file that is changed while the run writes it", () => {
       onMoved: (path) => moved.push(path),
     });
     const add = async (seq: number): Promise<void> => {
-      const record = await sink.write([row(seq)]);
+      const record = await sink.write(promiseLines([row(seq)], sink.style.label, sink.style.format));
       here.ledger.transaction(() => record(here.ledger));
     };
     await add(1);
@@ -286,7 +287,7 @@ describe("a file that is changed while the run writes it", () => {
       onMoved: (path) => moved.push(path),
     });
     await rm(here.path);
-    await sink.write([row(1)]);
+    await sink.write(promiseLines([row(1)], sink.style.label, sink.style.format));
     expect(moved).toEqual([`${here.path}.7f3a0c11.2.ndjson`]);
     expect(await readFile(`${here.path}.7f3a0c11.ndjson`, "utf8")).toBe("somebody's\n");
   });

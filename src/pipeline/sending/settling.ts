@@ -1,0 +1,115 @@
+/** The part of settling that needs a ledger and nothing else: an answer that was read becomes outcomes. */
+
+import type { Ledger } from "../ledger/ledger.ts";
+import { insertOutcomes, type NewOutcome } from "../ledger/outcomes.ts";
+import { addChunks, type ChunkRecord, markSettled } from "../ledger/runs.ts";
+import type { Outcome } from "../ledger/schema.ts";
+import { actionReader, type ChunkActions } from "../plan/chunk-actions.ts";
+import { RECORD_BYTES, readRecord } from "../plan/index-file.ts";
+import type { ChunkBorders } from "../plan/plan.ts";
+import { type LineStyle, promiseLines } from "../projections/promise-lines.ts";
+import type { ItemOutcome } from "./answer.ts";
+
+/** What the outcomes of all chunks of a run share. */
+export interface RunFacts {
+  readonly runNo: number;
+  /** The names of its inputs, by number. */
+  readonly inputs: readonly string[];
+}
+
+/** A chunk's actions, and where they came from. */
+export interface ChunkFacts {
+  readonly chunk: ChunkRecord;
+  readonly actions: ChunkActions;
+  /** The chunk's part of the plan's index. */
+  readonly index: Buffer;
+}
+
+/** What became of an action, by the service or by a person. */
+export interface ItemFacts {
+  readonly outcome: Outcome;
+  readonly status: string;
+  readonly actionPromise?: string;
+  readonly response?: string;
+}
+
+/**
+ * An answered chunk becomes outcomes, in one transaction. After it returns they are on disk. Returns the chunk's lines of
+ * the promises file.
+ */
+export function settleInLedger(
+  ledger: Ledger,
+  run: RunFacts,
+  facts: ChunkFacts,
+  items: readonly ItemOutcome[],
+  at: string,
+  style: LineStyle,
+): string {
+  const known = toOutcomes(run, facts, (index) => decided(items[index]), at);
+  const doubts = doubtfulParts(facts, items);
+  ledger.transaction(() => {
+    insertOutcomes(ledger, run.runNo, known);
+    addChunks(ledger, facts.chunk, doubts, "in doubt", "accepted without an actionPromise");
+    markSettled(ledger, facts.chunk);
+  });
+  return promiseLines(known, style.label, style.format, style.safeCsv);
+}
+
+function decided(item: ItemOutcome | undefined): ItemFacts | undefined {
+  return item === undefined || item.outcome === "in doubt" ? undefined : { ...item, outcome: item.outcome };
+}
+
+/** One row for every action of a chunk that something is known of. */
+export function toOutcomes(
+  { inputs }: RunFacts,
+  { chunk, actions, index }: ChunkFacts,
+  itemOf: (at: number) => ItemFacts | undefined,
+  at: string,
+): readonly NewOutcome[] {
+  const reader = actionReader(actions);
+  if (reader.count * RECORD_BYTES !== index.length)
+    throw new Error(`chunk ${chunk.chunk} has another number of actions than of records in the index`);
+  const rows: NewOutcome[] = [];
+  for (let number = 0; number < reader.count; number += 1) {
+    const item = itemOf(number);
+    if (item === undefined) continue;
+    const { action, data, eventId, ticketId, nftId } = reader.read(number);
+    const { input, line, identity, content } = readRecord(index, number * RECORD_BYTES);
+    rows.push({
+      seq: chunk.first + number,
+      chunk: chunk.chunk,
+      source: inputs[input] ?? "",
+      line,
+      action,
+      data,
+      ...(eventId !== undefined && { eventId }),
+      ...(ticketId !== undefined && { ticketId }),
+      ...(nftId !== undefined && { nftId }),
+      ...item,
+      at,
+      identity,
+      content,
+    });
+  }
+  return rows;
+}
+
+/** Items in doubt become chunks of their own, so that a chunk is in doubt as a whole or not at all. */
+function doubtfulParts({ chunk, actions }: ChunkFacts, items: readonly ItemOutcome[]): readonly ChunkBorders[] {
+  if (items.every(({ outcome }) => outcome !== "in doubt")) return [];
+  const reader = actionReader(actions);
+  const parts: { first: number; count: number; offset: number; length: number }[] = [];
+  let offset = chunk.offset;
+  for (const [at, { outcome }] of items.entries()) {
+    const length = reader.read(at).length + 1;
+    if (outcome === "in doubt") {
+      const last = parts.at(-1);
+      if (last !== undefined && last.offset + last.length === offset) {
+        last.count += 1;
+        last.length += length;
+      } else parts.push({ first: chunk.first + at, count: 1, offset, length });
+    }
+    offset += length;
+  }
+  return parts;
+}

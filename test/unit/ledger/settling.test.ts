@@ -1,0 +1,189 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Ledger, openLedger } from "../../../src/pipeline/ledger/ledger.ts";
+import { mergeOutcomes } from "../../../src/pipeline/ledger/memory.ts";
+import { insertOutcomes, type NewOutcome, outcomesOfChunk } from "../../../src/pipeline/ledger/outcomes.ts";
+import { addChunks, chunksOf, countRun, enterRun, markSettled } from "../../../src/pipeline/ledger/runs.ts";
+import { toChunkActions } from "../../../src/pipeline/plan/chunk-actions.ts";
+import { RECORD_BYTES } from "../../../src/pipeline/plan/index-file.ts";
+import type { LineStyle } from "../../../src/pipeline/projections/promise-lines.ts";
+import type { ItemOutcome } from "../../../src/pipeline/sending/answer.ts";
+import { settleInLedger } from "../../../src/pipeline/sending/settling.ts";
+
+const AT = "2026-11-21T03:00:00.000Z";
+const STYLE: LineStyle = { label: { environment: "x", run: "7f3a0c11" }, format: "ndjson", safeCsv: false };
+const RUN = { runNo: 1, inputs: ["sales.csv"] };
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "tickets-settling-"));
+  onTestFinished(() => rm(path, { recursive: true }));
+  return path;
+}
+
+/** A ledger with a run of one chunk that is being sent. */
+async function sending(count: number, length: number): Promise<Ledger> {
+  const ledger = openLedger({ path: join(await folder(), "ledger.db"), boundTo: "https://example.test" });
+  onTestFinished(() => ledger[Symbol.dispose]());
+  const chunks = [{ lane: 0, first: 1, count, offset: 0, length }];
+  enterRun(ledger, { run: "7f3a0c11", manifest: "{}", output: undefined, chunks, at: AT });
+  return ledger;
+}
+
+describe("a chunk with an answer of every kind", () => {
+  const COUNT = 137;
+  const lines = Array.from({ length: COUNT }, (_, at) =>
+    at % 9 === 0
+      ? `{"action":"newEvent","data":{"eventId":"E-${at}","currency":"EUR"}}\n`
+      : `{"action":"soldTicket","data":{"eventId":"E-${at}","ticketId":"Grüße \\"${at}\\"","userId":"ann","price":"1"}}\n`,
+  );
+  const bytes = Buffer.from(lines.join(""));
+  const items = Array.from({ length: COUNT }, (_, at): ItemOutcome => {
+    if (at === 60) return { outcome: "rejected", status: "error", response: '{"status":"error","why":"日本"}' };
+    if (at === 90 || at === 91 || at === 100) return { outcome: "in doubt", status: "success", response: "{}" };
+    return { outcome: "accepted", status: "success", actionPromise: `p-${at}` };
+  });
+  const factsOf = (ledger: Ledger) => {
+    const [chunk] = chunksOf(ledger, 1);
+    if (chunk === undefined) throw new Error("the run has a chunk");
+    const index = Buffer.alloc(COUNT * RECORD_BYTES);
+    for (let at = 0; at < COUNT; at += 1) {
+      index.writeUInt32LE(at + 2, at * RECORD_BYTES + 4);
+      index.writeUInt32BE(0xffff - at, at * RECORD_BYTES + 16);
+    }
+    return { chunk, actions: toChunkActions(Buffer.concat([Buffer.alloc(1), bytes]), COUNT), index };
+  };
+
+  it("is settled action by action, with its doubts in chunks of their own", async () => {
+    const ledger = await sending(COUNT, bytes.length);
+    const lines = settleInLedger(ledger, RUN, factsOf(ledger), items, AT, STYLE).trimEnd().split("\n");
+    expect(lines).toHaveLength(COUNT - 3);
+    expect(lines.map((line) => JSON.parse(line))).toEqual(
+      outcomesOfChunk(ledger, 1, 1).map(({ seq, chunk, source, line, action, eventId, ticketId, ...row }) => ({
+        source,
+        line,
+        action,
+        eventId,
+        ...(ticketId !== undefined && { ticketId }),
+        status: row.status,
+        ...(row.actionPromise !== undefined && { actionPromise: row.actionPromise }),
+        environment: "x",
+        run: "7f3a0c11",
+        seq,
+        chunk,
+        at: AT,
+        ...(row.response !== undefined && { response: JSON.parse(row.response) }),
+      })),
+    );
+    expect(JSON.parse(lines[1] ?? "")).toMatchObject({ seq: 2, line: 3, ticketId: 'Grüße "1"', actionPromise: "p-1" });
+    expect(JSON.parse(lines[60] ?? "")).toMatchObject({ seq: 61, status: "error", response: { why: "日本" } });
+    expect(countRun(ledger, 1)).toMatchObject({ accepted: COUNT - 4, rejected: 1, inDoubt: 3 });
+    expect(chunksOf(ledger, 1, "in doubt").map(({ first, count }) => [first, count])).toEqual([
+      [91, 2],
+      [101, 1],
+    ]);
+  });
+
+  it("that can't be settled is not settled by half", async () => {
+    const ledger = await sending(COUNT, bytes.length);
+    ledger.run("CREATE TRIGGER full BEFORE INSERT ON tallies BEGIN SELECT RAISE(ABORT, 'no room'); END");
+    expect(() => settleInLedger(ledger, RUN, factsOf(ledger), items, AT, STYLE)).toThrow("no room");
+    ledger.run("DROP TRIGGER full");
+    expect(ledger.get("SELECT count(*) AS n FROM actions")).toEqual({ n: 0 });
+    expect(chunksOf(ledger, 1)).toMatchObject([{ state: "planned" }]);
+    settleInLedger(ledger, RUN, factsOf(ledger), items, AT, STYLE);
+    expect(countRun(ledger, 1).accepted).toBe(COUNT - 4);
+  });
+});
+
+describe("merging", () => {
+  const outcome = (seq: number, chunk: number, action: string, data: object): NewOutcome => ({
+    seq,
+    chunk,
+    source: "a.ndjson",
+    line: seq,
+    action,
+    data: JSON.stringify(data),
+    outcome: "accepted",
+    status: "success",
+    actionPromise: `p-${seq}`,
+    at: AT,
+    identity: Buffer.alloc(16, seq),
+    content: Buffer.alloc(8),
+  });
+
+  it("follows the order of the plan where a part of a chunk became a chunk of its own", async () => {
+    const ledger = await sending(3, 30);
+    const [chunk] = chunksOf(ledger, 1);
+    if (chunk === undefined) throw new Error("the run has a chunk");
+    addChunks(ledger, chunk, [{ first: 2, count: 1, offset: 10, length: 10 }], "in doubt");
+    insertOutcomes(ledger, 1, [
+      outcome(1, 1, "newEvent", { eventId: "E", currency: "EUR" }),
+      outcome(2, 2, "soldTicket", { eventId: "E", ticketId: "T", userId: "ann", price: "1" }),
+      outcome(3, 1, "resoldTicket", { ticketId: "T", userId: "bob", price: "2" }),
+    ]);
+    for (const each of chunksOf(ledger, 1)) markSettled(ledger, each);
+    mergeOutcomes(ledger);
+    expect(ledger.all("SELECT ticket, event_id, holder, state FROM tickets")).toEqual([
+      { ticket: "ticket:T", event_id: "E", holder: "bob", state: "sold" },
+    ]);
+    expect(ledger.all("SELECT event_id, currency FROM events")).toEqual([{ event_id: "E", currency: "EUR" }]);
+  });
+
+  it("knows the same of tickets that were only sold as of those among other actions", async () => {
+    const merged = async (more: readonly NewOutcome[]) => {
+      const ledger = await sending(6, 60);
+      const [chunk] = chunksOf(ledger, 1);
+      if (chunk === undefined) throw new Error("the run has a chunk");
+      ledger.run(
+        "INSERT INTO tickets (ticket, event_id, holder, state) VALUES ('ticket:T2', 'E', 'eve', 'checked-in')",
+      );
+      insertOutcomes(ledger, 1, [
+        outcome(1, 1, "newEvent", { eventId: "E", currency: "EUR" }),
+        outcome(2, 1, "soldTicket", { eventId: "E", ticketId: "T2", userId: "ann", price: "1" }),
+        outcome(3, 1, "soldTicket", { eventId: "E", ticketId: 'é"', to: "0x0", price: "1" }),
+        { ...outcome(4, 1, "soldTicket", { eventId: "E", ticketId: "T9", price: "1" }), outcome: "rejected" },
+        outcome(5, 1, "updateEvent", { eventId: "E", currency: "USD" }),
+        ...more,
+      ]);
+      markSettled(ledger, chunk);
+      mergeOutcomes(ledger);
+      expect(ledger.all("SELECT event_id, currency FROM events")).toEqual([{ event_id: "E", currency: "USD" }]);
+      return ledger.all("SELECT * FROM tickets WHERE ticket <> 'ticket:other' ORDER BY ticket");
+    };
+    const alone = await merged([]);
+    expect(alone).toEqual([
+      { ticket: "ticket:T2", event_id: "E", holder: "ann", state: "sold" },
+      { ticket: 'ticket:é"', event_id: "E", holder: null, state: "sold" },
+    ]);
+    expect(await merged([outcome(6, 1, "scannedTicket", { ticketId: "other", orderTime: 1 })])).toEqual(alone);
+  });
+});
+
+it("a ledger of version 1 is counted, whether it is only looked at or brought to this version", async () => {
+  const path = join(await folder(), "ledger.db");
+  const data = Buffer.from('{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n');
+  {
+    using ledger = openLedger({ path, boundTo: "https://example.test" });
+    const chunks = [{ lane: 0, first: 1, count: 1, offset: 0, length: data.length }];
+    enterRun(ledger, { run: "7f3a0c11", manifest: "{}", output: undefined, chunks, at: AT });
+    const [chunk] = chunksOf(ledger, 1);
+    if (chunk === undefined) throw new Error("the run has a chunk");
+    const actions = toChunkActions(Buffer.concat([Buffer.alloc(1), data]), 1);
+    const items: ItemOutcome[] = [{ outcome: "accepted", status: "success", actionPromise: "p" }];
+    settleInLedger(ledger, RUN, { chunk, actions, index: Buffer.alloc(RECORD_BYTES) }, items, AT, STYLE);
+  }
+  const older = new DatabaseSync(path);
+  older.exec("DROP TABLE tallies; PRAGMA user_version = 1");
+  older.close();
+  const counts = { accepted: 1, byAction: { newEvent: 1 } };
+  {
+    using ledger = openLedger({ path, boundTo: undefined, readOnly: true });
+    expect(countRun(ledger, 1)).toMatchObject(counts);
+  }
+  using ledger = openLedger({ path, boundTo: "https://example.test" });
+  expect(ledger.get("PRAGMA user_version")).toEqual({ user_version: 2 });
+  expect(countRun(ledger, 1)).toMatchObject(counts);
+});
