@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { openLedger } from "../../../src/pipeline/ledger/ledger.ts";
+import { mergeOutcomes } from "../../../src/pipeline/ledger/memory.ts";
+import { insertOutcomes } from "../../../src/pipeline/ledger/outcomes.ts";
+import { chunksOf, enterRun, markSettled } from "../../../src/pipeline/ledger/runs.ts";
+
+const AT = "2026-11-21T03:00:00.000Z";
+
+/** An action on one of few tickets and events, so that most are acted on several times. */
+const action = fc.record({
+  action: fc.oneof(
+    { weight: 6, arbitrary: fc.constant("soldTicket") },
+    { weight: 2, arbitrary: fc.constant("newEvent") },
+    { weight: 3, arbitrary: fc.constantFrom("resoldTicket", "checkedInTicket", "invalidatedTicket", "updateEvent") },
+  ),
+  event: fc.nat(2),
+  ticket: fc.nat(5),
+  user: fc.constantFrom("ann", "bob", "cem"),
+  currency: fc.constantFrom("EUR", "CHF", undefined),
+  taken: fc.boolean(),
+});
+type Step = NonNullable<ReturnType<typeof action.generate>["value"]>;
+
+/** Stretches of sales alone beside mixed ones. */
+const history = fc.array(
+  fc.oneof(
+    fc.array(action, { maxLength: 8 }),
+    fc.array(
+      action.map((step) => ({ ...step, action: "soldTicket" as const })),
+      { maxLength: 8 },
+    ),
+  ),
+  { minLength: 1, maxLength: 6 },
+);
+
+const ticketKeyOf = ({ ticket }: Step) => `ticket:${String.fromCodePoint(0x7a - ticket)}`;
+
+/** What the tables hold after the steps, told one by one. */
+function told(steps: readonly Step[]) {
+  const events = new Map<string, string | null>();
+  const tickets = new Map<string, { event_id: string | null; holder: string | null; state: string }>();
+  for (const step of steps.filter(({ taken }) => taken)) {
+    const [key, event] = [ticketKeyOf(step), `E-${step.event}`];
+    const known = tickets.get(key) ?? { event_id: null, holder: null, state: "sold" };
+    if (step.action === "newEvent" && !events.has(event)) events.set(event, step.currency ?? null);
+    if (step.action === "updateEvent") events.set(event, step.currency ?? events.get(event) ?? null);
+    if (step.action === "soldTicket") tickets.set(key, { event_id: event, holder: step.user, state: "sold" });
+    if (step.action === "resoldTicket") tickets.set(key, { ...known, holder: step.user });
+    if (step.action === "checkedInTicket")
+      tickets.set(key, { ...known, state: known.state === "sold" ? "checked-in" : known.state });
+    if (step.action === "invalidatedTicket") tickets.set(key, { ...known, state: "invalidated" });
+  }
+  const sorted = <T>(map: ReadonlyMap<string, T>) => [...map].sort(([one], [other]) => (one < other ? -1 : 1));
+  return {
+    events: sorted(events).map(([event_id, currency]) => ({ event_id, currency })),
+    tickets: sorted(tickets).map(([ticket, rest]) => ({ ticket, ...rest })),
+  };
+}
+
+it("what runs of any chunks came to is merged as if it were told action by action", () => {
+  const folder = mkdtempSync(join(tmpdir(), "tickets-merging-"));
+  let number = 0;
+  try {
+    fc.assert(
+      fc.property(fc.array(history, { minLength: 1, maxLength: 3 }), (runs) => {
+        number += 1;
+        using ledger = openLedger({ path: join(folder, `${number}.db`), boundTo: undefined });
+        for (const [at, stretches] of runs.entries()) {
+          const chunked = stretches.filter(({ length }) => length > 0);
+          let first = 1;
+          const chunks = chunked.map(({ length: count }) => {
+            first += count;
+            return { lane: 0, first: first - count, count, offset: 0, length: count };
+          });
+          const run = `00000000000${at}`;
+          enterRun(ledger, { run, manifest: "{}", output: undefined, chunks, at: AT });
+          for (const chunk of chunksOf(ledger, at + 1)) {
+            const steps = chunked[chunk.chunk - 1] ?? [];
+            insertOutcomes(
+              ledger,
+              at + 1,
+              steps.map((step, index) => ({
+                seq: chunk.first + index,
+                chunk: chunk.chunk,
+                source: "sales.csv",
+                line: index + 2,
+                action: step.action,
+                data: JSON.stringify({
+                  eventId: `E-${step.event}`,
+                  ...(!step.action.endsWith("Event") && { ticketId: ticketKeyOf(step).slice(7), userId: step.user }),
+                  ...(step.currency && { currency: step.currency }),
+                }),
+                outcome: step.taken ? "accepted" : "rejected",
+                status: step.taken ? "success" : "error",
+                at: AT,
+                identity: Buffer.from([step.ticket, step.event]),
+                content: Buffer.from([at, index]),
+              })),
+            );
+            markSettled(ledger, chunk);
+          }
+          mergeOutcomes(ledger);
+        }
+        const { events, tickets } = told(runs.flat(2));
+        expect(ledger.all("SELECT * FROM events ORDER BY event_id").map((row) => ({ ...row }))).toEqual(events);
+        expect(ledger.all("SELECT * FROM tickets ORDER BY ticket").map((row) => ({ ...row }))).toEqual(tickets);
+        expect(ledger.get("SELECT count(*) AS rows FROM identities")?.rows).toBe(runs.flat(2).length);
+      }),
+      { numRuns: 40 },
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
