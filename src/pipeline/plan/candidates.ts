@@ -69,7 +69,7 @@ export interface Candidate extends RecordOrigin {
 export const identityOf = ({ block, at }: Candidate): Buffer => identityAt(block, at);
 
 /** Candidates read at a time. */
-const READ = 4096;
+const READ = 1024;
 
 /** All candidates in order, in arrays, without their lines. */
 export async function* readCandidates(directory: string): AsyncGenerator<readonly Candidate[]> {

@@ -320,39 +320,52 @@ async function cutChunks(
   perLane: readonly number[],
 ): Promise<Manifest["chunks"]> {
   const chunks: Manifest["chunks"] = [];
-  let lines: Buffer[] = [];
+  // One buffer for all: chunks are large, and those that are given up stay in memory for a while.
+  let bytes = Buffer.allocUnsafe(BLOCK);
+  let count = 0;
   let length = 0;
   let first = 1;
   let offset = 0;
   let lane = 0;
   let lastOfLane = perLane[0] ?? Number.POSITIVE_INFINITY;
   const cut = (): void => {
-    if (lines.length === 0) return;
-    const bytes = Buffer.alloc(length, "\n");
-    let at = 0;
-    for (const line of lines) at += line.copy(bytes, at) + 1;
-    chunks.push({ lane, first, count: lines.length, offset, length, sha256: sha256(bytes) });
-    first += lines.length;
+    if (count === 0) return;
+    chunks.push({ lane, first, count, offset, length, sha256: sha256(bytes.subarray(0, length)) });
+    first += count;
     offset += length;
-    lines = [];
+    count = 0;
     length = 0;
     if (first > lastOfLane) {
       lane += 1;
       lastOfLane += perLane[lane] ?? Number.POSITIVE_INFINITY;
     }
   };
+  const put = (line: Buffer): void => {
+    const end = length + line.length + 1;
+    if (end > bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(end, bytes.length * 2));
+      bytes.copy(larger, 0, 0, length);
+      bytes = larger;
+    }
+    line.copy(bytes, length);
+    bytes[end - 1] = NEWLINE;
+    length = end;
+    count += 1;
+  };
   for await (const block of readLines(actions)) {
     for (const line of block) {
       // The request body is one byte longer than the chunk: its opening bracket.
-      if (lines.length >= chunkSize || (lines.length > 0 && length + line.length + 2 > maxBytes)) cut();
-      lines.push(line);
-      length += line.length + 1;
-      if (first + lines.length > lastOfLane) cut();
+      if (count >= chunkSize || (count > 0 && length + line.length + 2 > maxBytes)) cut();
+      put(line);
+      if (first + count > lastOfLane) cut();
     }
   }
   cut();
   return chunks;
 }
+
+const BLOCK = 256 * 1024;
+const NEWLINE = 0x0a;
 
 async function writeDurably(path: string, text: string): Promise<void> {
   await using file = await createFile(path);

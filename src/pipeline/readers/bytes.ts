@@ -7,9 +7,9 @@ import { Failure } from "../../failure.ts";
 import type { Compression, InputFile } from "./inputs.ts";
 import { unzstd } from "./zstd.ts";
 
-const BLOCK_BYTES = 256 * 1024;
+const BLOCK_BYTES = 64 * 1024;
 /** Pipes give a few KiB at a time; parsing such crumbs one by one costs more than gathering them. */
-const LEAST_BLOCK_BYTES = 64 * 1024;
+const LEAST_BLOCK_BYTES = 32 * 1024;
 
 export interface BytesOptions {
   /** Most bytes after decompression; more is a usage failure. No limit when absent. */
