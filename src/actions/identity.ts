@@ -1,18 +1,18 @@
 /** Which actions are the same deed, so that none is sent twice. */
 
 import { hash } from "node:crypto";
-import { type Action, actionSpec } from "./actions.ts";
+import { type Action, type ActionName, actionSpec } from "./actions.ts";
 import { fieldSpec, isFieldName } from "./fields.ts";
-import { parseJson, stringifyJson } from "./json.ts";
+import { parseJson, quoteJson, stringifyJson } from "./json.ts";
 
 /** The fields that name the deed, as text: equal for two actions exactly when they are the same deed or of one history. */
 export function identityText({ action, data }: Action): string {
-  const parts: string[] = [action];
+  let text = `["${action}"`;
   for (const field of actionSpec(action).identity.by) {
-    if (field === "ticket") parts.push(data.ticketId == null ? `nft:${data.nftId ?? ""}` : `ticket:${data.ticketId}`);
-    else parts.push(data[field] == null ? "" : `=${canonical(field, data[field])}`);
+    const named = data.ticketId == null ? `nft:${data.nftId ?? ""}` : `ticket:${data.ticketId}`;
+    text += `,${quoteJson(field === "ticket" ? named : data[field] == null ? "" : `=${canonical(field, data[field])}`)}`;
   }
-  return stringifyJson(parts);
+  return `${text}]`;
 }
 
 /** The same for a source that says itself what identifies its deeds. */
@@ -31,20 +31,97 @@ export function importedIdentityText({ action, data }: Pick<Action, "action" | "
   return stringifyJson(["imported", action, data.eventId ?? null, data.ticketId ?? null, data.nftId ?? null]);
 }
 
-/**
- * Everything the action says, in a canonical form: equal for two actions exactly when sending one instead of the other
- * would make no difference. The order of fields, `null` in updates, defaults that are sent or left out elsewhere, the
- * case of a 0x address and the spelling of metadataAttributes as text do not matter.
- */
-export function contentText({ action, data }: Action): string {
-  const { updates } = actionSpec(action);
-  const said: unknown[] = [action];
-  for (const name of Object.keys(data).sort()) {
+/** An action as text. */
+export interface ActionTexts {
+  /** `{action, data}` as it is sent. `action` comes first, so that the data can be cut out again. */
+  readonly json: string;
+  /**
+   * Everything the action says, in a canonical form: equal for two actions exactly when sending one instead of the other
+   * would make no difference. The order of fields, `null` in updates, defaults that are sent or left out elsewhere, the
+   * case of a 0x address and the spelling of metadataAttributes as text do not matter.
+   */
+  readonly content: string;
+}
+
+/** Both texts at once, since what is costly is to write the values. */
+export function textsOf({ action, data }: Action): ActionTexts {
+  const { fields, places } = shapeOf(action, Object.keys(data));
+  const written: string[] = new Array(fields.length);
+  let json = `{"action":"${action}","data":{`;
+  let isFirst = true;
+  for (let at = 0; at < fields.length; at += 1) {
+    const { name, key } = fields[at] as FieldShape; // within its length
     const value = (data as Readonly<Record<string, unknown>>)[name]; // an own key
-    if (value == null || (!updates && isFieldName(name) && value === fieldSpec(name).default)) continue;
-    said.push(name, name === "to" || name === "metadataAttributes" ? canonical(name, value) : value);
+    if (value === undefined) continue;
+    const text = typeof value === "string" ? quoteJson(value) : stringifyJson(value);
+    written[at] = text;
+    json += isFirst ? `${key}:${text}` : `,${key}:${text}`;
+    isFirst = false;
   }
-  return stringifyJson(said);
+  let content = `["${action}"`;
+  for (let place = 0; place < places.length; place += 1) {
+    const at = places[place] as number; // within its length
+    const { name, key, omitted, isCanonical } = fields[at] as FieldShape;
+    const value = (data as Readonly<Record<string, unknown>>)[name]; // an own key
+    if (value == null || value === omitted) continue;
+    content += `,${key},${isCanonical ? stringifyJson(canonical(name, value)) : written[at]}`;
+  }
+  return { json: `${json}}}`, content: `${content}]` };
+}
+
+/** The canonical form alone. */
+export const contentText = (action: Action): string => textsOf(action).content;
+
+/** What the texts need to know of the fields of an action beside their values. */
+interface Shape {
+  readonly action: ActionName;
+  readonly fields: readonly FieldShape[];
+  /** The places of the fields in the order of their names. */
+  readonly places: readonly number[];
+}
+
+interface FieldShape {
+  readonly name: string;
+  /** The name as JSON. */
+  readonly key: string;
+  /** The value that says the same as none. */
+  readonly omitted: unknown;
+  readonly isCanonical: boolean;
+}
+
+/** The rows of a file have few shapes, so the last ones are kept. */
+const SHAPES_KEPT = 16;
+const shapes: Shape[] = [];
+let oldest = 0;
+
+function shapeOf(action: ActionName, names: readonly string[]): Shape {
+  for (let at = 0; at < shapes.length; at += 1) {
+    const shape = shapes[at] as Shape; // within its length
+    if (shape.action === action && isOf(shape.fields, names)) return shape;
+  }
+  const { updates } = actionSpec(action);
+  const shape: Shape = {
+    action,
+    fields: names.map((name) => ({
+      name,
+      key: quoteJson(name),
+      omitted: !updates && isFieldName(name) ? fieldSpec(name).default : undefined,
+      isCanonical: name === "to" || name === "metadataAttributes",
+    })),
+    places: names
+      .map((name, at) => ({ name, at }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .map(({ at }) => at),
+  };
+  shapes[oldest] = shape;
+  oldest = (oldest + 1) % SHAPES_KEPT;
+  return shape;
+}
+
+function isOf(fields: readonly FieldShape[], names: readonly string[]): boolean {
+  if (fields.length !== names.length) return false;
+  for (let at = 0; at < names.length; at += 1) if (fields[at]?.name !== names[at]) return false;
+  return true;
 }
 
 function canonical(name: string, value: unknown): unknown {
@@ -70,5 +147,10 @@ function parsedOr(text: string): unknown {
 export const DIGEST_BYTES = 16;
 
 export function digestOf(text: string): Buffer {
-  return hash("sha256", text, "buffer").subarray(0, DIGEST_BYTES);
+  return Buffer.from(digestHex(text), "hex");
+}
+
+/** The same as hexadecimal text, which costs a third: Node makes no view of memory for it. */
+export function digestHex(text: string): string {
+  return hash("sha256", text).slice(0, DIGEST_BYTES * 2);
 }

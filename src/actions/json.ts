@@ -36,6 +36,15 @@ export function stringifyJson(value: unknown, indent?: number): string {
   }
 }
 
+/** What JSON text of a string writes in another way than it stands there. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
+
+/** The same as `stringifyJson` for a string, and faster for a short plain one. */
+export function quoteJson(text: string): string {
+  return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
+}
+
 /** `JSON.rawJSON` of Node >= 22, which TypeScript's library does not declare yet. */
 const rawJson = (JSON as unknown as { readonly rawJSON: (text: string) => unknown }).rawJSON;
 

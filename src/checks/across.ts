@@ -157,12 +157,11 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
 
   /** Whether the event lets the action through, and says why not. */
   const needEvent = (event: EventState): void => {
+    if (event.isRegistered && event.heldAt === undefined) return;
     const about = { field: "eventId", pointer: "/data/eventId", value: event.id };
     const name = `Event ${quoted(event.id)}`;
     if (event.heldAt !== undefined) {
       dependsOn(event.heldAt, "eventId", event.id);
-    } else if (event.isRegistered) {
-      return;
     } else if (laterEvents.has(event.id)) {
       const hint = "Put its newEvent before its tickets, or use --order time.";
       report("event-not-registered", { ...about, message: `${name} is registered only later in this input.`, hint });
@@ -223,8 +222,8 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
       return;
     }
     if (event !== undefined) needEvent(event);
-    const about = { field: "ticketId", pointer: "/data/ticketId", value: ticketId };
     const before = tickets.place(ticket);
+    const about = { field: "ticketId", pointer: "/data/ticketId", value: ticketId };
     if (tickets.isSoldHere(ticket)) {
       report("ticket-sold-twice", {
         ...about,
@@ -258,13 +257,13 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
       return;
     }
     const about = { field, pointer: `/data/${field}`, value: id };
-    const name = `Ticket ${quoted(id)}`;
+    const name = (): string => `Ticket ${quoted(id)}`;
     const status = tickets.status(ticket);
     if (status === "unsold" && place === undefined) {
       tickets.setPlace(ticket, at);
       // What an nftId names can't be known: the service makes it after the sale.
       if (complete && field === "ticketId") {
-        const message = `${name} is sold neither in this environment nor earlier in this input.`;
+        const message = `${name()} is sold neither in this environment nor earlier in this input.`;
         report("ticket-not-sold", {
           ...about,
           message,
@@ -277,7 +276,7 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
       const did = status === "invalidated" ? "invalidated" : "checked in";
       report("after-final", {
         ...about,
-        message: `${name} was ${did} ${since}; the service may not take a ${action} after that.`,
+        message: `${name()} was ${did} ${since}; the service may not take a ${action} after that.`,
         hint: "See whether the order is right; --order time sorts by orderTime.",
       });
     }
@@ -296,7 +295,7 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
               field: "userId",
               pointer: "/data/userId",
               value: data.userId,
-              message: `${name} is resold to the user who holds it already${since}${isSure ? "" : ", unless it was resold under its other id"}.`,
+              message: `${name()} is resold to the user who holds it already${since}${isSure ? "" : ", unless it was resold under its other id"}.`,
               hint: "userId is the new buyer's.",
             },
             isSure ? "error" : "warn",

@@ -1,11 +1,12 @@
 /** The part of the way that `validate`, `plan` and `stream` share: from files to a checked plan. */
 
 import { createHash } from "node:crypto";
+import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
 import type { Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
-import { severities } from "../checks/severity.ts";
+import { severityIn, severityTable } from "../checks/severity.ts";
 import { Failure } from "../failure.ts";
 import type { LookupTable } from "../mapping/lookup.ts";
 import { createMapper, type Mapped, type Mapper, type Understanding } from "../mapping/mapper.ts";
@@ -102,7 +103,8 @@ export async function checkInput(
       throw atItsPlace(config, cause, cwd);
     }
   };
-  const severityOf = severities(config.rules, ALL_RULES);
+  const severities = severityTable(config.rules, ALL_RULES);
+  const severityOf = severityIn(severities);
   const filesOfEvent = new Map<string, InputFile>();
   const plan = await asStorage(
     options.directory,
@@ -122,7 +124,7 @@ export async function checkInput(
         }
         const lookups = await readLookups(source?.config, context.stop);
         try {
-          const mapper = createMapper({
+          const settings = {
             fileName: nameOf(file),
             ...(input.header !== undefined && { header: input.header }),
             ...(options.action !== undefined && { action: options.action }),
@@ -130,11 +132,14 @@ export async function checkInput(
             lookups,
             relaxedRules,
             isPayload: input.format === "json",
-          });
+          };
+          const mapper = createMapper(settings);
           const { onRow } = options;
-          if (onRow === undefined) return mapper;
+          // A lookup's table would stand in memory once more for every worker.
+          const isShared = lookups.size === 0 && !mapper.remembersRows;
+          if (onRow === undefined) return { mapper, settings: isShared ? settings : undefined };
           const from = { file, header: input.header, source: source?.config, mapper };
-          return watched(mapper, (row, mapped) => onRow(from, row, mapped));
+          return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), settings: undefined };
         } catch (cause) {
           if (source === undefined && options.action === undefined) throw withSourcesNamed(cause, config, file);
           throw atItsPlace(config, cause, cwd);
@@ -168,7 +173,8 @@ export async function checkInput(
       lanes: options.lanes,
       reportVanished: options.reportVanished ?? false,
       maxInvalid: options.maxInvalid ?? { rows: 0 },
-      severityOf,
+      severities,
+      workers: { count: workersOf(context.env) },
       problems,
       onUnderstood: (file, understanding, input) => {
         if (options.tell) for (const line of describeUnderstanding(file, understanding, input)) talk.info(line);
@@ -188,6 +194,11 @@ export async function checkInput(
   );
   talk.progress(undefined);
   return { files, plan, problems };
+}
+
+/** As many as there are cores; tests set another number. */
+function workersOf({ TICKETS_WORKERS }: Context["env"]): number {
+  return TICKETS_WORKERS === undefined ? availableParallelism() : Number(TICKETS_WORKERS);
 }
 
 /** Whether every row of a source is of the same event, which its config names. */
@@ -231,6 +242,7 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
     get understanding() {
       return mapper.understanding;
     },
+    remembersRows: mapper.remembersRows,
     map(row) {
       const mapped = mapper.map(row);
       see(row, mapped);

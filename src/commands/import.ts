@@ -17,7 +17,7 @@ import { type Ledger, writeMeta } from "../pipeline/ledger/ledger.ts";
 import { IMPORTED, mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { insertOutcomes, type NewOutcome } from "../pipeline/ledger/outcomes.ts";
 import { chunksOf, findRun, type RunRecord } from "../pipeline/ledger/runs.ts";
-import { dataOfLine } from "../pipeline/plan/compile.ts";
+import { dataOfLine } from "../pipeline/plan/batch.ts";
 import { CONTENT_BYTES } from "../pipeline/plan/index-file.ts";
 import { manifestOf } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";

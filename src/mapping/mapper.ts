@@ -51,6 +51,8 @@ export type Mapped =
 export interface Mapper {
   /** For JSON rows: as far as the rows so far show. */
   readonly understanding: Understanding;
+  /** Whether what it gives for a row, or says of the file, depends on earlier rows. */
+  readonly remembersRows: boolean;
   /** Reads one row; rows are given in the order of the file. */
   map(row: Row): Mapped;
   /**

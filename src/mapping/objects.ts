@@ -56,6 +56,7 @@ export function createObjectMapper(settings: NamedSettings): Mapper {
   };
 
   return {
+    remembersRows: true,
     get understanding(): Understanding {
       if (flat === undefined && (items > 0 || fixed === undefined)) return ITEMS_UNDERSTOOD;
       if (flat === undefined) return { ...ITEMS_UNDERSTOOD, how, ...(fixed && { action: fixed }) };

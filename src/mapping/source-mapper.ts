@@ -243,6 +243,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     get understanding() {
       return understandingOf(source, rules);
     },
+    remembersRows: isJson || watch.isWatching || rules.some(({ onceBy }) => onceBy !== undefined),
     map(row) {
       if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
       scope.findings = [];

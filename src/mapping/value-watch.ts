@@ -20,6 +20,8 @@ export interface WatchedColumn {
 }
 
 export interface ValueWatch {
+  /** False where no column is watched, and nothing will be said. */
+  readonly isWatching: boolean;
   /** Looks at a row; `gave` tells whether any action but its event came of it. */
   see(scope: Scope, gave: boolean): void;
   /** What is to be said of the whole file. */
@@ -40,6 +42,7 @@ export function watchValues(columns: readonly WatchedColumn[]): ValueWatch {
   let gaveAny = false;
   let isFamiliar = watched.length === 0 || watched.some(({ takesOthers }) => takesOthers);
   return {
+    isWatching: watched.length > 0,
     see(scope, gave) {
       rows += 1;
       gaveAny ||= gave;

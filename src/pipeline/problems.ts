@@ -19,21 +19,30 @@ export interface ProblemLog {
   readonly kept: readonly Problem[];
   /** One entry per rule and severity, in order of first appearance. */
   readonly tallies: readonly RuleTally[];
-  /** An empty log with the same cap, for checks that may have to be made anew. */
+  /** What is still kept; so much a fork needs to keep. */
+  readonly room: Room;
+  /** An empty log with the same cap, whose problems may be absorbed later or dropped. */
   fork(): ProblemLog;
-  /** Takes over what a fork holds. */
-  absorb(fork: ProblemLog): void;
+  /** Takes over what a fork holds, which was made when no less was kept than now. */
+  absorb(fork: Pick<ProblemLog, "kept" | "tallies">): void;
 }
 
 const NONE: ReadonlyMap<string, number> = new Map();
 
-export function createProblemLog(cap: number): ProblemLog {
+/** The problems of a full log: errors take the places of warnings, as long as there are any. */
+export interface Room {
+  readonly cap: number;
+  readonly keeps: "all" | "errors" | "none";
+}
+
+export function createProblemLog(cap: number, keeps: Room["keeps"] = "all"): ProblemLog {
   const kept: Problem[] = [];
   const tallies = new Map<string, RuleTally & { readonly byAction: Map<string, number> }>();
   let keptWarnings = 0;
   let errors = 0;
   let warnings = 0;
   const keep = (problem: Problem): void => {
+    if (keeps === "none" || (keeps === "errors" && problem.severity === "warn")) return;
     // Warnings never crowd out the errors that stop the run.
     if (kept.length < cap) {
       kept.push(problem);
@@ -81,7 +90,12 @@ export function createProblemLog(cap: number): ProblemLog {
     get tallies() {
       return [...tallies.values()];
     },
-    fork: () => createProblemLog(cap),
+    get room(): Room {
+      return { cap, keeps: kept.length < cap ? "all" : keptWarnings > 0 ? "errors" : "none" };
+    },
+    fork() {
+      return createProblemLog(cap, this.room.keeps);
+    },
     absorb(fork) {
       for (const problem of fork.kept) keep(problem);
       for (const each of fork.tallies) tally(each);

@@ -8,9 +8,18 @@ import { describe, expect, it, onTestFinished, test } from "vitest";
 import type { Action } from "../../src/actions/actions.ts";
 import { parseJson, stringifyJson } from "../../src/actions/json.ts";
 import { plan, validate } from "../../src/commands/validate.ts";
-import { candidateFiles, readCandidates } from "../../src/pipeline/plan/candidates.ts";
+import { createCandidateWriter } from "../../src/pipeline/plan/batch.ts";
+import {
+  actionOf,
+  appendCandidates,
+  candidateFiles,
+  endCandidates,
+  openCandidateLines,
+  readCandidates,
+  readWholeCandidates,
+  removeCandidates,
+} from "../../src/pipeline/plan/candidates.ts";
 import { createFile } from "../../src/pipeline/plan/files.ts";
-import { RECORD_BYTES, writeRecord } from "../../src/pipeline/plan/index-file.ts";
 import { createTimeOrder, type Order } from "../../src/pipeline/plan/order.ts";
 import { shuffledArbitrary, timedHistoryArbitrary } from "../support/arbitraries.ts";
 import { makeContext } from "../support/context.ts";
@@ -91,44 +100,43 @@ describe("a shuffled file", () => {
 
   it("comes out the same through runs on disk as in memory", async () => {
     const folder = openFolder();
-    const { lines: path, index: indexPath } = candidateFiles(folder);
+    const paths = candidateFiles(folder);
     const shuffled = timedHistoryArbitrary({ maxLength: 120 }).chain((history) =>
       fc.tuple(fc.constant(history), shuffledArbitrary(history)),
     );
     await fc.assert(
       fc.asyncProperty(shuffled, async ([history, shuffle]) => {
-        for (const name of [path, indexPath]) rmSync(name, { force: true });
+        await removeCandidates(folder);
         await using order = createTimeOrder(folder, { runBytes: 300, runRecords: 7 });
         {
-          await using file = await createFile(path);
-          await using index = await createFile(indexPath);
+          await using lines = await createFile(paths.lines);
+          await using index = await createFile(paths.index);
+          await using facts = await createFile(paths.facts);
+          await using texts = await createFile(paths.texts);
+          const writer = createCandidateWriter(false);
           for (const [at, action] of shuffle.entries()) {
-            await file.text(`${stringifyJson(action)}\n`);
-            const digest = Buffer.alloc(16, at);
-            await index.record(RECORD_BYTES, (buffer, from) =>
-              writeRecord(buffer, from, {
-                input: 0,
-                line: at + 1,
-                row: at + 1,
-                action: action.action,
-                untimed: false,
-                keyed: false,
-                identity: digest,
-                content: digest,
-              }),
-            );
+            writer.add(action, { input: 0, line: at + 1, row: at + 1 }, undefined);
             await order.candidate(action);
           }
-          await file.flush();
-          await index.flush();
+          const files = { lines, index, facts, texts };
+          await appendCandidates(files, writer.take());
+          await endCandidates(files, false);
         }
         await order.arrange({ onOrdered: () => {}, signal: new AbortController().signal });
         const found: Action[] = [];
+        for await (const batch of readWholeCandidates(folder)) {
+          for (const { line } of batch) found.push(parseJson(line.toString()) as Action); // compared below
+        }
+        using looked = openCandidateLines(folder);
         for await (const batch of readCandidates(folder)) {
-          for (const { line, record } of batch) {
-            const action = parseJson(line.toString()) as Action; // compared below
-            expect(action).toEqual(shuffle[record.line - 1]);
-            found.push(action);
+          for (const candidate of batch) {
+            const { eventId, ticketId, nftId } = actionOf(candidate, looked).data;
+            expect(parseJson(looked.of(candidate).toString())).toEqual(shuffle[candidate.line - 1]);
+            expect({ eventId, ticketId, nftId }).toEqual({
+              eventId: found[candidate.seq]?.data.eventId ?? null,
+              ticketId: found[candidate.seq]?.data.ticketId ?? null,
+              nftId: found[candidate.seq]?.data.nftId ?? null,
+            });
           }
         }
         expect(found).toEqual(history);

@@ -4,8 +4,8 @@ import { type ActionName, actionSpec } from "../../actions/actions.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type AcceptedDeed, acceptedData } from "../ledger/memory.ts";
-import type { Candidate } from "./candidates.ts";
-import { dataOfLine } from "./compile.ts";
+import { dataOfLine } from "./batch.ts";
+import type { Candidate, CandidateLines } from "./candidates.ts";
 
 export interface ChangedAction {
   readonly source: string;
@@ -22,21 +22,23 @@ export interface ChangedAction {
 export function describeChange(
   ledger: Ledger,
   deed: AcceptedDeed,
-  { record, line }: Candidate,
+  candidate: Candidate,
+  lines: CandidateLines,
   source: string,
 ): ChangedAction {
+  const { action, line } = candidate;
   const before = parseJson(acceptedData(ledger, deed) ?? "{}") as Record<string, unknown>; // written by the sender
-  const now = parseJson(dataOfLine(line, record.action)) as Record<string, unknown>; // written by compile
+  const now = parseJson(dataOfLine(lines.of(candidate), action)) as Record<string, unknown>; // written by compile
   const differing = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter(
     (name) => !sameValue(before[name], now[name]),
   );
   const pick = (data: Record<string, unknown>): Record<string, unknown> =>
     Object.fromEntries(differing.filter((name) => data[name] !== undefined).map((name) => [name, data[name]]));
-  const subject = actionSpec(record.action).about === "event" ? now.eventId : (now.ticketId ?? now.nftId);
+  const subject = actionSpec(action).about === "event" ? now.eventId : (now.ticketId ?? now.nftId);
   return {
     source,
-    line: record.line,
-    action: record.action,
+    line,
+    action,
     subject: String(subject),
     before: pick(before),
     now: pick(now),

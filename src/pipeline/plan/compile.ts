@@ -1,22 +1,23 @@
-/** Rows to checked candidates: everything that can be said of a row by itself. What depends on other rows comes after (decide.ts). */
+/** All rows of all files to checked candidates on disk. What depends on other rows comes after (decide.ts). */
 
-import { ACTION_NAMES, type Action, type ActionName, MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
-import { isFieldName } from "../../actions/fields.ts";
-import { contentText, digestOf, identityText, ownKeyText } from "../../actions/identity.ts";
-import { stringifyJson } from "../../actions/json.ts";
+import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
-import { checkAction } from "../../checks/shape.ts";
-import type { Mapper, Understanding } from "../../mapping/mapper.ts";
+import type { Understanding } from "../../mapping/mapper.ts";
 import type { Row } from "../../mapping/row.ts";
 import type { MappingRule } from "../../mapping/rules.ts";
 import type { ProblemLog } from "../problems.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/inputs.ts";
-import { candidateFiles, type Hold } from "./candidates.ts";
+import type { Batch } from "./batch.ts";
+import { appendCandidates, type CandidateFiles, candidateFiles, endCandidates } from "./candidates.ts";
+import { createRowCompiler, type RowCompiler, reportFindings } from "./compile-rows.ts";
+import { placedActions } from "./facts.ts";
 import { createFile } from "./files.ts";
-import { CONTENT_BYTES, RECORD_BYTES, writeRecord } from "./index-file.ts";
+import { addRows } from "./index-file.ts";
+import type { Holds, InvalidRows } from "./invalid-rows.ts";
 import type { RowEvents } from "./lanes.ts";
-import type { Placed, TimeOrder } from "./order.ts";
+import type { TimeOrder } from "./order.ts";
+import type { MadeMapper, Workers } from "./parallel.ts";
 import type { SalesSeen } from "./vanished.ts";
 
 export interface CompileOptions {
@@ -24,9 +25,14 @@ export interface CompileOptions {
   /** Folder for the candidate files; they must not exist yet. */
   readonly directory: string;
   readonly open: (file: InputFile) => Promise<Input>;
-  readonly mapperFor: (file: InputFile, input: Input) => Promise<Mapper>;
+  readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
+  /** Takes the rows of large files where it can. */
+  readonly workers: Workers;
   readonly severityOf: (rule: string) => Severity;
   readonly problems: ProblemLog;
+  readonly invalid: InvalidRows;
+  /** Takes the places of invalid rows among the candidates, unless `timeOrder` does. */
+  readonly holds: Holds;
   /** Only the first rows, over all files. */
   readonly limit: number;
   /** Where the candidates are to be put in order afterwards, each is noted here. */
@@ -38,15 +44,6 @@ export interface CompileOptions {
   readonly onUnderstood: (file: InputFile, understanding: Understanding, input: Input) => void;
   readonly onRows: (rows: number) => void;
   readonly signal: AbortSignal;
-}
-
-/** A row that is not sent, for what depends on it and for the rejects file. */
-export interface InvalidRow {
-  readonly row: number;
-  readonly input: number;
-  readonly line: number;
-  /** Why, in one line. */
-  readonly reason: string;
 }
 
 interface ReadInput {
@@ -62,9 +59,6 @@ interface ReadInput {
 export interface Compiled {
   readonly inputs: readonly ReadInput[];
   readonly rows: { readonly read: number; readonly skipped: number };
-  readonly invalid: readonly InvalidRow[];
-  /** Where the invalid rows stand among the candidates; empty where `timeOrder` places them. */
-  readonly holds: readonly Hold[];
   /** Skipped rows by reason. */
   readonly skipReasons: ReadonlyMap<string, number>;
   /** Rows that give their event and nothing else, by reason. */
@@ -78,149 +72,63 @@ export interface Compiled {
   readonly unfit: boolean;
 }
 
+/** Skipped rows are counted by their reason up to so many reasons, since reasons quote the file. */
+const SKIP_REASONS = 1000;
+
 /** Reads, maps and checks every row of every file, and writes the valid rows' actions as candidates. */
 export async function compile(options: CompileOptions): Promise<Compiled> {
-  const { files, directory, severityOf, problems, limit, timeOrder, salesSeen, signal } = options;
+  const { files, directory, severityOf, problems, limit, timeOrder, signal } = options;
   const paths = candidateFiles(directory);
   await using lines = await createFile(paths.lines);
   await using index = await createFile(paths.index);
+  await using facts = await createFile(paths.facts);
+  await using texts = await createFile(paths.texts);
+  const candidateBytes = { lines, index, facts, texts };
   const inputs: ReadInput[] = [];
-  const invalid: InvalidRow[] = [];
-  const holds: Hold[] = [];
-  const skipReasons = new Map<string, number>();
-  const eventOnlyReasons = new Map<string, number>();
-  const newEvents = new Set<string>();
-  let read = 0;
-  let skipped = 0;
-  let candidates = 0;
-  let unreadable = false;
-  let unfit = false;
+  const compiled = {
+    rows: { read: 0, skipped: 0 },
+    skipReasons: new Map<string, number>(),
+    eventOnlyReasons: new Map<string, number>(),
+    candidates: 0,
+    newEvents: new Set<string>(),
+    unreadable: false,
+    unfit: false,
+  };
 
   for (const [inputNumber, file] of files.entries()) {
     await using input = await options.open(file);
-    const mapper = await options.mapperFor(file, input);
+    const { mapper, settings } = await options.mapperFor(file, input);
     // Of JSON rows nothing is understood before they are read: their keys may differ from row to row.
     if (input.header !== undefined) options.onUnderstood(file, mapper.understanding, input);
-    let rowsOfFile = 0;
+    const rowsBefore = compiled.rows.read;
     let payloadItems = 0;
-
-    const report = (row: Row, findings: readonly Finding[], at = rowsOfFile - 1): boolean => {
-      let isError = false;
-      for (const finding of findings) {
-        const severity = severityOf(finding.rule);
-        if (severity === "off") continue;
-        if (severity === "error") isError = true;
-        const pointer =
-          finding.pointer === undefined || row.kind !== "object"
-            ? undefined
-            : `${file.format === "json" ? `/${at}` : ""}${finding.pointer}`;
-        const { pointer: _, ...rest } = finding;
-        problems.add({
-          source: file.name,
-          line: row.line,
-          severity,
-          ...rest,
-          ...(pointer !== undefined && { pointer }),
-        });
-      }
-      return isError;
-    };
-
-    for await (const batch of input.batches()) {
+    const notesEvents = options.rowEvents !== undefined;
+    const compilerOf = (keepsBatches: boolean): RowCompiler =>
+      createRowCompiler({ file, input: inputNumber, mapper, severityOf, notesEvents, keepsBatches });
+    const inWorkers =
+      limit === Number.POSITIVE_INFINITY
+        ? await options.workers.compile({ file, input, inputNumber, settings, notesEvents, compilerOf, problems })
+        : undefined;
+    const batches = inWorkers ?? oneByOne(input, compilerOf(false), problems, () => limit - compiled.rows.read);
+    for await (const batch of batches) {
       signal.throwIfAborted();
-      // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
-      for (const row of batch.length <= limit - read ? batch : batch.slice(0, limit - read)) {
-        read += 1;
-        rowsOfFile += 1;
-        const reject = async (findings: readonly Finding[], actions: readonly unknown[]): Promise<void> => {
-          const at = { input: inputNumber, line: row.line };
-          invalid.push({ row: read, ...at, reason: reasonOf(findings, severityOf) });
-          const attempted = actions.flatMap(referencesOf);
-          if (timeOrder === undefined) holds.push({ before: candidates, ...at, attempted });
-          else for (const action of attempted) await timeOrder.held(action, at);
-          for (const action of attempted) await salesSeen?.note(action);
-        };
-        if (row.kind === "malformed") {
-          report(row, row.findings);
-          await reject(row.findings, []);
-          if (!row.bordersKnown) unreadable = true;
-          continue;
-        }
-        const mapped = mapper.map(row);
-        if (mapped.kind === "skipped") {
-          skipped += 1;
-          countReason(skipReasons, mapped.reason);
-          continue;
-        }
-        if (mapped.kind === "invalid") {
-          const further = mapped.isGuess === true ? [] : furtherFindings(mapped.findings, mapped.attempted);
-          const findings = [...mapped.findings, ...further];
-          // A finding that the config turned off must not let a row through that could not be mapped at all.
-          if (!report(row, findings))
-            report(row, [
-              {
-                ...mapped.findings[0],
-                rule: "item-shape",
-                message: mapped.findings[0]?.message ?? "The row can't be mapped.",
-              },
-            ]);
-          await reject(findings, mapped.attempted);
-          continue;
-        }
-        const findings = mapped.actions.flatMap((action) => checkAction(action));
-        if (findings.length > 0 && report(row, findings)) {
-          await reject(findings, mapped.actions);
-          mapper.retract?.(mapped.actions);
-          continue;
-        }
-        if (mapped.eventOnly !== undefined) countReason(eventOnlyReasons, mapped.eventOnly);
-        if (file.format === "json") payloadItems += 1;
-        if (mapped.eventId !== undefined) options.rowEvents?.note(read, mapped.eventId);
-        for (const [at, action] of mapped.actions.entries()) {
-          if (action.action === "newEvent" && typeof action.data.eventId === "string")
-            newEvents.add(action.data.eventId);
-          const written = lines.text(lineOf(action));
-          if (typeof written !== "number") await written;
-          // A source gives the event with whichever of its rows comes first, so the row's key is not the event's.
-          const key = action.action === "newEvent" ? undefined : mapped.keys?.[at];
-          const identity = digestOf(key === undefined ? identityText(action) : ownKeyText(action, key));
-          const content = digestOf(contentText(action)).subarray(0, CONTENT_BYTES);
-          const record = {
-            input: inputNumber,
-            line: row.line,
-            row: read,
-            action: action.action,
-            untimed: action.data.orderTime == null,
-            keyed: key !== undefined,
-            identity,
-            content,
-          };
-          const full = index.record(RECORD_BYTES, (buffer, at) => writeRecord(buffer, at, record));
-          if (full !== undefined) await full;
-          const placed = timeOrder?.candidate(action);
-          if (placed !== undefined) await placed;
-          const noted = salesSeen?.note(action);
-          if (noted !== undefined) await noted;
-          candidates += 1;
-        }
-      }
-      options.onRows(read);
+      payloadItems += batch.rows - batch.skipped - batch.invalid.length;
+      await join(options, candidateBytes, compiled, inputNumber, batch);
+      options.onRows(compiled.rows.read);
     }
-    const isCut = read >= limit;
+    const report = (finding: Finding): boolean => reportFindings(problems, file, severityOf, FIRST_LINE, 0, [finding]);
+    const isCut = compiled.rows.read >= limit;
     for (const finding of mapper.findingsOfFile?.() ?? []) {
       const isAboutAll = finding.rule === ("nothing-mapped" satisfies MappingRule);
       // Of the first rows it says nothing that they give no action.
-      if (!(isCut && isAboutAll) && report(FIRST_LINE, [finding]) && isAboutAll) unfit = true;
+      if (!(isCut && isAboutAll) && report(finding) && isAboutAll) compiled.unfit = true;
     }
-    if (payloadItems > MAX_ACTIONS_PER_REQUEST) {
-      report(FIRST_LINE, [
-        {
-          rule: "payload-too-long",
-          message: `The payload has ${payloadItems} items; a request takes ${MAX_ACTIONS_PER_REQUEST}.`,
-          hint: "tickets stream splits it.",
-        },
-      ]);
-    }
+    if (file.format === "json" && payloadItems > MAX_ACTIONS_PER_REQUEST)
+      report({
+        rule: "payload-too-long",
+        message: `The payload has ${payloadItems} items; a request takes ${MAX_ACTIONS_PER_REQUEST}.`,
+        hint: "tickets stream splits it.",
+      });
     if (input.header === undefined) options.onUnderstood(file, mapper.understanding, input);
     inputs.push({
       format: input.header !== undefined ? "cells" : input.format === "json" ? "json" : "ndjson",
@@ -228,76 +136,86 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       path: file.path,
       bytes: input.bytesRead,
       sha256: input.sha256,
-      rows: rowsOfFile,
+      rows: compiled.rows.read - rowsBefore,
     });
   }
   // What is put in order afterwards is written anew.
-  for (const file of [lines, index]) await (timeOrder === undefined ? file.sync() : file.flush());
-  return {
-    inputs,
-    rows: { read, skipped },
-    invalid,
-    holds,
-    skipReasons,
-    eventOnlyReasons,
-    candidates,
-    newEvents,
-    unreadable,
-    unfit,
-  };
+  await endCandidates(candidateBytes, timeOrder === undefined);
+  return { ...compiled, inputs };
 }
 
 /** Where what is said of a whole file stands. */
 const FIRST_LINE: Row = { kind: "object", line: 1, value: {}, text: "" };
 
-function countReason(reasons: Map<string, number>, reason: string): void {
-  const key = reasons.has(reason) || reasons.size < SKIP_REASONS ? reason : "other reasons";
-  reasons.set(key, (reasons.get(key) ?? 0) + 1);
+function countReasons(reasons: Map<string, number>, counted: ReadonlyMap<string, number>): void {
+  for (const [reason, count] of counted) {
+    const shown = reasons.has(reason) || reasons.size < SKIP_REASONS ? reason : "other reasons";
+    reasons.set(shown, (reasons.get(shown) ?? 0) + count);
+  }
 }
 
-/** The action as it will be sent, and a newline. `action` comes first, so that the data can be cut out again. */
-function lineOf({ action, data }: Action): string {
-  return `${stringifyJson({ action, data })}\n`;
+/** The batches of an input that is read in this thread: the way that is always right, against which workers are tested. */
+async function* oneByOne(
+  input: Input,
+  compiler: RowCompiler,
+  problems: ProblemLog,
+  room: () => number,
+): AsyncGenerator<Batch> {
+  for await (const rows of input.batches()) {
+    // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
+    const within = rows.length <= room() ? rows : rows.slice(0, room());
+    yield compiler.compile(within, problems.fork());
+  }
 }
 
-/** Where `data` stands in a line of the plan. */
-export function dataOfLine(line: Buffer, action: ActionName): string {
-  return line.toString("utf8", `{"action":"${action}","data":`.length, line.length - 1);
-}
-
-/** Skipped rows are counted by their reason up to so many reasons, since reasons quote the file. */
-const SKIP_REASONS = 1000;
-
-/** What a field that could not be read also leads to; telling it would only confuse. */
-const FOLLOWS: ReadonlySet<string> = new Set([
-  "field-required",
-  "sold-ticket-without-user",
-  "ticket-reference-missing",
-  "claim-recipient-missing",
-  "order-time-missing",
-]);
-
-/** What is wrong with the fields that could be read, so that all problems of a row are told at once. */
-function furtherFindings(findings: readonly Finding[], attempted: readonly Action[]): readonly Finding[] {
-  const told = new Set(findings.map(({ field }) => field));
-  // Findings of a declared source name columns, so which field each left empty is not known.
-  const ofColumns = findings.some(({ field }) => field === undefined || !isFieldName(field));
-  return attempted
-    .flatMap((action) => checkAction(action))
-    .filter(({ field, rule }) => (field === undefined || !told.has(field)) && !(ofColumns && FOLLOWS.has(rule)));
-}
-
-/** The part of an action that others may depend on, and when it was; nothing where not even that can be read. */
-function referencesOf(attempted: unknown): readonly Placed[] {
-  if (typeof attempted !== "object" || attempted === null || !("data" in attempted) || !("action" in attempted))
-    return [];
-  const { action, data } = attempted;
-  if (typeof data !== "object" || data === null) return [];
-  const { eventId, ticketId, nftId, orderTime } = data as Record<string, unknown>; // an object, as checked above
-  return [{ action: ACTION_NAMES.find((name) => name === action), data: { eventId, ticketId, nftId, orderTime } }];
-}
-
-export function reasonOf(findings: readonly Finding[], severityOf: (rule: string) => Severity): string {
-  const errors = findings.filter(({ rule }) => severityOf(rule) === "error");
-  return (errors.length > 0 ? errors : findings).map(({ rule, message }) => `${rule}: ${message}`).join(" ");
+/** Appends what the next rows of a file came to. */
+async function join(
+  { problems, invalid, holds, timeOrder, salesSeen, rowEvents }: CompileOptions,
+  files: CandidateFiles,
+  compiled: {
+    readonly rows: { read: number; skipped: number };
+    readonly skipReasons: Map<string, number>;
+    readonly eventOnlyReasons: Map<string, number>;
+    candidates: number;
+    readonly newEvents: Set<string>;
+    unreadable: boolean;
+  },
+  input: number,
+  batch: Batch,
+): Promise<void> {
+  const { rows, newEvents } = compiled;
+  addRows(batch.bytes.index, rows.read);
+  await appendCandidates(files, batch.bytes);
+  for (const eventId of batch.newEvents) newEvents.add(eventId);
+  for (const { row, eventId } of batch.rowEvents) rowEvents?.note(rows.read + row, eventId);
+  problems.absorb(batch.problems);
+  countReasons(compiled.skipReasons, batch.skipReasons);
+  countReasons(compiled.eventOnlyReasons, batch.eventOnlyReasons);
+  const placed = timeOrder === undefined && salesSeen === undefined ? undefined : placedActions(batch.bytes);
+  let behind = 0;
+  const noteUntil = async (before: number): Promise<void> => {
+    for (; placed !== undefined && behind < before; behind += 1) {
+      const action = placed[behind];
+      if (action === undefined) throw new Error("the batch has fewer facts than candidates");
+      const ordered = timeOrder?.candidate(action);
+      if (ordered !== undefined) await ordered;
+      const seen = salesSeen?.note(action);
+      if (seen !== undefined) await seen;
+    }
+  };
+  for (const { row, line, reason, before, attempted } of batch.invalid) {
+    await noteUntil(before);
+    const kept = invalid.add({ row: rows.read + row, input, line, reason });
+    if (kept !== undefined) await kept;
+    if (timeOrder === undefined) await holds.add({ before: compiled.candidates + before, input, line, attempted });
+    for (const action of attempted) {
+      await timeOrder?.held(action, { input, line });
+      await salesSeen?.note(action);
+    }
+  }
+  await noteUntil(batch.candidates);
+  rows.read += batch.rows;
+  rows.skipped += batch.skipped;
+  compiled.candidates += batch.candidates;
+  if (batch.isUnreadable) compiled.unreadable = true;
 }

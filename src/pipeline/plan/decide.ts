@@ -2,16 +2,25 @@
 
 import { type Action, actionSpec } from "../../actions/actions.ts";
 import { digestOf, importedIdentityText } from "../../actions/identity.ts";
-import { parseJson } from "../../actions/json.ts";
 import type { Finding, Problem, Severity } from "../../actions/problem.ts";
 import type { Across } from "../../checks/across.ts";
 import { type Ledger, readMeta } from "../ledger/ledger.ts";
 import { acceptedDeeds, hasDeeds, IMPORTED } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { ProblemLog } from "../problems.ts";
-import { type Candidate, type Hold, readCandidates } from "./candidates.ts";
+import {
+  actionOf,
+  type Candidate,
+  type CandidateLines,
+  type Hold,
+  identityOf,
+  openCandidateLines,
+  readCandidates,
+} from "./candidates.ts";
 import { type ChangedAction, describeChange } from "./changed.ts";
-import { type Compiled, type InvalidRow, reasonOf } from "./compile.ts";
+import type { Compiled } from "./compile.ts";
+import { reasonOf } from "./compile-rows.ts";
+import type { InvalidRow, InvalidRows } from "./invalid-rows.ts";
 import { judge, type Verdicts } from "./judge.ts";
 
 export interface Selection {
@@ -27,15 +36,15 @@ export interface Selection {
   readonly pending: number;
   readonly changed: { readonly count: number; readonly shown: readonly ChangedAction[] };
   readonly byAction: Readonly<Record<string, number>>;
-  /** The rows that are held back for what stands around them. */
-  readonly invalid: readonly InvalidRow[];
 }
 
 export interface SelectOptions {
   readonly directory: string;
   readonly compiled: Compiled;
-  /** Actions of invalid rows, at their places among the candidates. */
-  readonly holds: readonly Hold[];
+  /** Actions of invalid rows, at their places among the candidates; may be read again. */
+  readonly holds: Iterable<Hold> | AsyncIterable<Hold>;
+  /** Takes the rows that are held back for what stands around them. */
+  readonly invalid: InvalidRows;
   /** Checks that know nothing of this input yet. */
   readonly across: () => Across;
   /** The memory to compare with, undefined when no environment is named. */
@@ -48,9 +57,12 @@ export interface SelectOptions {
   readonly signal: AbortSignal;
 }
 
-/** A row that was found invalid, with what is to be said of it. */
-interface FoundRow extends InvalidRow {
-  readonly problems: readonly Problem[];
+/** The rows that were found invalid, by now and by earlier passes. */
+interface FoundRows {
+  /** One bit a row. */
+  readonly bits: Uint8Array;
+  /** What is to be said of them. */
+  readonly problems: ProblemLog;
 }
 
 /** How many changed actions are shown with both values. */
@@ -66,12 +78,13 @@ const CHANGED_SHOWN = 1000;
 export async function select(options: SelectOptions): Promise<Selection> {
   const { directory, compiled, ledger, again, pending, problems } = options;
   const memory = ledger !== undefined && !again && (hasDeeds(ledger) || pending.size > 0) ? ledger : undefined;
-  const verdicts = await judge(directory, compiled.candidates, memory, pending);
-  const found = new Map<number, FoundRow>();
+  using lines = openCandidateLines(directory);
+  const verdicts = await judge(directory, compiled.candidates, memory, pending, lines);
+  const found = { bits: new Uint8Array((compiled.rows.read >> 3) + 1), problems: problems.fork() };
   for (;;) {
     const log = problems.fork();
-    for (const row of found.values()) for (const problem of row.problems) log.add(problem);
-    const selection = await decideOnce(options, memory, verdicts, found, log);
+    log.absorb(found.problems);
+    const selection = await decideOnce(options, memory, verdicts, lines, found, log);
     if (selection === undefined) continue;
     problems.absorb(log);
     return selection;
@@ -84,10 +97,11 @@ export async function select(options: SelectOptions): Promise<Selection> {
  * @returns undefined when one of them had been counted on before.
  */
 async function decideOnce(
-  { directory, compiled, holds, across: freshAcross, severityOf, signal }: SelectOptions,
+  { directory, compiled, holds, invalid, across: freshAcross, severityOf, signal }: SelectOptions,
   memory: Ledger | undefined,
   verdicts: Verdicts,
-  found: Map<number, FoundRow>,
+  lines: CandidateLines,
+  found: FoundRows,
   log: ProblemLog,
 ): Promise<Selection | undefined> {
   const across = freshAcross();
@@ -101,18 +115,18 @@ async function decideOnce(
   let alreadySent = 0;
   let changed = 0;
   let waiting = 0;
-  let held = 0;
+  let justFound: InvalidRow[] = [];
   let mustRepeat = false;
   /** Deeds (hex) that this input brings and repeats. */
   const brought = new Set<string>();
   const isOpen = (candidate: Candidate, ofRow: readonly Candidate[]): boolean => {
     const verdict = verdicts.of(candidate);
     if (verdict !== "repeated") return OPEN.has(verdict);
-    const { identity } = candidate.record;
+    const identity = identityOf(candidate);
     // An earlier one whose row is invalid is not sent, so this one is the first.
     return (
       !brought.has(identity.toString("hex")) &&
-      !ofRow.some((each) => each.seq < candidate.seq && each.record.identity.equals(identity))
+      !ofRow.some((each) => each.seq < candidate.seq && identityOf(each).equals(identity))
     );
   };
 
@@ -133,17 +147,12 @@ async function decideOnce(
   const decide = (candidates: readonly Candidate[]): void => {
     const [head] = candidates;
     if (head === undefined) return;
-    for (; (holds[held]?.before ?? Number.POSITIVE_INFINITY) <= head.seq; held += 1) {
-      const hold = holds[held];
-      if (hold !== undefined)
-        across.holdBack(hold.attempted, { source: sourceOf(compiled, hold.input), line: hold.line });
-    }
-    const { row, input, line } = head.record;
+    const { row, input, line } = head;
     const at: Place = { source: sourceOf(compiled, input), line };
     const inFile = itemPointer(compiled, input, row);
     const open = candidates.filter((candidate) => isOpen(candidate, candidates));
-    const actions = open.map(actionOf);
-    if (found.has(row)) {
+    const actions = open.map((candidate) => actionOf(candidate, lines));
+    if (hasBit(found.bits, row)) {
       across.holdBack(actions, at);
       return;
     }
@@ -153,33 +162,39 @@ async function decideOnce(
     const problems = open.flatMap((candidate, index) => problemsOf(candidate, actions[index] as Action, at)); // as many
     // What another run is about to bring counts as brought, for what follows it.
     const pending = candidates.filter((candidate) => verdicts.of(candidate) === "pending");
-    if (pending.length > 0) across.assume(pending.map(actionOf), at);
+    if (pending.length > 0)
+      across.assume(
+        pending.map((candidate) => actionOf(candidate, lines)),
+        at,
+      );
     if (problems.some(isError)) across.holdBack(actions, at);
     else
       for (const findings of across.row(actions, at))
         for (const each of findings) problems.push({ ...at, ...placed(each, inFile) });
     const repeatSeverity = severityOf(DEED_REPEATED.rule);
     if (repeatSeverity !== "off") {
-      for (const { record } of repeats)
+      for (const { action } of repeats)
         problems.push({
           ...at,
           severity: repeatSeverity,
           ...DEED_REPEATED,
-          message: `${record.action} of the same ${actionSpec(record.action).about} stands earlier in this input, and is sent once.`,
+          message: `${action} of the same ${actionSpec(action).about} stands earlier in this input, and is sent once.`,
         });
     }
     for (const each of problems) log.add(each);
     if (problems.some(isError)) {
       const reason = reasonOf(problems.filter(isError), severityOf);
-      found.set(row, { row, input, line, reason, problems });
+      justFound.push({ row, input, line, reason });
+      setBit(found.bits, row);
+      for (const each of problems) found.problems.add(each);
       if (hasBit(countedOn, row)) mustRepeat = true;
       return;
     }
     setBit(countedOn, row);
     for (const candidate of open)
-      if (verdicts.isRepeated(candidate)) brought.add(candidate.record.identity.toString("hex"));
+      if (verdicts.isRepeated(candidate)) brought.add(identityOf(candidate).toString("hex"));
     for (const candidate of candidates) {
-      const { action } = candidate.record;
+      const { action } = candidate;
       byAction[action] = (byAction[action] ?? 0) + 1;
       const verdict = verdicts.of(candidate);
       if (verdict === "pending") waiting += 1;
@@ -188,34 +203,61 @@ async function decideOnce(
       changed += 1;
       const deed = verdicts.changedFrom(candidate);
       if (deed !== undefined && memory !== undefined && shown.length < CHANGED_SHOWN)
-        shown.push(describeChange(memory, deed, candidate, at.source));
+        shown.push(describeChange(memory, deed, candidate, lines, at.source));
     }
-    for (const { start, seq, line: bytes } of open) {
-      const last = kept.at(-1);
-      const end = start + bytes.length + 1;
-      if (last !== undefined && last.end === start) {
-        last.end = end;
-        last.count += 1;
-      } else kept.push({ start, end, first: seq, count: 1 });
-      fresh += 1;
-    }
+    for (const candidate of open) keep(candidate);
+  };
+
+  const keep = ({ start, length, seq }: Candidate): void => {
+    const last = kept.at(-1);
+    if (last !== undefined && last.end === start) {
+      last.end = start + length;
+      last.count += 1;
+    } else kept.push({ start, end: start + length, first: seq, count: 1 });
+    fresh += 1;
+  };
+
+  await using held = holdsInOrder(holds);
+  let hold = await held.next();
+  const decideAfterHolds = async (candidates: readonly Candidate[]): Promise<void> => {
+    const [head] = candidates;
+    for (; hold !== undefined && head !== undefined && hold.before <= head.seq; hold = await held.next())
+      across.holdBack(hold.attempted, { source: sourceOf(compiled, hold.input), line: hold.line });
+    decide(candidates);
+    for (const row of justFound) await invalid.add(row);
+    justFound = [];
   };
 
   let together: Candidate[] = [];
   for await (const batch of readCandidates(directory)) {
     signal.throwIfAborted();
     for (const candidate of batch) {
-      if (together[0] !== undefined && together[0].record.row !== candidate.record.row) {
-        decide(together);
+      const [head] = together;
+      if (head !== undefined && head.row !== candidate.row) {
+        if (justFound.length > 0 || (hold !== undefined && hold.before <= head.seq)) await decideAfterHolds(together);
+        else decide(together);
         together = [];
       }
       together.push(candidate);
     }
   }
-  decide(together);
+  await decideAfterHolds(together);
   if (mustRepeat) return undefined;
-  const invalid = [...found.values()];
-  return { kept, fresh, alreadySent, pending: waiting, changed: { count: changed, shown }, byAction, invalid };
+  return { kept, fresh, alreadySent, pending: waiting, changed: { count: changed, shown }, byAction };
+}
+
+/** Holds one after the other; they are few beside the candidates. */
+function holdsInOrder(holds: Iterable<Hold> | AsyncIterable<Hold>) {
+  const iterator = Symbol.asyncIterator in holds ? holds[Symbol.asyncIterator]() : holds[Symbol.iterator]();
+  return {
+    async next(): Promise<Hold | undefined> {
+      const { done, value } = await iterator.next();
+      return done ? undefined : value;
+    },
+    async [Symbol.asyncDispose]() {
+      await iterator.return?.();
+    },
+  };
 }
 
 type Place = Pick<Problem, "source" | "line">;
@@ -257,9 +299,6 @@ function importedHistory({ action }: Action): Finding {
 }
 
 const isError = ({ severity }: Problem): boolean => severity === "error";
-
-/** The action of a candidate: written by compile, checked there. */
-const actionOf = ({ line }: Candidate): Action => parseJson(line.toString("utf8")) as Action;
 
 function sourceOf(compiled: Compiled, input: number): string {
   return compiled.inputs[input]?.name ?? "?";

@@ -2,7 +2,7 @@
 
 import { type FileHandle, open } from "node:fs/promises";
 
-const BLOCK = 4 * 1024 * 1024;
+const BLOCK = 1024 * 1024;
 const NEWLINE = 0x0a;
 /** What is read at a time; its lines live together, so that a larger one makes the heap grow. */
 const READ = 512 * 1024;
@@ -15,6 +15,8 @@ export interface AppendFile extends AsyncDisposable {
   text(text: string): Promise<number> | number;
   /** Appends bytes and a newline. */
   line(bytes: Buffer): Promise<void> | undefined;
+  /** Appends bytes as they are; they must not change before what this returns has ended. */
+  bytes(bytes: Buffer): Promise<void> | undefined;
   /** Appends `size` bytes that `fill` writes into the buffer at the offset it is given. */
   record(size: number, fill: (buffer: Buffer, at: number) => void): Promise<void> | undefined;
   sync(): Promise<void>;
@@ -70,6 +72,17 @@ export async function createFile(path: string): Promise<AppendFile> {
         if (bytes.length < BLOCK) put();
         else await writeAll(file, Buffer.concat([bytes, Buffer.of(NEWLINE)]));
       })();
+    },
+    bytes(bytes) {
+      length += bytes.length;
+      if (bytes.length <= BLOCK - used) {
+        used += bytes.copy(buffer, used);
+        return undefined;
+      }
+      return flush().then(() => {
+        if (bytes.length > BLOCK) return writeAll(file, bytes);
+        used += bytes.copy(buffer, used);
+      });
     },
     record(size, fill) {
       const put = (): void => {

@@ -29,17 +29,26 @@ export interface IndexRecord {
 const UNTIMED = 0x100;
 const KEYED = 0x200;
 
-export function writeRecord(buffer: Buffer, at: number, record: IndexRecord): void {
-  buffer.writeUInt32LE(record.input, at);
-  buffer.writeUInt32LE(record.line, at + 4);
-  buffer.writeUInt32LE(record.row, at + 8);
-  const marks = (record.untimed ? UNTIMED : 0) | (record.keyed ? KEYED : 0);
-  buffer.writeUInt32LE(ACTION_NAMES.indexOf(record.action) | marks, at + 12);
-  record.identity.copy(buffer, at + 16, 0, DIGEST_BYTES);
-  record.content.copy(buffer, at + 16 + DIGEST_BYTES, 0, CONTENT_BYTES);
+export type RecordOrigin = Omit<IndexRecord, "identity" | "content">;
+
+const NUMBERS: ReadonlyMap<ActionName, number> = new Map(ACTION_NAMES.map((name, number) => [name, number]));
+
+/** Writes a record but for its digests. */
+export function writeOrigin(buffer: Buffer, at: number, origin: RecordOrigin): void {
+  buffer.writeUInt32LE(origin.input, at);
+  buffer.writeUInt32LE(origin.line, at + 4);
+  buffer.writeUInt32LE(origin.row, at + 8);
+  const marks = (origin.untimed ? UNTIMED : 0) | (origin.keyed ? KEYED : 0);
+  buffer.writeUInt32LE((NUMBERS.get(origin.action) ?? 0) | marks, at + 12);
 }
 
-export function readRecord(buffer: Buffer, at: number): IndexRecord {
+/** Counts the rows of records that were numbered from 1 on from `rows`. */
+export function addRows(records: Buffer, rows: number): void {
+  if (rows === 0) return;
+  for (let at = 8; at < records.length; at += RECORD_BYTES) records.writeUInt32LE(records.readUInt32LE(at) + rows, at);
+}
+
+export function readOrigin(buffer: Buffer, at: number): RecordOrigin {
   const code = buffer.readUInt32LE(at + 12);
   const action = ACTION_NAMES[code & ~(UNTIMED | KEYED)];
   if (action === undefined) throw new Error("the plan's index is damaged");
@@ -50,7 +59,14 @@ export function readRecord(buffer: Buffer, at: number): IndexRecord {
     action,
     untimed: (code & UNTIMED) !== 0,
     keyed: (code & KEYED) !== 0,
-    identity: buffer.subarray(at + 16, at + 16 + DIGEST_BYTES),
-    content: buffer.subarray(at + 16 + DIGEST_BYTES, at + RECORD_BYTES),
   };
+}
+
+export const identityAt = (buffer: Buffer, at: number): Buffer => buffer.subarray(at + 16, at + 16 + DIGEST_BYTES);
+
+export const contentAt = (buffer: Buffer, at: number): Buffer =>
+  buffer.subarray(at + 16 + DIGEST_BYTES, at + RECORD_BYTES);
+
+export function readRecord(buffer: Buffer, at: number): IndexRecord {
+  return { ...readOrigin(buffer, at), identity: identityAt(buffer, at), content: contentAt(buffer, at) };
 }

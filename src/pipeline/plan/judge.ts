@@ -6,8 +6,8 @@ import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type AcceptedDeed, acceptedData, acceptedDeeds, type TriedDeed, triedDeeds } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
-import { type Candidate, candidateFiles } from "./candidates.ts";
-import { type IndexRecord, RECORD_BYTES, readRecord } from "./index-file.ts";
+import { type Candidate, type CandidateLines, candidateFiles, identityOf } from "./candidates.ts";
+import { contentAt, identityAt, RECORD_BYTES, readOrigin } from "./index-file.ts";
 
 const VERDICTS = [
   "new",
@@ -47,12 +47,14 @@ interface History {
  *
  * @param ledger the memory to compare with; undefined when there is none, or all is to be sent again.
  * @param pending identities (hex) of actions that another run may still bring to the service.
+ * @param lines of the candidates, for the few of which more than their digests is asked.
  */
 export async function judge(
   directory: string,
   candidates: number,
   ledger: Ledger | undefined,
   pending: Pending,
+  lines: CandidateLines,
 ): Promise<Verdicts> {
   const verdicts = new Uint8Array(candidates);
   const earlier = new Map<number, AcceptedDeed>();
@@ -64,11 +66,14 @@ export async function judge(
     verdicts[seq] = VERDICTS.indexOf(verdict);
   };
 
-  const judgeOne = (seq: number, { action, untimed, keyed, identity, content }: IndexRecord): void => {
+  const judgeOne = (seq: number, block: Buffer, at: number): void => {
+    const { action, untimed, keyed } = readOrigin(block, at);
     const rule = keyed ? "once" : actionSpec(action).identity.rule;
     // newEvent and soldTicket that repeat within one input have rules of their own.
     const mayRepeat = rule === "once" && action !== "newEvent" && action !== "soldTicket";
     if (ledger === undefined && pending.size === 0 && !mayRepeat) return;
+    const identity = identityAt(block, at);
+    const content = contentAt(block, at);
     const key = identity.toString("hex");
     if (pending.has(key)) {
       set(seq, "pending");
@@ -120,7 +125,7 @@ export async function judge(
   for (let seq = 0; seq < candidates; ) {
     const { bytesRead } = await index.read(block, 0, block.length, seq * RECORD_BYTES);
     if (bytesRead === 0) throw new Error("the candidates' index is shorter than it should be");
-    for (let at = 0; at < bytesRead; at += RECORD_BYTES, seq += 1) judgeOne(seq, readRecord(block, at));
+    for (let at = 0; at < bytesRead; at += RECORD_BYTES, seq += 1) judgeOne(seq, block, at);
   }
   for (const { tried, seqs, contents, isTimed } of histories.values()) {
     if (!isTimed) {
@@ -150,10 +155,11 @@ export async function judge(
   }
 
   /** Where deeds have times, an accepted one of the same time is the same deed: its buyer or price was changed. */
-  const settle = ({ seq, line }: Candidate): void => {
+  const settle = (candidate: Candidate): void => {
+    const { seq } = candidate;
     const others = unmatched.get(seq) ?? [];
     unmatched.delete(seq);
-    const time = orderTimeOf(line.toString("utf8"), "data");
+    const time = orderTimeOf(lines.of(candidate).toString("utf8"), "data");
     const at = ledger === undefined ? -1 : others.findIndex((deed) => orderTimeOf(acceptedData(ledger, deed)) === time);
     const [deed] = at === -1 ? [] : others.splice(at, 1);
     set(seq, deed === undefined ? "new" : "changed");
@@ -165,7 +171,7 @@ export async function judge(
       if (VERDICTS[verdicts[candidate.seq] ?? 0] === "unmatched") settle(candidate);
       return VERDICTS[verdicts[candidate.seq] ?? 0] as Verdict; // settled above
     },
-    isRepeated: ({ record }) => repeated.size > 0 && repeated.has(record.identity.toString("hex")),
+    isRepeated: (candidate) => repeated.size > 0 && repeated.has(identityOf(candidate).toString("hex")),
     changedFrom: ({ seq }) => earlier.get(seq),
   };
 }

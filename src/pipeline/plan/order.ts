@@ -16,13 +16,20 @@
  * An action of an invalid row gets a place by the same rules and waits there, to hold back what comes after it.
  */
 
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ACTION_NAMES, type ActionName } from "../../actions/actions.ts";
 import { hash128 } from "../../checks/ticket-states.ts";
-import { type Candidate, candidateFiles, type Hold, readCandidates } from "./candidates.ts";
+import {
+  candidateFiles,
+  endCandidates,
+  type Hold,
+  readWholeCandidates,
+  removeCandidates,
+  type WholeCandidate,
+} from "./candidates.ts";
+import { FACTS_BYTES, textBytesAt } from "./facts.ts";
 import { createFile } from "./files.ts";
-import { RECORD_BYTES, writeRecord } from "./index-file.ts";
+import { RECORD_BYTES } from "./index-file.ts";
 import { createSorter, type Sorter, type SorterLimits } from "./sorter.ts";
 
 export const ORDERS = ["input", "time"] as const;
@@ -62,7 +69,7 @@ const BY_TICKET = { number: 16, place: 20, timed: 33, event: 34, bytes: 38 } as 
 /** Sorted by the input: number in the input (4); place (13), whether it follows the action of that place (1), event + 1 (4). */
 const BY_INPUT = { place: 4, follows: 17, event: 18, bytes: 22 } as const;
 
-/** Sorted by place: place (13), whether it follows (1), number in the input (4); then a candidate's record and line, or nothing. */
+/** Sorted by place: place (13), whether it follows (1), number in the input (4); then a candidate's record, facts, texts and line, or nothing. */
 const BY_PLACE = { follows: 13, number: 14, record: 18 } as const;
 
 const NEW_EVENT = ACTION_NAMES.indexOf("newEvent");
@@ -196,24 +203,25 @@ export function createTimeOrder(directory: string, limits?: SorterLimits): TimeO
   };
 
   const putInPlace = async (byPlace: Sorter, signal: AbortSignal): Promise<void> => {
-    await using candidates = oneByOne(readCandidates(directory));
+    await using candidates = oneByOne(readWholeCandidates(directory));
     let held = 0;
     for await (const batch of byInput.sorted()) {
       signal.throwIfAborted();
       for (const noted of batch) {
         const { place, follows } = finalPlace(noted);
         const isHeld = waiting[held]?.number === noted.readUInt32BE(0);
-        let candidate: Candidate | undefined;
+        let candidate: WholeCandidate | undefined;
         if (isHeld) held += 1;
         else candidate = candidates.next() ?? (await candidates.more());
-        const length = candidate === undefined ? 0 : RECORD_BYTES + candidate.line.length;
-        const full = byPlace.add(BY_PLACE.record + length, (buffer, at) => {
+        const parts =
+          candidate === undefined ? [] : [candidate.record, candidate.facts, candidate.texts, candidate.line];
+        const length = parts.reduce<number>((sum, part) => sum + part.length, BY_PLACE.record);
+        const full = byPlace.add(length, (buffer, at) => {
           place.copy(buffer, at);
           buffer[at + BY_PLACE.follows] = follows ? 1 : 0;
           noted.copy(buffer, at + BY_PLACE.number, 0, 4);
-          if (candidate === undefined) return;
-          writeRecord(buffer, at + BY_PLACE.record, candidate.record);
-          candidate.line.copy(buffer, at + BY_PLACE.record + RECORD_BYTES);
+          let partAt = at + BY_PLACE.record;
+          for (const part of parts) partAt += part.copy(buffer, partAt);
         });
         if (full !== undefined) await full;
       }
@@ -302,10 +310,11 @@ async function writeInOrder(
 ): Promise<readonly Hold[]> {
   const paths = candidateFiles(directory);
   // All of them are in the sorter now; there need not be room for them three times.
-  await rm(paths.lines);
-  await rm(paths.index);
+  await removeCandidates(directory);
   await using lines = await createFile(paths.lines);
   await using index = await createFile(paths.index);
+  await using facts = await createFile(paths.facts);
+  await using texts = await createFile(paths.texts);
   const holds: Hold[] = [];
   let before = 0;
   for await (const batch of byPlace.sorted()) {
@@ -316,32 +325,36 @@ async function writeInOrder(
         holds.push({ ...hold, before });
         continue;
       }
-      const lineAt = BY_PLACE.record + RECORD_BYTES;
-      const full = index.record(RECORD_BYTES, (buffer, at) => placed.copy(buffer, at, BY_PLACE.record, lineAt));
-      if (full !== undefined) await full;
-      const written = lines.line(placed.subarray(lineAt));
-      if (written !== undefined) await written;
+      let partAt: number = BY_PLACE.record;
+      const append = async (file: typeof lines, size: number): Promise<void> => {
+        await file.bytes(placed.subarray(partAt, partAt + size));
+        partAt += size;
+      };
+      const factsAt = BY_PLACE.record + RECORD_BYTES;
+      await append(index, RECORD_BYTES);
+      await append(facts, FACTS_BYTES);
+      await append(texts, textBytesAt(placed, factsAt));
+      await append(lines, placed.length - partAt);
       before += 1;
     }
     onOrdered(before);
   }
-  await lines.sync();
-  await index.sync();
+  await endCandidates({ lines, index, facts, texts }, true);
   return holds;
 }
 
 /** Items of arrays that come one after the other: `next` from the one in hand, `more` from the one after it. */
-function oneByOne(batches: AsyncGenerator<readonly Candidate[]>) {
-  let batch: readonly Candidate[] = [];
+function oneByOne(batches: AsyncGenerator<readonly WholeCandidate[]>) {
+  let batch: readonly WholeCandidate[] = [];
   let at = 0;
-  const next = (): Candidate | undefined => {
+  const next = (): WholeCandidate | undefined => {
     const candidate = batch[at];
     at += 1;
     return candidate;
   };
   return {
     next,
-    async more(): Promise<Candidate> {
+    async more(): Promise<WholeCandidate> {
       const read = await batches.next();
       if (read.done) throw new Error("there are fewer candidates than were noted");
       batch = read.value;

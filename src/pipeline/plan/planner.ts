@@ -1,15 +1,15 @@
 /** Input files to a plan on disk: reading, mapping, checking, leaving out what was sent, and fixing the chunks. */
 
 import { constants, createReadStream, createWriteStream } from "node:fs";
-import { copyFile, mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { copyFile, mkdir, open, rename, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
-import { stringifyJson } from "../../actions/json.ts";
 import type { Severity } from "../../actions/problem.ts";
 import { type Across, createAcross, EMPTY_MEMORY, type Memory } from "../../checks/across.ts";
-import type { Mapper, Understanding } from "../../mapping/mapper.ts";
+import { severityIn } from "../../checks/severity.ts";
+import type { Understanding } from "../../mapping/mapper.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { ledgerMemory } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
@@ -18,15 +18,17 @@ import { fileFailure } from "../readers/bytes.ts";
 import type { CsvOptions } from "../readers/csv.ts";
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile } from "../readers/inputs.ts";
-import { candidateFiles } from "./candidates.ts";
+import { candidateFiles, removeCandidates } from "./candidates.ts";
 import type { ChangedAction } from "./changed.ts";
-import { type Compiled, compile, type InvalidRow } from "./compile.ts";
+import { type Compiled, compile } from "./compile.ts";
 import { type Selection, select } from "./decide.ts";
 import { copyRanges, createFile, readLines, syncDirectory } from "./files.ts";
 import { RECORD_BYTES } from "./index-file.ts";
+import { createHolds, createInvalidRows } from "./invalid-rows.ts";
 import { createLaneGroups } from "./lanes.ts";
 import { type Manifest, manifestOf, type RunOptions } from "./manifest.ts";
 import { createTimeOrder, type Order } from "./order.ts";
+import { createWorkers, type MadeMapper, type WorkerOptions } from "./parallel.ts";
 import { planFiles, sha256 } from "./plan.ts";
 import { assignLanes, writeByLane } from "./spread.ts";
 import { createSalesSeen, type Vanished } from "./vanished.ts";
@@ -43,7 +45,8 @@ export interface PlanOptions {
     readonly maxInputBytes?: number | undefined;
     readonly stdin?: Readable;
   };
-  readonly mapperFor: (file: InputFile, input: Input) => Promise<Mapper>;
+  readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
+  readonly workers: WorkerOptions;
   /** How a file is written, where a source of the config says so. */
   readonly readingOf: (file: InputFile) => { readonly encoding?: string; readonly csv?: CsvOptions };
   readonly mappingDigest: string;
@@ -66,7 +69,8 @@ export interface PlanOptions {
   /** Compare the sales of the ledger with those of the input, which is then a full export. */
   readonly reportVanished: boolean;
   readonly maxInvalid: Allowance;
-  readonly severityOf: (rule: string) => Severity;
+  /** Of all rules; one that is not among them is an error. */
+  readonly severities: ReadonlyMap<string, Severity>;
   readonly problems: ProblemLog;
   readonly onUnderstood: (file: InputFile, understanding: Understanding, input: Input) => void;
   readonly onRows: (rows: number) => void;
@@ -98,7 +102,6 @@ export interface PlanResult {
   readonly skipReasons: ReadonlyMap<string, number>;
   /** Rows that give their event and nothing else, by the reason for the latter. */
   readonly eventOnlyReasons: ReadonlyMap<string, number>;
-  readonly invalid: readonly InvalidRow[];
   readonly inputs: Compiled["inputs"];
   /** The manifest's digest of the same name. */
   readonly mapping: string;
@@ -111,16 +114,23 @@ export interface PlanResult {
  * any more; before that the folder holds no manifest and means nothing.
  */
 export async function makePlan(options: PlanOptions): Promise<PlanResult> {
-  const { directory, files, ledger, again, severityOf, problems, signal, environment } = options;
+  const { directory, files, ledger, again, problems, signal, environment } = options;
+  const severityOf = severityIn(options.severities);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const copies = options.copyInputs ? await copyInputs(options) : new Map<InputFile, string>();
   await using timeOrder = options.order === "time" ? createTimeOrder(directory) : undefined;
   await using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;
+  await using invalid = createInvalidRows(directory);
+  await using compiledHolds = createHolds(directory);
+  await using workers = createWorkers(options.workers, options.severities);
   const groups = options.lanes > 1 ? createLaneGroups(ledger ? ledgerMemory(ledger) : EMPTY_MEMORY) : undefined;
   const compiled = await compile({
     timeOrder,
     salesSeen,
     rowEvents: groups,
+    invalid,
+    workers,
+    holds: compiledHolds,
     files,
     directory,
     severityOf,
@@ -145,11 +155,12 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   });
   const vanished = await salesSeen?.vanished(ledger, signal);
   const holds =
-    timeOrder === undefined ? compiled.holds : await timeOrder.arrange({ onOrdered: options.onOrdered, signal });
+    timeOrder === undefined ? compiledHolds : await timeOrder.arrange({ onOrdered: options.onOrdered, signal });
   const selection = await select({
     directory,
     compiled,
     holds,
+    invalid,
     ledger,
     again,
     problems,
@@ -158,9 +169,8 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     pending: options.pending,
     across: () => acrossFor(options, compiled),
   });
-  const invalid = [...compiled.invalid, ...selection.invalid].sort((a, b) => a.row - b.row);
   const { read, skipped } = compiled.rows;
-  const rows = { read, mapped: read - skipped - invalid.length, skipped, invalid: invalid.length };
+  const rows = { read, mapped: read - skipped - invalid.count, skipped, invalid: invalid.count };
   const actions = {
     total: selection.fresh + selection.alreadySent + selection.pending,
     planned: selection.fresh,
@@ -176,12 +186,11 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     vanished,
     skipReasons: compiled.skipReasons,
     eventOnlyReasons: compiled.eventOnlyReasons,
-    invalid,
     inputs: compiled.inputs,
     mapping: options.mappingDigest,
     isUnreadable: compiled.unreadable || compiled.unfit,
   };
-  const bearable = !result.isUnreadable && invalid.length <= allowedRows(options.maxInvalid, read);
+  const bearable = !result.isUnreadable && invalid.count <= allowedRows(options.maxInvalid, read);
   if (!bearable) return { ...result, manifest: undefined };
 
   const spread = groups && (await assignLanes({ directory, selection, groups, lanes: options.lanes, signal }));
@@ -194,10 +203,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     spread?.lanes.map(({ actions }) => actions) ?? [],
   );
   const paths = planFiles(directory);
-  await writeDurably(
-    paths.invalid,
-    invalid.map(({ row, input, line, reason }) => `${stringifyJson({ row, input, line, reason })}\n`).join(""),
-  );
+  await invalid.writeTo(paths.invalid);
   const manifest = manifestOf({
     run: options.run,
     createdAt: options.now().toISOString(),
@@ -246,7 +252,7 @@ function acrossFor(options: PlanOptions, compiled: Compiled): Across {
     hasMemory: options.ledger !== undefined,
     complete: options.environment?.complete ?? false,
     laterEvents: compiled.newEvents,
-    severityOf: options.severityOf,
+    severityOf: severityIn(options.severities),
   });
 }
 
@@ -298,9 +304,8 @@ async function keepSelected(directory: string, selection: Selection, candidates:
       to.index,
       selection.kept.map(({ first, count }) => ({ start: first * RECORD_BYTES, end: (first + count) * RECORD_BYTES })),
     );
-    await rm(from.lines);
-    await rm(from.index);
   }
+  await removeCandidates(directory);
 }
 
 /**

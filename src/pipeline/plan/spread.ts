@@ -1,11 +1,18 @@
 /** The plan's files with the actions grouped by lane, each lane in the order of the candidates. */
 
-import { type FileHandle, open, rm } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { Failure } from "../../failure.ts";
-import { type Candidate, candidateFiles, readCandidates } from "./candidates.ts";
+import {
+  actionOf,
+  openCandidateLines,
+  readCandidates,
+  readWholeCandidates,
+  removeCandidates,
+  type WholeCandidate,
+} from "./candidates.ts";
 import type { Selection } from "./decide.ts";
-import { RECORD_BYTES, writeRecord } from "./index-file.ts";
-import type { LaneGroups, Referring, Spread } from "./lanes.ts";
+import { RECORD_BYTES } from "./index-file.ts";
+import type { LaneGroups, Spread } from "./lanes.ts";
 import { planFiles } from "./plan.ts";
 
 /** What a lane collects before it is written; 64 of them are in memory at the most. */
@@ -24,12 +31,12 @@ export async function assignLanes(options: {
   readonly signal: AbortSignal;
 }): Promise<Spread> {
   const { directory, selection, groups, lanes, signal } = options;
-  for await (const batch of selected(directory, selection, signal)) {
-    for (const { line, record } of batch) {
-      // Ids are texts; how a number is read plays no part. Written by compile, checked there.
-      const { data } = JSON.parse(line.toString("utf8")) as { readonly data: Referring };
-      groups.add(data, record.row, line.length + 1);
-    }
+  using lines = openCandidateLines(directory);
+  const isKept = keptIn(selection);
+  for await (const batch of readCandidates(directory)) {
+    signal.throwIfAborted();
+    for (const candidate of batch)
+      if (isKept(candidate.seq)) groups.add(actionOf(candidate, lines).data, candidate.row, candidate.length);
   }
   const spread = groups.spread(lanes);
   if (spread.unknown > 0) {
@@ -64,17 +71,14 @@ export async function writeByLane(
     return parts;
   });
   let at = 0;
-  for await (const batch of selected(directory, selection, signal)) {
+  for await (const batch of selectedWhole(directory, selection, signal)) {
     for (const { line, record } of batch) {
       const lane = lanes[spread.of(at)];
       if (lane === undefined) throw new Error(`action ${at} has no lane`);
       at += 1;
-      const written = lane.lines.put(line.length + 1, (buffer, from) => {
-        line.copy(buffer, from);
-        buffer[from + line.length] = NEWLINE;
-      });
+      const written = lane.lines.put(line.length, (buffer, from) => line.copy(buffer, from));
       if (written !== undefined) await written;
-      const noted = lane.records.put(RECORD_BYTES, (buffer, from) => writeRecord(buffer, from, record));
+      const noted = lane.records.put(RECORD_BYTES, (buffer, from) => record.copy(buffer, from));
       if (noted !== undefined) await noted;
     }
   }
@@ -84,12 +88,8 @@ export async function writeByLane(
   }
   await actions.sync();
   await index.sync();
-  const candidates = candidateFiles(directory);
-  await rm(candidates.lines);
-  await rm(candidates.index);
+  await removeCandidates(directory);
 }
-
-const NEWLINE = 0x0a;
 
 /** The part of a file from `position` on, written from its beginning to its end. */
 function regionOf(file: FileHandle, position: number) {
@@ -101,7 +101,7 @@ function regionOf(file: FileHandle, position: number) {
     at += used;
     used = 0;
   };
-  const put = (size: number, fill: (buffer: Buffer, at: number) => void): Promise<void> | undefined => {
+  const put = (size: number, fill: (buffer: Buffer, at: number) => unknown): Promise<void> | undefined => {
     if (size <= buffer.length - used) {
       fill(buffer, used);
       used += size;
@@ -116,14 +116,10 @@ function regionOf(file: FileHandle, position: number) {
   return { put, flush };
 }
 
-/** The candidates that are sent, in order. */
-async function* selected(
-  directory: string,
-  { kept }: Selection,
-  signal: AbortSignal,
-): AsyncGenerator<readonly Candidate[]> {
+/** Whether a candidate is sent; to be asked in order. */
+function keptIn({ kept }: Selection): (seq: number) => boolean {
   let at = 0;
-  const isKept = ({ seq }: Candidate): boolean => {
+  return (seq) => {
     let range = kept[at];
     while (range !== undefined && seq >= range.first + range.count) {
       at += 1;
@@ -131,8 +127,21 @@ async function* selected(
     }
     return range !== undefined && seq >= range.first;
   };
-  for await (const batch of readCandidates(directory)) {
+}
+
+/** The candidates that are sent, in order, as bytes. */
+async function* selectedWhole(
+  directory: string,
+  selection: Selection,
+  signal: AbortSignal,
+): AsyncGenerator<readonly WholeCandidate[]> {
+  const isKept = keptIn(selection);
+  let seq = 0;
+  for await (const batch of readWholeCandidates(directory)) {
     signal.throwIfAborted();
-    yield batch.filter(isKept);
+    yield batch.filter(() => {
+      seq += 1;
+      return isKept(seq - 1);
+    });
   }
 }

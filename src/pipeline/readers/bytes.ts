@@ -27,6 +27,8 @@ export interface ByteSource extends AsyncDisposable {
   blocks(): AsyncGenerator<Buffer, void>;
   /** Reads what is left, only to count and hash it. */
   drain(): Promise<void>;
+  /** Size as stored, before it is read; 0 where that is not known, as for a pipe. */
+  readonly storedBytes: number;
   /** Bytes read so far, as stored. */
   readonly bytesRead: number;
   /** Hex SHA-256 of the bytes as stored; undefined until all of them have been read. */
@@ -109,6 +111,7 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}): Pr
     async drain() {
       while ((await read()) !== undefined);
     },
+    storedBytes: raw.size,
     get bytesRead() {
       return bytesRead;
     },
@@ -151,6 +154,7 @@ async function* gunzip(read: Read): AsyncGenerator<Buffer, void> {
 
 interface RawSource {
   readonly read: Read;
+  readonly size: number;
   readonly close: () => Promise<void>;
 }
 
@@ -174,6 +178,7 @@ async function openFile(file: InputFile, path: string): Promise<RawSource> {
       return filled === 0 ? undefined : buffer.subarray(0, filled);
     };
     return {
+      size: (await handle.stat()).size,
       read: () => readSome().catch((cause: unknown) => Promise.reject(fileFailure(file, cause))),
       close: () => handle.close(),
     };
@@ -187,6 +192,7 @@ function openStdin({ stdin, signal }: BytesOptions): RawSource {
   if (signal !== undefined) addAbortSignal(signal, stdin);
   const chunks: AsyncIterator<Buffer | string> = stdin[Symbol.asyncIterator]();
   return {
+    size: 0,
     async read() {
       const gathered: Buffer[] = [];
       for (let size = 0; size < LEAST_BLOCK_BYTES; ) {

@@ -3,8 +3,10 @@ import { CsvError, parse } from "csv-parse/sync";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
 import type { Row } from "../../mapping/row.ts";
+import { splitQuoted } from "./csv-cells.ts";
 import { type CsvDialect, type QuoteFault, type RowTracker, trackRow } from "./csv-quotes.ts";
 import { detectDelimiter } from "./delimiter.ts";
+import type { RangeStart } from "./ranges.ts";
 import { EMPTY, MAX_ROW_BYTES, malformed, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
 
 export interface CsvOptions {
@@ -12,6 +14,17 @@ export interface CsvOptions {
   readonly delimiter?: string | undefined;
   /** One ASCII character (`"`), or "" when quotes have no meaning. */
   readonly quote?: string | undefined;
+  /** Reads on in a file whose header is known, and whose rows end in LF or CRLF. */
+  readonly after?: CsvStart | undefined;
+}
+
+/** What a parser that goes on with a file has to know. */
+export interface CsvStart {
+  readonly header: readonly string[];
+  readonly headerLine: number;
+  readonly delimiter: string;
+  /** Line ends before what is read on. */
+  readonly lineEnds: number;
 }
 
 export interface CsvParser extends RowParser {
@@ -35,26 +48,29 @@ interface Span {
 
 /**
  * Reads CSV strictly. The borders of rows are found here, outside quotes, so that each row has its physical line and its
- * raw text; what stands between quotes is csv-parse's to read, and rows without quotes are only split.
+ * raw text; rows without quotes and those whose quotes all stand where they belong are split here, and csv-parse judges
+ * the others.
  *
  * Rows end in LF or CRLF, mixed as they come; in CR too when the header does. Blank lines are passed over, and so is a
  * first line `sep=;`, by which spreadsheets declare the delimiter.
  */
 export function csvParser(options: CsvOptions = {}): CsvParser {
+  const { after } = options;
   const quote = oneByte("quote", options.quote ?? '"');
-  let delimiter = options.delimiter;
+  let delimiter = after?.delimiter ?? options.delimiter;
   if (delimiter !== undefined) oneByte("delimiter", delimiter, quote);
 
-  let dialect: CsvDialect | undefined;
-  let header: readonly string[] | undefined;
-  let headerLine: number | undefined;
+  let dialect: CsvDialect | undefined =
+    after === undefined ? undefined : { delimiter: after.delimiter.charCodeAt(0), quote, crEndsRows: false };
+  let header = after?.header;
+  let headerLine = after?.headerLine;
   let stopped = false;
   /** What was taken and belongs to a row that has not ended. */
   let carry: Buffer = EMPTY;
   let carryHasQuotes = false;
   let inQuotes = false;
-  let lineEnds = 0;
-  let rowLine = 1;
+  let lineEnds = after?.lineEnds ?? 0;
+  let rowLine = lineEnds + 1;
   let blockEndedInCr = false;
   /** A row over the limit, followed to its end without being kept. */
   let long: { readonly head: Buffer; readonly tracker: RowTracker } | undefined;
@@ -203,9 +219,8 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
   function toRows(bytes: Buffer, spans: readonly Span[], using: CsvDialect): Row[] {
     const encoding = isAscii(bytes) ? "latin1" : "utf8"; // the same text for ASCII, and faster
     const separator = String.fromCharCode(using.delimiter);
-    const quotedRows = readQuoted(bytes, spans, using);
     const rows: Row[] = [];
-    let nextQuoted = 0;
+    const quoteText = String.fromCharCode(using.quote);
     for (const { start, end, line, hasQuotes } of spans) {
       if (end - start > MAX_ROW_BYTES) {
         const row = completeLongRow(bytes.subarray(start, end), line, using);
@@ -213,8 +228,10 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
         if (stopped) break;
         continue;
       }
-      const cells = hasQuotes ? quotedRows[nextQuoted] : bytes.toString(encoding, start, end).split(separator);
-      if (hasQuotes) nextQuoted += 1;
+      const text = bytes.toString(encoding, start, end);
+      const cells = hasQuotes
+        ? (splitQuoted(text, separator, quoteText) ?? onlyRow(parseQuoted(bytes.subarray(start, end), using)))
+        : text.split(separator);
       if (cells === undefined) {
         rows.push(...stopAt(quoteRow(bytes.subarray(start, end), line, using)));
         break;
@@ -232,28 +249,6 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
     if (tracker.fault === undefined) return rowTooLong(line, row, true);
     stopped = true;
     return quoteFaultRow(row, line, tracker.fault);
-  }
-
-  /** The cells of all rows with quotes, parsed together; ends before the first whose quotes are wrong. */
-  function readQuoted(bytes: Buffer, spans: readonly Span[], using: CsvDialect): readonly (readonly string[])[] {
-    const quotedSpans = spans.filter((span) => span.hasQuotes && span.end - span.start <= MAX_ROW_BYTES);
-    if (quotedSpans.length === 0) return [];
-    const together = Buffer.allocUnsafe(quotedSpans.reduce((size, span) => size + span.end - span.start + 1, 0));
-    let filled = 0;
-    for (const { start, end } of quotedSpans) {
-      filled += bytes.copy(together, filled, start, end);
-      together[filled] = LF;
-      filled += 1;
-    }
-    const all = parseQuoted(together, using);
-    if (all?.length === quotedSpans.length) return all;
-    const sound: (readonly string[])[] = [];
-    for (const { start, end } of quotedSpans) {
-      const cells = parseQuoted(bytes.subarray(start, end), using);
-      if (cells?.length !== 1 || cells[0] === undefined) break;
-      sound.push(cells[0]);
-    }
-    return sound;
   }
 
   function quoteRow(row: Buffer, line: number, using: CsvDialect): Row {
@@ -298,9 +293,15 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
     return name === undefined || name === "" ? `Column ${index + 1}` : `Column ${index + 1} ("${cleanText(name, 40)}")`;
   }
 
+  function leave(): RangeStart | undefined {
+    if (dialect === undefined || dialect.crEndsRows || stopped || long !== undefined) return undefined;
+    return { rest: carry, lineEnds: rowLine - 1, quote };
+  }
+
   return {
     take,
     end,
+    leave,
     get lineEnds() {
       return lineEnds;
     },
@@ -357,7 +358,6 @@ function firstRow(bytes: Buffer, start: number, quote: number, ended: boolean): 
 /** The cells of whole rows with quotes, or undefined when a quote is wrong. */
 function parseQuoted(rows: Buffer, { delimiter, quote }: CsvDialect): readonly (readonly string[])[] | undefined {
   try {
-    // csv-parse checks its options once a call, which is once a block here.
     return parse(rows, {
       delimiter: String.fromCharCode(delimiter),
       quote: String.fromCharCode(quote),
@@ -369,6 +369,10 @@ function parseQuoted(rows: Buffer, { delimiter, quote }: CsvDialect): readonly (
     if (cause instanceof CsvError) return undefined;
     throw cause;
   }
+}
+
+function onlyRow(rows: readonly (readonly string[])[] | undefined): readonly string[] | undefined {
+  return rows?.length === 1 ? rows[0] : undefined;
 }
 
 function oneByte(what: string, text: string, not?: number): number {

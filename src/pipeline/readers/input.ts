@@ -2,11 +2,12 @@ import { setImmediate } from "node:timers/promises";
 import { Failure } from "../../failure.ts";
 import type { Row } from "../../mapping/row.ts";
 import { type ByteSource, type BytesOptions, openBytes, shownName } from "./bytes.ts";
-import { type CsvOptions, csvParser } from "./csv.ts";
+import { type CsvOptions, type CsvStart, csvParser } from "./csv.ts";
 import { bomEncoding, resolveEncoding, toUtf8 } from "./encoding.ts";
 import type { InputFile, InputFormat } from "./inputs.ts";
 import { jsonArrayParser } from "./json-array.ts";
 import { ndjsonParser } from "./ndjson.ts";
+import { createRangeCutter, type Range } from "./ranges.ts";
 import { EMPTY, type RowParser } from "./row-parser.ts";
 
 const ROWS_PER_BATCH = 1000;
@@ -33,10 +34,36 @@ export interface Input extends AsyncDisposable {
    * malformed row whose borders are not known is the last one. Throws a usage failure where the input can't be read on.
    */
   batches(): AsyncGenerator<readonly Row[], void>;
+  /**
+   * The same as `batches`, may be called instead: what was read already and what can't be cut comes as rows, all else as
+   * ranges of about `rangeBytes`, to be read by `rangeParser` in any order. When a row of a range is the last that can be
+   * read, no more is to be asked for, and `drain` called.
+   */
+  parts(rangeBytes: number): AsyncGenerator<Part, void>;
+  /** How the ranges of `parts` are read; undefined where there are none. */
+  readonly ranged: RangeFormat | undefined;
+  /** Reads to the end, for size and SHA-256 only. */
+  drain(): Promise<void>;
+  /** Size of the file as stored, before it is read; 0 where that is not known. */
+  readonly storedBytes: number;
   /** Size of the input as stored (compressed, if it is). Final when the batches have ended. */
   readonly bytesRead: number;
   /** Hex SHA-256 of the input as stored. Throws before the batches have ended. */
   readonly sha256: string;
+}
+
+type Part = { readonly kind: "rows"; readonly rows: readonly Row[] } | ({ readonly kind: "range" } & Range);
+
+/** How the ranges of an input are read. Plain data. */
+export type RangeFormat =
+  | { readonly format: "csv"; readonly quote: string | undefined; readonly start: Omit<CsvStart, "lineEnds"> }
+  | { readonly format: "ndjson" };
+
+/** A parser for what stands behind so many line ends of an input. */
+export function rangeParser(how: RangeFormat, lineEnds: number): RowParser {
+  return how.format === "csv"
+    ? csvParser({ quote: how.quote, after: { ...how.start, lineEnds } })
+    : ndjsonParser({ after: { lineEnds } });
 }
 
 const PARSERS = {
@@ -69,13 +96,13 @@ async function startReading(
   const head = first.done === true ? EMPTY : first.value;
   refuseBinary(file, head);
   const encoding = bomEncoding(head) ?? wanted;
-  let parser: RowParser | undefined;
+  let parser: Pick<RowParser, "lineEnds"> | undefined;
   const text = toUtf8(rejoin(head, blocks), { encoding, name: shownName(file), lineEnds: () => parser?.lineEnds ?? 0 });
 
   const beginning = await text.next();
   const format = file.format === "detect" ? formatOf(beginning.done === true ? EMPTY : beginning.value) : file.format;
   const csv = format === "csv" || format === "tsv" ? PARSERS[format](options.csv ?? {}) : undefined;
-  const reading = csv ?? PARSERS[format === "json" ? "json" : "ndjson"]();
+  let reading: RowParser = csv ?? PARSERS[format === "json" ? "json" : "ndjson"]();
   parser = reading;
 
   let ended = beginning.done === true;
@@ -100,9 +127,50 @@ async function startReading(
       await advance();
       if (ended) rows = reading.end();
     }
+    await drain();
+  }
+
+  async function drain(): Promise<void> {
     await text.return();
     await source.drain();
     sha256 = source.sha256;
+  }
+
+  const ranged = (): RangeFormat | undefined => {
+    if (csv === undefined) return format === "ndjson" ? { format } : undefined;
+    const { header, headerLine, delimiter } = csv;
+    if (header === undefined || headerLine === undefined || delimiter === undefined) return undefined;
+    return { format: "csv", quote: options.csv?.quote, start: { header, headerLine, delimiter } };
+  };
+
+  async function* parts(rangeBytes: number): AsyncGenerator<Part, void> {
+    const how = ranged();
+    const start = ended || how === undefined ? undefined : reading.leave?.();
+    if (start !== undefined && how !== undefined) {
+      if (rows.length > 0) yield { kind: "rows", rows };
+      const cutter = createRangeCutter(start, rangeBytes);
+      parser = cutter;
+      while (!ended && !cutter.isLost) {
+        let failure: { readonly cause: unknown } | undefined;
+        const next = await text.next().catch((cause: unknown) => {
+          failure = { cause };
+        });
+        if (next === undefined) {
+          // A row before the fault may be one behind which nothing is read; then the fault is never met.
+          const whole = cutter.whole();
+          if (whole !== undefined) yield { kind: "range", ...whole };
+          throw failure?.cause;
+        }
+        ended = next.done === true;
+        const range = next.done === true ? cutter.end() : cutter.take(next.value);
+        if (range !== undefined) yield { kind: "range", ...range };
+      }
+      reading = rangeParser(how, cutter.lineEndsGiven);
+      parser = reading;
+      rows = [];
+      for (const block of cutter.pending) if (!reading.stopped) rows.push(...reading.take(block));
+    }
+    for await (const batch of batches()) yield { kind: "rows", rows: batch };
   }
 
   return {
@@ -113,6 +181,12 @@ async function startReading(
     delimiter: csv?.delimiter,
     encoding,
     batches,
+    parts,
+    drain,
+    get ranged() {
+      return ranged();
+    },
+    storedBytes: source.storedBytes,
     get bytesRead() {
       return source.bytesRead;
     },

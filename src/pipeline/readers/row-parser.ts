@@ -1,6 +1,7 @@
 import type { Finding } from "../../actions/problem.ts";
 import type { Row } from "../../mapping/row.ts";
 import { completeLength } from "./encoding.ts";
+import type { RangeStart } from "./ranges.ts";
 import type { ReaderRule } from "./rules.ts";
 
 /**
@@ -17,6 +18,8 @@ export interface RowParser {
   readonly lineEnds: number;
   /** After a malformed row whose borders are not known: nothing more will come. */
   readonly stopped: boolean;
+  /** Where others may go on with the text instead; undefined when only this parser can. */
+  leave?(): RangeStart | undefined;
 }
 
 /** A row or line longer than this (1 MiB, in UTF-8) is a problem instead of a row. */

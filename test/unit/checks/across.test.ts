@@ -10,7 +10,9 @@ import {
   type KnownTicket,
   type Memory,
 } from "../../../src/checks/across.ts";
-import { severities } from "../../../src/checks/severity.ts";
+import { severityIn, severityTable } from "../../../src/checks/severity.ts";
+
+const severities = (...given: Parameters<typeof severityTable>) => severityIn(severityTable(...given));
 
 const of = (action: ActionName, data: ActionData): Action => ({ action, data });
 const event = (eventId: string, currency = "EUR"): Action => of("newEvent", { eventId, currency });

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { ACTION_RULES } from "../../../src/actions/rules.ts";
 import { ACROSS_RULES, allRules, CHECK_RULES, LIKELY_RULES } from "../../../src/checks/rules.ts";
-import { severities } from "../../../src/checks/severity.ts";
+import { severityIn, severityTable } from "../../../src/checks/severity.ts";
 import { MAPPING_RULES } from "../../../src/mapping/rules.ts";
 import { READER_RULES } from "../../../src/pipeline/readers/rules.ts";
+
+const severities = (...given: Parameters<typeof severityTable>) => severityIn(severityTable(...given));
 
 describe("the rules", () => {
   it("are told apart by their ids, except where one table borrows a rule of the actions", () => {

@@ -1,0 +1,143 @@
+/** What a stretch of rows comes to: plain data that a worker can hand over, numbered from its own beginning. */
+
+import type { Action, ActionName } from "../../actions/actions.ts";
+import { DIGEST_BYTES, digestHex, identityText, ownKeyText, textsOf } from "../../actions/identity.ts";
+import type { ProblemLog } from "../problems.ts";
+import { FACTS_BYTES, writeFacts, writeSizes } from "./facts.ts";
+import { CONTENT_BYTES, RECORD_BYTES, writeOrigin } from "./index-file.ts";
+import type { Placed } from "./order.ts";
+
+export interface Batch {
+  readonly rows: number;
+  readonly skipped: number;
+  /** Skipped rows by reason, in order of first appearance. */
+  readonly skipReasons: ReadonlyMap<string, number>;
+  /** Rows that give their event and nothing else, by reason. */
+  readonly eventOnlyReasons: ReadonlyMap<string, number>;
+  readonly invalid: readonly BatchInvalid[];
+  /** Events that its valid rows register. */
+  readonly newEvents: readonly string[];
+  /** Where they are asked for: the events that valid rows name for actions that carry none. */
+  readonly rowEvents: readonly { readonly row: number; readonly eventId: string }[];
+  readonly candidates: number;
+  /** What is appended to the candidate files; rows are counted from 1 with the batch's first. */
+  readonly bytes: CandidateBytes;
+  readonly problems: Pick<ProblemLog, "kept" | "tallies">;
+  /** What follows its last row could not be read as rows. */
+  readonly isUnreadable: boolean;
+}
+
+export interface CandidateBytes {
+  readonly lines: Buffer;
+  readonly index: Buffer;
+  readonly facts: Buffer;
+  readonly texts: Buffer;
+}
+
+/** A row of the batch that is not sent. */
+export interface BatchInvalid {
+  /** From 1, within the batch. */
+  readonly row: number;
+  readonly line: number;
+  readonly reason: string;
+  /** Number of candidates of the batch that it stands behind. */
+  readonly before: number;
+  /** What others may depend on. */
+  readonly attempted: readonly Placed[];
+}
+
+/** Where an action comes from. */
+interface Origin {
+  readonly input: number;
+  readonly line: number;
+  readonly row: number;
+}
+
+/** Collects candidates as the bytes of their files, in buffers that are used again. */
+export interface CandidateWriter {
+  /** @param key of the source itself, which says which deed it is. */
+  add(action: Action, origin: Origin, key: string | undefined): void;
+  readonly count: number;
+  /** Gives everything and begins anew. */
+  take(): CandidateBytes;
+}
+
+/**
+ * @param keeps - `take` gives memory of its own, which can be handed to another thread; else it gives what is written
+ *   over by the next candidates.
+ */
+export function createCandidateWriter(keeps: boolean): CandidateWriter {
+  const lines = growing(256 * 1024, keeps);
+  const index = growing(64 * 1024, keeps);
+  const facts = growing(64 * 1024, keeps);
+  const texts = growing(64 * 1024, keeps);
+  let count = 0;
+  return {
+    add(action, { input, line, row }, key) {
+      const recordAt = index.reserve(RECORD_BYTES);
+      const buffer = index.buffer();
+      const keyed = key !== undefined;
+      writeOrigin(buffer, recordAt, {
+        input,
+        line,
+        row,
+        action: action.action,
+        untimed: action.data.orderTime == null,
+        keyed,
+      });
+      const identity = digestHex(keyed ? ownKeyText(action, key) : identityText(action));
+      buffer.write(identity, recordAt + RECORD_BYTES - CONTENT_BYTES - DIGEST_BYTES, DIGEST_BYTES, "hex");
+      const { json, content } = textsOf(action);
+      buffer.write(digestHex(content), recordAt + RECORD_BYTES - CONTENT_BYTES, CONTENT_BYTES, "hex");
+      const factsAt = facts.reserve(FACTS_BYTES);
+      const textBytes = texts.text(writeFacts(facts.buffer(), factsAt, action));
+      writeSizes(facts.buffer(), factsAt, lines.text(`${json}\n`), textBytes);
+      count += 1;
+    },
+    get count() {
+      return count;
+    },
+    take() {
+      count = 0;
+      return { lines: lines.take(), index: index.take(), facts: facts.take(), texts: texts.take() };
+    },
+  };
+}
+
+/** Where `data` stands in a line of the plan. */
+export function dataOfLine(line: Buffer, action: ActionName): string {
+  return line.toString("utf8", `{"action":"${action}","data":`.length, line.length - 1);
+}
+
+function growing(first: number, keeps: boolean) {
+  let bytes = Buffer.allocUnsafe(first);
+  let used = 0;
+  const need = (size: number): void => {
+    if (used + size <= bytes.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(bytes.length * 2, used + size));
+    bytes.copy(larger, 0, 0, used);
+    bytes = larger;
+  };
+  return {
+    buffer: () => bytes,
+    /** Makes room for so many bytes; where they begin. */
+    reserve(size: number): number {
+      need(size);
+      used += size;
+      return used - size;
+    },
+    text(text: string): number {
+      // A UTF-16 code unit takes three bytes of UTF-8 at the most.
+      need(text.length * 3);
+      const size = bytes.write(text, used, "utf8");
+      used += size;
+      return size;
+    },
+    take(): Buffer {
+      const taken = keeps ? Buffer.allocUnsafeSlow(used) : bytes.subarray(0, used);
+      if (keeps) bytes.copy(taken, 0, 0, used);
+      used = 0;
+      return taken;
+    },
+  };
+}

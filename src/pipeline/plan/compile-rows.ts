@@ -1,0 +1,185 @@
+/** Rows to checked candidates: everything that can be said of a row by itself. Runs beside itself in workers (worker.ts). */
+
+import { ACTION_NAMES, type Action } from "../../actions/actions.ts";
+import { isFieldName } from "../../actions/fields.ts";
+import type { Finding, Severity } from "../../actions/problem.ts";
+import { checkAction } from "../../checks/shape.ts";
+import type { Mapper } from "../../mapping/mapper.ts";
+import type { Row } from "../../mapping/row.ts";
+import type { ProblemLog } from "../problems.ts";
+import type { InputFile } from "../readers/inputs.ts";
+import { type Batch, type BatchInvalid, createCandidateWriter } from "./batch.ts";
+import type { Placed } from "./order.ts";
+
+export interface RowCompiler {
+  /** Maps and checks the rows. The batch's problems are kept by `log`. */
+  compile(rows: readonly Row[], log: ProblemLog): Batch;
+}
+
+export interface RowCompilerOptions {
+  readonly file: Pick<InputFile, "name" | "format">;
+  /** Number of the input, from 0. */
+  readonly input: number;
+  readonly mapper: Mapper;
+  readonly severityOf: (rule: string) => Severity;
+  /** Note the event that a row names for actions that carry none. */
+  readonly notesEvents: boolean;
+  /** Whether a batch stays as it is when the next is compiled. */
+  readonly keepsBatches: boolean;
+}
+
+export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
+  const { file, input, mapper, severityOf, notesEvents, keepsBatches } = options;
+  const writer = createCandidateWriter(keepsBatches);
+  /** Rows of the file so far; the items of a JSON array are told by their number. */
+  let rowsOfFile = 0;
+
+  return {
+    compile(rows, log) {
+      const skipReasons = new Map<string, number>();
+      const eventOnlyReasons = new Map<string, number>();
+      const invalid: BatchInvalid[] = [];
+      const newEvents = new Set<string>();
+      const rowEvents: { row: number; eventId: string }[] = [];
+      let row = 0;
+      let skipped = 0;
+      let isUnreadable = false;
+
+      const report = (of: Row, findings: readonly Finding[]): boolean =>
+        reportFindings(log, file, severityOf, of, rowsOfFile - 1, findings);
+      const reject = (line: number, findings: readonly Finding[], actions: readonly unknown[]): void => {
+        const attempted = actions.flatMap(referencesOf);
+        invalid.push({ row, line, reason: reasonOf(findings, severityOf), before: writer.count, attempted });
+      };
+
+      for (const each of rows) {
+        row += 1;
+        rowsOfFile += 1;
+        if (each.kind === "malformed") {
+          report(each, each.findings);
+          reject(each.line, each.findings, []);
+          if (!each.bordersKnown) isUnreadable = true;
+          continue;
+        }
+        const mapped = mapper.map(each);
+        if (mapped.kind === "skipped") {
+          skipped += 1;
+          countReason(skipReasons, mapped.reason);
+          continue;
+        }
+        if (mapped.kind === "invalid") {
+          const further = mapped.isGuess === true ? [] : furtherFindings(mapped.findings, mapped.attempted);
+          const findings = [...mapped.findings, ...further];
+          // A finding that the config turned off must not let a row through that could not be mapped at all.
+          if (!report(each, findings))
+            report(each, [
+              {
+                ...mapped.findings[0],
+                rule: "item-shape",
+                message: mapped.findings[0]?.message ?? "The row can't be mapped.",
+              },
+            ]);
+          reject(each.line, findings, mapped.attempted);
+          continue;
+        }
+        const { actions, keys, eventId, eventOnly } = mapped;
+        const findings = findingsOf(actions);
+        if (findings.length > 0 && report(each, findings)) {
+          reject(each.line, findings, actions);
+          mapper.retract?.(actions);
+          continue;
+        }
+        if (eventOnly !== undefined) countReason(eventOnlyReasons, eventOnly);
+        if (notesEvents && eventId !== undefined && actions.some(({ data }) => data.eventId == null))
+          rowEvents.push({ row, eventId });
+        const origin = { input, line: each.line, row };
+        for (let at = 0; at < actions.length; at += 1) {
+          const action = actions[at];
+          if (action === undefined) break;
+          const isNewEvent = action.action === "newEvent";
+          if (isNewEvent && typeof action.data.eventId === "string") newEvents.add(action.data.eventId);
+          // A source gives the event with whichever of its rows comes first, so the row's key is not the event's.
+          writer.add(action, origin, isNewEvent ? undefined : keys?.[at]);
+        }
+      }
+      return {
+        rows: row,
+        skipped,
+        skipReasons,
+        eventOnlyReasons,
+        invalid,
+        newEvents: [...newEvents],
+        rowEvents,
+        candidates: writer.count,
+        bytes: writer.take(),
+        problems: { kept: log.kept, tallies: log.tallies },
+        isUnreadable,
+      };
+    },
+  };
+}
+
+function countReason(reasons: Map<string, number>, reason: string): void {
+  reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+}
+
+/** Notes the findings that are not turned off; true when one of them is an error. */
+export function reportFindings(
+  log: ProblemLog,
+  file: Pick<InputFile, "name" | "format">,
+  severityOf: (rule: string) => Severity,
+  row: Row,
+  at: number,
+  findings: readonly Finding[],
+): boolean {
+  let isError = false;
+  for (const finding of findings) {
+    const severity = severityOf(finding.rule);
+    if (severity === "off") continue;
+    if (severity === "error") isError = true;
+    const { pointer: inItem, ...rest } = finding;
+    const pointer =
+      inItem === undefined || row.kind !== "object" ? undefined : `${file.format === "json" ? `/${at}` : ""}${inItem}`;
+    log.add({ source: file.name, line: row.line, severity, ...rest, ...(pointer !== undefined && { pointer }) });
+  }
+  return isError;
+}
+
+function findingsOf(actions: readonly Action[]): readonly Finding[] {
+  const [only] = actions;
+  return actions.length === 1 ? checkAction(only) : actions.flatMap((action) => checkAction(action));
+}
+
+/** What a field that could not be read also leads to; telling it would only confuse. */
+const FOLLOWS: ReadonlySet<string> = new Set([
+  "field-required",
+  "sold-ticket-without-user",
+  "ticket-reference-missing",
+  "claim-recipient-missing",
+  "order-time-missing",
+]);
+
+/** What is wrong with the fields that could be read, so that all problems of a row are told at once. */
+function furtherFindings(findings: readonly Finding[], attempted: readonly Action[]): readonly Finding[] {
+  const told = new Set(findings.map(({ field }) => field));
+  // Findings of a declared source name columns, so which field each left empty is not known.
+  const ofColumns = findings.some(({ field }) => field === undefined || !isFieldName(field));
+  return attempted
+    .flatMap((action) => checkAction(action))
+    .filter(({ field, rule }) => (field === undefined || !told.has(field)) && !(ofColumns && FOLLOWS.has(rule)));
+}
+
+/** The part of an action that others may depend on, and when it was; nothing where not even that can be read. */
+function referencesOf(attempted: unknown): readonly Placed[] {
+  if (typeof attempted !== "object" || attempted === null || !("data" in attempted) || !("action" in attempted))
+    return [];
+  const { action, data } = attempted;
+  if (typeof data !== "object" || data === null) return [];
+  const { eventId, ticketId, nftId, orderTime } = data as Record<string, unknown>; // an object, as checked above
+  return [{ action: ACTION_NAMES.find((name) => name === action), data: { eventId, ticketId, nftId, orderTime } }];
+}
+
+export function reasonOf(findings: readonly Finding[], severityOf: (rule: string) => Severity): string {
+  const errors = findings.filter(({ rule }) => severityOf(rule) === "error");
+  return (errors.length > 0 ? errors : findings).map(({ rule, message }) => `${rule}: ${message}`).join(" ");
+}

@@ -1,0 +1,82 @@
+/** Rows that are not sent, and what they hold back: on disk while a plan is made, so that memory does not grow with a bad file. */
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { parseJson, stringifyJson } from "../../actions/json.ts";
+import type { Hold } from "./candidates.ts";
+import { type AppendFile, createFile, readLines } from "./files.ts";
+import { createSorter } from "./sorter.ts";
+
+/** A row that is not sent, for the rejects file. */
+export interface InvalidRow {
+  readonly row: number;
+  readonly input: number;
+  readonly line: number;
+  /** Why, in one line. */
+  readonly reason: string;
+}
+
+export interface InvalidRows extends AsyncDisposable {
+  add(row: InvalidRow): Promise<void> | undefined;
+  readonly count: number;
+  /** Writes all of them into a new file, in the order of the input, a JSON object a line, durably. */
+  writeTo(path: string): Promise<void>;
+}
+
+/** @param directory where they are sorted. */
+export function createInvalidRows(directory: string): InvalidRows {
+  const sorter = createSorter(join(directory, "invalid.rows"));
+  let count = 0;
+  return {
+    add({ row, input, line, reason }) {
+      count += 1;
+      const text = `${stringifyJson({ row, input, line, reason })}\n`;
+      return sorter.add(4 + Buffer.byteLength(text), (buffer, at) => {
+        buffer.writeUInt32BE(row, at);
+        buffer.write(text, at + 4);
+      });
+    },
+    get count() {
+      return count;
+    },
+    async writeTo(path) {
+      await using file = await createFile(path);
+      for await (const batch of sorter.sorted()) {
+        for (const each of batch) {
+          const full = file.bytes(each.subarray(4));
+          if (full !== undefined) await full;
+        }
+      }
+      await file.sync();
+    },
+    [Symbol.asyncDispose]: () => sorter[Symbol.asyncDispose](),
+  };
+}
+
+/** The holds of an input, in the order of what they stand before. */
+export interface Holds extends AsyncIterable<Hold>, AsyncDisposable {
+  /** May not be called any more when they have been read, which may be often. */
+  add(hold: Hold): Promise<void>;
+}
+
+export function createHolds(directory: string): Holds {
+  const path = join(directory, "candidates.holds");
+  let file: AppendFile | undefined;
+  return {
+    async add(hold) {
+      file ??= await createFile(path);
+      await file.text(`${stringifyJson(hold)}\n`);
+    },
+    async *[Symbol.asyncIterator]() {
+      if (file === undefined) return;
+      await file.flush();
+      for await (const lines of readLines(path)) {
+        for (const line of lines) yield parseJson(line.toString("utf8")) as Hold; // written above
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await file?.[Symbol.asyncDispose]();
+      await rm(path, { force: true });
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/** A worker: reads, maps and checks ranges of files (parallel.ts). Knows nothing of other ranges. */
+
+import { parentPort } from "node:worker_threads";
+import { severityIn } from "../../checks/severity.ts";
+import { createMapper } from "../../mapping/mapper.ts";
+import { createProblemLog } from "../problems.ts";
+import { rangeParser } from "../readers/input.ts";
+import type { CandidateBytes } from "./batch.ts";
+import { createRowCompiler, type RowCompiler } from "./compile-rows.ts";
+import type { Answer, FileTask, Task } from "./parallel.ts";
+
+interface OpenFile {
+  readonly ranged: FileTask["ranged"];
+  readonly compiler: RowCompiler;
+}
+
+const files = new Map<number, OpenFile>();
+
+function openFile({ file, input, ranged, mapper, severities, notesEvents }: FileTask): void {
+  files.clear(); // one after the other
+  files.set(input, {
+    ranged,
+    compiler: createRowCompiler({
+      file,
+      input,
+      mapper: createMapper(mapper),
+      severityOf: severityIn(severities),
+      notesEvents,
+      keepsBatches: true,
+    }),
+  });
+}
+
+parentPort?.on("message", (task: Task) => {
+  if (task.kind === "file") {
+    openFile(task);
+    return;
+  }
+  const open = files.get(task.input);
+  if (open === undefined) throw new Error("the worker was not told of the file");
+  const parser = rangeParser(open.ranged, task.lineEnds);
+  const rows = parser.take(Buffer.from(task.bytes.buffer, task.bytes.byteOffset, task.bytes.byteLength));
+  if (task.isLast && !parser.stopped) for (const row of parser.end()) rows.push(row);
+  const batch = open.compiler.compile(rows, createProblemLog(task.room.cap, task.room.keeps));
+  const answer: Answer = { range: task.range, batch };
+  parentPort?.postMessage(answer, memoryOf(batch.bytes));
+});
+
+function memoryOf({ lines, index, facts, texts }: CandidateBytes): ArrayBuffer[] {
+  // Each was taken from its buffer into memory of its own.
+  return [lines, index, facts, texts].map(({ buffer }) => buffer as ArrayBuffer);
+}
