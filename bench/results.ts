@@ -1,6 +1,6 @@
 /** Results of separate invocations, kept together as JSON, and the page made of them. */
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AllFigures } from "./bench.ts";
 import { CASES, type Case, type CaseName, type CaseOutcome } from "./cases.ts";
@@ -26,6 +26,7 @@ export function isFull(name: CaseName, { rows, rounds }: Pick<CaseResult, "rows"
 
 /** Adds a case to what `results.json` of the folder holds, and writes `RESULTS.md` beside it anew. */
 export function keepResult(folder: string, name: CaseName, result: CaseResult): void {
+  mkdirSync(folder, { recursive: true });
   const path = join(folder, "results.json");
   const results = existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Results) : {}; // written here
   results[name] = result;
