@@ -100,8 +100,11 @@ export function summarise(fields: {
   };
 }
 
-/** `11,998 accepted, 2 rejected, 40 already sent`: every part that is not zero. */
-/** @param inFlight of those in doubt, how many a living process is sending. */
+/**
+ * `11,998 accepted, 2 rejected, 40 already sent`: every part that is not zero.
+ *
+ * @param inFlight of those in doubt, how many a living process is sending.
+ */
 export function describeActions(actions: Summary["actions"], inFlight = 0): string {
   const parts: readonly (readonly [number, string])[] = [
     [actions.accepted, "accepted"],

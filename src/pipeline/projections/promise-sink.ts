@@ -11,8 +11,8 @@ export interface PromiseSink extends AsyncDisposable {
   /** The file's path, undefined for standard output. */
   readonly path: string | undefined;
   /**
-   * Writes the lines of a chunk, as `promiseLines` makes them in the style of this sink. After it resolves they are on disk; the returned function is part of the transaction
-   * that notes it.
+   * Writes the lines of a chunk, as `promiseLines` makes them in the style of this sink. After it resolves they are on
+   * disk; the returned function is part of the transaction that notes it.
    */
   write(lines: string | Uint8Array): Promise<(ledger: Ledger) => void>;
   /** How the lines must be written. */
