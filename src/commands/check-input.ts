@@ -196,10 +196,19 @@ export async function checkInput(
   return { files, plan, problems };
 }
 
-/** As many as there are cores; tests set another number. */
-function workersOf({ TICKETS_WORKERS }: Context["env"]): number {
-  return TICKETS_WORKERS === undefined ? availableParallelism() : Number(TICKETS_WORKERS);
+/**
+ * How many workers plan large CSV files. This thread joins what they make, so on two cores they would only take its time
+ * and more memory, and from the fifth on they wait for it.
+ */
+function workersOf({ TICKETS_WORKERS: given }: Context["env"]): number {
+  if (given === undefined || given === "") return Math.min(MOST_WORKERS, availableParallelism() - 1);
+  if (/^\d{1,2}$/.test(given)) return Number(given);
+  throw new Failure("usage", `TICKETS_WORKERS is ${JSON.stringify(cleanText(given, 40))}, and takes 0 to 99.`, {
+    hint: "Leave it unset: what is chosen then suits the machine. 0 plans in one thread.",
+  });
 }
+
+const MOST_WORKERS = 4;
 
 /** Whether every row of a source is of the same event, which its config names. */
 function isOfOneEvent({ fields, actions }: SourceConfig): boolean {

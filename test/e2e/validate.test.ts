@@ -114,3 +114,47 @@ test("needs no key and no network", async () => {
   const env = { TICKETS_PLAYGROUND_BASE_URL: "https://tickets.example.com" };
   expect(await place.tickets(["validate", "sales.csv", "--env", "playground"], { env })).toMatchObject({ exitCode: 0 });
 });
+
+describe("a large file", () => {
+  const HEADER = "eventId,ticketId,userId,price,orderTime,name\n";
+  const row = (number: number) =>
+    `E-${number % 7},T-${number},user-${number},"${number % 90}.50",${1_700_000_000 + number},"${"Rang, ".repeat(20)}"\n`;
+  const ROWS = 110_000;
+  const table = HEADER + Array.from({ length: ROWS }, (_, number) => row(number)).join("");
+
+  test("gives the same plan whether one thread reads it or several", async () => {
+    const place = openWorkplace();
+    place.write("sales.csv", table);
+    expect(table.length).toBeGreaterThan(16 * 1024 * 1024); // smaller ones are always read by one
+    const args = ["plan", "sales.csv", "--quiet", "--output"];
+    for (const workers of ["0", "3"])
+      expect(await place.tickets([...args, `${workers}.ndjson`], { env: { TICKETS_WORKERS: workers } })).toMatchObject({
+        exitCode: 0,
+      });
+    const plan = place.read("3.ndjson");
+    expect(plan.split("\n")).toHaveLength(ROWS + 1);
+    expect(plan === place.read("0.ndjson")).toBe(true);
+  });
+
+  test("tells the same problems of its last rows whether one thread reads it or several", async () => {
+    const place = openWorkplace();
+    place.write("sales.csv", `${table}E-1,T-1x,u,1,${"9".repeat(30)},n\nE-1,short\n${row(ROWS)}E-1,T-2x,u,"1"2,1,n\n`);
+    const [one, several] = await Promise.all(
+      ["0", "3"].map((workers) =>
+        place.tickets(["validate", "sales.csv", "--json"], { env: { TICKETS_WORKERS: workers } }),
+      ),
+    );
+    expect(one).toMatchObject({ exitCode: 3 });
+    for (const rule of ["u64-invalid", "cell-count", "csv-quotes"]) expect(one?.stdout).toContain(rule);
+    const untimed = (text = "") => text.replace(/"durationMs":\d+/, "");
+    expect(untimed(several?.stdout)).toBe(untimed(one?.stdout));
+  });
+});
+
+test("a number of threads that is none is refused", async () => {
+  const place = openWorkplace();
+  place.write("sales.csv", salesTable(3));
+  const { exitCode, stderr } = await place.tickets(["validate", "sales.csv"], { env: { TICKETS_WORKERS: "all" } });
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('TICKETS_WORKERS is "all", and takes 0 to 99.');
+});
