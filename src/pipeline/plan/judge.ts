@@ -4,7 +4,14 @@ import { open } from "node:fs/promises";
 import { actionSpec } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { type AcceptedDeed, acceptedData, acceptedDeeds, type TriedDeed, triedDeeds } from "../ledger/memory.ts";
+import {
+  type AcceptedDeed,
+  acceptedData,
+  acceptedDeeds,
+  isAccepted,
+  type TriedDeed,
+  triedDeeds,
+} from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
 import { type Candidate, type CandidateLines, candidateFiles, identityOf } from "./candidates.ts";
 import { contentAt, identityAt, RECORD_BYTES, readOrigin } from "./index-file.ts";
@@ -77,6 +84,11 @@ export async function judge(
     const key = identity.toString("hex");
     if (pending.has(key)) {
       set(seq, "pending");
+      return;
+    }
+    // Of an export that is sent every night nearly all is known and unchanged, which is asked first and by itself.
+    if (rule === "once" && ledger !== undefined && isAccepted(ledger, identity, content)) {
+      set(seq, "sent");
       return;
     }
     const deeds = ledger === undefined ? [] : acceptedDeeds(ledger, identity);

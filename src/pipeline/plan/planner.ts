@@ -1,7 +1,7 @@
 /** Input files to a plan on disk: reading, mapping, checking, leaving out what was sent, and fixing the chunks. */
 
 import { constants, createReadStream, createWriteStream } from "node:fs";
-import { copyFile, mkdir, open, rename, stat } from "node:fs/promises";
+import { chmod, copyFile, mkdir, rename, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -22,7 +22,7 @@ import { candidateFiles, removeCandidates } from "./candidates.ts";
 import type { ChangedAction } from "./changed.ts";
 import { type Compiled, compile } from "./compile.ts";
 import { type Selection, select } from "./decide.ts";
-import { copyRanges, createFile, readLines, syncDirectory } from "./files.ts";
+import { copyRanges, createFile, readLines, syncDirectory, syncFile } from "./files.ts";
 import { RECORD_BYTES } from "./index-file.ts";
 import { createHolds, createInvalidRows } from "./invalid-rows.ts";
 import { createLaneGroups } from "./lanes.ts";
@@ -117,7 +117,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const { directory, files, ledger, again, problems, signal, environment } = options;
   const severityOf = severityIn(options.severities);
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const copies = options.copyInputs ? await copyInputs(options) : new Map<InputFile, string>();
+  await using copies = await copyInputs(options);
   await using timeOrder = options.order === "time" ? createTimeOrder(directory) : undefined;
   await using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;
   await using invalid = createInvalidRows(directory);
@@ -231,9 +231,9 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     again,
     options: options.runOptions,
   });
+  await copies.synced();
   await writeDurably(`${paths.manifest}.tmp`, `${JSON.stringify(manifest)}\n`);
   await rename(`${paths.manifest}.tmp`, paths.manifest);
-  if (copies.size > 0) await syncDirectory(join(directory, "inputs"));
   await syncDirectory(directory);
   await syncDirectory(dirname(directory));
   return { ...result, manifest };
@@ -256,25 +256,53 @@ function acrossFor(options: PlanOptions, compiled: Compiled): Across {
   });
 }
 
-/** Copies the inputs beside the plan (a reflink where the file system can), so that what was checked is what is kept. */
-async function copyInputs({ files, directory, reading, signal }: PlanOptions): Promise<Map<InputFile, string>> {
+/** Copies of the inputs, by the path in the plan's folder. */
+interface Copies extends AsyncDisposable {
+  get(file: InputFile): string | undefined;
+  /** Resolves when they are on disk; until then a large one is on its way there. */
+  synced(): Promise<void>;
+}
+
+/**
+ * Copies the inputs beside the plan (a reflink where the file system can), so that what was checked is what is kept; none
+ * where they are not asked for.
+ */
+async function copyInputs({ files, directory, reading, signal, copyInputs }: PlanOptions): Promise<Copies> {
   const copies = new Map<InputFile, string>();
+  const syncing: Promise<void>[] = [];
+  const made: Copies = {
+    get: (file) => copies.get(file),
+    async synced() {
+      await Promise.all(syncing);
+      if (copies.size > 0) await syncDirectory(join(directory, "inputs"));
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.allSettled(syncing);
+    },
+  };
+  if (!copyInputs) return made;
   await mkdir(join(directory, "inputs"), { mode: 0o700 });
-  for (const [at, file] of files.entries()) {
-    const copy = join("inputs", String(at + 1));
-    const target = join(directory, copy);
-    if (file.path === "-" || !(await hasKnownSize(file.path))) {
-      const source = file.path === "-" ? (reading.stdin ?? process.stdin) : bytesOf(file);
-      await pipeline(source, createWriteStream(target, { mode: 0o600, flags: "wx", flush: true }), { signal });
-    } else {
-      await copyFile(file.path, target, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
-      await using handle = await open(target, "r+");
-      await handle.chmod(0o600);
-      await handle.sync();
+  try {
+    for (const [at, file] of files.entries()) {
+      const copy = join("inputs", String(at + 1));
+      const target = join(directory, copy);
+      if (file.path === "-" || !(await hasKnownSize(file.path))) {
+        const source = file.path === "-" ? (reading.stdin ?? process.stdin) : bytesOf(file);
+        await pipeline(source, createWriteStream(target, { mode: 0o600, flags: "wx", flush: true }), { signal });
+      } else {
+        await copyFile(file.path, target, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+        await chmod(target, 0o600);
+        const synced = syncFile(target);
+        synced.catch(() => undefined); // `synced` tells
+        syncing.push(synced);
+      }
+      copies.set(file, copy);
     }
-    copies.set(file, copy);
+    return made;
+  } catch (cause) {
+    await made[Symbol.asyncDispose]();
+    throw cause;
   }
-  return copies;
 }
 
 /** A pipe, a shell's `<(...)` or a file of a virtual file system says 0, and a copy by size would be empty. */
