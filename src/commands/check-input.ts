@@ -196,12 +196,9 @@ export async function checkInput(
   return { files, plan, problems };
 }
 
-/**
- * How many workers plan large CSV files. This thread joins what they make, so on two cores they would only take its time
- * and more memory, and from the fifth on they wait for it.
- */
+/** How many workers plan large CSV files. From the fifth on they would wait for this thread, which joins what they make. */
 function workersOf({ TICKETS_WORKERS: given }: Context["env"]): number {
-  if (given === undefined || given === "") return Math.min(MOST_WORKERS, availableParallelism() - 1);
+  if (given === undefined || given === "") return Math.min(MOST_WORKERS, availableParallelism());
   if (/^\d{1,2}$/.test(given)) return Number(given);
   throw new Failure("usage", `TICKETS_WORKERS is ${JSON.stringify(cleanText(given, 40))}, and takes 0 to 99.`, {
     hint: "Leave it unset: what is chosen then suits the machine. 0 plans in one thread.",
