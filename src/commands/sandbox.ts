@@ -9,6 +9,7 @@ import { openEngine } from "../sandbox/engine.ts";
 import { type FaultScript, parseFaultText } from "../sandbox/faults.ts";
 import { startSandbox } from "../sandbox/server.ts";
 import { setStateAside } from "../sandbox/state.ts";
+import { count } from "./talk.ts";
 
 const DEFAULT_PORT = 4010;
 const KEY_VARIABLE = "TICKETS_SANDBOX_API_KEY";
@@ -69,7 +70,7 @@ export async function runSandbox(options: RunSandboxOptions, io: SandboxIo, sign
   say(
     `Sandbox at ${sandbox.url}, state ${statePath}${requests === 0 ? " (NEW)" : `, ${tickets} tickets`}, instance ${sandbox.instanceId}.`,
   );
-  if (faults !== undefined) say(`Faults from ${options.faultsFile}, ${faults.rules.length} rules.`);
+  if (faults !== undefined) say(`Faults from ${options.faultsFile}, ${count(faults.rules.length, "rule")}.`);
   if (accept !== undefined && accept.length > 0) say(`Not enforced: ${accept.join(", ")}.`);
   say("In another shell:");
   io.out.write(`export TICKETS_LOCAL_BASE_URL=${sandbox.url} TICKETS_LOCAL_API_KEY=${key.inShell}\n`);

@@ -4,11 +4,13 @@ import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { openWorkplace } from "../support/bin.ts";
+import { openWorkplace, type RunOptions } from "../support/bin.ts";
+import { BY_MODES_ONLY } from "../support/rights.ts";
 import { expectSpokenAsSpecified, startService } from "../support/service.ts";
 import { readLines, readPromises, salesTable } from "../support/tables.ts";
 
 const PLAYGROUND = ["--env", "playground"];
+const NEEDS_MODES = "(needs setpriv, or a user other than root)";
 const tickets = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => `T-${from + at}`);
 
 const sale = (n: number) => ({
@@ -125,12 +127,15 @@ function expectOneSentence(stderr: string, name: string): void {
 }
 
 describe("a path that can't be used is exit 2 with one sentence", () => {
-  const refuses = async (name: string, prepare: (path: string) => void, args: readonly string[] = []) => {
+  const refuses = async (name: string, prepare: (path: string) => void, options: RunOptions = {}) => {
     const place = openWorkplace();
     const service = await startService();
     prepare(place.path(name));
     for (const command of ["stream", "validate", "plan"]) {
-      const { exitCode, stdout, stderr } = await place.tickets([command, name, ...PLAYGROUND, ...args], service);
+      const { exitCode, stdout, stderr } = await place.tickets([command, name, ...PLAYGROUND], {
+        env: service.env,
+        ...options,
+      });
       expect(exitCode).toBe(2);
       expect(stdout).toBe("");
       expectOneSentence(stderr, name);
@@ -144,16 +149,42 @@ describe("a path that can't be used is exit 2 with one sentence", () => {
   test("a link that leads nowhere", () => refuses("sales.csv", (path) => symlinkSync("gone.csv", path)));
   test("a name that does not say what it holds", () =>
     refuses("sales.txt", (path) => writeFileSync(path, salesTable(1))));
-  test.skipIf(process.getuid?.() === 0)("a file without permission (needs a user other than root)", () =>
-    refuses("sales.csv", (path) => {
-      writeFileSync(path, salesTable(1));
-      chmodSync(path, 0o000);
-    }),
+  test.skipIf(BY_MODES_ONLY === undefined)(`a file without permission ${NEEDS_MODES}`, () =>
+    refuses(
+      "sales.csv",
+      (path) => {
+        writeFileSync(path, salesTable(1));
+        chmodSync(path, 0o000);
+      },
+      { shell: BY_MODES_ONLY },
+    ),
   );
   test.skipIf(process.platform !== "linux")("a file whose reading fails (needs Linux)", () =>
     // Reading the start of this one is an input/output error, even for root.
     refuses("sales.csv", (path) => symlinkSync("/proc/self/mem", path)),
   );
+});
+
+test.skipIf(BY_MODES_ONLY === undefined)(`a config without permission is exit 2 and named ${NEEDS_MODES}`, async () => {
+  const place = openWorkplace();
+  place.write("sales.csv", salesTable(1));
+  chmodSync(place.write("tickets.config.yaml", "{}"), 0o000);
+  const { exitCode, stderr } = await place.tickets(["validate", "sales.csv"], { shell: BY_MODES_ONLY });
+  expect(exitCode).toBe(2);
+  expectOneSentence(stderr, "tickets.config.yaml");
+  expect(stderr).toContain("may not be read");
+});
+
+test.skipIf(BY_MODES_ONLY === undefined)(`a file that may only be read is streamed ${NEEDS_MODES}`, async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  chmodSync(place.write("sales.csv", salesTable(3)), 0o444);
+  const { exitCode } = await place.tickets(["stream", "sales.csv", ...PLAYGROUND], {
+    env: service.env,
+    shell: BY_MODES_ONLY,
+  });
+  expect(exitCode).toBe(0);
+  expect(service.requests).toHaveLength(1);
 });
 
 describe("a file that tickets wrote", () => {

@@ -126,7 +126,7 @@ describe("faults", () => {
     writeFileSync(faultsFile, "rules:\n  - {fault: status, status: 503}\n");
     await serving({ faultsFile }, async (url, said) => {
       expect((await post(url, keptKey())).status).toBe(503);
-      expect(said()).toContain(", 1 rules.");
+      expect(said()).toContain(", 1 rule.");
     });
   });
 

@@ -30,7 +30,7 @@ export interface RunOptions {
   /** For node itself, before the bin. */
   readonly nodeArgs?: readonly string[];
   /** What a shell does around the command, which is `"$@"` to it: `"$@" 2>&-`. */
-  readonly shell?: string;
+  readonly shell?: string | undefined;
   /** Gets the process as soon as it runs, to send it signals. */
   readonly onSpawn?: (child: ChildProcess) => void;
 }

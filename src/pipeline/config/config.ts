@@ -221,7 +221,7 @@ function unreadable(file: string, cause: unknown): Failure {
   const code = codeOf(cause);
   if (code === undefined) return new Failure("internal", `Reading the config ${file} failed`, { cause });
   const why = { ENOENT: "there is no such file", EISDIR: "it is a folder", EACCES: "it may not be read" }[code] ?? code;
-  return new Failure("usage", `Can't read the config ${file}: ${why}`, { cause });
+  return new Failure("usage", `Can't read the config ${file}: ${why}.`, { cause });
 }
 
 function codeOf(cause: unknown): string | undefined {

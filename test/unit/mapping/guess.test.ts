@@ -86,6 +86,17 @@ const SYSTEMS = [
   ["openevent", "attendees", "openevent-attendees", ",", ["eventId"]],
 ] as const;
 
+describe.runIf(existsSync(shared))("the shared sample of", () => {
+  test.each(SYSTEMS.filter(([, , source]) => existsSync(join(shared, `${source}.csv`))))(
+    "%s, %s, once filled in gives exactly the expected actions",
+    (_system, _stem, source, delimiter) => {
+      const { guess, csv } = guessFile(join(shared, `${source}.csv`), delimiter);
+      const mapped = mapWith(fillIn(guess), source, csv, delimiter);
+      expect(actionsOf(mapped)).toEqual(actionsIn(join(shared, `${source}.expected.ndjson`)));
+    },
+  );
+});
+
 describe.each(SYSTEMS)("the export of %s, %s,", (system, stem, source, delimiter, open) => {
   const path = join(fixtures, system, `${stem}.csv`);
 
@@ -96,12 +107,6 @@ describe.each(SYSTEMS)("the export of %s, %s,", (system, stem, source, delimiter
     const mapped = mapWith(fillIn(guess), source, csv, delimiter);
     expect(mapped.filter(({ kind }) => kind === "invalid")).toEqual([]);
     expect(actionsOf(mapped)).toEqual(actionsIn(path.replace(".csv", ".expected.ndjson")));
-  });
-
-  test.runIf(existsSync(join(shared, `${source}.csv`)))("also as the shared sample has it", () => {
-    const { guess, csv } = guessFile(join(shared, `${source}.csv`), delimiter);
-    const mapped = mapWith(fillIn(guess), source, csv, delimiter);
-    expect(actionsOf(mapped)).toEqual(actionsIn(join(shared, `${source}.expected.ndjson`)));
   });
 
   test("with something left to fill in is refused, all of it at once and with its line", () => {
