@@ -196,7 +196,7 @@ export async function checkInput(
   return { files, plan, problems };
 }
 
-/** How many workers plan large CSV files. From the fifth on they would wait for this thread, which joins what they make. */
+/** How many workers plan large files. From the fifth on they would wait for this thread, which joins what they make. */
 function workersOf({ TICKETS_WORKERS: given }: Context["env"]): number {
   if (given === undefined || given === "") return Math.min(MOST_WORKERS, availableParallelism());
   if (/^\d{1,2}$/.test(given)) return Number(given);
@@ -255,6 +255,8 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
       return mapped;
     },
     retract: (actions) => mapper.retract?.(actions),
+    takeSeen: () => mapper.takeSeen?.() ?? {},
+    join: (seen) => mapper.join?.(seen),
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
 }

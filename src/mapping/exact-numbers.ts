@@ -1,7 +1,10 @@
 import type { Row } from "./row.ts";
 
-/** A number in JSON that `String` might not give back as it was written, such as `12.50`, `1e3` and `-0`. */
-const INEXACT = /\d[.eE]|[:,[\s]-0/;
+/**
+ * A number in JSON that `String` might not give back as it was written, such as `12.50`, `1e3` and `-0`. What stands
+ * before it keeps most texts from being taken for one, since reading a row so takes as long as all else.
+ */
+const INEXACT = /[:,[\s](?:-?\d+[.eE]|-0)/;
 
 /** The row with every number as it was written: as text, where `String` of the value might say something else. */
 export function withExactNumbers(row: Extract<Row, { kind: "object" }>): Readonly<Record<string, unknown>> {

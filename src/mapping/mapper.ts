@@ -9,6 +9,7 @@ import { createObjectMapper } from "./objects.ts";
 import type { Row } from "./row.ts";
 import type { SourceConfig } from "./source.ts";
 import { createSourceMapper } from "./source-mapper.ts";
+import type { SeenValues } from "./value-watch.ts";
 
 /** How a file was understood, for its first line of output. */
 export interface Understanding {
@@ -48,19 +49,34 @@ export type Mapped =
       readonly isGuess?: true;
     };
 
+/** What some rows of a file show of it. Plain data, so that those who read parts of a file can put it together. */
+export interface Seen {
+  readonly values?: SeenValues;
+  /** Names of a source that were found in JSON rows. */
+  readonly found?: readonly string[];
+  /** Number of rows that are `{action, data}`. */
+  readonly items?: number;
+  /** How flat JSON rows were understood, for each set of keys that was new. */
+  readonly flat?: readonly Understanding[];
+}
+
 export interface Mapper {
-  /** For JSON rows: as far as the rows so far show. */
+  /** For JSON rows: as far as the rows show that were joined. */
   readonly understanding: Understanding;
-  /** Whether what it gives for a row, or says of the file, depends on earlier rows. */
+  /** Whether what it gives for a row depends on earlier rows, so that one mapper must read all of them in their order. */
   readonly remembersRows: boolean;
-  /** Reads one row; rows are given in the order of the file. */
+  /** Reads one row. */
   map(row: Row): Mapped;
   /**
    * Takes back what `map` gave for a row that a later check refuses, so that a newEvent which a source gives once per
    * event comes with the next row of the event.
    */
   retract?(actions: readonly Action[]): void;
-  /** What can be said only after the last row. */
+  /** What the rows since the last call show of the file. */
+  takeSeen?(): Seen;
+  /** Adds to what is known of the file; in the order of its rows, whichever mapper read them. */
+  join?(seen: Seen): void;
+  /** What can be said only after the last row was joined. */
   findingsOfFile?(): readonly Finding[];
 }
 

@@ -48,7 +48,11 @@ export interface Columns extends Names {
   /** Headers of the columns that were asked for, in the order of the file; of JSON rows the names. */
   readonly used: () => readonly string[];
   readonly unused: () => readonly string[];
-  /** Names that no row so far had. */
+  /** Names that the JSON rows since the last call had. */
+  takeFound(): readonly string[];
+  /** Adds names that rows had. */
+  join(found: readonly string[]): void;
+  /** Names that no row had which was joined. */
   readonly neverFound: () => readonly string[];
   /** What a name that is not found could have been. */
   hint(name: string): string;
@@ -120,6 +124,8 @@ export function columnsOf(
     },
     used: () => header.filter((_name, index) => used.has(index)),
     unused: () => header.filter((_name, index) => !used.has(index)),
+    takeFound: () => [],
+    join: () => undefined,
     neverFound: () => [],
     leaf: (label) => () => label,
   };
@@ -138,13 +144,15 @@ const GUARDED = /^'[=+\-@|%\t\r]/;
 
 /** Names of JSON rows: a key, or a path such as `seating.row` and `codes.0`. Keys that a row lacks are empty. */
 export function pathsOf({ aliases }: ColumnAliases): Columns {
-  const found = new Map<string, boolean>();
+  /** For each name whether the rows since the last look had it, and whether any that were joined did. */
+  const names = new Map<string, { isFresh: boolean; isFound: boolean }>();
   const leaf: Columns["leaf"] = (label, get) => {
-    if (!found.has(label)) found.set(label, false);
+    const name = names.get(label) ?? { isFresh: false, isFound: false };
+    names.set(label, name);
     return (scope) => {
       const value = get(scope);
       if (value === undefined) return "";
-      if (found.get(label) === false) found.set(label, true);
+      name.isFresh = true;
       return leafText(value, label, scope);
     };
   };
@@ -160,9 +168,20 @@ export function pathsOf({ aliases }: ColumnAliases): Columns {
     read: find,
     hint: () => "",
     leaf,
-    used: () => [...found.keys()],
+    used: () => [...names.keys()],
     unused: () => [],
-    neverFound: () => [...found].filter(([, isFound]) => !isFound).map(([name]) => name),
+    takeFound() {
+      const fresh = [...names].filter(([, { isFresh }]) => isFresh);
+      for (const [, name] of fresh) name.isFresh = false;
+      return fresh.map(([label]) => label);
+    },
+    join(found) {
+      for (const label of found) {
+        const name = names.get(label);
+        if (name !== undefined) name.isFound = true;
+      }
+    },
+    neverFound: () => [...names].filter(([, { isFound }]) => !isFound).map(([label]) => label),
   };
 }
 

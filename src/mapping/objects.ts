@@ -39,6 +39,7 @@ export function createObjectMapper(settings: NamedSettings): Mapper {
   const compiledByKeys = new Map<string, { readonly keys: readonly string[]; readonly compiled: CompiledColumns }>();
   let items = 0;
   let flat: Understanding | undefined;
+  let fresh = { items: 0, flat: [] as Understanding[] };
 
   const compiledFor = (value: ObjectRow["value"]) => {
     const keys = Object.keys(value);
@@ -50,13 +51,13 @@ export function createObjectMapper(settings: NamedSettings): Mapper {
       const isNamed = named === undefined && columns.action !== undefined;
       entry = { keys, compiled: compileColumns(columns, isNamed ? undefined : fixed, settings) };
       compiledByKeys.set(signature, entry);
-      flat = merge(flat, understandingOf(isNamed ? "by column action" : how, keys, entry.compiled, settings.source));
+      fresh.flat.push(understandingOf(isNamed ? "by column action" : how, keys, entry.compiled, settings.source));
     }
     return entry;
   };
 
   return {
-    remembersRows: true,
+    remembersRows: false,
     get understanding(): Understanding {
       if (flat === undefined && (items > 0 || fixed === undefined)) return ITEMS_UNDERSTOOD;
       if (flat === undefined) return { ...ITEMS_UNDERSTOOD, how, ...(fixed && { action: fixed }) };
@@ -67,11 +68,20 @@ export function createObjectMapper(settings: NamedSettings): Mapper {
       if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
       if (row.kind === "cells") throw new Error("a row of JSON was expected");
       if (settings.isPayload === true || isItem(row.value)) {
-        items += 1;
+        fresh.items += 1;
         return mapItem(row.value);
       }
       const { keys, compiled } = compiledFor(row.value);
       return mapFlat(keys, compiled, row);
+    },
+    takeSeen() {
+      const taken = fresh;
+      fresh = { items: 0, flat: [] };
+      return taken;
+    },
+    join(seen) {
+      items += seen.items ?? 0;
+      for (const each of seen.flat ?? []) flat = merge(flat, each);
     },
   };
 }

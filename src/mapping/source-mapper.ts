@@ -243,7 +243,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     get understanding() {
       return understandingOf(source, rules);
     },
-    remembersRows: isJson || watch.isWatching || rules.some(({ onceBy }) => onceBy !== undefined),
+    remembersRows: rules.some(({ onceBy }) => onceBy !== undefined),
     map(row) {
       if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
       scope.findings = [];
@@ -261,6 +261,11 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     },
     retract(actions) {
       for (const { action, data } of actions) if (action === "newEvent") seenEvents.delete(String(data.eventId));
+    },
+    takeSeen: () => ({ values: watch.take(), found: columns.takeFound() }),
+    join({ values, found }) {
+      if (values !== undefined) watch.join(values);
+      if (found !== undefined) columns.join(found);
     },
     findingsOfFile: () => watch.findings(),
   };

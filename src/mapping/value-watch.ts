@@ -20,12 +20,29 @@ export interface WatchedColumn {
 }
 
 export interface ValueWatch {
-  /** False where no column is watched, and nothing will be said. */
-  readonly isWatching: boolean;
   /** Looks at a row; `gave` tells whether any action but its event came of it. */
   see(scope: Scope, gave: boolean): void;
-  /** What is to be said of the whole file. */
+  /** What the rows since the last call held. */
+  take(): SeenValues;
+  /** Adds what rows held, in the order of the file. */
+  join(seen: SeenValues): void;
+  /** What is to be said of all rows that were joined. */
   findings(): readonly Finding[];
+}
+
+/** What some rows held. Plain data. */
+export interface SeenValues {
+  readonly rows: number;
+  /** Any action but an event came of one of them. */
+  readonly gaveAny: boolean;
+  /** For each watched column, the values that the source names, and the others in the order in which they appeared. */
+  readonly columns: readonly { readonly met: ReadonlySet<string>; readonly strange: ReadonlyMap<string, Strange> }[];
+}
+
+/** How many rows hold a value that is named nowhere, and how many of them gave nothing. */
+interface Strange {
+  readonly rows: number;
+  readonly untaken: number;
 }
 
 /** Values that are named nowhere are told up to so many; a column of more is no status. */
@@ -36,36 +53,47 @@ export function watchValues(columns: readonly WatchedColumn[]): ValueWatch {
   const watched = columns.map((column) => ({
     ...column,
     unmet: new Set([...column.named].filter((value) => value !== "")),
-    strange: new Map<string, { rows: number; untaken: number }>(),
+    strange: new Map<string, Mutable<Strange>>(),
   }));
   let rows = 0;
   let gaveAny = false;
   let isFamiliar = watched.length === 0 || watched.some(({ takesOthers }) => takesOthers);
+  const nothingSeen = () => ({
+    rows: 0,
+    gaveAny: false,
+    columns: columns.map(() => ({ met: new Set<string>(), strange: new Map<string, Mutable<Strange>>() })),
+  });
+  let fresh = nothingSeen();
   return {
-    isWatching: watched.length > 0,
     see(scope, gave) {
-      rows += 1;
-      gaveAny ||= gave;
+      fresh.rows += 1;
+      fresh.gaveAny ||= gave;
       // What can't be read in the row is told where it is needed.
       const { findings } = scope;
       scope.findings = [];
-      for (const { read, named, unmet, strange } of watched) {
+      for (const [at, { met, strange }] of fresh.columns.entries()) {
+        const { read, named } = columns[at] as WatchedColumn; // one for each
         const text = read(scope);
-        if (named.has(text)) {
-          isFamiliar = true;
-          if (unmet.size > 0) unmet.delete(text);
-          continue;
-        }
-        let seen = strange.get(text);
-        if (seen === undefined) {
-          if (strange.size >= MOST_KEPT) continue;
-          seen = { rows: 0, untaken: 0 };
-          strange.set(text, seen);
-        }
-        seen.rows += 1;
-        if (!gave) seen.untaken += 1;
+        if (named.has(text)) met.add(text);
+        else count(strange, text, { rows: 1, untaken: gave ? 0 : 1 });
       }
       scope.findings = findings;
+    },
+    take() {
+      const taken = fresh;
+      fresh = nothingSeen();
+      return taken;
+    },
+    join(seen) {
+      rows += seen.rows;
+      gaveAny ||= seen.gaveAny;
+      for (const [at, { met, strange }] of seen.columns.entries()) {
+        const column = watched[at] as (typeof watched)[number]; // the same source
+        if (met.size > 0) isFamiliar = true;
+        for (const value of met) column.unmet.delete(value);
+        for (const [value, counts] of strange)
+          if (column.strange.size < MOST_KEPT || column.strange.has(value)) count(column.strange, value, counts);
+      }
     },
     findings: () => [
       ...watched.flatMap(nearMisses),
@@ -75,9 +103,20 @@ export function watchValues(columns: readonly WatchedColumn[]): ValueWatch {
   };
 }
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+function count(strange: Map<string, Mutable<Strange>>, value: string, { rows, untaken }: Strange): void {
+  const known = strange.get(value);
+  if (known === undefined) strange.set(value, { rows, untaken });
+  else {
+    known.rows += rows;
+    known.untaken += untaken;
+  }
+}
+
 type Watched = WatchedColumn & {
   readonly unmet: ReadonlySet<string>;
-  readonly strange: ReadonlyMap<string, { readonly rows: number; readonly untaken: number }>;
+  readonly strange: ReadonlyMap<string, Strange>;
 };
 
 function nearMisses({ label, unmet, strange }: Watched): readonly Finding[] {

@@ -9,6 +9,7 @@ import { severityTable } from "../../src/checks/severity.ts";
 import { ALL_RULES } from "../../src/commands/session.ts";
 import { createMapper } from "../../src/mapping/mapper.ts";
 import type { Row } from "../../src/mapping/row.ts";
+import type { SourceAction, SourceConfig } from "../../src/mapping/source.ts";
 import { NOTHING_PENDING } from "../../src/pipeline/ledger/pending.ts";
 import type { WorkerOptions } from "../../src/pipeline/plan/parallel.ts";
 import { planFiles } from "../../src/pipeline/plan/plan.ts";
@@ -97,11 +98,44 @@ const nastyCsv = fc
     ]),
   );
 
+const jsonLine = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.constantFrom(
+      '{"a":"東😀","b":[1.50,-0]}',
+      '{"a":"x\\u0041"}',
+      ' {"n":12345678901234567890}\r',
+      "",
+      " \t",
+    ),
+  },
+  { weight: 1, arbitrary: fc.constantFrom('{"a":1,"a":2}', '{"open', "[1]", "{}x", `{"l":"${"l".repeat(90_000)}"}`) },
+  { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 12 }) },
+);
+const nastyNdjson = fc
+  .tuple(
+    fc.boolean(),
+    fc.array(fc.tuple(jsonLine, fc.integer({ min: 1, max: 400 })), { maxLength: 60 }),
+    fc.constantFrom("", "{}", `{"l":"${"l".repeat(1_100_000)}"}\n{}`),
+    fc.option(fc.constantFrom(Buffer.of(0xff), Buffer.of(0xe6, 0x9d)), { freq: 8 }),
+  )
+  .map(([bom, lines, last, damage]) =>
+    Buffer.concat([
+      Buffer.from(`${bom ? "\ufeff" : ""}${`{"f":"${"f".repeat(500)}"}\n`.repeat(520)}`),
+      ...lines.map(([line, times]) => Buffer.from(`${line}\n`.repeat(line.length > 1000 ? 1 : times))),
+      Buffer.from(last),
+      damage ?? Buffer.alloc(0),
+    ]),
+  );
+
 describe("an input in ranges", () => {
-  it("gives the rows, lines and failures that it gives when read in one go", async () => {
-    const path = join(openFolder(), "nasty.csv");
+  it.each([
+    ["csv", nastyCsv],
+    ["ndjson", nastyNdjson],
+  ])("gives the rows, lines and failures that it gives when read in one go: %s", async (format, nasty) => {
+    const path = join(openFolder(), `nasty.${format}`);
     await fc.assert(
-      fc.asyncProperty(nastyCsv, fc.integer({ min: 1, max: 300_000 }), async (bytes, rangeBytes) => {
+      fc.asyncProperty(nasty, fc.integer({ min: 1, max: 300_000 }), async (bytes, rangeBytes) => {
         writeFileSync(path, bytes);
         expect(await outcome(() => rowsInRanges(path, rangeBytes))).toEqual(await outcome(() => sequentialRows(path)));
       }),
@@ -121,10 +155,11 @@ describe("an input in ranges", () => {
 });
 
 /** A whole plan: its files, and what was said. */
-async function planned(folder: string, paths: readonly string[], workers: WorkerOptions) {
+async function planned(folder: string, paths: readonly string[], workers: WorkerOptions, source?: SourceConfig) {
   const directory = mkdtempSync(join(folder, "plan-"));
   rmSync(directory, { recursive: true });
   const problems = createProblemLog(500);
+  const understood: unknown[] = [];
   const files = await resolveInputs(paths);
   const { manifest, ...result } = await makePlan({
     files,
@@ -136,6 +171,7 @@ async function planned(folder: string, paths: readonly string[], workers: Worker
       const settings = {
         fileName: file.name.split("/").at(-1) ?? "",
         ...(input.header !== undefined && { header: input.header }),
+        ...(source !== undefined && { source: { name: "s", config: source } }),
       };
       const mapper = createMapper(settings);
       return { mapper, settings: mapper.remembersRows ? undefined : settings };
@@ -154,7 +190,7 @@ async function planned(folder: string, paths: readonly string[], workers: Worker
     severities: severityTable({}, ALL_RULES),
     workers,
     problems,
-    onUnderstood: () => undefined,
+    onUnderstood: (_file, understanding) => understood.push(understanding),
     onRows: () => undefined,
     onOrdered: () => undefined,
     runOptions: { directory: folder, safeCsv: false },
@@ -166,7 +202,7 @@ async function planned(folder: string, paths: readonly string[], workers: Worker
     manifest === undefined
       ? undefined
       : [paths_.actions, paths_.index, paths_.invalid, paths_.manifest].map((path) => readFileSync(path, "hex"));
-  return { result, bytes, kept: problems.kept, tallies: problems.tallies };
+  return { result, bytes, understood, kept: problems.kept, tallies: problems.tallies };
 }
 
 /** Sales, some of which are unsound in a way that only their own row, or only another row, tells. */
@@ -177,6 +213,33 @@ const saleRow = fc.tuple(fc.nat(9000), fc.nat(30)).map(([number, kind]) => {
   const time = kind < 20 ? String(1_768_600_000 + number) : "";
   return `E${kind % 3},${ticket},"u ""${number}""\n東","${price}",${time}\n`;
 });
+
+/** A line of a number, so that it is not the same everywhere. */
+type Line = (at: number) => string;
+
+const flatLine = fc.constantFrom<Line>(
+  (at) => `{"eventId":"E","ticketId":"T${at}","userId":"u","price":12.50}`,
+  (at) => `{"eventId":"E","ticketId":"T${at}","userId":"u","price":"12.50","gate${at % 300}":1}`,
+  (at) => `{"action":"scannedTicket","data":{"ticketId":"T${at >> 3}","orderTime":${1_768_600_000 + at}}}`,
+  (at) => `{"eventId":"E","ticketId":${at},"userId":"u","price":"12,5"}`,
+  (at) => `{"ticketId":"T${at}","ticket_id":"U"}`,
+  () => '{"open',
+  () => "",
+);
+/** States that the sources below name, name nearly, and don't name. */
+const STATES = ["paid", "Paid", "in", "void", "refunded", "", "free "];
+const sourceLine = fc.nat(STATES.length).map<Line>((kind) => (at) => {
+  const state = STATES[kind] ?? `s${at % 1500}`;
+  return `{"id":"T${at}","state":"${state}"${at > 8000 ? ',"by":{"mail":"m"}' : ""}}`;
+});
+const sourceCells = fc.nat(STATES.length).map<Line>((kind) => (at) => `T${at},${STATES[kind] ?? `s${at % 1500}`},m`);
+const SOLD = {
+  soldTicket: {
+    when: { state: ["paid", "payd"] },
+    fields: { eventId: "E", ticketId: "{id}", userId: "{by}", price: "1", orderTime: "1768600000" },
+  },
+} satisfies SourceAction;
+const CHECKED_IN = { checkedInTicket: { when: { state: "in" }, fields: { ticketId: "{id}" } } } satisfies SourceAction;
 
 describe("a plan by workers", () => {
   it("is byte for byte that of one thread, with all that is said of the rows", async () => {
@@ -209,6 +272,38 @@ describe("a plan by workers", () => {
         expect(inWorkers).toEqual(await outcome(() => planned(folder, [events, path], { count: 1 })));
       }),
       { numRuns: 8 },
+    );
+  });
+
+  it.each([
+    ["JSON lines of many kinds", flatLine, undefined],
+    ["JSON lines of a source", sourceLine, { actions: [SOLD], skip: { state: ["void", "free"] } }],
+    ["a source whose values decide", sourceCells, { actions: [SOLD, CHECKED_IN], skip: { state: ["void", "free"] } }],
+    [
+      "a source that fits nothing",
+      sourceCells,
+      { actions: [{ soldTicket: { ...SOLD.soldTicket, when: { state: "zz" } } }] },
+    ],
+  ])("is that of one thread, with what it says of the whole file: %s", async (_, arbitrary, source) => {
+    const folder = openFolder();
+    const isTable = arbitrary === sourceCells;
+    const path = join(folder, isTable ? "sales.csv" : "sales.ndjson");
+    const setting = fc.tuple(
+      fc.array(arbitrary, { minLength: 20, maxLength: 60 }),
+      fc.integer({ min: 1000, max: 100_000 }),
+      fc.integer({ min: 2, max: 4 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(setting, async ([lines, rangeBytes, count]) => {
+        const many = Array.from(
+          { length: 12_000 },
+          (_unused, at) => lines[(at * at + (at >> 7)) % lines.length]?.(at) ?? "",
+        );
+        writeFileSync(path, `${isTable ? "id,state,by\n" : ""}${many.join("\n")}\n`);
+        const inWorkers = await planned(folder, [path], { count, leastBytes: 0, rangeBytes }, source);
+        expect(inWorkers).toEqual(await planned(folder, [path], { count: 1 }, source));
+      }),
+      { numRuns: 5 },
     );
   });
 });

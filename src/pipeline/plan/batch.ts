@@ -2,6 +2,7 @@
 
 import type { Action, ActionName } from "../../actions/actions.ts";
 import { DIGEST_BYTES, digestHex, identityText, ownKeyText, textsOf } from "../../actions/identity.ts";
+import type { Seen } from "../../mapping/mapper.ts";
 import type { ProblemLog } from "../problems.ts";
 import { FACTS_BYTES, writeFacts, writeSizes } from "./facts.ts";
 import { CONTENT_BYTES, RECORD_BYTES, writeOrigin } from "./index-file.ts";
@@ -23,6 +24,8 @@ export interface Batch {
   /** What is appended to the candidate files; rows are counted from 1 with the batch's first. */
   readonly bytes: CandidateBytes;
   readonly problems: Pick<ProblemLog, "kept" | "tallies">;
+  /** What its rows show of the file. */
+  readonly seen: Seen | undefined;
   /** What follows its last row could not be read as rows. */
   readonly isUnreadable: boolean;
 }

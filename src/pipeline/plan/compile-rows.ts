@@ -113,6 +113,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         candidates: writer.count,
         bytes: writer.take(),
         problems: { kept: log.kept, tallies: log.tallies },
+        seen: mapper.takeSeen?.(),
         isUnreadable,
       };
     },

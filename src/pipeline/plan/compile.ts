@@ -114,6 +114,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       signal.throwIfAborted();
       payloadItems += batch.rows - batch.skipped - batch.invalid.length;
       await join(options, candidateBytes, compiled, inputNumber, batch);
+      if (batch.seen !== undefined) mapper.join?.(batch.seen);
       options.onRows(compiled.rows.read);
     }
     const report = (finding: Finding): boolean => reportFindings(problems, file, severityOf, FIRST_LINE, 0, [finding]);

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { Mapped } from "../../../src/mapping/mapper.ts";
 import { createMapper } from "../../../src/mapping/mapper.ts";
-import { json } from "./rows.ts";
+import { json, understood } from "./rows.ts";
 import { actionsOf, mapText, sourceOf, tableOf } from "./samples.ts";
 
 const SCAN = "actions:\n  - scannedTicket:\n      fields: ";
@@ -314,7 +314,7 @@ actions:
         { action: "resoldTicket", data: { ticketId: "12345678901234567890", ...data } },
       ],
     });
-    expect(mapper.understanding.notes).toEqual(['no row so far has "buyer.id"']);
+    expect(understood(mapper).notes).toEqual(['no row so far has "buyer.id"']);
   });
 
   test("with something else than a list are a problem; with an empty or missing one skipped", () => {
