@@ -136,8 +136,7 @@ export async function checkInput(
           const mapper = createMapper(settings);
           const { onRow } = options;
           // A lookup's table would stand in memory once more for every worker.
-          const isShared = lookups.size === 0 && !mapper.remembersRows;
-          if (onRow === undefined) return { mapper, settings: isShared ? settings : undefined };
+          if (onRow === undefined) return { mapper, settings: lookups.size === 0 ? settings : undefined };
           const from = { file, header: input.header, source: source?.config, mapper };
           return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), settings: undefined };
         } catch (cause) {
@@ -248,7 +247,6 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
     get understanding() {
       return mapper.understanding;
     },
-    remembersRows: mapper.remembersRows,
     map(row) {
       const mapped = mapper.map(row);
       see(row, mapped);
@@ -256,6 +254,7 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
     },
     retract: (actions) => mapper.retract?.(actions),
     takeSeen: () => mapper.takeSeen?.() ?? {},
+    agrees: (seen) => mapper.agrees?.(seen) ?? true,
     join: (seen) => mapper.join?.(seen),
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };

@@ -58,14 +58,14 @@ export interface Seen {
   readonly items?: number;
   /** How flat JSON rows were understood, for each set of keys that was new. */
   readonly flat?: readonly Understanding[];
+  /** The events that the rows name for a newEvent which is given once: whether it was given before them, and after. */
+  readonly events?: readonly { readonly eventId: string; readonly before: boolean; readonly after: boolean }[];
 }
 
 export interface Mapper {
   /** For JSON rows: as far as the rows show that were joined. */
   readonly understanding: Understanding;
-  /** Whether what it gives for a row depends on earlier rows, so that one mapper must read all of them in their order. */
-  readonly remembersRows: boolean;
-  /** Reads one row. */
+  /** Reads one row. What it gives may depend on earlier rows of the file. */
   map(row: Row): Mapped;
   /**
    * Takes back what `map` gave for a row that a later check refuses, so that a newEvent which a source gives once per
@@ -74,6 +74,8 @@ export interface Mapper {
   retract?(actions: readonly Action[]): void;
   /** What the rows since the last call show of the file. */
   takeSeen?(): Seen;
+  /** Whether this mapper, which knows all rows before, would have given the same as one that knew some of them. */
+  agrees?(seen: Seen): boolean;
   /** Adds to what is known of the file; in the order of its rows, whichever mapper read them. */
   join?(seen: Seen): void;
   /** What can be said only after the last row was joined. */

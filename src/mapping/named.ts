@@ -140,7 +140,6 @@ export function createNamedMapper(settings: NamedSettings & { readonly header: r
       : undefined;
   return {
     understanding: understandingOf(howNamed(settings, byColumn), header, compiled, settings.source),
-    remembersRows: false,
     map(row) {
       if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
       if (row.kind === "object") throw new Error("a row of cells was expected");

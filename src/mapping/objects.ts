@@ -57,7 +57,6 @@ export function createObjectMapper(settings: NamedSettings): Mapper {
   };
 
   return {
-    remembersRows: false,
     get understanding(): Understanding {
       if (flat === undefined && (items > 0 || fixed === undefined)) return ITEMS_UNDERSTOOD;
       if (flat === undefined) return { ...ITEMS_UNDERSTOOD, how, ...(fixed && { action: fixed }) };

@@ -108,6 +108,8 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
   const looked = uniqueLooks(rules);
   const watch = watchOf(source, rules);
   const seenEvents = new Set<string>();
+  /** Events that the rows since the last look name, and whether they were seen before. */
+  const namedEvents = new Map<string, boolean>();
   const scope: Scope = { cells: [], value: {}, n: 1, item: undefined, turn: 0, findings: [] };
 
   const add = (rule: ActionRules, draft: Draft): void => {
@@ -116,6 +118,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     if (rule.onceBy !== undefined) {
       const eventId = rule.onceBy.read(scope);
       if (typeof eventId === "string") {
+        if (!namedEvents.has(eventId)) namedEvents.set(eventId, seenEvents.has(eventId));
         if (seenEvents.has(eventId) || draft.newEvents.has(eventId)) {
           if (rule.when !== undefined) draft.whyNothing ??= "the event was given by an earlier row";
           return;
@@ -243,7 +246,6 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     get understanding() {
       return understandingOf(source, rules);
     },
-    remembersRows: rules.some(({ onceBy }) => onceBy !== undefined),
     map(row) {
       if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
       scope.findings = [];
@@ -262,10 +264,16 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     retract(actions) {
       for (const { action, data } of actions) if (action === "newEvent") seenEvents.delete(String(data.eventId));
     },
-    takeSeen: () => ({ values: watch.take(), found: columns.takeFound() }),
-    join({ values, found }) {
+    takeSeen() {
+      const events = [...namedEvents].map(([eventId, before]) => ({ eventId, before, after: seenEvents.has(eventId) }));
+      namedEvents.clear();
+      return { values: watch.take(), found: columns.takeFound(), events };
+    },
+    agrees: ({ events = [] }) => events.every(({ eventId, before }) => seenEvents.has(eventId) === before),
+    join({ values, found, events = [] }) {
       if (values !== undefined) watch.join(values);
       if (found !== undefined) columns.join(found);
+      for (const { eventId, after } of events) if (after) seenEvents.add(eventId);
     },
     findingsOfFile: () => watch.findings(),
   };

@@ -174,7 +174,7 @@ async function planned(folder: string, paths: readonly string[], workers: Worker
         ...(source !== undefined && { source: { name: "s", config: source } }),
       };
       const mapper = createMapper(settings);
-      return { mapper, settings: mapper.remembersRows ? undefined : settings };
+      return { mapper, settings };
     },
     readingOf: () => ({}),
     mappingDigest: "",
@@ -232,13 +232,23 @@ const sourceLine = fc.nat(STATES.length).map<Line>((kind) => (at) => {
   const state = STATES[kind] ?? `s${at % 1500}`;
   return `{"id":"T${at}","state":"${state}"${at > 8000 ? ',"by":{"mail":"m"}' : ""}}`;
 });
-const sourceCells = fc.nat(STATES.length).map<Line>((kind) => (at) => `T${at},${STATES[kind] ?? `s${at % 1500}`},m`);
+const sourceCells = fc.nat(STATES.length).map<Line>((kind) => (at) => `T${at},${STATES[kind] ?? `s${at % 1500}`},m,,,`);
+/** Sales whose events follow each other or are mixed, with events that can't be registered by each of their rows. */
+const eventCells = fc
+  .tuple(fc.nat(STATES.length), fc.boolean(), fc.constantFrom("EUR,1768600000", "EUR,", "EUR,soon", ",1", "E€,1"))
+  .map<Line>(([kind, isMixed, details]) => (at) => {
+    const event = isMixed ? `M${(at * 7919) % 701}` : `E${at >> 6}`;
+    return `T${at},${STATES[kind] ?? "paid"},m,${event},${details}`;
+  });
 const SOLD = {
   soldTicket: {
     when: { state: ["paid", "payd"] },
     fields: { eventId: "E", ticketId: "{id}", userId: "{by}", price: "1", orderTime: "1768600000" },
   },
 } satisfies SourceAction;
+const EVENT_FIELDS = { eventId: "{event}", currency: "{currency}", startTime: "{start}" };
+const EVENT = { newEvent: { fields: EVENT_FIELDS } } satisfies SourceAction;
+const PAID_EVENT = { newEvent: { when: { state: "paid" }, fields: EVENT_FIELDS } } satisfies SourceAction;
 const CHECKED_IN = { checkedInTicket: { when: { state: "in" }, fields: { ticketId: "{id}" } } } satisfies SourceAction;
 
 describe("a plan by workers", () => {
@@ -284,9 +294,11 @@ describe("a plan by workers", () => {
       sourceCells,
       { actions: [{ soldTicket: { ...SOLD.soldTicket, when: { state: "zz" } } }] },
     ],
+    ["a source of events with each of their rows", eventCells, { actions: [EVENT, SOLD], skip: { state: "void" } }],
+    ["a source of events only, some with conditions", eventCells, { actions: [PAID_EVENT, CHECKED_IN] }],
   ])("is that of one thread, with what it says of the whole file: %s", async (_, arbitrary, source) => {
     const folder = openFolder();
-    const isTable = arbitrary === sourceCells;
+    const isTable = arbitrary === sourceCells || arbitrary === eventCells;
     const path = join(folder, isTable ? "sales.csv" : "sales.ndjson");
     const setting = fc.tuple(
       fc.array(arbitrary, { minLength: 20, maxLength: 60 }),
@@ -299,7 +311,7 @@ describe("a plan by workers", () => {
           { length: 12_000 },
           (_unused, at) => lines[(at * at + (at >> 7)) % lines.length]?.(at) ?? "",
         );
-        writeFileSync(path, `${isTable ? "id,state,by\n" : ""}${many.join("\n")}\n`);
+        writeFileSync(path, `${isTable ? "id,state,by,event,currency,start\n" : ""}${many.join("\n")}\n`);
         const inWorkers = await planned(folder, [path], { count, leastBytes: 0, rangeBytes }, source);
         expect(inWorkers).toEqual(await planned(folder, [path], { count: 1 }, source));
       }),

@@ -107,7 +107,16 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       createRowCompiler({ file, input: inputNumber, mapper, severityOf, notesEvents, keepsBatches });
     const inWorkers =
       limit === Number.POSITIVE_INFINITY
-        ? await options.workers.compile({ file, input, inputNumber, settings, notesEvents, compilerOf, problems })
+        ? await options.workers.compile({
+            file,
+            input,
+            inputNumber,
+            mapper,
+            settings,
+            notesEvents,
+            compilerOf,
+            problems,
+          })
         : undefined;
     const batches = inWorkers ?? oneByOne(input, compilerOf(false), problems, () => limit - compiled.rows.read);
     for await (const batch of batches) {

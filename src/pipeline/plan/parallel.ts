@@ -1,14 +1,16 @@
 /**
  * Large files on all cores: their text is cut between rows, workers read, map and check the ranges, and what they come to
  * is joined in order. A row in the wrong place of the input can't happen: a range begins where the one before it ends,
- * with its line ends counted. What can't be cut (see `Input.parts`) and what remembers rows is left to this thread.
+ * with its line ends counted. What can't be cut (see `Input.parts`) is left to this thread, and so is a range in which a
+ * worker gave something else than the rows before it allow, such as an event that was given in another range.
  */
 
 import { Worker } from "node:worker_threads";
 import type { Severity } from "../../actions/problem.ts";
 import type { Mapper, MapperOptions } from "../../mapping/mapper.ts";
+import type { Row } from "../../mapping/row.ts";
 import type { ProblemLog, Room } from "../problems.ts";
-import type { Input, RangeFormat } from "../readers/input.ts";
+import { type Input, type RangeFormat, rangeParser } from "../readers/input.ts";
 import type { InputFile } from "../readers/inputs.ts";
 import type { Range } from "../readers/ranges.ts";
 import type { Batch, CandidateBytes } from "./batch.ts";
@@ -28,8 +30,10 @@ const LEAST_BYTES = 16 * 1024 * 1024;
 const RANGE_BYTES = 128 * 1024;
 /** What V8 takes for short-lived values; with a third of it, collecting them costs a fifth of the time. */
 const YOUNG_GENERATION_MB = 32;
-/** Ranges handed out and not joined, per worker: one in work and those that wait, so that none is idle. */
-const RANGES_PER_WORKER = 3;
+/** Ranges that a worker is given one after the other: what it knows of them holds for the next. */
+const RANGES_IN_A_ROW = 8;
+/** Rows of ranges handed out and not joined, per worker: one in work and one that waits, so that none is idle. */
+const ROWS_OF_RANGES = 2;
 
 /** A mapper, and how a worker makes the same; without `settings` rows are mapped in this thread only. */
 export interface MadeMapper {
@@ -41,6 +45,8 @@ interface Job {
   readonly file: InputFile;
   readonly input: Input;
   readonly inputNumber: number;
+  /** Knows the rows that were joined. */
+  readonly mapper: Mapper;
   readonly settings: MapperOptions | undefined;
   readonly notesEvents: boolean;
   readonly compilerOf: (keepsBatches: boolean) => RowCompiler;
@@ -75,6 +81,8 @@ export type Task = FileTask | RangeTask;
 export interface Answer {
   readonly range: number;
   readonly batch: Batch;
+  /** The range's text, given back. */
+  readonly bytes: Uint8Array;
 }
 
 /** @param severities of all rules. */
@@ -83,13 +91,15 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
   let started: readonly Hand[] | undefined;
 
   async function* compileInRanges(job: Job, task: FileTask): AsyncGenerator<Batch> {
-    const { input, compilerOf, problems } = job;
+    const { input, mapper, compilerOf, problems } = job;
     const compiler = compilerOf(true);
+    const compileHere = (rows: readonly Row[]): Batch => compiler.compile(rows, problems.fork());
     started ??= Array.from({ length: count }, startHand);
     const hands = started;
     for (const hand of hands) hand.tell(task);
-    const waiting: Promise<Batch>[] = [];
-    const most = hands.length * RANGES_PER_WORKER;
+    /** What comes next, each to be called when all before it was joined. */
+    const waiting: (() => Promise<Batch>)[] = [];
+    const most = hands.length * ROWS_OF_RANGES * RANGES_IN_A_ROW;
     let failure: { readonly cause: unknown } | undefined;
     let ranges = 0;
     const parts = input.parts(rangeBytes);
@@ -98,16 +108,24 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
         failure = { cause };
       });
       if (part === undefined || part.done) break;
-      if (part.value.kind === "rows") waiting.push(Promise.resolve(compiler.compile(part.value.rows, problems.fork())));
-      else {
+      if (part.value.kind === "rows") {
+        const { rows } = part.value;
+        waiting.push(async () => compileHere(rows));
+      } else {
         const { bytes, lineEnds, isLast } = part.value;
-        const hand = hands.reduce((a, b) => (b.busy < a.busy ? b : a));
+        const hand = hands[Math.floor(ranges / RANGES_IN_A_ROW) % hands.length];
+        if (hand === undefined) throw new Error("there are no workers");
         const range = { kind: "range", input: task.input, range: ranges, room: problems.room } as const;
-        waiting.push(hand.compile({ ...range, bytes, lineEnds, isLast }));
+        const answer = hand.compile({ ...range, bytes, lineEnds, isLast });
+        waiting.push(async () => {
+          const { batch, bytes: text } = await answer;
+          const isSound = batch.seen === undefined || mapper.agrees?.(batch.seen) !== false;
+          return isSound ? batch : compileHere(rowsOfRange(task.ranged, { bytes: asBuffer(text), lineEnds, isLast }));
+        });
         ranges += 1;
       }
       while (waiting.length >= most) {
-        const batch = await waiting.shift();
+        const batch = await waiting.shift()?.();
         if (batch === undefined) break;
         yield batch;
         if (batch.isUnreadable) return await parts.return().then(() => input.drain());
@@ -115,7 +133,7 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
     }
     // What stands before the fault comes first: it may be a row behind which nothing is read.
     for (const next of waiting) {
-      const batch = await next;
+      const batch = await next();
       yield batch;
       if (batch.isUnreadable) return await input.drain();
     }
@@ -146,12 +164,18 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
   };
 }
 
+/** The rows of a range, read by itself. */
+export function rowsOfRange(ranged: RangeFormat, { bytes, lineEnds, isLast }: Range): readonly Row[] {
+  const parser = rangeParser(ranged, lineEnds);
+  const rows = parser.take(bytes);
+  if (isLast && !parser.stopped) for (const row of parser.end()) rows.push(row);
+  return rows;
+}
+
 /** A worker from this side. */
 interface Hand {
-  /** Ranges that it has not answered. */
-  readonly busy: number;
   tell(task: FileTask): void;
-  compile(task: RangeTask): Promise<Batch>;
+  compile(task: RangeTask): Promise<Answer>;
   end(): Promise<void>;
 }
 
@@ -161,29 +185,26 @@ function startHand(): Hand {
   const worker = new Worker(new URL(path, import.meta.url), {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
   });
-  const open = new Map<number, PromiseWithResolvers<Batch>>();
+  const open = new Map<number, PromiseWithResolvers<Answer>>();
   let broken: { readonly cause: unknown } | undefined;
   const breakAll = (cause: unknown): void => {
     broken ??= { cause };
     for (const { reject } of open.values()) reject(cause);
     open.clear();
   };
-  worker.on("message", ({ range, batch }: Answer) => {
-    open.get(range)?.resolve({ ...batch, bytes: asBuffers(batch.bytes) });
+  worker.on("message", ({ range, batch, bytes }: Answer) => {
+    open.get(range)?.resolve({ range, batch: { ...batch, bytes: asBuffers(batch.bytes) }, bytes });
     open.delete(range);
   });
   worker.on("error", breakAll);
   worker.on("messageerror", breakAll);
   worker.on("exit", () => breakAll(new Error("a worker ended before its work was done")));
   return {
-    get busy() {
-      return open.size;
-    },
     tell(task) {
       worker.postMessage(task);
     },
     compile(task) {
-      const answer = Promise.withResolvers<Batch>();
+      const answer = Promise.withResolvers<Answer>();
       // It is awaited in its turn, which may be later than it fails.
       answer.promise.catch(() => undefined);
       if (broken !== undefined) answer.reject(broken.cause);
@@ -204,4 +225,5 @@ function asBuffers({ lines, index, facts, texts }: CandidateBytes): CandidateByt
 }
 
 /** Views of memory come over as plain bytes. */
-const asBuffer = ({ buffer, byteOffset, byteLength }: Buffer): Buffer => Buffer.from(buffer, byteOffset, byteLength);
+export const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);

@@ -4,10 +4,9 @@ import { parentPort } from "node:worker_threads";
 import { severityIn } from "../../checks/severity.ts";
 import { createMapper } from "../../mapping/mapper.ts";
 import { createProblemLog } from "../problems.ts";
-import { rangeParser } from "../readers/input.ts";
 import type { CandidateBytes } from "./batch.ts";
 import { createRowCompiler, type RowCompiler } from "./compile-rows.ts";
-import type { Answer, FileTask, Task } from "./parallel.ts";
+import { type Answer, asBuffer, type FileTask, rowsOfRange, type Task } from "./parallel.ts";
 
 interface OpenFile {
   readonly ranged: FileTask["ranged"];
@@ -38,12 +37,11 @@ parentPort?.on("message", (task: Task) => {
   }
   const open = files.get(task.input);
   if (open === undefined) throw new Error("the worker was not told of the file");
-  const parser = rangeParser(open.ranged, task.lineEnds);
-  const rows = parser.take(Buffer.from(task.bytes.buffer, task.bytes.byteOffset, task.bytes.byteLength));
-  if (task.isLast && !parser.stopped) for (const row of parser.end()) rows.push(row);
-  const batch = open.compiler.compile(rows, createProblemLog(task.room.cap, task.room.keeps));
-  const answer: Answer = { range: task.range, batch };
-  parentPort?.postMessage(answer, memoryOf(batch.bytes));
+  const { range, bytes, room } = task;
+  const rows = rowsOfRange(open.ranged, { ...task, bytes: asBuffer(bytes) });
+  const batch = open.compiler.compile(rows, createProblemLog(room.cap, room.keeps));
+  const answer: Answer = { range, batch, bytes };
+  parentPort?.postMessage(answer, [...memoryOf(batch.bytes), bytes.buffer as ArrayBuffer]); // as it came
 });
 
 function memoryOf({ lines, index, facts, texts }: CandidateBytes): ArrayBuffer[] {

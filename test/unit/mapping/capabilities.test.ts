@@ -578,6 +578,21 @@ actions:
       reason: "the event was given by an earlier row",
     });
   });
+
+  test("given once need one reader that knows the rows before, or one that knew the same of their events", () => {
+    const config = sourceOf('actions: [newEvent: {fields: {eventId: "{e}", currency: EUR}}]');
+    const reader = () => createMapper({ fileName: "x.ndjson", source: { name: "s", config } });
+    const [first, second, third] = [reader(), reader(), reader()];
+    const row = json('{"e":"E"}');
+    expect(first.map(row)).toMatchObject({ kind: "actions" });
+    const seen = first.takeSeen?.() ?? {};
+    expect(second.agrees?.(seen)).toBe(true);
+    second.join?.(seen);
+    expect(second.agrees?.(seen)).toBe(false);
+    expect([first, second].map((mapper) => mapper.map(row).kind)).toEqual(["skipped", "skipped"]);
+    const seenAgain = first.takeSeen?.() ?? {};
+    expect([second, third].map((mapper) => mapper.agrees?.(seenAgain))).toEqual([true, false]);
+  });
 });
 
 describe("26 files joined by key", () => {
