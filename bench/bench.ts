@@ -26,8 +26,6 @@ export interface Bench {
   /** Versions of the programs that are compared; undefined where one is not installed. */
   readonly python: string | undefined;
   readonly curl: string | undefined;
-  /** Whether this build of `tickets stream` knows the flag. */
-  readonly knows: (flag: string) => boolean;
 }
 
 export interface Service extends AsyncDisposable {

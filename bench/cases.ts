@@ -134,8 +134,6 @@ export const CASES = {
       const span = spanOf(bench, rows);
       const sales = salesCsv(bench.folder, span);
       const curl = curlChunks(bench, span, chunkFiles(bench.folder, span), LATENCY_MS);
-      if (!bench.knows("--lanes"))
-        return { contenders: {}, notes: ["NOT RUN: this build of tickets has no flag for lanes."] };
       const contenders = await race(bench, [
         ...LANES.map((lanes) =>
           sending(bench, `tickets, ${lanes} lanes`, span, sales, {
