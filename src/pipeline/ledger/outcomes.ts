@@ -13,15 +13,15 @@ export interface OutcomeRow {
   readonly action: string;
   /** The action's data as it was sent, JSON text. */
   readonly data: string;
-  readonly eventId?: string;
-  readonly ticketId?: string;
-  readonly nftId?: string;
+  readonly eventId?: string | undefined;
+  readonly ticketId?: string | undefined;
+  readonly nftId?: string | undefined;
   readonly outcome: Outcome;
   /** The service's status of the item; for what a person settled, `settled-by-hand`. */
   readonly status: string;
-  readonly actionPromise?: string;
+  readonly actionPromise?: string | undefined;
   /** The service's whole item as JSON text, for everything but an accepted action. */
-  readonly response?: string;
+  readonly response?: string | undefined;
   /** When the answer came, UTC in ISO 8601. */
   readonly at: string;
 }

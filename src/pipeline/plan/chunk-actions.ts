@@ -1,6 +1,6 @@
 /** The actions of one chunk as the bytes that are sent, and where in them each action and its ids stand. */
 
-import { ACTION_NAMES, type ActionData, type ActionName } from "../../actions/actions.ts";
+import { ACTION_NAMES, type ActionName } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
 
 export interface ChunkActions {
@@ -13,7 +13,7 @@ export interface ChunkActions {
 /** What an answer must echo of an action. */
 export interface SentAction {
   readonly action: ActionName;
-  readonly data: Pick<ActionData, "eventId" | "ticketId" | "nftId">;
+  readonly data: Readonly<Partial<Record<"eventId" | "ticketId" | "nftId", string | null | undefined>>>;
 }
 
 const PLACES = 8;
@@ -173,13 +173,6 @@ export function sentActions(chunk: ChunkActions): readonly SentAction[] {
   const reader = actionReader(chunk);
   return Array.from({ length: reader.count }, (_, at) => {
     const { action, eventId, ticketId, nftId } = reader.read(at);
-    return {
-      action,
-      data: {
-        ...(eventId !== undefined && { eventId }),
-        ...(ticketId !== undefined && { ticketId }),
-        ...(nftId !== undefined && { nftId }),
-      },
-    };
+    return { action, data: { eventId, ticketId, nftId } };
   });
 }

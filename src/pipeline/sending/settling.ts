@@ -56,7 +56,7 @@ export function settleInLedger(
 }
 
 function decided(item: ItemOutcome | undefined): ItemFacts | undefined {
-  return item === undefined || item.outcome === "in doubt" ? undefined : { ...item, outcome: item.outcome };
+  return item === undefined || item.outcome === "in doubt" ? undefined : item;
 }
 
 /** One row for every action of a chunk that something is known of. */
@@ -82,10 +82,13 @@ export function toOutcomes(
       line,
       action,
       data,
-      ...(eventId !== undefined && { eventId }),
-      ...(ticketId !== undefined && { ticketId }),
-      ...(nftId !== undefined && { nftId }),
-      ...item,
+      eventId,
+      ticketId,
+      nftId,
+      outcome: item.outcome,
+      status: item.status,
+      actionPromise: item.actionPromise,
+      response: item.response,
       at,
       identity,
       content,
