@@ -17,7 +17,7 @@ import { addRows } from "./index-file.ts";
 import type { Holds, InvalidRows } from "./invalid-rows.ts";
 import type { RowEvents } from "./lanes.ts";
 import type { TimeOrder } from "./order.ts";
-import type { MadeMapper, Workers } from "./parallel.ts";
+import { createWorkers, type MadeMapper, type WorkerOptions } from "./parallel.ts";
 import type { SalesSeen } from "./vanished.ts";
 
 export interface CompileOptions {
@@ -26,8 +26,10 @@ export interface CompileOptions {
   readonly directory: string;
   readonly open: (file: InputFile) => Promise<Input>;
   readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
-  /** Takes the rows of large files where it can. */
-  readonly workers: Workers;
+  /** Of those who take the rows of large files where they can. */
+  readonly workers: WorkerOptions;
+  /** Of all rules. */
+  readonly severities: ReadonlyMap<string, Severity>;
   readonly severityOf: (rule: string) => Severity;
   readonly problems: ProblemLog;
   readonly invalid: InvalidRows;
@@ -79,6 +81,8 @@ const SKIP_REASONS = 1000;
 export async function compile(options: CompileOptions): Promise<Compiled> {
   const { files, directory, severityOf, problems, limit, timeOrder, signal } = options;
   const paths = candidateFiles(directory);
+  // They end with the last row: what comes after needs memory of its own.
+  await using workers = createWorkers(options.workers, options.severities);
   await using lines = await createFile(paths.lines);
   await using index = await createFile(paths.index);
   await using facts = await createFile(paths.facts);
@@ -107,7 +111,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       createRowCompiler({ file, input: inputNumber, mapper, severityOf, notesEvents, keepsBatches });
     const inWorkers =
       limit === Number.POSITIVE_INFINITY
-        ? await options.workers.compile({
+        ? await workers.compile({
             file,
             input,
             inputNumber,

@@ -81,8 +81,8 @@ export type Task = FileTask | RangeTask;
 export interface Answer {
   readonly range: number;
   readonly batch: Batch;
-  /** The range's text, given back. */
-  readonly bytes: Uint8Array;
+  /** The range's text, given back where it may have to be compiled again. */
+  readonly text: Uint8Array | undefined;
 }
 
 /** @param severities of all rules. */
@@ -118,9 +118,15 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
         const range = { kind: "range", input: task.input, range: ranges, room: problems.room } as const;
         const answer = hand.compile({ ...range, bytes, lineEnds, isLast });
         waiting.push(async () => {
-          const { batch, bytes: text } = await answer;
+          const { batch, text } = await answer;
+          if (text === undefined) return batch;
           const isSound = batch.seen === undefined || mapper.agrees?.(batch.seen) !== false;
-          return isSound ? batch : compileHere(rowsOfRange(task.ranged, { bytes: asBuffer(text), lineEnds, isLast }));
+          const again = isSound
+            ? batch
+            : compileHere(rowsOfRange(task.ranged, { bytes: asBuffer(text), lineEnds, isLast }));
+          if (again !== batch) freeBatch(batch);
+          free(text);
+          return again;
         });
         ranges += 1;
       }
@@ -128,6 +134,7 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
         const batch = await waiting.shift()?.();
         if (batch === undefined) break;
         yield batch;
+        freeBatch(batch);
         if (batch.isUnreadable) return await parts.return().then(() => input.drain());
       }
     }
@@ -135,6 +142,7 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
     for (const next of waiting) {
       const batch = await next();
       yield batch;
+      freeBatch(batch);
       if (batch.isUnreadable) return await input.drain();
     }
     if (failure !== undefined) throw failure.cause;
@@ -192,8 +200,8 @@ function startHand(): Hand {
     for (const { reject } of open.values()) reject(cause);
     open.clear();
   };
-  worker.on("message", ({ range, batch, bytes }: Answer) => {
-    open.get(range)?.resolve({ range, batch: { ...batch, bytes: asBuffers(batch.bytes) }, bytes });
+  worker.on("message", ({ range, batch, text }: Answer) => {
+    open.get(range)?.resolve({ range, batch: { ...batch, bytes: asBuffers(batch.bytes) }, text });
     open.delete(range);
   });
   worker.on("error", breakAll);
@@ -222,6 +230,19 @@ function startHand(): Hand {
 
 function asBuffers({ lines, index, facts, texts }: CandidateBytes): CandidateBytes {
   return { lines: asBuffer(lines), index: asBuffer(index), facts: asBuffer(facts), texts: asBuffer(texts) };
+}
+
+/**
+ * Gives the memory of a batch back, which was its alone: V8 sees how little such an object is, not what it holds, and
+ * would keep many before it collects them.
+ */
+function freeBatch({ bytes: { lines, index, facts, texts } }: Batch): void {
+  for (const each of [lines, index, facts, texts]) free(each);
+}
+
+/** Gives back memory that nobody looks at any more and nothing else shares. */
+export function free({ buffer }: Uint8Array): void {
+  (buffer as ArrayBuffer).transfer(0); // not a SharedArrayBuffer: none is made
 }
 
 /** Views of memory come over as plain bytes. */

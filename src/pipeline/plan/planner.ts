@@ -28,7 +28,7 @@ import { createHolds, createInvalidRows } from "./invalid-rows.ts";
 import { createLaneGroups } from "./lanes.ts";
 import { type Manifest, manifestOf, type RunOptions } from "./manifest.ts";
 import { createTimeOrder, type Order } from "./order.ts";
-import { createWorkers, type MadeMapper, type WorkerOptions } from "./parallel.ts";
+import type { MadeMapper, WorkerOptions } from "./parallel.ts";
 import { planFiles, sha256 } from "./plan.ts";
 import { assignLanes, writeByLane } from "./spread.ts";
 import { createSalesSeen, type Vanished } from "./vanished.ts";
@@ -122,14 +122,14 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   await using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;
   await using invalid = createInvalidRows(directory);
   await using compiledHolds = createHolds(directory);
-  await using workers = createWorkers(options.workers, options.severities);
   const groups = options.lanes > 1 ? createLaneGroups(ledger ? ledgerMemory(ledger) : EMPTY_MEMORY) : undefined;
   const compiled = await compile({
     timeOrder,
     salesSeen,
     rowEvents: groups,
     invalid,
-    workers,
+    workers: options.workers,
+    severities: options.severities,
     holds: compiledHolds,
     files,
     directory,

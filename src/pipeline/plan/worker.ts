@@ -6,7 +6,7 @@ import { createMapper } from "../../mapping/mapper.ts";
 import { createProblemLog } from "../problems.ts";
 import type { CandidateBytes } from "./batch.ts";
 import { createRowCompiler, type RowCompiler } from "./compile-rows.ts";
-import { type Answer, asBuffer, type FileTask, rowsOfRange, type Task } from "./parallel.ts";
+import { type Answer, asBuffer, type FileTask, free, rowsOfRange, type Task } from "./parallel.ts";
 
 interface OpenFile {
   readonly ranged: FileTask["ranged"];
@@ -40,8 +40,11 @@ parentPort?.on("message", (task: Task) => {
   const { range, bytes, room } = task;
   const rows = rowsOfRange(open.ranged, { ...task, bytes: asBuffer(bytes) });
   const batch = open.compiler.compile(rows, createProblemLog(room.cap, room.keeps));
-  const answer: Answer = { range, batch, bytes };
-  parentPort?.postMessage(answer, [...memoryOf(batch.bytes), bytes.buffer as ArrayBuffer]); // as it came
+  const mayDiffer = (batch.seen?.events?.length ?? 0) > 0;
+  if (!mayDiffer) free(bytes);
+  const answer: Answer = { range, batch, text: mayDiffer ? bytes : undefined };
+  const memory = memoryOf(batch.bytes);
+  parentPort?.postMessage(answer, mayDiffer ? [...memory, bytes.buffer as ArrayBuffer] : memory); // as it came
 });
 
 function memoryOf({ lines, index, facts, texts }: CandidateBytes): ArrayBuffer[] {
