@@ -2,12 +2,14 @@
 
 import { ACTION_NAMES, type ActionName } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
+import { asBuffer } from "../buffers.ts";
 
 export interface ChunkActions {
   /** The request body: a JSON array of the actions. */
   readonly body: Uint8Array;
-  /** For each action `PLACES` numbers: start and end in `body` of the action, then of the JSON of its ids. */
-  readonly places: Int32Array;
+  readonly count: number;
+  /** Reads an action by its place, from 0. */
+  read(at: number): ReadAction;
 }
 
 /** What an answer must echo of an action. */
@@ -16,6 +18,7 @@ export interface SentAction {
   readonly data: Readonly<Partial<Record<"eventId" | "ticketId" | "nftId", string | null | undefined>>>;
 }
 
+/** Numbers that are kept of an action: start and end in the body of itself, then of the JSON of its ids. */
 const PLACES = 8;
 const [START, END, EVENT, TICKET, NFT] = [0, 1, 2, 4, 6];
 
@@ -60,7 +63,7 @@ export function toChunkActions(bytes: Uint8Array, count: number): ChunkActions {
   if (at !== bytes.length) throw new Error("the plan's chunk has another number of actions than it says");
   bytes[0] = OPEN;
   bytes[bytes.length - 1] = CLOSE;
-  return { body: bytes, places };
+  return actionsAt(bytes, places);
 }
 
 const NULL = 0x6e; // "n": a value that starts with it is null
@@ -126,17 +129,18 @@ export interface ReadAction {
   readonly length: number;
 }
 
-/** Reads actions of a chunk by their place in it, from 0. */
-export function actionReader({ body, places }: ChunkActions): { readonly count: number; read(at: number): ReadAction } {
-  // A byte a character, so that taking a piece costs nothing; what is not ASCII is decoded by itself.
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("latin1");
+function actionsAt(body: Uint8Array, places: Int32Array): ChunkActions {
+  let text: string | undefined;
   const id = (from: number, to: number): string | undefined => {
     if (to === 0) return undefined;
+    // A byte a character, so that taking a piece costs nothing; what is not ASCII is decoded by itself.
+    text ??= asBuffer(body).toString("latin1");
     const plain = text.slice(from + 1, to - 1);
     if (PLAIN.test(plain) && body[from] === QUOTE) return plain;
     return parseJson(Buffer.from(body.buffer, body.byteOffset + from, to - from).toString("utf8")) as string; // a field of text, checked by the planner
   };
   return {
+    body,
     count: places.length / PLACES,
     read(at) {
       const base = at * PLACES;
@@ -170,9 +174,8 @@ function nameAt(body: Uint8Array, at: number): ActionName {
 
 /** What the answer to a chunk must echo. */
 export function sentActions(chunk: ChunkActions): readonly SentAction[] {
-  const reader = actionReader(chunk);
-  return Array.from({ length: reader.count }, (_, at) => {
-    const { action, eventId, ticketId, nftId } = reader.read(at);
+  return Array.from({ length: chunk.count }, (_, at) => {
+    const { action, eventId, ticketId, nftId } = chunk.read(at);
     return { action, data: { eventId, ticketId, nftId } };
   });
 }

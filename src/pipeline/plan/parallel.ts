@@ -9,6 +9,7 @@ import { Worker } from "node:worker_threads";
 import type { Severity } from "../../actions/problem.ts";
 import type { Mapper, MapperOptions } from "../../mapping/mapper.ts";
 import type { Row } from "../../mapping/row.ts";
+import { asBuffer, free } from "../buffers.ts";
 import type { ProblemLog, Room } from "../problems.ts";
 import { type Input, type RangeFormat, rangeParser } from "../readers/input.ts";
 import type { InputFile } from "../readers/inputs.ts";
@@ -228,23 +229,12 @@ function startHand(): Hand {
   };
 }
 
+/** Views of memory come over as plain bytes. */
 function asBuffers({ lines, index, facts, texts }: CandidateBytes): CandidateBytes {
   return { lines: asBuffer(lines), index: asBuffer(index), facts: asBuffer(facts), texts: asBuffer(texts) };
 }
 
-/**
- * Gives the memory of a batch back, which was its alone: V8 sees how little such an object is, not what it holds, and
- * would keep many before it collects them.
- */
+/** Gives back the memory of a batch, which was its alone. */
 function freeBatch({ bytes: { lines, index, facts, texts } }: Batch): void {
   for (const each of [lines, index, facts, texts]) free(each);
 }
-
-/** Gives back memory that nobody looks at any more and nothing else shares. */
-export function free({ buffer }: Uint8Array): void {
-  (buffer as ArrayBuffer).transfer(0); // not a SharedArrayBuffer: none is made
-}
-
-/** Views of memory come over as plain bytes. */
-export const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength);

@@ -3,10 +3,11 @@
 import { parentPort } from "node:worker_threads";
 import { severityIn } from "../../checks/severity.ts";
 import { createMapper } from "../../mapping/mapper.ts";
+import { asBuffer, free } from "../buffers.ts";
 import { createProblemLog } from "../problems.ts";
 import type { CandidateBytes } from "./batch.ts";
 import { createRowCompiler, type RowCompiler } from "./compile-rows.ts";
-import { type Answer, asBuffer, type FileTask, free, rowsOfRange, type Task } from "./parallel.ts";
+import { type Answer, type FileTask, rowsOfRange, type Task } from "./parallel.ts";
 
 interface OpenFile {
   readonly ranged: FileTask["ranged"];

@@ -83,13 +83,17 @@ export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBy
 
   const give = (to: { readonly size: number; readonly lines: number }, isLast: boolean): Range => {
     // Memory of its own, so that it can be handed to another thread.
-    const all = Buffer.allocUnsafeSlow(size);
+    const bytes = Buffer.allocUnsafeSlow(to.size);
+    const left: Buffer[] = [];
     let filled = 0;
-    for (const block of pending) filled += block.copy(all, filled);
-    const range = { bytes: all.subarray(0, to.size), lineEnds: linesGiven, isLast };
-    const left = Buffer.from(all.subarray(to.size));
-    pending = left.length === 0 ? [] : [left];
-    size = left.length;
+    for (const block of pending) {
+      const copied = block.copy(bytes, filled);
+      filled += copied;
+      if (copied < block.length) left.push(block.subarray(copied));
+    }
+    const range = { bytes, lineEnds: linesGiven, isLast };
+    pending = left;
+    size -= to.size;
     linesGiven = to.lines;
     cut = { size: 0, lines: 0 };
     return range;

@@ -2,6 +2,7 @@
 
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { cleanText } from "../../actions/text.ts";
+import { free } from "../buffers.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../crash-points.ts";
 import { type ChunkRecord, chunksOf, endAttempt, markSending, nextPlannedChunk, storeAnswer } from "../ledger/runs.ts";
@@ -124,6 +125,7 @@ async function sendChunks(
   const storeHeld = (answer: Held): void => storeAnswer(ledger, answer.chunk, answer);
   const settleHeld = async (answer: Held): Promise<void> => {
     await common.inTurn(() => settle(context, answer.chunk, answer.actions, answer.items, answer.at));
+    free(answer.body);
     progress.settled(answer.chunk, countItems(answer.items));
   };
   /** Brings the last answer into the ledger when no request will take it there. */

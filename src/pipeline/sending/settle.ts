@@ -2,6 +2,7 @@
 
 import type { Action } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
+import { free } from "../buffers.ts";
 import { crashPoint } from "../crash-points.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
@@ -51,6 +52,7 @@ export async function settle(
   const { ledger, plan, promises } = context;
   const facts = { chunk, actions, index: await plan.index(chunk) };
   const lines = settleInLedger(ledger, runFacts(context), facts, items, at, promises.style);
+  free(facts.index);
   crashPoint("settled");
   await project(context, chunk.chunk, lines);
 }

@@ -4,7 +4,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes, type NewOutcome } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, markSettled } from "../ledger/runs.ts";
 import type { Outcome } from "../ledger/schema.ts";
-import { actionReader, type ChunkActions } from "../plan/chunk-actions.ts";
+import type { ChunkActions } from "../plan/chunk-actions.ts";
 import { RECORD_BYTES, readRecord } from "../plan/index-file.ts";
 import type { ChunkBorders } from "../plan/plan.ts";
 import { type LineStyle, promiseLines } from "../projections/promise-lines.ts";
@@ -66,14 +66,13 @@ export function toOutcomes(
   itemOf: (at: number) => ItemFacts | undefined,
   at: string,
 ): readonly NewOutcome[] {
-  const reader = actionReader(actions);
-  if (reader.count * RECORD_BYTES !== index.length)
+  if (actions.count * RECORD_BYTES !== index.length)
     throw new Error(`chunk ${chunk.chunk} has another number of actions than of records in the index`);
   const rows: NewOutcome[] = [];
-  for (let number = 0; number < reader.count; number += 1) {
+  for (let number = 0; number < actions.count; number += 1) {
     const item = itemOf(number);
     if (item === undefined) continue;
-    const { action, data, eventId, ticketId, nftId } = reader.read(number);
+    const { action, data, eventId, ticketId, nftId } = actions.read(number);
     const { input, line, identity, content } = readRecord(index, number * RECORD_BYTES);
     rows.push({
       seq: chunk.first + number,
@@ -100,11 +99,10 @@ export function toOutcomes(
 /** Items in doubt become chunks of their own, so that a chunk is in doubt as a whole or not at all. */
 function doubtfulParts({ chunk, actions }: ChunkFacts, items: readonly ItemOutcome[]): readonly ChunkBorders[] {
   if (items.every(({ outcome }) => outcome !== "in doubt")) return [];
-  const reader = actionReader(actions);
   const parts: { first: number; count: number; offset: number; length: number }[] = [];
   let offset = chunk.offset;
   for (const [at, { outcome }] of items.entries()) {
-    const length = reader.read(at).length + 1;
+    const length = actions.read(at).length + 1;
     if (outcome === "in doubt") {
       const last = parts.at(-1);
       if (last !== undefined && last.offset + last.length === offset) {

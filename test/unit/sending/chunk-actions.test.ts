@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ACTION_NAMES } from "../../../src/actions/actions.ts";
 import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
-import { actionReader, sentActions, toChunkActions } from "../../../src/pipeline/plan/chunk-actions.ts";
+import { sentActions, toChunkActions } from "../../../src/pipeline/plan/chunk-actions.ts";
 
 type Data = Readonly<Record<string, unknown>>;
 interface Line {
@@ -53,10 +53,9 @@ describe("the actions of a chunk", () => {
     fc.assert(
       fc.property(lines, (given) => {
         const chunk = chunkOf(given);
-        const reader = actionReader(chunk);
         expect(sentActions(chunk)).toEqual(given.map((line) => ({ action: line.action, data: ids(line.data) })));
         for (const [at, line] of given.entries()) {
-          const read = reader.read(at);
+          const read = chunk.read(at);
           expect(read.action).toBe(line.action);
           expect(Buffer.from(read.data).toString("utf8")).toBe(stringifyJson(line.data));
           expect(read.length).toBe(Buffer.byteLength(stringifyJson(line)));

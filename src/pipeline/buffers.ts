@@ -1,0 +1,14 @@
+/** Memory outside of V8's heap, given back at once. */
+
+/**
+ * Gives back memory that nobody looks at any more; only where nothing else shares it. V8 sees how small the object is
+ * and not what it holds, so it would keep hundreds of them before it collects any.
+ */
+export function free({ buffer, byteLength }: Uint8Array): void {
+  // A small Buffer is a part of one that Node shares out.
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+}
+
+/** The same memory as a Buffer. */
+export const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
