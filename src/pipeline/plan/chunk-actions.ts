@@ -118,7 +118,7 @@ function placeOf(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /** One action of a chunk, read out of its bytes. */
-export interface ReadAction {
+interface ReadAction {
   readonly eventId: string | undefined;
   readonly ticketId: string | undefined;
   readonly nftId: string | undefined;
