@@ -94,7 +94,9 @@ export function guessConfig(sample: Sample): Guess {
     return asked === undefined ? [] : [{ line: at + 1, what: `${key === undefined ? "" : `${key}: `}${asked}` }];
   });
   const guesses = lines.flatMap((line, at) => (/\S.* # guess/.test(line) ? [at + 1] : []));
-  return { source: name, system, isNamed: named.length > 0, yaml: `${lines.join("\n")}\n`, open, guesses };
+  // Texts of the file stand in double quotes or comments. A config that held U+FFFD itself would be taken for damaged.
+  const yaml = `${lines.join("\n")}\n`.replaceAll("\ufffd", "\\ufffd");
+  return { source: name, system, isNamed: named.length > 0, yaml, open, guesses };
 }
 
 interface Evidence extends Sample {

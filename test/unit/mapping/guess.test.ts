@@ -293,6 +293,12 @@ test("whatever an export holds, the config can be read, and asks only for what i
         for (const { message } of issues) expect(["has no value", "is empty"]).toContain(message);
       },
     ),
-    { numRuns: 500 },
+    {
+      numRuns: 500,
+      examples: [
+        [{ header: ["ID", "\ufffd#"], rows: [["1", "\ufffd"]], fileName: "\ufffd.csv", isWhole: true }],
+        [{ header: ["", "", "ID", "\ufffd#", ""], rows: [["", "", "ID", "!", "ID"]], fileName: "", isWhole: false }],
+      ],
+    },
   );
 });
