@@ -31,10 +31,10 @@ const LEAST_BYTES = 16 * 1024 * 1024;
 const RANGE_BYTES = 128 * 1024;
 /** What V8 takes for short-lived values; with a third of it, collecting them costs a fifth of the time. */
 const YOUNG_GENERATION_MB = 32;
-/** Ranges that a worker is given one after the other: what it knows of them holds for the next. */
-const RANGES_IN_A_ROW = 8;
-/** Rows of ranges handed out and not joined, per worker: one in work and one that waits, so that none is idle. */
-const ROWS_OF_RANGES = 2;
+/** Ranges that follow each other and go to one worker: the events that it gave in one are known to it in the next. */
+const RANGES_PER_STRETCH = 8;
+/** Stretches handed out and not joined, per worker: one in work and one that waits, so that none is idle. */
+const STRETCHES_PER_WORKER = 2;
 
 /** A mapper, and how a worker makes the same; without `settings` rows are mapped in this thread only. */
 export interface MadeMapper {
@@ -100,7 +100,7 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
     for (const hand of hands) hand.tell(task);
     /** What comes next, each to be called when all before it was joined. */
     const waiting: (() => Promise<Batch>)[] = [];
-    const most = hands.length * ROWS_OF_RANGES * RANGES_IN_A_ROW;
+    const most = hands.length * STRETCHES_PER_WORKER * RANGES_PER_STRETCH;
     let failure: { readonly cause: unknown } | undefined;
     let ranges = 0;
     const parts = input.parts(rangeBytes);
@@ -114,20 +114,21 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
         waiting.push(async () => compileHere(rows));
       } else {
         const { bytes, lineEnds, isLast } = part.value;
-        const hand = hands[Math.floor(ranges / RANGES_IN_A_ROW) % hands.length];
+        const hand = hands[Math.floor(ranges / RANGES_PER_STRETCH) % hands.length];
         if (hand === undefined) throw new Error("there are no workers");
         const range = { kind: "range", input: task.input, range: ranges, room: problems.room } as const;
         const answer = hand.compile({ ...range, bytes, lineEnds, isLast });
         waiting.push(async () => {
           const { batch, text } = await answer;
           if (text === undefined) return batch;
-          const isSound = batch.seen === undefined || mapper.agrees?.(batch.seen) !== false;
-          const again = isSound
-            ? batch
-            : compileHere(rowsOfRange(task.ranged, { bytes: asBuffer(text), lineEnds, isLast }));
-          if (again !== batch) freeBatch(batch);
+          if (batch.seen === undefined || mapper.agrees?.(batch.seen) !== false) {
+            free(text);
+            return batch;
+          }
+          freeBatch(batch);
+          const rows = rowsOfRange(task.ranged, { bytes: asBuffer(text), lineEnds, isLast });
           free(text);
-          return again;
+          return compileHere(rows);
         });
         ranges += 1;
       }
