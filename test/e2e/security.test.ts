@@ -433,7 +433,7 @@ test("__proto__, constructor and their like are names like any other", async () 
 
 describe("a file that grows a thousandfold when it is unpacked", () => {
   /** 16 MiB of it are packed once; packed files may stand one behind the other. */
-  const MIB = 256;
+  const MIB = 512;
   const pack = { gz: gzipSync, zst: zstdCompressSync };
   const bomb = (format: "gz" | "zst", head: string, unit: string): Buffer => {
     const part = pack[format](Buffer.alloc(16 * 1024 * 1024, unit));
