@@ -29,6 +29,7 @@ import { openPlan } from "../pipeline/plan/plan.ts";
 import { freeName, inspectOutput, type OutputState } from "../pipeline/projections/output-file.ts";
 import { promiseFormat } from "../pipeline/projections/promise-lines.ts";
 import {
+  hasPromisesIn,
   openPromiseFile,
   openPromiseStream,
   type PromiseSink,
@@ -373,13 +374,19 @@ export async function openPromises(
       const state = await inspectOutput(ledger, path, (length) =>
         unrecordedPromises(ledger, run.runNo, path, label, length, safeCsv),
       );
-      if (state.state === "strange") {
-        // What the file tells and the ledger does not know has been sent; going on would send it again.
-        if (state.lostRuns) refuseStrangeOutput(path, state, context, environment.name);
+      // What the file tells and the ledger does not know has been sent; going on would send it again.
+      if (state.state === "strange" && state.lostRuns) refuseStrangeOutput(path, state, context, environment.name);
+      const why =
+        state.state === "strange"
+          ? state.why
+          : state.state === "fresh" && hasPromisesIn(ledger, run.runNo, path)
+            ? "what the run wrote into it is gone"
+            : undefined;
+      if (why !== undefined) {
         // The run is under way, and its promises need a place whatever became of the first one.
         const elsewhere = await freeName(ledger, `${path}.${run.run}`, promiseFormat(path));
         lock[Symbol.dispose]();
-        moveTo(elsewhere, `${displayPath(path, context.cwd)} is not appended to: ${state.why}.`);
+        moveTo(elsewhere, `${displayPath(path, context.cwd)} is not appended to: ${why}.`);
         return await openFile(elsewhere);
       }
       const sink = await openPromiseFile({

@@ -108,6 +108,29 @@ describe("an output file that others touch while the run writes it", () => {
   });
 });
 
+test.each<[string, (path: string) => void]>([
+  ["deleted", (path) => rmSync(path)],
+  ["moved away", (path) => renameSync(path, `${path}.moved`)],
+  ["emptied", (path) => truncateSync(path)],
+])("an output file that is %s before its run goes on: the rest goes elsewhere, said", async (_, touch) => {
+  const { place, service } = await openSales();
+  const command = [...SEND, "-o", "promises.ndjson"];
+  service.behave({ answer: () => (service.requests.length === 3 ? { status: 401, body: "" } : undefined) });
+  const { exitCode, summary } = await place.summary(command, service);
+  expect(exitCode).toBe(5);
+  touch(place.path("promises.ndjson"));
+  const { stderr } = await place.tickets(["resume", "--env", "playground"], service);
+  const rest = `promises.ndjson.${summary.run}.ndjson`;
+  expect(stderr).toContain(
+    `promises.ndjson is not appended to: what the run wrote into it is gone. The rest goes to ${rest}.`,
+  );
+  expect(ticketsOf(readPromises(place.read(rest)))).toEqual(ALL.slice(2 * CHUNK));
+  // The next run begins the file afresh.
+  place.write("sales.csv", salesTable(ROWS + 1));
+  expect(await place.tickets(command, service)).toMatchObject({ exitCode: 0 });
+  expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual([`T-${ROWS + 1}`]);
+});
+
 test("two runs with ledgers of their own don't write the same output: the second is exit 8 before it sends", async () => {
   const { place, service } = await openSales();
   const other = await startService();

@@ -55,6 +55,15 @@ export async function openPromiseFile(options: {
   };
 }
 
+/** Whether the run's promises of an earlier command should stand in the file at `path`. */
+export function hasPromisesIn(ledger: Ledger, runNo: number, path: string): boolean {
+  const grown = ledger.get("SELECT 1 AS one FROM outputs WHERE path = ? AND length > 0", path);
+  if (grown === undefined) return false;
+  const sql =
+    "SELECT 1 AS one FROM chunks JOIN tallies USING (run_no, chunk) WHERE run_no = ? AND projected = 1 AND outcome <> 'not sent' LIMIT 1";
+  return ledger.get(sql, runNo) !== undefined;
+}
+
 /** What a process that died may have been appending to a promises file of a run: the lines that are not recorded yet. */
 export function unrecordedPromises(
   ledger: Ledger,
