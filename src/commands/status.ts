@@ -15,6 +15,7 @@ import { outcomesOfRun } from "../pipeline/ledger/outcomes.ts";
 import { chunksOf, countRun, findRun, listRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
+import { isPlainFile } from "../pipeline/projections/output-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../pipeline/projections/promise-lines.ts";
 import { actionsOf } from "../pipeline/sending/settle.ts";
 import { type EnvironmentOptions, loadSettings, lockPath, openLedgerToRead, planDirectory } from "./session.ts";
@@ -182,8 +183,10 @@ export async function results(options: ResultsOptions, context: Context): Promis
       });
     const temporary = `${path}.${process.pid}.tmp`;
     try {
-      await pipeline(Readable.from(lines()), createWriteStream(temporary, { flush: true }));
-      await rename(temporary, path);
+      if (await isPlainFile(path)) {
+        await pipeline(Readable.from(lines()), createWriteStream(temporary, { flush: true }));
+        await rename(temporary, path);
+      } else await pipeline(Readable.from(lines()), createWriteStream(path));
     } catch (cause) {
       throw storageFailure(path, cause);
     } finally {

@@ -1,6 +1,6 @@
 /** `tickets validate`: check only, and `tickets plan`: also write what would be sent. */
 
-import { createReadStream } from "node:fs";
+import { createReadStream, createWriteStream } from "node:fs";
 import { copyFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -9,6 +9,7 @@ import { displayPath, loadConfig } from "../pipeline/config/config.ts";
 import { storageFailure } from "../pipeline/ledger/ledger.ts";
 import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
 import { planFiles } from "../pipeline/plan/plan.ts";
+import { isPlainFile } from "../pipeline/projections/output-file.ts";
 import { type CheckedInput, checkInput, type InputOptions, type OnRow } from "./check-input.ts";
 import { createPreview, describePreview } from "./preview.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
@@ -105,7 +106,11 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
           hint: "Name another file with --output.",
         });
       }
-      await copyFile(actions, target).catch((cause: unknown) => Promise.reject(storageFailure(target, cause)));
+      // Copying puts a file in the place of the target, or nothing: a device or a pipe is written to.
+      const written = (await isPlainFile(target))
+        ? copyFile(actions, target)
+        : pipeline(createReadStream(actions), createWriteStream(target));
+      await written.catch((cause: unknown) => Promise.reject(storageFailure(target, cause)));
       talk.info(`${told} Written to ${displayPath(target, cwd)}.`);
     } else {
       if (!options.json && seen === undefined)

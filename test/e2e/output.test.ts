@@ -196,6 +196,31 @@ describe("an output file", () => {
   });
 });
 
+describe("a pipe or a device in place of a file", () => {
+  const isPipe = (place: Workplace) => statSync(place.path("pipe")).isFIFO();
+
+  test.each<[string, readonly string[]]>([
+    ["plan", ["plan", "sales.csv", "-o", "pipe"]],
+    ["results --force", ["results", "--env", "playground", "-o", "pipe", "--force"]],
+  ])("is written into by %s, and stays what it is", async (_, command) => {
+    const { place, service } = await openSales();
+    await place.tickets(SEND, service);
+    const shell = 'mkfifo pipe; cat pipe >got & "$@"; code=$?; wait; exit $code';
+    expect(await place.tickets(command, { ...service, shell })).toMatchObject({ exitCode: 0 });
+    expect(isPipe(place)).toBe(true);
+    expect(readLines(place.read("got"))).toHaveLength(12);
+  });
+
+  test("is not set aside by --force: others need it where it is", async () => {
+    const { place, service } = await openSales();
+    const command = [...SEND, "-o", "pipe", "--force"];
+    const { exitCode, stderr } = await place.tickets(command, { ...service, shell: 'mkfifo pipe; "$@"' });
+    expect({ exitCode, sent: service.sent() }).toEqual({ exitCode: 2, sent: [] });
+    expect(stderr).toContain("pipe is neither a file nor a folder, and is not set aside.");
+    expect(isPipe(place)).toBe(true);
+  });
+});
+
 /** Every file below the folder with its time of change and bytes, but for what SQLite keeps beside a file that is open. */
 function stateOf(place: Workplace) {
   return place

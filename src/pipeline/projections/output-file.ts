@@ -143,8 +143,22 @@ async function hashRange(path: string, start: number, end: number): Promise<stri
   return hash.digest("hex");
 }
 
-/** Sets a file aside under a name that says when; never deletes. Returns the new name. */
+/** Whether a file can take this place: it is missing, or a file, and no device or pipe, which others need. */
+export async function isPlainFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() ?? true;
+}
+
+/**
+ * Sets a file or folder aside under a name that says when; never deletes. Returns the new name.
+ *
+ * @throws Failure `usage` for a device or a pipe, which others need where it is.
+ */
 export async function setAside(path: string, at: Date): Promise<string> {
+  const found = await stat(path);
+  if (!found.isFile() && !found.isDirectory())
+    throw new Failure("usage", `${path} is neither a file nor a folder, and is not set aside. Nothing was sent.`, {
+      hint: "Name another file with --output; -o - writes to standard output.",
+    });
   const stem = `${path}.${at.toISOString().replace(/[:.]/g, "-")}`;
   let aside = `${stem}.aside`;
   for (let number = 2; existsSync(aside); number += 1) aside = `${stem}.${number}.aside`;
