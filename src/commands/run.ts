@@ -42,7 +42,7 @@ import type { SendContext, SendProgress, Stop, StopRequest } from "../pipeline/s
 import { recover, type SettleContext } from "../pipeline/sending/settle.ts";
 import { PLAN_KEPT_MS, planDirectory, type Session } from "./session.ts";
 import { describeActions, type Summary, summarise } from "./summary.ts";
-import { type Context, count, inShell, number } from "./talk.ts";
+import { type Context, count, fileInShell, inShell, number } from "./talk.ts";
 import { sharedTemporaryFolder } from "./temporary.ts";
 
 export interface CarryOutOptions {
@@ -243,7 +243,7 @@ function nextCommand(
     case "finished":
       return rejects.length === 0
         ? null
-        : `tickets stream ${[...rejects.map((path) => displayPath(path, context.cwd)), ...flags].map(inShell).join(" ")} ${env}`;
+        : `tickets stream ${[...rejects.map((path) => fileInShell(displayPath(path, context.cwd))), ...flags.map(inShell)].join(" ")} ${env}`;
     case "in doubt":
       return `tickets settle ${run.run} ${env}`;
     case "refused":
@@ -451,7 +451,7 @@ export function refuseStrangeOutput(path: string, state: OutputState, { cwd }: C
       "usage",
       `${displayPath(path, cwd)} holds runs of this environment that its ledger does not know: the ledger was lost, or restored from an older backup. Nothing was sent.`,
       {
-        hint: `Give it back its memory: tickets results --import ${inShell(displayPath(path, cwd))} --env ${environment}. If the file is of another ledger, name another one with --output.`,
+        hint: `Give it back its memory: tickets results --import ${fileInShell(displayPath(path, cwd))} --env ${environment}. If the file is of another ledger, name another one with --output.`,
       },
     );
   }

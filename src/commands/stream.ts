@@ -25,7 +25,7 @@ import {
   type Session,
 } from "./session.ts";
 import { describeActions, describeRows, type Summary, summarise, tellChanged, tellVanished } from "./summary.ts";
-import { type Context, count, inShell, number } from "./talk.ts";
+import { type Context, count, fileInShell, inShell, number } from "./talk.ts";
 import { makeTemporaryFolder } from "./temporary.ts";
 
 export interface StreamOptions extends InputOptions, EnvironmentOptions {
@@ -365,7 +365,7 @@ function tellPlan(
     durationMs: performance.now() - startedAt,
     vanished: plan.vanished,
     next: invalid
-      ? `tickets validate ${[...options.files, ...inputFlags(options)].map(inShell).join(" ")}`
+      ? `tickets validate ${[...options.files.map(fileInShell), ...inputFlags(options).map(inShell)].join(" ")}`
       : plan.actions.pending > 0
         ? `tickets status --env ${environment}`
         : null,

@@ -66,3 +66,8 @@ export function inShell(text: string): string {
   const word = cleanText(text, 4096);
   return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
+
+/** A file to be pasted into a shell: never taken for a flag. */
+export function fileInShell(path: string): string {
+  return inShell(path.startsWith("-") && path !== "-" ? `./${path}` : path);
+}

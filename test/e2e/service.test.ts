@@ -88,17 +88,22 @@ describe("an action that the service does not accept", () => {
     expect(place.read("sales.playground.promises.ndjson")).toContain(`"response":${item}`);
   });
 
-  test("is sent again from the rejects file, alone, and is then accepted", async () => {
-    const place = openSales(25);
-    const service = await startService({
-      failureOf: ({ data }) => (data.ticketId === "T-13" ? { status: "error" } : undefined),
-    });
-    const first = await place.summary(COMMAND, { env: service.env });
-    service.behave({});
-    const { summary } = await place.summary(first.summary.next?.split(" ").slice(1) ?? [], { env: service.env });
-    expect(summary).toMatchObject({ exitCode: 0, actions: { total: 1, accepted: 1 } });
-    expect(ticketsOf(service)).toEqual([...tickets(1, 25), "T-13"]);
-  });
+  test.each(["sales.csv", "-sales.csv"])(
+    "is sent again from the rejects file of %s, alone, and is then accepted",
+    async (name) => {
+      const place = openSales(25);
+      place.write(name, salesTable(25));
+      const service = await startService({
+        failureOf: ({ data }) => (data.ticketId === "T-13" ? { status: "error" } : undefined),
+      });
+      const command = COMMAND.map((word) => (word === "sales.csv" ? `./${name}` : word));
+      const first = await place.summary([...command, "--action", "soldTicket"], { env: service.env });
+      service.behave({});
+      const { summary } = await place.summary(first.summary.next?.split(" ").slice(1) ?? [], { env: service.env });
+      expect(summary).toMatchObject({ exitCode: 0, actions: { total: 1, accepted: 1 } });
+      expect(ticketsOf(service)).toEqual([...tickets(1, 25), "T-13"]);
+    },
+  );
 
   test("ends in 4 again when the same input finds nothing new to send", async () => {
     const place = openSales(25);
