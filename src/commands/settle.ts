@@ -5,8 +5,17 @@ import { type Action, actionSpec } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
-import { type ChunkRecord, countRun, findRun, noteStop, openRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
-import type { Manifest } from "../pipeline/plan/manifest.ts";
+import {
+  type ChunkRecord,
+  chunksOf,
+  countRun,
+  findRun,
+  noteStop,
+  openRuns,
+  type RunRecord,
+  UNDECIDED_STATES,
+} from "../pipeline/ledger/runs.ts";
+import { type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan, type Plan } from "../pipeline/plan/plan.ts";
 import { writeRejects } from "../pipeline/projections/rejects.ts";
 import {
@@ -16,6 +25,7 @@ import {
   openQuestions,
   type Settlement,
   settleNotSent,
+  settleNotSentWithoutPlan,
   settleSent,
   wasSettledByHand,
 } from "../pipeline/sending/by-hand.ts";
@@ -102,13 +112,8 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   const { ledger } = session;
   const run = findRun(ledger, options.run);
   if (run === undefined) throw unknownRun(options.run, environment.name);
-  if (options.decision === "abandon" && run.state === "open" && !(await hasPlan(planDirectory(environment, run.run)))) {
-    abandonWithoutPlan(ledger, run, settlementOf("abandon", options.reason), EXIT_CODES["finished-with-rejects"]);
-    talk.warn(
-      `The plan of run ${run.run} is lost, so its rows can't be listed. The run is closed; what it had accepted is remembered.`,
-    );
-    return EXIT_CODES.ok;
-  }
+  if ((options.decision === "abandon" || run.state !== "open") && !(await isPlanWhole(session, run)))
+    return settleWithoutPlan(options, context, session, run, startedAt);
   await using plan = await openPlan(planDirectory(environment, run.run));
   await using promises = await openPromises(context, session, run);
   const settling = { ledger, plan, runNo: run.runNo, promises };
@@ -187,13 +192,70 @@ function settlementOf(decision: Decision, reason: string | undefined): Settlemen
   return { decision, who: userName(), reason, at: new Date().toISOString() };
 }
 
-async function hasPlan(directory: string): Promise<boolean> {
+const undecidedChunks = ({ ledger }: Session, { runNo }: RunRecord): readonly ChunkRecord[] =>
+  UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, runNo, state));
+
+/** Whether the plan still holds every action that nothing is known of. */
+async function isPlanWhole(session: Session, run: RunRecord): Promise<boolean> {
   try {
-    await using _plan = await openPlan(directory);
+    await using plan = await openPlan(planDirectory(session.environment, run.run));
+    for (const chunk of undecidedChunks(session, run)) await Promise.all([plan.actions(chunk), plan.index(chunk)]);
     return true;
   } catch {
     return false;
   }
+}
+
+/**
+ * A run that is closed, or to be closed, when its plan is lost. How many actions it holds is known, and not which: so they
+ * can't be remembered as sent, and as long as they are in doubt nothing can be told from them.
+ */
+function settleWithoutPlan(
+  { decision, chunk: only, first, reason, json }: SettleOptions,
+  { talk }: Context,
+  session: Session,
+  run: RunRecord,
+  startedAt: number,
+): number {
+  const { ledger, environment } = session;
+  const command = `tickets settle ${run.run} --env ${environment.name}`;
+  const isSettled = run.state !== "open" && undecidedChunks(session, run).length === 0;
+  if (!isSettled && (decision === "sent" || first !== undefined))
+    throw new Failure(
+      "usage",
+      `The plan of run ${run.run} is lost, so it is not known which actions that would be about. Nothing was settled.`,
+      {
+        hint: `Restore the folder ${planDirectory(environment, run.run)} from a backup. What can be done without it: ${command}`,
+      },
+    );
+  if (decision === "abandon" && run.state === "open")
+    abandonWithoutPlan(ledger, run, settlementOf(decision, reason), EXIT_CODES["finished-with-rejects"]);
+  if (decision === "not-sent")
+    for (const chunk of undecidedChunks(session, run)) {
+      if (only !== undefined && only !== chunk.chunk) continue;
+      settleNotSentWithoutPlan(ledger, chunk, settlementOf(decision, reason));
+      talk.info(`Chunk ${chunk.chunk}: ${count(chunk.count, "action")} settled as ${decision}.`);
+    }
+  if (isSettled) talk.info(`Nothing of run ${run.run} waits to be settled.`);
+  else
+    talk.warn(
+      `The plan of run ${run.run} is lost, so its rows can't be listed. The run is closed; what it had accepted is remembered.`,
+    );
+  const closed = findRun(ledger, run.run) ?? run;
+  const summary = summaryOf(session, closed, parseManifest(run.manifest), [], run.output ?? null, startedAt);
+  const { inDoubt, refused } = summary.actions;
+  talk.info(`${describeActions(summary.actions)}.`);
+  if (summary.next !== null) {
+    talk.error(
+      `Whether the service has ${count(inDoubt + refused, "action")} of it is not known, nor which they are. Until that is settled nothing that could be one of them is sent to ${environment.name}.`,
+    );
+    talk.info(`Restore the folder ${planDirectory(environment, run.run)} from a backup, then: ${command}`);
+    talk.info(
+      `If it is lost: find out what the service has, and take that out of what you stream from now on, since nothing else holds it back. Then: ${command} --not-sent --reason "…"`,
+    );
+  }
+  if (json) talk.out(`${JSON.stringify(summary)}\n`);
+  return summary.exitCode;
 }
 
 /** What a chunk's first actions left behind when they were settled without it. */

@@ -419,6 +419,60 @@ describe("settle", () => {
     ).toBe(count(rig));
   });
 
+  test.each<[string, (plan: string) => void]>([
+    ["lost", (plan) => rmSync(plan, { recursive: true })],
+    ["damaged", (plan) => truncateSync(join(plan, "actions.index"), 100)],
+  ])("of a run whose plan is %s leads out of it: nothing is sent before a person says so", async (_, harm) => {
+    const rig = await sales(20);
+    const command = rig.stream("--chunk-size", "5");
+    await rig.run(command, { interruption: { kind: "boundary", point: "intended", time: 3 } });
+    const run = readLedger(rig)[0]?.run ?? "";
+    using ledger = new DatabaseSync(join(rig.state, "ledger.db"), { readOnly: true });
+    const chunks = ledger.prepare(
+      "SELECT chunks.state FROM chunks JOIN runs USING (run_no) WHERE run = ? ORDER BY first",
+    );
+    const chunkStates = () =>
+      chunks
+        .all(run)
+        .map(({ state }) => state)
+        .join(" ");
+    expect(chunkStates()).toBe("settled answered sending planned");
+    const settle = ["settle", run, "--env", "playground"];
+    const plan = join(rig.state, "runs", run);
+    cpSync(plan, `${plan}.backup`, { recursive: true });
+    harm(plan);
+    const stopped = await rig.run(command);
+    expect(stopped.exitCode).toBe(10);
+    expect(stopped.stderr).toContain(`tickets settle ${run} --abandon --env playground`);
+
+    for (const _ of [1, 2]) {
+      const closed = await rig.run([...settle, "--abandon", "--json"]);
+      expect(closed.exitCode).toBe(6);
+      const { actions, next } = summaryIn<Summary>(closed);
+      expect(actions).toMatchObject({ accepted: 5, inDoubt: 10, notSent: 5 });
+      expect(next).toBe(`tickets settle ${run} --env playground`);
+      expect(closed.stderr).toContain(`Then: tickets settle ${run} --env playground --not-sent`);
+      expect((await rig.run(command)).exitCode).toBe(10);
+      expect((await rig.run(settle)).exitCode).toBe(6);
+      expect((await rig.run([...settle, "--sent"])).exitCode).toBe(2);
+    }
+    expect(chunkStates()).toBe("settled answered sending abandoned");
+    const sent = count(rig);
+
+    // With the folder, what was answered is not in doubt.
+    rmSync(plan, { recursive: true, force: true });
+    cpSync(`${plan}.backup`, plan, { recursive: true });
+    expect(await rig.run(settle)).toMatchObject({ exitCode: 6 });
+    expect(chunkStates()).toBe("settled settled in doubt abandoned");
+
+    harm(plan);
+    expect((await rig.run([...settle, "--not-sent"])).exitCode).toBe(0);
+    expect((await rig.run([...settle, "--not-sent"])).exitCode).toBe(0);
+    expect(chunkStates()).toBe("settled settled abandoned abandoned");
+    expect((await rig.run(command)).exitCode).toBe(0);
+    expect(count(rig)).toBe(sent + 10);
+  });
+
   test("--again does not send what is in doubt either", async () => {
     const { rig, command, settle } = await inDoubt();
     await rig.run([...settle, "--abandon"]);

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { type FileHandle, open, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Failure } from "../../failure.ts";
 import type { ChunkRecord } from "../ledger/runs.ts";
 import { type ChunkActions, toChunkActions } from "./chunk-actions.ts";
@@ -50,10 +50,7 @@ export async function openPlan(directory: string): Promise<Plan> {
     throw new Failure(
       "storage",
       `The plan in ${directory} can't be read (${cause instanceof Error ? cause.message.split("\n")[0] : cause}).`,
-      {
-        hint: `Restore the folder from a backup. If it is lost, close the run with: tickets settle ${directory.split("/").at(-1)} --abandon`,
-        cause,
-      },
+      { hint: restoring(directory), cause },
     );
   }
   const checksums = new Map(manifest.chunks.map((each) => [each.offset, each]));
@@ -66,7 +63,7 @@ export async function openPlan(directory: string): Promise<Plan> {
       throw new Failure(
         "storage",
         `The plan in ${directory} is damaged: its actions are not the ones that were checked. Nothing of this chunk was sent.`,
-        { hint: "Restore the folder from a backup." },
+        { hint: restoring(directory) },
       );
     }
     return bytes;
@@ -121,6 +118,12 @@ export async function openPlan(directory: string): Promise<Plan> {
   };
 }
 
+/** @param directory `<state>/<environment>/runs/<run>` */
+function restoring(directory: string): string {
+  const environment = basename(dirname(dirname(directory)));
+  return `Restore the folder from a backup. If it is lost, close the run with: tickets settle ${basename(directory)} --abandon --env ${environment}`;
+}
+
 const NEWLINE = 0x0a;
 
 export function sha256(bytes: Buffer): string {
@@ -138,7 +141,7 @@ async function readFully(
     const { bytesRead } = await file.read(bytes, at, bytes.length - at, position + at - into);
     if (bytesRead === 0)
       throw new Failure("storage", `The plan in ${directory} is shorter than its manifest says.`, {
-        hint: "Restore the folder from a backup.",
+        hint: restoring(directory),
       });
     at += bytesRead;
   }

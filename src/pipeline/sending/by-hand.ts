@@ -142,6 +142,18 @@ export function abandonWithoutPlan(ledger: Ledger, run: RunRecord, settlement: S
   });
 }
 
+/** The service does not have the actions of a closed run's chunk. Which they are went with the plan, so none is listed. */
+export function settleNotSentWithoutPlan(ledger: Ledger, chunk: ChunkRecord, settlement: Settlement): void {
+  ledger.transaction(() => {
+    ledger.run(
+      "UPDATE chunks SET state = 'abandoned', detail = NULL, answer = NULL, rejects_written = 1 WHERE run_no = ? AND chunk = ?",
+      chunk.runNo,
+      chunk.chunk,
+    );
+    note(ledger, chunk.runNo, chunk.chunk, settlement);
+  });
+}
+
 async function settleWhole(
   ledger: Ledger,
   plan: Plan,
