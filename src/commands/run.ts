@@ -1,8 +1,9 @@
 /** Carries a run out, from wherever it stands: the same for a new run and for one that was interrupted. */
 
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
@@ -84,7 +85,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
     ledger,
     run,
     plan,
-    directory: plan.manifest.options.directory,
+    directory: rejectsDirectory(context, plan.manifest),
     encoding: plan.manifest.options.encoding,
   });
   crashPoint("rejects written");
@@ -112,6 +113,11 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   });
   tellEnd(context, session, plan.manifest, stops, summary);
   return summary;
+}
+
+/** Where a run's rejects go: to where it was begun, or, should that be gone, to where it is gone on with. */
+export function rejectsDirectory({ cwd }: Context, { options }: Manifest): string {
+  return existsSync(options.directory) ? options.directory : cwd;
 }
 
 /** Nothing is sent after chunks whose fate a person must say first. */
@@ -376,15 +382,18 @@ export async function openPromises(
       );
       // What the file tells and the ledger does not know has been sent; going on would send it again.
       if (state.state === "strange" && state.lostRuns) refuseStrangeOutput(path, state, context, environment.name);
-      const why =
-        state.state === "strange"
+      const isFolderGone = !existsSync(dirname(path));
+      const why = isFolderGone
+        ? "its folder is gone"
+        : state.state === "strange"
           ? state.why
           : state.state === "fresh" && hasPromisesIn(ledger, run.runNo, path)
             ? "what the run wrote into it is gone"
             : undefined;
       if (why !== undefined) {
         // The run is under way, and its promises need a place whatever became of the first one.
-        const elsewhere = await freeName(ledger, `${path}.${run.run}`, promiseFormat(path));
+        const stem = isFolderGone ? join(context.cwd, basename(path)) : path;
+        const elsewhere = await freeName(ledger, `${stem}.${run.run}`, promiseFormat(path));
         lock[Symbol.dispose]();
         moveTo(elsewhere, `${displayPath(path, context.cwd)} is not appended to: ${why}.`);
         return await openFile(elsewhere);

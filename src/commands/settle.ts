@@ -31,7 +31,7 @@ import {
 } from "../pipeline/sending/by-hand.ts";
 import { actionsOf, projectUnwritten, recover } from "../pipeline/sending/settle.ts";
 import { shown } from "./problems.ts";
-import { carryOut, openPromises } from "./run.ts";
+import { carryOut, openPromises, rejectsDirectory } from "./run.ts";
 import {
   describeSession,
   type EnvironmentOptions,
@@ -161,7 +161,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
           ledger,
           run,
           plan,
-          directory: plan.manifest.options.directory,
+          directory: rejectsDirectory(context, plan.manifest),
           encoding: plan.manifest.options.encoding,
         });
   mergeOutcomes(ledger);

@@ -131,6 +131,23 @@ test.each<[string, (path: string) => void]>([
   expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual([`T-${ROWS + 1}`]);
 });
 
+test("a folder that is gone before its run goes on: promises and rejects go to the working directory, said", async () => {
+  const { place, service } = await openSales();
+  mkdirSync(place.path("night"));
+  const inFolder = (folder: string) => ({ ...service, shell: `cd ${folder}; "$@"` });
+  service.behave({ answer: () => (service.requests.length === 3 ? { status: 401, body: "" } : undefined) });
+  const { exitCode } = await place.tickets(SEND.with(1, "../sales.csv"), inFolder("night"));
+  expect(exitCode).toBe(5);
+  rmSync(place.path("night"), { recursive: true });
+  service.behave({ failureOf: ({ data }) => (data.ticketId === `T-${ROWS}` ? { status: "error" } : undefined) });
+  const { stderr } = await place.tickets(["resume", "--env", "playground"], service);
+  const rest =
+    place.files().find((name) => /^sales\.playground\.promises\.ndjson\.[0-9a-f]{8}\.ndjson$/.test(name)) ?? "";
+  expect(stderr).toContain(`its folder is gone. The rest goes to ${rest}.`);
+  expect(ticketsOf(readPromises(place.read(rest)))).toEqual(ALL.slice(2 * CHUNK));
+  expect(place.read("sales.rejects.csv")).toContain(`T-${ROWS}`);
+});
+
 test("two runs with ledgers of their own don't write the same output: the second is exit 8 before it sends", async () => {
   const { place, service } = await openSales();
   const other = await startService();
