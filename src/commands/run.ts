@@ -93,11 +93,12 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
     done && plan.manifest.actions.pending > 0
       ? EXIT_CODES["in-doubt"]
       : exitCodeOf(stop, counts.rejected > 0 || plan.manifest.rows.invalid > 0);
-  if (done) endRun(ledger, run.runNo, "finished", exitCode, new Date().toISOString());
-  crashPoint("ended");
   mergeOutcomes(ledger);
   crashPoint("merged");
   if (done) await prunePlans(session);
+  // Last of all: until then the same command goes on with this run, and an --again is not begun anew.
+  if (done) endRun(ledger, run.runNo, "finished", exitCode, new Date().toISOString());
+  crashPoint("ended");
   const summary = summarise({
     run: run.run,
     environment: environment.name,

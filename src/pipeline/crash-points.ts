@@ -13,8 +13,8 @@ export const CRASH_POINTS = [
   "projected",
   "recorded",
   "rejects written",
-  "ended",
   "merged",
+  "ended",
 ] as const;
 export type CrashPoint = (typeof CRASH_POINTS)[number];
 

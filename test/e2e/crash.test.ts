@@ -87,11 +87,11 @@ const BOUNDARIES: readonly Boundary[] = [
   { point: "projected", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
   { point: "recorded", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
   { point: "rejects written", at: () => row(CHUNKS), next: () => 0 },
-  { point: "ended", at: () => row(CHUNKS), next: () => 0 },
   { point: "merged", at: () => row(CHUNKS), next: () => 0 },
+  { point: "ended", at: () => row(CHUNKS), next: () => 0 },
 ];
 
-const ONCE: readonly CrashPoint[] = ["planned", "entered", "stored", "rejects written", "ended", "merged"];
+const ONCE: readonly CrashPoint[] = ["planned", "entered", "stored", "rejects written", "merged", "ended"];
 
 /** Which pass, of how many chunks: the only one, one in the middle, the last one. */
 const PASSES = BOUNDARIES.flatMap(({ point, at, next }) =>
@@ -520,14 +520,18 @@ test("a run that is gone on with names the rejects of before, too", async () => 
 });
 
 describe("the same command after a kill", () => {
-  test("with --again repeats what was asked for once, not twice", async () => {
-    const rig = await sales(20);
-    await rig.run(rig.stream());
-    const again = rig.stream("--chunk-size", "5", "--again");
-    await rig.run(again, { interruption: { kind: "boundary", point: "stored", time: 1 } });
-    await rig.run(again);
-    expect(count(rig)).toBe(40);
-  });
+  test.each(["stored", "rejects written", "merged"] as const)(
+    "at %s with --again repeats what was asked for once, not twice",
+    async (point) => {
+      const rig = await sales(20);
+      await rig.run(rig.stream());
+      const again = rig.stream("--chunk-size", "5", "--again");
+      const died = await rig.run(again, { interruption: { kind: "boundary", point, time: 1 } });
+      expect(died.killed).toBe(true);
+      await rig.run(again);
+      expect(count(rig)).toBe(40);
+    },
+  );
 
   test("does not send what the service has just rejected once more", async () => {
     const rig = await sales(20);

@@ -47,7 +47,7 @@ export function trialOf(seed: number): Trial {
 }
 
 /** Boundaries that lie between chunks, where nothing is in flight. */
-const QUIET: readonly CrashPoint[] = ["planned", "entered", "rejects written", "ended", "merged"];
+const QUIET: readonly CrashPoint[] = ["planned", "entered", "rejects written", "merged", "ended"];
 /** Those that a run of one chunk also passes without anything in flight. */
 const QUIET_ALONE: readonly CrashPoint[] = [...QUIET, "stored", "settled", "projected", "recorded"];
 
