@@ -285,6 +285,19 @@ describe("a plan by workers", () => {
     );
   });
 
+  it("takes nothing of a file that was given up for the rows of the next one", async () => {
+    const folder = openFolder();
+    const paths = ["sales-1.csv", "sales-2.csv"].map((name, file) => {
+      const rows = Array.from({ length: 60_000 }, (_, at) => `E,${file}-${at},u,${at % 1000 === 7 ? "free" : "10"}\n`);
+      if (file === 0) rows[5000] = 'E,a"b",u,1\n';
+      const path = join(folder, name);
+      writeFileSync(path, `eventId,ticketId,userId,price\n${rows.join("")}`);
+      return path;
+    });
+    const inWorkers = await planned(folder, paths, { count: 2, leastBytes: 0 });
+    expect(inWorkers).toEqual(await planned(folder, paths, { count: 1 }));
+  });
+
   it.each([
     ["JSON lines of many kinds", flatLine, undefined],
     ["JSON lines of a source", sourceLine, { actions: [SOLD], skip: { state: ["void", "free"] } }],

@@ -90,6 +90,8 @@ export interface Answer {
 export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<string, Severity>): Workers {
   const { count, leastBytes = LEAST_BYTES, rangeBytes = RANGE_BYTES } = options;
   let started: readonly Hand[] | undefined;
+  /** Numbered over all files: a worker may still be at ranges of one that was given up. */
+  let ranges = 0;
 
   async function* compileInRanges(job: Job, task: FileTask): AsyncGenerator<Batch> {
     const { input, mapper, compilerOf, problems } = job;
@@ -102,7 +104,6 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
     const waiting: (() => Promise<Batch>)[] = [];
     const most = hands.length * STRETCHES_PER_WORKER * RANGES_PER_STRETCH;
     let failure: { readonly cause: unknown } | undefined;
-    let ranges = 0;
     const parts = input.parts(rangeBytes);
     for (;;) {
       const part = await parts.next().catch((cause: unknown) => {
