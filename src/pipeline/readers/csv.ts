@@ -90,9 +90,8 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
       long.tracker.finish();
       rows.push(longRow(long));
     } else if (carry.length > 0) {
-      const withoutCr = carry[carry.length - 1] === CR && !inQuotes ? carry.length - 1 : carry.length;
-      const span = { start: 0, end: withoutCr, line: rowLine, hasQuotes: carryHasQuotes };
-      if (withoutCr > 0) rows.push(...toRows(carry, [span], dialect));
+      const span = { start: 0, end: carried(), line: rowLine, hasQuotes: carryHasQuotes };
+      if (span.end > 0) rows.push(...toRows(carry, [span], dialect));
     }
     carry = EMPTY;
     return rows;
@@ -194,8 +193,13 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
     if (stopped) return rows;
     // A copy: the block may be reused, and a few bytes must not keep it in memory.
     carry = start === bytes.length ? EMPTY : Buffer.from(bytes.subarray(start));
-    if (carry.length > MAX_ROW_BYTES) followLongRow(rows, using);
+    if (carried() > MAX_ROW_BYTES) followLongRow(rows, using);
     return rows;
+  }
+
+  /** Bytes of the row so far: a CR outside quotes is part of its line end, whose LF may be still to come. */
+  function carried(): number {
+    return carry[carry.length - 1] === CR && !inQuotes ? carry.length - 1 : carry.length;
   }
 
   function followLongRow(rows: Row[], using: CsvDialect): void {

@@ -160,6 +160,13 @@ describe("rows over 1 MiB", () => {
       expect(feed(csvParser(), `a,b\n1,${cell}\n`, size)).toEqual([{ kind: "cells", line: 2, cells: ["1", cell] }]);
   });
 
+  test.each(["\r\n", "\r"])("exactly 1 MiB is a row, too, where a block ends with the CR of its %j", (end) => {
+    const head = "a,b\r\n";
+    const row = `1,${"x".repeat(MAX_ROW_BYTES - 2)}`;
+    const rows = feed(csvParser(), head + row + end, head.length + row.length + 1);
+    expect(rows).toEqual([{ kind: "cells", line: 2, cells: row.split(",") }]);
+  });
+
   test("its kept text is cut between characters", () => {
     const [row] = feed(csvParser(), `a,b\n1,${"€".repeat(MAX_ROW_BYTES / 2)}\n`, 100_000);
     expect(row?.kind === "malformed" && row.text.includes("\ufffd")).toBe(false);
