@@ -90,7 +90,11 @@ const MOST_NAMES = 200;
 
 function merge(before: Understanding | undefined, next: Understanding): Understanding {
   if (before === undefined) return { ...next, columns: 0 };
-  const both = (a: readonly string[], b: readonly string[]) => [...new Set([...a, ...b])].slice(0, MOST_NAMES);
+  // What brings nothing new leaves all as it is: workers tell the same keys again.
+  const both = (a: readonly string[], b: readonly string[]) => {
+    const known = new Set(a);
+    return b.every((name) => known.has(name)) ? a : [...new Set([...a, ...b])].slice(0, MOST_NAMES);
+  };
   return {
     ...before,
     used: both(before.used, next.used),

@@ -144,4 +144,14 @@ describe("flat JSON rows", () => {
     mapper.map(json('{"nftId":"A-1-2","gate":"north"}'));
     expect(understood(mapper)).toMatchObject({ used: ["ticketId", "nftId"], unused: ["gate"] });
   });
+
+  test("are understood the same when several readers tell the same keys", () => {
+    const gates = Array.from({ length: 250 }, (_, at) => `gate${at}`);
+    const row = json(JSON.stringify({ ticketId: "t", ...Object.fromEntries(gates.map((gate) => [gate, 1])) }));
+    const [mapper, other] = [mapperOf("scans.ndjson"), mapperOf("scans.ndjson")];
+    for (const each of [mapper, other]) each.map(row);
+    expect(understood(mapper).unused).toEqual(gates);
+    mapper.join?.(other.takeSeen?.() ?? {});
+    expect(mapper.understanding.unused).toEqual(gates);
+  });
 });
