@@ -93,12 +93,10 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
   /** Numbered over all files: a worker may still be at ranges of one that was given up. */
   let ranges = 0;
 
-  async function* compileInRanges(job: Job, task: FileTask): AsyncGenerator<Batch> {
+  async function* compileInRanges(job: Job, task: FileTask, hands: readonly Hand[]): AsyncGenerator<Batch> {
     const { input, mapper, compilerOf, problems } = job;
     const compiler = compilerOf(true);
     const compileHere = (rows: readonly Row[]): Batch => compiler.compile(rows, problems.fork());
-    started ??= Array.from({ length: count }, startHand);
-    const hands = started;
     for (const hand of hands) hand.tell(task);
     /** What comes next, each to be called when all before it was joined. */
     const waiting: (() => Promise<Batch>)[] = [];
@@ -157,6 +155,8 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
       const { ranged } = input;
       if (count < 2 || settings === undefined || ranged === undefined || input.storedBytes < leastBytes)
         return undefined;
+      started ??= startHands(count);
+      if (started.length === 0) return undefined;
       const { name, format } = file;
       const task: FileTask = {
         kind: "file",
@@ -167,7 +167,7 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
         severities,
         notesEvents,
       };
-      return compileInRanges(job, task);
+      return compileInRanges(job, task, started);
     },
     async [Symbol.asyncDispose]() {
       for (const hand of started ?? []) await hand.end();
@@ -190,12 +190,32 @@ interface Hand {
   end(): Promise<void>;
 }
 
-function startHand(): Hand {
+/** As many as the system gives: fewer do the same more slowly, and without any this thread does it. */
+function startHands(count: number): readonly Hand[] {
+  const hands: Hand[] = [];
+  while (hands.length < count) {
+    const worker = startWorker();
+    if (worker === undefined) break;
+    hands.push(handOf(worker));
+  }
+  return hands;
+}
+
+/** Undefined where there may be no more threads. */
+function startWorker(): Worker | undefined {
   // The build makes .js of .ts.
   const path = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
-  const worker = new Worker(new URL(path, import.meta.url), {
-    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
-  });
+  try {
+    return new Worker(new URL(path, import.meta.url), {
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+    });
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ERR_WORKER_INIT_FAILED") return undefined;
+    throw cause;
+  }
+}
+
+function handOf(worker: Worker): Hand {
   const open = new Map<number, PromiseWithResolvers<Answer>>();
   let broken: { readonly cause: unknown } | undefined;
   const breakAll = (cause: unknown): void => {
