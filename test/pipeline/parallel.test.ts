@@ -155,7 +155,14 @@ describe("an input in ranges", () => {
 });
 
 /** A whole plan: its files, and what was said. */
-async function planned(folder: string, paths: readonly string[], workers: WorkerOptions, source?: SourceConfig) {
+async function planned(
+  folder: string,
+  paths: readonly string[],
+  workers: WorkerOptions,
+  source?: SourceConfig,
+  stop = new AbortController(),
+  onRows = (): void => undefined,
+) {
   const directory = mkdtempSync(join(folder, "plan-"));
   rmSync(directory, { recursive: true });
   const problems = createProblemLog(500);
@@ -191,11 +198,11 @@ async function planned(folder: string, paths: readonly string[], workers: Worker
     workers,
     problems,
     onUnderstood: (_file, understanding) => understood.push(understanding),
-    onRows: () => undefined,
+    onRows,
     onOrdered: () => undefined,
     runOptions: { directory: folder, safeCsv: false },
     now: () => new Date(0),
-    signal: new AbortController().signal,
+    signal: stop.signal,
   });
   const paths_ = planFiles(directory);
   const bytes =
@@ -296,6 +303,21 @@ describe("a plan by workers", () => {
     });
     const inWorkers = await planned(folder, paths, { count: 2, leastBytes: 0 });
     expect(inWorkers).toEqual(await planned(folder, paths, { count: 1 }));
+  });
+
+  it("is given up at once when a worker never ends", async () => {
+    const folder = openFolder();
+    const path = join(folder, "sales.csv");
+    const endless = `${"a".repeat(60)}!`;
+    const rows = Array.from({ length: 12_000 }, (_, at) => `T${at},${at === 9000 ? endless : "aa"}\n`);
+    writeFileSync(path, `id,codes\n${rows.join("")}`);
+    const source: SourceConfig = {
+      each: { in: "{codes}", match: "^(a+)+$" },
+      actions: [{ scannedTicket: { fields: { ticketId: "{id}" } } }],
+    };
+    const stop = new AbortController();
+    const planning = planned(folder, [path], { count: 2, leastBytes: 0 }, source, stop, () => stop.abort("SIGTERM"));
+    await expect(planning).rejects.toBe("SIGTERM");
   });
 
   it.each([

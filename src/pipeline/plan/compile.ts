@@ -82,7 +82,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   const { files, directory, severityOf, problems, limit, timeOrder, signal } = options;
   const paths = candidateFiles(directory);
   // They end with the last row: what comes after needs memory of its own.
-  await using workers = createWorkers(options.workers, options.severities);
+  await using workers = createWorkers(options.workers, options.severities, signal);
   await using lines = await createFile(paths.lines);
   await using index = await createFile(paths.index);
   await using facts = await createFile(paths.facts);

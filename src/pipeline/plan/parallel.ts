@@ -86,12 +86,23 @@ export interface Answer {
   readonly text: Uint8Array | undefined;
 }
 
-/** @param severities of all rules. */
-export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<string, Severity>): Workers {
+/**
+ * @param severities of all rules.
+ * @param signal ends every wait for a worker: a pattern of a source may keep one busy for ever.
+ */
+export function createWorkers(
+  options: WorkerOptions,
+  severities: ReadonlyMap<string, Severity>,
+  signal: AbortSignal,
+): Workers {
   const { count, leastBytes = LEAST_BYTES, rangeBytes = RANGE_BYTES } = options;
   let started: readonly Hand[] | undefined;
   /** Numbered over all files: a worker may still be at ranges of one that was given up. */
   let ranges = 0;
+  const giveUp = (): void => {
+    for (const hand of started ?? []) hand.giveUp(signal.reason);
+  };
+  signal.addEventListener("abort", giveUp, { once: true });
 
   async function* compileInRanges(job: Job, task: FileTask, hands: readonly Hand[]): AsyncGenerator<Batch> {
     const { input, mapper, compilerOf, problems } = job;
@@ -170,6 +181,7 @@ export function createWorkers(options: WorkerOptions, severities: ReadonlyMap<st
       return compileInRanges(job, task, started);
     },
     async [Symbol.asyncDispose]() {
+      signal.removeEventListener("abort", giveUp);
       for (const hand of started ?? []) await hand.end();
     },
   };
@@ -187,6 +199,8 @@ export function rowsOfRange(ranged: RangeFormat, { bytes, lineEnds, isLast }: Ra
 interface Hand {
   tell(task: FileTask): void;
   compile(task: RangeTask): Promise<Answer>;
+  /** Ends all waiting for its answers, of now and later. */
+  giveUp(cause: unknown): void;
   end(): Promise<void>;
 }
 
@@ -245,6 +259,7 @@ function handOf(worker: Worker): Hand {
       }
       return answer.promise;
     },
+    giveUp: breakAll,
     async end() {
       await worker.terminate();
     },
