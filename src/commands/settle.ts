@@ -17,7 +17,7 @@ import {
 } from "../pipeline/ledger/runs.ts";
 import { type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan, type Plan } from "../pipeline/plan/plan.ts";
-import { writeRejects } from "../pipeline/projections/rejects.ts";
+import { canWriteRejects, writeRejects } from "../pipeline/projections/rejects.ts";
 import {
   abandonRun,
   abandonWithoutPlan,
@@ -112,7 +112,8 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   const { ledger } = session;
   const run = findRun(ledger, options.run);
   if (run === undefined) throw unknownRun(options.run, environment.name);
-  if ((options.decision === "abandon" || run.state !== "open") && !(await isPlanWhole(session, run)))
+  const closes = options.decision === "abandon";
+  if ((closes || run.state !== "open") && !(await isPlanWhole(session, run, closes)))
     return settleWithoutPlan(options, context, session, run, startedAt);
   await using plan = await openPlan(planDirectory(environment, run.run));
   await using promises = await openPromises(context, session, run);
@@ -195,12 +196,12 @@ function settlementOf(decision: Decision, reason: string | undefined): Settlemen
 const undecidedChunks = ({ ledger }: Session, { runNo }: RunRecord): readonly ChunkRecord[] =>
   UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, runNo, state));
 
-/** Whether the plan still holds every action that nothing is known of. */
-async function isPlanWhole(session: Session, run: RunRecord): Promise<boolean> {
+/** Whether the plan still holds every action that nothing is known of, and what `withRejects` are written from. */
+async function isPlanWhole(session: Session, run: RunRecord, withRejects: boolean): Promise<boolean> {
   try {
     await using plan = await openPlan(planDirectory(session.environment, run.run));
     for (const chunk of undecidedChunks(session, run)) await Promise.all([plan.actions(chunk), plan.index(chunk)]);
-    return true;
+    return !withRejects || canWriteRejects(plan);
   } catch {
     return false;
   }

@@ -519,6 +519,31 @@ test("a run that is gone on with names the rejects of before, too", async () => 
   expect(summaryIn<Summary>(resumed).next).toContain("sales.rejects.csv");
 });
 
+test("a run whose rejects can't be written, since its plan lacks the inputs, says so", async () => {
+  const rig = await sales(20);
+  rig.sandbox.setFaults({
+    rules: [
+      { fault: "status", status: 403, on: { request: 1 } },
+      { fault: "failure-items", items: [2], on: { request: 2 } },
+    ],
+  });
+  expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(5);
+  const run = readLedger(rig)[0]?.run ?? "";
+  rmSync(join(rig.state, "runs", run, "inputs"), { recursive: true });
+  const resume = ["resume", "--env", "playground"];
+  for (const _ of [1, 2]) {
+    const { exitCode, stderr } = await rig.run(resume);
+    expect(exitCode).toBe(10);
+    expect(stderr).toContain("lacks inputs/2.");
+    expect(stderr).toContain(`tickets settle ${run} --abandon --env playground`);
+  }
+  expect(count(rig)).toBe(20);
+  const closed = await rig.run(["settle", run, "--abandon", "--env", "playground"]);
+  expect(closed).toMatchObject({ exitCode: 0 });
+  expect(closed.stderr).toContain("its rows can't be listed");
+  expect((await rig.run(["status", "--env", "playground"])).exitCode).toBe(0);
+});
+
 describe("the same command after a kill", () => {
   test.each(["stored", "rejects written", "merged"] as const)(
     "at %s with --again repeats what was asked for once, not twice",

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { type FileHandle, open, readFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { Failure } from "../../failure.ts";
 import type { ChunkRecord } from "../ledger/runs.ts";
 import { type ChunkActions, toChunkActions } from "./chunk-actions.ts";
@@ -116,6 +116,13 @@ export async function openPlan(directory: string): Promise<Plan> {
       await index.close();
     },
   };
+}
+
+/** For a file of a plan that is not there any more. */
+export function lostFile(directory: string, path: string): Failure {
+  return new Failure("storage", `The plan in ${directory} lacks ${relative(directory, path)}.`, {
+    hint: restoring(directory),
+  });
 }
 
 /** @param directory `<state>/<environment>/runs/<run>` */

@@ -12,7 +12,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { openOutcomesOfChunk } from "../ledger/outcomes.ts";
 import { chunksOf, type RunRecord } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/schema.ts";
-import { type Plan, planFiles } from "../plan/plan.ts";
+import { lostFile, type Plan, planFiles } from "../plan/plan.ts";
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile, InputFormat } from "../readers/inputs.ts";
 import { freeName, inspectOutput, openOutput } from "./output-file.ts";
@@ -90,8 +90,22 @@ export async function writeRejects(options: {
 
 const INVALID_ROW = z.object({ row: z.number(), input: z.number(), line: z.number(), reason: z.string() });
 
+/** Whether the plan still has all that rejects may be made of. */
+export function canWriteRejects({ directory, manifest }: Plan): boolean {
+  const copies = manifest.inputs.flatMap(({ copy }) => copy ?? []);
+  return [planFiles(directory).invalid, ...copies.map((copy) => join(directory, copy))].every((path) =>
+    existsSync(path),
+  );
+}
+
+/** A file that the rejects are made of. Throws a storage failure when it is gone. */
+function inPlan({ directory }: Plan, path: string): string {
+  if (!existsSync(path)) throw lostFile(directory, path);
+  return path;
+}
+
 async function readInvalid(plan: Plan): Promise<readonly z.infer<typeof INVALID_ROW>[]> {
-  const text = await readFile(planFiles(plan.directory).invalid, "utf8");
+  const text = await readFile(inPlan(plan, planFiles(plan.directory).invalid), "utf8");
   return text
     .split("\n")
     .filter((line) => line !== "")
@@ -106,16 +120,17 @@ async function writeFile(
 ): Promise<{ readonly path: string; readonly record: (ledger: Ledger) => void }> {
   const source = plan.manifest.inputs[at];
   if (source?.copy === undefined) throw new Error("the plan keeps no copy of its inputs");
+  const contentPath = inPlan(plan, join(plan.directory, source.copy));
   const format = source.format as InputFormat | "detect"; // written by the planner
   const file: InputFile = {
-    path: source.name === "-" ? "-" : join(plan.directory, source.copy),
+    path: source.name === "-" ? "-" : contentPath,
     name: source.name,
     format,
     compression: source.compression as InputFile["compression"], // written by the planner
     fromGlob: false,
   };
   await using input = await openInput(file, {
-    contentPath: join(plan.directory, source.copy),
+    contentPath,
     ...(encoding !== undefined && { encoding }),
   });
   const text: string[] = [];
