@@ -19,7 +19,7 @@ import { insertOutcomes, type NewOutcome } from "../pipeline/ledger/outcomes.ts"
 import { chunksOf, findRun, type RunRecord } from "../pipeline/ledger/runs.ts";
 import { dataOfLine } from "../pipeline/plan/batch.ts";
 import { CONTENT_BYTES } from "../pipeline/plan/index-file.ts";
-import { manifestOf } from "../pipeline/plan/manifest.ts";
+import { manifestOf, parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
 import { promiseFormat } from "../pipeline/projections/promise-lines.ts";
 import { type EnvironmentOptions, loadSettings, openSession, planDirectory, type Session } from "./session.ts";
@@ -74,10 +74,12 @@ export async function importResults(options: ImportOptions, context: Context): P
   let imported = 0;
   for (const [run, ofRun] of runs) {
     const known = findRun(session.ledger, run);
-    if (known === undefined) {
-      importRun(session, run, ofRun);
-      imported += ofRun.length;
-    } else imported += await completeRun(session, known, ofRun);
+    const missing = known === undefined ? ofRun : missingFrom(session.ledger, known, ofRun);
+    if (missing.length === 0) continue;
+    // An imported run may go on in another file, or in the rest of this one.
+    if (known === undefined || parseManifest(known.manifest).mapping === BY_IDS) importRun(session, run, missing);
+    else await completeRun(session, known, missing);
+    imported += missing.length;
   }
   mergeOutcomes(session.ledger);
   await adoptOutput(session.ledger, path);
@@ -92,13 +94,29 @@ async function readPromises(path: string, name: string): Promise<readonly Line[]
     throw new Failure("usage", `There is no file ${name} that can be read.`, { cause });
   });
   const lines: Line[] = [];
+  /** What a line says of an action, by run and place in it. */
+  const saidOf = new Map<string, string>();
   const add = (value: unknown, at: number): void => {
     const parsed = LINE.safeParse(value);
     if (!parsed.success)
       throw new Failure("usage", `${name}:${at} is not a line of a promises file. Nothing was imported.`, {
         hint: "Cut an incomplete last line off, or name a promises file that tickets wrote.",
       });
-    lines.push(parsed.data);
+    const line = parsed.data;
+    const place = `${line.run} ${line.seq}`;
+    const said = JSON.stringify([line.action, line.status, line.actionPromise]);
+    // Standard output may have been given a chunk's lines twice, before and after a kill.
+    if (saidOf.get(place) === said) return;
+    if (saidOf.has(place))
+      throw new Failure(
+        "usage",
+        `${name}:${at} says otherwise of an action than a line before it. Nothing was imported.`,
+        {
+          hint: "Name a promises file as tickets wrote it.",
+        },
+      );
+    saidOf.set(place, said);
+    lines.push(line);
   };
   let at = 0;
   try {
@@ -145,42 +163,30 @@ function parseLine(text: string): unknown {
   }
 }
 
+/** What the manifest of an imported run says in place of the mapping's digest. */
+const BY_IDS = "imported";
+
+/** A run that the ledger lost, or more lines of one that was imported. */
 function importRun({ ledger, environment, boundTo }: Session, run: string, lines: readonly Line[]): void {
   const rows = lines.toSorted((a, b) => a.seq - b.seq);
   const [first, last] = [rows[0], rows.at(-1)];
   if (first === undefined || last === undefined) return;
-  const at = last.at;
-  const counts: Record<string, number> = {};
-  for (const { action } of rows) counts[action] = (counts[action] ?? 0) + 1;
-  const manifest = manifestOf({
-    run,
-    createdAt: first.at,
-    environment: environment.name,
-    boundTo,
-    inputs: [],
-    mapping: "imported",
-    rows: { read: 0, mapped: 0, skipped: 0, invalid: 0 },
-    actions: { total: rows.length, planned: rows.length, alreadySent: 0, changed: 0, pending: 0 },
-    byAction: counts,
-    problems: { errors: 0, warnings: 0 },
-    chunks: [],
-    again: false,
-    options: { directory: "", safeCsv: false },
-  });
   ledger.transaction(() => {
     ledger.run(
-      "INSERT INTO runs (run, created_at, ended_at, state, exit_code, manifest) VALUES (?, ?, ?, 'finished', 0, ?)",
+      `INSERT INTO runs (run, created_at, ended_at, state, exit_code, manifest) VALUES (?, ?, ?, 'finished', 0, '')
+       ON CONFLICT (run) DO UPDATE SET created_at = min(created_at, excluded.created_at), ended_at = max(ended_at, excluded.ended_at)`,
       run,
       first.at,
-      at,
-      JSON.stringify(manifest),
+      last.at,
     );
-    const runNo = findRun(ledger, run)?.runNo ?? 0;
+    const { runNo = 0, createdAt = first.at } = findRun(ledger, run) ?? {};
     for (const [chunk, ofChunk] of Map.groupBy(rows, (row) => row.chunk)) {
       const seqs = ofChunk.map(({ seq }) => seq);
       const from = Math.min(...seqs);
       ledger.run(
-        "INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, projected, rejects_written) VALUES (?, ?, 0, ?, ?, 0, 0, 'settled', 1, 1)",
+        `INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, projected, rejects_written) VALUES (?, ?, 0, ?, ?, 0, 0, 'settled', 1, 1)
+         ON CONFLICT (run_no, chunk) DO UPDATE SET first = min(first, excluded.first), merged = 0,
+         count = max(first + count, excluded.first + excluded.count) - min(first, excluded.first)`,
         runNo,
         chunk,
         from,
@@ -188,16 +194,40 @@ function importRun({ ledger, environment, boundTo }: Session, run: string, lines
       );
       insertOutcomes(ledger, runNo, ofChunk.map(toOutcome));
     }
+    const byAction = Object.fromEntries(
+      ledger
+        .all("SELECT action, sum(actions) AS n FROM tallies WHERE run_no = ? GROUP BY action", runNo)
+        .map(({ action, n }) => [String(action), Number(n)]),
+    );
+    const total = Object.values(byAction).reduce((sum, actions) => sum + actions, 0);
+    const manifest = manifestOf({
+      run,
+      createdAt,
+      environment: environment.name,
+      boundTo,
+      inputs: [],
+      mapping: BY_IDS,
+      rows: { read: 0, mapped: 0, skipped: 0, invalid: 0 },
+      actions: { total, planned: total, alreadySent: 0, changed: 0, pending: 0 },
+      byAction,
+      problems: { errors: 0, warnings: 0 },
+      chunks: [],
+      again: false,
+      options: { directory: "", safeCsv: false },
+    });
+    ledger.run("UPDATE runs SET manifest = ? WHERE run_no = ?", JSON.stringify(manifest), runNo);
     writeMeta(ledger, IMPORTED, "yes");
   });
 }
 
-/** An older copy of the ledger knows the run, but not all that became of it. */
-async function completeRun({ ledger, environment }: Session, run: RunRecord, lines: readonly Line[]): Promise<number> {
-  const missing = lines.filter(
-    ({ seq }) => ledger.get("SELECT 1 AS one FROM actions WHERE run_no = ? AND seq = ?", run.runNo, seq) === undefined,
+function missingFrom(ledger: Ledger, { runNo }: RunRecord, lines: readonly Line[]): readonly Line[] {
+  return lines.filter(
+    ({ seq }) => ledger.get("SELECT 1 AS one FROM actions WHERE run_no = ? AND seq = ?", runNo, seq) === undefined,
   );
-  if (missing.length === 0) return 0;
+}
+
+/** An older copy of the ledger knows the run, but not all that became of it. */
+async function completeRun({ ledger, environment }: Session, run: RunRecord, missing: readonly Line[]): Promise<void> {
   await using plan = await openPlan(planDirectory(environment, run.run));
   for (const [number_, ofChunk] of Map.groupBy(missing, ({ chunk }) => chunk)) {
     const chunk = chunksOf(ledger, run.runNo).find((each) => each.chunk === number_);
@@ -229,7 +259,6 @@ async function completeRun({ ledger, environment }: Session, run: RunRecord, lin
       );
     });
   }
-  return missing.length;
 }
 
 function toOutcome(line: Line): NewOutcome {

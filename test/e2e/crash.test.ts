@@ -1021,6 +1021,50 @@ describe("the ledger", () => {
     expect(count(rig)).toBe(20);
   });
 
+  test("gets its memory back also where the promises of a run stand in several files", async () => {
+    const { rig, command } = await finished();
+    for (const name of files(rig)) rmSync(join(rig.state, name));
+    const lines = rig.place.read("out.ndjson").split(/(?<=\n)/);
+    // The second file goes on amid a chunk; the third holds all of it once more.
+    rig.place.write("part1.ndjson", lines.slice(10, 14).join(""));
+    rig.place.write("part2.ndjson", [...lines.slice(0, 10), ...lines.slice(14)].join(""));
+    for (const [name, said] of [
+      ["part1.ndjson", "4 actions of 1 run imported"],
+      ["part2.ndjson", `${lines.length - 4} actions of 1 run imported`],
+      ["out.ndjson", `${lines.length} actions were known already`],
+    ] as const) {
+      const imported = await rig.run(["results", "--import", name, "--env", "playground"]);
+      expect(imported.exitCode).toBe(0);
+      expect(imported.stderr).toContain(said);
+    }
+    const again = await rig.run(command);
+    expect(summaryIn<Summary>(again)).toMatchObject({ exitCode: 0, state: "nothing new" });
+    expect(count(rig)).toBe(20);
+    const written = await rig.run(["results", "--env", "playground"]);
+    expect(written.stdout).toBe(lines.join(""));
+    const status = await rig.run(["status", "--env", "playground", "--json"]);
+    expect(status.stdout).toContain(`"accepted":${lines.length}`);
+  });
+
+  test("gets its memory back from lines that stand twice, as standard output may have them, and never from contradictory ones", async () => {
+    const { rig, command } = await finished();
+    for (const name of files(rig)) rmSync(join(rig.state, name));
+    const lines = rig.place.read("out.ndjson");
+    const [last = ""] = lines.trimEnd().split("\n").slice(-1);
+    rig.place.write(
+      "contrary.ndjson",
+      `${lines}${last.replace(/"actionPromise":"[^"]*"/, '"actionPromise":"another"')}\n`,
+    );
+    const refused = await rig.run(["results", "--import", "contrary.ndjson", "--env", "playground"]);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("Nothing was imported");
+    rig.place.write("twice.ndjson", lines + lines);
+    expect((await rig.run(["results", "--import", "twice.ndjson", "--env", "playground"])).exitCode).toBe(0);
+    rmSync(rig.place.path("out.ndjson"));
+    expect(summaryIn<Summary>(await rig.run(command)).state).toBe("nothing new");
+    expect(count(rig)).toBe(20);
+  });
+
   test("that is damaged stops the run before anything is sent, and is not made anew", async () => {
     const { rig, command } = await finished();
     const path = join(rig.state, "ledger.db");
