@@ -25,7 +25,7 @@ import { type Allowance, makePlan, type PlanResult } from "../pipeline/plan/plan
 import { createProblemLog, type ProblemLog } from "../pipeline/problems.ts";
 import { type Input, openInput } from "../pipeline/readers/input.ts";
 import { type InputFile, resolveInputs } from "../pipeline/readers/inputs.ts";
-import { ALL_RULES, type EnvironmentOptions } from "./session.ts";
+import { ALL_RULES } from "./session.ts";
 import type { Context } from "./talk.ts";
 
 /** Flags of every command that reads input. */
@@ -389,16 +389,14 @@ function listOf(names: readonly string[]): string {
 }
 
 /** The flags that say how the same input is read again. */
-export function inputFlags(options: InputOptions & Partial<EnvironmentOptions>): readonly string[] {
-  const { action, source, inputFormat, encoding, order, config, flags } = options;
+export function inputFlags(options: InputOptions): readonly string[] {
+  const { action, source, inputFormat, encoding, order } = options;
   const given: readonly (readonly [string, string | undefined])[] = [
     ["--action", action],
     ["--source", source],
     ["--input-format", inputFormat],
     ["--encoding", encoding],
     ["--order", order === "input" ? undefined : order],
-    ["--config", config],
-    ["--state-dir", flags?.stateDir],
   ];
   return given.flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
 }

@@ -22,7 +22,14 @@ import { CONTENT_BYTES } from "../pipeline/plan/index-file.ts";
 import { manifestOf, parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
 import { promiseFormat } from "../pipeline/projections/promise-lines.ts";
-import { type EnvironmentOptions, loadSettings, openSession, planDirectory, type Session } from "./session.ts";
+import {
+  type EnvironmentOptions,
+  environmentFlags,
+  loadSettings,
+  openSession,
+  planDirectory,
+  type Session,
+} from "./session.ts";
 import { type Context, count } from "./talk.ts";
 
 const LINE = z.looseObject({
@@ -235,7 +242,7 @@ async function completeRun({ ledger, environment }: Session, run: RunRecord, mis
       throw new Failure(
         "usage",
         `The promises of chunk ${number_} of run ${run.run} do not fit what the ledger knows of it, so it is not known which of its actions were sent.`,
-        { hint: `Look at it with: tickets settle ${run.run} --env ${environment.name}` },
+        { hint: `Look at it with: tickets settle ${run.run} ${environmentFlags(environment)}` },
       );
     }
     const [actions, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);

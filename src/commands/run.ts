@@ -41,7 +41,7 @@ import { openClient, type ServiceClient } from "../pipeline/sending/client.ts";
 import { sendLanes } from "../pipeline/sending/lanes.ts";
 import type { SendContext, SendProgress, Stop, StopRequest } from "../pipeline/sending/send.ts";
 import { recover, type SettleContext } from "../pipeline/sending/settle.ts";
-import { PLAN_KEPT_MS, planDirectory, type Session } from "./session.ts";
+import { environmentFlags, PLAN_KEPT_MS, planDirectory, type Session } from "./session.ts";
 import { describeActions, type Summary, summarise } from "./summary.ts";
 import { type Context, count, fileInShell, inShell, number } from "./talk.ts";
 import { sharedTemporaryFolder } from "./temporary.ts";
@@ -110,7 +110,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
     output: promises.path ?? null,
     rejects,
     durationMs: performance.now() - options.startedAt,
-    next: nextCommand(stop, run, rejects, context, environment.name, plan.manifest.options.flags ?? []),
+    next: nextCommand(stop, run, rejects, context, environment, plan.manifest.options.flags ?? []),
   });
   tellEnd(context, session, plan.manifest, stops, summary);
   return summary;
@@ -242,10 +242,10 @@ function nextCommand(
   run: RunRecord,
   rejects: readonly string[],
   context: Context,
-  environment: string,
+  environment: Session["environment"],
   flags: readonly string[],
 ): string | null {
-  const env = `--env ${environment}`;
+  const env = environmentFlags(environment);
   switch (stop.kind) {
     case "finished":
       return rejects.length === 0
@@ -382,7 +382,7 @@ export async function openPromises(
         unrecordedPromises(ledger, run.runNo, path, label, length, safeCsv),
       );
       // What the file tells and the ledger does not know has been sent; going on would send it again.
-      if (state.state === "strange" && state.lostRuns) refuseStrangeOutput(path, state, context, environment.name);
+      if (state.state === "strange" && state.lostRuns) refuseStrangeOutput(path, state, context, environment);
       const isFolderGone = !existsSync(dirname(path));
       const why = isFolderGone
         ? "its folder is gone"
@@ -454,14 +454,19 @@ function outputLockPath(path: string): string {
 }
 
 /** @throws Failure `usage` for a file that must not be written into. */
-export function refuseStrangeOutput(path: string, state: OutputState, { cwd }: Context, environment: string): void {
+export function refuseStrangeOutput(
+  path: string,
+  state: OutputState,
+  { cwd }: Context,
+  environment: Session["environment"],
+): void {
   if (state.state !== "strange") return;
   if (state.lostRuns) {
     throw new Failure(
       "usage",
       `${displayPath(path, cwd)} holds runs of this environment that its ledger does not know: the ledger was lost, or restored from an older backup. Nothing was sent.`,
       {
-        hint: `Give it back its memory: tickets results --import ${fileInShell(displayPath(path, cwd))} --env ${environment}. If the file is of another ledger, name another one with --output.`,
+        hint: `Give it back its memory: tickets results --import ${fileInShell(displayPath(path, cwd))} ${environmentFlags(environment)}. If the file is of another ledger, name another one with --output.`,
       },
     );
   }

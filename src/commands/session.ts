@@ -14,7 +14,7 @@ import { acquireLock } from "../pipeline/ledger/lock.ts";
 import { planFiles } from "../pipeline/plan/plan.ts";
 import { READER_RULES } from "../pipeline/readers/rules.ts";
 import type { Sandbox } from "../sandbox/server.ts";
-import { type Context, count, type Talk } from "./talk.ts";
+import { type Context, count, inShell, type Talk } from "./talk.ts";
 
 /** Flags that say which environment and where its state is; `tickets env` shows what becomes of them. */
 export interface EnvironmentOptions {
@@ -40,9 +40,17 @@ export async function loadSettings(
   });
   return {
     config,
-    environment: resolveEnvironment(config, { envFlag: options.env, env: context.env, flags: options.flags }),
+    environment: resolveEnvironment(config, {
+      envFlag: options.env,
+      configFlag: options.config,
+      env: context.env,
+      flags: options.flags,
+    }),
   };
 }
+
+/** What a command that is told to people names the environment with. */
+export const environmentFlags = ({ named }: Pick<Environment, "named">): string => named.map(inShell).join(" ");
 
 export const lockPath = (environment: Environment): string => join(dirname(environment.ledgerPath), "lock.db");
 const runsDirectory = (environment: Environment): string => join(dirname(environment.ledgerPath), "runs");

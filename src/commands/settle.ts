@@ -35,6 +35,7 @@ import { carryOut, openPromises, rejectsDirectory } from "./run.ts";
 import {
   describeSession,
   type EnvironmentOptions,
+  environmentFlags,
   loadSettings,
   openSession,
   planDirectory,
@@ -77,15 +78,15 @@ export async function resume(options: ResumeOptions, context: Context): Promise<
 function chooseRun({ ledger, environment }: Session, name: string | undefined): RunRecord | undefined {
   if (name === undefined) return openRuns(ledger)[0];
   const run = findRun(ledger, name);
-  if (run === undefined) throw unknownRun(name, environment.name);
+  if (run === undefined) throw unknownRun(name, environment);
   if (run.state === "abandoned")
     throw new Failure("usage", `The run ${name} was closed on ${run.endedAt}; it is not gone on with.`);
   return run.state === "open" ? run : undefined;
 }
 
-export function unknownRun(name: string, environment: string): Failure {
-  return new Failure("usage", `There is no run ${cleanText(name)} in the ledger of ${environment}.`, {
-    hint: `tickets status --env ${environment} lists them.`,
+export function unknownRun(name: string, environment: Session["environment"]): Failure {
+  return new Failure("usage", `There is no run ${cleanText(name)} in the ledger of ${environment.name}.`, {
+    hint: `tickets status ${environmentFlags(environment)} lists them.`,
   });
 }
 
@@ -111,7 +112,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   });
   const { ledger } = session;
   const run = findRun(ledger, options.run);
-  if (run === undefined) throw unknownRun(options.run, environment.name);
+  if (run === undefined) throw unknownRun(options.run, environment);
   const closes = options.decision === "abandon";
   if ((closes || run.state !== "open") && !(await isPlanWhole(session, run, closes)))
     return settleWithoutPlan(options, context, session, run, startedAt);
@@ -125,7 +126,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
 
   switch (options.decision) {
     case undefined:
-      await showQuestions(context, plan, chunks, run, environment.name);
+      await showQuestions(context, plan, chunks, run, environmentFlags(environment));
       break;
     case "sent":
     case "not-sent":
@@ -219,7 +220,7 @@ function settleWithoutPlan(
   startedAt: number,
 ): number {
   const { ledger, environment } = session;
-  const command = `tickets settle ${run.run} --env ${environment.name}`;
+  const command = `tickets settle ${run.run} ${environmentFlags(environment)}`;
   const isSettled = run.state !== "open" && undecidedChunks(session, run).length === 0;
   if (!isSettled && (decision === "sent" || first !== undefined))
     throw new Failure(
@@ -288,7 +289,7 @@ function chosenChunks(
     hint:
       open.length === 0
         ? "Nothing of this run does."
-        : `These do: ${open.map(({ chunk }) => chunk).join(", ")}. tickets settle ${run.run} --env ${environment.name} shows them.`,
+        : `These do: ${open.map(({ chunk }) => chunk).join(", ")}. tickets settle ${run.run} ${environmentFlags(environment)} shows them.`,
   });
 }
 
@@ -302,7 +303,7 @@ function summaryOf(
 ): Summary {
   const counts = countRun(ledger, run.runNo);
   const waiting = counts.inDoubt + counts.refused > 0;
-  const env = `--env ${environment.name}`;
+  const env = environmentFlags(environment);
   return summarise({
     run: run.run,
     environment: environment.name,
@@ -331,7 +332,7 @@ async function showQuestions(
   plan: Plan,
   chunks: readonly ChunkRecord[],
   run: RunRecord,
-  environment: string,
+  env: string,
 ): Promise<void> {
   if (chunks.length === 0) talk.info(`Nothing of run ${run.run} waits to be settled.`);
   for (const chunk of chunks) {
@@ -347,7 +348,7 @@ async function showQuestions(
     }
     if (actions.length > SHOWN)
       talk.info(
-        `  … and ${number(actions.length - SHOWN)} more; all of them: tickets status ${run.run} --chunk ${chunk.chunk} --env ${environment}`,
+        `  … and ${number(actions.length - SHOWN)} more; all of them: tickets status ${run.run} --chunk ${chunk.chunk} ${env}`,
       );
     // A deed that happens once is refused a second time by any service that keeps tickets; the others would be taken again.
     const refusedTwice = actions.filter(({ action }) => actionSpec(action).identity.rule === "once").length;
@@ -361,7 +362,7 @@ async function showQuestions(
       );
   }
   if (chunks.length > 0) {
-    const command = `tickets settle ${run.run} --env ${environment}`;
+    const command = `tickets settle ${run.run} ${env}`;
     talk.info(`If the service has them:               ${command} --sent --reason "…"`);
     talk.info(`If it does not (they are sent again):  ${command} --not-sent --reason "…"`);
     talk.info(`To close the run, its doubt unsettled: ${command} --abandon --reason "…"`);

@@ -55,7 +55,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
     return EXIT_CODES.ok;
   }
   const run = findRun(ledger, options.run);
-  if (run === undefined) throw unknownRun(options.run, environment.name);
+  if (run === undefined) throw unknownRun(options.run, environment);
   if (options.chunk !== undefined)
     return showChunk(context, ledger, run, options.chunk, planDirectory(environment, run.run));
   const summary = summaryOfRun(ledger, run, environment.name);
@@ -160,7 +160,7 @@ export async function results(options: ResultsOptions, context: Context): Promis
     options.run === undefined
       ? [...listRuns(ledger)].reverse()
       : [findRun(ledger, options.run)].filter((run) => run !== undefined);
-  if (options.run !== undefined && runs.length === 0) throw unknownRun(options.run, environment.name);
+  if (options.run !== undefined && runs.length === 0) throw unknownRun(options.run, environment);
   const format = options.output === undefined || options.output === "-" ? "ndjson" : promiseFormat(options.output);
   let written = 0;
   const lines = function* (): Generator<string> {

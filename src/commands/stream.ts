@@ -6,6 +6,7 @@ import { access, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
+import type { Environment } from "../pipeline/config/environment.ts";
 import { crashPoint } from "../pipeline/crash-points.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
@@ -18,6 +19,7 @@ import { carryOut, lockOutput, refuseStrangeOutput } from "./run.ts";
 import {
   describeSession,
   type EnvironmentOptions,
+  environmentFlags,
   loadSettings,
   openLedgerToRead,
   openSession,
@@ -86,7 +88,7 @@ async function dryRun(
       rereadFlags: [],
       tell: true,
     });
-    return tellPlan(context, options, checked, environment.name, startedAt, "dry run");
+    return tellPlan(context, options, checked, environment, startedAt, "dry run");
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -151,10 +153,7 @@ async function send(
   }
   if (plan.manifest === undefined || isNothingNew) {
     await rm(directory, { recursive: true, force: true });
-    return afterResumed(
-      tellPlan(context, options, checked, environment.name, startedAt, "nothing new"),
-      resumed?.summary,
-    );
+    return afterResumed(tellPlan(context, options, checked, environment, startedAt, "nothing new"), resumed?.summary);
   }
   tellChecked(context, options, checked);
   talk.info(
@@ -242,7 +241,7 @@ function refuseStoppedByPerson(
     "busy",
     `The run ${run} of ${createdAt} was stopped by a person and comes first. Nothing was sent.`,
     {
-      hint: `Go on with it: tickets resume ${run} --env ${environment.name}. Or close it: tickets settle ${run} --abandon --env ${environment.name}`,
+      hint: `Go on with it: tickets resume ${run} ${environmentFlags(environment)}. Or close it: tickets settle ${run} --abandon ${environmentFlags(environment)}`,
     },
   );
 }
@@ -256,7 +255,7 @@ function refuseTooManyRejections({ environment, ledger }: Session, { run, runNo,
     "refused",
     `The run ${run} stopped because the service rejected too many of its actions, and comes first. Nothing was sent.`,
     {
-      hint: `Look at them: tickets status ${run} --env ${environment.name}. Then go on: tickets resume ${run} --env ${environment.name}`,
+      hint: `Look at them: tickets status ${run} ${environmentFlags(environment)}. Then go on: tickets resume ${run} ${environmentFlags(environment)}`,
     },
   );
 }
@@ -297,7 +296,7 @@ async function makeWayForOutput(
   if (state.state === "strange" && force) {
     const aside = await setAside(path, new Date());
     context.talk.warn(`${displayPath(path, context.cwd)} was set aside as ${displayPath(aside, context.cwd)}.`);
-  } else refuseStrangeOutput(path, state, context, environment.name);
+  } else refuseStrangeOutput(path, state, context, environment);
 }
 
 async function confirmed(
@@ -325,7 +324,7 @@ function tellPlan(
   context: Context,
   options: StreamOptions,
   checked: CheckedInput,
-  environment: string,
+  environment: Environment,
   startedAt: number,
   otherwise: "nothing new" | "dry run",
 ): Summary {
@@ -357,7 +356,7 @@ function tellPlan(
     );
   return summarise({
     run: null,
-    environment,
+    environment: environment.name,
     state: invalid ? "invalid" : otherwise,
     exitCode,
     plan,
@@ -365,9 +364,9 @@ function tellPlan(
     durationMs: performance.now() - startedAt,
     vanished: plan.vanished,
     next: invalid
-      ? `tickets validate ${[...options.files.map(fileInShell), ...inputFlags(options).map(inShell)].join(" ")}`
+      ? `tickets validate ${[...options.files.map(fileInShell), ...inputFlags(options).map(inShell)].join(" ")} ${environmentFlags(environment)}`
       : plan.actions.pending > 0
-        ? `tickets status --env ${environment}`
+        ? `tickets status ${environmentFlags(environment)}`
         : null,
   });
 }

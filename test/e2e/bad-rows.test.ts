@@ -240,6 +240,37 @@ test("the next command is whole: it can be pasted into a shell and does what it 
   expect(ticketIdsOf(service.sent()).at(-1)).toBe("T-5");
 });
 
+test("each next command finds the ledger that the command before it used, up to the end of the run", async () => {
+  const place = openWorkplace();
+  const service = await startService({ answer: () => ({ status: 500, body: "" }) });
+  place.write("our config.yaml", `environments: {house: {baseUrl: "${service.baseUrl}", apiKey: {env: KEY}}}\n`);
+  place.write("sales.csv", salesTable(3));
+  const env = { KEY: service.key };
+  const flags = ["--env", "house", "--config", "our config.yaml", "--state-dir", "state here"];
+  const stopped = await place.summary(["stream", "sales.csv", ...flags], { env });
+  expect(stopped.exitCode).toBe(6);
+  service.behave({});
+  const settled = await place.summary([...wordsOf(stopped.summary.next ?? "").slice(1), "--not-sent"], { env });
+  expect(settled.exitCode).toBe(0);
+  const resumed = await place.summary(wordsOf(settled.summary.next ?? "").slice(1), { env });
+  expect(resumed.summary).toMatchObject({ exitCode: 0, actions: { accepted: 3 } });
+});
+
+test("the next command of an input that only the ledger shows to be invalid shows the same problems", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write("sales.csv", salesTable(1));
+  const env = { env: service.env };
+  expect((await place.summary(["stream", "sales.csv", "--env", "playground"], env)).exitCode).toBe(0);
+  const { ticketId = "", userId = "" } = readTable(place.read("sales.csv"))[0] ?? {};
+  place.write("resales.csv", `ticketId,userId,price,orderTime\n${ticketId},${userId},9.50,1772000000\n`);
+  const invalid = await place.summary(["stream", "resales.csv", "--env", "playground"], env);
+  expect(invalid.exitCode).toBe(3);
+  const shown = await place.tickets(wordsOf(invalid.summary.next ?? "").slice(1), env);
+  expect(shown.exitCode).toBe(3);
+  expect(shown.stderr).toContain("resold-to-holder");
+});
+
 /** The words of a command as a shell takes them. */
 function wordsOf(command: string): readonly string[] {
   return execFileSync("sh", ["-c", `printf '%s\\0' ${command}`], { encoding: "utf8" })

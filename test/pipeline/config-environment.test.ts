@@ -292,6 +292,7 @@ describe("precedence", () => {
       kind: "service",
       baseUrl: "https://play.example.com",
       keySource: { kind: "variable", name: "TICKETS_PLAYGROUND_API_KEY" },
+      named: ["--env", "playground"],
       chunkSize: 5000,
       maxChunkBytes: 8_388_608,
       timeoutMs: 120_000,

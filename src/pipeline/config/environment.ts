@@ -48,12 +48,17 @@ export interface Environment {
   readonly queue?: Readonly<Record<string, unknown>>;
   readonly stateDir: string;
   readonly ledgerPath: string;
+  /** The flags that lead another command to the same ledger. */
+  readonly named: readonly string[];
   /** Where each setting came from: a flag, a variable, `FILE:LINE`, "built in" or "default". */
   readonly origins: Readonly<Record<SettingName, string>>;
 }
 
 export type SettingName = "name" | "baseUrl" | "apiKey" | keyof EnvironmentSettings;
-type EnvironmentSettings = Omit<Environment, "name" | "kind" | "baseUrl" | "keySource" | "ledgerPath" | "origins">;
+type EnvironmentSettings = Omit<
+  Environment,
+  "name" | "kind" | "baseUrl" | "keySource" | "ledgerPath" | "named" | "origins"
+>;
 
 /** What the command line said, as text; numbers are taken too. */
 export interface EnvironmentFlags {
@@ -67,6 +72,7 @@ export interface EnvironmentFlags {
 
 export interface EnvironmentChoice {
   readonly envFlag?: string | undefined;
+  readonly configFlag?: string | undefined;
   readonly env: NodeJS.ProcessEnv;
   readonly flags?: EnvironmentFlags;
 }
@@ -86,6 +92,12 @@ export function resolveEnvironment(config: Config, choice: EnvironmentChoice): E
   const { name, origin } = chooseName(config, choice);
   const settings = settle(config, name, choice);
   const origins = { name: origin, ...settings.origins };
+  const { configFlag, flags: { stateDir } = {} } = choice;
+  const named = [
+    ...["--env", name],
+    ...(configFlag === undefined ? [] : ["--config", configFlag]),
+    ...(stateDir === undefined ? [] : ["--state-dir", stateDir]),
+  ];
   if (name === SANDBOX) {
     refuseSandboxAddress(choice.env);
     return frozen({
@@ -95,6 +107,7 @@ export function resolveEnvironment(config: Config, choice: EnvironmentChoice): E
       baseUrl: "",
       keySource: { kind: "built-in" },
       complete: true,
+      named,
       origins: { ...origins, baseUrl: "built in", apiKey: "built in", complete: "built in" },
     });
   }
@@ -106,6 +119,7 @@ export function resolveEnvironment(config: Config, choice: EnvironmentChoice): E
     kind: "service",
     baseUrl: address.value,
     keySource: key.value,
+    named,
     origins: { ...origins, baseUrl: address.origin, apiKey: key.origin },
   });
 }
@@ -217,7 +231,7 @@ function keySourceOf(config: Config, name: string, env: NodeJS.ProcessEnv): Sett
   return { value: { kind: "command", command: declared.command ?? [], directory: environment.directory }, origin };
 }
 
-type Settings = Omit<Environment, "name" | "kind" | "baseUrl" | "keySource" | "origins">;
+type Settings = Omit<Environment, "name" | "kind" | "baseUrl" | "keySource" | "named" | "origins">;
 
 function settle(
   config: Config,
