@@ -293,7 +293,8 @@ async function makeWayForOutput(
   // Whoever else writes this file is told now rather than when the first answer comes.
   using _lock = await lockOutput(context, path, "tickets stream");
   const state = await inspectOutput(ledger, path);
-  if (state.state === "strange" && force) {
+  // What the ledger has forgotten would be sent again, and that is more than a file being in the way.
+  if (state.state === "strange" && !state.lostRuns && force) {
     const aside = await setAside(path, new Date());
     context.talk.warn(`${displayPath(path, context.cwd)} was set aside as ${displayPath(aside, context.cwd)}.`);
   } else refuseStrangeOutput(path, state, context, environment);

@@ -1021,6 +1021,15 @@ describe("the ledger", () => {
     expect(count(rig)).toBe(20);
   });
 
+  test("that was deleted is no matter of --force, which would have everything sent again", async () => {
+    const { rig, command } = await finished();
+    for (const name of files(rig)) rmSync(join(rig.state, name));
+    const refused = await rig.run([...command, "--force"]);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("tickets results --import out.ndjson");
+    expect(count(rig)).toBe(20);
+  });
+
   test("gets its memory back also where the promises of a run stand in several files", async () => {
     const { rig, command } = await finished();
     for (const name of files(rig)) rmSync(join(rig.state, name));
