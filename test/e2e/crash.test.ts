@@ -1030,6 +1030,29 @@ describe("the ledger", () => {
     expect(count(rig)).toBe(20);
   });
 
+  test("does not get back the keys of a source, so what was sent with one is a problem and never sent unasked", async () => {
+    const rig = await sales(20);
+    rig.place.write(
+      "tickets.config.yaml",
+      `sources:
+  sales:
+    match: sales.csv
+    key: "{ticketId} {orderTime}"
+    actions:
+      - soldTicket:
+          fields: {eventId: "{eventId}", ticketId: "{ticketId}", userId: "{userId}", price: "{price}", orderTime: "{orderTime}"}
+`,
+    );
+    const command = rig.stream("--json");
+    expect((await rig.run(command)).exitCode).toBe(0);
+    for (const name of files(rig)) rmSync(join(rig.state, name));
+    expect((await rig.run(["results", "--import", "out.ndjson", "--env", "playground"])).exitCode).toBe(0);
+    const asked = await rig.run(command);
+    expect(asked.exitCode).toBe(3);
+    expect(asked.stderr).toContain("[imported-history]");
+    expect(count(rig)).toBe(20);
+  });
+
   test("gets its memory back also where the promises of a run stand in several files", async () => {
     const { rig, command } = await finished();
     for (const name of files(rig)) rmSync(join(rig.state, name));

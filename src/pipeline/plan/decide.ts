@@ -1,7 +1,7 @@
 /** Which candidates are sent: those that are new, and sound in their order beside all others. */
 
 import { type Action, actionSpec } from "../../actions/actions.ts";
-import { digestOf, importedIdentityText } from "../../actions/identity.ts";
+import { digestOf, identityText, importedIdentityText } from "../../actions/identity.ts";
 import type { Finding, Problem, Severity } from "../../actions/problem.ts";
 import type { Across } from "../../checks/across.ts";
 import { type Ledger, readMeta } from "../ledger/ledger.ts";
@@ -21,7 +21,7 @@ import { type ChangedAction, describeChange } from "./changed.ts";
 import type { Compiled } from "./compile.ts";
 import { reasonOf } from "./compile-rows.ts";
 import type { InvalidRow, InvalidRows } from "./invalid-rows.ts";
-import { judge, type Verdicts } from "./judge.ts";
+import { isUnknownContent, judge, type Verdicts } from "./judge.ts";
 
 export interface Selection {
   /** Byte ranges of the candidates that are sent, in order, with how many actions each holds. */
@@ -134,8 +134,7 @@ async function decideOnce(
   const problemsOf = (candidate: Candidate, action: Action, at: Place): readonly Problem[] => {
     const findings: Finding[] = [];
     if (verdicts.of(candidate) === "undecidable") findings.push(SCAN_WITHOUT_TIME);
-    const text = imported ? importedIdentityText(action) : undefined;
-    if (text !== undefined && memory !== undefined && acceptedDeeds(memory, digestOf(text)).length > 0)
+    if (imported && memory !== undefined && wasImported(memory, candidate, action))
       findings.push(importedHistory(action));
     return findings.flatMap((finding) => {
       const severity = severityOf(finding.rule);
@@ -280,6 +279,13 @@ function placed<F extends Finding>(finding: F, inFile: string | undefined): F {
 
 /** Verdicts of what is to be sent. */
 const OPEN: ReadonlySet<string> = new Set(["new", "undecidable"]);
+
+/** Whether promises were imported that may be those of this very action. */
+function wasImported(memory: Ledger, { keyed }: Candidate, action: Action): boolean {
+  // They don't hold the key of a source either, so there is only what would name the deed without one.
+  const text = importedIdentityText(action) ?? (keyed ? identityText(action) : undefined);
+  return text !== undefined && acceptedDeeds(memory, digestOf(text)).some(isUnknownContent);
+}
 
 const SCAN_WITHOUT_TIME: Finding = {
   rule: "scan-without-time",

@@ -206,7 +206,7 @@ function inPlace(tried: readonly TriedDeed[]): readonly TriedDeed[] {
 }
 
 /** An imported deed, of which only the ids are known. */
-function isUnknownContent({ content }: AcceptedDeed): boolean {
+export function isUnknownContent({ content }: AcceptedDeed): boolean {
   return content.every((byte) => byte === 0);
 }
 
