@@ -128,14 +128,13 @@ async function readPromises(path: string, name: string): Promise<readonly Line[]
   let at = 0;
   try {
     if (promiseFormat(path) === "csv") {
-      const rows = parse({ columns: true, bom: true });
-      const reading = pipeline(createReadStream(path), rows);
-      for await (const row of rows as AsyncIterable<Record<string, string>>) {
-        at += 1;
-        const given = Object.entries(row).filter(([, value]) => value !== "");
-        add(Object.fromEntries(given.map(([name, value]) => [name, unguarded(value)])), at + 1);
-      }
-      await reading;
+      await pipeline(createReadStream(path), parse({ columns: true, bom: true }), async (rows) => {
+        for await (const row of rows as AsyncIterable<Record<string, string>>) {
+          at += 1;
+          const given = Object.entries(row).filter(([, value]) => value !== "");
+          add(Object.fromEntries(given.map(([name, value]) => [name, unguarded(value)])), at + 1);
+        }
+      });
     } else {
       for await (const text of createInterface({
         input: createReadStream(path),

@@ -1030,6 +1030,19 @@ describe("the ledger", () => {
     expect(count(rig)).toBe(20);
   });
 
+  test.each([
+    ["is cut amid a line", (promises: string) => promises.slice(0, -20)],
+    ["is no promises file", () => salesTable(3)],
+  ])("gets nothing back from a table that %s, said in a sentence", async (_what, made) => {
+    const { rig } = await finished();
+    await rig.run(["results", "--env", "playground", "-o", "whole.csv"]);
+    rig.place.write("given.csv", made(rig.place.read("whole.csv")));
+    const refused = await rig.run(["results", "--import", "given.csv", "--env", "playground"]);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("given.csv");
+    expect(refused.stderr).not.toContain("    at ");
+  });
+
   test("does not get back the keys of a source, so what was sent with one is a problem and never sent unasked", async () => {
     const rig = await sales(20);
     rig.place.write(
