@@ -4,7 +4,6 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { pipeline } from "node:stream/promises";
 import { parse } from "csv-parse";
 import { z } from "zod";
@@ -136,12 +135,9 @@ async function readPromises(path: string, name: string): Promise<readonly Line[]
         }
       });
     } else {
-      for await (const text of createInterface({
-        input: createReadStream(path),
-        crlfDelay: Number.POSITIVE_INFINITY,
-      })) {
+      for await (const text of linesOf(path)) {
         at += 1;
-        if (text !== "") add(parseLine(text), at);
+        if (text.trim() !== "") add(parseLine(text), at);
       }
     }
   } catch (cause) {
@@ -154,6 +150,17 @@ async function readPromises(path: string, name: string): Promise<readonly Line[]
   }
   if (lines.length === 0) throw new Failure("usage", `${name} holds no promises.`);
   return lines;
+}
+
+/** The lines of a file. Those of Node's readline end at U+2028 and U+2029 too, which JSON text holds as they are. */
+async function* linesOf(path: string): AsyncGenerator<string> {
+  let rest = "";
+  for await (const block of createReadStream(path, "utf8") as AsyncIterable<string>) {
+    const lines = (rest + block).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  yield rest;
 }
 
 /** Takes back the apostrophe that --safe-csv puts before what a spreadsheet would take for a formula. */

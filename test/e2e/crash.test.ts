@@ -1043,6 +1043,21 @@ describe("the ledger", () => {
     expect(refused.stderr).not.toContain("    at ");
   });
 
+  test("gets its memory back of ids with any character", async () => {
+    const rig = await sales(1);
+    const ids = ["\u2028", "\u2029", "\r", "\u0085", "\ufeff", "'=", '"', "\\", "😀"].map((text) => `T${text}1`);
+    const data = (ticketId: string) => ({ eventId: "E-1", ticketId, userId: "u", price: "1", orderTime: 1 });
+    const lines = ids.map((ticketId) => `${JSON.stringify({ action: "soldTicket", data: data(ticketId) })}\n`);
+    rig.place.write("odd.ndjson", lines.join(""));
+    const command = ["stream", "events.csv", "odd.ndjson", "--env", "playground", "-o", "out.ndjson"];
+    expect((await rig.run(command)).exitCode).toBe(0);
+    const sent = count(rig);
+    for (const name of files(rig)) rmSync(join(rig.state, name));
+    expect((await rig.run(["results", "--import", "out.ndjson", "--env", "playground"])).exitCode).toBe(0);
+    expect((await rig.run(command)).stderr).toContain("Nothing new");
+    expect(count(rig)).toBe(sent);
+  });
+
   test("does not get back the keys of a source, so what was sent with one is a problem and never sent unasked", async () => {
     const rig = await sales(20);
     rig.place.write(
