@@ -9,7 +9,7 @@ import type { Finding } from "../actions/problem.ts";
 import type { ActionRule } from "../actions/rules.ts";
 import type { MappingRule } from "./rules.ts";
 import { parseIso } from "./time.ts";
-import { type ToInstant, zoneOf } from "./zone.ts";
+import { namedZone, type ToInstant, zoneOf } from "./zone.ts";
 
 export const DEFAULT_CLEAR_WORD = "\\clear";
 
@@ -122,7 +122,7 @@ function readTime(
   if (time.kind === "impossible")
     return unreadable(findings, field, "time-unreadable", text, "is a time that does not exist", "Check its parts.");
   if (time.kind === "instant") return instantOf(field, time.seconds, text, findings);
-  const inZone = time.zone === undefined ? toInstant : zoneOf(time.zone);
+  const inZone = time.zone === undefined ? toInstant : namedZone(time.zone);
   if (inZone === undefined)
     return unreadable(
       findings,
@@ -144,10 +144,12 @@ function readTime(
   );
 }
 
+export const BEFORE_1970 = "Unix seconds can't say it; leave it out.";
+
 /** `seconds`, unless they are before 1970. */
 function instantOf(field: FieldName, seconds: number, text: string, findings: Finding[]): number | undefined {
   if (seconds >= 0) return seconds;
-  return unreadable(findings, field, "u64-invalid", text, "is before 1970", "Unix seconds can't say it; leave it out.");
+  return unreadable(findings, field, "u64-invalid", text, "is before 1970", BEFORE_1970);
 }
 
 const EXAMPLE = 'Write [{"trait_type":"Row","value":"A"}].';

@@ -150,6 +150,20 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     return key;
   };
 
+  const checkExpectations = (): void => {
+    for (const { label, read, allowed } of expectations) {
+      const text = read(scope);
+      if (allowed.has(text)) continue;
+      scope.findings.push({
+        rule: "value-unexpected" satisfies MappingRule,
+        field: label,
+        value: text,
+        message: `${label} is ${text === "" ? "empty" : "something else"}, expected is ${[...allowed].join(" or ")}.`,
+        hint: "The rows may belong to another event or source; or widen expect.",
+      });
+    }
+  };
+
   const addAll = (draft: Draft): void => {
     const items = each === undefined ? ONCE : each.items(scope);
     if (items.length === 0) draft.whyNothing = `nothing in ${each?.by}`;
@@ -157,6 +171,8 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       scope.n = at + 1;
       scope.item = item;
       scope.turn += 1;
+      const given = draft.actions.length;
+      const found = scope.findings.length;
       for (const rule of rules) {
         if (rule.when !== undefined && !rule.when.holds(scope)) continue;
         if (rule.each === undefined) {
@@ -174,6 +190,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
         scope.item = item;
         scope.turn += 1;
       }
+      if (draft.actions.length > given || scope.findings.length > found) checkExpectations();
     }
     scope.n = 1;
     scope.item = items[0];
@@ -190,17 +207,6 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     const { findings } = scope;
     if (draft.actions.length === 0 && findings.length === 0)
       return { kind: "skipped", reason: draft.whyNothing ?? skipReason() };
-    for (const { label, read, allowed } of expectations) {
-      const text = read(scope);
-      if (allowed.has(text)) continue;
-      findings.push({
-        rule: "value-unexpected" satisfies MappingRule,
-        field: label,
-        value: text,
-        message: `${label} is ${text === "" ? "empty" : "something else"}, expected is ${[...allowed].join(" or ")}.`,
-        hint: "The rows may belong to another event or source; or widen expect.",
-      });
-    }
     let actions: readonly Action[] = draft.actions;
     if (openText !== "") actions = selectOpenActions(actions, openText, findings);
     if (findings.length > 0) {

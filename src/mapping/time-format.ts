@@ -5,7 +5,7 @@ import { readDigits } from "./coerce.ts";
 import { literalPattern } from "./literal-pattern.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import { exists, type LocalTime, offsetSeconds, parseIso, secondsAsUtc } from "./time.ts";
-import { zoneOf } from "./zone.ts";
+import { namedZone, zoneOf } from "./zone.ts";
 
 /** What a text is as a time. */
 export type ReadTime =
@@ -106,7 +106,7 @@ export function compileTime(options: TimeOptions): (text: string) => ReadTime | 
   const rollover = compileRollover(options);
 
   const toSeconds = ({ local, zone }: Extract<Parsed, { kind: "local" }>): ReadTime => {
-    const toInstant = zone === undefined ? inZone : zoneOf(zone);
+    const toInstant = zone === undefined ? inZone : namedZone(zone);
     if (toInstant === undefined) return { kind: zone === undefined ? "no-zone" : "unknown-zone" };
     const seconds = toInstant(rollover(local));
     return seconds === undefined ? { kind: "skipped-hour" } : { kind: "seconds", seconds };

@@ -51,7 +51,9 @@ export function offsetSeconds(sign: string, hours = "0", minutes = "0"): number 
 
 /** The clock's reading taken as UTC. */
 export function secondsAsUtc({ year, month, day, hour, minute, second }: LocalTime): number {
-  return Date.UTC(year, month - 1, day, hour, minute, second) / 1000;
+  const time = Date.UTC(year, month - 1, day, hour, minute, second);
+  // `Date` takes the years 0 to 99 for those of the twentieth century.
+  return (year < 100 ? new Date(time).setUTCFullYear(year) : time) / 1000;
 }
 
 /** Whether the calendar and the clock have it. A leap second (23:59:60) is the second after it, as Unix time has it. */

@@ -2,6 +2,7 @@
 
 import { nearest } from "../actions/nearest.ts";
 import { type AmountOptions, compileAmount, divideAmount, REMAINDERS, type Remainder } from "./amount.ts";
+import { BEFORE_1970 } from "./coerce.ts";
 import { amountsThatRead, formatsThatRead } from "./evidence.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { Names, Read, Scope } from "./names.ts";
@@ -160,7 +161,7 @@ function amountHint(text: string): string {
 /** What a time is when its rule declares no format. */
 const DEFAULT_FORMATS: readonly string[] = ["unix", "iso"];
 
-function timeStep(steps: ValueSteps, { path, label, zone, zonePath }: ValueContext): Step {
+function timeStep(steps: ValueSteps, { path, label, parsing, zone, zonePath }: ValueContext): Step {
   const formats = steps.format === undefined ? DEFAULT_FORMATS : [steps.format].flat();
   const parse = compileTime({
     formats,
@@ -173,7 +174,17 @@ function timeStep(steps: ValueSteps, { path, label, zone, zonePath }: ValueConte
   let looks = MOST_LOOKS;
   return (text, { findings }) => {
     const time = parse(text);
-    if (time?.kind === "seconds") return String(time.seconds);
+    if (time?.kind === "seconds") {
+      if (time.seconds >= 0 || parsing !== "time") return String(time.seconds);
+      findings.push({
+        rule: "u64-invalid",
+        field: label,
+        value: text,
+        message: `${label} is before 1970.`,
+        hint: BEFORE_1970,
+      });
+      return "";
+    }
     const isLooked = time === undefined && looks > 0;
     if (isLooked) looks -= 1;
     findings.push({ field: label, value: text, ...timeFault(label, time?.kind, formats, isLooked ? text : "") });
@@ -213,7 +224,7 @@ function timeFault(
     case "unknown-zone":
       return {
         rule: "time-unreadable",
-        message: `${label} names a zone that is not known.`,
+        message: `${label} names a zone that is not known, or by an abbreviation that several have.`,
         hint: "Write the offset.",
       };
     case undefined:

@@ -25,6 +25,11 @@ export function zoneOf(name: string): ToInstant | undefined {
   return zones.get(name);
 }
 
+/** The zone that a text of a row names. Undefined for an abbreviation, too: Node takes BST for Bangladesh's and NST for New Zealand's. */
+export function namedZone(name: string): ToInstant | undefined {
+  return isAbbreviation(name) ? undefined : zoneOf(name);
+}
+
 function createZone(name: string): ToInstant | undefined {
   const zone = IANAZone.create(name);
   if (!zone.isValid) return undefined;
@@ -81,6 +86,10 @@ const MEANT: readonly (readonly [RegExp, string])[] = [
   [/^(?:JST)$/i, "Asia/Tokyo"],
   [/^(?:AEST|AEDT|AET)$/i, "Australia/Sydney"],
 ];
+
+function isAbbreviation(name: string): boolean {
+  return name !== "UTC" && (/^[A-Z]{2,5}$/i.test(name) || MEANT.some(([pattern]) => pattern.test(name)));
+}
 
 /** Why the config can't name the zone so; undefined for a place or UTC. Abbreviations leave summer time, or even the country, open. */
 export function zoneFault(name: string): { readonly message: string; readonly near?: string | undefined } | undefined {

@@ -442,6 +442,23 @@ describe("20 money", () => {
 });
 
 describe("21 a currency that is checked", () => {
+  test("must be so in every item that gives an action", () => {
+    const perItem = `each: {path: codes}
+expect: {"{item.currency}": EUR}
+actions:
+  - scannedTicket: {when: {item.use: y}, fields: {ticketId: "{item.id}"}}`;
+    const mapper = createMapper({ fileName: "x.ndjson", source: { name: "s", config: sourceOf(perItem) } });
+    const mapped = [["EUR"], ["EUR", "USD"], ["GBP", "EUR"]].map((currencies) => {
+      const codes = currencies.map((currency, id) => ({ id, currency, use: currency === "GBP" ? "n" : "y" }));
+      return mapper.map(json(JSON.stringify({ codes })));
+    });
+    expect(mapped.map(rulesOf)).toEqual([
+      expect.objectContaining({ kind: "actions" }),
+      ["value-unexpected {item.currency}"],
+      expect.objectContaining({ kind: "actions" }),
+    ]);
+  });
+
   const yaml = `expect: {Currency: EUR, Kind: [a, b]}
 actions:
   - scannedTicket: {when: {Use: y}, fields: {ticketId: "{T}"}}`;
@@ -727,7 +744,16 @@ actions:
 
   test("before 1970 has no Unix time", () => {
     const yaml = `zone: UTC\n${SCAN}{ticketId: t, orderTime: {from: "{At}", format: d.M.yyyy}}`;
-    expect(rulesOf(mapText(yaml, "At\n31.12.1969\n").mapped[0])).toEqual(["u64-invalid orderTime"]);
+    for (const text of ["31.12.1969", "1.7.0026", "1.7.0099"]) {
+      expect(mapText(yaml, `At\n${text}\n`).mapped).toMatchObject([
+        {
+          kind: "invalid",
+          findings: [
+            { rule: "u64-invalid", field: "orderTime", value: text, hint: expect.stringContaining("leave it out") },
+          ],
+        },
+      ]);
+    }
   });
 });
 

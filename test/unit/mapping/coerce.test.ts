@@ -47,6 +47,8 @@ describe("a text cell", () => {
 
   test.each<[FieldName, string, string]>([
     ["orderTime", "2026-05-01 20:00:00", "time-without-zone"],
+    ["orderTime", "2026-07-01 20:00:00[BST]", "time-without-zone"],
+    ["orderTime", "0099-07-01T20:00:00Z", "u64-invalid"],
     ["orderTime", "2026-02-30T20:00:00Z", "time-unreadable"],
     ["orderTime", "1/3/25 9:05", "time-unreadable"],
     ["orderTime", "2026-05-01", "time-unreadable"],

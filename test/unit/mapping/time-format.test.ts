@@ -39,6 +39,7 @@ describe("a time format", () => {
     ["iso", "2026-03-01T09:15:22", "2026-03-01T09:15:22Z"],
     ["iso", "2026-01-15T10:05+01:00[Europe/Zurich]", "2026-01-15T09:05:00Z"],
     ["iso", "2026-01-15T10:05[Europe/Zurich]", "2026-01-15T09:05:00Z"],
+    ["iso", "2026-01-15T10:05[UTC]", "2026-01-15T10:05:00Z"],
     ["unix", "1756710902", "2025-09-01T07:15:02Z"],
     ["unix-ms", "1756710902999", "2025-09-01T07:15:02Z"],
   ])("%s reads %s", (format, text, expected) => {
@@ -67,6 +68,8 @@ describe("a time format", () => {
     ["d/M/yyyy h:mm a", "3/3/2026 13:00 PM", "impossible"],
     ["EEE d MMM yyyy", "Fri 28 May 2026", "impossible"],
     ["iso", "2026-03-01T10:00[Mars/Base]", "unknown-zone"],
+    ["iso", "2026-07-01T20:00[BST]", "unknown-zone"],
+    ["iso", "2026-07-01T20:00[CST6CDT]", "unknown-zone"],
   ])("%s knows that %s is %s", (format, text, kind) => {
     expect(timeIn([format], "UTC")(text)).toEqual({ kind });
   });
