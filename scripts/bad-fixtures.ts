@@ -496,6 +496,14 @@ export const BAD_FILES: readonly BadFile[] = [
 
   // Rows that can't be read.
   {
+    file: "claims-header-repeated.csv",
+    exit: 3,
+    rule: "header-repeated",
+    line: 3,
+    why: "two files that were put together, with the header of the second",
+    content: lines("ticketId,userId", "T-1,U-1", "ticketId,userId", "T-2,U-2"),
+  },
+  {
     file: "sales-cell-count.csv",
     exit: 3,
     rule: "cell-count",
@@ -796,6 +804,15 @@ export const BAD_FILES: readonly BadFile[] = [
     content: lines("ticketId,orderTime", "T-1,1781280000", "T-2,1781280060000"),
   },
   {
+    file: "scans-looks-like-no-unix-time.csv",
+    exit: 0,
+    rule: "looks-like-no-unix-time",
+    line: 3,
+    field: "orderTime",
+    why: "a date in digits, in 1970 when read as seconds (a warning)",
+    content: lines("ticketId,orderTime", "T-1,1781280000", "T-2,20260612"),
+  },
+  {
     file: "scans-id-looks-mangled.csv",
     exit: 0,
     rule: "id-looks-mangled",
@@ -803,6 +820,15 @@ export const BAD_FILES: readonly BadFile[] = [
     field: "ticketId",
     why: "a barcode that a spreadsheet made a number of (a warning)",
     content: lines("ticketId,orderTime", "184467440737,1781280000", "1.84E+11,1781280060"),
+  },
+  {
+    file: "events-text-looks-damaged.csv",
+    exit: 0,
+    rule: "text-looks-damaged",
+    line: 3,
+    field: "eventName",
+    why: "UTF-8 that was read as windows-1252 and saved again (a warning)",
+    content: lines("eventId,eventName,currency", "gala,Café Gala,EUR", "ball,CafÃ© Ball,EUR"),
   },
   {
     file: "currency-decimals.ndjson",

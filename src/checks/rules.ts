@@ -20,11 +20,25 @@ export const LIKELY_RULES = {
     source: FIELD_MEANINGS,
     example: '"orderTime":1767225600000',
   },
+  "looks-like-no-unix-time": {
+    severity: "warn",
+    reason:
+      "Times are Unix seconds; as seconds this one is years away, and its digits are those of a date, of a spreadsheet's day or of thousandths.",
+    source: FIELD_MEANINGS,
+    example: '"orderTime":20260501',
+  },
   "id-looks-mangled": {
     severity: "warn",
     reason: "Spreadsheets and scripts write such text in place of an id, so several tickets may share it.",
     source: LIKELY,
     example: '"ticketId":"1.84E+10"',
+  },
+  "text-looks-damaged": {
+    severity: "warn",
+    reason:
+      "A character was lost or misread before the text came here, so another text would be registered, and several ids may have become one.",
+    source: LIKELY,
+    example: '"eventName":"CafÃ©"',
   },
   "end-before-start": {
     severity: "warn",

@@ -23,22 +23,26 @@ export function checkAction(item: unknown): readonly Finding[] {
 }
 
 const IDS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "id");
+const TEXTS = FIELD_NAMES.filter((name) => IDS.includes(name) || fieldSpec(name).kind === "text");
 
 /** What each action has of the fields that mistakes are looked for in. */
-const LOOKED_AT: ReadonlyMap<ActionName, { readonly ids: readonly FieldName[]; readonly times: readonly FieldName[] }> =
-  new Map(
-    ACTION_NAMES.map((action) => {
-      const { required, exclusive, anyOf, optional } = actionSpec(action);
-      const accepted: readonly FieldName[] = [...required, ...exclusive, ...anyOf, ...optional];
-      return [
-        action,
-        {
-          ids: accepted.filter((name) => IDS.includes(name)),
-          times: accepted.filter((name) => fieldSpec(name).kind === "u64"),
-        },
-      ];
-    }),
-  );
+const LOOKED_AT: ReadonlyMap<
+  ActionName,
+  { readonly ids: readonly FieldName[]; readonly texts: readonly FieldName[]; readonly times: readonly FieldName[] }
+> = new Map(
+  ACTION_NAMES.map((action) => {
+    const { required, exclusive, anyOf, optional } = actionSpec(action);
+    const accepted: readonly FieldName[] = [...required, ...exclusive, ...anyOf, ...optional];
+    return [
+      action,
+      {
+        ids: accepted.filter((name) => IDS.includes(name)),
+        texts: accepted.filter((name) => TEXTS.includes(name)),
+        times: accepted.filter((name) => fieldSpec(name).kind === "u64"),
+      },
+    ];
+  }),
+);
 
 /** One constant list per action that takes an orderTime: exports without times have this finding on every row. */
 const TIME_MISSING: ReadonlyMap<ActionName, readonly Finding[]> = new Map(
@@ -65,10 +69,17 @@ function likelyMistakes(action: ActionName, data: Readonly<Record<string, unknow
     const value = data[field];
     if (typeof value === "string" && looksMangled(value)) findings = [...findings, mangled(field, value)];
   }
+  for (const field of looked.texts) {
+    const value = data[field];
+    if (typeof value === "string" && DAMAGED.test(value)) findings = [...findings, damaged(field, value)];
+  }
+  if (data.metadataAttributes != null) findings = [...findings, ...damagedAttributes(data.metadataAttributes)];
   for (const field of looked.times) {
     const value = data[field];
     if (typeof value !== "number" && typeof value !== "bigint") continue;
-    const unit = finerUnit(value);
+    const other = otherTime(value);
+    if (other !== undefined) findings = [...findings, noUnixTime(field, value, other)];
+    const unit = other === undefined ? finerUnit(value) : undefined;
     if (unit !== undefined) findings = [...findings, tooFine(field, value, unit)];
   }
   const start = data.startTime;
@@ -92,7 +103,7 @@ function likelyMistakes(action: ActionName, data: Readonly<Record<string, unknow
 
 /** What spreadsheets make of long digits, what they write for a failed formula, and what scripts write for nothing. */
 const MANGLED =
-  /^(?:\d(?:[.,]\d+)?[Ee]\+\d+|\d+\.0|#(?:N\/A|REF!|VALUE!|NAME\?|DIV\/0!|NUM!|NULL!)|NaN|nan|null|NULL|None|undefined|\[object Object\])$/;
+  /^(?:\d(?:[.,]\d+)?[Ee]\+\d+|\d+\.0|#(?:N\/A|REF!|VALUE!|NAME\?|DIV\/0!|NUM!|NULL!)|N\/A|n\/a|NaN|nan|null|NULL|\(null\)|\\N|None|undefined|\[object Object\])$/;
 
 function looksMangled(value: string): boolean {
   // Almost every id fails one of these at once; the expression need not run for it.
@@ -114,6 +125,70 @@ function mangled(field: FieldName, value: string): Finding {
     hint: spreadsheet
       ? "Export again, and don't open and save the file in a spreadsheet."
       : "See why the export has no value there.",
+  };
+}
+
+/** A lost character, or UTF-8 that was read as windows-1252: `Ã¼`, `Â°`, `â€™`. A quotation mark or a dash may follow a real Ã. */
+const DAMAGED =
+  /\ufffd|Ã(?:[\u0080-\u009f¡-ª¬-º¼-¿€‚ƒ„†‡ˆ‰Š‹ŒŽœžŸ]|[‘’“”•–—˜™š›…](?=\p{L}))|Â[\u0080-\u009f¡-©¬-¹¼-¿]|â(?:€|\u0080)/u;
+
+function damaged(field: FieldName, value: string): Finding {
+  const [found = ""] = DAMAGED.exec(value) ?? [];
+  const what =
+    found === "\ufffd"
+      ? "U+FFFD, which stands where a character was lost"
+      : `${found}, as UTF-8 that was read in another encoding`;
+  return {
+    rule: "text-looks-damaged",
+    field,
+    pointer: `/data/${field}`,
+    value,
+    message: `${field} holds ${what}.`,
+    hint: "Export again as UTF-8, and see whether --encoding, or the encoding of the source, is the file's.",
+  };
+}
+
+function damagedAttributes(attributes: unknown): readonly Finding[] {
+  const texts = Array.isArray(attributes)
+    ? attributes.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []))
+    : [attributes];
+  const found = texts.find((text): text is string => typeof text === "string" && DAMAGED.test(text));
+  return found === undefined ? NONE : [damaged("metadataAttributes", found)];
+}
+
+const DATE_DIGITS =
+  /^(?:19[7-9]\d|20\d\d)(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)?$/;
+const DATE_FORMATS: Readonly<Record<number, string>> = { 8: "yyyyMMdd", 12: "yyyyMMddHHmm", 14: "yyyyMMddHHmmss" };
+
+/** What a number that is no likely time in seconds, and in no finer unit either, may be instead. */
+function otherTime(time: number | bigint): { readonly what: string; readonly hint: string } | undefined {
+  if ((time >= 1e8 && time < 1e11) || time < 36_526) return undefined;
+  const digits = String(time);
+  const format = DATE_FORMATS[digits.length];
+  if (format !== undefined && DATE_DIGITS.test(digits))
+    return {
+      what: "the digits of a date",
+      hint: `Declare how the file writes it: format: "${format}", with its zone.`,
+    };
+  // The days of 2000 to 2099 as spreadsheets count them, and the seconds of these years divided by a thousand.
+  if (time < 73_051)
+    return {
+      what: `the number that a spreadsheet has for ${dated((BigInt(time) - 25_569n) * 86_400n).slice(0, 10)}`,
+      hint: "Show the column as date and time before it is saved as CSV, or export again.",
+    };
+  if (time >= 946_684 && time < 4_102_445)
+    return { what: "a thousandth of Unix seconds", hint: "Is format: unix-ms declared for a column of seconds?" };
+  return undefined;
+}
+
+function noUnixTime(field: FieldName, value: number | bigint, { what, hint }: { what: string; hint: string }): Finding {
+  return {
+    rule: "looks-like-no-unix-time",
+    field,
+    pointer: `/data/${field}`,
+    value: String(value),
+    message: `${field} looks like ${what}; the service reads Unix seconds, so ${dated(value)}.`,
+    hint,
   };
 }
 

@@ -3,8 +3,10 @@
 import { ACTION_NAMES, ACTIONS, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec } from "../actions/fields.ts";
 import { fold, nearest } from "../actions/nearest.ts";
+import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { OPEN_ACTIONS_COLUMN, REASON_COLUMN } from "./open-actions.ts";
+import type { MappingRule } from "./rules.ts";
 
 /** Fields whose everyday names many exports use for something else, and whose content becomes public. */
 const EXACT_ONLY: ReadonlySet<string> = new Set<FieldName>(["name", "description", "to"]);
@@ -129,6 +131,21 @@ export function actionOfFileName(fileName: string): ActionName | undefined {
 export const FILE_NAME_PATTERNS: string = Object.values(ACTIONS)
   .flatMap(({ fileNames }) => fileNames.map((prefix) => `${prefix}*`))
   .join(", ");
+
+const HEADER_REPEATED: Finding = {
+  rule: "header-repeated" satisfies MappingRule,
+  message: "The row is the header again.",
+  hint: "Remove it: files that are put together need one header, at the top.",
+};
+
+/** What is wrong with a row by its likeness to the header. The first cell tells nearly every row from it. */
+export function headerFault(header: readonly string[], cells: readonly string[]): Finding | undefined {
+  const isHeader =
+    cells[0]?.trim() === header[0]?.trim() &&
+    cells.every((cell, at) => cell.trim() === header[at]?.trim()) &&
+    cells.some((cell) => cell.trim() !== "");
+  return isHeader ? HEADER_REPEATED : undefined;
+}
 
 /** A header in a message. */
 export function quote(header: string): string {

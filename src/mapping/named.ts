@@ -11,6 +11,7 @@ import {
   actionOfFileName,
   FILE_NAME_PATTERNS,
   fieldsOf,
+  headerFault,
   missingFields,
   type NamedColumns,
   publicName,
@@ -143,6 +144,8 @@ export function createNamedMapper(settings: NamedSettings & { readonly header: r
     map(row) {
       if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
       if (row.kind === "object") throw new Error("a row of cells was expected");
+      const fault = headerFault(header, row.cells);
+      if (fault !== undefined) return { kind: "invalid", findings: [fault], attempted: [] };
       return mapCells(compiled, clean === undefined ? row.cells : clean(row.cells));
     },
   };

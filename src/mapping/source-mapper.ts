@@ -15,7 +15,7 @@ import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { compileAttributes } from "./attributes.ts";
 import { coercerOf } from "./coerce.ts";
-import { fieldsOf, missingFields, publicName } from "./columns.ts";
+import { fieldsOf, headerFault, missingFields, publicName } from "./columns.ts";
 import { compileEach, type Each } from "./each.ts";
 import { withExactNumbers } from "./exact-numbers.ts";
 import { compileLookup, type LookupTable } from "./lookup.ts";
@@ -258,6 +258,8 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       scope.turn += 1;
       if (row.kind === "cells") {
         if (isJson) throw new Error("a row of JSON was expected");
+        const fault = headerFault(header, row.cells);
+        if (fault !== undefined) return { kind: "invalid", findings: [fault], attempted: [] };
         if (row.cells.every((cell) => cell.trim() === "")) return { kind: "skipped", reason: "empty row" };
         scope.cells = row.cells;
         return mapAndWatch(open === -1 ? "" : (row.cells[open]?.trim() ?? ""));

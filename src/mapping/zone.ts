@@ -87,15 +87,17 @@ const MEANT: readonly (readonly [RegExp, string])[] = [
   [/^(?:AEST|AEDT|AET)$/i, "Australia/Sydney"],
 ];
 
+/** Node takes those of three letters in any case. */
 function isAbbreviation(name: string): boolean {
-  return name !== "UTC" && (/^[A-Z]{2,5}$/i.test(name) || MEANT.some(([pattern]) => pattern.test(name)));
+  if (/^UTC$/i.test(name)) return false;
+  return /^(?:[A-Z]{2,5}|[A-Za-z]{3})$/.test(name) || MEANT.some(([pattern]) => pattern.test(name));
 }
 
 /** Why the config can't name the zone so; undefined for a place or UTC. Abbreviations leave summer time, or even the country, open. */
 export function zoneFault(name: string): { readonly message: string; readonly near?: string | undefined } | undefined {
   const meant = MEANT.find(([pattern]) => pattern.test(name.trim()))?.[1];
   if (meant !== undefined) return { message: `names no place; write the zone of one, such as ${meant}` };
-  if (/^[A-Z]{2,5}$/.test(name) && name !== "UTC")
+  if (isAbbreviation(name))
     return {
       message: "is an abbreviation, which may mean several zones; write the zone of a place, such as Europe/Berlin",
     };

@@ -52,6 +52,56 @@ describe("an action by itself", () => {
     expect(finding?.message).toContain(message);
   });
 
+  it.each([
+    [20260501, "the digits of a date; the service reads Unix seconds, so 1970-08-23 11:55:01 UTC.", "yyyyMMdd"],
+    [202605012000, "the digits of a date", '"yyyyMMddHHmm"'],
+    [20260501200000n, "the digits of a date", '"yyyyMMddHHmmss"'],
+    [46143, "the number that a spreadsheet has for 2026-05-01", "date and time"],
+    [1767225, "a thousandth of Unix seconds", "unix-ms"],
+  ])("takes %s for no Unix time", (orderTime, message, hint) => {
+    const found = checkAction({ action: "soldTicket", data: { ...sale, orderTime } });
+    expect(found).toMatchObject([{ rule: "looks-like-no-unix-time", field: "orderTime", value: String(orderTime) }]);
+    expect(found[0]?.message).toContain(`looks like ${message}`);
+    expect(found[0]?.hint).toContain(hint);
+  });
+
+  it.each([20261301, 20260532, 99991231, 1767225600, 170_000_000_000_0])("has no such doubt of %s", (orderTime) => {
+    const found = checkAction({ action: "soldTicket", data: { ...sale, orderTime } });
+    expect(found.map(({ rule }) => rule)).not.toContain("looks-like-no-unix-time");
+  });
+
+  it.each([
+    ["eventName", "J\ufffdrgen", "U+FFFD"],
+    ["eventName", "CafÃ©", "Ã©"],
+    ["eventName", "Ã–sterreich", "Ã–"],
+    ["eventName", "20Â°", "Â°"],
+    ["eventName", "Donâ€™t", "â€"],
+    ["eventId", "J\ufffdrgen", "U+FFFD"],
+  ])("takes %s %s for damaged", (field, text, found) => {
+    const event = { eventId: "e", currency: "EUR", [field]: text };
+    expect(checkAction({ action: "newEvent", data: event })).toMatchObject([
+      { rule: "text-looks-damaged", field, value: text, message: expect.stringContaining(found) },
+    ]);
+  });
+
+  it.each(["Café", "ÂNGELA", "AMANHÃ", "AMANHÃ…", "«AMANHû", "IRMÃO", "Ôâ", "日本", "€ 5"])(
+    "takes %s for sound",
+    (eventName) => {
+      expect(checkAction({ action: "newEvent", data: { eventId: "e", currency: "EUR", eventName } })).toEqual([]);
+    },
+  );
+
+  it("looks at attributes for damage, as a list and as text", () => {
+    const list = [
+      { trait_type: "Zone", value: "Parkett" },
+      { trait_type: "Ort", value: "KÃ¶ln" },
+    ];
+    for (const metadataAttributes of [list, JSON.stringify(list)])
+      expect(rulesOf("updateTicket", { ticketId: "t", metadataAttributes })).toEqual([
+        "text-looks-damaged metadataAttributes",
+      ]);
+  });
+
   it.each([0, 1767225600, 99_999_999_999, 18446744073709551615n])("takes %s for seconds", (orderTime) => {
     expect(checkAction({ action: "soldTicket", data: { ...sale, orderTime } })).toEqual([]);
   });

@@ -87,6 +87,10 @@ describe("sources", () => {
       source("zone: BST"),
       "c.yaml:3:11  sources.s.zone: names no place; write the zone of one, such as Europe/London, or UTC for no summer time.",
     ],
+    [
+      source("zone: nst"),
+      "c.yaml:3:11  sources.s.zone: is an abbreviation, which may mean several zones; write the zone of a place, such as Europe/Berlin.",
+    ],
     [source("zone: Atlantis"), "c.yaml:3:11  sources.s.zone: is not a time zone such as Europe/Berlin or UTC."],
     [source("lookup: {o: {file: a.csv}}"), "c.yaml:3:14  sources.s.lookup.o.where: is missing."],
     [
