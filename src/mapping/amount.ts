@@ -34,6 +34,8 @@ export function compileAmount({
           ? "['’]"
           : literalPattern(thousands);
   const whole = group === undefined ? "\\d+" : `\\d{1,3}(?:${group}\\d{3})+|\\d+`;
+  // Of kr and kr. the longer counts, or the rest would hold its point.
+  const longestFirst = [...signs].sort((one, other) => other.length - one.length);
   const pattern = new RegExp(`^(${whole})(?:${literalPattern(point)}(\\d+))?$`);
   return (text) => {
     let rest = text;
@@ -42,10 +44,10 @@ export function compileAmount({
       minus = "-";
       rest = rest.slice(1, -1).trim();
     }
-    rest = withoutSign(rest, signs);
+    rest = withoutSign(rest, longestFirst);
     if (rest.startsWith("-") || rest.startsWith("\u2212")) {
       minus = "-";
-      rest = withoutSign(rest.slice(1).trim(), signs);
+      rest = withoutSign(rest.slice(1).trim(), longestFirst);
     }
     const found = pattern.exec(rest);
     if (found === null) return undefined;

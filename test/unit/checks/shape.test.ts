@@ -133,6 +133,9 @@ describe("an action by itself", () => {
     "nan",
     "null",
     "None",
+    "(null)",
+    "\\N",
+    "N/A",
     "undefined",
     "[object Object]",
   ])("finds that %s is no id", (id) => {
