@@ -605,7 +605,11 @@ function saleRules(columns: Columns): readonly string[] {
     "      fields:",
     ...indented(8, [
       ...userLine([...columns.called("userId"), ...all.filter(holdsEmails)].filter((column) => column !== ticket)),
-      ...priceLines(price, order?.quantity),
+      ...priceLines(
+        price,
+        columns.called("price").filter((column) => column !== price && amountsOf(column) !== undefined),
+        order?.quantity,
+      ),
       ...timeLines(time, all),
       ...publicLines(all),
     ]),
@@ -777,21 +781,26 @@ function userLine(candidates: readonly ColumnProfile[]): readonly string[] {
   return [`userId: ${template(user)}   # guess: filled in ${user.filled} of ${rowsText(user.rows)}${rest}`];
 }
 
-function priceLines(price: ColumnProfile | undefined, quantity: ColumnProfile | undefined): readonly string[] {
+function priceLines(
+  price: ColumnProfile | undefined,
+  others: readonly ColumnProfile[],
+  quantity: ColumnProfile | undefined,
+): readonly string[] {
   if (price === undefined) return [`price: ${ask("no column looks like an amount")}`];
   const evidence = amountsOf(price);
   if (evidence === undefined)
     return [`price: ${ask("its texts are no amounts in any one way")}   # perhaps ${template(price)}`];
   const blank = price.filled < price.rows ? ', blank: "0"' : "";
+  const also = others.length === 0 ? "" : `; also ${namesText(others)}`;
   const blankNote = blank === "" ? "" : `; ${rowsText(price.rows - price.filled)} without one: is that 0?`;
   const divide = quantity === undefined ? "" : `, divide: ${template(quantity)}, places: 2`;
   if (evidence.isPlain && blank === "")
     return [
       divide === ""
-        ? `price: ${template(price)}   # guess: all ${rowsText(price.rows)} have digits with a decimal point or none, such as ${cleanText(evidence.example, 20)}`
-        : `price: {from: ${template(price)}${divide}}   # guess: the column holds the total of the row`,
+        ? `price: ${template(price)}   # guess: all ${rowsText(price.rows)} have digits with a decimal point or none, such as ${cleanText(evidence.example, 20)}${also}`
+        : `price: {from: ${template(price)}${divide}}   # guess: the column holds the total of the row${also}`,
     ];
-  return amountLines(price, evidence, `${blank}${divide}`, blankNote);
+  return amountLines(price, evidence, `${blank}${divide}`, `${blankNote}${also}`);
 }
 
 /** The only way in which a column's amounts can be read, or all of them as comments for the user to choose from. */

@@ -135,6 +135,13 @@ function bodyOf(fileName: string, csv: string, delimiter = ","): readonly string
     .filter((line) => line !== "");
 }
 
+test("of several amounts the one that is taken for the price is told beside the others", () => {
+  const csv = "barcode,email,face value,amount paid\n111,a@example.com,50,0\n222,b@example.com,60.50,6\n";
+  expect(bodyOf("sold.csv", csv).map((line) => line.trim())).toContain(
+    'price: "{face value}"   # guess: all 2 rows have digits with a decimal point or none, such as 60.50; also "amount paid"',
+  );
+});
+
 const GERMAN = `Bestellnummer;Platz-Nr;E-Mail;Preis;Bestelldatum;Status;Veranstaltung
 A1;1;a@example.com;12,50 €;03.04.2026 18:00;bezahlt;Gala
 A1;2;a@example.com;1.250,00 €;03.04.2026 18:00;bezahlt;Gala
