@@ -71,7 +71,7 @@ function likelyMistakes(action: ActionName, data: Readonly<Record<string, unknow
   }
   for (const field of looked.texts) {
     const value = data[field];
-    if (typeof value === "string" && DAMAGED.test(value)) findings = [...findings, damaged(field, value)];
+    if (typeof value === "string" && looksDamaged(value)) findings = [...findings, damaged(field, value)];
   }
   if (data.metadataAttributes != null) findings = [...findings, ...damagedAttributes(data.metadataAttributes)];
   for (const field of looked.times) {
@@ -132,6 +132,11 @@ function mangled(field: FieldName, value: string): Finding {
 const DAMAGED =
   /\ufffd|Ã(?:[\u0080-\u009f¡-ª¬-º¼-¿€‚ƒ„†‡ˆ‰Š‹ŒŽœžŸ]|[‘’“”•–—˜™š›…](?=\p{L}))|Â[\u0080-\u009f¡-©¬-¹¼-¿]|â(?:€|\u0080)/u;
 
+/** One of these stands in all of them, and looking for it alone takes half as long. */
+const SUSPECT = /[ÂÃâ\ufffd]/;
+
+const looksDamaged = (text: string): boolean => SUSPECT.test(text) && DAMAGED.test(text);
+
 function damaged(field: FieldName, value: string): Finding {
   const [found = ""] = DAMAGED.exec(value) ?? [];
   const what =
@@ -152,7 +157,7 @@ function damagedAttributes(attributes: unknown): readonly Finding[] {
   const texts = Array.isArray(attributes)
     ? attributes.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []))
     : [attributes];
-  const found = texts.find((text): text is string => typeof text === "string" && DAMAGED.test(text));
+  const found = texts.find((text): text is string => typeof text === "string" && looksDamaged(text));
   return found === undefined ? NONE : [damaged("metadataAttributes", found)];
 }
 
