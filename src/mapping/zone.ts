@@ -25,9 +25,12 @@ export function zoneOf(name: string): ToInstant | undefined {
   return zones.get(name);
 }
 
-/** The zone that a text of a row names. Undefined for an abbreviation, too: Node takes BST for Bangladesh's and NST for New Zealand's. */
+/**
+ * The zone that a text of a row names. Undefined for an abbreviation, too: Node takes BST for Bangladesh's and NST for
+ * New Zealand's. But GMT in a text is an offset and not the place that a config may mean by it.
+ */
 export function namedZone(name: string): ToInstant | undefined {
-  return isAbbreviation(name) ? undefined : zoneOf(name);
+  return isAbbreviation(name) && !/^GMT$/i.test(name) ? undefined : zoneOf(name);
 }
 
 function createZone(name: string): ToInstant | undefined {
