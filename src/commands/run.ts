@@ -382,7 +382,7 @@ export async function openPromises(
         unrecordedPromises(ledger, run.runNo, path, label, length, safeCsv),
       );
       // What the file tells and the ledger does not know has been sent; going on would send it again.
-      if (state.state === "strange" && state.lostRuns) refuseStrangeOutput(path, state, context, environment);
+      if (hasLostRuns(state, environment)) refuseStrangeOutput(path, state, context, environment);
       const isFolderGone = !existsSync(dirname(path));
       const why = isFolderGone
         ? "its folder is gone"
@@ -453,6 +453,11 @@ function outputLockPath(path: string): string {
   return join(sharedTemporaryFolder(), `${name}.lock`);
 }
 
+/** Whether the file shows that the environment's ledger was lost, or restored from an older backup. */
+export function hasLostRuns(state: OutputState, { name }: Session["environment"]): boolean {
+  return state.state === "strange" && state.lostRunsOf === name;
+}
+
 /** @throws Failure `usage` for a file that must not be written into. */
 export function refuseStrangeOutput(
   path: string,
@@ -461,7 +466,7 @@ export function refuseStrangeOutput(
   environment: Session["environment"],
 ): void {
   if (state.state !== "strange") return;
-  if (state.lostRuns) {
+  if (hasLostRuns(state, environment)) {
     throw new Failure(
       "usage",
       `${displayPath(path, cwd)} holds runs of this environment that its ledger does not know: the ledger was lost, or restored from an older backup. Nothing was sent.`,

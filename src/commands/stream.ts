@@ -15,7 +15,7 @@ import { hasSameInput, lanesOf, type Manifest, parseManifest } from "../pipeline
 import { inspectOutput, setAside } from "../pipeline/projections/output-file.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
-import { carryOut, lockOutput, refuseStrangeOutput } from "./run.ts";
+import { carryOut, hasLostRuns, lockOutput, refuseStrangeOutput } from "./run.ts";
 import {
   describeSession,
   type EnvironmentOptions,
@@ -294,7 +294,7 @@ async function makeWayForOutput(
   using _lock = await lockOutput(context, path, "tickets stream");
   const state = await inspectOutput(ledger, path);
   // What the ledger has forgotten would be sent again, and that is more than a file being in the way.
-  if (state.state === "strange" && !state.lostRuns && force) {
+  if (state.state === "strange" && force && !hasLostRuns(state, environment)) {
     const aside = await setAside(path, new Date());
     context.talk.warn(`${displayPath(path, context.cwd)} was set aside as ${displayPath(aside, context.cwd)}.`);
   } else refuseStrangeOutput(path, state, context, environment);

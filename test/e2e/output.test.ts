@@ -164,15 +164,17 @@ describe("an output file", () => {
     expect(place.read("promises.ndjson")).toBe(changed);
   });
 
-  test("of another environment is exit 2 before anything is sent", async () => {
+  test("of another environment is exit 2 before anything is sent; --force sets it aside", async () => {
     const { place, service } = await openSales();
     const other = await startService();
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);
-    const { exitCode } = await place.tickets(["stream", "sales.csv", "--env", "other", "-o", "promises.ndjson"], {
-      env: { TICKETS_OTHER_BASE_URL: other.baseUrl, TICKETS_OTHER_API_KEY: other.key },
-    });
+    const command = ["stream", "sales.csv", "--env", "other", "-o", "promises.ndjson"];
+    const env = { TICKETS_OTHER_BASE_URL: other.baseUrl, TICKETS_OTHER_API_KEY: other.key };
+    const { exitCode, stderr } = await place.tickets(command, { env });
     expect(exitCode).toBe(2);
+    expect(stderr).not.toContain("--import");
     expect(other.connections()).toBe(0);
+    expect(await place.tickets([...command, "--force"], { env })).toMatchObject({ exitCode: 0 });
   });
 
   test.each(["a folder", "a folder that is not there"])(

@@ -43,8 +43,8 @@ export type OutputState =
   | {
       readonly state: "strange";
       readonly why: string;
-      /** It holds promises of this environment from runs that the ledger does not know: the ledger was lost or restored. */
-      readonly lostRuns: boolean;
+      /** The environment of the promises that it ends in, where the ledger does not know them: if it is the ledger's, that was lost or restored. */
+      readonly lostRunsOf: string | undefined;
     };
 
 /**
@@ -72,7 +72,7 @@ export async function inspectOutput(
   if (size === 0) return { state: "fresh" };
   const known = ledger.get("SELECT length, mtime_ns FROM outputs WHERE path = ?", path);
   if (known === undefined) {
-    return strange("tickets did not write it for this environment", await holdsUnknownRuns(ledger, path, size));
+    return strange("tickets did not write it for this environment", await unknownRunsOf(ledger, path, size));
   }
   const length = Number(known.length);
   if (size < length) return strange("it is shorter than tickets left it");
@@ -85,7 +85,7 @@ export async function inspectOutput(
     const expected = Buffer.from(unrecorded(length), "utf8");
     const tail = size - length > expected.length ? undefined : await readRange(path, length, size);
     if (tail === undefined || !isBeginning(tail, expected)) {
-      return strange(`something else was written after its byte ${length}`, await holdsUnknownRuns(ledger, path, size));
+      return strange(`something else was written after its byte ${length}`, await unknownRunsOf(ledger, path, size));
     }
   }
   return { state: "ours", length, torn: size > length };
@@ -112,22 +112,22 @@ function isBeginning(tail: Buffer, whole: Buffer): boolean {
   return whole.subarray(0, end).equals(tail.subarray(0, end));
 }
 
-const strange = (why: string, lostRuns = false): OutputState => ({ state: "strange", why, lostRuns });
+const strange = (why: string, lostRunsOf?: string): OutputState => ({ state: "strange", why, lostRunsOf });
 
 /** Far more than a line takes. */
 const LAST_BYTES = 256 * 1024;
 
-/** Whether the file ends in a promise that the ledger has no memory of: of a run, or of an action of a run. */
-async function holdsUnknownRuns(ledger: Ledger, path: string, size: number): Promise<boolean> {
+/** The environment of the promise that the file ends in, if the ledger has no memory of it: of a run, or of an action of a run. */
+async function unknownRunsOf(ledger: Ledger, path: string, size: number): Promise<string | undefined> {
   const text = (await readRange(path, Math.max(0, size - LAST_BYTES), size)).toString("utf8");
   const last = text.trimEnd().split("\n").at(-1) ?? "";
-  const [, run, seq] =
-    /"run":"([0-9a-f]{8})","seq":(\d+)/.exec(last) ??
-    /,([0-9a-f]{8}),(\d+),\d+,\d{4}-\d\d-\d\dT[^,]*,/.exec(last) ??
+  const [, environment, run, seq] =
+    /"environment":"([\w-]+)","run":"([0-9a-f]{8})","seq":(\d+)/.exec(last) ??
+    /,([\w-]+),([0-9a-f]{8}),(\d+),\d+,\d{4}-\d\d-\d\dT[^,]*,/.exec(last) ??
     [];
-  if (run === undefined || seq === undefined) return false;
+  if (run === undefined || seq === undefined) return undefined;
   const sql = "SELECT 1 AS one FROM actions JOIN runs USING (run_no) WHERE run = ? AND seq = ?";
-  return ledger.get(sql, run, Number(seq)) === undefined;
+  return ledger.get(sql, run, Number(seq)) === undefined ? environment : undefined;
 }
 
 async function readRange(path: string, start: number, end: number): Promise<Buffer> {
