@@ -110,7 +110,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
     output: promises.path ?? null,
     rejects,
     durationMs: performance.now() - options.startedAt,
-    next: nextCommand(stop, run, rejects, context, environment, plan.manifest.options.flags ?? []),
+    next: nextCommand(stop, run, rejects, context, environment, plan.manifest),
   });
   tellEnd(context, session, plan.manifest, stops, summary);
   return summary;
@@ -243,11 +243,13 @@ function nextCommand(
   rejects: readonly string[],
   context: Context,
   environment: Session["environment"],
-  flags: readonly string[],
+  { actions: { pending }, options: { flags = [] } }: Manifest,
 ): string | null {
   const env = environmentFlags(environment);
   switch (stop.kind) {
     case "finished":
+      // What another run may still bring to the service is decided there, and first.
+      if (pending > 0) return `tickets status ${env}`;
       return rejects.length === 0
         ? null
         : `tickets stream ${[...rejects.map((path) => fileInShell(displayPath(path, context.cwd))), ...flags.map(inShell)].join(" ")} ${env}`;
@@ -292,7 +294,8 @@ function tellEnd(
   if (summary.output !== null && written > 0) talk.info(`Promises: ${displayPath(summary.output, cwd)}`);
   if (summary.rejects.length > 0)
     talk.info(`Rejects: ${summary.rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
-  if (summary.next !== null) talk.info(`${NEXT[stop.kind]}: ${summary.next}`);
+  const isOtherRun = stop.kind === "finished" && manifest.actions.pending > 0;
+  if (summary.next !== null) talk.info(`${isOtherRun ? OTHER_RUN : NEXT[stop.kind]}: ${summary.next}`);
 }
 
 /** @param first of the stops that are told. */
@@ -358,6 +361,8 @@ const NEXT: Readonly<Record<Stop["kind"], string>> = {
   "too many rejections": "Look at the rejects, then",
   stopped: "Continue",
 };
+
+const OTHER_RUN = "What is in doubt is of another run; see which";
 
 /** Hides what names a person in an item of the service. */
 function maskPersons(response: string): string {
