@@ -23,7 +23,7 @@ export function checkAction(item: unknown): readonly Finding[] {
 }
 
 const IDS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "id");
-const TEXTS = FIELD_NAMES.filter((name) => IDS.includes(name) || fieldSpec(name).kind === "text");
+const TEXTS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "text");
 
 /** What each action has of the fields that mistakes are looked for in. */
 const LOOKED_AT: ReadonlyMap<
@@ -67,20 +67,18 @@ function likelyMistakes(action: ActionName, data: Readonly<Record<string, unknow
   let findings = data.orderTime == null ? (TIME_MISSING.get(action) ?? NONE) : NONE;
   for (const field of looked.ids) {
     const value = data[field];
-    if (typeof value === "string" && looksMangled(value)) findings = [...findings, mangled(field, value)];
+    if (typeof value === "string" && (looksMangled(value) || looksDamaged(value)))
+      findings = [...findings, ...mistakesOfId(field, value)];
   }
   for (const field of looked.texts) {
     const value = data[field];
     if (typeof value === "string" && looksDamaged(value)) findings = [...findings, damaged(field, value)];
   }
-  if (data.metadataAttributes != null) findings = [...findings, ...damagedAttributes(data.metadataAttributes)];
+  if (data.metadataAttributes != null) findings = withAttributes(findings, data.metadataAttributes);
   for (const field of looked.times) {
     const value = data[field];
-    if (typeof value !== "number" && typeof value !== "bigint") continue;
-    const other = otherTime(value);
-    if (other !== undefined) findings = [...findings, noUnixTime(field, value, other)];
-    const unit = other === undefined ? finerUnit(value) : undefined;
-    if (unit !== undefined) findings = [...findings, tooFine(field, value, unit)];
+    if ((typeof value === "number" || typeof value === "bigint") && !(value >= LIKELY_FROM && value < LIKELY_BELOW))
+      findings = [...findings, ...mistakesOfTime(field, value)];
   }
   const start = data.startTime;
   const end = data.endTime;
@@ -112,6 +110,13 @@ function looksMangled(value: string): boolean {
   const endsAsNumber = last >= 0x30 && last <= 0x39;
   if (first >= 0x30 && first <= 0x39) return endsAsNumber && /[+.]/.test(value) && MANGLED.test(value);
   return !endsAsNumber && value.length <= "[object Object]".length && MANGLED.test(value);
+}
+
+function mistakesOfId(field: FieldName, value: string): readonly Finding[] {
+  return [
+    ...(looksMangled(value) ? [mangled(field, value)] : []),
+    ...(looksDamaged(value) ? [damaged(field, value)] : []),
+  ];
 }
 
 function mangled(field: FieldName, value: string): Finding {
@@ -153,21 +158,44 @@ function damaged(field: FieldName, value: string): Finding {
   };
 }
 
-function damagedAttributes(attributes: unknown): readonly Finding[] {
-  const texts = Array.isArray(attributes)
-    ? attributes.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []))
-    : [attributes];
-  const found = texts.find((text): text is string => typeof text === "string" && looksDamaged(text));
-  return found === undefined ? NONE : [damaged("metadataAttributes", found)];
+function withAttributes(findings: readonly Finding[], attributes: unknown): readonly Finding[] {
+  const attribute = damagedAttribute(attributes);
+  return attribute === undefined ? findings : [...findings, damaged("metadataAttributes", attribute)];
+}
+
+/** The first text in the attributes that looks damaged. No lists of texts are made of them: nearly every action has some. */
+function damagedAttribute(attributes: unknown): string | undefined {
+  if (typeof attributes === "string") return looksDamaged(attributes) ? attributes : undefined;
+  if (!Array.isArray(attributes)) return undefined;
+  for (const attribute of attributes) {
+    if (typeof attribute !== "object" || attribute === null) continue;
+    const { trait_type: trait, value, display_type: display } = attribute;
+    if (typeof trait === "string" && looksDamaged(trait)) return trait;
+    if (typeof value === "string" && looksDamaged(value)) return value;
+    if (typeof display === "string" && looksDamaged(display)) return display;
+  }
+  return undefined;
 }
 
 const DATE_DIGITS =
   /^(?:19[7-9]\d|20\d\d)(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)?$/;
 const DATE_FORMATS: Readonly<Record<number, string>> = { 8: "yyyyMMdd", 12: "yyyyMMddHHmm", 14: "yyyyMMddHHmmss" };
 
+/** The seconds of 1973 to 5138. */
+const LIKELY_FROM = 1e8;
+const LIKELY_BELOW = 1e11;
+
+/** What is likely wrong with a time that is none of these. */
+function mistakesOfTime(field: FieldName, value: number | bigint): readonly Finding[] {
+  const other = otherTime(value);
+  if (other !== undefined) return [noUnixTime(field, value, other)];
+  const unit = finerUnit(value);
+  return unit === undefined ? NONE : [tooFine(field, value, unit)];
+}
+
 /** What a number that is no likely time in seconds, and in no finer unit either, may be instead. */
 function otherTime(time: number | bigint): { readonly what: string; readonly hint: string } | undefined {
-  if ((time >= 1e8 && time < 1e11) || time < 36_526) return undefined;
+  if (time < 36_526) return undefined;
   const digits = String(time);
   const format = DATE_FORMATS[digits.length];
   if (format !== undefined && DATE_DIGITS.test(digits))

@@ -139,12 +139,11 @@ const HEADER_REPEATED: Finding = {
 };
 
 /** What is wrong with a row by its likeness to the header. The first cell tells nearly every row from it. */
-export function headerFault(header: readonly string[], cells: readonly string[]): Finding | undefined {
-  const isHeader =
-    cells[0]?.trim() === header[0]?.trim() &&
-    cells.every((cell, at) => cell.trim() === header[at]?.trim()) &&
-    cells.some((cell) => cell.trim() !== "");
-  return isHeader ? HEADER_REPEATED : undefined;
+export function compileHeaderFault(header: readonly string[]): (cells: readonly string[]) => Finding | undefined {
+  const names = header.map((name) => name.trim());
+  if (names.every((name) => name === "")) return () => undefined;
+  return (cells) =>
+    cells[0]?.trim() === names[0] && cells.every((cell, at) => cell.trim() === names[at]) ? HEADER_REPEATED : undefined;
 }
 
 /** A header in a message. */

@@ -9,9 +9,9 @@ import { Failure } from "../failure.ts";
 import { type Coerce, coercerOf } from "./coerce.ts";
 import {
   actionOfFileName,
+  compileHeaderFault,
   FILE_NAME_PATTERNS,
   fieldsOf,
-  headerFault,
   missingFields,
   type NamedColumns,
   publicName,
@@ -135,6 +135,7 @@ export function createNamedMapper(settings: NamedSettings & { readonly header: r
     });
   }
   const compiled = compileColumns(columns, fixed, settings);
+  const headerFault = compileHeaderFault(header);
   const clean =
     settings.source?.guards === true
       ? (cells: readonly string[]) => cells.map((cell) => unguard(cell.trim()))
@@ -144,7 +145,7 @@ export function createNamedMapper(settings: NamedSettings & { readonly header: r
     map(row) {
       if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
       if (row.kind === "object") throw new Error("a row of cells was expected");
-      const fault = headerFault(header, row.cells);
+      const fault = headerFault(row.cells);
       if (fault !== undefined) return { kind: "invalid", findings: [fault], attempted: [] };
       return mapCells(compiled, clean === undefined ? row.cells : clean(row.cells));
     },

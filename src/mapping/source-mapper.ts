@@ -15,7 +15,7 @@ import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { compileAttributes } from "./attributes.ts";
 import { coercerOf } from "./coerce.ts";
-import { fieldsOf, headerFault, missingFields, publicName } from "./columns.ts";
+import { compileHeaderFault, fieldsOf, missingFields, publicName } from "./columns.ts";
 import { compileEach, type Each } from "./each.ts";
 import { withExactNumbers } from "./exact-numbers.ts";
 import { compileLookup, type LookupTable } from "./lookup.ts";
@@ -104,6 +104,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
           compileField("eventId", eventRule, "soldTicket", undefined, names, source, [...path, "fields", "eventId"]),
         );
   faults.throwAny();
+  const headerFault = compileHeaderFault(header ?? []);
   const open = header === undefined ? -1 : header.findIndex((written) => written.trim() === OPEN_ACTIONS_COLUMN);
   const looked = uniqueLooks(rules);
   const watch = watchOf(source, rules);
@@ -258,7 +259,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       scope.turn += 1;
       if (row.kind === "cells") {
         if (isJson) throw new Error("a row of JSON was expected");
-        const fault = headerFault(header, row.cells);
+        const fault = headerFault(row.cells);
         if (fault !== undefined) return { kind: "invalid", findings: [fault], attempted: [] };
         if (row.cells.every((cell) => cell.trim() === "")) return { kind: "skipped", reason: "empty row" };
         scope.cells = row.cells;
