@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 
 /** Version of the tables below, kept in SQLite's `user_version`. */
-export const LEDGER_VERSION = 2;
+export const LEDGER_VERSION = 3;
 
 const RUN_STATES = ["open", "finished", "abandoned"] as const;
 export type RunState = (typeof RUN_STATES)[number];
@@ -163,8 +163,11 @@ CREATE TABLE tallies (
 INSERT INTO tallies ${COUNT_OUTCOMES};
 `;
 
+/** What version 3 adds, statements each. */
+const NIGHTS: readonly string[] = [];
+
 /** What brings a ledger from version n to n + 1, at place n. */
-const MIGRATIONS: readonly string[] = [TABLES, TALLIES];
+const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n")];
 
 /** Lets a ledger of an earlier version be looked into without changing it. */
 export function standIn(database: DatabaseSync, from: number): void {
