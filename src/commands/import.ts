@@ -241,7 +241,7 @@ function missingFrom(ledger: Ledger, { runNo }: RunRecord, lines: readonly Line[
 
 /** An older copy of the ledger knows the run, but not all that became of it. */
 async function completeRun({ ledger, environment }: Session, run: RunRecord, missing: readonly Line[]): Promise<void> {
-  await using plan = await openPlan(planDirectory(environment, run.run));
+  await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
   for (const [number_, ofChunk] of Map.groupBy(missing, ({ chunk }) => chunk)) {
     const chunk = chunksOf(ledger, run.runNo).find((each) => each.chunk === number_);
     if (chunk === undefined || chunk.count !== ofChunk.length || chunk.state === "settled") {

@@ -63,7 +63,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   const { session, run } = options;
   const { ledger, environment } = session;
   const { talk } = context;
-  await using plan = await openPlan(planDirectory(environment, run.run));
+  await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
   await using promises = await openPromises(context, session, run);
   const settling: SettleContext = { ledger, plan, runNo: run.runNo, promises };
   await recover(settling);

@@ -116,7 +116,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   const closes = options.decision === "abandon";
   if ((closes || run.state !== "open") && !(await isPlanWhole(session, run, closes)))
     return settleWithoutPlan(options, context, session, run, startedAt);
-  await using plan = await openPlan(planDirectory(environment, run.run));
+  await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
   await using promises = await openPromises(context, session, run);
   const settling = { ledger, plan, runNo: run.runNo, promises };
   await recover(settling);
@@ -200,8 +200,8 @@ const undecidedChunks = ({ ledger }: Session, { runNo }: RunRecord): readonly Ch
 /** Whether the plan still holds every action that nothing is known of, and what `withRejects` are written from. */
 async function isPlanWhole(session: Session, run: RunRecord, withRejects: boolean): Promise<boolean> {
   try {
-    await using plan = await openPlan(planDirectory(session.environment, run.run));
-    for (const chunk of undecidedChunks(session, run)) await Promise.all([plan.actions(chunk), plan.index(chunk)]);
+    await using plan = await openPlan(planDirectory(session.environment, run.run), run.manifest);
+    for (const chunk of undecidedChunks(session, run)) await plan.chunk(chunk);
     return !withRejects || canWriteRejects(plan);
   } catch {
     return false;
@@ -271,6 +271,7 @@ function refuseTooMany({ first, decision, chunk }: SettleOptions, chunks: readon
     throw new Failure("usage", "--first says how many actions of one chunk a decision is about.", {
       hint: "Name the chunk with --chunk, and say --sent or --not-sent.",
     });
+  if (first === 0) throw new Failure("usage", "--first 0 is about no action. Nothing was settled.");
   const most = chunks[0]?.count ?? Number.POSITIVE_INFINITY;
   if (first > most)
     throw new Failure("usage", `Chunk ${chunk} has only ${count(most, "action")}, not ${number(first)}.`);

@@ -127,7 +127,7 @@ async function showChunk(
 ): Promise<number> {
   const chunk = chunksOf(ledger, run.runNo).find((each) => each.chunk === number);
   if (chunk === undefined) throw new Failure("usage", `Run ${run.run} has no chunk ${number}.`);
-  await using plan = await openPlan(directory);
+  await using plan = await openPlan(directory, run.manifest);
   const [actions, records] = await Promise.all([actionsOf(plan, chunk), plan.records(chunk)]);
   for (const [at, { action, data }] of actions.entries()) {
     const record = records[at];

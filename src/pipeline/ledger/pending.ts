@@ -17,10 +17,10 @@ export async function pendingIdentities(ledger: Ledger, planDirectory: (run: str
   const pending = new Map<string, string>();
   const states = UNDECIDED_STATES.map((state) => `'${state}'`).join(", ");
   const rows = ledger.all(
-    `SELECT DISTINCT run_no, run FROM chunks JOIN runs USING (run_no) WHERE chunks.state IN (${states}) ORDER BY run_no`,
+    `SELECT DISTINCT run_no, run, manifest FROM chunks JOIN runs USING (run_no) WHERE chunks.state IN (${states}) ORDER BY run_no`,
   );
-  for (const { run_no, run } of rows) {
-    await using plan = await openPlan(planDirectory(String(run)));
+  for (const { run_no, run, manifest } of rows) {
+    await using plan = await openPlan(planDirectory(String(run)), String(manifest));
     for (const chunk of UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, Number(run_no), state))) {
       for (const { identity } of await plan.records(chunk)) pending.set(identity.toString("hex"), String(run));
     }

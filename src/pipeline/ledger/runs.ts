@@ -275,6 +275,7 @@ export function addChunks(
   const { runNo, chunk, lane, httpStatus } = parent;
   const last = Number(ledger.get("SELECT max(chunk) AS last FROM chunks WHERE run_no = ?", runNo)?.last);
   for (const [at, part] of parts.entries()) {
+    if (part.count < 1) throw new Error(`a part of chunk ${chunk} would hold no action`);
     ledger.run(
       `INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, parent, http_status, detail)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -291,6 +292,14 @@ export function addChunks(
       detail ?? null,
     );
   }
+}
+
+/** Closes chunks that hold no action, as `settle --first 0` of earlier versions left them. */
+export function dropEmptyChunks(ledger: Ledger, runNo: number): void {
+  ledger.run(
+    "UPDATE chunks SET state = 'settled', projected = 1, rejects_written = 1, merged = 1 WHERE run_no = ? AND count = 0",
+    runNo,
+  );
 }
 
 /** The environment says that a refusal takes nothing: refused chunks are sent again. */

@@ -49,9 +49,16 @@ export function addRows(records: Buffer, rows: number): void {
 }
 
 export function readOrigin(buffer: Buffer, at: number): RecordOrigin {
+  const origin = findOrigin(buffer, at);
+  if (origin === undefined) throw new Error("the plan's index is damaged");
+  return origin;
+}
+
+/** Undefined where the bytes are no record. */
+export function findOrigin(buffer: Buffer, at: number): RecordOrigin | undefined {
   const code = buffer.readUInt32LE(at + 12);
   const action = ACTION_NAMES[code & ~(UNTIMED | KEYED)];
-  if (action === undefined) throw new Error("the plan's index is damaged");
+  if (action === undefined) return undefined;
   return {
     input: buffer.readUInt32LE(at),
     line: buffer.readUInt32LE(at + 4),

@@ -48,7 +48,17 @@ const MANIFEST = z.strictObject({
   byAction: z.record(z.string(), COUNT),
   problems: z.strictObject({ errors: COUNT, warnings: COUNT }),
   chunks: z.array(
-    z.strictObject({ lane: COUNT, first: COUNT, count: COUNT, offset: COUNT, length: COUNT, sha256: z.string() }),
+    z.strictObject({
+      lane: COUNT,
+      first: COUNT,
+      count: COUNT,
+      offset: COUNT,
+      length: COUNT,
+      /** Of its bytes in actions.ndjson. */
+      sha256: z.string(),
+      /** Of its records in actions.index; earlier versions wrote none. */
+      indexSha256: z.string().optional(),
+    }),
   ),
   again: z.boolean(),
   /** What later steps of the run need of the command line. */

@@ -1,7 +1,7 @@
 /** Input files to a plan on disk: reading, mapping, checking, leaving out what was sent, and fixing the chunks. */
 
 import { constants, createReadStream, createWriteStream } from "node:fs";
-import { chmod, copyFile, mkdir, rename, stat } from "node:fs/promises";
+import { chmod, copyFile, type FileHandle, mkdir, open, rename, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -197,7 +197,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   if (spread !== undefined && spread.lanes.length > 1) await writeByLane(directory, selection, spread, signal);
   else await keepSelected(directory, selection, compiled.candidates);
   const chunks = await cutChunks(
-    planFiles(directory).actions,
+    planFiles(directory),
     environment?.chunkSize ?? MAX_ACTIONS_PER_REQUEST,
     environment?.maxChunkBytes ?? Number.POSITIVE_INFINITY,
     spread?.lanes.map(({ actions }) => actions) ?? [],
@@ -342,11 +342,12 @@ async function keepSelected(directory: string, selection: Selection, candidates:
  * @param perLane how many actions each lane has; one lane where it is empty.
  */
 async function cutChunks(
-  actions: string,
+  paths: Pick<ReturnType<typeof planFiles>, "actions" | "index">,
   chunkSize: number,
   maxBytes: number,
   perLane: readonly number[],
 ): Promise<Manifest["chunks"]> {
+  await using index = await open(paths.index, "r");
   const chunks: Manifest["chunks"] = [];
   // One buffer for all: chunks are large, and those that are given up stay in memory for a while.
   let bytes = Buffer.allocUnsafe(BLOCK);
@@ -356,9 +357,10 @@ async function cutChunks(
   let offset = 0;
   let lane = 0;
   let lastOfLane = perLane[0] ?? Number.POSITIVE_INFINITY;
-  const cut = (): void => {
+  const cut = async (): Promise<void> => {
     if (count === 0) return;
-    chunks.push({ lane, first, count, offset, length, sha256: sha256(bytes.subarray(0, length)) });
+    const indexSha256 = await digestOfNext(index, count * RECORD_BYTES);
+    chunks.push({ lane, first, count, offset, length, sha256: sha256(bytes.subarray(0, length)), indexSha256 });
     first += count;
     offset += length;
     count = 0;
@@ -380,16 +382,26 @@ async function cutChunks(
     length = end;
     count += 1;
   };
-  for await (const block of readLines(actions)) {
+  for await (const block of readLines(paths.actions)) {
     for (const line of block) {
       // The request body is one byte longer than the chunk: its opening bracket.
-      if (count >= chunkSize || (count > 0 && length + line.length + 2 > maxBytes)) cut();
+      if (count >= chunkSize || (count > 0 && length + line.length + 2 > maxBytes)) await cut();
       put(line);
-      if (first + count > lastOfLane) cut();
+      if (first + count > lastOfLane) await cut();
     }
   }
-  cut();
+  await cut();
   return chunks;
+}
+
+async function digestOfNext(file: FileHandle, length: number): Promise<string> {
+  const bytes = Buffer.allocUnsafe(length);
+  for (let at = 0; at < length; ) {
+    const { bytesRead } = await file.read(bytes, at, length - at, null);
+    if (bytesRead === 0) throw new Error("the plan's index is shorter than its actions");
+    at += bytesRead;
+  }
+  return sha256(bytes);
 }
 
 const BLOCK = 256 * 1024;

@@ -35,6 +35,7 @@ interface Cut {
 
 /** The chunk's first actions keep its number; the rest becomes a chunk of its own, in the same state. */
 async function cutAfter(ledger: Ledger, plan: Plan, chunk: ChunkRecord, count: number): Promise<Cut> {
+  if (!(count > 0)) throw new Error(`a decision about ${count} actions of chunk ${chunk.chunk}`);
   if (count >= chunk.count) return { head: chunk, apply: () => undefined };
   const lines = await plan.lines(chunk);
   const length = lines.slice(0, count).reduce((sum, line) => sum + line.length + 1, 0);

@@ -6,11 +6,12 @@ import { free } from "../buffers.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../crash-points.ts";
 import { type ChunkRecord, chunksOf, endAttempt, markSending, nextPlannedChunk, storeAnswer } from "../ledger/runs.ts";
-import { type ChunkActions, sentActions } from "../plan/chunk-actions.ts";
+import { sentActions } from "../plan/chunk-actions.ts";
 import { type AnswerHeaders, type ItemOutcome, readExchange } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
 import { backoffMs, retryAfterMs } from "./retry.ts";
-import { type SettleContext, settle } from "./settle.ts";
+import { chunkFacts, type SettleContext, settle } from "./settle.ts";
+import type { ChunkFacts } from "./settling.ts";
 import { rejectTooLarge, splitChunk, tooLargeFrom } from "./split.ts";
 
 /** Why sending ended, of a run or of one of its lanes. */
@@ -85,8 +86,7 @@ export type LaneEnd = Stop | { readonly kind: "halted" } | { readonly kind: "dis
 
 /** An answer that is not in the ledger yet; it goes there with the next intent. */
 interface Held {
-  readonly chunk: ChunkRecord;
-  readonly actions: ChunkActions;
+  readonly facts: ChunkFacts;
   readonly status: number;
   readonly body: Buffer;
   readonly items: readonly ItemOutcome[];
@@ -122,11 +122,11 @@ async function sendChunks(
   let retries = 0;
   let answersBefore = common.answers;
 
-  const storeHeld = (answer: Held): void => storeAnswer(ledger, answer.chunk, answer);
+  const storeHeld = (answer: Held): void => storeAnswer(ledger, answer.facts.chunk, answer);
   const settleHeld = async (answer: Held): Promise<void> => {
-    await common.inTurn(() => settle(context, answer.chunk, answer.actions, answer.items, answer.at));
+    await common.inTurn(() => settle(context, answer.facts, answer.items, answer.at));
     free(answer.body);
-    progress.settled(answer.chunk, countItems(answer.items));
+    progress.settled(answer.facts.chunk, countItems(answer.items));
   };
   /** Brings the last answer into the ledger when no request will take it there. */
   const flush = async (): Promise<void> => {
@@ -163,7 +163,8 @@ async function sendChunks(
       await splitChunk(context, chunk);
       continue;
     }
-    const actions = await plan.actions(chunk);
+    // Verified before the intent: what is sent is what was checked.
+    const facts = await chunkFacts(plan, chunk);
     // From here to the request nothing is waited for, so that no other lane comes in between.
     const stopped = hindrance() ?? whyStopped();
     if (stopped !== undefined) return end(stopped);
@@ -185,11 +186,11 @@ async function sendChunks(
     progress.sending(chunk, attempt);
     const following = nextPlannedChunk(ledger, context.runNo, number);
     const { promise: leaving, resolve: onLeaving } = Promise.withResolvers<void>();
-    const flying = client.post(actions.body, context.abort, onLeaving);
+    const flying = client.post(facts.actions.body, context.abort, onLeaving);
     // What follows keeps this thread busy, and would hold up a request that has not left.
     await Promise.race([leaving, flying]);
     await turn();
-    const sent = sentActions(actions);
+    const sent = sentActions(facts.actions);
     if (following !== undefined) plan.expect(following);
     // A full disk must not cost the answer that is on its way.
     const settling =
@@ -220,7 +221,7 @@ async function sendChunks(
         if (exchange.kind !== "answer") throw new Error("an answer was settled that never came");
         common.answers += 1;
         common.rejected += countItems(reading.items).rejected;
-        held = { chunk, actions, status: exchange.status, body: exchange.body, items: reading.items, at };
+        held = { facts, status: exchange.status, body: exchange.body, items: reading.items, at };
         const doubtful = reading.items.filter(({ outcome }) => outcome === "in doubt").length;
         if (settling !== undefined || doubtful > 0) await flush();
         if (settling !== undefined) throw settling.cause;

@@ -6,8 +6,8 @@ import { free } from "../buffers.ts";
 import { crashPoint } from "../crash-points.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
-import { type ChunkRecord, chunksOf, endAttempt, readAnswer } from "../ledger/runs.ts";
-import { type ChunkActions, sentActions } from "../plan/chunk-actions.ts";
+import { type ChunkRecord, chunksOf, dropEmptyChunks, endAttempt, readAnswer } from "../ledger/runs.ts";
+import { sentActions } from "../plan/chunk-actions.ts";
 import type { ChunkBorders, Plan } from "../plan/plan.ts";
 import { promiseLines } from "../projections/promise-lines.ts";
 import type { PromiseSink } from "../projections/promise-sink.ts";
@@ -34,8 +34,7 @@ export const runFacts = ({ plan, runNo }: Pick<SettleContext, "plan" | "runNo">)
 });
 
 export async function chunkFacts(plan: Plan, chunk: ChunkRecord): Promise<ChunkFacts> {
-  const [actions, index] = await Promise.all([plan.actions(chunk), plan.index(chunk)]);
-  return { chunk, actions, index };
+  return { chunk, ...(await plan.chunk(chunk)) };
 }
 
 /**
@@ -44,17 +43,15 @@ export async function chunkFacts(plan: Plan, chunk: ChunkRecord): Promise<ChunkF
  */
 export async function settle(
   context: SettleContext,
-  chunk: ChunkRecord,
-  actions: ChunkActions,
+  facts: ChunkFacts,
   items: readonly ItemOutcome[],
   at: string,
 ): Promise<void> {
-  const { ledger, plan, promises } = context;
-  const facts = { chunk, actions, index: await plan.index(chunk) };
+  const { ledger, promises } = context;
   const lines = settleInLedger(ledger, runFacts(context), facts, items, at, promises.style);
   free(facts.index);
   crashPoint("settled");
-  await project(context, chunk.chunk, lines);
+  await project(context, facts.chunk.chunk, lines);
 }
 
 async function project(
@@ -86,20 +83,21 @@ export async function projectUnwritten(context: SettleContext): Promise<void> {
  */
 export async function recover(context: SettleContext): Promise<void> {
   const { ledger, plan, runNo } = context;
+  dropEmptyChunks(ledger, runNo);
   await projectUnwritten(context);
   for (const chunk of chunksOf(ledger, runNo, "answered")) {
     const { body, at } = readAnswer(ledger, chunk);
-    const actions = await plan.actions(chunk);
+    const facts = await chunkFacts(plan, chunk);
     const reading = readExchange(
       { kind: "answer", status: chunk.httpStatus ?? 200, headers: {}, body, whole: true },
-      sentActions(actions),
+      sentActions(facts.actions),
       [],
     );
     if (reading.kind !== "settled")
       throw new Error(
         `the stored answer of chunk ${chunk.chunk} reads differently than when it came: ${reading.detail}`,
       );
-    await settle(context, chunk, actions, reading.items, at);
+    await settle(context, facts, reading.items, at);
   }
   const at = new Date().toISOString();
   for (const chunk of chunksOf(ledger, runNo, "sending")) {
