@@ -19,7 +19,7 @@ export const planFiles = (directory: string) => ({
 export type ChunkBorders = Pick<ChunkRecord, "first" | "count" | "offset" | "length">;
 
 /** A chunk as it is sent, and where each of its actions came from; both as they were checked. */
-export interface PlanChunk {
+interface PlanChunk {
   readonly actions: ChunkActions;
   /** Its part of the index: `RECORD_BYTES` an action. */
   readonly index: Buffer;
