@@ -6,6 +6,8 @@
  * its name in the actions that take it.
  */
 
+import type { ExactNumber } from "./exact-number.ts";
+
 /** How a field is checked and coerced. */
 export type FieldKind =
   | "id"
@@ -155,7 +157,7 @@ export const FIELD_NAMES = Object.keys(FIELDS) as readonly FieldName[]; // the k
 
 export interface MetadataAttribute {
   readonly trait_type: string;
-  readonly value: string | number | bigint | boolean;
+  readonly value: string | number | bigint | ExactNumber | boolean;
   readonly display_type?: string;
 }
 
@@ -164,8 +166,8 @@ interface ValueOfKind {
   text: string;
   url: string;
   currency: string;
-  latitude: number;
-  longitude: number;
+  latitude: number | bigint | ExactNumber;
+  longitude: number | bigint | ExactNumber;
   /** A bigint only where a number would not be exact. */
   u64: number | bigint;
   nftId: string;

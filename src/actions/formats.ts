@@ -3,6 +3,7 @@
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { COMMON_CURRENCIES, isCurrency } from "./currencies.ts";
+import { ExactNumber, isJsonObject } from "./exact-number.ts";
 import type { FieldKind, FieldSpec } from "./fields.ts";
 import { duplicateKey, parseJson, stringifyJson } from "./json.ts";
 import { nearest } from "./nearest.ts";
@@ -49,8 +50,9 @@ const text =
 const degrees =
   (rule: "latitude-range" | "longitude-range", limit: number): Check =>
   (value) => {
-    if (typeof value !== "number" && typeof value !== "bigint") return wrongType("a number", value);
-    if (value >= -limit && value <= limit) return undefined;
+    const isExact = value instanceof ExactNumber;
+    if (!isExact && typeof value !== "number" && typeof value !== "bigint") return wrongType("a number", value);
+    if (isExact ? value.isWithin(limit) : value >= -limit && value <= limit) return undefined;
     return { rule, message: `is not between -${limit} and ${limit}`, hint: "Give degrees as a decimal number." };
   };
 
@@ -77,6 +79,7 @@ const CHECKS: Record<FieldKind, Check> = {
   longitude: degrees("longitude-range", 180),
   u64: (value) => {
     if (typeof value === "bigint") return value >= 0n && value <= U64_MAX ? undefined : u64Fault(value);
+    if (value instanceof ExactNumber) return u64Fault(value);
     if (typeof value !== "number") return wrongType("a whole number", value);
     return Number.isSafeInteger(value) && value >= 0 ? undefined : u64Fault(value);
   },
@@ -124,6 +127,7 @@ export function typeName(value: unknown): string {
   if (value === null) return "null";
   if (value === undefined) return "missing";
   if (Array.isArray(value)) return "a list";
+  if (value instanceof ExactNumber) return "a number";
   switch (typeof value) {
     case "string":
       return "text";
@@ -159,11 +163,9 @@ function currencyFault(value: string): Fault | undefined {
   };
 }
 
-function u64Fault(value: number | bigint): Fault {
-  const hint =
-    typeof value === "number" && Number.isFinite(value) && !Number.isInteger(value)
-      ? "Unix seconds have no fraction."
-      : `Give Unix seconds, 0 to ${U64_MAX}.`;
+function u64Fault(value: number | bigint | ExactNumber): Fault {
+  const isFraction = typeof value === "number" ? value % 1 !== 0 : value instanceof ExactNumber && !value.isWhole;
+  const hint = isFraction ? "Unix seconds have no fraction." : `Give Unix seconds, 0 to ${U64_MAX}.`;
   return { rule: "u64-invalid", message: "is not an unsigned 64-bit whole number", hint };
 }
 
@@ -270,15 +272,15 @@ function metadataFault(value: unknown): Fault | undefined {
 }
 
 function attributeFault(attribute: unknown): string | undefined {
-  if (typeof attribute !== "object" || attribute === null || Array.isArray(attribute))
-    return `is ${typeName(attribute)}, not an object`;
+  if (!isJsonObject(attribute)) return `is ${typeName(attribute)}, not an object`;
   const stranger = Object.keys(attribute).find((key) => !TRAIT_KEYS.has(key));
   if (stranger !== undefined)
     return `has an unknown key ${stringifyJson(stranger)}; there are trait_type, value and display_type`;
-  const { trait_type, value, display_type } = attribute as Record<string, unknown>; // an object, as checked above
+  const { trait_type, value, display_type } = attribute;
   if (typeof trait_type !== "string") return `has no trait_type that is text`;
-  if (!["string", "number", "bigint", "boolean"].includes(typeof value)) return `has no value that is text or a number`;
-  if (typeof value === "number" && !Number.isFinite(value)) return `has a value that is too large a number`;
+  if (!["string", "number", "bigint", "boolean"].includes(typeof value) && !(value instanceof ExactNumber))
+    return `has no value that is text or a number`;
+  if (value instanceof ExactNumber && value.isHuge) return `has a value that is too large a number`;
   if (![trait_type, value, display_type].every((each) => typeof each !== "string" || each.isWellFormed()))
     return `holds half of a surrogate pair, which is not a character`;
   if (display_type !== undefined && typeof display_type !== "string") return `has a display_type that is not text`;

@@ -1,15 +1,31 @@
-/** JSON with exact integers and without silently dropped keys. */
+/** JSON with exact numbers and without silently dropped keys. */
 
-const LONG_NUMBER = /\d{16}/;
-const INTEGER = /^-?\d+$/;
+import { exactNumber, rawJson } from "./exact-number.ts";
 
 /**
- * Parses JSON text. Integers that a number cannot hold exactly become bigints. Throws SyntaxError like `JSON.parse`.
+ * A number that may not be what `JSON.parse` makes of it: one of 16 digits or more, or with an exponent. What stands
+ * before it keeps most texts from being taken for one, since reading numbers by their text takes several times as long.
+ */
+const RISKY_NUMBER = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]+[eE])/;
+
+/**
+ * Parses JSON text. Whole numbers that a number cannot hold exactly become bigints, others an `ExactNumber`, so that
+ * `stringifyJson` writes every number with the value that it was read with. Throws SyntaxError like `JSON.parse`.
  */
 export function parseJson(text: string): unknown {
-  if (!LONG_NUMBER.test(text)) return JSON.parse(text);
+  return RISKY_NUMBER.test(text) ? parseNumbers(text, exactNumber) : JSON.parse(text);
+}
+
+/** The same with every number as it is spelt, so that what `JSON.stringify` writes has the same numbers, digit by digit. */
+export function parseVerbatim(text: string): unknown {
+  return parseNumbers(text, rawJson);
+}
+
+function parseNumbers(text: string, read: (source: string) => unknown): unknown {
+  const revive = (_key: string, value: unknown, context?: { readonly source?: string }): unknown =>
+    typeof value === "number" && context?.source !== undefined ? read(context.source) : value;
   try {
-    return JSON.parse(text, exactInteger);
+    return JSON.parse(text, revive);
   } catch (cause) {
     // Only the walk with a reviver recurses; JSON that nests so deeply is no data of this service.
     if (cause instanceof RangeError) throw new SyntaxError("JSON nests too deeply", { cause });
@@ -17,12 +33,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-function exactInteger(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
-  return context?.source !== undefined && INTEGER.test(context.source) ? BigInt(context.source) : value;
-}
-
-/** Serialises to JSON text; bigints become plain integers with all their digits. `indent` as in `JSON.stringify`. */
+/** Serialises to JSON text; bigints become plain integers with all their digits, and an `ExactNumber` its own text. `indent` as in `JSON.stringify`. */
 export function stringifyJson(value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, undefined, indent);
@@ -44,9 +55,6 @@ const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 export function quoteJson(text: string): string {
   return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
-
-/** `JSON.rawJSON` of Node >= 22, which TypeScript's library does not declare yet. */
-const rawJson = (JSON as unknown as { readonly rawJSON: (text: string) => unknown }).rawJSON;
 
 /**
  * The first key that occurs twice in one object of valid JSON `text`, as a JSON pointer, or undefined.

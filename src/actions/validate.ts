@@ -1,6 +1,7 @@
 /** The rules of one action by itself, for the client's checks and for the sandbox alike. */
 
 import { ACTION_NAMES, type ActionName, type ActionSpec, acceptedFields, actionSpec, isActionName } from "./actions.ts";
+import { isJsonObject } from "./exact-number.ts";
 import { FIELD_NAMES, type FieldName, type FieldSpec, fieldSpec, isFieldName } from "./fields.ts";
 import { faultOf, isUnusualWallet, isWithdrawnCurrency, typeName } from "./formats.ts";
 import { escapePointer, stringifyJson } from "./json.ts";
@@ -15,7 +16,7 @@ const NONE: readonly ActionFinding[] = Object.freeze([]);
  * The findings' severity is the rule's (`ACTION_RULES`), unless the reader relaxes it.
  */
 export function validateItem(item: unknown): readonly ActionFinding[] {
-  if (typeof item !== "object" || item === null || Array.isArray(item)) {
+  if (!isJsonObject(item)) {
     return [
       {
         rule: "item-shape",
@@ -24,7 +25,7 @@ export function validateItem(item: unknown): readonly ActionFinding[] {
       },
     ];
   }
-  const { action, data } = item as Record<string, unknown>; // an object, as checked above
+  const { action, data } = item;
   let findings = NONE;
   for (const key of Object.keys(item)) {
     if (key === "action" || key === "data") continue;
@@ -40,7 +41,7 @@ export function validateItem(item: unknown): readonly ActionFinding[] {
       },
     ];
   }
-  if (typeof data !== "object" || data === null || Array.isArray(data)) {
+  if (!isJsonObject(data)) {
     findings = [
       ...findings,
       { rule: "item-shape", pointer: "/data", message: `data is ${typeName(data)}, not an object.` },
@@ -58,7 +59,7 @@ export function validateItem(item: unknown): readonly ActionFinding[] {
       },
     ];
   }
-  if (typeof data !== "object" || data === null || Array.isArray(data)) return findings;
+  if (!isJsonObject(data)) return findings;
   const ofData = validateData(action, data);
   return findings.length === 0 ? ofData : [...findings, ...ofData];
 }
@@ -257,8 +258,6 @@ function missingField(action: ActionName, name: FieldName): ActionFinding {
 function textOf(value: unknown): { value?: string } {
   if (value === undefined) return {};
   if (typeof value === "string") return { value };
-  // JSON has no text for infinite numbers, which 1e400 becomes.
-  if (typeof value === "number") return { value: String(value) };
   try {
     return { value: stringifyJson(value) };
   } catch (cause) {

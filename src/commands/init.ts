@@ -4,6 +4,7 @@ import { lstat, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import { withExactNumbers } from "../mapping/exact-numbers.ts";
 import { guessConfig, type Sample } from "../mapping/guess.ts";
 import type { Row } from "../mapping/row.ts";
 import { displayPath } from "../pipeline/config/config.ts";
@@ -170,7 +171,7 @@ function tableOfObjects(rows: readonly Row[]): Pick<Sample, "header" | "rows" | 
         if (at !== undefined) cells[at] = String(value);
       }
     };
-    walk(row.value, "", 0);
+    walk(withExactNumbers(row), "", 0);
     return [cells];
   });
   const header = [...paths.keys()];

@@ -5,6 +5,7 @@ import { stringifyJson } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { type DecidingColumn, decidingColumns } from "../mapping/deciding.ts";
+import { withExactNumbers } from "../mapping/exact-numbers.ts";
 import type { Mapped } from "../mapping/mapper.ts";
 import { leafAt } from "../mapping/names.ts";
 import type { Row } from "../mapping/row.ts";
@@ -203,8 +204,9 @@ function withMalformed(
 
 function cellsOf(row: Row, header: readonly string[] | undefined, used: ReadonlySet<string>): readonly PreviewCell[] {
   if (row.kind === "object") {
+    const exact = withExactNumbers(row);
     return [...used].flatMap((column) => {
-      const value = leafAt(row.value, column);
+      const value = leafAt(exact, column);
       if (value === undefined || value === null) return [];
       return [{ column, value: typeof value === "string" ? value : stringifyJson(value) }];
     });

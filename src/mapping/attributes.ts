@@ -1,7 +1,7 @@
 /** `metadataAttributes` from a map of trait names to rules; traits that are empty are left out. */
 
 import type { MetadataAttribute } from "../actions/fields.ts";
-import { readDigits } from "./coerce.ts";
+import { readDecimal } from "./coerce.ts";
 import { MappingError } from "./mapping-error.ts";
 import type { Scope } from "./names.ts";
 import type { TraitRules } from "./source.ts";
@@ -36,7 +36,7 @@ export function compileAttributes(
         attributes.push({ trait_type: trait, value });
         continue;
       }
-      const number = numberOf(value);
+      const number = readDecimal(value);
       if (number === undefined) {
         scope.findings.push({
           rule: "metadata-invalid",
@@ -51,12 +51,4 @@ export function compileAttributes(
     }
     return attributes.length === 0 ? undefined : attributes;
   };
-}
-
-/** A number that its text gives back, so that nothing is lost by making one of it. */
-function numberOf(text: string): number | bigint | undefined {
-  const whole = readDigits(text);
-  if (whole !== undefined) return whole;
-  const number = /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  return Number.isFinite(number) && String(number) === text.replace(/\.0+$|(\.\d*[1-9])0+$/, "$1") ? number : undefined;
 }

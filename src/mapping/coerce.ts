@@ -2,6 +2,7 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { actionSpec } from "../actions/actions.ts";
+import { type ExactNumber, exactNumber, isJsonObject } from "../actions/exact-number.ts";
 import type { FieldKind, FieldName, FieldValue } from "../actions/fields.ts";
 import { fieldSpec } from "../actions/fields.ts";
 import { duplicateKey, parseJson } from "../actions/json.ts";
@@ -67,10 +68,18 @@ const READERS: Record<FieldKind, (field: FieldName, toInstant: ToInstant | undef
   metadata: (field) => (text, findings) => readMetadata(field, text, findings),
 };
 
-const DECIMAL = /^[+-]?\d+(?:\.\d+)?$/;
+/** Scripts write small numbers as `-5e-05`. */
+const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-function readDegrees(field: FieldName, text: string, findings: Finding[]): number | undefined {
-  if (DECIMAL.test(text)) return Number(text);
+/** The number that a text says, whatever its spelling; undefined when it says none. */
+export function readDecimal(text: string): number | bigint | ExactNumber | undefined {
+  // JSON has neither a plus nor zeros before the first digit.
+  return DECIMAL.test(text) ? exactNumber(text.replace(/^\+/, "").replace(/^(-?)0+(?=\d)/, "$1")) : undefined;
+}
+
+function readDegrees(field: FieldName, text: string, findings: Finding[]): FieldValue | undefined {
+  const degrees = readDecimal(text);
+  if (degrees !== undefined) return degrees;
   const hint = /^[+-]?\d+,\d+$/.test(text)
     ? "Write a decimal point, not a comma."
     : "Give degrees as a decimal number, such as 52.5163; south and west are negative.";
@@ -205,7 +214,7 @@ function keysOfFlat(list: readonly unknown[]): number | undefined {
   for (const item of list) {
     if (typeof item !== "object" || item === null) continue;
     for (const value of Object.values(item)) {
-      if (typeof value === "object" && value !== null) return undefined;
+      if (isJsonObject(value) || Array.isArray(value)) return undefined;
       count += 1;
     }
   }

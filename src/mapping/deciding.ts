@@ -1,5 +1,6 @@
 /** The columns whose values decide what a row gives, so that a preview can count what each value comes to. */
 
+import { withExactNumbers } from "./exact-numbers.ts";
 import { MappingError } from "./mapping-error.ts";
 import { columnsOf, namesOf, pathsOf, type Read, type Scope } from "./names.ts";
 import type { Row } from "./row.ts";
@@ -60,7 +61,7 @@ function textOf(row: Row, read: Read): string | undefined {
   if (row.kind === "malformed") return undefined;
   const scope: Scope = {
     cells: row.kind === "cells" ? row.cells : [],
-    value: row.kind === "object" ? row.value : {},
+    value: row.kind === "object" ? withExactNumbers(row) : {},
     n: 1,
     item: undefined,
     turn: 0,

@@ -1,6 +1,7 @@
 /** JSON rows: `{action, data}` items, taken as they are, and flat rows, whose keys are columns called like fields. */
 
 import { type Action, type ActionData, isActionName } from "../actions/actions.ts";
+import { ExactNumber, isJsonObject } from "../actions/exact-number.ts";
 import type { FieldName, FieldValue } from "../actions/fields.ts";
 import { typeName } from "../actions/formats.ts";
 import { stringifyJson } from "../actions/json.ts";
@@ -119,14 +120,14 @@ const ITEM_KEYS: ReadonlySet<string> = new Set(["action", "data", REASON_COLUMN,
 function isItem(value: ObjectRow["value"]): boolean {
   if (!Object.hasOwn(value, "action") && !Object.hasOwn(value, "data")) return false;
   const data = Object.hasOwn(value, "data") ? value.data : undefined;
-  if (Object.hasOwn(value, "action") && typeof data === "object" && data !== null && !Array.isArray(data)) return true;
+  if (Object.hasOwn(value, "action") && isJsonObject(data)) return true;
   return Object.keys(value).every((key) => ITEM_KEYS.has(key));
 }
 
 function mapItem(value: ObjectRow["value"]): Mapped {
   const { [REASON_COLUMN]: _reason, [OPEN_ACTIONS_COLUMN]: open, ...item } = value;
   const { action, data } = item;
-  const isObject = typeof data === "object" && data !== null && !Array.isArray(data);
+  const isObject = isJsonObject(data);
   const isWhole = typeof action === "string" && isActionName(action) && isObject && Object.keys(item).length === 2;
   if (!isWhole) {
     return {
@@ -171,7 +172,7 @@ function mapFlat(keys: readonly string[], compiled: CompiledColumns, row: Object
     const value = row.value[key];
     if (value === null || value === undefined) return;
     if (typeof value === "string") cells[index] = value;
-    else if (typeof value === "number" || typeof value === "bigint") {
+    else if (typeof value === "number" || typeof value === "bigint" || value instanceof ExactNumber) {
       exact ??= withExactNumbers(row);
       cells[index] = String(exact[key]);
     } else if (field === "metadataAttributes" && Array.isArray(value)) lists.set(index, value);

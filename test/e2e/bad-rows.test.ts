@@ -311,3 +311,16 @@ test("rejects of NDJSON rows are NDJSON, and are sent when mended", async () => 
   expect(second.summary).toMatchObject({ exitCode: 0, actions: { total: 2, accepted: 2 } });
   expect(ticketIdsOf(service.sent())).toEqual(["T-1", "T-4", "T-2", "T-3"]);
 });
+
+test("rejects of NDJSON rows keep the spelling of their numbers: a flat row's price is sent as it stands there", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  const row = '{"eventId":"E-1","ticketId":"T-1","userId":"u","price":12.50,"orderTime":"soon"}';
+  place.write("sales.ndjson", `${row}\n`);
+  const first = await place.summary(["stream", "sales.ndjson", "--env", "playground", "--max-invalid", "1"], service);
+  expect(first.summary).toMatchObject({ exitCode: 4 });
+  expect(place.read("sales.rejects.ndjson")).toContain('"price":12.50,');
+  place.write("sales.rejects.ndjson", place.read("sales.rejects.ndjson").replace('"soon"', "7"));
+  await place.summary(["stream", "sales.rejects.ndjson", "--env", "playground"], service);
+  expect(service.sent()).toMatchObject([{ data: { ticketId: "T-1", price: "12.50" } }]);
+});

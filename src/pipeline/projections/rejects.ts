@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { stringify } from "csv-stringify/sync";
 import { z } from "zod";
-import { stringifyJson } from "../../actions/json.ts";
+import { parseVerbatim, stringifyJson } from "../../actions/json.ts";
 import { OPEN_ACTIONS_COLUMN, REASON_COLUMN } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -188,7 +188,9 @@ function rejectLine(row: Row, input: Input, { reasons, actions }: OpenRow): stri
     case "cells":
       return csvLine([...plainCells(row.cells, input.header ?? []), reason, open], input);
     case "object": {
-      const { [REASON_COLUMN]: _reason, [OPEN_ACTIONS_COLUMN]: _actions, ...value } = row.value;
+      // Its numbers as they are spelt: of a flat row they become texts, such as a price.
+      const written = parseVerbatim(row.text) as typeof row.value; // the text that its value was read from
+      const { [REASON_COLUMN]: _reason, [OPEN_ACTIONS_COLUMN]: _actions, ...value } = written;
       return `${stringifyJson({ ...value, [REASON_COLUMN]: reason, [OPEN_ACTIONS_COLUMN]: open })}\n`;
     }
     case "malformed":

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../actions/exact-number.ts";
 import { duplicateKey, parseJson } from "../../actions/json.ts";
 import type { Finding } from "../../actions/problem.ts";
 import { cleanText } from "../../actions/text.ts";
@@ -30,7 +31,7 @@ export function toObjectRow(text: string, line: number, options: JsonRowOptions)
     if (!(cause instanceof SyntaxError)) throw cause;
     return malformed(line, rawJson(text), options.bordersKnown, invalidJson(text, line, options.hint));
   }
-  if (!isObject(value)) {
+  if (!isJsonObject(value)) {
     return malformed(line, rawJson(text), true, {
       rule: "json-not-object",
       value: rawJson(text),
@@ -81,10 +82,6 @@ function nestsDeeply(text: string): boolean {
     } else if (code === 0x7d || code === 0x5d) depth -= 1;
   }
   return false;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function kindOf(value: unknown): string {

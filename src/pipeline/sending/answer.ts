@@ -1,6 +1,8 @@
 /** What an exchange with the service means for the chunk: the table of the design's §9, as a flat ladder. Pure. */
 
-import { parseJson, stringifyJson } from "../../actions/json.ts";
+import { ExactNumber, isJsonObject } from "../../actions/exact-number.ts";
+import { typeName } from "../../actions/formats.ts";
+import { parseJson, parseVerbatim, stringifyJson } from "../../actions/json.ts";
 import type { SentAction } from "../plan/chunk-actions.ts";
 
 /** What the client saw of one request. */
@@ -98,7 +100,7 @@ function readItems(body: Buffer, sent: readonly SentAction[]): readonly ItemOutc
   let parsed: unknown;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(body);
-    parsed = JSON.parse(text);
+    parsed = parseJson(text);
   } catch {
     return "the answer is not JSON";
   }
@@ -128,20 +130,20 @@ function readItems(body: Buffer, sent: readonly SentAction[]): readonly ItemOutc
 }
 
 function toObject(value: unknown): JsonObject | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined; // as checked
+  return isJsonObject(value) ? value : undefined;
 }
 
 /**
- * Gives items as JSON text with every digit of their integers; undefined where that can't be had, because they nest so
+ * Gives items as JSON text with every number as it is spelt; undefined where that can't be had, because they nest so
  * deeply that parsing or writing them ends in an error.
  */
 function itemTexts(text: string): (at: number) => string | undefined {
-  let exact: readonly unknown[] | undefined;
+  let written: readonly unknown[] | undefined;
   return (at) => {
     try {
-      // Only here, since exact integers cost several times the plain parse, and most answers accept everything.
-      exact ??= (parseJson(text) as { readonly data: readonly unknown[] }).data; // the caller has seen that it is there
-      return stringifyJson(exact[at]);
+      // Only here, since spelling costs several times the plain parse, and most answers accept everything.
+      written ??= (parseVerbatim(text) as { readonly data: readonly unknown[] }).data; // the caller has seen it
+      return stringifyJson(written[at]);
     } catch {
       return undefined;
     }
@@ -167,7 +169,7 @@ function mismatch(key: string, wanted: unknown, echoed: unknown, needed: boolean
   if (echoed === undefined || echoed === null)
     return needed ? `is not about ${key} ${shortened(wanted)}: it does not say of what it is` : undefined;
   // An id of digits may come back as a number.
-  if (typeof echoed === "number" && String(echoed) === String(wanted)) return undefined;
+  if (typeName(echoed) === "a number" && String(echoed) === String(wanted)) return undefined;
   return `is not about ${key} ${shortened(wanted)}: it says ${shortened(echoed)}`;
 }
 
@@ -175,7 +177,8 @@ function mismatch(key: string, wanted: unknown, echoed: unknown, needed: boolean
 const MOST_SHOWN = 300;
 
 function shortened(value: unknown): string {
-  const text = typeof value === "object" ? "something else" : JSON.stringify(value);
+  const isPlain = typeof value !== "object" || value instanceof ExactNumber;
+  const text = isPlain ? stringifyJson(value) : "something else";
   return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
 }
 

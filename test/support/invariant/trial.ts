@@ -68,8 +68,7 @@ function trialArbitrary(seed: number): Arbitrary<Trial> {
         history: historyArbitrary({ maxLength: 120, forCells, byNftId: byNftId && !rejects && lanes === 1 })
           .filter((actions) => actions.length >= 5)
           .map(withResalesByTicketId)
-          .map((actions) => (timed ? actions.map(withScanTime) : actions))
-          .map((actions) => (forCells ? actions.map(withPlainDegrees) : actions)),
+          .map((actions) => (timed ? actions.map(withScanTime) : actions)),
       }),
     );
   return history.chain(({ forCells, history, lanes }) =>
@@ -119,20 +118,6 @@ function withResalesByTicketId(actions: readonly Action[]): readonly Action[] {
     if (action !== "resoldTicket" || nftId == null) return { action, data };
     return { action, data: { ticketId: ticketIds.get(nftId) ?? "", ...rest } };
   });
-}
-
-/** A cell holds degrees as people write them, without an exponent. */
-function withPlainDegrees({ action, data }: Action): Action {
-  const { latitude, longitude } = data;
-  const plain = (degrees: number): number => Math.round(degrees * 1e6) / 1e6 || 0;
-  return {
-    action,
-    data: {
-      ...data,
-      ...(latitude != null && { latitude: plain(latitude) }),
-      ...(longitude != null && { longitude: plain(longitude) }),
-    },
-  };
 }
 
 function filesArbitrary(length: number, formats: readonly string[]): Arbitrary<readonly TrialFile[]> {

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { currencyDigits, isWithdrawnCurrency } from "../../../src/actions/currencies.ts";
+import { ExactNumber } from "../../../src/actions/exact-number.ts";
 import { type FieldName, fieldSpec } from "../../../src/actions/fields.ts";
 import { faultOf, isHttpUrl, isUnusualWallet, typeName, U64_MAX } from "../../../src/actions/formats.ts";
 import { stringifyJson } from "../../../src/actions/json.ts";
 
 const ruleOf = (field: FieldName, value: unknown): string | undefined => faultOf(fieldSpec(field), value)?.rule;
 
-const shown = (value: unknown): string =>
-  typeof value === "number" ? String(value) : stringifyJson(value).slice(0, 80);
+const shown = (value: unknown): string => stringifyJson(value).slice(0, 80);
 
 const LONG_URL = (length: number): string =>
   `https://example.com/${"a".repeat(length - "https://example.com/".length)}`;
@@ -157,7 +157,7 @@ const BAD: readonly (readonly [FieldName, unknown, string])[] = [
   ["metadataAttributes", [{ trait_type: 1, value: "A" }], "metadata-invalid"],
   ["metadataAttributes", [{ trait_type: "Row", value: null }], "metadata-invalid"],
   ["metadataAttributes", [{ trait_type: "Row", value: { a: 1 } }], "metadata-invalid"],
-  ["metadataAttributes", [{ trait_type: "Row", value: Number.POSITIVE_INFINITY }], "metadata-invalid"],
+  ["metadataAttributes", [{ trait_type: "Row", value: new ExactNumber("1e400") }], "metadata-invalid"],
   ["metadataAttributes", [{ trait_type: "Row", value: "A", display_type: 1 }], "metadata-invalid"],
   ["metadataAttributes", [{ trait_type: "Row", value: "A", max_value: 1 }], "metadata-invalid"],
   ["metadataAttributes", [{ trait_type: "Row", value: "\ud800" }], "metadata-invalid"],
@@ -184,7 +184,7 @@ describe("formats of the fields", () => {
     expect(faultOf(fieldSpec("price"), "12,50")?.hint).toContain("decimal");
     expect(faultOf(fieldSpec("price"), "-5")?.hint).toContain("invalidatedTicket");
     expect(faultOf(fieldSpec("startTime"), 1.5)?.hint).toContain("no fraction");
-    expect(faultOf(fieldSpec("startTime"), Number.POSITIVE_INFINITY)?.hint).toContain("18446744073709551615");
+    expect(faultOf(fieldSpec("startTime"), new ExactNumber("1e400"))?.hint).toContain("18446744073709551615");
     expect(faultOf(fieldSpec("shopUrl"), "https://example.com/a b")?.hint).toContain("%20");
   });
 

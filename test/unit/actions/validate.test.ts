@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ACTION_NAMES, acceptedFields, actionSpec } from "../../../src/actions/actions.ts";
+import { ExactNumber } from "../../../src/actions/exact-number.ts";
 import { type FieldName, fieldSpec } from "../../../src/actions/fields.ts";
 import { stringifyJson } from "../../../src/actions/json.ts";
 import { ACTION_RULES } from "../../../src/actions/rules.ts";
@@ -68,7 +69,8 @@ describe("an item", () => {
   });
 
   it.each([
-    [Number.POSITIVE_INFINITY, "Infinity"],
+    [new ExactNumber("1e400"), "1e400"],
+    [new ExactNumber("1767225600.00000001"), "1767225600.00000001"],
     [18446744073709551616n, "18446744073709551616"],
     ["x", "x"],
     [{ a: 1n }, '{"a":1}'],

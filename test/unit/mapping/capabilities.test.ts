@@ -1,6 +1,7 @@
 /** The capabilities of a mapping, by the numbers under which docs/mapping.md lists them. */
 
 import { describe, expect, test } from "vitest";
+import { stringifyJson } from "../../../src/actions/json.ts";
 import type { Mapped } from "../../../src/mapping/mapper.ts";
 import { createMapper } from "../../../src/mapping/mapper.ts";
 import { json, understood } from "./rows.ts";
@@ -529,6 +530,8 @@ describe("24 attributes", () => {
       },
     ]);
     const plain = update('{Level: {from: "{L}", display: number}}');
+    const [exact] = dataOf(plain, "T,L\n1,0.12345678901234567890\n");
+    expect(stringifyJson(exact)).toContain('"value":0.12345678901234567890,');
     expect(rulesOf(mapText(plain, "T,L\n1,high\n").mapped[0])).toEqual(["metadata-invalid Level"]);
   });
 

@@ -33,6 +33,8 @@ describe("a text cell", () => {
     ["latitude", "-0.5", -0.5],
     ["longitude", "+13", 13],
     ["longitude", "181", 181],
+    ["longitude", "-5e-05", -0.00005],
+    ["latitude", "+00.1E2", 10],
     ["metadataAttributes", '[{"trait_type":"Row","value":"A"}]', [{ trait_type: "Row", value: "A" }]],
     ["metadataAttributes", "[]", []],
     [
@@ -59,7 +61,8 @@ describe("a text cell", () => {
     ["orderTime", "9".repeat(1000), "u64-invalid"],
     ["latitude", "52,5163", "field-type"],
     ["latitude", "52°", "field-type"],
-    ["longitude", "1e2", "field-type"],
+    ["longitude", "1e", "field-type"],
+    ["longitude", "0x10", "field-type"],
     ["longitude", "0x10", "field-type"],
     ["metadataAttributes", "Row A", "metadata-invalid"],
     ["metadataAttributes", '{"trait_type":"Row","value":"A"}', "metadata-invalid"],

@@ -232,6 +232,16 @@ describe("one item", () => {
     expect(gist(readExchange(answer(200, { data: [item] }), [padded], []))).toEqual(["in doubt"]);
   });
 
+  it("must echo every digit of an id, however long the number", () => {
+    const answerWith = (id: string) =>
+      answer(200, `{"data":[{"status":"success","action":"scannedTicket","ticketId":${id},"actionPromise":"p"}]}`);
+    const scan = (ticketId: string): Action => ({ action: "scannedTicket", data: { ticketId } });
+    const exact = "12345678901234567890";
+    expect(gist(readExchange(answerWith(exact), [scan(exact)], []))).toEqual(["settled", "accepted"]);
+    const rounded = String(Number(exact));
+    expect(gist(readExchange(answerWith(exact), [scan(rounded)], []))).toEqual(["in doubt"]);
+  });
+
   it("need not echo an id that was sent as null", () => {
     const item = { status: "success", action: "updateTicket", ticketId: "T1", actionPromise: "p" };
     expect(gist(readExchange(answer(200, { data: [item] }), [CLEARED], []))).toEqual(["settled", "accepted"]);
@@ -245,7 +255,7 @@ describe("one item", () => {
   });
 
   it("that is not accepted is kept whole, every digit and key of it", () => {
-    const item = `{"status":"error","amount":12345678901234567890,"__proto__":{"a":1},"list":[1,2]}`;
+    const item = `{"status":"error","amount":12345678901234567890,"__proto__":{"a":1},"list":[1,2.50,-0,1e400]}`;
     const reading = readExchange(answer(200, `{"data":[${item}]}`), [SALE], []);
     expect(reading).toEqual({ kind: "settled", items: [{ outcome: "rejected", status: "error", response: item }] });
   });

@@ -1,0 +1,95 @@
+/** Numbers of JSON by their text, where a number of JavaScript would say something else. */
+
+/**
+ * A number whose value would change on the way through a number of JavaScript, such as `90.0000000000000000000001`,
+ * `1e400` and `1e-400`. It keeps its text, and `JSON.stringify` writes that text again.
+ */
+export class ExactNumber {
+  readonly #text: string;
+
+  /** @param text a number as JSON writes it. */
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** The text itself. */
+  toString(): string {
+    return this.#text;
+  }
+
+  toJSON(): unknown {
+    return rawJson(this.#text);
+  }
+
+  /** Whether it is too large for the numbers that most readers of JSON have. */
+  get isHuge(): boolean {
+    return !Number.isFinite(Number(this.#text));
+  }
+
+  get isWhole(): boolean {
+    return decimalOf(this.#text).exponent >= 0;
+  }
+
+  /** Whether it lies from `-limit` to `limit`, which is a whole number. */
+  isWithin(limit: number): boolean {
+    const near = Math.abs(Number(this.#text));
+    if (near !== limit) return near < limit;
+    const { digits, exponent } = decimalOf(this.#text);
+    return BigInt(digits) <= BigInt(limit) * 10n ** BigInt(-exponent); // a whole number would be no ExactNumber
+  }
+}
+
+/** `JSON.rawJSON` of Node >= 22, which TypeScript's library does not declare yet. */
+export const rawJson = (JSON as unknown as { readonly rawJSON: (text: string) => unknown }).rawJSON;
+
+/** Whether a parsed value is an object of JSON, and neither a list, null nor a number that keeps its text. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+}
+
+const INTEGER = /^-?\d+$/;
+/** Digits of 2^64 - 1; a whole number of more is none of 64 bits. */
+const U64_DIGITS = 20;
+/** From here on `String` writes numbers with an exponent. */
+const MOST_PLAIN = 1e21;
+
+/**
+ * What a number of JSON says: a number where that is written out as the same value, a bigint for other whole numbers, and
+ * else the text itself.
+ *
+ * @param text a number as JSON writes it.
+ */
+export function exactNumber(text: string): number | bigint | ExactNumber {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && INTEGER.test(text)) return value;
+  if (INTEGER.test(text)) return BigInt(text);
+  const said = decimalOf(text);
+  if (said.exponent >= 0 && said.digits.length + said.exponent <= U64_DIGITS) {
+    const whole = BigInt(said.digits === "" ? 0 : said.digits) * 10n ** BigInt(said.exponent);
+    const isSafe = whole <= BigInt(Number.MAX_SAFE_INTEGER);
+    return isSafe ? value : said.isNegative ? -whole : whole;
+  }
+  if (!Number.isFinite(value) || Math.abs(value) >= MOST_PLAIN) return new ExactNumber(text);
+  const read = decimalOf(String(value));
+  return read.digits === said.digits && read.exponent === said.exponent ? value : new ExactNumber(text);
+}
+
+/** `digits * 10^exponent`, without zeros at either end of the digits; none at all for zero. */
+interface Decimal {
+  readonly isNegative: boolean;
+  readonly digits: string;
+  readonly exponent: number;
+}
+
+function decimalOf(text: string): Decimal {
+  const [, sign, whole = "", fraction = "", power = "0"] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+  const all = whole + fraction;
+  let start = 0;
+  while (all[start] === "0") start += 1;
+  let end = all.length;
+  while (end > start && all[end - 1] === "0") end -= 1;
+  const digits = all.slice(start, end);
+  const exponent = digits === "" ? 0 : Number(power) - fraction.length + (all.length - end);
+  return { isNegative: sign === "-", digits, exponent };
+}
