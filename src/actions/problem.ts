@@ -17,6 +17,8 @@ export interface Finding {
   readonly message: string;
   /** What to do. */
   readonly hint?: string;
+  /** Where the row that this one waits for stands, in a finding that says nothing else: the row is held for it. */
+  readonly cause?: { readonly source: string; readonly line: number };
 }
 
 /** A finding with its place in an input file and its severity after the config's `rules`. */

@@ -152,7 +152,8 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
   const dependsOn = (cause: Place | undefined, field: string, value: string): void => {
     firstCause ??= cause;
     const message = `It depends on ${cause === undefined ? "an earlier row" : placeText(cause)}, which is invalid and not sent.`;
-    report("depends-on-invalid", { field, pointer: `/data/${field}`, value, message, hint: "Mend that row." });
+    const hint = "Mend that row.";
+    report("depends-on-invalid", { field, pointer: `/data/${field}`, value, message, hint, ...(cause && { cause }) });
   };
 
   /** Whether the event lets the action through, and says why not. */

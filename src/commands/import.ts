@@ -220,7 +220,7 @@ function importRun({ ledger, environment, boundTo }: Session, run: string, lines
       boundTo,
       inputs: [],
       mapping: BY_IDS,
-      rows: { read: 0, mapped: 0, skipped: 0, invalid: 0 },
+      rows: { read: 0, mapped: 0, skipped: 0, invalid: 0, held: 0, mended: 0 },
       actions: { total, planned: total, alreadySent: 0, changed: 0, pending: 0 },
       byAction,
       problems: { errors: 0, warnings: 0 },

@@ -2,6 +2,7 @@
 
 import type { Problem } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
+import type { HeldFor } from "../pipeline/plan/held-rows.ts";
 import type { PlanResult } from "../pipeline/plan/planner.ts";
 import type { ProblemLog } from "../pipeline/problems.ts";
 import { count, number, type Talk } from "./talk.ts";
@@ -51,12 +52,13 @@ const WIDE =
 
 /** Of one rule no more than half of what is shown, so that one mistake in a column does not hide the others. */
 function shownErrors(log: ProblemLog, most: number): readonly Problem[] {
-  const rules = log.tallies.filter(({ severity }) => severity === "error").length;
+  const rules = log.tallies.filter(({ severity, first }) => severity === "error" && !isOfHeldRow(first)).length;
   const ofOneRule = rules === 1 ? most : Math.max(1, Math.ceil(most / 2));
   const seen = new Map<string, number>();
   return log.kept
-    .filter(({ severity, rule }) => {
-      if (severity !== "error") return false;
+    .filter((problem) => {
+      const { severity, rule } = problem;
+      if (severity !== "error" || isOfHeldRow(problem)) return false;
       const times = (seen.get(rule) ?? 0) + 1;
       seen.set(rule, times);
       return times <= ofOneRule;
@@ -95,23 +97,45 @@ export function tellSkipped(
     say(`${count(eventOnly, "row")} ${eventOnly === 1 ? "gives" : "give"} only the event: ${reasons}.`);
 }
 
-/** Tells errors one by one up to `most`, and warnings in one line per rule. */
+/** A row that waits for another is told with that other. */
+const isOfHeldRow = ({ cause }: Problem): boolean => cause !== undefined;
+
+/** `sales.csv:5 holds 40 rows that depend on it: resales.csv:7, resales.csv:9, resales.csv:12 and 37 more. …` */
+function describeHeld({ source, line, rows, first }: HeldFor): string {
+  const places = first.map((place) => `${cleanText(place.source, 200)}:${place.line}`);
+  const more = rows > first.length ? ` and ${number(rows - first.length)} more` : "";
+  const it = rows === 1 ? "It is" : "They are";
+  return `${cleanText(source, 200)}:${line} holds ${count(rows, "row")} that ${rows === 1 ? "depends" : "depend"} on it: ${places.join(", ")}${more}. ${it} sent once it is mended.`;
+}
+
+/** Tells errors one by one and what rows are held for, each up to `most`, and warnings in one line per rule. */
 export function tellProblems(
   talk: Talk,
   log: ProblemLog,
-  options: { readonly most: number; readonly verbose: boolean; readonly form: "line" | "block" },
+  options: {
+    readonly most: number;
+    readonly verbose: boolean;
+    readonly form: "line" | "block";
+    readonly heldFor: readonly HeldFor[];
+  },
 ): void {
+  const { heldFor } = options;
   const form = options.form === "line" ? problemLine : problemBlock;
   const errors = shownErrors(log, options.most);
   for (const problem of errors) talk.error(form(problem, options.verbose));
-  const hidden = log.errors - errors.length;
+  const ofRows = log.tallies.filter(({ severity, first }) => severity === "error" && !isOfHeldRow(first));
+  const hidden = ofRows.reduce((sum, { count: times }) => sum + times, 0) - errors.length;
   if (hidden > 0) {
     talk.error(
-      `… and ${count(hidden, "more problem")}: ${log.tallies
-        .filter(({ severity }) => severity === "error")
+      `… and ${count(hidden, "more problem")}: ${ofRows
         .map(({ rule, count: times }) => `${rule} ${number(times)}`)
         .join(", ")}. --max-problems shows more.`,
     );
+  }
+  for (const each of heldFor.slice(0, options.most)) talk.error(describeHeld(each));
+  if (heldFor.length > options.most) {
+    const others = heldFor.slice(options.most).reduce((sum, { rows }) => sum + rows, 0);
+    talk.error(`… and ${count(others, "more row")} held for ${count(heldFor.length - options.most, "other row")}.`);
   }
   for (const { severity, rule, count: times, first, byAction } of log.tallies) {
     const kinds = [...byAction].sort(([, one], [, other]) => other - one);

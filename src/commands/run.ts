@@ -42,7 +42,7 @@ import { sendLanes } from "../pipeline/sending/lanes.ts";
 import type { SendContext, SendProgress, Stop, StopRequest } from "../pipeline/sending/send.ts";
 import { recover, type SettleContext } from "../pipeline/sending/settle.ts";
 import { environmentFlags, PLAN_KEPT_MS, planDirectory, type Session } from "./session.ts";
-import { describeActions, type Summary, summarise } from "./summary.ts";
+import { describeActions, describeUnsentRows, hasUnsentRows, type Summary, summarise } from "./summary.ts";
 import { type Context, count, fileInShell, inShell, number } from "./talk.ts";
 import { sharedTemporaryFolder } from "./temporary.ts";
 
@@ -92,7 +92,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   const exitCode =
     done && plan.manifest.actions.pending > 0
       ? EXIT_CODES["in-doubt"]
-      : exitCodeOf(stop, counts.rejected > 0 || plan.manifest.rows.invalid > 0);
+      : exitCodeOf(stop, counts.rejected > 0 || hasUnsentRows(plan.manifest.rows));
   mergeOutcomes(ledger);
   crashPoint("merged");
   if (done) await prunePlans(session);
@@ -288,7 +288,7 @@ function tellEnd(
     }
   }
   talk.info(
-    `${describeActions(summary.actions)}.${manifest.rows.invalid > 0 ? ` ${count(manifest.rows.invalid, "row")} invalid.` : ""}`,
+    `${describeActions(summary.actions)}.${hasUnsentRows(manifest.rows) ? ` ${describeUnsentRows(manifest.rows)}.` : ""}`,
   );
   const written = summary.actions.accepted + summary.actions.rejected + summary.actions.settledByHand;
   if (summary.output !== null && written > 0) talk.info(`Promises: ${displayPath(summary.output, cwd)}`);

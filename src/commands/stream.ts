@@ -26,7 +26,15 @@ import {
   planDirectory,
   type Session,
 } from "./session.ts";
-import { describeActions, describeRows, type Summary, summarise, tellChanged, tellVanished } from "./summary.ts";
+import {
+  describeActions,
+  describeRows,
+  hasUnsentRows,
+  type Summary,
+  summarise,
+  tellChanged,
+  tellVanished,
+} from "./summary.ts";
 import { type Context, count, fileInShell, inShell, number } from "./talk.ts";
 import { makeTemporaryFolder } from "./temporary.ts";
 
@@ -143,7 +151,7 @@ async function send(
     throw cause;
   });
   const { plan, problems } = checked;
-  const isNothingNew = plan.manifest !== undefined && plan.actions.planned === 0 && plan.rows.invalid === 0;
+  const isNothingNew = plan.manifest !== undefined && plan.actions.planned === 0 && !hasUnsentRows(plan.rows);
   if (resumed !== null && !isNothingNew && hasSameInput(resumed.manifest, plan)) {
     // The same command after an interruption: what the run came to is its answer. What the service has just rejected is
     // not sent once more, and what can't be told from a repetition is none.
@@ -314,9 +322,9 @@ async function confirmed(
 
 /** What was found in the input: problems, changed actions, skipped rows. */
 function tellChecked({ talk, verbose }: Context, options: InputOptions, { plan, problems }: CheckedInput): void {
-  tellProblems(talk, problems, { most: options.maxProblems ?? 50, verbose, form: "line" });
+  tellProblems(talk, problems, { most: options.maxProblems ?? 50, verbose, form: "line", heldFor: plan.heldFor });
   tellChanged(talk, plan, verbose);
-  if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows.invalid);
+  if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows);
   tellSkipped(talk, plan);
 }
 
@@ -337,7 +345,7 @@ function tellPlan(
     ? EXIT_CODES["input-invalid"]
     : plan.actions.pending > 0 && otherwise === "nothing new"
       ? EXIT_CODES["in-doubt"]
-      : plan.rows.invalid > 0
+      : hasUnsentRows(plan.rows)
         ? EXIT_CODES["finished-with-rejects"]
         : EXIT_CODES.ok;
   if (invalid) {

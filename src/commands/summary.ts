@@ -4,7 +4,7 @@ import { stringifyJson } from "../actions/json.ts";
 import { cleanText } from "../actions/text.ts";
 import type { RunCounts } from "../pipeline/ledger/runs.ts";
 import type { ChangedAction } from "../pipeline/plan/changed.ts";
-import type { Manifest } from "../pipeline/plan/manifest.ts";
+import type { Manifest, RowCounts } from "../pipeline/plan/manifest.ts";
 import type { PlanResult } from "../pipeline/plan/planner.ts";
 import type { Vanished, VanishedTicket } from "../pipeline/plan/vanished.ts";
 import { shown } from "./problems.ts";
@@ -16,7 +16,7 @@ export interface Summary {
   readonly environment: string | null;
   readonly state: "finished" | "stopped" | "nothing new" | "invalid" | "dry run" | "abandoned";
   readonly exitCode: number;
-  readonly rows: { readonly read: number; readonly mapped: number; readonly skipped: number; readonly invalid: number };
+  readonly rows: RowCounts;
   readonly actions: {
     readonly total: number;
     readonly accepted: number;
@@ -120,12 +120,27 @@ export function describeActions(actions: Summary["actions"], inFlight = 0): stri
   return `${count(actions.total, "action")}${told.length === 0 ? "" : `: ${told.join(", ")}`}`;
 }
 
-/** `26 rows: 24 mapped, 2 skipped` */
+/** `26 rows: 23 mapped, 2 skipped, 1 held` */
 export function describeRows(rows: Summary["rows"]): string {
-  const parts = (["mapped", "skipped", "invalid"] as const)
+  const parts = (["mapped", "skipped", "invalid", "held", "mended"] as const)
     .filter((part) => rows[part] > 0)
     .map((part) => `${number(rows[part])} ${part}`);
   return `${count(rows.read, "row")}${parts.length === 0 ? "" : `: ${parts.join(", ")}`}`;
+}
+
+/** Whether rows were not sent that someone has to mend, or that wait for such. */
+export const hasUnsentRows = ({ invalid, held }: RowCounts): boolean => invalid + held > 0;
+
+/** `1 row invalid, 2 held` */
+export function describeUnsentRows({ invalid, held }: RowCounts): string {
+  const parts: readonly (readonly [number, string])[] = [
+    [invalid, "invalid"],
+    [held, "held"],
+  ];
+  return parts
+    .filter(([value]) => value > 0)
+    .map(([value, word], at) => `${at === 0 ? count(value, "row") : number(value)} ${word}`)
+    .join(", ");
 }
 
 /** How many changed actions, and how many vanished tickets, are shown to people; programs get more. */
@@ -155,12 +170,12 @@ function describeChange({ source, line, action, subject, before, now }: ChangedA
 }
 
 /** Tells which tickets of earlier exports are gone from this one. Nothing is done about them. */
-export function tellVanished(talk: Talk, { count: total, first }: Vanished, invalidRows: number): void {
+export function tellVanished(talk: Talk, { count: total, first }: Vanished, rows: RowCounts): void {
   if (total === 0) {
     talk.info("Vanished: none; the input holds every ticket of its events that was sold earlier and stands.");
     return;
   }
-  const maybe = invalidRows === 0 ? "" : " (unless an invalid row is one of them)";
+  const maybe = hasUnsentRows(rows) ? " (unless an invalid row is one of them)" : "";
   talk.warn(
     `Vanished: ${count(total, "ticket")} of the input's events that ${total === 1 ? "was" : "were"} sold earlier and that the input does not hold any more${maybe}. Nothing was invalidated:`,
   );

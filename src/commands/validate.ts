@@ -14,7 +14,7 @@ import { type CheckedInput, checkInput, type InputOptions, type OnRow } from "./
 import { createPreview, describePreview } from "./preview.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
 import { type EnvironmentOptions, KNOWN_RULES, loadSettings, openLedgerToRead, planDirectory } from "./session.ts";
-import { describeRows, tellChanged, tellVanished } from "./summary.ts";
+import { describeRows, hasUnsentRows, tellChanged, tellVanished } from "./summary.ts";
 import { type Context, count, number } from "./talk.ts";
 import { makeTemporaryFolder } from "./temporary.ts";
 
@@ -53,7 +53,7 @@ export async function validate(options: ValidateOptions, context: Context): Prom
         })}\n`,
       );
     }
-    tellProblems(talk, problems, { most: options.maxProblems ?? SHOWN, verbose, form: "block" });
+    tellProblems(talk, problems, { most: options.maxProblems ?? SHOWN, verbose, form: "block", heldFor: plan.heldFor });
     tellSkipped(talk, plan);
     const found = `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}; ${count(problems.errors, "error")}, ${count(problems.warnings, "warning")}.`;
     if (problems.errors > 0) {
@@ -83,10 +83,10 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
   return withPlan(options, context, { tell: true, onRow: preview?.see }, async ({ plan, problems }, directory) => {
     const seen = preview?.result(plan, problems.kept);
     if (seen !== undefined && !options.json) talk.out(describePreview(seen, plan, verbose));
-    tellProblems(talk, problems, { most: options.maxProblems ?? SHOWN, verbose, form: "line" });
+    tellProblems(talk, problems, { most: options.maxProblems ?? SHOWN, verbose, form: "line", heldFor: plan.heldFor });
     if (seen === undefined) tellSkipped(talk, plan);
     tellChanged(talk, plan, verbose);
-    if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows.invalid);
+    if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows);
     const kinds = Object.entries(plan.byAction).map(([action, times]) => `${number(times)} ${action}`);
     const told = `${describeRows(plan.rows)} → ${count(plan.actions.planned, "action")}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}${plan.actions.alreadySent > 0 ? `, ${number(plan.actions.alreadySent)} already sent left out` : ""}.`;
     if (options.json) {
@@ -117,7 +117,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
         await pipeline(createReadStream(actions), context.stdout, { end: false });
       talk.info(told);
     }
-    return plan.rows.invalid > 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+    return hasUnsentRows(plan.rows) ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
   });
 }
 

@@ -29,7 +29,7 @@ export interface ProblemLog {
 
 const NONE: ReadonlyMap<string, number> = new Map();
 
-/** The problems of a full log: errors take the places of warnings, as long as there are any. */
+/** The problems of a full log: errors take the places of warnings and of rows that only wait for another, as long as there are any. */
 export interface Room {
   readonly cap: number;
   readonly keeps: "all" | "errors" | "none";
@@ -37,23 +37,21 @@ export interface Room {
 
 export function createProblemLog(cap: number, keeps: Room["keeps"] = "all"): ProblemLog {
   const kept: Problem[] = [];
+  /** Neither a warning nor a row that only waits for another crowds out an error that stops the run. */
+  const isMinor = ({ severity, cause }: Problem): boolean => severity === "warn" || cause !== undefined;
   const tallies = new Map<string, RuleTally & { readonly byAction: Map<string, number> }>();
-  let keptWarnings = 0;
+  let keptMinor = 0;
   let errors = 0;
   let warnings = 0;
   const keep = (problem: Problem): void => {
-    if (keeps === "none" || (keeps === "errors" && problem.severity === "warn")) return;
-    // Warnings never crowd out the errors that stop the run.
+    if (keeps === "none" || (keeps === "errors" && isMinor(problem))) return;
     if (kept.length < cap) {
       kept.push(problem);
-      if (problem.severity === "warn") keptWarnings += 1;
-    } else if (problem.severity === "error") {
-      if (keptWarnings === 0) return;
-      kept.splice(
-        kept.findLastIndex((each) => each.severity === "warn"),
-        1,
-      );
-      keptWarnings -= 1;
+      if (isMinor(problem)) keptMinor += 1;
+    } else if (!isMinor(problem)) {
+      if (keptMinor === 0) return;
+      kept.splice(kept.findLastIndex(isMinor), 1);
+      keptMinor -= 1;
       kept.push(problem);
     }
   };
@@ -91,7 +89,7 @@ export function createProblemLog(cap: number, keeps: Room["keeps"] = "all"): Pro
       return [...tallies.values()];
     },
     get room(): Room {
-      return { cap, keeps: kept.length < cap ? "all" : keptWarnings > 0 ? "errors" : "none" };
+      return { cap, keeps: kept.length < cap ? "all" : keptMinor > 0 ? "errors" : "none" };
     },
     fork() {
       return createProblemLog(cap, this.room.keeps);

@@ -130,14 +130,19 @@ test("what depends on a bad row is held back with it, and mended with it", async
   place.write("sales.csv", text);
   const files = [fixture("events.csv"), "sales.csv", fixture("resales.csv")];
 
-  const first = await place.summary(["stream", ...files, "--max-invalid", "3"]);
+  // Only the row that is bad itself is counted against --max-invalid.
+  const first = await place.summary(["stream", ...files, "--max-invalid", "1"]);
   expect(first.summary).toMatchObject({
     exitCode: 4,
-    rows: { read: 12_690, mapped: 12_687, invalid: 3 },
+    rows: { read: 12_690, mapped: 12_687, skipped: 0, invalid: 1, held: 2, mended: 0 },
     actions: { total: 12_687, accepted: 12_687 },
     rejects: [place.path("sales.rejects.csv"), place.path("resales.rejects.csv")],
     next: "tickets stream sales.rejects.csv resales.rejects.csv --env sandbox",
   });
+  const said = first.stderr.split("\n").filter((each) => each.includes(`sales.csv:${line} `));
+  expect(said, "the problem, and one line for all that waits for it").toHaveLength(2);
+  expect(said[1]).toMatch(/holds 2 rows that depend on it: \S*resales\.csv:\d+, \S*resales\.csv:\d+\./);
+  expect(first.stderr).not.toContain("depends-on-invalid");
   const held = readTable(place.read("resales.rejects.csv"));
   expect(held.map((row) => row.ticketId)).toEqual([ticketId, ticketId]);
   for (const row of held) {
@@ -171,8 +176,12 @@ test("an event that is bad takes its sales with it, and no other's", async () =>
   const place = openWorkplace();
   place.write("events.csv", "eventId,currency\nE-1,EURO\nE-2,EUR\n");
   place.write("sales.csv", `${salesTable(3)}${salesTable(2, { first: 11, eventId: "E-2" }).replace(/^.*\n/, "")}`);
-  const { summary } = await place.summary(["stream", "events.csv", "sales.csv", "--max-invalid", "4"]);
-  expect(summary).toMatchObject({ exitCode: 4, rows: { read: 7, mapped: 3, invalid: 4 }, actions: { accepted: 3 } });
+  const { summary } = await place.summary(["stream", "events.csv", "sales.csv", "--max-invalid", "1"]);
+  expect(summary).toMatchObject({
+    exitCode: 4,
+    rows: { read: 7, mapped: 3, invalid: 1, held: 3 },
+    actions: { accepted: 3 },
+  });
   const promises = readPromises(place.read("events.sandbox.promises.ndjson"));
   expect(promises.map(({ eventId, ticketId }) => [eventId, ticketId])).toEqual([
     ["E-2", undefined],

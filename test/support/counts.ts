@@ -9,7 +9,14 @@ export interface Summary {
   readonly environment: string | null;
   readonly state: string;
   readonly exitCode: number;
-  readonly rows: { readonly read: number; readonly mapped: number; readonly skipped: number; readonly invalid: number };
+  readonly rows: {
+    readonly read: number;
+    readonly mapped: number;
+    readonly skipped: number;
+    readonly invalid: number;
+    readonly held: number;
+    readonly mended: number;
+  };
   readonly actions: {
     readonly total: number;
     readonly accepted: number;
@@ -76,7 +83,11 @@ function expectSummary(summary: Summary): void {
   // With --report-vanished there is one key more.
   expect(Object.keys(summary).filter((key) => key !== "vanished")).toEqual(SUMMARY_KEYS);
   const { rows, actions } = summary;
-  expect(rows.mapped + rows.skipped + rows.invalid, "rows = mapped + skipped + invalid").toBe(rows.read);
+  expect(Object.keys(rows)).toEqual(["read", "mapped", "skipped", "invalid", "held", "mended"]);
+  const { mapped, skipped, invalid, held, mended } = rows;
+  expect(mapped + skipped + invalid + held + mended, "rows = mapped + skipped + invalid + held + mended").toBe(
+    rows.read,
+  );
   const { accepted, rejected, refused, inDoubt, settledByHand, notSent, alreadySent, changed, total } = actions;
   expect(
     accepted + rejected + refused + inDoubt + settledByHand + notSent + alreadySent,
@@ -89,7 +100,7 @@ function expectSummary(summary: Summary): void {
 }
 
 const COUNT = "\\d[\\d,]*";
-const ROWS = new RegExp(`(${COUNT}) rows?: ((?:${COUNT} (?:mapped|skipped|invalid)(?:, )?)+)`, "g");
+const ROWS = new RegExp(`(${COUNT}) rows?: ((?:${COUNT} (?:mapped|skipped|invalid|held|mended)(?:, )?)+)`, "g");
 const OUTCOMES = "accepted|rejected|refused|in doubt|settled by hand|not sent|already sent";
 const ACTIONS = new RegExp(`(${COUNT}) actions?: ((?:${COUNT} (?:${OUTCOMES})(?:, )?)+)`, "g");
 

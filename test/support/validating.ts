@@ -3,6 +3,7 @@
 import { Readable, Writable } from "node:stream";
 import { validate } from "../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
+import type { Summary } from "./counts.ts";
 
 interface FoundProblem {
   readonly source: string;
@@ -19,7 +20,7 @@ interface FoundProblem {
 export interface Validated {
   readonly exitCode: number;
   readonly problems: readonly FoundProblem[];
-  readonly rows: { readonly read: number; readonly mapped: number; readonly skipped: number; readonly invalid: number };
+  readonly rows: Summary["rows"];
   /** What was thrown where the file can't be used at all. */
   readonly message: string;
 }
@@ -56,7 +57,7 @@ export async function validateFiles(
     return {
       exitCode: EXIT_CODES[error.code],
       problems: [],
-      rows: { read: 0, mapped: 0, skipped: 0, invalid: 0 },
+      rows: { read: 0, mapped: 0, skipped: 0, invalid: 0, held: 0, mended: 0 },
       message: error.message,
     };
   }

@@ -219,7 +219,7 @@ async function join(
   };
   for (const { row, line, reason, before, attempted } of batch.invalid) {
     await noteUntil(before);
-    const kept = invalid.add({ row: rows.read + row, input, line, reason });
+    const kept = invalid.add({ row: rows.read + row, input, line, reason, isHeld: false });
     if (kept !== undefined) await kept;
     if (timeOrder === undefined) await holds.add({ before: compiled.candidates + before, input, line, attempted });
     for (const action of attempted) {

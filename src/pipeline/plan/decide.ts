@@ -20,6 +20,7 @@ import {
 import { type ChangedAction, describeChange } from "./changed.ts";
 import type { Compiled } from "./compile.ts";
 import { reasonOf } from "./compile-rows.ts";
+import { causeOf, createHeldRows, type HeldFor, type HeldRows } from "./held-rows.ts";
 import type { InvalidRow, InvalidRows } from "./invalid-rows.ts";
 import { isUnknownContent, judge, type Verdicts } from "./judge.ts";
 
@@ -36,6 +37,8 @@ export interface Selection {
   readonly pending: number;
   readonly changed: { readonly count: number; readonly shown: readonly ChangedAction[] };
   readonly byAction: Readonly<Record<string, number>>;
+  /** The rows that others are held for. */
+  readonly heldFor: readonly HeldFor[];
 }
 
 export interface SelectOptions {
@@ -63,6 +66,7 @@ interface FoundRows {
   readonly bits: Uint8Array;
   /** What is to be said of them. */
   readonly problems: ProblemLog;
+  readonly held: HeldRows;
 }
 
 /** How many changed actions are shown with both values. */
@@ -80,7 +84,11 @@ export async function select(options: SelectOptions): Promise<Selection> {
   const memory = ledger !== undefined && !again && (hasDeeds(ledger) || pending.size > 0) ? ledger : undefined;
   using lines = openCandidateLines(directory);
   const verdicts = await judge(directory, compiled.candidates, memory, pending, lines);
-  const found = { bits: new Uint8Array((compiled.rows.read >> 3) + 1), problems: problems.fork() };
+  const found = {
+    bits: new Uint8Array((compiled.rows.read >> 3) + 1),
+    problems: problems.fork(),
+    held: createHeldRows(),
+  };
   for (;;) {
     const log = problems.fork();
     log.absorb(found.problems);
@@ -181,9 +189,11 @@ async function decideOnce(
         });
     }
     for (const each of problems) log.add(each);
-    if (problems.some(isError)) {
-      const reason = reasonOf(problems.filter(isError), severityOf);
-      justFound.push({ row, input, line, reason });
+    const errors = problems.filter(isError);
+    if (errors.length > 0) {
+      const cause = causeOf(errors);
+      if (cause !== undefined) found.held.note(at, cause);
+      justFound.push({ row, input, line, reason: reasonOf(errors, severityOf), isHeld: cause !== undefined });
       setBit(found.bits, row);
       for (const each of problems) found.problems.add(each);
       if (hasBit(countedOn, row)) mustRepeat = true;
@@ -242,7 +252,15 @@ async function decideOnce(
   }
   await decideAfterHolds(together);
   if (mustRepeat) return undefined;
-  return { kept, fresh, alreadySent, pending: waiting, changed: { count: changed, shown }, byAction };
+  return {
+    kept,
+    fresh,
+    alreadySent,
+    pending: waiting,
+    changed: { count: changed, shown },
+    byAction,
+    heldFor: found.held.causes,
+  };
 }
 
 /** Holds one after the other; they are few beside the candidates. */

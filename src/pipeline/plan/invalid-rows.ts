@@ -14,11 +14,15 @@ export interface InvalidRow {
   readonly line: number;
   /** Why, in one line. */
   readonly reason: string;
+  /** Invalid only because of another row. */
+  readonly isHeld: boolean;
 }
 
 export interface InvalidRows extends AsyncDisposable {
   add(row: InvalidRow): Promise<void> | undefined;
-  readonly count: number;
+  /** Rows that are invalid themselves. */
+  readonly invalid: number;
+  readonly held: number;
   /** Writes all of them into a new file, in the order of the input, a JSON object a line, durably. */
   writeTo(path: string): Promise<void>;
 }
@@ -26,18 +30,21 @@ export interface InvalidRows extends AsyncDisposable {
 /** @param directory where they are sorted. */
 export function createInvalidRows(directory: string): InvalidRows {
   const sorter = createSorter(join(directory, "invalid.rows"));
-  let count = 0;
+  const counts = { invalid: 0, held: 0 };
   return {
-    add({ row, input, line, reason }) {
-      count += 1;
+    add({ row, input, line, reason, isHeld }) {
+      counts[isHeld ? "held" : "invalid"] += 1;
       const text = `${stringifyJson({ row, input, line, reason })}\n`;
       return sorter.add(4 + Buffer.byteLength(text), (buffer, at) => {
         buffer.writeUInt32BE(row, at);
         buffer.write(text, at + 4);
       });
     },
-    get count() {
-      return count;
+    get invalid() {
+      return counts.invalid;
+    },
+    get held() {
+      return counts.held;
     },
     async writeTo(path) {
       await using file = await createFile(path);

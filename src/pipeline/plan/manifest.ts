@@ -10,6 +10,21 @@ const SEVERAL_LANES = 2;
 
 const COUNT = z.number().int().nonnegative();
 
+/** All rows of an input; `read` is the sum of the others. */
+const ROWS = z.strictObject({
+  read: COUNT,
+  mapped: COUNT,
+  skipped: COUNT,
+  /** Not sent for what they say themselves. */
+  invalid: COUNT,
+  /** Not sent because they depend on a row that is not. */
+  held: COUNT.default(0),
+  /** Bad rows of which a mended one was accepted. */
+  mended: COUNT.default(0),
+});
+
+export type RowCounts = Readonly<z.infer<typeof ROWS>>;
+
 const RUN_OPTIONS = z.strictObject({
   /** Where rejects files are written. */
   directory: z.string(),
@@ -42,7 +57,7 @@ const MANIFEST = z.strictObject({
   ),
   /** SHA-256 over everything that turns rows into actions: config sources, flags. */
   mapping: z.string(),
-  rows: z.strictObject({ read: COUNT, mapped: COUNT, skipped: COUNT, invalid: COUNT }),
+  rows: ROWS,
   /** All actions of the valid rows; `planned` of them are in the plan. */
   actions: z.strictObject({ total: COUNT, planned: COUNT, alreadySent: COUNT, changed: COUNT, pending: COUNT }),
   byAction: z.record(z.string(), COUNT),

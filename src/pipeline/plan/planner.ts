@@ -23,10 +23,11 @@ import type { ChangedAction } from "./changed.ts";
 import { type Compiled, compile } from "./compile.ts";
 import { type Selection, select } from "./decide.ts";
 import { copyRanges, createFile, readLines, syncDirectory, syncFile } from "./files.ts";
+import type { HeldFor } from "./held-rows.ts";
 import { RECORD_BYTES } from "./index-file.ts";
 import { createHolds, createInvalidRows } from "./invalid-rows.ts";
 import { createLaneGroups } from "./lanes.ts";
-import { type Manifest, manifestOf, type RunOptions } from "./manifest.ts";
+import { type Manifest, manifestOf, type RowCounts, type RunOptions } from "./manifest.ts";
 import { createTimeOrder, type Order } from "./order.ts";
 import type { MadeMapper, WorkerOptions } from "./parallel.ts";
 import { planFiles, sha256 } from "./plan.ts";
@@ -87,7 +88,9 @@ export type Allowance = { readonly rows: number } | { readonly percent: number }
 export interface PlanResult {
   /** Undefined when too many rows are invalid: then nothing may be sent. */
   readonly manifest: Manifest | undefined;
-  readonly rows: { readonly read: number; readonly mapped: number; readonly skipped: number; readonly invalid: number };
+  readonly rows: RowCounts;
+  /** The rows that others are held for. */
+  readonly heldFor: readonly HeldFor[];
   readonly actions: {
     readonly total: number;
     readonly planned: number;
@@ -170,7 +173,8 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     across: () => acrossFor(options, compiled),
   });
   const { read, skipped } = compiled.rows;
-  const rows = { read, mapped: read - skipped - invalid.count, skipped, invalid: invalid.count };
+  const unsent = { invalid: invalid.invalid, held: invalid.held, mended: 0 };
+  const rows = { read, mapped: read - skipped - unsent.invalid - unsent.held - unsent.mended, skipped, ...unsent };
   const actions = {
     total: selection.fresh + selection.alreadySent + selection.pending,
     planned: selection.fresh,
@@ -180,6 +184,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   };
   const result = {
     rows,
+    heldFor: selection.heldFor,
     actions,
     byAction: selection.byAction,
     changed: selection.changed.shown,
@@ -190,7 +195,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     mapping: options.mappingDigest,
     isUnreadable: compiled.unreadable || compiled.unfit,
   };
-  const bearable = !result.isUnreadable && invalid.count <= allowedRows(options.maxInvalid, read);
+  const bearable = !result.isUnreadable && invalid.invalid <= allowedRows(options.maxInvalid, read);
   if (!bearable) return { ...result, manifest: undefined };
 
   const spread = groups && (await assignLanes({ directory, selection, groups, lanes: options.lanes, signal }));
