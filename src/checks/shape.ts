@@ -206,7 +206,7 @@ function otherTime(time: number | bigint): { readonly what: string; readonly hin
   // The days of 2000 to 2099 as spreadsheets count them, and the seconds of these years divided by a thousand.
   if (time < 73_051)
     return {
-      what: `the number that a spreadsheet has for ${dated((BigInt(time) - 25_569n) * 86_400n).slice(0, 10)}`,
+      what: `the number that a spreadsheet has for ${dated((BigInt(Math.floor(Number(time))) - 25_569n) * 86_400n).slice(0, 10)}`,
       hint: "Show the column as date and time before it is saved as CSV, or export again.",
     };
   if (time >= 946_684 && time < 4_102_445)
