@@ -9,10 +9,13 @@ import {
   type Environment,
   type EnvironmentFlags,
   listEnvironments,
+  ownLedgerOf,
   resolveEnvironment,
   type SettingName,
 } from "../pipeline/config/environment.ts";
 import { keyPresence } from "../pipeline/config/key.ts";
+import { readNeighbours, secondLedger } from "../pipeline/config/neighbours.ts";
+import { forgottenLedger } from "./session.ts";
 
 /** What the ledger of an environment says of itself, for people. */
 interface LedgerSummary {
@@ -33,9 +36,12 @@ export interface ShowEnvironmentOptions {
   readonly flags?: EnvironmentFlags;
   readonly knownRules?: readonly string[];
   readonly json?: boolean;
+  readonly signal?: AbortSignal;
   /** Asked only where a ledger exists. */
   readonly ledgerSummary?: (environment: Environment) => Promise<LedgerSummary>;
 }
+
+const NEVER = new AbortController().signal;
 
 interface Output {
   readonly out: (text: string) => void;
@@ -55,6 +61,12 @@ export async function showEnvironment(options: ShowEnvironmentOptions, io: Outpu
     // The list of what could be named is still worth showing.
     if (name !== undefined || !(cause instanceof Failure)) throw cause;
     problem = cause;
+  }
+  if (environment !== undefined) {
+    const neighbours = await readNeighbours(config, environment, env, options.signal ?? NEVER);
+    problem =
+      secondLedger(config, environment, neighbours) ??
+      forgottenLedger(environment, ownLedgerOf(config, environment, { env, flags }), cwd);
   }
   const shown = environment === undefined ? undefined : await describe(environment, options);
   if (options.json === true) {
@@ -107,6 +119,7 @@ const SHOWN: readonly Exclude<SettingName, "name" | "baseUrl" | "apiKey">[] = [
   "freshConnection",
   "accept",
   "statusPath",
+  "sameServiceAs",
   "output",
   "stateDir",
 ];

@@ -34,6 +34,7 @@ export async function environment(
       flags: options.flags,
       knownRules: KNOWN_RULES,
       json: options.json,
+      signal: context.stop,
       ledgerSummary: async (environment) => {
         using ledger = openLedgerToRead(environment);
         const run = ledger === undefined ? undefined : lastRun(ledger);
@@ -91,7 +92,7 @@ export async function rebindLedger(
   options: EnvironmentOptions & { readonly name: string | undefined; readonly waitLock: number },
   context: Context,
 ): Promise<number> {
-  const { environment } = await loadSettings(context, { ...options, env: options.name ?? options.env });
+  const { environment } = await loadSettings(context, { ...options, env: options.name ?? options.env }, "any");
   if (environment.kind === "sandbox")
     throw new Failure("usage", "The sandbox's ledger belongs to its instance; it has no address to change.");
   if (!existsSync(environment.ledgerPath))

@@ -61,14 +61,15 @@ export interface ImportOptions extends EnvironmentOptions {
  */
 export async function importResults(options: ImportOptions, context: Context): Promise<number> {
   const { talk, cwd } = context;
-  const { environment } = await loadSettings(context, options);
-  await using session = await openSession(context, environment, {
+  const settings = await loadSettings(context, options, "any");
+  const { environment } = settings;
+  await using session = await openSession(context, settings, {
     command: "tickets results --import",
     waitLockMs: options.waitLock,
   });
   const path = resolve(cwd, options.file);
   const lines = await readPromises(path, options.file);
-  const foreign = lines.find((line) => line.environment !== environment.name);
+  const foreign = lines.find((line) => !environment.ledgerNames.includes(line.environment));
   if (foreign !== undefined) {
     throw new Failure(
       "usage",
@@ -216,7 +217,7 @@ function importRun({ ledger, environment, boundTo }: Session, run: string, lines
     const manifest = manifestOf({
       run,
       createdAt,
-      environment: environment.name,
+      environment: lines[0]?.environment ?? environment.name,
       boundTo,
       inputs: [],
       mapping: BY_IDS,

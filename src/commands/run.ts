@@ -28,7 +28,7 @@ import {
 import { lanesOf, type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
 import { freeName, inspectOutput, type OutputState } from "../pipeline/projections/output-file.ts";
-import { promiseFormat } from "../pipeline/projections/promise-lines.ts";
+import { promiseFormat, type RunLabel } from "../pipeline/projections/promise-lines.ts";
 import {
   hasPromisesIn,
   openPromiseFile,
@@ -374,7 +374,7 @@ export async function openPromises(
   { ledger, environment }: Session,
   run: RunRecord,
 ): Promise<PromiseSink> {
-  const label = { environment: environment.name, run: run.run };
+  const label = labelOf(run);
   const safeCsv = parseManifest(run.manifest).options.safeCsv;
   const moveTo = (path: string, why: string): void => {
     ledger.run("UPDATE runs SET output = ? WHERE run_no = ?", path, run.runNo);
@@ -458,9 +458,14 @@ function outputLockPath(path: string): string {
   return join(sharedTemporaryFolder(), `${name}.lock`);
 }
 
+/** How a run's promises name it. Of environments that share a ledger, another one may finish it. */
+export function labelOf({ run, manifest }: RunRecord): RunLabel {
+  return { environment: parseManifest(manifest).environment, run };
+}
+
 /** Whether the file shows that the environment's ledger was lost, or restored from an older backup. */
-export function hasLostRuns(state: OutputState, { name }: Session["environment"]): boolean {
-  return state.state === "strange" && state.lostRunsOf === name;
+export function hasLostRuns(state: OutputState, { ledgerNames }: Session["environment"]): boolean {
+  return state.state === "strange" && state.lostRunsOf !== undefined && ledgerNames.includes(state.lostRunsOf);
 }
 
 /** @throws Failure `usage` for a file that must not be written into. */

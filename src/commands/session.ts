@@ -5,10 +5,17 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { cleanText } from "../actions/text.ts";
 import { allRules } from "../checks/rules.ts";
+import { Failure } from "../failure.ts";
 import { MAPPING_RULES } from "../mapping/rules.ts";
 import { type Config, displayPath, loadConfig } from "../pipeline/config/config.ts";
-import { type Environment, type EnvironmentFlags, resolveEnvironment } from "../pipeline/config/environment.ts";
+import {
+  type Environment,
+  type EnvironmentFlags,
+  ownLedgerOf,
+  resolveEnvironment,
+} from "../pipeline/config/environment.ts";
 import { Key, readKey } from "../pipeline/config/key.ts";
+import { type Neighbour, readNeighbours, secondLedger } from "../pipeline/config/neighbours.ts";
 import { type Ledger, openLedger, readMeta } from "../pipeline/ledger/ledger.ts";
 import { acquireLock } from "../pipeline/ledger/lock.ts";
 import { planFiles } from "../pipeline/plan/plan.ts";
@@ -28,25 +35,51 @@ export const ALL_RULES = allRules(READER_RULES, MAPPING_RULES);
 /** Ids of all rules, for the config's `rules`. */
 export const KNOWN_RULES: readonly string[] = Object.keys(ALL_RULES);
 
+export interface Settings {
+  readonly config: Config;
+  readonly environment: Environment;
+  readonly neighbours: readonly Neighbour[];
+}
+
+/**
+ * The config, and the environment that the command is for.
+ *
+ * @param ledgers "one": a second ledger of the same service is refused; "any": it is told, for commands that only look
+ * into a ledger or mend it.
+ */
 export async function loadSettings(
   context: Context,
   options: EnvironmentOptions,
-): Promise<{ readonly config: Config; readonly environment: Environment }> {
-  const config = await loadConfig({
-    cwd: context.cwd,
-    env: context.env,
-    configFlag: options.config,
-    knownRules: KNOWN_RULES,
-  });
-  return {
-    config,
-    environment: resolveEnvironment(config, {
-      envFlag: options.env,
-      configFlag: options.config,
-      env: context.env,
-      flags: options.flags,
-    }),
-  };
+  ledgers: "one" | "any" = "one",
+): Promise<Settings> {
+  const { cwd, env, talk } = context;
+  const config = await loadConfig({ cwd, env, configFlag: options.config, knownRules: KNOWN_RULES });
+  const choice = { envFlag: options.env, configFlag: options.config, env, flags: options.flags };
+  const environment = resolveEnvironment(config, choice);
+  const neighbours = await readNeighbours(config, environment, env, context.stop);
+  const problem =
+    secondLedger(config, environment, neighbours) ??
+    forgottenLedger(environment, ownLedgerOf(config, environment, choice), cwd);
+  if (problem !== undefined && ledgers === "one") throw problem;
+  if (problem !== undefined) talk.warn(problem.message);
+  return { config, environment, neighbours };
+}
+
+/** What an environment was sent before it shared another's ledger must come along. */
+export function forgottenLedger(
+  { name, ledgerOwner }: Environment,
+  own: string | undefined,
+  cwd: string,
+): Failure | undefined {
+  if (own === undefined) return undefined;
+  const file = `${name}.promises.ndjson`;
+  return new Failure(
+    "usage",
+    `${name} shares the ledger of ${ledgerOwner}, but has kept one of its own (${displayPath(own, cwd)}), and what that one knows would be sent again. Nothing was sent.`,
+    {
+      hint: `Without the line sameServiceAs: settle its open runs (tickets status --env ${name}), then tickets results --env ${name} -o ${file}. With the line: tickets results --import ${file} --env ${name}. Then move ${displayPath(dirname(own), cwd)} away.`,
+    },
+  );
 }
 
 /** What a command that is told to people names the environment with. */
@@ -71,6 +104,8 @@ export function openLedgerToRead(environment: Environment): Ledger | undefined {
 /** A session that may send: it holds the environment's lock until it is disposed. */
 export interface Session extends AsyncDisposable {
   readonly environment: Environment;
+  /** Of other accounts at the same address. */
+  readonly neighbours: readonly Neighbour[];
   readonly ledger: Ledger;
   /** Where requests go; for the sandbox known only now that it runs. */
   readonly baseUrl: string;
@@ -80,7 +115,7 @@ export interface Session extends AsyncDisposable {
 
 export async function openSession(
   context: Context,
-  environment: Environment,
+  { environment, neighbours }: Pick<Settings, "environment" | "neighbours">,
   options: { readonly command: string; readonly waitLockMs: number },
 ): Promise<Session> {
   const { talk } = context;
@@ -110,6 +145,7 @@ export async function openSession(
     await removeUnfinishedPlans(environment, ledger);
     return {
       environment,
+      neighbours,
       ledger,
       boundTo,
       baseUrl: started?.url ?? environment.baseUrl,
@@ -156,11 +192,20 @@ async function removeUnfinishedPlans(environment: Environment, ledger: Ledger): 
 }
 
 /** The session's first line: what is used, and whether its memory is new. */
-export function describeSession({ environment, ledger }: Session, context: Context): string {
+export function describeSession({ environment, neighbours, ledger }: Session, context: Context): string {
   const where = environment.kind === "sandbox" ? "built in" : environment.baseUrl;
   const known =
     ledger.isNew || readMeta(ledger, "created_at") === undefined
       ? "NEW"
       : `with ${count(Number(ledger.get("SELECT count(*) AS n FROM runs")?.n), "earlier run")}`;
-  return `${environment.name} (${where}) · ledger ${displayPath(environment.ledgerPath, context.cwd)} ${known}`;
+  const { name, ledgerOwner, ledgerPath } = environment;
+  return [
+    `${name} (${where})`,
+    `ledger ${ledgerOwner === name ? "" : `of ${ledgerOwner} `}${displayPath(ledgerPath, context.cwd)} ${known}`,
+    ...neighbours.map(({ name: other, key }) =>
+      key === "different"
+        ? `another account than ${other} at the same address`
+        : `the same address as ${other}, whose key is not known here`,
+    ),
+  ].join(" · ");
 }

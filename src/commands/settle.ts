@@ -54,8 +54,9 @@ export interface ResumeOptions extends EnvironmentOptions {
 /** Goes on with a run from its plan; the input is not read. */
 export async function resume(options: ResumeOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
-  const { environment } = await loadSettings(context, options);
-  await using session = await openSession(context, environment, {
+  const settings = await loadSettings(context, options);
+  const { environment } = settings;
+  await using session = await openSession(context, settings, {
     command: "tickets resume",
     waitLockMs: options.waitLock,
   });
@@ -105,8 +106,9 @@ export interface SettleOptions extends EnvironmentOptions {
 export async function settle(options: SettleOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
   const { talk } = context;
-  const { environment } = await loadSettings(context, options);
-  await using session = await openSession(context, environment, {
+  const settings = await loadSettings(context, options, "any");
+  const { environment } = settings;
+  await using session = await openSession(context, settings, {
     command: "tickets settle",
     waitLockMs: options.waitLock,
   });

@@ -18,6 +18,7 @@ import { openPlan } from "../pipeline/plan/plan.ts";
 import { isPlainFile } from "../pipeline/projections/output-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../pipeline/projections/promise-lines.ts";
 import { actionsOf } from "../pipeline/sending/settle.ts";
+import { labelOf } from "./run.ts";
 import { type EnvironmentOptions, loadSettings, lockPath, openLedgerToRead, planDirectory } from "./session.ts";
 import { unknownRun } from "./settle.ts";
 import { describeActions, type Summary, summarise } from "./summary.ts";
@@ -31,7 +32,7 @@ export interface StatusOptions extends EnvironmentOptions {
 
 export async function status(options: StatusOptions, context: Context): Promise<number> {
   const { talk } = context;
-  const { environment } = await loadSettings(context, options);
+  const { environment } = await loadSettings(context, options, "any");
   using ledger = openLedgerToRead(environment);
   if (ledger === undefined) {
     if (options.json) talk.out(`${JSON.stringify({ runs: [] })}\n`);
@@ -149,7 +150,7 @@ export interface ResultsOptions extends EnvironmentOptions {
 /** Writes the promises of a run again, from the ledger, in any format. Without a run: of all, oldest first. */
 export async function results(options: ResultsOptions, context: Context): Promise<number> {
   const { talk, cwd } = context;
-  const { environment } = await loadSettings(context, options);
+  const { environment } = await loadSettings(context, options, "any");
   using ledger = openLedgerToRead(environment);
   if (ledger === undefined)
     throw new Failure(
@@ -166,8 +167,9 @@ export async function results(options: ResultsOptions, context: Context): Promis
   const lines = function* (): Generator<string> {
     yield promisesHeader(format);
     for (const run of runs) {
+      const label = labelOf(run);
       for (const page of outcomesOfRun(ledger, run.runNo)) {
-        const text = promiseLines(page, { environment: environment.name, run: run.run }, format, options.safeCsv);
+        const text = promiseLines(page, label, format, options.safeCsv);
         written += page.filter(({ outcome }) => outcome !== "not sent").length;
         if (text !== "") yield text;
       }

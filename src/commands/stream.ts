@@ -25,6 +25,7 @@ import {
   openSession,
   planDirectory,
   type Session,
+  type Settings,
 } from "./session.ts";
 import {
   describeActions,
@@ -68,8 +69,6 @@ export async function stream(options: StreamOptions, context: Context): Promise<
   return summary.exitCode;
 }
 
-type Settings = Awaited<ReturnType<typeof loadSettings>>;
-
 /** Everything but sending: the ledger is only looked into, and the plan is thrown away. */
 async function dryRun(
   options: StreamOptions,
@@ -105,15 +104,19 @@ async function dryRun(
 async function send(
   options: StreamOptions,
   context: Context,
-  { config, environment }: Settings,
+  { config, environment, neighbours }: Settings,
   startedAt: number,
 ): Promise<Summary> {
   const { talk, cwd } = context;
   const deadline = options.maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + options.maxDuration;
-  await using session = await openSession(context, environment, {
-    command: `tickets stream ${options.files.map(inShell).join(" ")}`,
-    waitLockMs: options.waitLock,
-  });
+  await using session = await openSession(
+    context,
+    { environment, neighbours },
+    {
+      command: `tickets stream ${options.files.map(inShell).join(" ")}`,
+      waitLockMs: options.waitLock,
+    },
+  );
   const { ledger } = session;
   talk.info(describeSession(session, context));
 

@@ -64,6 +64,7 @@ describe("tickets env", () => {
   freshConnection   false                                                  default
   accept            none                                                   default
   statusPath        none                                                   default
+  sameServiceAs     none                                                   default
   output            none                                                   default
   stateDir          /var/tickets                                           TICKETS_STATE_DIR
 

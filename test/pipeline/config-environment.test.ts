@@ -307,6 +307,8 @@ describe("precedence", () => {
       accept: [],
       stateDir: "$/home/.local/state/tickets",
       ledgerPath: "$/home/.local/state/tickets/playground/ledger.db",
+      ledgerOwner: "playground",
+      ledgerNames: ["playground"],
     });
     expect(Object.values(origins).filter((origin) => origin === "default")).toHaveLength(
       Object.keys(origins).length - 2,

@@ -256,11 +256,13 @@ function placementProblems(document: LoadedDocument): readonly ConfigProblem[] {
       );
     }
     if (name !== "sandbox") continue;
-    for (const key of ["baseUrl", "apiKey"]) {
+    for (const key of ["baseUrl", "apiKey", "sameServiceAs"]) {
       if (!keysAt(document, path).includes(key)) continue;
       complain(
         [...path, key],
-        "the sandbox is built in and has neither address nor key; give the environment another name",
+        key === "sameServiceAs"
+          ? "the sandbox is a service of its own on this machine"
+          : "the sandbox is built in and has neither address nor key; give the environment another name",
       );
     }
     if (valueAt(document, [...path, "complete"]) === false) {

@@ -1,5 +1,6 @@
 /** Which environment a command works with, every setting of it, and where each value came from. */
 
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { nearest } from "../../actions/nearest.ts";
 import { cleanText } from "../../actions/text.ts";
@@ -38,6 +39,8 @@ export interface Environment {
   readonly refusalsAreWhole: boolean;
   readonly complete: boolean;
   readonly statusPath?: string;
+  /** The environment that is the same service under another name, whose ledger this one shares. */
+  readonly sameServiceAs?: string;
   /** Promises file, absolute or `-`, where the config names one. */
   readonly output?: string;
   readonly confirm: boolean;
@@ -48,6 +51,10 @@ export interface Environment {
   readonly queue?: Readonly<Record<string, unknown>>;
   readonly stateDir: string;
   readonly ledgerPath: string;
+  /** The environment whose ledger it keeps: its own name, or that of `sameServiceAs`. */
+  readonly ledgerOwner: string;
+  /** All environments that keep this ledger, its owner first. */
+  readonly ledgerNames: readonly string[];
   /** The flags that lead another command to the same ledger. */
   readonly named: readonly string[];
   /** Where each setting came from: a flag, a variable, `FILE:LINE`, "built in" or "default". */
@@ -57,7 +64,7 @@ export interface Environment {
 export type SettingName = "name" | "baseUrl" | "apiKey" | keyof EnvironmentSettings;
 type EnvironmentSettings = Omit<
   Environment,
-  "name" | "kind" | "baseUrl" | "keySource" | "ledgerPath" | "named" | "origins"
+  "name" | "kind" | "baseUrl" | "keySource" | "ledgerPath" | "ledgerOwner" | "ledgerNames" | "named" | "origins"
 >;
 
 /** What the command line said, as text; numbers are taken too. */
@@ -112,6 +119,7 @@ export function resolveEnvironment(config: Config, choice: EnvironmentChoice): E
     });
   }
   const address = baseUrlOf(config, name, choice.env);
+  refuseWrongTwin(config, name, address.value, choice.env);
   const key = keySourceOf(config, name, choice.env);
   return frozen({
     ...settings.values,
@@ -196,12 +204,12 @@ function refuseSandboxAddress(env: NodeJS.ProcessEnv): void {
   });
 }
 
-interface Settled<T> {
+export interface Settled<T> {
   readonly value: T;
   readonly origin: string;
 }
 
-function baseUrlOf(config: Config, name: string, env: NodeJS.ProcessEnv): Settled<string> {
+export function baseUrlOf(config: Config, name: string, env: NodeJS.ProcessEnv): Settled<string> {
   const variable = `TICKETS_${variablePart(name)}_BASE_URL`;
   const written = env[variable];
   if (written) {
@@ -218,7 +226,7 @@ function baseUrlOf(config: Config, name: string, env: NodeJS.ProcessEnv): Settle
   });
 }
 
-function keySourceOf(config: Config, name: string, env: NodeJS.ProcessEnv): Settled<KeySource> {
+export function keySourceOf(config: Config, name: string, env: NodeJS.ProcessEnv): Settled<KeySource> {
   const variable = `TICKETS_${variablePart(name)}_API_KEY`;
   const environment = config.environments.get(name);
   const declared = environment?.apiKey;
@@ -231,6 +239,51 @@ function keySourceOf(config: Config, name: string, env: NodeJS.ProcessEnv): Sett
   return { value: { kind: "command", command: declared.command ?? [], directory: environment.directory }, origin };
 }
 
+/** Which environment's ledger `name` keeps. Only `sameServiceAs` leads to another, and only one step far. */
+export function ledgerOwnerOf(config: Config, name: string): string {
+  return config.environments.get(name)?.sameServiceAs ?? name;
+}
+
+/** What would make of two names one ledger that is not of one service. */
+function refuseWrongTwin(config: Config, name: string, baseUrl: string, env: NodeJS.ProcessEnv): void {
+  const other = config.environments.get(name)?.sameServiceAs;
+  if (other === undefined) return;
+  const place = originOf(config, ["environments", name, "sameServiceAs"]);
+  const refuse = (what: string, hint: string): Failure =>
+    new Failure(
+      "usage",
+      `${name} says sameServiceAs: ${other} (${displayOrigin(place ?? "config", config.cwd)}), ${what}`,
+      {
+        hint: `${hint} Nothing was sent.`,
+      },
+    );
+  if (other === name) throw refuse("which is itself", "Name the other environment, or take the line out.");
+  if (other === SANDBOX)
+    throw refuse(
+      "but the sandbox is a service of its own on this machine",
+      "Name another environment, or take the line out.",
+    );
+  const names = listEnvironments(config, env).map((each) => each.name);
+  if (!names.includes(other)) {
+    const near = nearest(other, names);
+    throw refuse(
+      "but there is no such environment",
+      `There are: ${names.join(", ")}.${near === undefined || near === name ? "" : ` Did you mean ${near}?`}`,
+    );
+  }
+  const third = config.environments.get(other)?.sameServiceAs;
+  if (third === name)
+    throw refuse(`and ${other} says the same of ${name}`, "One of them keeps the ledger: take its line out.");
+  if (third !== undefined)
+    throw refuse(`which itself says sameServiceAs: ${third}`, `Name the one that keeps the ledger: ${third}.`);
+  const address = baseUrlOf(config, other, env).value;
+  if (address !== baseUrl)
+    throw refuse(
+      `but they are at two addresses: ${baseUrl} and ${address}`,
+      "Give both the same base URL, or take the line out.",
+    );
+}
+
 type Settings = Omit<Environment, "name" | "kind" | "baseUrl" | "keySource" | "named" | "origins">;
 
 function settle(
@@ -241,6 +294,7 @@ function settle(
   const declared: Partial<EnvironmentConfig> = config.environments.get(name) ?? {};
   const origins: Partial<Record<keyof EnvironmentSettings, string>> = {};
   const problems: string[] = [];
+  const owner = ledgerOwnerOf(config, name);
 
   const from = <T>(key: keyof EnvironmentSettings, value: T | undefined, otherwise: T, configKey: string = key): T => {
     origins[key] = value === undefined ? "default" : (originOf(config, ["environments", name, configKey]) ?? "config");
@@ -318,14 +372,20 @@ function settle(
     refusalsAreWhole: from("refusalsAreWhole", declared.refusalsAreWhole, false),
     complete: from("complete", declared.complete, false),
     ...optional("statusPath", from("statusPath", declared.statusPath, undefined)),
+    ...optional("sameServiceAs", from("sameServiceAs", declared.sameServiceAs, undefined)),
     ...optional("output", from("output", declared.output, undefined)),
     confirm: from("confirm", declared.confirm, name === "production"),
     freshConnection: from("freshConnection", declared.freshConnection, false),
     accept: from("accept", declared.accept, []),
     ...optional("queue", from("queue", declared.queue, undefined)),
-    ...stateOf(config, name, env, flags.stateDir, (origin) => {
+    ...stateOf(config, owner, env, flags.stateDir, (origin) => {
       origins.stateDir = origin;
     }),
+    ledgerOwner: owner,
+    ledgerNames: [
+      owner,
+      ...[...config.environments.keys()].filter((each) => each !== owner && ledgerOwnerOf(config, each) === owner),
+    ],
   };
   if (problems.length > 0) throw new Failure("usage", problems.join("\n"));
   return { values, origins: origins as Record<keyof EnvironmentSettings, string> }; // every setting above has noted its origin
@@ -333,6 +393,20 @@ function settle(
 
 function optional<K extends string, T>(key: K, value: T | undefined): { readonly [P in K]?: T } {
   return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]: T }); // one key, just written
+}
+
+/**
+ * The ledger that `name` kept before it shared another's, if it is still there: what it remembers is not looked into any
+ * more.
+ */
+export function ownLedgerOf(
+  config: Config,
+  { name, ledgerOwner }: Environment,
+  { env, flags }: Pick<EnvironmentChoice, "env" | "flags">,
+): string | undefined {
+  if (ledgerOwner === name) return undefined;
+  const { ledgerPath } = stateOf(config, name, env, flags?.stateDir, () => undefined);
+  return existsSync(ledgerPath) ? ledgerPath : undefined;
 }
 
 function stateOf(

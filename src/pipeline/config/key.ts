@@ -80,6 +80,25 @@ export async function readKey(
   }
 }
 
+/** The key for comparing it with another, where it can be read without running a command; undefined where it can't. */
+export async function peekKey(
+  source: KeySource,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const refuse: Refuse = (what) => new Failure("not-let-in", what);
+  try {
+    if (source.kind === "variable") return checked(env[source.name] ?? "", refuse);
+    // What gives its bytes once is left for the one who sends.
+    if (source.kind === "file" && (await stat(source.path)).isFile())
+      return checked((await readKeyFile(source.path, signal, refuse)).text, refuse);
+    return undefined;
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}
+
 /** Whether the key's source is there, without reading it; a command is not run to find out. */
 export async function keyPresence(
   source: KeySource,

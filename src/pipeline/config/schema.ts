@@ -89,6 +89,11 @@ const environmentSchema = z.strictObject(
       })
       .optional()
       .describe("Path that answers the status of a promise, after the base URL."),
+    sameServiceAs: z
+      .string({ error: needs("the name of an environment") })
+      .regex(ENVIRONMENT_NAME, { error: ENVIRONMENT_NAME_RULE })
+      .optional()
+      .describe("The environment that is the same service under another name; they share its ledger."),
     output: textValue("a path").optional().describe("Promises file; relative to this file."),
     stateDir: textValue("a path").optional().describe("Folder of ledger and plans; relative to this file."),
     confirm: yesOrNo().optional().describe("Ask once before sending, on a terminal (true for production)."),
