@@ -49,6 +49,11 @@ export type Mapped =
       readonly isGuess?: true;
     };
 
+/** What is said of a whole file, with the line of the first row that shows it. */
+export interface FileFinding extends Finding {
+  readonly line?: number;
+}
+
 /** What some rows of a file show of it. Plain data, so that those who read parts of a file can put it together. */
 export interface Seen {
   readonly values?: SeenValues;
@@ -79,7 +84,7 @@ export interface Mapper {
   /** Adds to what is known of the file; in the order of its rows, whichever mapper read them. */
   join?(seen: Seen): void;
   /** What can be said only after the last row was joined. */
-  findingsOfFile?(): readonly Finding[];
+  findingsOfFile?(): readonly FileFinding[];
 }
 
 export interface MapperOptions {

@@ -16,6 +16,8 @@ export interface Scope {
   /** A number of its own for each row and each repetition: what is found once for them is kept under it. */
   turn: number;
   findings: Finding[];
+  /** Told of a text that takes the `else` of a value table which holds it in another spelling. */
+  readonly onElse?: (label: string, known: string, text: string) => void;
 }
 
 /** A trimmed text of the row; empty when there is none. Adds to the scope's findings what can't be read. */

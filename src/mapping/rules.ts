@@ -91,13 +91,14 @@ export const MAPPING_RULES = {
   "value-not-named": {
     severity: "warn",
     reason:
-      "The source names, in skip, the values that give nothing, and this one is not among them, nor does any action take it.",
+      "A column that a when compares holds a value which no when, skip or expect of the source names, so that what it means may be lost.",
     source: ROWS,
-    example: "skip: {Status: Deleted} for rows with Status = Partially Refunded",
+    example: "when: {checkin: yes} for rows with checkin = ja",
   },
   "value-near": {
     severity: "warn",
-    reason: "A value that when or skip names occurs in no row, and one that is written nearly so does.",
+    reason:
+      "A value that when or skip names occurs in no row, and one that is written nearly so does; or a map holds it in another spelling than the row, which took its else.",
     source: ROWS,
     example: "when: {Status: refunded} for rows with Status = Refunded",
   },

@@ -111,7 +111,16 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
   const seenEvents = new Set<string>();
   /** Events that the rows since the last look name, and whether they were seen before. */
   const namedEvents = new Map<string, boolean>();
-  const scope: Scope = { cells: [], value: {}, n: 1, item: undefined, turn: 0, findings: [] };
+  let line = 0;
+  const scope: Scope = {
+    cells: [],
+    value: {},
+    n: 1,
+    item: undefined,
+    turn: 0,
+    findings: [],
+    onElse: (label, known, text) => watch.seeElse(label, known, text, line),
+  };
 
   const add = (rule: ActionRules, draft: Draft): void => {
     scope.turn += 1;
@@ -192,6 +201,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
         scope.turn += 1;
       }
       if (draft.actions.length > given || scope.findings.length > found) checkExpectations();
+      watch.seeItem(scope, line);
     }
     scope.n = 1;
     scope.item = items[0];
@@ -199,10 +209,6 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
   };
 
   const mapScope = (openText: string): Mapped => {
-    for (const { label, read, values } of skips) {
-      const text = read(scope);
-      if (values.has(text)) return { kind: "skipped", reason: labelled(label, text) };
-    }
     const draft: Draft = { actions: [], keys: [], faulty: new Set(), newEvents: new Set(), whyNothing: undefined };
     addAll(draft);
     const { findings } = scope;
@@ -234,8 +240,15 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     hasOthers && !isConditional && actions.every(({ action }) => action === "newEvent");
 
   const mapAndWatch = (openText: string): Mapped => {
+    for (const { label, read, values } of skips) {
+      const text = read(scope);
+      if (!values.has(text)) continue;
+      watch.see(scope, { line, gave: false, isSkipped: true });
+      return { kind: "skipped", reason: labelled(label, text) };
+    }
     const mapped = mapScope(openText);
-    watch.see(scope, mapped.kind === "invalid" || (mapped.kind === "actions" && mapped.eventOnly === undefined));
+    const gave = mapped.kind === "invalid" || (mapped.kind === "actions" && mapped.eventOnly === undefined);
+    watch.see(scope, { line, gave, isSkipped: false });
     return mapped;
   };
 
@@ -255,6 +268,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     },
     map(row) {
       if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
+      line = row.line;
       scope.findings = [];
       scope.turn += 1;
       if (row.kind === "cells") {
@@ -373,35 +387,50 @@ function compileSkip({ config, path, columns, isJson }: Source) {
   }));
 }
 
-/** Watches the columns of the file itself: what `each` and the lookups add differs within a row, or stands in other files. */
-function watchOf({ config, columns, isJson }: Source, rules: readonly ActionRules[]): ValueWatch {
-  const names = namesOf(columns, { counts: false }, new Map(), isJson);
+/**
+ * Watches the columns that conditions compare, whatever gives them: the file, a lookup, an item of `each`. `skip` and
+ * `expect` name values of them; `skip` alone makes a column one to be watched.
+ */
+function watchOf({ config, columns, each, lookupNames, isJson }: Source, rules: readonly ActionRules[]): ValueWatch {
+  const names = namesOf(columns, each?.names ?? { counts: false }, lookupNames, isJson);
   const added = new Set(["item", ...Object.keys(config.lookup ?? {})]);
   const byLabel = new Map<string, WatchedColumn>();
-  const add = (label: string, named: readonly string[], takesOthers: boolean, isComplete: boolean): void => {
-    if (label.includes(".") && added.has(label.split(".")[0] ?? "")) return;
-    const known = byLabel.get(label);
-    const read = known?.read ?? readerOf(label, names);
+  const add = (label: string, says: Omit<WatchedColumn, "label" | "read" | "isOfItem">): void => {
+    const plain = plainName(label);
+    const known = byLabel.get(plain);
+    const read = known?.read ?? readerOf(plain, names);
     if (read === undefined) return;
-    byLabel.set(label, {
-      label,
+    byLabel.set(plain, {
+      label: plain,
       read,
-      named: new Set([...(known?.named ?? []), ...named]),
-      takesOthers: takesOthers || known?.takesOthers === true,
-      isComplete: isComplete || known?.isComplete === true,
+      named: new Set([...(known?.named ?? []), ...says.named]),
+      takesOthers: says.takesOthers || known?.takesOthers === true,
+      isTested: says.isTested || known?.isTested === true,
+      isComplete: says.isComplete || known?.isComplete === true,
+      isOfItem: namesIn(plain).some((name) => name === "n" || added.has(name.split(".")[0] ?? "")),
     });
   };
-  for (const { label, named, takesOthers, presenceOnly } of rules.flatMap(({ when }) => when?.looked ?? []))
-    if (!presenceOnly) add(label, named, takesOthers, false);
+  const looked = rules.flatMap(({ when }) => when?.looked ?? []);
+  const compared = new Set(looked.filter(({ presenceOnly }) => !presenceOnly).map(({ label }) => label));
+  const says = { named: new Set<string>(), takesOthers: false, isTested: false, isComplete: false };
+  for (const { label, named, takesOthers } of looked)
+    if (compared.has(label)) add(label, { ...says, named: new Set(named), takesOthers, isTested: !takesOthers });
   for (const [label, values] of Object.entries(config.skip ?? {}))
-    add(
-      label,
-      [values].flat().map((text) => text.trim()),
-      false,
-      true,
-    );
+    add(label, { ...says, named: textsOf(values), isComplete: true });
+  for (const [label, values] of Object.entries(config.expect ?? {}))
+    if (byLabel.has(plainName(label))) add(label, { ...says, named: textsOf(values) });
   return watchValues([...byLabel.values()]);
 }
+
+const textsOf = (values: string | readonly string[]): ReadonlySet<string> =>
+  new Set([values].flat().map((text) => text.trim()));
+
+/** `{Status}` is the column `Status`. */
+const plainName = (label: string): string => /^\{([^{}]+)\}$/.exec(label)?.[1]?.trim() ?? label;
+
+/** The names in a column's label, which may be a template. */
+const namesIn = (label: string): readonly string[] =>
+  label.includes("{") ? [...label.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name.trim()) : [label];
 
 function readerOf(label: string, names: Names): Read | undefined {
   try {

@@ -2,8 +2,8 @@
 
 import { distance } from "fastest-levenshtein";
 import { fold } from "../actions/nearest.ts";
-import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
+import type { FileFinding } from "./mapper.ts";
 import type { Read, Scope } from "./names.ts";
 import type { MappingRule } from "./rules.ts";
 
@@ -11,23 +11,39 @@ import type { MappingRule } from "./rules.ts";
 export interface WatchedColumn {
   readonly label: string;
   readonly read: Read;
-  /** Every value that a condition or `skip` names. */
+  /** Every value that a condition, `skip` or `expect` names. */
   readonly named: ReadonlySet<string>;
   /** A `not` takes whatever it does not name. */
   readonly takesOthers: boolean;
+  /** A condition takes some values only, so that a value which is named nowhere misses its action. */
+  readonly isTested: boolean;
   /** `skip` names all values that give nothing. */
   readonly isComplete: boolean;
+  /** Read once for each repetition of `each`, since it may differ there; otherwise once a row. */
+  readonly isOfItem: boolean;
+}
+
+/** What became of a row. */
+export interface RowOutcome {
+  readonly line: number;
+  /** Any action but its event came of it. */
+  readonly gave: boolean;
+  /** `skip` took it, whatever else it holds. */
+  readonly isSkipped: boolean;
 }
 
 export interface ValueWatch {
-  /** Looks at a row; `gave` tells whether any action but its event came of it. */
-  see(scope: Scope, gave: boolean): void;
+  /** Looks at what differs within a row; before `see` of the row. */
+  seeItem(scope: Scope, line: number): void;
+  see(scope: Scope, row: RowOutcome): void;
+  /** A value table took by its `else` what it holds in another spelling. */
+  seeElse(label: string, known: string, text: string, line: number): void;
   /** What the rows since the last call held. */
   take(): SeenValues;
   /** Adds what rows held, in the order of the file. */
   join(seen: SeenValues): void;
   /** What is to be said of all rows that were joined. */
-  findings(): readonly Finding[];
+  findings(): readonly FileFinding[];
 }
 
 /** What some rows held. Plain data. */
@@ -35,26 +51,48 @@ export interface SeenValues {
   readonly rows: number;
   /** Any action but an event came of one of them. */
   readonly gaveAny: boolean;
-  /** For each watched column, the values that the source names, and the others in the order in which they appeared. */
-  readonly columns: readonly { readonly met: ReadonlySet<string>; readonly strange: ReadonlyMap<string, Strange> }[];
+  readonly columns: readonly SeenColumn[];
+  /** By label, known value and text. */
+  readonly elses: ReadonlyMap<string, Else>;
 }
 
-/** How many rows hold a value that is named nowhere, and how many of them gave nothing. */
+interface SeenColumn {
+  /** The values that the source names. */
+  readonly met: ReadonlySet<string>;
+  /** The others, in the order in which they appeared. */
+  readonly strange: ReadonlyMap<string, Strange>;
+}
+
+/** How many rows hold a value that is named nowhere, how many of them gave nothing, and where it stands first. */
 interface Strange {
   readonly rows: number;
   readonly untaken: number;
+  readonly line: number;
+}
+
+interface Else {
+  readonly label: string;
+  readonly known: string;
+  readonly text: string;
+  readonly rows: number;
+  readonly line: number;
 }
 
 /** Values that are named nowhere are told up to so many; a column of more is no status. */
 const MOST_KEPT = 1000;
 const MOST_TOLD = 8;
+/** Of a longer text the beginning tells it from others. */
+const MOST_TEXT = 200;
 
 export function watchValues(columns: readonly WatchedColumn[]): ValueWatch {
   const watched = columns.map((column) => ({
     ...column,
     unmet: new Set([...column.named].filter((value) => value !== "")),
     strange: new Map<string, Mutable<Strange>>(),
+    /** Rows whose values are too many to keep. */
+    beyond: 0,
   }));
+  const elses = new Map<string, Mutable<Else>>();
   let rows = 0;
   let gaveAny = false;
   let isFamiliar = watched.length === 0 || watched.some(({ takesOthers }) => takesOthers);
@@ -62,22 +100,31 @@ export function watchValues(columns: readonly WatchedColumn[]): ValueWatch {
     rows: 0,
     gaveAny: false,
     columns: columns.map(() => ({ met: new Set<string>(), strange: new Map<string, Mutable<Strange>>() })),
+    elses: new Map<string, Mutable<Else>>(),
   });
   let fresh = nothingSeen();
+  const look = (scope: Scope, isOfItem: boolean, { line, gave, isSkipped }: RowOutcome): void => {
+    // What can't be read in the row is told where it is needed.
+    const { findings } = scope;
+    scope.findings = [];
+    for (const [at, { met, strange }] of fresh.columns.entries()) {
+      const { read, named, isOfItem: differs } = columns[at] as WatchedColumn; // one for each
+      if (differs !== isOfItem) continue;
+      const text = read(scope);
+      if (named.has(text)) met.add(text);
+      else if (!isSkipped) count(strange, text.slice(0, MOST_TEXT), { rows: 1, untaken: gave ? 0 : 1, line });
+    }
+    scope.findings = findings;
+  };
   return {
-    see(scope, gave) {
+    seeItem: (scope, line) => look(scope, true, { line, gave: true, isSkipped: false }),
+    see(scope, row) {
       fresh.rows += 1;
-      fresh.gaveAny ||= gave;
-      // What can't be read in the row is told where it is needed.
-      const { findings } = scope;
-      scope.findings = [];
-      for (const [at, { met, strange }] of fresh.columns.entries()) {
-        const { read, named } = columns[at] as WatchedColumn; // one for each
-        const text = read(scope);
-        if (named.has(text)) met.add(text);
-        else count(strange, text, { rows: 1, untaken: gave ? 0 : 1 });
-      }
-      scope.findings = findings;
+      fresh.gaveAny ||= row.gave;
+      look(scope, false, row);
+    },
+    seeElse(label, known, text, line) {
+      addElse(fresh.elses, { label, known, text, rows: 1, line });
     },
     take() {
       const taken = fresh;
@@ -93,10 +140,13 @@ export function watchValues(columns: readonly WatchedColumn[]): ValueWatch {
         for (const value of met) column.unmet.delete(value);
         for (const [value, counts] of strange)
           if (column.strange.size < MOST_KEPT || column.strange.has(value)) count(column.strange, value, counts);
+          else column.beyond += counts.rows;
       }
+      for (const each of seen.elses.values()) addElse(elses, each);
     },
     findings: () => [
       ...watched.flatMap(nearMisses),
+      ...[...elses.values()].map(takenByElse),
       ...watched.flatMap(notNamed),
       ...(rows > 0 && !gaveAny && !isFamiliar ? [nothingMapped(rows, watched)] : []),
     ],
@@ -105,37 +155,69 @@ export function watchValues(columns: readonly WatchedColumn[]): ValueWatch {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-function count(strange: Map<string, Mutable<Strange>>, value: string, { rows, untaken }: Strange): void {
+function count(strange: Map<string, Mutable<Strange>>, value: string, counts: Strange): void {
   const known = strange.get(value);
-  if (known === undefined) strange.set(value, { rows, untaken });
+  if (known === undefined) strange.set(value, { ...counts });
   else {
-    known.rows += rows;
-    known.untaken += untaken;
+    known.rows += counts.rows;
+    known.untaken += counts.untaken;
   }
+}
+
+function addElse(elses: Map<string, Mutable<Else>>, each: Else): void {
+  const key = JSON.stringify([each.label, each.known, each.text]);
+  const before = elses.get(key);
+  if (before !== undefined) before.rows += each.rows;
+  else if (elses.size < MOST_KEPT) elses.set(key, { ...each });
 }
 
 type Watched = WatchedColumn & {
   readonly unmet: ReadonlySet<string>;
   readonly strange: ReadonlyMap<string, Strange>;
+  readonly beyond: number;
 };
 
-function nearMisses({ label, unmet, strange }: Watched): readonly Finding[] {
-  return [...unmet].flatMap((value) => {
-    const meant = [...strange.keys()].find((text) => isNear(value, text));
+function nearMisses(column: Watched): readonly FileFinding[] {
+  const { label, named, unmet, strange } = column;
+  const isToldApart = openValues(column).length > 0;
+  return [...named].flatMap((value) => {
+    if (value === "") return [];
+    const isUnmet = unmet.has(value);
+    // Another spelling beside the right one is told with the values that are not named, where those are told.
+    if (!isUnmet && isToldApart) return [];
+    const meant = [...strange].find(([text]) => (isUnmet ? isNear(value, text) : isSpelling(value, text)));
     if (meant === undefined) return [];
+    const [text, { rows, line }] = meant;
     return [
       {
         rule: "value-near" satisfies MappingRule,
+        line,
         field: label,
         value,
-        message: `The source names it, but no row holds it; ${rowsText(strange.get(meant)?.rows ?? 0)} ${quoted(meant)}.`,
-        hint: `Did you mean ${quoted(meant)}? Values are compared exactly.`,
+        message: isUnmet
+          ? `The source names it, but no row holds it; ${rowsText(rows)} ${quoted(text)}.`
+          : `The source names it; ${rowsText(rows)} ${quoted(text)}, which is another value.`,
+        hint: `Did you mean ${quoted(text)}${isUnmet ? "" : " too"}? Values are compared exactly.`,
       },
     ];
   });
 }
 
-/** The same but for case, blanks and marks, or for a letter of a longer word; other digits are another value. */
+function takenByElse({ label, known, text, rows, line }: Else): FileFinding {
+  return {
+    rule: "value-near" satisfies MappingRule,
+    line,
+    field: label,
+    value: known,
+    message: `The value table names it, and ${rowsText(rows)} ${quoted(text)}, which took the else.`,
+    hint: `Add ${quoted(text)} to map. Values are compared exactly.`,
+  };
+}
+
+/** The same but for case, blanks and marks. */
+const isSpelling = (one: string, other: string): boolean => other !== "" && fold(one) === fold(other);
+
+/** Another spelling, or a letter of a longer word is another; other digits are another value. */
 function isNear(one: string, other: string): boolean {
   const [a, b] = [fold(one), fold(other)];
   if (a === b) return true;
@@ -143,20 +225,40 @@ function isNear(one: string, other: string): boolean {
   return Math.min(a.length, b.length) >= 5 && distance(a, b) <= (a.length >= 10 ? 2 : 1);
 }
 
-function notNamed({ label, strange, takesOthers, isComplete }: Watched): readonly Finding[] {
-  const open = [...strange].filter(([, { untaken }]) => untaken > 0);
-  if (!isComplete || takesOthers || open.length === 0) return [];
+/** Values that the source should know of and names nowhere. An empty cell is no value, unless its row is lost for it. */
+function openValues({ strange, isTested, takesOthers, isComplete }: Watched): readonly (readonly [string, Strange])[] {
+  return [...strange].filter(([value, { untaken }]) => {
+    if (isTested && value !== "") return true;
+    return isComplete && !takesOthers && untaken > 0;
+  });
+}
+
+function notNamed(column: Watched): readonly FileFinding[] {
+  const { label, named, beyond, isTested } = column;
+  const open = [...openValues(column)].sort(([, one], [, other]) => other.rows - one.rows);
+  const [first] = open.map(([, { line }]) => line).sort((one, other) => one - other);
+  if (first === undefined) return [];
+  const told = open.slice(0, MOST_TOLD).map(([value, { rows, line }]) => {
+    const meant = [...named].find((known) => known !== "" && isNear(known, value));
+    const near = meant === undefined ? "" : `; did you mean ${quoted(meant)}?`;
+    return `${quoted(value)} (${rows === 1 ? `line ${line}` : `${rows} times, first in line ${line}`}${near})`;
+  });
+  const more = open.length - told.length;
+  const others = more === 0 ? "" : beyond === 0 ? ` and ${more} more` : ` and more than ${more} others`;
   return [
     {
       rule: "value-not-named" satisfies MappingRule,
+      line: first,
       field: label,
-      message: `No action takes ${listOf(open.map(([value, { untaken }]) => [value, untaken]))}, and skip does not name ${open.length === 1 ? "it" : "them"}.`,
-      hint: "Add each to the when that should take it, or to skip.",
+      message: `No when, skip or expect names ${told.join(", ")}${others}.`,
+      hint: isTested
+        ? "Add each to the when whose action it should give, to skip if its rows give nothing, or to expect if it is known to need neither."
+        : "Add each to the when that should take it, or to skip.",
     },
   ];
 }
 
-function nothingMapped(rows: number, watched: readonly Watched[]): Finding {
+function nothingMapped(rows: number, watched: readonly Watched[]): FileFinding {
   const seen = watched.map(
     ({ label, strange }) =>
       `${cleanText(label, 40)}: ${listOf([...strange].map(([value, { rows: times }]) => [value, times]))}`,

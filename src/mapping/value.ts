@@ -1,6 +1,6 @@
 /** A rule of a field → the text of the field: templates, lists, and steps in their fixed order. */
 
-import { nearest } from "../actions/nearest.ts";
+import { fold, nearest } from "../actions/nearest.ts";
 import { type AmountOptions, compileAmount, divideAmount, REMAINDERS, type Remainder } from "./amount.ts";
 import { BEFORE_1970 } from "./coerce.ts";
 import { amountsThatRead, formatsThatRead } from "./evidence.ts";
@@ -90,11 +90,16 @@ function compileMap(steps: ValueSteps, context: ValueContext): Step | undefined 
   );
   const otherwise =
     steps.else === undefined ? undefined : compileTemplate(steps.else, names, [...path, "else"], emptyWhen);
+  const spellings = new Map([...table.keys()].map((known) => [fold(known), known]));
   return (text, scope) => {
     const value = table.get(text);
     if (value !== undefined) return value(scope);
     if (text === "") return "";
-    if (otherwise !== undefined) return otherwise(scope);
+    if (otherwise !== undefined) {
+      const known = scope.onElse === undefined ? undefined : spellings.get(fold(text));
+      if (known !== undefined) scope.onElse?.(label, known, text);
+      return otherwise(scope);
+    }
     const near = nearest(text, table.keys());
     scope.findings.push({
       rule: "value-unknown" satisfies MappingRule,

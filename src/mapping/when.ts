@@ -67,7 +67,8 @@ function compileCondition(condition: NonNullable<Condition>, path: RulePath): Te
     if (condition.empty !== "true" && condition.empty !== "false")
       throw new MappingError([...path, "empty"], "is neither true nor false");
     const wanted = condition.empty === "true";
-    tests.push({ accepts: (text) => (text === "") === wanted, presenceOnly: true, named: [], takesOthers: true });
+    // An empty cell is known to it either way; what a cell holds only where it takes any.
+    tests.push({ accepts: (text) => (text === "") === wanted, presenceOnly: true, named: [""], takesOthers: !wanted });
   }
   if (tests.length === 0) throw new MappingError(path, "says neither not nor empty");
   return {

@@ -1,9 +1,8 @@
 /** All rows of all files to checked candidates on disk. What depends on other rows comes after (decide.ts). */
 
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
-import type { Finding, Severity } from "../../actions/problem.ts";
-import type { Understanding } from "../../mapping/mapper.ts";
-import type { Row } from "../../mapping/row.ts";
+import type { Severity } from "../../actions/problem.ts";
+import type { FileFinding, Understanding } from "../../mapping/mapper.ts";
 import type { MappingRule } from "../../mapping/rules.ts";
 import type { ProblemLog } from "../problems.ts";
 import type { Input } from "../readers/input.ts";
@@ -130,7 +129,8 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       if (batch.seen !== undefined) mapper.join?.(batch.seen);
       options.onRows(compiled.rows.read);
     }
-    const report = (finding: Finding): boolean => reportFindings(problems, file, severityOf, FIRST_LINE, 0, [finding]);
+    const report = ({ line = 1, ...finding }: FileFinding): boolean =>
+      reportFindings(problems, file, severityOf, { ...WHOLE_FILE, line }, 0, [finding]);
     const isCut = compiled.rows.read >= limit;
     for (const finding of mapper.findingsOfFile?.() ?? []) {
       const isAboutAll = finding.rule === ("nothing-mapped" satisfies MappingRule);
@@ -158,8 +158,8 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   return { ...compiled, inputs };
 }
 
-/** Where what is said of a whole file stands. */
-const FIRST_LINE: Row = { kind: "object", line: 1, value: {}, text: "" };
+/** What is said of a whole file stands in its first line, unless a row shows it. */
+const WHOLE_FILE = { kind: "object", value: {}, text: "" } as const;
 
 function countReasons(reasons: Map<string, number>, counted: ReadonlyMap<string, number>): void {
   for (const [reason, count] of counted) {

@@ -1,0 +1,174 @@
+/** Values that decide what a row gives, against those that the source names. */
+
+import { describe, expect, test } from "vitest";
+import { createMapper, type FileFinding } from "../../../src/mapping/mapper.ts";
+import { json } from "./rows.ts";
+import { sourceOf, tableOf } from "./samples.ts";
+
+/** What is said of a whole file; with `batch`, its rows are joined in batches of so many, as workers give them. */
+function saidOf(yaml: string, csv: string, batch = Number.POSITIVE_INFINITY): readonly FileFinding[] {
+  const { header, rows } = tableOf(csv);
+  const made = () => createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
+  const whole = made();
+  const worker = made();
+  for (const [at, cells] of rows.entries()) {
+    worker.map({ kind: "cells", line: at + 2, cells });
+    if ((at + 1) % batch === 0) whole.join?.(structuredClone(worker.takeSeen?.() ?? {}));
+  }
+  whole.join?.(structuredClone(worker.takeSeen?.() ?? {}));
+  return whole.findingsOfFile?.() ?? [];
+}
+
+const FIELDS = 'fields: {eventId: e, ticketId: "{ID}", userId: u, price: "1"}';
+const CHECKIN = `${FIELDS}
+actions:
+  - soldTicket: {}
+  - checkedInTicket: {when: {checkin: "yes"}}`;
+
+describe("a value that no condition names", () => {
+  test("is told with counts and lines, though its rows give another action", () => {
+    const [finding, ...others] = saidOf(CHECKIN, "ID,checkin\na,yes\nb,ja\nc,nein\nd,ja\ne,\n");
+    expect(others).toEqual([]);
+    expect(finding).toMatchObject({ rule: "value-not-named", field: "checkin", line: 3 });
+    expect(finding?.message).toBe('No when, skip or expect names "ja" (2 times, first in line 3), "nein" (line 4).');
+  });
+
+  test("is named by a when of any action, by skip and by expect", () => {
+    const csv = "ID,checkin\na,yes\nb,ja\nc,no\n";
+    const named = (more: string) => saidOf(`${CHECKIN}\n${more}`, csv).map(({ message }) => message);
+    expect(named("  - scannedTicket: {when: {checkin: [ja, no]}}")).toEqual([]);
+    expect(named("skip: {checkin: [ja, no]}")).toEqual([]);
+    expect(named('expect: {checkin: ["yes", ja, "no"]}')).toEqual([]);
+    expect(named("skip: {checkin: ja}")).toEqual(['No when, skip or expect names "no" (line 4).']);
+    expect(named('expect: {"{checkin}": ["yes", ja, "no"]}')).toEqual([]);
+  });
+
+  test("in a list of maps is looked for in each of their columns", () => {
+    const yaml = `${FIELDS}
+actions:
+  - soldTicket: {}
+  - invalidatedTicket: {when: [{gone: "1"}, {void: "1"}]}`;
+    expect(saidOf(yaml, "ID,gone,void\na,0,1\nb,1,0\nc,0,J\n").map(({ field, message }) => [field, message])).toEqual([
+      ["gone", 'No when, skip or expect names "0" (2 times, first in line 2).'],
+      ["void", 'No when, skip or expect names "0" (line 3), "J" (line 4).'],
+    ]);
+  });
+
+  test("of a column with not alone is taken by it; beside another condition it is not named", () => {
+    const not = `${FIELDS}\nactions:\n  - soldTicket: {when: {Status: {not: [open, expired]}}}`;
+    const csv = "ID,Status\na,paid\nb,open\nc,refunded\n";
+    expect(saidOf(not, csv)).toEqual([]);
+    expect(saidOf(`${not}\n  - invalidatedTicket: {when: {Status: cancelled}}`, csv)[0]?.message).toBe(
+      'No when, skip or expect names "paid" (line 2), "refunded" (line 4).',
+    );
+  });
+
+  test("of a column of which only matters whether it is empty has no names", () => {
+    const yaml = `${FIELDS}\nactions:\n  - soldTicket: {}\n  - scannedTicket: {when: {at: {empty: false}}}`;
+    expect(saidOf(yaml, "ID,at\na,1\nb,\n")).toEqual([]);
+    expect(saidOf(`${yaml}\n  - invalidatedTicket: {when: {at: x}}`, "ID,at\na,1\nb,\n")[0]?.message).toBe(
+      'No when, skip or expect names "1" (line 2).',
+    );
+  });
+
+  test("of another spelling names the one that it may mean", () => {
+    expect(saidOf(CHECKIN, "ID,checkin\na,yes\nb,Yes\n")[0]?.message).toBe(
+      'No when, skip or expect names "Yes" (line 3; did you mean "yes"?).',
+    );
+  });
+
+  test("in a row that skip takes is not looked at", () => {
+    expect(saidOf(`${CHECKIN}\nskip: {ID: addon}`, "ID,checkin\na,yes\naddon,n/a\n")).toEqual([]);
+  });
+
+  test("of a lookup or of an item of each is told as well", () => {
+    const lookup = createMapper({
+      fileName: "x.csv",
+      header: ["ID"],
+      source: {
+        name: "s",
+        config: sourceOf(`${FIELDS}
+lookup: {order: {file: o.csv, where: {ID: "{ID}"}, missing: empty}}
+actions:
+  - soldTicket: {}
+  - invalidatedTicket: {when: {order.State: void}}`),
+      },
+      lookups: new Map([
+        [
+          "order",
+          {
+            file: "o.csv",
+            header: ["ID", "State"],
+            rows: [
+              ["a", "VOIDED"],
+              ["b", "void"],
+            ],
+          },
+        ],
+      ]),
+    });
+    for (const [at, id] of ["a", "b", "c"].entries()) lookup.map({ kind: "cells", line: at + 2, cells: [id] });
+    lookup.join?.(lookup.takeSeen?.() ?? {});
+    expect(lookup.findingsOfFile?.().map(({ field, message }) => [field, message])).toEqual([
+      ["order.State", 'No when, skip or expect names "VOIDED" (line 2).'],
+    ]);
+
+    const items = createMapper({
+      fileName: "x.ndjson",
+      source: {
+        name: "s",
+        config: sourceOf(
+          'each: {path: codes}\nactions:\n  - scannedTicket: {when: {item.state: in}, fields: {ticketId: "{item.id}"}}',
+        ),
+      },
+    });
+    items.map(json('{"codes":[{"id":"a","state":"in"},{"id":"b","state":"IN"}]}'));
+    items.join?.(items.takeSeen?.() ?? {});
+    expect(items.findingsOfFile?.().map(({ message }) => message)).toEqual([
+      'No when, skip or expect names "IN" (line 1; did you mean "in"?).',
+    ]);
+  });
+
+  test("says so of many values in few words, in the same whichever batches they came in", () => {
+    const csv = `ID,checkin\n${Array.from({ length: 5000 }, (_, at) => `t${at},v${at % 2500}\n`).join("")}`;
+    const [whole, ...others] = saidOf(CHECKIN, csv);
+    expect(others.map(({ rule }) => rule)).toEqual([]);
+    expect(whole?.message).toMatch(/"v7" \(2 times, first in line 9\) and more than 992 others\.$/);
+    for (const batch of [1, 7, 1000]) expect(saidOf(CHECKIN, csv, batch)).toEqual([whole]);
+  });
+});
+
+describe("another spelling of a value that the source names", () => {
+  test("is told where a not takes it, also beside the right one", () => {
+    const yaml = `${FIELDS}\nactions:\n  - soldTicket: {when: {Status: {not: cancelled}}}`;
+    expect(saidOf(yaml, "ID,Status\na,cancelled\nb,Cancelled \nc,paid\n")).toMatchObject([
+      { rule: "value-near", field: "Status", value: "cancelled", line: 3 },
+    ]);
+  });
+
+  test("is told where skip lets it through", () => {
+    expect(
+      saidOf(`${FIELDS}\nskip: {Status: draft}\nactions: [soldTicket: {}]`, "ID,Status\na,draft\nb,Draft\n"),
+    ).toMatchObject([{ rule: "value-near", field: "Status", value: "draft", line: 3 }]);
+  });
+
+  test("is told where a value table takes it by its else", () => {
+    const yaml = `actions:
+  - soldTicket:
+      fields: {eventId: e, ticketId: "{ID}", userId: u, price: {from: "{Product}", map: {VIP: 79.50}, else: "0"}}`;
+    expect(saidOf(yaml, "ID,Product\na,VIP\nb,Vip\nc,Crew\nd,vip\ne,Vip\n")).toEqual([
+      {
+        rule: "value-near",
+        line: 3,
+        field: "price",
+        value: "VIP",
+        message: 'The value table names it, and 2 rows hold "Vip", which took the else.',
+        hint: 'Add "Vip" to map. Values are compared exactly.',
+      },
+      expect.objectContaining({
+        line: 5,
+        message: 'The value table names it, and 1 row holds "vip", which took the else.',
+      }),
+    ]);
+  });
+});
