@@ -1,8 +1,10 @@
 /** One row → several: by a count, by a list inside a JSON row, by the matches of a pattern. */
 
 import { typeName } from "../actions/formats.ts";
+import type { Finding } from "../actions/problem.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import { type EachNames, leafAt, type Names, type Scope } from "./names.ts";
+import { compilePattern } from "./pattern.ts";
 import type { MappingRule } from "./rules.ts";
 import type { EachConfig } from "./source.ts";
 import { compileTemplate } from "./template.ts";
@@ -67,45 +69,44 @@ function byPath(listPath: string, isJson: boolean, path: RulePath): Each {
   };
 }
 
-function byMatch(template: string, pattern: string, names: Names, path: RulePath): Each {
+function byMatch(template: string, written: string, names: Names, path: RulePath): Each {
   const read = compileTemplate(template, names, [...path, "in"], "all columns are");
-  const regexp = compilePattern(pattern, [...path, "match"]);
+  const pattern = compilePattern(written);
+  if (typeof pattern === "string") throw new MappingError([...path, "match"], pattern);
+  const fault = (text: string, message: string, hint: string): Finding => ({
+    rule: "each-unreadable" satisfies MappingRule,
+    field: template,
+    value: text,
+    message,
+    hint,
+  });
   return {
     by: template,
-    names: { counts: true, item: groupNames(pattern) },
+    names: { counts: true, item: pattern.groups },
     items: (scope) => {
       const text = read(scope);
-      const items: unknown[] = [];
-      let end = 0;
-      let rest = "";
-      for (const found of text.matchAll(regexp)) {
-        rest += `${text.slice(end, found.index)} `;
-        end = found.index + found[0].length;
-        if (found[0] !== "") items.push(found.groups ?? {});
+      if (text === "") return [];
+      const found = pattern.matchesIn(text);
+      if (found === undefined) {
+        scope.findings.push(
+          fault(
+            text,
+            `${template} is too long for its match (${text.length} characters).`,
+            "Is the right column named?",
+          ),
+        );
+        return [];
       }
-      rest += text.slice(end);
-      if (!/[\p{L}\p{N}]/u.test(rest)) return items;
-      scope.findings.push({
-        rule: "each-unreadable" satisfies MappingRule,
-        field: template,
-        value: text,
-        message: `${template} holds text that match does not match: ${JSON.stringify(rest.trim().slice(0, 60))}.`,
-        hint: "Widen match so that between its matches only marks and blanks are left.",
-      });
-      return [];
+      const { items, rest } = found;
+      if (/[\p{L}\p{N}]/u.test(rest))
+        scope.findings.push(
+          fault(
+            text,
+            `${template} holds text that match does not match: ${JSON.stringify(rest.trim().slice(0, 60))}.`,
+            "Widen match so that between its matches only marks and blanks are left.",
+          ),
+        );
+      return items;
     },
   };
-}
-
-function compilePattern(pattern: string, path: RulePath): RegExp {
-  try {
-    return new RegExp(pattern, "gu");
-  } catch (cause) {
-    throw new MappingError(path, `is not a regular expression: ${cause instanceof Error ? cause.message : pattern}`);
-  }
-}
-
-function groupNames(pattern: string): readonly string[] {
-  // An alternative that matches nothing makes any text match, so that the groups show.
-  return Object.keys(new RegExp(`(?:${pattern})|`, "u").exec("")?.groups ?? {});
 }

@@ -112,8 +112,12 @@ function withoutRepeats(
 
 const CURRENCY_SIGN = /^(?:[A-Z]{0,3}\p{Sc}|[A-Z]{3}|kr\.?|Kč|zł|Ft|lei|Fr\.?)$/u;
 
+/** No amount is longer, and looking for its signs takes the square of its length. */
+const MOST_AMOUNT_TEXT = 100;
+
 /** `$` of `$60.00`, `EUR` of `12,50 EUR`. */
 function signsOf(text: string): readonly string[] {
+  if (text.length > MOST_AMOUNT_TEXT) return [];
   const [, before = "", after = ""] =
     /^\(?[-\u2212]?\s*([^\d\s()-]*)\s*[-\u2212]?\d.*?\d?\s*([^\d\s()]*)\)?$/.exec(text) ?? [];
   return [before, after].filter((sign) => CURRENCY_SIGN.test(sign));

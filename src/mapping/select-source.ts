@@ -4,6 +4,7 @@ import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
 import { literalPattern } from "./literal-pattern.ts";
 import { MappingError } from "./mapping-error.ts";
+import { wholeMatcher } from "./pattern.ts";
 import type { SourceConfig } from "./source.ts";
 
 export type Sources = Readonly<Record<string, SourceConfig>>;
@@ -56,8 +57,8 @@ export function hintOfNoSource(sources: Sources, fileName: string): string {
 function matches({ match }: SourceConfig, fileName: string): boolean {
   const plain = fileName.replace(/\.(?:gz|zst)$/i, "");
   return [match ?? []].flat().some((glob) => {
-    const pattern = new RegExp(`^(?:${globPattern(glob)})$`, "iu");
-    return pattern.test(fileName) || pattern.test(plain);
+    const fits = wholeMatcher(globPattern(glob));
+    return fits(fileName) || fits(plain);
   });
 }
 

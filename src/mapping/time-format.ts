@@ -139,6 +139,8 @@ function compileRollover({ rollover, rolloverPath }: TimeOptions): (local: Local
   };
 }
 
+const BLANKS = "\\s+";
+
 function compileFormat(name: string, path: RulePath): Format {
   const keyword = Object.hasOwn(KEYWORDS, name) ? KEYWORDS[name] : undefined;
   if (keyword !== undefined) return { name, parse: keyword, isLocal: false };
@@ -146,8 +148,11 @@ function compileFormat(name: string, path: RulePath): Format {
   const parts: Part[] = [];
   let source = "";
   for (const piece of name.matchAll(PIECES)) {
-    if (piece[1] !== undefined) source += literalPattern(piece[1] === "" ? "'" : piece[1].replaceAll("''", "'"));
-    else if (piece[2] === undefined) source += /^\s/.test(piece[0]) ? "\\s+" : literalPattern(piece[0]);
+    const literal = piece[1] === "" ? "'" : piece[1]?.replaceAll("''", "'");
+    // Blanks in quotes are blanks as well: several ways to share them out would take long.
+    if (/^\s+$/.test(literal ?? piece[0])) source += source.endsWith(BLANKS) ? "" : BLANKS;
+    else if (literal !== undefined) source += literalPattern(literal);
+    else if (piece[2] === undefined) source += literalPattern(piece[0]);
     else {
       const token = /^S+$/.test(piece[0]) ? TOKENS.SSS : Object.hasOwn(TOKENS, piece[0]) ? TOKENS[piece[0]] : undefined;
       if (token === undefined)
@@ -181,8 +186,11 @@ function checkParts(name: string, parts: readonly Part[], path: RulePath): void 
   if (problem !== undefined) throw new MappingError(path, `the time format ${name} ${problem}`);
 }
 
+/** No time is longer. */
+const MOST_TIME_TEXT = 200;
+
 function parseParts(pattern: RegExp, parts: readonly Part[], text: string): Parsed | undefined {
-  const found = pattern.exec(text);
+  const found = text.length > MOST_TIME_TEXT ? null : pattern.exec(text);
   if (found === null) return undefined;
   const local = { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 };
   let offset: string | undefined;

@@ -24,7 +24,7 @@ export interface WatchedColumn {
 }
 
 /** What became of a row. */
-export interface RowOutcome {
+interface RowOutcome {
   readonly line: number;
   /** Any action but its event came of it. */
   readonly gave: boolean;

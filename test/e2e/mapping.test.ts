@@ -317,7 +317,7 @@ describe("values that no action takes", () => {
   test("what skip does not name is told, also of the row that gives the event", async () => {
     const { exitCode, stderr } = await run(["open", "paid", "open"]);
     expect(exitCode).toBe(0);
-    expect(stderr).toContain('No action takes "open" (2), and skip does not name it.');
+    expect(stderr).toContain('No when, skip or expect names "open" (2 times, first in line 2).');
     expect(stderr).toContain("1 row gives only the event: Status = open (1).");
   });
 

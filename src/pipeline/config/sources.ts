@@ -3,6 +3,7 @@
 import * as z from "zod";
 import { ACTION_NAMES, type ActionName } from "../../actions/actions.ts";
 import { FIELD_NAMES, type FieldName } from "../../actions/fields.ts";
+import { compilePattern } from "../../mapping/pattern.ts";
 import { zoneFault } from "../../mapping/zone.ts";
 import { type DeepReadonly, needs, oneOf, textValue } from "./words.ts";
 
@@ -34,7 +35,10 @@ const zone = named(
 );
 
 const regularExpression = () =>
-  text("a regular expression").refine(isRegularExpression, { error: "is not a regular expression that can be read" });
+  text("a regular expression").superRefine((written, context) => {
+    const pattern = compilePattern(written);
+    if (typeof pattern === "string") context.addIssue({ code: "custom", message: pattern });
+  });
 
 /** What stands at a column: one of several texts, not these, or empty or not. */
 const test = named(
@@ -222,12 +226,3 @@ export const sourceSchema = z.strictObject(
 
 /** One entry of `sources`. Texts are as they stand in the file; paths of lookup files are absolute. */
 export type SourceConfig = DeepReadonly<z.output<typeof sourceSchema>>;
-
-function isRegularExpression(pattern: string): boolean {
-  try {
-    new RegExp(pattern, "u");
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -88,7 +88,7 @@ export interface Answer {
 
 /**
  * @param severities of all rules.
- * @param signal ends every wait for a worker: a pattern of a source may keep one busy for ever.
+ * @param signal ends every wait for a worker, whatever it is busy with.
  */
 export function createWorkers(
   options: WorkerOptions,

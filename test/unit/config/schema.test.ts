@@ -95,7 +95,11 @@ describe("sources", () => {
     [source("lookup: {o: {file: a.csv}}"), "c.yaml:3:14  sources.s.lookup.o.where: is missing."],
     [
       source("each: {in: x, match: '('}"),
-      "c.yaml:3:26  sources.s.each.match: is not a regular expression that can be read.",
+      "c.yaml:3:26  sources.s.each.match: is not a regular expression that can be read: Unterminated group.",
+    ],
+    [
+      source("each: {in: x, match: 'a(?=b)'}"),
+      "c.yaml:3:26  sources.s.each.match: looks ahead or behind, which no linear-time pattern can: match the text around it too, outside the group.",
     ],
     [source("each: 3"), "c.yaml:3:11  sources.s.each: needs {count: ...}, {path: ...} or {in: ..., match: ...}."],
     [source("actions: []"), "c.yaml:3:14  sources.s.actions: is empty."],
