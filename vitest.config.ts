@@ -1,13 +1,34 @@
 import { defineConfig } from "vitest/config";
 
+/** `TESTS` is read here and nowhere else: `all` walks everything, `rest` what `npm test` leaves out, without it the short walk. */
+const WALKS = {
+  short: { INVARIANT_TRIALS: "20", INVARIANT_SEED: "1", RACE_ROUNDS: "3" },
+  rest: { INVARIANT_TRIALS: "280", INVARIANT_SEED: "21", RACE_ROUNDS: "20" },
+  all: { INVARIANT_TRIALS: "300", INVARIANT_SEED: "1", RACE_ROUNDS: "20" },
+};
+const asked = process.env.TESTS ?? "short";
+const walk = asked === "all" || asked === "rest" ? asked : "short";
+
+/** What is not tagged runs in the short walk; `both` marks what the long one continues with other seeds. */
+const LEFT_OUT = { short: ["!long"], rest: ["long || both"], all: undefined };
+
 const project = (name: string, timeoutMs: number) => ({
   test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: timeoutMs, hookTimeout: timeoutMs },
 });
 
-/** Every core gets a worker. Time limits are there to end a hung test, never to assert speed. */
+const MINUTE_MS = 60_000;
+
+/** Every core gets a worker. Time limits are there to end a hung test, on the busiest machine; nothing is ever asserted by them. */
 export default defineConfig({
   test: {
     maxWorkers: "100%",
-    projects: [project("unit", 60_000), project("pipeline", 120_000), project("e2e", 300_000)],
+    // What somebody sets for a run of their own counts more.
+    env: Object.fromEntries(Object.entries(WALKS[walk]).map(([name, many]) => [name, process.env[name] ?? many])),
+    tags: [
+      { name: "long", description: "left out by the short walk: npm run test:all has it" },
+      { name: "both", description: "the short walk begins it, the long one goes on with other seeds" },
+    ],
+    ...(LEFT_OUT[walk] && { tagsFilter: LEFT_OUT[walk] }),
+    projects: [project("unit", 10 * MINUTE_MS), project("pipeline", 20 * MINUTE_MS), project("e2e", 30 * MINUTE_MS)],
   },
 });

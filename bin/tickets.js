@@ -1,20 +1,23 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node can read: it only sees to it that a Node new enough runs the program.
 const MINIMUM = [22, 19];
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < MINIMUM[0] || (major === MINIMUM[0] && minor < MINIMUM[1])) {
-  import("node:fs").then(({ existsSync }) => {
-    const carried = new URL("../node_modules/.bin/node", import.meta.url);
-    // Not argv: another folder's npx starts this file through a link in its cache.
-    const pathOf = (url) => decodeURIComponent(new URL(url).pathname);
-    const instead = existsSync(carried)
-      ? ` Use the one that this checkout carries: npx tickets in its folder, or ${pathOf(carried)} ${pathOf(import.meta.url)}`
-      : " Install a current Node.";
-    process.stderr.write(
-      `tickets needs Node ${MINIMUM.join(".")} or newer; this is ${process.versions.node}.${instead}\n`,
-    );
-    process.exitCode = 2;
-  });
+  Promise.all([import("node:child_process"), import("node:fs"), import("node:url")]).then(
+    ([{ spawn }, { existsSync, realpathSync }, { fileURLToPath }]) => {
+      const program = process.platform === "win32" ? "node.exe" : "node";
+      // As a development dependency of a checkout, or installed beside the package.
+      const carried = ["../node_modules/node/bin/", "../../node/bin/"]
+        .map((folder) => fileURLToPath(new URL(folder + program, import.meta.url)))
+        .find((path) => existsSync(path) && realpathSync(path) !== realpathSync(process.execPath));
+      if (carried !== undefined) return startOn(carried, fileURLToPath(import.meta.url), spawn);
+      process.stderr.write(
+        `tickets needs Node ${MINIMUM.join(".")} or newer; this is ${process.versions.node}. Install a current Node, or one beside tickets: npm install node\n`,
+      );
+      process.exitCode = 2;
+    },
+  );
 } else {
   // Node 22 calls its SQLite experimental at every start; nothing else is filtered.
   const emit = process.emitWarning;
@@ -46,4 +49,23 @@ if (major < MINIMUM[0] || (major === MINIMUM[0] && minor < MINIMUM[1])) {
 function userCache({ XDG_CACHE_HOME: cache, HOME: home }) {
   if (cache?.startsWith("/")) return cache;
   return home?.startsWith("/") ? `${home}/.cache` : undefined;
+}
+
+/**
+ * Runs the program on another Node and ends as it ends. A signal is told as a message: one that a terminal or a supervisor
+ * gives to both must not count as two, since the second gives a request up.
+ */
+function startOn(node, self, spawn) {
+  const child = spawn(node, [self, ...process.argv.slice(2)], { stdio: ["inherit", "inherit", "inherit", "ipc"] });
+  const tell = (signal) => child.connected && child.send(signal, () => {});
+  for (const name of SIGNALS) process.on(name, tell);
+  child.on("error", ({ message }) => {
+    process.stderr.write(`tickets: ${node} can't be started (${message}).\n`);
+    process.exitCode = 2;
+  });
+  child.on("close", (code, signal) => {
+    for (const name of SIGNALS) process.removeListener(name, tell);
+    if (signal === null) process.exitCode = code;
+    else process.kill(process.pid, signal);
+  });
 }

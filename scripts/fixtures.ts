@@ -57,17 +57,27 @@ interface Ticket {
 export function generateFixtures(): ReadonlyMap<string, string | Uint8Array> {
   const tables = generateSeason();
   const files = new Map<string, string | Uint8Array>();
-  for (const table of tables) {
-    files.set(`${table.stem}.csv`, toCsv(table));
-    files.set(`${table.stem}.ndjson`, toNdjson(table));
-  }
+  for (const table of tables) files.set(`${table.stem}.csv`, toCsv(table));
   const sample = sampleActions(tables).map((action) => JSON.stringify(action));
   files.set("payload.json", `[\n${sample.join(",\n")}\n]\n`);
-  files.set("actions.ndjson", `${sample.join("\n")}\n`);
   for (const bad of BAD_FILES) files.set(`bad/${bad.file}`, bad.content);
   files.set("bad/expected.json", toExpected(BAD_FILES));
   files.set("README.md", toReadme(tables, sample.length, BAD_FILES));
   return files;
+}
+
+/** What is in `fixtures/` in another form, by name: the season's tables as NDJSON, and the items of `payload.json` one a line. Made where it is needed. */
+export function generateTwins(): ReadonlyMap<string, string> {
+  const tables = generateSeason();
+  return new Map([
+    ...tables.map((table) => [`${table.stem}.ndjson`, toNdjson(table)] as const),
+    [
+      "actions.ndjson",
+      sampleActions(tables)
+        .map((action) => `${JSON.stringify(action)}\n`)
+        .join(""),
+    ],
+  ]);
 }
 
 /** The season's tables in the order in which a service takes them. */
@@ -544,7 +554,7 @@ function toReadme(tables: readonly FixtureTable[], sampled: number, badFiles: re
     "",
     "## The season",
     "",
-    "Each file as `.csv` and, with the same rows, as `.ndjson`. In this order a service accepts every action:",
+    "Each is a `.csv`; tests make the same rows as `.ndjson` where they need them. In this order a service accepts every action:",
     "",
     "| file | rows | action | what is in it |",
     "|---|---:|---|---|",
@@ -552,8 +562,8 @@ function toReadme(tables: readonly FixtureTable[], sampled: number, badFiles: re
       ({ stem, rows, action }) => `| \`${stem}\` | ${count(rows.length)} | ${action} | ${CONTENTS[stem] ?? ""} |`,
     ),
     "",
-    `\`payload.json\` (a request body) and \`actions.ndjson\` hold the same ${count(sampled)} whole actions of all nine kinds: a few events and their tickets`,
-    "with the fullest lives, taken from the files above. They stand for themselves, and are no news after those files.",
+    `\`payload.json\` is a request body of ${count(sampled)} whole actions of all nine kinds: a few events and their tickets with the fullest lives,`,
+    "taken from the files above. It stands for itself, and is no news after those files.",
     "",
     "## `bad/`",
     "",

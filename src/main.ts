@@ -9,15 +9,29 @@ import { EXIT_CODES, Failure } from "./failure.ts";
 const stop = new AbortController();
 const abort = new AbortController();
 
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.on(signal, () => {
-    if (stop.signal.aborted) abort.abort(new Error(`interrupted by a second ${signal}`));
-    else {
-      stop.abort(signal);
-      onFirstSignal?.(signal);
-    }
-  });
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+type Signal = (typeof SIGNALS)[number];
+/** How often each came to this process, and how often to the older Node that started it; both may get the same one. */
+const heard = { SIGINT: { here: 0, above: 0 }, SIGTERM: { here: 0, above: 0 }, SIGHUP: { here: 0, above: 0 } };
+
+function hear(signal: Signal, where: "here" | "above"): void {
+  const times = heard[signal];
+  const before = Math.max(times.here, times.above);
+  times[where] += 1;
+  if (times[where] <= before) return;
+  if (stop.signal.aborted) abort.abort(new Error(`interrupted by a second ${signal}`));
+  else {
+    stop.abort(signal);
+    onFirstSignal?.(signal);
+  }
 }
+for (const signal of SIGNALS) process.on(signal, () => hear(signal, "here"));
+process.on("message", (told) => {
+  const signal = SIGNALS.find((name) => name === told);
+  if (signal !== undefined) hear(signal, "above");
+});
+// The channel over which they are told must not keep the process.
+process.channel?.unref();
 let onFirstSignal: ((signal: NodeJS.Signals) => void) | undefined;
 
 // Node's own stream to a file drops what a short write leaves over, as when the disk becomes full.

@@ -107,7 +107,7 @@ describe("one bad row among 12,000", () => {
     expect(third.summary).toMatchObject({ exitCode: 0, state: "nothing new", actions: { alreadySent: 12_000 } });
   });
 
-  test("mending the original instead sends the same", async () => {
+  test("mending the original instead sends the same", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     const service = await startService();
     place.write("sales.csv", text);
@@ -172,7 +172,7 @@ test("what depends on a bad row is held back with it, and mended with it", async
 
 const textOf = ({ action, data }: Item): string => `${action} ${JSON.stringify(data)}`;
 
-test("an event that is bad takes its sales with it, and no other's", async () => {
+test("an event that is bad takes its sales with it, and no other's", { tags: ["long"] }, async () => {
   const place = openWorkplace();
   place.write("events.csv", "eventId,currency\nE-1,EURO\nE-2,EUR\n");
   place.write("sales.csv", `${salesTable(3)}${salesTable(2, { first: 11, eventId: "E-2" }).replace(/^.*\n/, "")}`);
@@ -231,7 +231,7 @@ test("the same input again ends in 4 again and sends nothing; its rejects, mende
   expect(ticketIdsOf(service.sent()).at(-1)).toBe("T-5");
 });
 
-test("the next command is whole: it can be pasted into a shell and does what it says", async () => {
+test("the next command is whole: it can be pasted into a shell and does what it says", { tags: ["long"] }, async () => {
   const place = openWorkplace();
   const service = await startService();
   place.write("my orders.csv", salesTable(10).replace(",10.50,", ",?,"));

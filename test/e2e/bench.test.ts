@@ -14,7 +14,9 @@ const RUN = fileURLToPath(new URL("../../bench/run.ts", import.meta.url));
 const NODE = fileURLToPath(new URL("../../node_modules/.bin/node", import.meta.url));
 const KEPT = fileURLToPath(new URL("../../bench/results.json", import.meta.url));
 
-test("every case runs on a few rows, one invocation after the other, and leaves the kept results alone", async () => {
+test("every case runs on a few rows, one invocation after the other, and leaves the kept results alone", {
+  tags: ["long"],
+}, async () => {
   const folder = mkdtempSync(join(tmpdir(), "tickets-bench-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const before = existsSync(KEPT) ? readFileSync(KEPT, "utf8") : undefined;

@@ -1,11 +1,10 @@
-/** The command line itself: help, usage errors, what is loaded, and a Node that is too old. */
+/** The command line itself: help, usage errors, and what is loaded. */
 
-import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { delimiter, join, sep } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { BIN, openWorkplace } from "../support/bin.ts";
+import { openWorkplace } from "../support/bin.ts";
 import { startService } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
 
@@ -187,34 +186,4 @@ describe("compiled code", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(place.files()).toEqual([]);
   });
-});
-
-/** A `node` on PATH that is not the one carried by a checkout, when it is too old. */
-function findOldNode(): string | undefined {
-  const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => !folder.includes("node_modules"));
-  const found = folders.map((folder) => join(folder, "node")).find((path) => existsSync(path));
-  if (found === undefined) return undefined;
-  const [major = 0, minor = 0] = execFileSync(found, ["-p", "process.versions.node"], { encoding: "utf8" })
-    .split(".")
-    .map(Number);
-  return major < 22 || (major === 22 && minor < 19) ? found : undefined;
-}
-
-const OLD_NODE = findOldNode();
-
-test.skipIf(OLD_NODE === undefined)("an old Node gets one sentence and exit 2 (needs an old Node on PATH)", () => {
-  const place = openWorkplace();
-  for (const args of [["--version"], ["stream", "sales.csv"]]) {
-    const { status, stdout, stderr } = spawnSync(OLD_NODE ?? "", [BIN, ...args], {
-      cwd: place.folder,
-      encoding: "utf8",
-      env: {},
-    });
-    expect(status).toBe(2);
-    expect(stdout).toBe("");
-    expect(stderr.trimEnd().split("\n")).toHaveLength(1);
-    expect(stderr).toMatch(/^tickets needs Node 22\.19 or newer; this is \d+\.\d+\.\d+\./);
-    expect(stderr).toContain("npx tickets");
-    expect(stderr).toContain(join("node_modules", ".bin", "node").split(sep).join("/"));
-  }
 });

@@ -54,7 +54,7 @@ describe("input of every kind arrives as the same actions", () => {
     ["CSV", salesTable(3), ["--action", "soldTicket"]],
     ["NDJSON rows", NDJSON, ["--action", "soldTicket"]],
     ["a request body", JSON.stringify(ITEMS), []],
-  ])("standard input: %s", async (_, stdin, more) => {
+  ])("standard input: %s", { tags: ["long"] }, async (_, stdin, more) => {
     const place = openWorkplace();
     const service = await startService();
     const { env } = service;
@@ -100,7 +100,7 @@ describe("a quiet night", () => {
     ["an empty standard input", "-", ""],
     ["a CSV file with a header only", "sales.csv", "eventId,ticketId,userId,price\n"],
     ["an empty list", "sales.json", "[]"],
-  ])("%s is exit 0 with no actions, which is said", async (_, name, content) => {
+  ])("%s is exit 0 with no actions, which is said", { tags: ["long"] }, async (_, name, content) => {
     const place = openWorkplace();
     const service = await startService();
     if (name !== "-") place.write(name, content);

@@ -73,7 +73,7 @@ describe("an output file that others touch while the run writes it", () => {
     ["replaced by an empty file", (path) => replace(path, (at) => writeFileSync(at, ""))],
     ["replaced by a folder", (path) => replace(path, (at) => mkdirSync(at))],
     ["replaced by a link to another file", (path) => replace(path, (at) => symlinkSync("precious.txt", at))],
-  ])("%s: the run goes on, and the rest goes elsewhere, said", async (_, touch) => {
+  ])("%s: the run goes on, and the rest goes elsewhere, said", { tags: ["long"] }, async (_, touch) => {
     const { place, service } = await openSales();
     place.write("precious.txt", "precious\n");
     const path = place.path("promises.ndjson");
@@ -99,7 +99,7 @@ describe("an output file that others touch while the run writes it", () => {
     expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
   });
 
-  test("as CSV, the rest is a table of its own", async () => {
+  test("as CSV, the rest is a table of its own", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     meanwhile(service, () => rmSync(place.path("promises.csv")));
     const { summary } = await place.summary([...SEND, "-o", "promises.csv"], service);
@@ -112,24 +112,28 @@ test.each<[string, (path: string) => void]>([
   ["deleted", (path) => rmSync(path)],
   ["moved away", (path) => renameSync(path, `${path}.moved`)],
   ["emptied", (path) => truncateSync(path)],
-])("an output file that is %s before its run goes on: the rest goes elsewhere, said", async (_, touch) => {
-  const { place, service } = await openSales();
-  const command = [...SEND, "-o", "promises.ndjson"];
-  service.behave({ answer: () => (service.requests.length === 3 ? { status: 401, body: "" } : undefined) });
-  const { exitCode, summary } = await place.summary(command, service);
-  expect(exitCode).toBe(5);
-  touch(place.path("promises.ndjson"));
-  const { stderr } = await place.tickets(["resume", "--env", "playground"], service);
-  const rest = `promises.ndjson.${summary.run}.ndjson`;
-  expect(stderr).toContain(
-    `promises.ndjson is not appended to: what the run wrote into it is gone. The rest goes to ${rest}.`,
-  );
-  expect(ticketsOf(readPromises(place.read(rest)))).toEqual(ALL.slice(2 * CHUNK));
-  // The next run begins the file afresh.
-  place.write("sales.csv", salesTable(ROWS + 1));
-  expect(await place.tickets(command, service)).toMatchObject({ exitCode: 0 });
-  expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual([`T-${ROWS + 1}`]);
-});
+])(
+  "an output file that is %s before its run goes on: the rest goes elsewhere, said",
+  { tags: ["long"] },
+  async (_, touch) => {
+    const { place, service } = await openSales();
+    const command = [...SEND, "-o", "promises.ndjson"];
+    service.behave({ answer: () => (service.requests.length === 3 ? { status: 401, body: "" } : undefined) });
+    const { exitCode, summary } = await place.summary(command, service);
+    expect(exitCode).toBe(5);
+    touch(place.path("promises.ndjson"));
+    const { stderr } = await place.tickets(["resume", "--env", "playground"], service);
+    const rest = `promises.ndjson.${summary.run}.ndjson`;
+    expect(stderr).toContain(
+      `promises.ndjson is not appended to: what the run wrote into it is gone. The rest goes to ${rest}.`,
+    );
+    expect(ticketsOf(readPromises(place.read(rest)))).toEqual(ALL.slice(2 * CHUNK));
+    // The next run begins the file afresh.
+    place.write("sales.csv", salesTable(ROWS + 1));
+    expect(await place.tickets(command, service)).toMatchObject({ exitCode: 0 });
+    expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual([`T-${ROWS + 1}`]);
+  },
+);
 
 test("a folder that is gone before its run goes on: promises and rejects go to the working directory, said", async () => {
   const { place, service } = await openSales();
@@ -195,7 +199,7 @@ describe("standard streams", () => {
     ["stdout", '"$@" >&-'],
     ["stderr", '"$@" 2>&-'],
     ["all three", '"$@" <&- >&- 2>&-'],
-  ])("%s closed: the run is as ever", async (_, shell) => {
+  ])("%s closed: the run is as ever", { tags: ["long"] }, async (_, shell) => {
     const { place, service } = await openSales();
     expect(await place.tickets([...SEND, "-o", "promises.ndjson"], { ...service, shell })).toMatchObject({
       exitCode: 0,
@@ -204,14 +208,14 @@ describe("standard streams", () => {
     await expectAllOnce(place, service);
   });
 
-  test("promises to a closed stdout are in the ledger", async () => {
+  test("promises to a closed stdout are in the ledger", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     const ended = await place.tickets([...SEND, "-o", "-"], { ...service, shell: '"$@" >&-' });
     expect(ended.exitCode).toBe(0);
     await expectAllOnce(place, service);
   });
 
-  test("a reader of the log that goes away, or whose disk is full, stops nothing", async () => {
+  test("a reader of the log that goes away, or whose disk is full, stops nothing", { tags: ["long"] }, async () => {
     for (const shell of ['"$@" 2>/dev/full', '{ "$@"; echo $? > code; } 2>&1 >/dev/null | head -n 1']) {
       const { place, service } = await openSales();
       await place.tickets([...SEND, "--verbose", "-o", "promises.ndjson"], { ...service, shell });
@@ -225,7 +229,7 @@ describe("standard streams", () => {
     ["the summary", [...SEND, "--json"]],
     ["actions", ["plan", "sales.csv"]],
     ["results", ["results", "--env", "playground"]],
-  ])("%s that a full disk does not take is exit 10, not a crash", async (_, command) => {
+  ])("%s that a full disk does not take is exit 10, not a crash", { tags: ["long"] }, async (_, command) => {
     const { place, service } = await openSales();
     if (command[0] === "results") await place.tickets(SEND, service);
     const { exitCode, stderr } = await place.tickets(command, { ...service, shell: '"$@" >/dev/full' });
@@ -237,7 +241,7 @@ describe("standard streams", () => {
   test.each([
     ["actions", ["plan", "sales.csv"]],
     ["results", ["results", "--env", "playground"]],
-  ])("a reader of %s that had enough is all right", async (_, command) => {
+  ])("a reader of %s that had enough is all right", { tags: ["long"] }, async (_, command) => {
     const { place, service } = await openSales();
     place.write("sales.csv", salesTable(4000));
     if (command[0] === "results") await place.tickets(["stream", "sales.csv", "--env", "playground"], service);

@@ -35,20 +35,24 @@ function expectNoKey(place: Workplace, said: readonly Ended[], key = KEY): void 
 const TALK: readonly (readonly string[])[] = [[], ["--verbose"], ["--log-format", "json", "--verbose"], ["--json"]];
 
 describe("a wrong key", () => {
-  test.each(TALK)("ends the run with 5 after one request and shows nowhere: %s %s %s", async (...talk) => {
-    const place = openSales();
-    const service = await startService();
-    const env = { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY };
-    const words = talk.filter((word) => word !== undefined);
-    const ended = await place.tickets([...COMMAND, ...words, "--chunk-size", "2"], { env });
-    expect(ended.exitCode).toBe(5);
-    expect(service.requests).toHaveLength(1);
-    expect(service.requests[0]?.headers["x-api-key"]).toBe(KEY);
-    expect(ended.stderr).toContain("TICKETS_PLAYGROUND_API_KEY");
-    expect(ended.stderr).toContain("playground");
-    expect(place.files().some((name) => name.endsWith("ledger.db"))).toBe(true);
-    expectNoKey(place, [ended]);
-  });
+  test.each(TALK)(
+    "ends the run with 5 after one request and shows nowhere: %s %s %s",
+    { tags: ["long"] },
+    async (...talk) => {
+      const place = openSales();
+      const service = await startService();
+      const env = { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY };
+      const words = talk.filter((word) => word !== undefined);
+      const ended = await place.tickets([...COMMAND, ...words, "--chunk-size", "2"], { env });
+      expect(ended.exitCode).toBe(5);
+      expect(service.requests).toHaveLength(1);
+      expect(service.requests[0]?.headers["x-api-key"]).toBe(KEY);
+      expect(ended.stderr).toContain("TICKETS_PLAYGROUND_API_KEY");
+      expect(ended.stderr).toContain("playground");
+      expect(place.files().some((name) => name.endsWith("ledger.db"))).toBe(true);
+      expectNoKey(place, [ended]);
+    },
+  );
 
   test.each(['{"message":"Forbidden","key":"%s"}', "<p>Who is %s?</p>"])(
     "shows nowhere although the service says it back: %s",
@@ -92,7 +96,7 @@ describe("the right key", () => {
   test.each([
     [400, 9],
     [500, 6],
-  ])("shows nowhere although an answer of %i says it back", async (status, exitCode) => {
+  ])("shows nowhere although an answer of %i says it back", { tags: ["long"] }, async (status, exitCode) => {
     const place = openSales();
     const service = await startService({ key: KEY, answer: () => ({ status, body: `{"message":"for ${KEY}"}` }) });
     const ended = await place.tickets([...COMMAND, "--verbose"], service);

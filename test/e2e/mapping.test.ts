@@ -72,7 +72,7 @@ describe("tickets init", () => {
     expect(place.read("tickets.config.yaml")).toBe(shown.stdout);
   });
 
-  test("refuses beside a config of another name, which would stop every command", async () => {
+  test("refuses beside a config of another name, which would stop every command", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write(".ticketsrc.yaml", "env: mine\n");
     const refused = await place.tickets(["init"]);
@@ -83,7 +83,7 @@ describe("tickets init", () => {
   test.each([
     ["a file that is missing", ["init", "gone.csv"], /gone\.csv/],
     ["a name that is no YAML", ["init", "-o", "config.json"], /does not end in \.yaml/],
-    ["actions, which need no config", ["init", fixture("actions.ndjson")], /holds actions already/],
+    ["actions, which need no config", ["init", fixture("payload.json")], /holds actions already/],
   ])("refuses %s", async (_what, args, message) => {
     const place = openWorkplace();
     const { exitCode, stderr } = await place.tickets(args);
@@ -217,7 +217,7 @@ describe("never a silent wrong reading", () => {
       "14:63 sources.sold.actions[1].soldTicket.fields.price.thousands: is the decimal mark too",
       [],
     ],
-  ])("%s stops before anything is read", async (_what, config, header, at, more) => {
+  ])("%s stops before anything is read", { tags: ["long"] }, async (_what, config, header, at, more) => {
     const place = openWorkplace();
     place.write("tickets.config.yaml", config);
     place.write("sold.csv", `${header}\n${GOOD}\n`);
@@ -250,7 +250,7 @@ describe("never a silent wrong reading", () => {
     ["an unknown value in a value table", GOOD.replace(";a;", ";b;"), "error", "value-unknown", "name"],
     ["another currency than the event's", GOOD.replace("EUR", "USD"), "error", "value-unexpected", "Currency"],
     ["a ticket sold twice", GOOD.replace("t1", "t0"), "error", "ticket-sold-twice", "ticketId"],
-  ])("%s is a problem with its line", async (_what, row, severity, rule, field) => {
+  ])("%s is a problem with its line", { tags: ["long"] }, async (_what, row, severity, rule, field) => {
     const place = openWorkplace();
     place.write("tickets.config.yaml", SOURCE);
     place.write("sold.csv", `${HEADER}\n${GOOD.replace("t1", "t0")}\n${row}\n`);
@@ -335,7 +335,9 @@ describe("values that no action takes", () => {
   });
 });
 
-test("two files under one constant eventId are told, or refused where the config wants it", async () => {
+test("two files under one constant eventId are told, or refused where the config wants it", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   // With a newEvent, event-registered-twice stops the run by itself.
   const config = SIMPLE.replace(/ *- newEvent.*\n/, "");

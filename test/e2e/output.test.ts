@@ -164,7 +164,9 @@ describe("an output file", () => {
     expect(place.read("promises.ndjson")).toBe(changed);
   });
 
-  test("of another environment is exit 2 before anything is sent; --force sets it aside", async () => {
+  test("of another environment is exit 2 before anything is sent; --force sets it aside", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await openSales();
     const other = await startService();
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);
@@ -190,7 +192,7 @@ describe("an output file", () => {
     },
   );
 
-  test("that is missing or empty starts afresh", async () => {
+  test("that is missing or empty starts afresh", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     place.write("promises.ndjson", "");
     expect(await place.tickets([...SEND, "-o", "promises.ndjson"], service)).toMatchObject({ exitCode: 0 });
@@ -204,7 +206,7 @@ describe("a pipe or a device in place of a file", () => {
   test.each<[string, readonly string[]]>([
     ["plan", ["plan", "sales.csv", "-o", "pipe"]],
     ["results --force", ["results", "--env", "playground", "-o", "pipe", "--force"]],
-  ])("is written into by %s, and stays what it is", async (_, command) => {
+  ])("is written into by %s, and stays what it is", { tags: ["long"] }, async (_, command) => {
     const { place, service } = await openSales();
     await place.tickets(SEND, service);
     const shell = 'mkfifo pipe; cat pipe >got & "$@"; code=$?; wait; exit $code';
@@ -213,7 +215,7 @@ describe("a pipe or a device in place of a file", () => {
     expect(readLines(place.read("got"))).toHaveLength(12);
   });
 
-  test("is not set aside by --force: others need it where it is", async () => {
+  test("is not set aside by --force: others need it where it is", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     const command = [...SEND, "-o", "pipe", "--force"];
     const { exitCode, stderr } = await place.tickets(command, { ...service, shell: 'mkfifo pipe; "$@"' });

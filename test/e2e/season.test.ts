@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { generateTwins } from "../../scripts/fixtures.ts";
 import { openEngine } from "../../src/sandbox/engine.ts";
 import { fixture, openWorkplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, startService } from "../support/service.ts";
@@ -34,7 +35,9 @@ test("events and sales go to the sandbox once; the same command again sends noth
   expect(engine.counts()).toMatchObject({ requests: 3, accepted: 12_040, refused: 0 });
 });
 
-test("events and sales go to a service once; the same command again opens no connection", async () => {
+test("events and sales go to a service once; the same command again opens no connection", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   const { env, ...service } = await startService();
   const command = ["stream", EVENTS, SALES, "--env", "playground"];
@@ -130,18 +133,22 @@ test("every promise is the one that the service gave for that action", async () 
 
 test("a whole season of nine kinds is accepted by the sandbox, from CSV, and is no news as NDJSON", async () => {
   const place = openWorkplace();
-  const files = (extension: string) => STEMS.map((stem) => fixture(`${stem}.${extension}`));
-  const { summary } = await place.summary(["stream", ...files("csv"), fixture("invalidations.csv")]);
+  const tables = [...STEMS, "invalidations"].map((stem) => fixture(`${stem}.csv`));
+  const { summary } = await place.summary(["stream", ...tables]);
   expect(summary).toMatchObject({ exitCode: 0, state: "finished" });
   expect(summary.actions.accepted).toBe(summary.actions.total);
   expect(Object.keys(summary.byAction)).toHaveLength(9);
 
-  const again = await place.summary(["stream", ...files("ndjson"), fixture("invalidations.ndjson")]);
+  const twins = generateTwins();
+  const lines = [...STEMS, "invalidations"].map((stem) =>
+    place.write(`${stem}.ndjson`, twins.get(`${stem}.ndjson`) ?? ""),
+  );
+  const again = await place.summary(["stream", ...lines]);
   expect(again.summary).toMatchObject({ exitCode: 0, state: "nothing new", byAction: summary.byAction });
   expect(again.summary.actions).toMatchObject({ alreadySent: summary.actions.total, changed: 0 });
 });
 
-test("the sandbox's own record is the plan, action for action", async () => {
+test("the sandbox's own record is the plan, action for action", { tags: ["long"] }, async () => {
   const place = openWorkplace();
   const files = ["events", "sales", "resales"].map((stem) => fixture(`${stem}.csv`));
   const plan = await place.tickets(["plan", ...files, "-o", "plan.ndjson", "--quiet"]);

@@ -55,7 +55,9 @@ describe("the key shows nowhere, nor does the password of a proxy", () => {
     expectNowhere(place, said, KEY, "pr0xy-s3cret", "operator:");
   });
 
-  test("when the program itself fails, with the request in the error and in its causes", async () => {
+  test("when the program itself fails, with the request in the error and in its causes", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await openSales();
     const undici = import.meta.resolve("undici");
     place.write(
@@ -100,7 +102,7 @@ function expectPrintable({ stdout, stderr, args }: Ended): void {
 describe("what came from elsewhere reaches a terminal without control characters", () => {
   const file = `sales-${HOSTILE.replace("/", "")}${FORGED}.csv`;
 
-  test("from names of files, columns and cells", async () => {
+  test("from names of files, columns and cells", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     place.write(
       file,
@@ -146,7 +148,7 @@ describe("what came from elsewhere reaches a terminal without control characters
     }
   });
 
-  test("from the config and the environment's variables", async () => {
+  test("from the config and the environment's variables", { tags: ["long"] }, async () => {
     const { place } = await openSales();
     const yaml = JSON.stringify(HOSTILE + FORGED); // YAML takes JSON's strings
     place.write("names.yaml", `environments: {${yaml}: {baseUrl: x}}\nsources: {${yaml}: {}}\nrules: {${yaml}: off}\n`);
@@ -179,7 +181,7 @@ describe("what came from elsewhere reaches a terminal without control characters
     }
   });
 
-  test.each([200, 302, 400, 403, 500])("from an answer of %i", async (status) => {
+  test.each([200, 302, 400, 403, 500])("from an answer of %i", { tags: ["long"] }, async (status) => {
     const { place, service } = await openSales(2);
     const item = { status: HOSTILE, message: HOSTILE + FORGED, ticketId: "T-1" };
     const data = [
@@ -208,7 +210,7 @@ describe("what came from elsewhere reaches a terminal without control characters
   });
 });
 
-test("the next command can be pasted into a shell, whatever a file is called", async () => {
+test("the next command can be pasted into a shell, whatever a file is called", { tags: ["long"] }, async () => {
   const { place, service } = await openSales();
   const name = `it's; touch pwned; $(touch pwned) & "x".csv`;
   place.write(name, "eventId,ticketId,userId,price,orderTime\nE-1,T-1,u,1,1\nE-1,T-2,u,2,2\n");
@@ -226,7 +228,7 @@ test("the next command can be pasted into a shell, whatever a file is called", a
 
 // ---- formulas ----
 
-test("--safe-csv guards outputs against formulas; without it they are as they were", async () => {
+test("--safe-csv guards outputs against formulas; without it they are as they were", { tags: ["long"] }, async () => {
   const formula = '=HYPERLINK("http://evil.example","x")';
   for (const [flags, wanted] of [
     [[], formula],
@@ -246,20 +248,24 @@ test("--safe-csv guards outputs against formulas; without it they are as they we
 // ---- paths, links, permissions ----
 
 describe("paths", () => {
-  test.each(["../evil", "/etc", "..", "a/b", ""])("%j is no environment, so no path is made of it", async (name) => {
-    const { place } = await openSales();
-    const env = { TICKETS_PLAYGROUND_BASE_URL: "https://a.example" };
-    for (const [command, more] of [
-      [["stream", "sales.csv", `--env=${name}`], {}],
-      [["stream", "sales.csv"], { TICKETS_ENV: name }],
-    ] as const) {
-      if (name === "" && "TICKETS_ENV" in more) continue; // as good as unset
-      expect(await place.tickets(command, { env: { ...env, ...more } })).toMatchObject({ exitCode: 2 });
-    }
-    place.write("evil.yaml", `environments: {${JSON.stringify(name)}: {baseUrl: "https://a.example"}}\n`);
-    expect(await place.tickets(["env", "--config", "evil.yaml"])).toMatchObject({ exitCode: 2 });
-    expect(place.files()).toEqual(["evil.yaml", "sales.csv"]);
-  });
+  test.each(["../evil", "/etc", "..", "a/b", ""])(
+    "%j is no environment, so no path is made of it",
+    { tags: ["long"] },
+    async (name) => {
+      const { place } = await openSales();
+      const env = { TICKETS_PLAYGROUND_BASE_URL: "https://a.example" };
+      for (const [command, more] of [
+        [["stream", "sales.csv", `--env=${name}`], {}],
+        [["stream", "sales.csv"], { TICKETS_ENV: name }],
+      ] as const) {
+        if (name === "" && "TICKETS_ENV" in more) continue; // as good as unset
+        expect(await place.tickets(command, { env: { ...env, ...more } })).toMatchObject({ exitCode: 2 });
+      }
+      place.write("evil.yaml", `environments: {${JSON.stringify(name)}: {baseUrl: "https://a.example"}}\n`);
+      expect(await place.tickets(["env", "--config", "evil.yaml"])).toMatchObject({ exitCode: 2 });
+      expect(place.files()).toEqual(["evil.yaml", "sales.csv"]);
+    },
+  );
 
   test("an input elsewhere, by whatever way, leaves its outputs in the working directory", async () => {
     const { place, service } = await openSales();
@@ -282,7 +288,7 @@ describe("paths", () => {
 });
 
 describe("links", () => {
-  test("of the user's own at the output are followed", async () => {
+  test("of the user's own at the output are followed", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     mkdirSync(place.path("archive"));
     symlinkSync("archive/promises.ndjson", place.path("promises.ndjson"));
@@ -294,7 +300,7 @@ describe("links", () => {
     expect(lstatSync(place.path("promises.ndjson")).isSymbolicLink()).toBe(true);
   });
 
-  test("to something of another kind are not written through", async () => {
+  test("to something of another kind are not written through", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     place.write("precious.txt", "precious\n");
     symlinkSync("precious.txt", place.path("sales.playground.promises.ndjson"));
@@ -360,7 +366,7 @@ test("everything of the state is for its owner alone, at all times, whatever the
 
 // ---- names of prototypes ----
 
-test("__proto__, constructor and their like are names like any other", async () => {
+test("__proto__, constructor and their like are names like any other", { tags: ["long"] }, async () => {
   const { place, service } = await openSales();
   place.write(
     "watch.mjs",
@@ -459,7 +465,7 @@ describe("a file that grows a thousandfold when it is unpacked", () => {
     ["sales.ndjson.gz", bomb("gz", '{"a":"', "x")],
     ["sales.json.gz", bomb("gz", "", "[")],
     ["sales.json.zst", bomb("zst", '[{"a":"', "x")],
-  ])("%s is a problem, or refused, and memory stays flat", async (name, content) => {
+  ])("%s is a problem, or refused, and memory stays flat", { tags: ["long"] }, async (name, content) => {
     const { exitCode, stderr, rssMib } = await validate(name, content);
     expect([2, 3]).toContain(exitCode);
     expect(stderr).not.toContain("a fault in tickets");

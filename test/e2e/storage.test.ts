@@ -51,7 +51,9 @@ function expectAllOnce(place: Workplace, service: Service, rows: number, output 
 }
 
 describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
-  test("while the plan is written: nothing is sent, and nothing of the plan keeps the disk full", async () => {
+  test("while the plan is written: nothing is sent, and nothing of the plan keeps the disk full", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await openSales(4000);
     const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
     const env = { ...service.env, TICKETS_STATE_DIR: disk.path };
@@ -144,7 +146,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     expectAllOnce(place, service, 3000, "disk/promises.ndjson");
   });
 
-  test("behind standard output: the rest comes with the same command", async () => {
+  test("behind standard output: the rest comes with the same command", { tags: ["long"] }, async () => {
     const { place, service } = await openSales(3000);
     const disk = mountSmallDisk(place.path("disk"), 4000);
     disk.fill(200);
@@ -183,7 +185,9 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     expect(readPromises(place.read("promises.ndjson"))).toHaveLength(1000);
   });
 
-  test("where actions, results or a starter config go: said, and the same command then does it", async () => {
+  test("where actions, results or a starter config go: said, and the same command then does it", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await openSales(1000);
     await place.tickets(SEND, service);
     const disk = mountSmallDisk(place.path("disk"), 1000);
@@ -200,7 +204,9 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     expect(readTable(place.read("disk/again.csv"))).toHaveLength(1000);
   });
 
-  test("where temporary files go: what needs it stops before anything is sent, and leaves nothing there", async () => {
+  test("where temporary files go: what needs it stops before anything is sent, and leaves nothing there", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await openSales(4000);
     const disk = mountSmallDisk(place.path("disk"), 4000);
     const env = { ...service.env, TMPDIR: disk.path };
@@ -232,7 +238,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a state directory that is read-only", () =
     expect(service.connections()).toBe(0);
   });
 
-  test("stops what sends, and not what only looks", async () => {
+  test("stops what sends, and not what only looks", { tags: ["long"] }, async () => {
     const { place, service } = await openSales(20);
     const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
     const env = { ...service.env, TICKETS_STATE_DIR: disk.path };
@@ -259,7 +265,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a state directory that is read-only", () =
     expectAllOnce(place, service, 30);
   });
 
-  test("of temporary files is said too", async () => {
+  test("of temporary files is said too", { tags: ["long"] }, async () => {
     const { place, service } = await openSales(20);
     const disk = mountSmallDisk(place.path("disk"), 64);
     disk.setReadOnly(true);
@@ -311,7 +317,7 @@ describe("a damaged ledger stops the run and says what to do; it is never made a
     expect(service.sent()).toHaveLength(1200);
   });
 
-  test("also when it is only looked at", async () => {
+  test("also when it is only looked at", { tags: ["long"] }, async () => {
     const { place, service } = await openSales(20);
     await place.tickets(SEND, service);
     writeFileSync(ledgerOf(place), "hello\n".repeat(10_000));
@@ -320,7 +326,7 @@ describe("a damaged ledger stops the run and says what to do; it is never made a
   });
 });
 
-test("a ledger of a newer version is left alone", async () => {
+test("a ledger of a newer version is left alone", { tags: ["long"] }, async () => {
   const { place, service } = await openSales(20);
   await place.tickets(SEND, service);
   {
@@ -332,7 +338,7 @@ test("a ledger of a newer version is left alone", async () => {
   expect(service.sent()).toHaveLength(20);
 });
 
-test("a damaged lock is not taken for a damaged ledger", async () => {
+test("a damaged lock is not taken for a damaged ledger", { tags: ["long"] }, async () => {
   const { place, service } = await openSales(20);
   mkdirSync(place.path("home/state/tickets/playground"), { recursive: true });
   place.write("home/state/tickets/playground/lock.db", "hello\n".repeat(10_000));

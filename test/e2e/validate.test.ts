@@ -6,7 +6,7 @@ import { FIXTURES, fixture, openWorkplace } from "../support/bin.ts";
 import { startService } from "../support/service.ts";
 import { readLines, salesTable } from "../support/tables.ts";
 
-const GOOD = readdirSync(FIXTURES).filter((name) => /\.(csv|ndjson|json)$/.test(name));
+const GOOD = readdirSync(FIXTURES).filter((name) => /\.(csv|json)$/.test(name));
 
 test.each(GOOD)("%s is exit 0, silent with --quiet", async (name) => {
   const place = openWorkplace();
@@ -136,12 +136,15 @@ describe("a large file", () => {
     expect(plan === place.read("0.ndjson")).toBe(true);
   });
 
-  test.each([0, 1])("is read all the same where the system gives %i threads more", async (threads) => {
-    const place = openWorkplace();
-    place.write("sales.csv", table);
-    place.write(
-      "limit.mjs",
-      `import workers from "node:worker_threads";
+  test.each([0, 1])(
+    "is read all the same where the system gives %i threads more",
+    { tags: ["long"] },
+    async (threads) => {
+      const place = openWorkplace();
+      place.write("sales.csv", table);
+      place.write(
+        "limit.mjs",
+        `import workers from "node:worker_threads";
       import { syncBuiltinESMExports } from "node:module";
       let left = ${threads};
       workers.Worker = class extends workers.Worker {
@@ -152,14 +155,17 @@ describe("a large file", () => {
         }
       };
       syncBuiltinESMExports();`,
-    );
-    const limited = { env: { TICKETS_WORKERS: "3" }, nodeArgs: ["--import", "./limit.mjs"] };
-    const { exitCode, stdout } = await place.tickets(["validate", "sales.csv", "--json"], limited);
-    expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout).counts).toMatchObject({ actions: ROWS, errors: 0 });
-  });
+      );
+      const limited = { env: { TICKETS_WORKERS: "3" }, nodeArgs: ["--import", "./limit.mjs"] };
+      const { exitCode, stdout } = await place.tickets(["validate", "sales.csv", "--json"], limited);
+      expect(exitCode).toBe(0);
+      expect(JSON.parse(stdout).counts).toMatchObject({ actions: ROWS, errors: 0 });
+    },
+  );
 
-  test("tells the same problems of its last rows whether one thread reads it or several", async () => {
+  test("tells the same problems of its last rows whether one thread reads it or several", {
+    tags: ["long"],
+  }, async () => {
     const place = openWorkplace();
     place.write("sales.csv", `${table}E-1,T-1x,u,1,${"9".repeat(30)},n\nE-1,short\n${row(ROWS)}E-1,T-2x,u,"1"2,1,n\n`);
     const [one, several] = await Promise.all(

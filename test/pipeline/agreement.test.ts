@@ -183,7 +183,9 @@ test("a history through CSV, through NDJSON and over the wire is one history to 
 const ruleInFile = ({ item, rule }: Mutant): string =>
   typeof item !== "object" || item === null || Array.isArray(item) ? "json-not-object" : rule;
 
-test("a mutated action is refused by validate, in NDJSON and in a request body, and by the sandbox, for the same rule", async () => {
+test("a mutated action is refused by validate, in NDJSON and in a request body, and by the sandbox, for the same rule", {
+  tags: ["long"],
+}, async () => {
   await using sandbox = await openSandbox();
   const seen = new Set<ActionRule>();
   const mutants = fc.array(

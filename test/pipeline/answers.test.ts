@@ -1,11 +1,12 @@
 /** The design's §9, line by line and fault by fault: what the service took, how the command ends, what the ledger knows, and what the next same command does. */
 
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { StreamOptions } from "../../src/commands/stream.ts";
 import { FAULTS } from "../../src/sandbox/faults.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { type Asked, type Done, expectNothingDoubled, type Field, openField, processedBy } from "../support/context.ts";
 import { deadPort } from "../support/raw-server.ts";
+import { until } from "../support/until.ts";
 
 /** Six actions: in chunks of two they are three requests, [E T1] [T2 T3] [T4 T5]. */
 const INPUT = [
@@ -97,6 +98,8 @@ const refused = (name: string, fault: object, took: string, more: Partial<Row> =
 });
 
 const retried = { retries: 2 };
+/** Long enough for every answer that does come, on the busiest machine. */
+const TIMEOUT = "5s";
 const status = (code: number, more: object = {}): object => ({ fault: "status", status: code, ...more });
 
 const ROWS: readonly Row[] = [
@@ -212,7 +215,7 @@ const ROWS: readonly Row[] = [
   doubt("a body cut that looks whole", { fault: "cut", framing: "clean", share: 0.9 }, TAKEN),
   doubt("a body without end", { fault: "endless" }, TAKEN),
   doubt("a drip that takes too long", { fault: "drip", everyMs: 3_600_000 }, TAKEN, {
-    options: { flags: { timeout: "200ms" } },
+    options: { flags: { timeout: TIMEOUT } },
     said: "ETIMEDOUT",
   }),
 
@@ -224,14 +227,14 @@ const ROWS: readonly Row[] = [
   doubt("reset after processing", { fault: "drop", when: "after", reset: true }, TAKEN),
   doubt("dropped after half of it", { fault: "drop", when: "after", processed: 1 }, "E T1 T2"),
   doubt("no answer in time, nothing processed", { fault: "hang" }, UNTAKEN, {
-    options: { flags: { timeout: "200ms" } },
+    options: { flags: { timeout: TIMEOUT } },
     said: "ETIMEDOUT",
   }),
   doubt("no answer in time, all processed", { fault: "hang", processed: "all" }, TAKEN, {
-    options: { flags: { timeout: "200ms" } },
+    options: { flags: { timeout: TIMEOUT } },
   }),
   doubt("an answer that comes too late", { fault: "latency", ms: 3_600_000 }, UNTAKEN, {
-    options: { flags: { timeout: "200ms" } },
+    options: { flags: { timeout: TIMEOUT } },
   }),
 
   // ---- in doubt: 5xx and 408 ----
@@ -555,7 +558,7 @@ describe("a signal", () => {
         },
       },
     );
-    await vi.waitUntil(() => processedBy(field.sandbox) === TAKEN, { interval: 1 });
+    await until(() => processedBy(field.sandbox) === TAKEN);
     if (asked !== undefined) act(asked);
     return running;
   };

@@ -18,7 +18,7 @@ async function environmentWith(keySource: KeySource): Promise<Environment> {
   return { ...environment, keySource };
 }
 
-const read = async (keySource: KeySource, env: NodeJS.ProcessEnv = {}, commandLimitMs = 30_000) =>
+const read = async (keySource: KeySource, env: NodeJS.ProcessEnv = {}, commandLimitMs = 600_000) =>
   readKey(await environmentWith(keySource), never(), { env: { PATH: process.env.PATH, ...env }, commandLimitMs });
 
 const variable = { kind: "variable", name: "A_KEY" } as const;

@@ -1,6 +1,6 @@
 /** `--lanes`: several requests at a time, each lane in order; what one lane meets, and what the others do then. */
 
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type ResumeOptions, resume, settle } from "../../src/commands/settle.ts";
 import type { StreamOptions } from "../../src/commands/stream.ts";
 import { type Asked, type Done, type Field, makeContext, openField } from "../support/context.ts";
@@ -13,6 +13,7 @@ import {
   startService,
 } from "../support/service.ts";
 import { readPromises } from "../support/tables.ts";
+import { until } from "../support/until.ts";
 
 const EVENTS = ["A", "B", "C", "D"];
 
@@ -307,7 +308,7 @@ describe("a lane that can't go on ends all", () => {
     });
     const running = stream({ lanes: 2, chunkSize: 2 });
     await others.come(1);
-    await vi.waitUntil(() => states().includes("in doubt"), { interval: 1 });
+    await until(() => states().includes("in doubt"));
     others.open();
     const { exitCode, said, summary } = await running;
     expect(exitCode).toBe(6);

@@ -70,7 +70,7 @@ function actionsOf(briefs: string): readonly Action[] {
 }
 
 describe("a shuffled file", () => {
-  it("is planned in the order in which it happened", async () => {
+  it("is planned in the order in which it happened", { tags: ["long"] }, async () => {
     const folder = openFolder();
     const shuffled = timedHistoryArbitrary({ maxLength: 80 }).chain((history) =>
       fc.tuple(fc.constant(history), shuffledArbitrary(history)),
@@ -98,7 +98,7 @@ describe("a shuffled file", () => {
     );
   });
 
-  it("comes out the same through runs on disk as in memory", async () => {
+  it("comes out the same through runs on disk as in memory", { tags: ["long"] }, async () => {
     const folder = openFolder();
     const paths = candidateFiles(folder);
     const shuffled = timedHistoryArbitrary({ maxLength: 120 }).chain((history) =>

@@ -331,26 +331,30 @@ describe("a plan by workers", () => {
     ],
     ["a source of events with each of their rows", eventCells, { actions: [EVENT, SOLD], skip: { state: "void" } }],
     ["a source of events only, some with conditions", eventCells, { actions: [PAID_EVENT, CHECKED_IN] }],
-  ])("is that of one thread, with what it says of the whole file: %s", async (_, arbitrary, source) => {
-    const folder = openFolder();
-    const isTable = arbitrary === sourceCells || arbitrary === eventCells;
-    const path = join(folder, isTable ? "sales.csv" : "sales.ndjson");
-    const setting = fc.tuple(
-      fc.array(arbitrary, { minLength: 20, maxLength: 60 }),
-      fc.integer({ min: 1000, max: 100_000 }),
-      fc.integer({ min: 2, max: 4 }),
-    );
-    await fc.assert(
-      fc.asyncProperty(setting, async ([lines, rangeBytes, count]) => {
-        const many = Array.from(
-          { length: 12_000 },
-          (_unused, at) => lines[(at * at + (at >> 7)) % lines.length]?.(at) ?? "",
-        );
-        writeFileSync(path, `${isTable ? "id,state,by,event,currency,start\n" : ""}${many.join("\n")}\n`);
-        const inWorkers = await planned(folder, [path], { count, leastBytes: 0, rangeBytes }, source);
-        expect(inWorkers).toEqual(await planned(folder, [path], { count: 1 }, source));
-      }),
-      { numRuns: 5 },
-    );
-  });
+  ])(
+    "is that of one thread, with what it says of the whole file: %s",
+    { tags: ["long"] },
+    async (_, arbitrary, source) => {
+      const folder = openFolder();
+      const isTable = arbitrary === sourceCells || arbitrary === eventCells;
+      const path = join(folder, isTable ? "sales.csv" : "sales.ndjson");
+      const setting = fc.tuple(
+        fc.array(arbitrary, { minLength: 20, maxLength: 60 }),
+        fc.integer({ min: 1000, max: 100_000 }),
+        fc.integer({ min: 2, max: 4 }),
+      );
+      await fc.assert(
+        fc.asyncProperty(setting, async ([lines, rangeBytes, count]) => {
+          const many = Array.from(
+            { length: 12_000 },
+            (_unused, at) => lines[(at * at + (at >> 7)) % lines.length]?.(at) ?? "",
+          );
+          writeFileSync(path, `${isTable ? "id,state,by,event,currency,start\n" : ""}${many.join("\n")}\n`);
+          const inWorkers = await planned(folder, [path], { count, leastBytes: 0, rangeBytes }, source);
+          expect(inWorkers).toEqual(await planned(folder, [path], { count: 1 }, source));
+        }),
+        { numRuns: 5 },
+      );
+    },
+  );
 });

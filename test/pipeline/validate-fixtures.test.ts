@@ -1,9 +1,11 @@
 /** `tickets validate` on every fixture: the good ones, the bad ones, and the literal bodies of the service. */
 
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
+import { generateTwins } from "../../scripts/fixtures.ts";
 import { type ActionName, isActionName } from "../../src/actions/actions.ts";
 import { type Validated, validateFiles } from "../support/validating.ts";
 
@@ -22,7 +24,12 @@ interface Bad {
 }
 
 const BAD = json<Bad>("bad/expected.json");
-const GOOD = readdirSync(FIXTURES).filter((name) => /\.(csv|ndjson|json)$/.test(name));
+const GOOD = readdirSync(FIXTURES).filter((name) => /\.(csv|json)$/.test(name));
+/** The same rows in another form, in a folder of their own. */
+const TWINS = mkdtempSync(join(tmpdir(), "tickets-twins-"));
+afterAll(() => rmSync(TWINS, { recursive: true }));
+const twins = generateTwins();
+for (const [name, content] of twins) writeFileSync(join(TWINS, name), content);
 
 function expectRowsToAddUp({ rows, problems, exitCode }: Validated): void {
   expect(rows.mapped + rows.skipped + rows.invalid).toBe(rows.read);
@@ -66,8 +73,11 @@ function actionFlag(args: readonly string[]): { readonly action?: ActionName } {
   return { action: name };
 }
 
-test.each(GOOD)("%s is valid", async (file) => {
-  const validated = await validateFiles([file], { cwd: FIXTURES });
+test.each([
+  ...GOOD.map((file) => ({ file, cwd: FIXTURES })),
+  ...[...twins.keys()].map((file) => ({ file, cwd: TWINS })),
+])("$file is valid", async ({ file, cwd }) => {
+  const validated = await validateFiles([file], { cwd });
   expect(validated.problems.filter(({ severity }) => severity === "error")).toEqual([]);
   expect(validated.exitCode).toBe(0);
   expectRowsToAddUp(validated);

@@ -1,20 +1,15 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
-import { globSync } from "tinyglobby";
 import { describe, expect, it } from "vitest";
 import { buildProgram } from "../../src/cli/program.ts";
 import { EXIT_CODES } from "../../src/failure.ts";
 import { migrate } from "../../src/pipeline/ledger/schema.ts";
+import { linksIn, PAGES, ROOT, readPage } from "../support/pages.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const PAGES = globSync(["*.md", "docs/**/*.md", "fixtures/**/*.md", "bench/**/*.md"], { cwd: ROOT }).sort();
 /** 128 and the numbers of SIGHUP, SIGINT and SIGTERM. */
 const SIGNAL_CODES = [129, 130, 143];
-
-const read = (page: string): string => readFileSync(join(ROOT, page), "utf8");
 
 const program = buildProgram(
   { stop: new AbortController().signal, abort: new AbortController().signal, onFirstSignal: () => undefined },
@@ -50,7 +45,7 @@ interface Use {
   readonly text: string;
 }
 const invocations: readonly Use[] = PAGES.flatMap((page) =>
-  codeOf(read(page))
+  codeOf(readPage(page))
     .flatMap(invocationsIn)
     .map((text) => ({ page, text })),
 ).filter(({ text }) => commands.has(text.split(/[\s.,:]/)[0] ?? "") || /^-|\s-/.test(text));
@@ -74,14 +69,14 @@ describe("commands in the docs", () => {
   });
 
   const spans = PAGES.flatMap((page) =>
-    [...read(page).matchAll(/`(--[a-z][a-z-]*)(?: [^`]*)?`/g)].map(([, flag = ""]) => ({ page, flag })),
+    [...readPage(page).matchAll(/`(--[a-z][a-z-]*)(?: [^`]*)?`/g)].map(([, flag = ""]) => ({ page, flag })),
   );
   it.each(spans)("$page: $flag is a flag", ({ flag }) => {
     expect([...everyFlag]).toContain(flag);
   });
 
   it.each([...commands].filter(([name]) => name !== "help"))("docs/cli.md tells all of %s", (name, command) => {
-    const page = read("docs/cli.md");
+    const page = readPage("docs/cli.md");
     expect(page.split("\n").includes(`## tickets ${name}`)).toBe(true);
     const told = new Set([...page.matchAll(/(?<![\w-])--?[a-zA-Z][a-z-]*/g)].map(([flag]) => flag));
     expect(flagsOf(command).filter((flag) => !told.has(flag) && flag !== "-h")).toEqual([]);
@@ -99,24 +94,20 @@ function anchorsOf(text: string): readonly string[] {
   );
 }
 
-const links = PAGES.flatMap((page) =>
-  [...read(page).matchAll(/\]\(([^)\s]+)\)/g)]
-    .map(([, target = ""]) => ({ page, target }))
-    .filter(({ target }) => !/^[a-z]+:/i.test(target)),
-);
+const links = PAGES.flatMap((page) => linksIn(readPage(page)).map((target) => ({ page, target })));
 
 it.each(links)("$page: the link $target leads somewhere", ({ page, target }) => {
   const [path = "", anchor] = target.split("#");
   const file = path === "" ? page : join(dirname(page), path);
   expect(existsSync(join(ROOT, file))).toBe(true);
-  if (anchor !== undefined) expect(anchorsOf(read(file))).toContain(anchor);
+  if (anchor !== undefined) expect(anchorsOf(readPage(file))).toContain(anchor);
 });
 
 describe("exit codes in the docs", () => {
   const known = [...Object.values(EXIT_CODES), ...SIGNAL_CODES];
 
   it("are all in the table of docs/cli.md, and no others", () => {
-    const section = /^## Exit codes\n([\s\S]*?)^## /m.exec(read("docs/cli.md"))?.[1] ?? "";
+    const section = /^## Exit codes\n([\s\S]*?)^## /m.exec(readPage("docs/cli.md"))?.[1] ?? "";
     const told = [...section.matchAll(/^\| (\d+(?:, \d+)*) \|/gm)].flatMap(([, codes = ""]) =>
       codes.split(", ").map(Number),
     );
@@ -124,13 +115,13 @@ describe("exit codes in the docs", () => {
   });
 
   it.each(PAGES)("%s names only such", (page) => {
-    const told = [...read(page).matchAll(/\bexit(?:s| code)? (\d+)/gi)].map(([, code]) => Number(code));
+    const told = [...readPage(page).matchAll(/\bexit(?:s| code)? (\d+)/gi)].map(([, code]) => Number(code));
     expect(told.filter((code) => !known.includes(code))).toEqual([]);
   });
 });
 
 describe("docs/ledger.md", () => {
-  const page = read("docs/ledger.md");
+  const page = readPage("docs/ledger.md");
   const database = new DatabaseSync(":memory:");
   migrate(database, 0);
 
@@ -160,8 +151,8 @@ describe("docs/ledger.md", () => {
 it.each(["dependencies", "devDependencies"] as const)(
   "docs/dependencies.md gives every one of %s its reason",
   (kind) => {
-    const manifest = JSON.parse(read("package.json")) as Record<typeof kind, Record<string, string>>; // our own file
-    const [, production = "", development = ""] = read("docs/dependencies.md").split(/^## .+$/m);
+    const manifest = JSON.parse(readPage("package.json")) as Record<typeof kind, Record<string, string>>; // our own file
+    const [, production = "", development = ""] = readPage("docs/dependencies.md").split(/^## .+$/m);
     const told = [...(kind === "dependencies" ? production : development).matchAll(/^\| `([^`]+)` \| .+ \|$/gm)];
     expect(told.map(([, name]) => name)).toEqual(Object.keys(manifest[kind]));
   },

@@ -7,12 +7,15 @@ import type { Exchange } from "../../../src/pipeline/sending/answer.ts";
 import { MAX_ANSWER_BYTES, openClient, type ServiceClient } from "../../../src/pipeline/sending/client.ts";
 import { selfSigned } from "../../support/certificate.ts";
 import { deadPort, type RawServer, startProxy, startRaw } from "../../support/raw-server.ts";
+import { until } from "../../support/until.ts";
 
 const BODY = Buffer.from('[{"action":"newEvent","data":{"eventId":"E1","currency":"EUR"}}]');
 const LARGE = Buffer.alloc(24 * 1024 * 1024, " ");
 const NEVER = new AbortController().signal;
 /** Ends what would hang; nothing asserts it. */
-const LONG_MS = 30_000;
+const LONG_MS = 600_000;
+/** For what never comes. A timeout that may strike the other side before it has come is not a test of it. */
+const ENOUGH_MS = 2_000;
 
 function open(baseUrl: string, more: Partial<Parameters<typeof openClient>[0]> = {}): ServiceClient {
   const client = openClient({
@@ -240,7 +243,7 @@ describe("an answer", () => {
       },
     });
     onTestFinished(() => clearInterval(drip));
-    const exchange = await open(at(server), { timeoutMs: 150 }).post(BODY, NEVER);
+    const exchange = await open(at(server), { timeoutMs: ENOUGH_MS }).post(BODY, NEVER);
     expect(exchange).toMatchObject({ kind: "answer", status: 200, whole: false, error: { code: "ETIMEDOUT" } });
   });
 
@@ -249,7 +252,7 @@ describe("an answer", () => {
     const server = await startRaw({ onRequest: (socket) => socket.write(`${answerText("{}").slice(0, -1)}`) });
     const client = open(at(server));
     const flying = client.post(BODY, interrupt.signal);
-    await vi.waitUntil(() => requestBytes(server) > BODY.length);
+    await until(() => requestBytes(server) > BODY.length);
     interrupt.abort(new Error("interrupted by a second SIGINT"));
     const exchange = await flying;
     // How much of it was in is chance; that it was taken for a whole one must not be.
@@ -303,13 +306,13 @@ describe("a request whose answer never came is lost, not unsent", () => {
 
   test("no answer within the timeout", async () => {
     const server = await startRaw({});
-    const exchange = await open(at(server), { timeoutMs: 100 }).post(BODY, NEVER);
+    const exchange = await open(at(server), { timeoutMs: ENOUGH_MS }).post(BODY, NEVER);
     expect(exchange).toMatchObject({ kind: "lost", error: { code: "ETIMEDOUT" } });
   });
 
   test("a request that nobody reads, within the timeout", async () => {
     const server = await startRaw({ onConnection: (socket) => socket.pause() });
-    expect(shape(await open(at(server), { timeoutMs: 100 }).post(LARGE, NEVER))).toEqual({ kind: "lost" });
+    expect(shape(await open(at(server), { timeoutMs: ENOUGH_MS }).post(LARGE, NEVER))).toEqual({ kind: "lost" });
   });
 
   test("interrupted after the first byte", async () => {
@@ -364,7 +367,7 @@ describe("a request of which no byte was written is not sent", () => {
 
   test("the handshake takes longer than the timeout", async () => {
     const server = await startRaw({});
-    const exchange = await open(`https://127.0.0.1:${server.port}`, { timeoutMs: 100 }).post(BODY, NEVER);
+    const exchange = await open(`https://127.0.0.1:${server.port}`, { timeoutMs: ENOUGH_MS }).post(BODY, NEVER);
     expect(exchange).toMatchObject({ kind: "not sent", error: { code: "ETIMEDOUT" } });
   });
 
@@ -591,7 +594,7 @@ describe("through a proxy", () => {
   test("a proxy that never answers has sent nothing", async () => {
     const proxy = await startRaw({});
     const env = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
-    expect(shape(await open(`https://${HOST}`, { env, timeoutMs: 100 }).post(BODY, NEVER))).toEqual({
+    expect(shape(await open(`https://${HOST}`, { env, timeoutMs: ENOUGH_MS }).post(BODY, NEVER))).toEqual({
       kind: "not sent",
     });
   });
