@@ -383,11 +383,23 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
     .argument("[name]", "environment")
     .description("what would be used, and why")
     .option("--rebind", "the ledger's service has moved to the base URL that is now configured")
-    .option("--wait-lock <time>", "with --rebind: wait for a run to end, such as 10m")
+    .addOption(
+      new Option(
+        "--forget-lost",
+        "the ledger may do without runs that were sent from here and that it does not know",
+      ).conflicts("rebind"),
+    )
+    .option("--reason <text>", "with --forget-lost: why; kept in the list of runs")
+    .option("--wait-lock <time>", "with --rebind and --forget-lost: wait for a run to end, such as 10m")
     .action((name: string | undefined, flags: Flags) =>
       run(flags, async (context) => {
-        const { environment, rebindLedger } = await import("../commands/environment.ts");
+        const { environment, forgetLostRuns, rebindLedger } = await import("../commands/environment.ts");
         const options = { name, ...environmentOptions(flags), json: flags.json === true };
+        if (flags.forgetLost === true)
+          return forgetLostRuns(
+            { ...options, reason: text(flags.reason), waitLock: (await duration(flags.waitLock)) ?? 0 },
+            context,
+          );
         return flags.rebind === true
           ? rebindLedger({ ...options, waitLock: (await duration(flags.waitLock)) ?? 0 }, context)
           : environment(options, context);

@@ -3,11 +3,17 @@
 import { existsSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { openLedger, readMeta, rebind } from "../pipeline/ledger/ledger.ts";
+import { displayPath } from "../pipeline/config/config.ts";
+import { openLedger, readMeta, rebind, runListPath } from "../pipeline/ledger/ledger.ts";
 import { acquireLock, isLocked, readLockHolder } from "../pipeline/ledger/lock.ts";
+import { openRunList, type RunListContent, readRunList, thisMachine } from "../pipeline/ledger/run-list.ts";
 import { lastRun } from "../pipeline/ledger/runs.ts";
+import { parseManifest } from "../pipeline/plan/manifest.ts";
+import { setAside } from "../pipeline/projections/output-file.ts";
 import { showEnvironment } from "./env.ts";
+import { lostRunsOf, strayPlans } from "./lost-runs.ts";
 import { runSandbox } from "./sandbox.ts";
 import {
   type EnvironmentOptions,
@@ -17,7 +23,8 @@ import {
   openLedgerToRead,
   sandboxStatePath,
 } from "./session.ts";
-import type { Context } from "./talk.ts";
+import { type Context, count } from "./talk.ts";
+import { userName } from "./user-name.ts";
 
 export async function environment(
   options: EnvironmentOptions & { readonly name: string | undefined; readonly json: boolean },
@@ -79,12 +86,72 @@ export async function serveSandbox(options: ServeOptions, context: Context): Pro
   );
 }
 
-/** A new instance has accepted nothing, so the old one's ledger would be wrong about it. */
+/** A new instance has accepted nothing, so the old one's ledger and list of runs would be wrong about it. */
 async function setLedgerAside(path: string, { talk }: Context): Promise<void> {
+  const stamp = new Date().toISOString().replace(/[:.]/g, "-");
+  const list = runListPath(path);
+  if (existsSync(list)) await rename(list, join(dirname(path), `run-list.${stamp}.aside.ndjson`));
   if (!existsSync(path)) return;
-  const aside = join(dirname(path), `ledger.${new Date().toISOString().replace(/[:.]/g, "-")}.aside.db`);
+  const aside = join(dirname(path), `ledger.${stamp}.aside.db`);
   for (const suffix of ["", "-wal", "-shm"]) if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);
   talk.info(`The sandbox's ledger is now ${aside}.`);
+}
+
+export interface ForgetOptions extends EnvironmentOptions {
+  readonly name: string | undefined;
+  readonly reason: string | undefined;
+  readonly waitLock: number;
+}
+
+/** A person says that the ledger may do without runs that were sent from here; who, when and why is kept in the list. */
+export async function forgetLostRuns(options: ForgetOptions, context: Context): Promise<number> {
+  const { talk, cwd } = context;
+  const { environment } = await loadSettings(context, { ...options, env: options.name ?? options.env }, "any");
+  const { reason } = options;
+  if (reason === undefined || reason.trim() === "")
+    throw new Failure("usage", "--forget-lost needs a reason, which is kept. Nothing was forgotten.", {
+      hint: 'Say it with --reason "…".',
+    });
+  using _lock = await acquireLock({
+    what: `the ledger of ${environment.name}`,
+    path: lockPath(environment),
+    command: "tickets env --forget-lost",
+    waitMs: options.waitLock,
+    signal: context.stop,
+  });
+  const path = runListPath(environment.ledgerPath);
+  const list = await readOrSetAside(path, context);
+  using ledger = openLedgerToRead(environment);
+  const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
+  if (lost.length === 0 && existsSync(path)) {
+    talk.info(`The ledger of ${environment.name} knows every run that was sent from here; nothing was forgotten.`);
+    return EXIT_CODES.ok;
+  }
+  const runList = openRunList(path, thisMachine());
+  if (ledger !== undefined) runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
+  const strays = list === undefined ? strayPlans(environment, ledger, () => true) : [];
+  runList.addStrays(strays);
+  const runs = lost.map(({ run }) => run);
+  runList.forget(runs, userName(), cleanText(reason, 500));
+  talk.warn(
+    runs.length === 0
+      ? `The list of runs was made again from the ledger of ${environment.name}.`
+      : `${count(runs.length, "run")} of ${environment.name} forgotten (${runs.join(", ")}). What the ledger does not know of them is sent again when it is in the input.`,
+  );
+  talk.detail(`Kept in ${displayPath(path, cwd)}.`);
+  return EXIT_CODES.ok;
+}
+
+/** The list, or undefined where it is missing or damaged; a damaged one is renamed, never deleted. */
+async function readOrSetAside(path: string, { talk, cwd }: Context): Promise<RunListContent | undefined> {
+  try {
+    return readRunList(path);
+  } catch (cause) {
+    if (!(cause instanceof Failure)) throw cause;
+    const aside = await setAside(path, new Date());
+    talk.warn(`The damaged list of runs is now ${displayPath(aside, cwd)}.`);
+    return undefined;
+  }
 }
 
 /** The same service under a new address: the ledger is told, because a person says so. */

@@ -13,7 +13,7 @@ import { parseJson, stringifyJson } from "../actions/json.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import { type Ledger, writeMeta } from "../pipeline/ledger/ledger.ts";
-import { IMPORTED, mergeOutcomes } from "../pipeline/ledger/memory.ts";
+import { IMPORTED, IMPORTED_MAPPING, mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { insertOutcomes, type NewOutcome } from "../pipeline/ledger/outcomes.ts";
 import { chunksOf, findRun, type RunRecord } from "../pipeline/ledger/runs.ts";
 import { dataOfLine } from "../pipeline/plan/batch.ts";
@@ -21,6 +21,7 @@ import { CONTENT_BYTES } from "../pipeline/plan/index-file.ts";
 import { manifestOf, parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
 import { promiseFormat } from "../pipeline/projections/promise-lines.ts";
+import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import {
   type EnvironmentOptions,
   environmentFlags,
@@ -66,6 +67,7 @@ export async function importResults(options: ImportOptions, context: Context): P
   await using session = await openSession(context, settings, {
     command: "tickets results --import",
     waitLockMs: options.waitLock,
+    mayLackRuns: true,
   });
   const path = resolve(cwd, options.file);
   const lines = await readPromises(path, options.file);
@@ -84,7 +86,8 @@ export async function importResults(options: ImportOptions, context: Context): P
     const missing = known === undefined ? ofRun : missingFrom(session.ledger, known, ofRun);
     if (missing.length === 0) continue;
     // An imported run may go on in another file, or in the rest of this one.
-    if (known === undefined || parseManifest(known.manifest).mapping === BY_IDS) importRun(session, run, missing);
+    if (known === undefined || parseManifest(known.manifest).mapping === IMPORTED_MAPPING)
+      importRun(session, run, missing);
     else await completeRun(session, known, missing);
     imported += missing.length;
   }
@@ -93,7 +96,17 @@ export async function importResults(options: ImportOptions, context: Context): P
   talk.info(
     `${count(imported, "action")} of ${count(runs.size, "run")} imported from ${displayPath(path, cwd)}${imported === lines.length ? "" : `; ${count(lines.length - imported, "action")} were known already`}.`,
   );
+  tellStillLost(session, context);
   return EXIT_CODES.ok;
+}
+
+/** What is missing after an import stops the next command, so it is told now. */
+function tellStillLost({ environment, boundTo, runList, ledger }: Session, { talk, cwd }: Context): void {
+  const lost = lostRunsOf({ environment, boundTo }, runList.content, ledger);
+  if (lost.length === 0) return;
+  const { message, hint } = lostRunsFailure(lost, environment, cwd);
+  talk.warn(message);
+  if (hint !== undefined) talk.info(hint);
 }
 
 async function readPromises(path: string, name: string): Promise<readonly Line[]> {
@@ -177,9 +190,6 @@ function parseLine(text: string): unknown {
   }
 }
 
-/** What the manifest of an imported run says in place of the mapping's digest. */
-const BY_IDS = "imported";
-
 /** A run that the ledger lost, or more lines of one that was imported. */
 function importRun({ ledger, environment, boundTo }: Session, run: string, lines: readonly Line[]): void {
   const rows = lines.toSorted((a, b) => a.seq - b.seq);
@@ -220,7 +230,7 @@ function importRun({ ledger, environment, boundTo }: Session, run: string, lines
       environment: lines[0]?.environment ?? environment.name,
       boundTo,
       inputs: [],
-      mapping: BY_IDS,
+      mapping: IMPORTED_MAPPING,
       rows: { read: 0, mapped: 0, skipped: 0, invalid: 0, held: 0, mended: 0 },
       actions: { total, planned: total, alreadySent: 0, changed: 0, pending: 0 },
       byAction,

@@ -99,6 +99,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   // Last of all: until then the same command goes on with this run, and an --again is not begun anew.
   if (done) endRun(ledger, run.runNo, "finished", exitCode, new Date().toISOString());
   crashPoint("ended");
+  noteInList(context, session, run);
   const summary = summarise({
     run: run.run,
     environment: environment.name,
@@ -114,6 +115,16 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   });
   tellEnd(context, session, plan.manifest, stops, summary);
   return summary;
+}
+
+/** Tells the list of runs what the ledger holds. Without it a lost ledger is noticed all the same, only less is known of it. */
+export function noteInList({ talk }: Context, { runList, ledger }: Session, run: RunRecord): void {
+  try {
+    runList.stopped(ledger, run);
+  } catch (cause) {
+    if (!(cause instanceof Failure)) throw cause;
+    talk.warn(cause.message);
+  }
 }
 
 /** Where a run's rejects go: to where it was begun, or, should that be gone, to where it is gone on with. */
@@ -142,6 +153,9 @@ async function send(
   const lanes = plannedLanes(ledger, run.runNo);
   if (lanes.length === 0) return [{ kind: "finished" }];
   const key = await session.key();
+  const { path: output } = settling.promises;
+  session.runList.sending(ledger, { ...run, output }, settling.plan.manifest);
+  crashPoint("listed");
   using timer = stopAfter(deadline, context.stop);
   const sending: SendContext = {
     ...settling,
@@ -371,13 +385,14 @@ function maskPersons(response: string): string {
 
 export async function openPromises(
   context: Context,
-  { ledger, environment }: Session,
+  { ledger, environment, runList }: Session,
   run: RunRecord,
 ): Promise<PromiseSink> {
   const label = labelOf(run);
   const safeCsv = parseManifest(run.manifest).options.safeCsv;
   const moveTo = (path: string, why: string): void => {
     ledger.run("UPDATE runs SET output = ? WHERE run_no = ?", path, run.runNo);
+    runList.moved(run.run, path);
     context.talk.warn(`${why} The rest goes to ${displayPath(path, context.cwd)}.`);
   };
   const openFile = async (path: string): Promise<PromiseSink> => {
@@ -479,7 +494,7 @@ export function refuseStrangeOutput(
   if (hasLostRuns(state, environment)) {
     throw new Failure(
       "usage",
-      `${displayPath(path, cwd)} holds runs of this environment that its ledger does not know: the ledger was lost, or restored from an older backup. Nothing was sent.`,
+      `${displayPath(path, cwd)} holds runs of this environment that its ledger does not know: the ledger was lost, or put back from an older copy, or a copy of its folder is used elsewhere. Nothing was sent.`,
       {
         hint: `Give it back its memory: tickets results --import ${fileInShell(displayPath(path, cwd))} ${environmentFlags(environment)}. If the file is of another ledger, name another one with --output.`,
       },

@@ -16,11 +16,20 @@ import {
 } from "../pipeline/config/environment.ts";
 import { Key, readKey } from "../pipeline/config/key.ts";
 import { type Neighbour, readNeighbours, secondLedger } from "../pipeline/config/neighbours.ts";
-import { type Ledger, openLedger, readMeta } from "../pipeline/ledger/ledger.ts";
+import { type Ledger, openLedger, readMeta, runListPath, writeMeta } from "../pipeline/ledger/ledger.ts";
 import { acquireLock } from "../pipeline/ledger/lock.ts";
+import {
+  openRunList,
+  type RunList,
+  type RunListContent,
+  readRunList,
+  thisMachine,
+} from "../pipeline/ledger/run-list.ts";
+import { parseManifest } from "../pipeline/plan/manifest.ts";
 import { planFiles } from "../pipeline/plan/plan.ts";
 import { READER_RULES } from "../pipeline/readers/rules.ts";
 import type { Sandbox } from "../sandbox/server.ts";
+import { lookForLostRuns, lostRunsFailure, lostRunsOf, strayPlans } from "./lost-runs.ts";
 import { type Context, count, inShell, type Talk } from "./talk.ts";
 
 /** Flags that say which environment and where its state is; `tickets env` shows what becomes of them. */
@@ -101,12 +110,29 @@ export function openLedgerToRead(environment: Environment): Ledger | undefined {
   });
 }
 
+/**
+ * The same for a command that decides by it what was sent before.
+ *
+ * @throws Failure `usage` when it lacks runs that were sent from here.
+ */
+export function openLedgerToPlan({ cwd }: Context, environment: Environment): Ledger | undefined {
+  let ledger: Ledger | undefined;
+  const lost = lookForLostRuns(environment, () => {
+    ledger = openLedgerToRead(environment);
+    return ledger;
+  });
+  if (lost.length === 0) return ledger;
+  ledger?.[Symbol.dispose]();
+  throw lostRunsFailure(lost, environment, cwd);
+}
+
 /** A session that may send: it holds the environment's lock until it is disposed. */
 export interface Session extends AsyncDisposable {
   readonly environment: Environment;
   /** Of other accounts at the same address. */
   readonly neighbours: readonly Neighbour[];
   readonly ledger: Ledger;
+  readonly runList: RunList;
   /** Where requests go; for the sandbox known only now that it runs. */
   readonly baseUrl: string;
   readonly boundTo: string;
@@ -116,7 +142,12 @@ export interface Session extends AsyncDisposable {
 export async function openSession(
   context: Context,
   { environment, neighbours }: Pick<Settings, "environment" | "neighbours">,
-  options: { readonly command: string; readonly waitLockMs: number },
+  options: {
+    readonly command: string;
+    readonly waitLockMs: number;
+    /** Only for what puts a lost ledger right: it need not know all that was sent from here. */
+    readonly mayLackRuns?: boolean;
+  },
 ): Promise<Session> {
   const { talk } = context;
   const lock = await acquireLock({
@@ -141,12 +172,27 @@ export async function openSession(
     if (environment.kind === "sandbox") sandbox = await startBuiltIn(environment, talk);
     const started = sandbox;
     const boundTo = started === undefined ? environment.baseUrl : `sandbox:${started.instanceId}`;
+    const { mayLackRuns = false } = options;
+    const list = readRunList(runListPath(environment.ledgerPath));
+    const refuseLost = (): boolean => {
+      const lost = lostRunsOf({ environment, boundTo }, list, ledger);
+      if (lost.length > 0 && !mayLackRuns) throw lostRunsFailure(lost, environment, context.cwd);
+      return lost.length > 0;
+    };
+    // Before a new one is made, which would be taken for a known one by the next command.
+    if (!existsSync(environment.ledgerPath)) refuseLost();
     ledger = openLedger({ path: environment.ledgerPath, boundTo });
-    await removeUnfinishedPlans(environment, ledger);
+    const lacksRuns = refuseLost();
+    const runList = openRunList(runListPath(environment.ledgerPath), thisMachine());
+    if (runList.isNew) makeRunList(context, environment, ledger, runList, boundTo);
+    else runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
+    if (runList.cameFrom !== undefined) tellMoved(context, environment, runList.cameFrom);
+    if (!lacksRuns) await removeUnfinishedPlans(environment, ledger);
     return {
       environment,
       neighbours,
       ledger,
+      runList,
       boundTo,
       baseUrl: started?.url ?? environment.baseUrl,
       key: async () => {
@@ -163,6 +209,34 @@ export async function openSession(
     await close();
     throw cause;
   }
+}
+
+/** Key in the ledger's meta table: a list of runs lies beside it. */
+const HAS_RUN_LIST = "run_list";
+
+/** A list that is not there is made of what the ledger knows. One that was there before has been lost, which is told. */
+function makeRunList(
+  { talk }: Context,
+  environment: Environment,
+  ledger: Ledger,
+  runList: RunList,
+  boundTo: string,
+): void {
+  const strays = strayPlans(environment, ledger, (each) => environment.kind !== "sandbox" || each === boundTo);
+  const runs = runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
+  runList.addStrays(strays);
+  if (readMeta(ledger, HAS_RUN_LIST) !== undefined && runs > 0)
+    talk.warn(
+      `The list of runs ${runList.path} was missing. It was made again from the ledger, with ${count(runs, "run")}.`,
+    );
+  ledger.transaction(() => writeMeta(ledger, HAS_RUN_LIST, "yes"));
+}
+
+/** Whoever copied a ledger to a second machine, and goes on with both, sends everything twice: neither knows the other. */
+function tellMoved({ talk }: Context, environment: Environment, { host, at }: RunListContent["head"]): void {
+  talk.warn(
+    `The state of ${environment.name} came here from another machine (${cleanText(host, 100)}, which had it since ${at}). Use it on one machine only: a second copy does not learn what this one sends, and sends it again.`,
+  );
 }
 
 /** The sandbox inside the command; its state stays between commands. */
@@ -191,13 +265,18 @@ async function removeUnfinishedPlans(environment: Environment, ledger: Ledger): 
   }
 }
 
-/** The session's first line: what is used, and whether its memory is new. */
-export function describeSession({ environment, neighbours, ledger }: Session, context: Context): string {
+/** The first line of a command that looks into a ledger: what is used, and whether its memory is new. */
+export function describeSession(
+  {
+    environment,
+    neighbours,
+    ledger,
+  }: Pick<Settings, "environment" | "neighbours"> & { readonly ledger: Ledger | undefined },
+  context: Context,
+): string {
   const where = environment.kind === "sandbox" ? "built in" : environment.baseUrl;
-  const known =
-    ledger.isNew || readMeta(ledger, "created_at") === undefined
-      ? "NEW"
-      : `with ${count(Number(ledger.get("SELECT count(*) AS n FROM runs")?.n), "earlier run")}`;
+  const runs = Number(ledger?.get("SELECT count(*) AS n FROM runs")?.n ?? 0);
+  const known = runs === 0 ? "NEW" : `with ${count(runs, "earlier run")}`;
   const { name, ledgerOwner, ledgerPath } = environment;
   return [
     `${name} (${where})`,

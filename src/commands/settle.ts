@@ -1,6 +1,5 @@
 /** `tickets settle`: a person says what became of a chunk, or closes a run. Also `tickets resume`. */
 
-import { userInfo } from "node:os";
 import { type Action, actionSpec } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
@@ -31,7 +30,7 @@ import {
 } from "../pipeline/sending/by-hand.ts";
 import { actionsOf, projectUnwritten, recover } from "../pipeline/sending/settle.ts";
 import { shown } from "./problems.ts";
-import { carryOut, openPromises, rejectsDirectory } from "./run.ts";
+import { carryOut, noteInList, openPromises, rejectsDirectory } from "./run.ts";
 import {
   describeSession,
   type EnvironmentOptions,
@@ -43,6 +42,7 @@ import {
 } from "./session.ts";
 import { describeActions, type Summary, summarise } from "./summary.ts";
 import { type Context, count, number } from "./talk.ts";
+import { userName } from "./user-name.ts";
 
 export interface ResumeOptions extends EnvironmentOptions {
   readonly run: string | undefined;
@@ -111,6 +111,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   await using session = await openSession(context, settings, {
     command: "tickets settle",
     waitLockMs: options.waitLock,
+    mayLackRuns: true,
   });
   const { ledger } = session;
   const run = findRun(ledger, options.run);
@@ -169,6 +170,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
           encoding: plan.manifest.options.encoding,
         });
   mergeOutcomes(ledger);
+  if (options.decision !== undefined) noteInList(context, session, run);
   const summary = summaryOf(
     session,
     findRun(ledger, run.run) ?? run,
@@ -181,15 +183,6 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   if (summary.next !== null && options.decision !== undefined) talk.info(`Next: ${summary.next}`);
   if (options.json) talk.out(`${JSON.stringify(summary)}\n`);
   return summary.exitCode;
-}
-
-/** A container's bare user id has no name. */
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `user ${process.getuid?.() ?? "unknown"}`;
-  }
 }
 
 function settlementOf(decision: Decision, reason: string | undefined): Settlement {
@@ -216,11 +209,12 @@ async function isPlanWhole(session: Session, run: RunRecord, withRejects: boolea
  */
 function settleWithoutPlan(
   { decision, chunk: only, first, reason, json }: SettleOptions,
-  { talk }: Context,
+  context: Context,
   session: Session,
   run: RunRecord,
   startedAt: number,
 ): number {
+  const { talk } = context;
   const { ledger, environment } = session;
   const command = `tickets settle ${run.run} ${environmentFlags(environment)}`;
   const isSettled = run.state !== "open" && undecidedChunks(session, run).length === 0;
@@ -245,6 +239,7 @@ function settleWithoutPlan(
     talk.warn(
       `The plan of run ${run.run} is lost, so its rows can't be listed. The run is closed; what it had accepted is remembered.`,
     );
+  if (decision !== undefined) noteInList(context, session, run);
   const closed = findRun(ledger, run.run) ?? run;
   const summary = summaryOf(session, closed, parseManifest(run.manifest), [], run.output ?? null, startedAt);
   const { inDoubt, refused } = summary.actions;

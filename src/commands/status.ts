@@ -9,15 +9,17 @@ import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import type { Environment } from "../pipeline/config/environment.ts";
-import { type Ledger, storageFailure } from "../pipeline/ledger/ledger.ts";
+import { type Ledger, runListPath, storageFailure } from "../pipeline/ledger/ledger.ts";
 import { isLocked } from "../pipeline/ledger/lock.ts";
 import { outcomesOfRun } from "../pipeline/ledger/outcomes.ts";
+import { readRunList } from "../pipeline/ledger/run-list.ts";
 import { chunksOf, countRun, findRun, listRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
 import { isPlainFile } from "../pipeline/projections/output-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../pipeline/projections/promise-lines.ts";
 import { actionsOf } from "../pipeline/sending/settle.ts";
+import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import { labelOf } from "./run.ts";
 import { type EnvironmentOptions, loadSettings, lockPath, openLedgerToRead, planDirectory } from "./session.ts";
 import { unknownRun } from "./settle.ts";
@@ -33,9 +35,17 @@ export interface StatusOptions extends EnvironmentOptions {
 export async function status(options: StatusOptions, context: Context): Promise<number> {
   const { talk } = context;
   const { environment } = await loadSettings(context, options, "any");
+  const list = readRunList(runListPath(environment.ledgerPath));
   using ledger = openLedgerToRead(environment);
+  const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
+  const exitCode = lost.length === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
+  if (lost.length > 0) {
+    const { message, hint } = lostRunsFailure(lost, environment, context.cwd);
+    talk.error(hint === undefined ? message : `${message}\n${hint}`);
+  }
   if (ledger === undefined) {
     if (options.json) talk.out(`${JSON.stringify({ runs: [] })}\n`);
+    if (lost.length > 0) return exitCode;
     talk.info(
       `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${displayPath(environment.ledgerPath, context.cwd)}.`,
     );
@@ -53,7 +63,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
           `${run.run}  ${run.createdAt}  ${run.state}${waits(ledger, run, inFlight)}  exit ${run.exitCode ?? "-"}  ${describeActions(summaryOfRun(ledger, run, environment.name).actions, inFlight)}\n`,
         );
       }
-    return EXIT_CODES.ok;
+    return exitCode;
   }
   const run = findRun(ledger, options.run);
   if (run === undefined) throw unknownRun(options.run, environment);
@@ -62,7 +72,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
   const summary = summaryOfRun(ledger, run, environment.name);
   if (options.json) {
     talk.out(`${JSON.stringify(summary)}\n`);
-    return EXIT_CODES.ok;
+    return exitCode;
   }
   const manifest = parseManifest(run.manifest);
   const inFlight = countInFlight(ledger, run, environment);
@@ -86,7 +96,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
     ...(run.output === undefined ? [] : [`promises ${displayPath(run.output, context.cwd)}`]),
   ];
   talk.out(`${lines.join("\n")}\n`);
-  return EXIT_CODES.ok;
+  return exitCode;
 }
 
 /** How many of a run's actions a process that holds the lock is sending: without one their answers are lost. */

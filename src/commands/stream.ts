@@ -21,7 +21,7 @@ import {
   type EnvironmentOptions,
   environmentFlags,
   loadSettings,
-  openLedgerToRead,
+  openLedgerToPlan,
   openSession,
   planDirectory,
   type Session,
@@ -73,10 +73,11 @@ export async function stream(options: StreamOptions, context: Context): Promise<
 async function dryRun(
   options: StreamOptions,
   context: Context,
-  { config, environment }: Settings,
+  { config, environment, neighbours }: Settings,
   startedAt: number,
 ): Promise<Summary> {
-  using ledger = openLedgerToRead(environment);
+  using ledger = openLedgerToPlan(context, environment);
+  context.talk.info(describeSession({ environment, neighbours, ledger }, context));
   const directory = await makeTemporaryFolder();
   try {
     const checked = await checkInput(context, {

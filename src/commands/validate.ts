@@ -13,7 +13,14 @@ import { isPlainFile } from "../pipeline/projections/output-file.ts";
 import { type CheckedInput, checkInput, type InputOptions, type OnRow } from "./check-input.ts";
 import { createPreview, describePreview } from "./preview.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
-import { type EnvironmentOptions, KNOWN_RULES, loadSettings, openLedgerToRead, planDirectory } from "./session.ts";
+import {
+  describeSession,
+  type EnvironmentOptions,
+  KNOWN_RULES,
+  loadSettings,
+  openLedgerToPlan,
+  planDirectory,
+} from "./session.ts";
 import { describeRows, hasUnsentRows, tellChanged, tellVanished } from "./summary.ts";
 import { type Context, count, number } from "./talk.ts";
 import { makeTemporaryFolder } from "./temporary.ts";
@@ -133,7 +140,8 @@ async function withPlan(
   const config =
     settings?.config ??
     (await loadConfig({ cwd: context.cwd, env: context.env, configFlag: options.config, knownRules: KNOWN_RULES }));
-  using ledger = settings === undefined ? undefined : openLedgerToRead(settings.environment);
+  using ledger = settings === undefined ? undefined : openLedgerToPlan(context, settings.environment);
+  if (settings !== undefined) context.talk.info(describeSession({ ...settings, ledger }, context));
   const directory = await makeTemporaryFolder();
   try {
     const plan = join(directory, "plan");

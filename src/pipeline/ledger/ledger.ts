@@ -143,8 +143,12 @@ function isUnableToWrite(cause: unknown): boolean {
 
 /** A ledger that has lost all its bytes looks like a new one, and everything would be sent again. */
 function refuseEmptied(path: string): void {
-  if (statSync(path).size === 0 && existsSync(ballastPath(path))) throw damaged(path, "it is empty");
+  if (statSync(path).size > 0) return;
+  if (existsSync(ballastPath(path)) || existsSync(runListPath(path))) throw damaged(path, "it is empty");
 }
+
+/** Where the list of runs lies, which tells of a ledger that was lost. */
+export const runListPath = (path: string): string => join(dirname(path), "run-list.ndjson");
 
 function damaged(path: string, why: string, cause?: unknown): Failure {
   return new Failure("storage", `The ledger ${path} is damaged: ${cleanText(why, 200)}. Nothing more was sent.`, {

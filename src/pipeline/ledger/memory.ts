@@ -8,6 +8,9 @@ import type { Ledger, SqlRow } from "./ledger.ts";
 /** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */
 export const IMPORTED = "imported";
 
+/** What the manifest of an imported run says in place of the mapping's digest. */
+export const IMPORTED_MAPPING = "imported";
+
 /** Outcomes that mean the service has the action. */
 const TAKEN = "('accepted', 'settled by hand')";
 

@@ -117,17 +117,22 @@ const strange = (why: string, lostRunsOf?: string): OutputState => ({ state: "st
 /** Far more than a line takes. */
 const LAST_BYTES = 256 * 1024;
 
-/** The environment of the promise that the file ends in, if the ledger has no memory of it: of a run, or of an action of a run. */
+/**
+ * The environment of promises at the file's end of which the ledger has no memory: of a run, or of an action of a run. The
+ * last line may be torn, and one that others added may be anything.
+ */
 async function unknownRunsOf(ledger: Ledger, path: string, size: number): Promise<string | undefined> {
   const text = (await readRange(path, Math.max(0, size - LAST_BYTES), size)).toString("utf8");
-  const last = text.trimEnd().split("\n").at(-1) ?? "";
-  const [, environment, run, seq] =
-    /"environment":"([\w-]+)","run":"([0-9a-f]{8})","seq":(\d+)/.exec(last) ??
-    /,([\w-]+),([0-9a-f]{8}),(\d+),\d+,\d{4}-\d\d-\d\dT[^,]*,/.exec(last) ??
-    [];
-  if (run === undefined || seq === undefined) return undefined;
   const sql = "SELECT 1 AS one FROM actions JOIN runs USING (run_no) WHERE run = ? AND seq = ?";
-  return ledger.get(sql, run, Number(seq)) === undefined ? environment : undefined;
+  for (const line of text.trimEnd().split("\n").toReversed()) {
+    const [, environment, run, seq] =
+      /"environment":"([\w-]+)","run":"([0-9a-f]{8})","seq":(\d+)/.exec(line) ??
+      /,([\w-]+),([0-9a-f]{8}),(\d+),\d+,\d{4}-\d\d-\d\dT[^,]*,/.exec(line) ??
+      [];
+    if (run === undefined || seq === undefined) continue;
+    if (ledger.get(sql, run, Number(seq)) === undefined) return environment;
+  }
+  return undefined;
 }
 
 async function readRange(path: string, start: number, end: number): Promise<Buffer> {

@@ -1,0 +1,140 @@
+/** What tells that a ledger was lost, or put back from an older copy: it lacks runs that were sent from here. */
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { cleanText } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
+import { displayPath } from "../pipeline/config/config.ts";
+import type { Environment } from "../pipeline/config/environment.ts";
+import { type Ledger, readMeta, runListPath } from "../pipeline/ledger/ledger.ts";
+import { findLostRuns, type LostRun, type RunListContent, readRunList } from "../pipeline/ledger/run-list.ts";
+import { findRun } from "../pipeline/ledger/runs.ts";
+import { type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
+import { planFiles } from "../pipeline/plan/plan.ts";
+import { count, fileInShell, inShell } from "./talk.ts";
+
+/** Whose runs are looked for: those sent to what the ledger belongs to. Another sandbox has nothing of theirs. */
+interface Whose {
+  readonly environment: Environment;
+  /** Undefined where it is not known yet, as of a sandbox that is only looked at. */
+  readonly boundTo: string | undefined;
+}
+
+/**
+ * The runs that the list, or without one the runs' folders, tell of and the ledger does not know.
+ *
+ * @param list what `readRunList` gave before the ledger was opened.
+ * @param ledger undefined where there is none.
+ */
+export function lostRunsOf(
+  whose: Whose,
+  list: RunListContent | undefined,
+  ledger: Ledger | undefined,
+): readonly LostRun[] {
+  const isOf = ofLedger(whose, list, ledger);
+  if (list !== undefined) return findLostRuns(list, ledger, isOf);
+  return strayPlans(whose.environment, ledger, isOf).map(({ run, createdAt, actions }) => ({
+    run,
+    createdAt,
+    actions: actions.planned,
+    outputs: [],
+    how: "unknown",
+    known: 0,
+    undecided: undefined,
+  }));
+}
+
+/** For looking only: no lock is held, so a run may begin meanwhile, and enters the ledger before the list. */
+export function lookForLostRuns(environment: Environment, ledger: () => Ledger | undefined): readonly LostRun[] {
+  const list = readRunList(runListPath(environment.ledgerPath));
+  return lostRunsOf({ environment, boundTo: undefined }, list, ledger());
+}
+
+function ofLedger(
+  { environment, boundTo }: Whose,
+  list: RunListContent | undefined,
+  ledger: Ledger | undefined,
+): (boundTo: string) => boolean {
+  // A service that moved is still the same one; only a sandbox is begun anew.
+  if (environment.kind !== "sandbox") return () => true;
+  if (!existsSync(join(environment.ledgerPath, "..", "service.db"))) return () => false;
+  const instance =
+    boundTo ??
+    (ledger === undefined ? undefined : readMeta(ledger, "bound_to")) ??
+    [...(list?.runs.values() ?? [])].at(-1)?.boundTo;
+  return (each) => each === instance;
+}
+
+/**
+ * Plans of runs that are older than the ledger, which therefore does not know them. Of a younger one it can't be told
+ * whether it ever became a run; without a list nothing else tells.
+ */
+export function strayPlans(
+  { ledgerPath }: Environment,
+  ledger: Ledger | undefined,
+  isOf: (boundTo: string) => boolean,
+): readonly Manifest[] {
+  const madeAt = ledger === undefined ? undefined : readMeta(ledger, "created_at");
+  return plansIn(join(ledgerPath, "..", "runs")).filter(
+    ({ run, createdAt, boundTo, actions }) =>
+      (madeAt === undefined || createdAt < madeAt) &&
+      actions.planned > 0 &&
+      isOf(boundTo) &&
+      (ledger === undefined || findRun(ledger, run) === undefined),
+  );
+}
+
+function plansIn(directory: string): readonly Manifest[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory)
+    .flatMap((name) => {
+      try {
+        return parseManifest(readFileSync(planFiles(join(directory, name)).manifest, "utf8"));
+      } catch {
+        // No whole plan, or one of another version.
+        return [];
+      }
+    })
+    .toSorted((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
+}
+
+/** How many runs are told of one by one. */
+const SHOWN = 5;
+
+/** What happened, and the ways out, for a command that would otherwise send again what those runs have sent. */
+export function lostRunsFailure(lost: readonly LostRun[], environment: Environment, cwd: string): Failure {
+  const name = environment.name;
+  const flags = environment.named.map(inShell).join(" ");
+  const [first] = lost;
+  const isImport = lost.every(({ how }) => how === "incomplete");
+  const shown = lost.slice(0, SHOWN).map((run) => describeLost(run));
+  const more = lost.length > SHOWN ? `, and ${lost.length - SHOWN} more` : "";
+  const what = isImport
+    ? `The ledger of ${name} still lacks a part of ${lost.length === 1 ? "a run" : "runs"} that ${lost.length === 1 ? "was" : "were"} imported`
+    : `The ledger of ${name} was lost, or put back from an older copy: it does not know all that was sent from here`;
+  const outputs = [...new Set(lost.flatMap((run) => run.outputs))];
+  const files = outputs.filter((path) => existsSync(path));
+  const commands = files.map((path) => `tickets results --import ${fileInShell(displayPath(path, cwd))} ${flags}`);
+  const gone = outputs.filter((path) => !existsSync(path)).map((path) => displayPath(path, cwd));
+  const give =
+    commands.length > 0
+      ? `Give it back its memory: ${commands.join("; ")}.`
+      : `Give it back its memory: tickets results --import FILE ${flags}, with the promises ${first !== undefined && lost.length === 1 ? `of run ${first.run}` : "of those runs"}.`;
+  const missing = gone.length === 0 ? "" : ` Restore ${gone.map((path) => cleanText(path, 200)).join(", ")} first.`;
+  return new Failure("usage", `${what}: ${shown.join(", ")}${more}. Nothing was sent.`, {
+    hint: `${give}${missing}\nIf you know that nothing of it will be sent twice: tickets env --forget-lost ${flags} --reason "…"`,
+  });
+}
+
+/** `run 7f3a0c11 of 2026-03-01T03:00:00.000Z (20 actions)` */
+function describeLost({ run, createdAt, actions, how, known, undecided }: LostRun): string {
+  const of = `run ${run} of ${createdAt}`;
+  if (how === "unknown") return `${of} (${count(actions, "action")})`;
+  const why =
+    undecided === undefined
+      ? "; what became of the others when it was killed is not known"
+      : undecided > 0
+        ? `; ${undecided} were in doubt or refused`
+        : "";
+  return `${of} (knows ${known} of ${count(actions, "action")}${why})`;
+}

@@ -1,0 +1,416 @@
+/**
+ * The list of runs: an append-only file beside the ledger that is written before a run's first request. It remembers too
+ * little to send by, and enough to notice that the ledger was lost or put back from an older copy.
+ */
+
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
+import { hostname } from "node:os";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { cleanText } from "../../actions/text.ts";
+import { Failure } from "../../failure.ts";
+import { type Ledger, storageFailure } from "./ledger.ts";
+import { IMPORTED_MAPPING } from "./memory.ts";
+import { countRun, listRuns, type RunRecord } from "./runs.ts";
+
+const COUNT = z.number().int().nonnegative();
+
+const ENTRY = z.discriminatedUnion("entry", [
+  /** Whose list it is from here on: the first line, and again whenever another machine goes on with it. */
+  z.strictObject({
+    entry: z.literal("list"),
+    at: z.string(),
+    machine: z.string(),
+    host: z.string(),
+    generation: COUNT,
+  }),
+  /** A command is about to send for this run. `attempts` and `taken` are what the ledger holds of it by then. */
+  z.strictObject({
+    entry: z.literal("run"),
+    at: z.string(),
+    run: z.string(),
+    createdAt: z.string(),
+    boundTo: z.string(),
+    actions: COUNT,
+    chunks: COUNT,
+    output: z.string().nullable(),
+    attempts: COUNT,
+    taken: COUNT,
+    machine: z.string(),
+    generation: COUNT,
+  }),
+  /** The run's promises go on in another file. */
+  z.strictObject({ entry: z.literal("output"), at: z.string(), run: z.string(), output: z.string() }),
+  /** The command has ended, and this is what the ledger holds of the run. */
+  z.strictObject({
+    entry: z.literal("stopped"),
+    at: z.string(),
+    run: z.string(),
+    state: z.string(),
+    attempts: COUNT,
+    taken: COUNT,
+    undecided: COUNT,
+    rejected: COUNT,
+    notSent: COUNT,
+  }),
+  /** A person said that the ledger may do without these runs. */
+  z.strictObject({
+    entry: z.literal("forgotten"),
+    at: z.string(),
+    runs: z.array(z.string()),
+    who: z.string(),
+    reason: z.string(),
+  }),
+]);
+type Entry = z.infer<typeof ENTRY>;
+
+/** What the list tells of a run. */
+export interface ListedRun {
+  readonly run: string;
+  readonly createdAt: string;
+  readonly boundTo: string;
+  readonly actions: number;
+  /** Files that hold its promises, the latest last; without those that went to standard output. */
+  readonly outputs: readonly string[];
+  /** What the ledger held of it at the last entry. */
+  readonly attempts: number;
+  readonly taken: number;
+  /** Undefined when the command that sent for it last was killed. */
+  readonly stopped: { readonly undecided: number } | undefined;
+  readonly isForgotten: boolean;
+}
+
+export interface RunListContent {
+  readonly runs: ReadonlyMap<string, ListedRun>;
+  readonly head: { readonly machine: string; readonly host: string; readonly generation: number; readonly at: string };
+}
+
+/** An entry as a line of the list, with a checksum, so that a damaged one is told from a true one. */
+export function runListLine(entry: Entry): string {
+  const text = JSON.stringify(entry);
+  return `${text.slice(0, -1)},"sum":"${sumOf(text)}"}\n`;
+}
+
+const sumOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 8);
+
+function parseLine(line: string): Entry | undefined {
+  const [, text, sum] = /^(.*),"sum":"([0-9a-f]{8})"\}$/.exec(line) ?? [];
+  if (text === undefined || sumOf(`${text}}`) !== sum) return undefined;
+  return ENTRY.safeParse(JSON.parse(`${text}}`)).data;
+}
+
+/** The bytes of the list that were written whole, and its entries. */
+interface ReadList {
+  readonly entries: readonly Entry[];
+  readonly length: number;
+}
+
+function readEntries(path: string): ReadList {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (cause) {
+    throw storageFailure(path, cause);
+  }
+  // An append that a crash cut short; after a power cut zeros may stand in its place.
+  let length = bytes.length;
+  while (length > 0 && bytes[length - 1] === 0) length -= 1;
+  length = bytes.lastIndexOf(NEWLINE, length - 1) + 1;
+  const lines = bytes.toString("utf8", 0, length).split("\n").slice(0, -1);
+  const entries = lines.map((line, at) => {
+    const entry = parseLine(line);
+    if (entry !== undefined) return entry;
+    throw new Failure("storage", `The list of runs ${path} is damaged in line ${at + 1}. Nothing was sent.`, {
+      hint: 'It tells whether the ledger was lost. Restore it from a backup; or, if you know that the ledger is whole, have it made again: tickets env NAME --forget-lost --reason "…"',
+    });
+  });
+  return { entries, length };
+}
+
+const NEWLINE = 0x0a;
+
+/**
+ * What the list tells; undefined where there is none. Read it before the ledger is asked: a run is entered there first.
+ *
+ * @throws Failure `storage` when a line of it other than a torn last one is damaged.
+ */
+export function readRunList(path: string): RunListContent | undefined {
+  return existsSync(path) ? contentOf(readEntries(path).entries) : undefined;
+}
+
+function contentOf(entries: readonly Entry[]): RunListContent | undefined {
+  const runs = new Map<string, ListedRun>();
+  let head: RunListContent["head"] | undefined;
+  const change = (run: string, by: (known: ListedRun) => Partial<ListedRun>): void => {
+    const known = runs.get(run);
+    if (known !== undefined) runs.set(run, { ...known, ...by(known) });
+  };
+  for (const entry of entries) {
+    switch (entry.entry) {
+      case "list":
+        head = entry;
+        break;
+      case "run": {
+        const { run, createdAt, boundTo, actions, attempts, taken, output } = entry;
+        const outputs = withOutput(runs.get(run)?.outputs ?? [], output);
+        const rest = { stopped: undefined, isForgotten: false };
+        runs.set(run, { run, createdAt, boundTo, actions, attempts, taken, outputs, ...rest });
+        break;
+      }
+      case "output":
+        change(entry.run, ({ outputs }) => ({ outputs: withOutput(outputs, entry.output) }));
+        break;
+      case "stopped": {
+        const { attempts, taken, undecided } = entry;
+        change(entry.run, () => ({ attempts, taken, stopped: { undecided }, isForgotten: false }));
+        break;
+      }
+      case "forgotten":
+        for (const run of entry.runs) change(run, () => ({ isForgotten: true }));
+        break;
+    }
+  }
+  return head === undefined ? undefined : { runs, head };
+}
+
+const withOutput = (outputs: readonly string[], output: string | null): readonly string[] =>
+  output === null ? outputs : [...outputs.filter((each) => each !== output), output];
+
+/** A run that was sent from here and of which the ledger does not know all. */
+export interface LostRun extends Pick<ListedRun, "run" | "createdAt" | "actions" | "outputs"> {
+  /** `unknown`: not at all; `older`: less than it once did; `incomplete`: what was imported is not all, or can't be known to be. */
+  readonly how: "unknown" | "older" | "incomplete";
+  /** Its actions whose outcome the ledger knows. */
+  readonly known: number;
+  /** Actions of it that were in doubt or refused when it was last heard of; undefined when it was killed. */
+  readonly undecided: number | undefined;
+}
+
+/**
+ * Runs of which the list tells more than the ledger does.
+ *
+ * @param ledger undefined where there is none.
+ * @param isOf whether a run was sent to what the ledger belongs to.
+ */
+export function findLostRuns(
+  { runs }: Pick<RunListContent, "runs">,
+  ledger: Ledger | undefined,
+  isOf: (boundTo: string) => boolean,
+): readonly LostRun[] {
+  const known = knownRuns(ledger);
+  return [...runs.values()].flatMap((listed): LostRun[] => {
+    const { run, createdAt, actions, outputs, stopped, attempts, taken } = listed;
+    if (listed.isForgotten || !isOf(listed.boundTo)) return [];
+    const inLedger = known.get(run);
+    const lost = { run, createdAt, actions, outputs, known: inLedger?.answered ?? 0, undecided: stopped?.undecided };
+    // A run of which nothing can have been taken is no loss.
+    const isHarmless = stopped !== undefined && stopped.undecided === 0 && taken === 0;
+    if (inLedger === undefined) return isHarmless ? [] : [{ ...lost, how: "unknown" }];
+    if (!inLedger.isImported && inLedger.attempts >= attempts) return [];
+    const isComplete =
+      inLedger.answered >= actions || (stopped !== undefined && stopped.undecided === 0 && inLedger.taken >= taken);
+    return isComplete ? [] : [{ ...lost, how: inLedger.isImported ? "incomplete" : "older" }];
+  });
+}
+
+interface KnownRun {
+  readonly attempts: number;
+  readonly taken: number;
+  readonly answered: number;
+  readonly isImported: boolean;
+}
+
+/** @param only this run. */
+function knownRuns(ledger: Ledger | undefined, only?: string): ReadonlyMap<string, KnownRun> {
+  const rows = ledger?.all(
+    `SELECT run, manifest ->> '$.mapping' AS mapping,
+       (SELECT count(*) FROM attempts WHERE attempts.run_no = runs.run_no) AS attempts,
+       (SELECT coalesce(sum(actions), 0) FROM tallies WHERE tallies.run_no = runs.run_no AND outcome <> 'not sent') AS answered,
+       (SELECT coalesce(sum(actions), 0) FROM tallies WHERE tallies.run_no = runs.run_no AND outcome IN ('accepted', 'settled by hand')) AS taken
+     FROM runs WHERE ?1 IS NULL OR run = ?1`,
+    only ?? null,
+  );
+  return new Map(
+    (rows ?? []).map(({ run, mapping, attempts, taken, answered }) => [
+      String(run),
+      {
+        attempts: Number(attempts),
+        taken: Number(taken),
+        answered: Number(answered),
+        isImported: mapping === IMPORTED_MAPPING,
+      },
+    ]),
+  );
+}
+
+/** The list, open for appending. Whoever has it holds the ledger's lock. */
+export interface RunList {
+  readonly path: string;
+  readonly content: RunListContent;
+  /** True when there was no list before this process. */
+  readonly isNew: boolean;
+  /** The machine that the list was written on last, where that was another one. */
+  readonly cameFrom: RunListContent["head"] | undefined;
+  /** After it returns, the list on disk says that the run is about to be sent. */
+  sending(ledger: Ledger, run: RunRecord, plan: RunOfPlan): void;
+  /** The run's promises go on in another file. */
+  moved(run: string, output: string): void;
+  /** What the ledger holds of the run when the command ends. */
+  stopped(ledger: Ledger, run: RunRecord): void;
+  /**
+   * Adds what the ledger has and the list lacks: the process died between the two, or the list was lost.
+   */
+  complete(ledger: Ledger, planOf: (run: RunRecord) => RunOfPlan): number;
+  /** Adds runs that only their folders tell of; how they ended is not known. */
+  addStrays(plans: readonly RunOfPlan[]): void;
+  forget(runs: readonly string[], who: string, reason: string): void;
+}
+
+/** What of a plan's manifest stands in the list. */
+export interface RunOfPlan {
+  readonly run: string;
+  readonly createdAt: string;
+  readonly boundTo: string;
+  readonly actions: { readonly planned: number };
+  readonly chunks: readonly unknown[];
+}
+
+/**
+ * Opens the list to write on, and makes it where it is missing. A torn last line is cut off.
+ *
+ * @param machine see `thisMachine`.
+ * @throws Failure `storage` when it is damaged or can't be written.
+ */
+export function openRunList(path: string, machine: string): RunList {
+  const read = existsSync(path) ? readEntries(path) : { entries: [], length: 0 };
+  const entries = [...read.entries];
+  let { length } = read;
+  const append = (...added: readonly Entry[]): void => {
+    const text = added.map(runListLine).join("");
+    try {
+      appendDurably(path, length, text);
+    } catch (cause) {
+      throw storageFailure(path, cause);
+    }
+    length += Buffer.byteLength(text);
+    entries.push(...added);
+  };
+  const before = contentOf(entries)?.head;
+  // A system that does not say which machine it is can't be compared.
+  const isMoved = before !== undefined && machine !== "" && before.machine !== "" && before.machine !== machine;
+  const cameFrom = isMoved ? before : undefined;
+  const generation = (before?.generation ?? 0) + (before === undefined || cameFrom !== undefined ? 1 : 0);
+  if (generation !== before?.generation) append({ entry: "list", at: now(), machine, host: hostname(), generation });
+
+  const begun = (plan: RunOfPlan, output: string | undefined, standing: Standing): Entry => ({
+    entry: "run",
+    at: now(),
+    run: plan.run,
+    createdAt: plan.createdAt,
+    boundTo: plan.boundTo,
+    actions: plan.actions.planned,
+    chunks: plan.chunks.length,
+    output: output ?? null,
+    ...standing,
+    machine,
+    generation,
+  });
+  const ended = (ledger: Ledger, { run, runNo }: RunRecord): Entry => {
+    const { inDoubt, refused, rejected, notSent } = countRun(ledger, runNo);
+    const state = String(ledger.get("SELECT state FROM runs WHERE run_no = ?", runNo)?.state);
+    const counts = { undecided: inDoubt + refused, rejected, notSent };
+    return { entry: "stopped", at: now(), run, state, ...standingOf(ledger, run), ...counts };
+  };
+  const content = (): RunListContent => {
+    const told = contentOf(entries);
+    if (told === undefined) throw new Error("the list has no first line");
+    return told;
+  };
+  return {
+    path,
+    isNew: read.entries.length === 0,
+    cameFrom,
+    get content() {
+      return content();
+    },
+    sending: (ledger, { run, output }, plan) => append(begun({ ...plan, run }, output, standingOf(ledger, run))),
+    moved: (run, output) => append({ entry: "output", at: now(), run, output }),
+    stopped: (ledger, run) => append(ended(ledger, run)),
+    complete(ledger, planOf) {
+      const { runs } = content();
+      const all = listRuns(ledger).toReversed();
+      const missing = all.filter(({ run }) => !runs.has(run));
+      const added = missing.flatMap((run) => [
+        begun({ ...planOf(run), run: run.run }, run.output, standingOf(ledger, run.run)),
+        ended(ledger, run),
+      ]);
+      const isToldToTheEnd = ({ run }: RunRecord): boolean => runs.get(run)?.stopped !== undefined;
+      added.push(
+        ...all
+          .filter((run) => runs.has(run.run) && run.state !== "open" && !isToldToTheEnd(run))
+          .map((run) => ended(ledger, run)),
+      );
+      if (added.length > 0) append(...added);
+      return missing.length;
+    },
+    addStrays(plans) {
+      const added = plans.map((plan) => begun(plan, undefined, { attempts: 0, taken: 0 }));
+      if (added.length > 0) append(...added);
+    },
+    forget: (runs, who, reason) => append({ entry: "forgotten", at: now(), runs: [...runs], who, reason }),
+  };
+}
+
+const now = (): string => new Date().toISOString();
+
+type Standing = Pick<ListedRun, "attempts" | "taken">;
+
+function standingOf(ledger: Ledger, run: string): Standing {
+  const { attempts = 0, taken = 0 } = knownRuns(ledger, run).get(run) ?? {};
+  return { attempts, taken };
+}
+
+/** Cuts what a crash left after `length`, appends, and has it on disk when it returns. */
+function appendDurably(path: string, length: number, text: string): void {
+  const isMade = !existsSync(path);
+  const file = openSync(path, "a", 0o600);
+  try {
+    if (fstatSync(file).size > length) ftruncateSync(file, length);
+    try {
+      writeFileSync(file, text);
+      fsyncSync(file);
+    } catch (cause) {
+      // Half a line would be cut off by the next command anyway.
+      ftruncateSync(file, length);
+      throw cause;
+    }
+  } finally {
+    closeSync(file);
+  }
+  if (!isMade) return;
+  const folder = openSync(dirname(path), "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** Which machine this is, as a digest; empty where the system does not say, as in many containers and on macOS. */
+export function thisMachine(places: readonly string[] = ["/etc/machine-id", "/var/lib/dbus/machine-id"]): string {
+  for (const place of places) {
+    const id = existsSync(place) ? cleanText(readFileSync(place, "utf8").trim(), 200) : "";
+    if (id !== "") return createHash("sha256").update(`tickets ${id}`).digest("hex").slice(0, 16);
+  }
+  return "";
+}

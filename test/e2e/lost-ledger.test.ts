@@ -1,0 +1,321 @@
+/** A ledger that was lost or put back from an older copy is noticed, whatever the output is called. */
+
+import {
+  appendFileSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { readRunList, runListLine } from "../../src/pipeline/ledger/run-list.ts";
+import { openWorkplace } from "../support/bin.ts";
+import { openSales, type SalesRig } from "../support/invariant/sales.ts";
+import { salesTable } from "../support/tables.ts";
+
+async function sales(actions = 20) {
+  const rig = await openSales(actions);
+  onTestFinished(rig.close);
+  return rig;
+}
+
+const to = (output: string, ...more: readonly string[]): readonly string[] => [
+  "stream",
+  "events.csv",
+  "sales.csv",
+  "--env",
+  "playground",
+  "-o",
+  output,
+  ...more,
+];
+
+const sent = (rig: SalesRig): number => rig.requests().flat().length;
+const listOf = (rig: SalesRig): string => join(rig.state, "run-list.ndjson");
+const ledgerFiles = (rig: SalesRig) => readdirSync(rig.state).filter((name) => name.startsWith("ledger.db"));
+const loseLedger = (rig: SalesRig): void => {
+  for (const name of ledgerFiles(rig)) rmSync(join(rig.state, name));
+};
+
+/** Keeps a copy of the ledger; what is returned puts it back. */
+function copyLedger(rig: SalesRig): () => void {
+  const names = ledgerFiles(rig);
+  for (const name of names) copyFileSync(join(rig.state, name), rig.place.path(`copy-of-${name}`));
+  return () => {
+    loseLedger(rig);
+    for (const name of names) copyFileSync(rig.place.path(`copy-of-${name}`), join(rig.state, name));
+  };
+}
+
+const importOf = (file: string): readonly string[] => ["results", "--import", file, "--env", "playground"];
+const forget = ["env", "playground", "--forget-lost"];
+
+describe("a ledger that was lost", () => {
+  test("is noticed by every command that would decide by it, and the import opens the way again", async () => {
+    const rig = await sales();
+    await rig.run(to("a.ndjson"));
+    loseLedger(rig);
+    for (const command of [
+      to("b.ndjson"),
+      to("b.ndjson", "--dry-run"),
+      ["validate", "sales.csv", "--env", "playground"],
+      ["plan", "sales.csv", "--env", "playground"],
+      ["status", "--env", "playground"],
+      ["resume", "--env", "playground"],
+    ]) {
+      const refused = await rig.run(command);
+      expect(refused.exitCode, command.join(" ")).toBe(2);
+      expect(refused.stderr).toContain("The ledger of playground was lost, or put back from an older copy");
+      expect(refused.stderr).toContain("tickets results --import a.ndjson --env playground");
+      expect(refused.stderr).toContain("tickets env --forget-lost --env playground --reason");
+      expect(ledgerFiles(rig), "no new ledger takes its place").toEqual([]);
+    }
+    expect(sent(rig)).toBe(20);
+
+    expect(await rig.run(importOf("a.ndjson"))).toMatchObject({ exitCode: 0 });
+    const again = await rig.run(to("b.ndjson"));
+    expect(again).toMatchObject({ exitCode: 0 });
+    expect(again.stderr).toContain("Nothing new");
+    expect(await rig.run(["status", "--env", "playground"])).toMatchObject({ exitCode: 0 });
+    expect(sent(rig)).toBe(20);
+  });
+
+  test("and whose promises stand in several files is missed until all of them are imported", async () => {
+    const rig = await sales();
+    await rig.run(to("a.ndjson"));
+    rig.place.write("sales.csv", salesTable(29));
+    await rig.run(to("b.ndjson"));
+    loseLedger(rig);
+    const half = await rig.run(importOf("a.ndjson"));
+    expect(half.exitCode).toBe(0);
+    expect(half.stderr).toContain("tickets results --import b.ndjson");
+    const refused = await rig.run(to("c.ndjson"));
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("tickets results --import b.ndjson");
+    expect(refused.stderr).not.toContain("a.ndjson");
+    await rig.run(importOf("b.ndjson"));
+    expect(await rig.run(to("c.ndjson"))).toMatchObject({ exitCode: 0 });
+    expect(sent(rig)).toBe(30);
+  });
+
+  test("is still missed when what was imported is only a part of a run", async () => {
+    const rig = await sales();
+    await rig.run(to("a.ndjson"));
+    loseLedger(rig);
+    const lines = rig.place.read("a.ndjson").split(/(?<=\n)/);
+    rig.place.write("part.ndjson", lines.slice(0, 5).join(""));
+    await rig.run(importOf("part.ndjson"));
+    const refused = await rig.run(to("b.ndjson"));
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("knows 5 of 20 actions");
+    await rig.run(importOf("a.ndjson"));
+    expect(await rig.run(to("b.ndjson"))).toMatchObject({ exitCode: 0 });
+    expect(sent(rig)).toBe(20);
+  });
+
+  test("while a chunk was on its way says that the rest is not known, also after the import", async () => {
+    const rig = await sales();
+    const died = await rig.run(to("a.ndjson", "--chunk-size", "5"), {
+      interruption: { kind: "boundary", point: "recorded", time: 2 },
+    });
+    expect(died.killed).toBe(true);
+    const before = sent(rig);
+    loseLedger(rig);
+    await rig.run(importOf("a.ndjson"));
+    const refused = await rig.run(to("b.ndjson"));
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain(
+      "knows 10 of 20 actions; what became of the others when it was killed is not known",
+    );
+    expect(sent(rig)).toBe(before);
+  });
+
+  test("is no loss where nothing can have been taken", async () => {
+    const rig = await sales();
+    rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403 }] });
+    expect(await rig.run(to("a.ndjson"))).toMatchObject({ exitCode: 5 });
+    rig.sandbox.setFaults({ rules: [] });
+    loseLedger(rig);
+    expect(await rig.run(to("b.ndjson"))).toMatchObject({ exitCode: 0 });
+    expect(sent(rig)).toBe(20);
+  });
+
+  test("together with the list of runs is noticed by the folders of the runs", async () => {
+    const rig = await sales();
+    await rig.run(to("a.ndjson"));
+    loseLedger(rig);
+    rmSync(listOf(rig));
+    for (const output of ["b.ndjson", "b.ndjson"]) {
+      const refused = await rig.run(to(output));
+      expect(refused.exitCode).toBe(2);
+      expect(refused.stderr).toContain("tickets results --import FILE");
+    }
+    await rig.run(importOf("a.ndjson"));
+    expect(await rig.run(to("b.ndjson"))).toMatchObject({ exitCode: 0 });
+    expect(sent(rig)).toBe(20);
+  });
+
+  test("is given up by a person only with a reason, which is kept; then all is sent again", async () => {
+    const rig = await sales();
+    await rig.run(to("a.ndjson"));
+    loseLedger(rig);
+    expect(await rig.run(forget)).toMatchObject({ exitCode: 2 });
+    const forgotten = await rig.run([...forget, "--reason", "the playground was emptied"]);
+    expect(forgotten.exitCode).toBe(0);
+    expect(forgotten.stderr).toContain("sent again");
+    expect(readFileSync(listOf(rig), "utf8")).toContain("the playground was emptied");
+    rig.place.write("sales.csv", salesTable(20, { first: 100 }));
+    expect(await rig.run(["stream", "sales.csv", "--env", "playground", "-o", "b.ndjson"])).toMatchObject({
+      exitCode: 0,
+    });
+    const twice = await rig.run([...forget, "--reason", "once more"]);
+    expect(twice.stderr).toContain("nothing was forgotten");
+  });
+});
+
+describe("a ledger that was put back from an older copy", () => {
+  test("is noticed whatever the output is called", async () => {
+    const rig = await sales();
+    await rig.run(to("a.ndjson"));
+    const putBack = copyLedger(rig);
+    rig.place.write("sales.csv", salesTable(29));
+    await rig.run(to("b.ndjson"));
+    putBack();
+    const refused = await rig.run(to("c.ndjson"));
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("tickets results --import b.ndjson");
+    await rig.run(importOf("b.ndjson"));
+    expect(await rig.run(to("c.ndjson"))).toMatchObject({ exitCode: 0 });
+    expect(sent(rig)).toBe(30);
+  });
+
+  test("of the middle of a run is noticed also when the promises went to standard output", async () => {
+    const rig = await sales();
+    rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 3 } }] });
+    const first = await rig.run(to("-", "--chunk-size", "5"));
+    expect(first.exitCode).toBe(5);
+    const putBack = copyLedger(rig);
+    const rest = await rig.run(to("-"));
+    expect(rest.exitCode).toBe(0);
+    putBack();
+    const refused = await rig.run(to("-"));
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("knows 10 of 20 actions");
+    expect(sent(rig)).toBe(20);
+    rig.place.write("kept.ndjson", first.stdout + rest.stdout);
+    await rig.run(importOf("kept.ndjson"));
+    const again = await rig.run(to("-"));
+    expect(again.exitCode).toBe(0);
+    expect(sent(rig)).toBe(20);
+  });
+});
+
+describe("the list of runs", () => {
+  test("that is missing is made again from the ledger, which is told, and does its work again", async () => {
+    const rig = await sales();
+    await rig.run(to("a.ndjson"));
+    rmSync(listOf(rig));
+    const told = await rig.run(to("b.ndjson"));
+    expect(told.exitCode).toBe(0);
+    expect(told.stderr).toContain("was missing. It was made again from the ledger, with 1 run");
+    loseLedger(rig);
+    const refused = await rig.run(to("c.ndjson"));
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("tickets results --import a.ndjson");
+  });
+
+  test.each([
+    ["half a line", (line: string) => line.slice(0, 40)],
+    ["zeros, as after a power cut", () => "\0".repeat(200)],
+  ])("that ends in %s after a crash is cut back, and nothing is said", async (_what, tail) => {
+    const rig = await sales();
+    await rig.run(to("a.ndjson"));
+    const whole = readFileSync(listOf(rig), "utf8");
+    appendFileSync(listOf(rig), tail(whole));
+    const next = await rig.run(to("a.ndjson"));
+    expect(next.exitCode).toBe(0);
+    expect(next.stderr).not.toContain("list of runs");
+    rig.place.write("sales.csv", salesTable(29));
+    expect(await rig.run(to("a.ndjson"))).toMatchObject({ exitCode: 0 });
+    expect(readRunList(listOf(rig))?.runs.size).toBe(2);
+  });
+
+  test("that is damaged in the middle stops everything, and a person has it made again", async () => {
+    const rig = await sales();
+    await rig.run(to("a.ndjson"));
+    const text = readFileSync(listOf(rig), "utf8");
+    writeFileSync(listOf(rig), text.replace(/"actions":20/, '"actions":21'));
+    const refused = await rig.run(to("b.ndjson"));
+    expect(refused.exitCode).toBe(10);
+    expect(refused.stderr).toContain("is damaged in line 2");
+    expect(refused.stderr).toContain("--forget-lost");
+    expect(await rig.run([...forget, "--reason", "bad disk"])).toMatchObject({ exitCode: 0 });
+    expect(await rig.run(to("b.ndjson"))).toMatchObject({ exitCode: 0 });
+    expect(sent(rig)).toBe(20);
+    loseLedger(rig);
+    expect(await rig.run(to("c.ndjson"))).toMatchObject({ exitCode: 2 });
+  });
+
+  test("of another machine is told once, and its generation grows", async () => {
+    const rig = await sales();
+    await rig.run(to("a.ndjson"));
+    const head = {
+      entry: "list",
+      at: "2026-01-01T00:00:00.000Z",
+      machine: "another",
+      host: "web1",
+      generation: 1,
+    } as const;
+    appendFileSync(listOf(rig), runListLine(head));
+    const told = await rig.run(to("a.ndjson"));
+    expect(told.stderr).toContain("came here from another machine (web1");
+    expect(readRunList(listOf(rig))?.head.generation).toBe(2);
+    expect((await rig.run(to("a.ndjson"))).stderr).not.toContain("another machine");
+  });
+
+  test("and a copy of it on a second machine: who sees the other's promises stops", async () => {
+    const rig = await sales();
+    await rig.run(to("a.ndjson"));
+    const other = rig.place.path("other");
+    cpSync(join(rig.state, ".."), other, { recursive: true });
+    rig.place.write("sales.csv", salesTable(29));
+    await rig.run(to("b.ndjson"));
+    const seen = await rig.run(to("b.ndjson"), { env: { TICKETS_STATE_DIR: other } });
+    expect(seen.exitCode).toBe(2);
+    expect(seen.stderr).toContain("a copy of its folder is used elsewhere");
+    expect(sent(rig)).toBe(30);
+  });
+});
+
+test("the first line says NEW as long as nothing was sent", async () => {
+  const rig = await sales();
+  rig.place.write("bad.csv", "eventId,ticketId\n,\n");
+  await rig.run(["stream", "bad.csv", "--action", "soldTicket", "--env", "playground"]);
+  for (const more of [["--dry-run"], []]) {
+    const { stderr } = await rig.run(to("a.ndjson", ...more));
+    expect(stderr).toMatch(/^playground \(.*ledger\.db NEW$/m);
+  }
+  expect((await rig.run(to("a.ndjson"))).stderr).toMatch(/ledger\.db with 1 earlier run$/m);
+});
+
+test("a sandbox that was begun anew misses nothing, and one that lost its ledger does", async () => {
+  const place = openWorkplace();
+  place.write("sales.csv", salesTable(3));
+  place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+  const command = ["stream", "events.csv", "sales.csv", "-o", "a.ndjson"];
+  expect(await place.tickets(command)).toMatchObject({ exitCode: 0 });
+  const reset = await place.tickets(["sandbox", "--reset", "--port", "0"], {
+    onSpawn: (child) => {
+      child.stdout?.once("data", () => child.kill("SIGTERM"));
+    },
+  });
+  expect(reset.exitCode).toBe(0);
+  expect(existsSync(place.path(".tickets/sandbox/run-list.ndjson"))).toBe(false);
+  expect(await place.tickets([...command.slice(0, -1), "b.ndjson"])).toMatchObject({ exitCode: 0 });
+  rmSync(place.path(".tickets/sandbox/ledger.db"));
+  expect(await place.tickets([...command.slice(0, -1), "c.ndjson"])).toMatchObject({ exitCode: 2 });
+});
