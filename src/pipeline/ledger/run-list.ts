@@ -75,7 +75,7 @@ const ENTRY = z.discriminatedUnion("entry", [
 type Entry = z.infer<typeof ENTRY>;
 
 /** What the list tells of a run. */
-export interface ListedRun {
+interface ListedRun {
   readonly run: string;
   readonly createdAt: string;
   readonly boundTo: string;
@@ -277,7 +277,7 @@ export interface RunList {
 }
 
 /** What of a plan's manifest stands in the list. */
-export interface RunOfPlan {
+interface RunOfPlan {
   readonly run: string;
   readonly createdAt: string;
   readonly boundTo: string;
