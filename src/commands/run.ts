@@ -36,6 +36,7 @@ import {
   type PromiseSink,
   unrecordedPromises,
 } from "../pipeline/projections/promise-sink.ts";
+import { rejectionText } from "../pipeline/projections/rejection-text.ts";
 import { writeRejects } from "../pipeline/projections/rejects.ts";
 import { openClient, type ServiceClient } from "../pipeline/sending/client.ts";
 import { sendLanes } from "../pipeline/sending/lanes.ts";
@@ -109,9 +110,9 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
     problems: plan.manifest.problems,
     counts,
     output: promises.path ?? null,
-    rejects,
+    rejects: rejects.paths,
     durationMs: performance.now() - options.startedAt,
-    next: nextCommand(stop, run, rejects, context, environment, plan.manifest),
+    next: nextCommand(stop, run, rejects.paths, context, environment, plan.manifest),
   });
   tellEnd(context, session, plan.manifest, stops, summary);
   return summary;
@@ -297,7 +298,7 @@ function tellEnd(
   if (runNo !== undefined) {
     for (const row of firstOutcomes(ledger, runNo, ["rejected"], 5)) {
       talk.error(
-        `${cleanText(row.source, 200)}:${row.line} ${row.action} ${cleanText(row.ticketId ?? row.nftId ?? row.eventId ?? "")} rejected: ${cleanText(verbose ? (row.response ?? "") : maskPersons(row.response ?? ""), 300)}`,
+        `${cleanText(row.source, 200)}:${row.line} ${row.action} ${cleanText(row.ticketId ?? row.nftId ?? row.eventId ?? "")} ${verbose ? `rejected: ${cleanText(row.response ?? "", 300)}` : rejectionText(row)}`,
       );
     }
   }
@@ -377,11 +378,6 @@ const NEXT: Readonly<Record<Stop["kind"], string>> = {
 };
 
 const OTHER_RUN = "What is in doubt is of another run; see which";
-
-/** Hides what names a person in an item of the service. */
-function maskPersons(response: string): string {
-  return response.replace(/("(?:userId|to)"\s*:\s*")[^"]*(")/g, "$1…$2");
-}
 
 export async function openPromises(
   context: Context,

@@ -3,6 +3,7 @@
 import { type Action, actionSpec } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import { displayPath } from "../pipeline/config/config.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import {
   type ChunkRecord,
@@ -161,7 +162,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   }
   const rejects =
     options.decision === undefined
-      ? []
+      ? undefined
       : await writeRejects({
           ledger,
           run,
@@ -175,11 +176,18 @@ export async function settle(options: SettleOptions, context: Context): Promise<
     session,
     findRun(ledger, run.run) ?? run,
     plan.manifest,
-    rejects,
+    rejects?.paths ?? [],
     promises.path ?? null,
     startedAt,
   );
   talk.info(`${describeActions(summary.actions)}.`);
+  for (const path of rejects?.paths ?? []) {
+    const rows = rejects?.rows.get(path);
+    // What stands there since an earlier command is named again when the run is closed.
+    if (rows === undefined && options.decision !== "abandon") continue;
+    const open = rows === undefined ? "" : ` holds ${count(rows, "row")} that ${rows === 1 ? "is" : "are"} still open`;
+    talk.info(`Rejects: ${displayPath(path, context.cwd)}${open}.`);
+  }
   if (summary.next !== null && options.decision !== undefined) talk.info(`Next: ${summary.next}`);
   if (options.json) talk.out(`${JSON.stringify(summary)}\n`);
   return summary.exitCode;

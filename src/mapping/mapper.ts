@@ -36,6 +36,8 @@ export type Mapped =
       readonly eventId?: string;
       /** The source's own `key` of each action, where it declares one. */
       readonly keys?: readonly string[];
+      /** The `nthOfName` of each action in the whole row, where `tickets:actions` names only some of its actions. */
+      readonly nths?: readonly number[];
       /** Why the row gives nothing else, where it only gives the event that it is the first row of. */
       readonly eventOnly?: string;
     }

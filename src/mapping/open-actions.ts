@@ -11,21 +11,33 @@ import type { MappingRule } from "./rules.ts";
 export const REASON_COLUMN = "tickets:reason";
 export const OPEN_ACTIONS_COLUMN = "tickets:actions";
 
+/**
+ * Which of the actions of its name each is, from 1; 0 for one that is the only one of its name. This is what is kept of an
+ * action's place in its row until a rejects file is written.
+ */
+export function nthOfName(actions: readonly Action[]): readonly number[] {
+  const total = new Map<string, number>();
+  for (const { action } of actions) total.set(action, (total.get(action) ?? 0) + 1);
+  const seen = new Map<string, number>();
+  return actions.map(({ action }) => {
+    const nth = (seen.get(action) ?? 0) + 1;
+    seen.set(action, nth);
+    return total.get(action) === 1 ? 0 : nth;
+  });
+}
+
+/** An action as `tickets:actions` names it. */
+export const openActionText = (action: string, nth: number): string => (nth === 0 ? action : `${nth}:${action}`);
+
 /** What to write into `tickets:actions` for a row that gives `actions`, of which those are open for which `isOpen` holds. */
 export function formatOpenActions(
   actions: readonly Action[],
   isOpen: (action: Action, index: number) => boolean,
 ): string {
-  const total = new Map<string, number>();
-  for (const { action } of actions) total.set(action, (total.get(action) ?? 0) + 1);
-  const seen = new Map<string, number>();
-  const open: string[] = [];
-  for (const [index, action] of actions.entries()) {
-    const nth = (seen.get(action.action) ?? 0) + 1;
-    seen.set(action.action, nth);
-    if (isOpen(action, index)) open.push(total.get(action.action) === 1 ? action.action : `${nth}:${action.action}`);
-  }
-  return open.join(" ");
+  const nths = nthOfName(actions);
+  return actions
+    .flatMap((action, index) => (isOpen(action, index) ? [openActionText(action.action, nths[index] ?? 0)] : []))
+    .join(" ");
 }
 
 /** Those of `actions` that `written` names, in the row's order. Adds a finding for each name that none of them has. */

@@ -22,7 +22,7 @@ import { compileLookup, type LookupTable } from "./lookup.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import { collectFaults, type Faults, MappingError, type RulePath } from "./mapping-error.ts";
 import { type Columns, columnsOf, listed, type Names, namesOf, pathsOf, type Read, type Scope } from "./names.ts";
-import { OPEN_ACTIONS_COLUMN, selectOpenActions } from "./open-actions.ts";
+import { nthOfName, OPEN_ACTIONS_COLUMN, selectOpenActions } from "./open-actions.ts";
 import type { MappingRule } from "./rules.ts";
 import type { ActionConfig, FieldRules, SourceAction, SourceConfig, TraitRules, ValueRule } from "./source.ts";
 import { compileTemplate, isConstant } from "./template.ts";
@@ -229,6 +229,9 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       actions,
       ...(typeof eventId === "string" && { eventId }),
       ...(config.key !== undefined && { keys }),
+      ...(stillOpen !== undefined && {
+        nths: nthOfName(draft.actions).filter((_nth, at) => stillOpen.has(draft.actions[at])),
+      }),
       ...(isOnlyEvent(draft.actions) && { eventOnly: draft.whyNothing ?? skipReason() }),
     };
   };

@@ -115,7 +115,7 @@ describe("a shuffled file", () => {
           await using texts = await createFile(paths.texts);
           const writer = createCandidateWriter(false);
           for (const [at, action] of shuffle.entries()) {
-            writer.add(action, { input: 0, line: at + 1, row: at + 1 }, undefined);
+            writer.add(action, { input: 0, line: at + 1, row: at + 1, nth: 0 }, undefined);
             await order.candidate(action);
           }
           const files = { lines, index, facts, texts };

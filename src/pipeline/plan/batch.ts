@@ -54,6 +54,8 @@ interface Origin {
   readonly input: number;
   readonly line: number;
   readonly row: number;
+  /** See `IndexRecord`. */
+  readonly nth: number;
 }
 
 /** Collects candidates as the bytes of their files, in buffers that are used again. */
@@ -76,7 +78,7 @@ export function createCandidateWriter(keeps: boolean): CandidateWriter {
   const texts = growing(64 * 1024, keeps);
   let count = 0;
   return {
-    add(action, { input, line, row }, key) {
+    add(action, { input, line, row, nth }, key) {
       const recordAt = index.reserve(RECORD_BYTES);
       const buffer = index.buffer();
       const keyed = key !== undefined;
@@ -84,6 +86,7 @@ export function createCandidateWriter(keeps: boolean): CandidateWriter {
         input,
         line,
         row,
+        nth,
         action: action.action,
         untimed: action.data.orderTime == null,
         keyed,

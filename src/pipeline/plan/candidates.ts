@@ -90,10 +90,10 @@ export async function* readCandidates(directory: string): AsyncGenerator<readonl
     const candidates: Candidate[] = [];
     for (let number = 0; number < count; number += 1) {
       const at = number * RECORD_BYTES;
-      const { input, line, row, action, untimed, keyed } = readOrigin(block, at);
+      const origin = readOrigin(block, at);
       const length = lineBytesAt(known, number * FACTS_BYTES);
       const told = factsAt(known, number * FACTS_BYTES);
-      candidates.push({ seq, input, line, row, action, untimed, keyed, start, length, facts: told, block, at });
+      candidates.push({ ...origin, seq, start, length, facts: told, block, at });
       seq += 1;
       start += length;
     }

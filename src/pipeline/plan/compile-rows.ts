@@ -5,6 +5,7 @@ import { isFieldName } from "../../actions/fields.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
 import { checkAction } from "../../checks/shape.ts";
 import type { Mapper } from "../../mapping/mapper.ts";
+import { nthOfName } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import type { ProblemLog } from "../problems.ts";
 import type { InputFile } from "../readers/inputs.ts";
@@ -92,14 +93,14 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         if (eventOnly !== undefined) countReason(eventOnlyReasons, eventOnly);
         if (notesEvents && eventId !== undefined && actions.some(({ data }) => data.eventId == null))
           rowEvents.push({ row, eventId });
-        const origin = { input, line: each.line, row };
+        const nths = mapped.nths ?? (actions.length === 1 ? ONLY : nthOfName(actions));
         for (let at = 0; at < actions.length; at += 1) {
           const action = actions[at];
           if (action === undefined) break;
           const isNewEvent = action.action === "newEvent";
           if (isNewEvent && typeof action.data.eventId === "string") newEvents.add(action.data.eventId);
           // A source gives the event with whichever of its rows comes first, so the row's key is not the event's.
-          writer.add(action, origin, isNewEvent ? undefined : keys?.[at]);
+          writer.add(action, { input, line: each.line, row, nth: nths[at] ?? 0 }, isNewEvent ? undefined : keys?.[at]);
         }
       }
       return {
@@ -119,6 +120,8 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
     },
   };
 }
+
+const ONLY: readonly number[] = [0];
 
 function countReason(reasons: Map<string, number>, reason: string): void {
   reasons.set(reason, (reasons.get(reason) ?? 0) + 1);

@@ -21,6 +21,8 @@ export interface IndexRecord {
   readonly untimed: boolean;
   /** A key of the source itself says which deed it is, whatever kind of action it is. */
   readonly keyed: boolean;
+  /** Which of the actions of its kind in the row it is, from 1; 0 for the only one. */
+  readonly nth: number;
   readonly identity: Buffer;
   readonly content: Buffer;
 }
@@ -28,6 +30,11 @@ export interface IndexRecord {
 /** Marks beside the action's number. */
 const UNTIMED = 0x100;
 const KEYED = 0x200;
+/** The action's number and the marks; above them stands `nth`. */
+const NTH_SHIFT = 12;
+const CODE = (1 << NTH_SHIFT) - 1;
+/** A row that gives more actions of a kind says of none which it is: then all of the kind are open if one is. */
+const MOST_NTH = 2 ** (32 - NTH_SHIFT) - 1;
 
 export type RecordOrigin = Omit<IndexRecord, "identity" | "content">;
 
@@ -39,7 +46,8 @@ export function writeOrigin(buffer: Buffer, at: number, origin: RecordOrigin): v
   buffer.writeUInt32LE(origin.line, at + 4);
   buffer.writeUInt32LE(origin.row, at + 8);
   const marks = (origin.untimed ? UNTIMED : 0) | (origin.keyed ? KEYED : 0);
-  buffer.writeUInt32LE((NUMBERS.get(origin.action) ?? 0) | marks, at + 12);
+  const nth = origin.nth > MOST_NTH ? 0 : origin.nth;
+  buffer.writeUInt32LE(((nth << NTH_SHIFT) | (NUMBERS.get(origin.action) ?? 0) | marks) >>> 0, at + 12);
 }
 
 /** Counts the rows of records that were numbered from 1 on from `rows`. */
@@ -57,7 +65,7 @@ export function readOrigin(buffer: Buffer, at: number): RecordOrigin {
 /** Undefined where the bytes are no record. */
 export function findOrigin(buffer: Buffer, at: number): RecordOrigin | undefined {
   const code = buffer.readUInt32LE(at + 12);
-  const action = ACTION_NAMES[code & ~(UNTIMED | KEYED)];
+  const action = ACTION_NAMES[code & CODE & ~(UNTIMED | KEYED)];
   if (action === undefined) return undefined;
   return {
     input: buffer.readUInt32LE(at),
@@ -66,6 +74,7 @@ export function findOrigin(buffer: Buffer, at: number): RecordOrigin | undefined
     action,
     untimed: (code & UNTIMED) !== 0,
     keyed: (code & KEYED) !== 0,
+    nth: code >>> NTH_SHIFT,
   };
 }
 

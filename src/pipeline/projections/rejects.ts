@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { stringify } from "csv-stringify/sync";
 import { z } from "zod";
 import { parseVerbatim, stringifyJson } from "../../actions/json.ts";
-import { OPEN_ACTIONS_COLUMN, REASON_COLUMN } from "../../mapping/open-actions.ts";
+import { OPEN_ACTIONS_COLUMN, openActionText, REASON_COLUMN } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { openOutcomesOfChunk } from "../ledger/outcomes.ts";
@@ -16,6 +16,7 @@ import { lostFile, type Plan, planFiles } from "../plan/plan.ts";
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile, InputFormat } from "../readers/inputs.ts";
 import { freeName, inspectOutput, openOutput } from "./output-file.ts";
+import { rejectionText } from "./rejection-text.ts";
 
 /** Why a row is still open. */
 interface OpenRow {
@@ -24,9 +25,17 @@ interface OpenRow {
   readonly actions: string[];
 }
 
+/** What a run left to do. */
+export interface WrittenRejects {
+  /** All files that the run wrote, now or earlier, and that are still there. */
+  readonly paths: readonly string[];
+  /** What was found open now: rows by file. */
+  readonly rows: ReadonlyMap<string, number>;
+}
+
 /**
  * Writes what chunks that were settled since the last time, and invalid rows, leave to do: one file per input, only where
- * there is something to write. Returns the paths of all that the run wrote, now or earlier, and that are still there.
+ * there is something to write.
  *
  * @param encoding what the inputs were read with.
  */
@@ -36,7 +45,7 @@ export async function writeRejects(options: {
   readonly plan: Plan;
   readonly directory: string;
   readonly encoding: string | undefined;
-}): Promise<readonly string[]> {
+}): Promise<WrittenRejects> {
   const { ledger, run, plan, directory } = options;
   const first =
     ledger.get("SELECT 1 AS one FROM chunks WHERE run_no = ? AND rejects_written = 1 LIMIT 1", run.runNo) === undefined;
@@ -63,14 +72,16 @@ export async function writeRejects(options: {
       if (record === undefined) throw new Error(`action ${row.seq} is not in chunk ${chunk.chunk}`);
       const reason =
         row.outcome === "rejected"
-          ? `rejected by the service: ${row.response ?? row.status}`
-          : `${row.outcome}: the run was closed`;
-      note(record.input, record.row, reason, row.action);
+          ? `${row.action} ${rejectionText(row)}`
+          : `${row.action} was not sent: the run was closed.`;
+      note(record.input, record.row, reason, openActionText(row.action, record.nth));
     }
   }
   const records: ((ledger: Ledger) => void)[] = [];
+  const written = new Map<string, number>();
   for (const [at, rows] of [...open].sort(([a], [b]) => a - b)) {
     const { path, record } = await writeFile(options, at, rows, directory);
+    written.set(path, (written.get(path) ?? 0) + rows.size);
     records.push((to) => {
       record(to);
       to.run("INSERT OR IGNORE INTO rejects_files (run_no, input, path) VALUES (?, ?, ?)", run.runNo, at, path);
@@ -82,10 +93,11 @@ export async function writeRejects(options: {
       ledger.run("UPDATE chunks SET rejects_written = 1 WHERE run_no = ? AND chunk = ?", run.runNo, chunk.chunk);
     ledger.run("INSERT OR IGNORE INTO meta (key, value) VALUES (?, 'written')", `invalid rows of ${run.run}`);
   });
-  return ledger
+  const paths = ledger
     .all("SELECT path FROM rejects_files WHERE run_no = ? ORDER BY input, path", run.runNo)
     .map((row) => String(row.path))
     .filter((path) => existsSync(path));
+  return { paths, rows: written };
 }
 
 const INVALID_ROW = z.object({ row: z.number(), input: z.number(), line: z.number(), reason: z.string() });
@@ -183,7 +195,8 @@ function stemOf(plan: Plan, at: number): string {
 
 function rejectLine(row: Row, input: Input, { reasons, actions }: OpenRow): string {
   const reason = reasons.join(" | ");
-  const open = actions.join(" ");
+  // A row that was not sent at all is as open as it was when it came, perhaps from a rejects file.
+  const open = actions.length > 0 ? actions.join(" ") : ownCell(row, input.header, OPEN_ACTIONS_COLUMN);
   switch (row.kind) {
     case "cells":
       return csvLine([...plainCells(row.cells, input.header ?? []), reason, open], input);
@@ -205,6 +218,13 @@ function rejectLine(row: Row, input: Input, { reasons, actions }: OpenRow): stri
 }
 
 const OWN = new Set([REASON_COLUMN, OPEN_ACTIONS_COLUMN]);
+
+/** What the row itself has in one of our columns. */
+function ownCell(row: Row, header: readonly string[] | undefined, column: string): string {
+  if (row.kind === "malformed") return "";
+  const value = row.kind === "object" ? row.value[column] : row.cells[header?.indexOf(column) ?? -1];
+  return typeof value === "string" ? value : "";
+}
 
 /** The cells without those of our own columns, which are written anew. */
 function plainCells(cells: readonly string[], header: readonly string[]): readonly string[] {
