@@ -38,6 +38,7 @@ import {
 } from "../pipeline/projections/promise-sink.ts";
 import { rejectionText } from "../pipeline/projections/rejection-text.ts";
 import { writeRejects } from "../pipeline/projections/rejects.ts";
+import { ITEM_DOUBTS } from "../pipeline/sending/answer.ts";
 import { openClient, type ServiceClient } from "../pipeline/sending/client.ts";
 import { sendLanes } from "../pipeline/sending/lanes.ts";
 import type { SendContext, SendProgress, Stop, StopRequest } from "../pipeline/sending/send.ts";
@@ -217,6 +218,10 @@ function progressOf({ talk }: Context, { ledger }: Session, run: RunRecord, lane
       talk.detail(`chunk ${chunk.chunk}: ${number(counts.accepted)} accepted, ${number(counts.rejected)} rejected`);
       show();
     },
+    withoutStatus: () =>
+      talk.warn(
+        'The answers have no "status" of their own, which the specification has. Each of their items is judged by what it says.',
+      ),
     waiting: (chunk, detail, waitMs) => {
       talk.detail(`chunk ${chunk.chunk}: ${cleanText(detail, 200)}; trying again in ${seconds(waitMs)}`);
       show({ note: `${cleanText(detail, 60)}; trying again in ${seconds(waitMs)}` });
@@ -325,7 +330,7 @@ function tellStop(context: Context, { environment }: Session, stop: Stop, hasLan
       break;
     case "in doubt":
       talk.error(
-        `${said} chunk ${stop.chunk.chunk} (actions ${number(stop.chunk.first)} to ${number(stop.chunk.first + stop.chunk.count - 1)}) is in doubt: ${cleanText(stop.detail, 300)}. ${/actionPromise/.test(stop.detail) ? "" : "Its answer is not known. "}Nothing after it${hasLanes ? " in its lane" : ""} was sent.`,
+        `${said} chunk ${stop.chunk.chunk} (actions ${number(stop.chunk.first)} to ${number(stop.chunk.first + stop.chunk.count - 1)}) is in doubt: ${cleanText(stop.detail, 300)}. ${isAnswered(stop) ? "" : "Its answer is not known. "}Nothing after it${hasLanes ? " in its lane" : ""} was sent.`,
       );
       if (stop.body !== "") talk.error(`The service said: ${cleanText(stop.body, 500)}`);
       break;
@@ -364,6 +369,11 @@ function tellStop(context: Context, { environment }: Session, stop: Stop, hasLan
       );
       break;
   }
+}
+
+/** Whether an answer came that says too little, or something else than it may. */
+function isAnswered({ detail }: Extract<Stop, { kind: "in doubt" }>): boolean {
+  return /^HTTP 2\d\d, but/.test(detail) || Object.values(ITEM_DOUBTS).some((why) => detail.startsWith(why));
 }
 
 /** What leads to the next command. */

@@ -39,6 +39,12 @@ const commonShape = { on: onSchema.optional(), times: z.int().positive().optiona
 
 const dateForm = z.enum(["imf", "rfc850", "asctime"]);
 
+/**
+ * A byte order mark; trailers behind chunks; HTTP/1.0; a length that is too short or too long; a second answer at once,
+ * which may be a 429.
+ */
+const FRAMINGS = ["bom", "trailers", "http-1.0", "length-short", "length-long", "twice", "then-429"] as const;
+
 const ruleSchema = z.discriminatedUnion("fault", [
   // Adds to whatever else happens to the request.
   z.strictObject({
@@ -98,20 +104,71 @@ const ruleSchema = z.discriminatedUnion("fault", [
     items: itemsSchema.optional(),
     body: z.unknown().optional(),
   }),
+  // These items are processed, and `body` stands in their place.
+  z.strictObject({
+    fault: z.literal("replaced-items"),
+    ...commonShape,
+    items: itemsSchema.optional(),
+    body: z.unknown(),
+  }),
+  // These items keep their promise, beside another status.
+  z.strictObject({
+    fault: z.literal("contradiction"),
+    ...commonShape,
+    items: itemsSchema.optional(),
+    status: z.unknown().optional(),
+  }),
+  // Another value as the promise; a text may be repeated to so many characters.
+  z.strictObject({
+    fault: z.literal("promise-value"),
+    ...commonShape,
+    items: itemsSchema.optional(),
+    value: z.unknown(),
+    length: z.int().positive().max(32_000_000).optional(),
+  }),
   z.strictObject({
     fault: z.literal("missing-promise"),
     ...commonShape,
     items: itemsSchema.optional(),
     empty: z.boolean().optional(),
   }),
-  z.strictObject({ fault: z.literal("duplicate-promise"), ...commonShape, items: itemsSchema.optional() }),
+  z.strictObject({
+    fault: z.literal("duplicate-promise"),
+    ...commonShape,
+    items: itemsSchema.optional(),
+    of: z.enum(["neighbour", "earlier-request"]).optional(),
+  }),
   z.strictObject({
     fault: z.literal("echo-mismatch"),
     ...commonShape,
     items: itemsSchema.optional(),
     field: z.enum(["action", "id"]).optional(),
+    value: z.unknown().optional(),
   }),
   z.strictObject({ fault: z.literal("extra-keys"), ...commonShape }),
+  z.strictObject({ fault: z.literal("duplicate-key"), ...commonShape, where: z.enum(["top", "item"]).optional() }),
+  // The answer's own status; without `status` it has none.
+  z.strictObject({ fault: z.literal("answer-status"), ...commonShape, status: z.unknown().optional() }),
+  // 1xx before the ordinary answer.
+  z.strictObject({
+    fault: z.literal("interim"),
+    ...commonShape,
+    statuses: z.array(z.int().min(100).max(199)).optional(),
+  }),
+  // The ordinary answer under a Content-Encoding, `announce` being what the header says.
+  z.strictObject({
+    fault: z.literal("encoding"),
+    ...commonShape,
+    encoding: z.enum(["identity", "gzip", "deflate", "br", "zstd"]).optional(),
+    announce: z
+      .string()
+      .regex(/^[\w, -]*$/)
+      .optional(),
+  }),
+  // The ordinary answer as other bytes on the connection.
+  z.strictObject({ fault: z.literal("framing"), ...commonShape, as: z.enum(FRAMINGS) }),
+  // Another status before the body is read; the connection stays.
+  z.strictObject({ fault: z.literal("early-answer"), ...commonShape, status: z.int().min(200).max(599).optional() }),
   // A body that does not end before the client goes, or `mebibytes` are written.
   z.strictObject({ fault: z.literal("endless"), ...commonShape, mebibytes: z.int().positive().max(65_536).optional() }),
   z.strictObject({
@@ -285,8 +342,10 @@ export function openFaults(initial: FaultScript = NO_FAULTS) {
   };
 }
 
-function isEarly(rule: FaultRule): rule is Extract<Fault, { fault: "drop" | "too-large" }> {
-  return rule.fault === "too-large" || (rule.fault === "drop" && rule.when === "at-headers");
+function isEarly(rule: FaultRule): rule is Extract<Fault, { fault: "drop" | "too-large" | "early-answer" }> {
+  return (
+    rule.fault === "too-large" || rule.fault === "early-answer" || (rule.fault === "drop" && rule.when === "at-headers")
+  );
 }
 
 function matches(on: z.infer<typeof onSchema>, facts: RequestFacts, random: () => number): boolean {
@@ -322,8 +381,17 @@ export function selectItems(selector: ItemSelector | undefined, length: number, 
   return new Set(shuffled(places, random).slice(0, selector?.count ?? 1));
 }
 
-/** The answer's items as a fault makes them; those faults that leave the items alone change nothing. */
-export function tamper(fault: Fault, items: readonly object[], random: () => number): readonly unknown[] {
+/**
+ * The answer's items as a fault makes them; those faults that leave the items alone change nothing.
+ *
+ * @param earlierPromise one that an earlier request was given.
+ */
+export function tamper(
+  fault: Fault,
+  items: readonly object[],
+  random: () => number,
+  earlierPromise?: string,
+): readonly unknown[] {
   const touched = (
     selector: ItemSelector | undefined,
     change: (item: Record<string, unknown>, at: number) => unknown,
@@ -337,18 +405,26 @@ export function tamper(fault: Fault, items: readonly object[], random: () => num
     case "shuffle":
       return shuffledAnew(items, random);
     case "failure-items":
-      return touched(fault.items, () => fault.body ?? { status: "error" });
+      return touched(fault.items, () => ("body" in fault ? fault.body : { status: "error" }));
+    case "replaced-items":
+      return touched(fault.items, () => fault.body);
+    case "contradiction":
+      return touched(fault.items, (item) => ({ ...item, status: "status" in fault ? fault.status : "error" }));
+    case "promise-value":
+      return touched(fault.items, (item) => ({ ...item, actionPromise: repeated(fault.value, fault.length) }));
     case "missing-promise":
       return touched(fault.items, ({ actionPromise: _, ...item }) =>
         fault.empty ? { ...item, actionPromise: "" } : item,
       );
     case "duplicate-promise":
       return touched(fault.items, (item, at) => {
+        if (fault.of === "earlier-request")
+          return earlierPromise === undefined ? item : { ...item, actionPromise: earlierPromise };
         const other = items[at === 0 ? 1 : at - 1];
         return other !== undefined && "actionPromise" in other ? { ...item, actionPromise: other.actionPromise } : item;
       });
     case "echo-mismatch":
-      return touched(fault.items, (item) => withOtherEcho(item, fault.field ?? "id"));
+      return touched(fault.items, (item) => withOtherEcho(item, fault.field ?? "id", fault));
     case "extra-keys":
       return items.map((item) => ({ ...item, requestId: "4711", details: { queued: true } }));
     default:
@@ -356,9 +432,19 @@ export function tamper(fault: Fault, items: readonly object[], random: () => num
   }
 }
 
-function withOtherEcho(item: Record<string, unknown>, field: "action" | "id"): Record<string, unknown> {
+/** A text as often as it fills so many characters. */
+function repeated(value: unknown, length: number | undefined): unknown {
+  return typeof value === "string" && length !== undefined ? "".padEnd(length, value) : value;
+}
+
+function withOtherEcho(
+  item: Record<string, unknown>,
+  field: "action" | "id",
+  { value }: { readonly value?: unknown },
+): Record<string, unknown> {
   const name = field === "action" ? "action" : ["ticketId", "nftId", "eventId"].find((id) => id in item);
   if (name === undefined) return item;
+  if (value !== undefined) return { ...item, [name]: value };
   return { ...item, [name]: name === "action" && item.action !== "newEvent" ? "newEvent" : `${item[name]}-other` };
 }
 

@@ -1,7 +1,8 @@
 /** Answers that go wrong on purpose, byte by byte where it must be. */
 
-import type { ServerResponse } from "node:http";
+import { type ServerResponse, STATUS_CODES } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { stringifyJson } from "../actions/json.ts";
 import type { ResultItem } from "./engine.ts";
 import { type Fault, httpDate, type Processed, selectItems, tamper } from "./faults.ts";
@@ -12,6 +13,8 @@ export interface Exchange {
   readonly items: readonly unknown[];
   readonly process: (items: readonly unknown[], withhold?: ReadonlySet<number>) => readonly ResultItem[];
   readonly random: () => number;
+  /** A promise that was given before this request. */
+  readonly earlierPromise: () => string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -48,14 +51,32 @@ export async function answerBadly(fault: Fault, exchange: Exchange): Promise<voi
     }
     case "count":
     case "shuffle":
+    case "replaced-items":
+    case "contradiction":
+    case "promise-value":
     case "missing-promise":
     case "duplicate-promise":
     case "echo-mismatch":
     case "extra-keys": {
-      const data = tamper(fault, process(items), random);
+      const earlier = exchange.earlierPromise();
+      const data = tamper(fault, process(items), random, earlier);
       const more = fault.fault === "extra-keys" ? { requestId: "4711", version: 2 } : {};
       return sendJson(response, 200, { status: "success", data, ...more });
     }
+    case "duplicate-key":
+      return send(response, 200, withKeyTwice(whole(), fault.where ?? "item"));
+    case "answer-status": {
+      const data = process(items);
+      return sendJson(response, 200, "status" in fault ? { status: fault.status, data } : { data });
+    }
+    case "interim":
+      return sayInterim(response, fault.statuses ?? [100], whole());
+    case "encoding":
+      return sendEncoded(response, whole(), fault.encoding ?? "gzip", fault.announce);
+    case "framing":
+      return sendFramed(response, whole(), fault.as);
+    case "early-answer": // strikes before the body is read, as too-large
+      return sendJson(response, fault.status ?? 403, { message: MESSAGES[fault.status ?? 403] });
     case "endless":
       process(items);
       return flood(response, fault.mebibytes ?? 1024);
@@ -118,6 +139,75 @@ const MESSAGES: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
   504: "Endpoint request timed out",
 };
+
+/** `status` once more, before the one that counts for most readers: the last one. */
+function withKeyTwice(json: string, where: "top" | "item"): string {
+  return where === "top" ? json.replace("{", '{"status":"error",') : json.replace('[{"', '[{"status":"error","');
+}
+
+/** Informational responses, 103 among them, and then the answer. */
+function sayInterim(response: ServerResponse, statuses: readonly number[], body: string): void {
+  for (const status of statuses) {
+    const header = status === 103 ? "Link: </style.css>; rel=preload; as=style\r\n" : "";
+    response.socket?.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Interim"}\r\n${header}\r\n`);
+  }
+  send(response, 200, body);
+}
+
+const ENCODERS = {
+  identity: (bytes: Buffer) => bytes,
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+  zstd: zstdCompressSync,
+} as const;
+
+function sendEncoded(
+  response: ServerResponse,
+  body: string,
+  encoding: keyof typeof ENCODERS,
+  announce: string = encoding,
+): void {
+  const bytes = ENCODERS[encoding](Buffer.from(body));
+  if (announce !== "") response.setHeader("Content-Encoding", announce);
+  response.setHeader("Content-Type", "application/json");
+  response.setHeader("Content-Length", bytes.length);
+  response.end(bytes);
+}
+
+/** Writes the answer on the bare connection, since Node's own responses are always in order. */
+function sendFramed(response: ServerResponse, body: string, as: Extract<Fault, { fault: "framing" }>["as"]): void {
+  const { socket } = response;
+  if (socket === null) return;
+  const head = (more: string, version = "1.1"): string =>
+    `HTTP/${version} 200 OK\r\nContent-Type: application/json\r\n${more}\r\n`;
+  const whole = (text: string, length = Buffer.byteLength(text)): string =>
+    `${head(`Content-Length: ${length}\r\n`)}${text}`;
+  const length = Buffer.byteLength(body);
+  switch (as) {
+    case "bom":
+      return void socket.end(whole(`\ufeff${body}`));
+    case "trailers": {
+      const half = Math.floor(body.length / 2);
+      const chunks = [body.slice(0, half), body.slice(half)]
+        .map((part) => `${Buffer.byteLength(part).toString(16)};note=1\r\n${part}\r\n`)
+        .join("");
+      return void socket.end(
+        `${head("Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\n")}${chunks}0\r\nX-Sum: 4711\r\n\r\n`,
+      );
+    }
+    case "http-1.0":
+      return void socket.end(`${head("", "1.0")}${body}`);
+    case "length-short":
+      return void socket.end(whole(body, length - 5));
+    case "length-long":
+      return void socket.end(whole(body, length + 5));
+    case "twice":
+      return void socket.write(whole(body) + whole(body));
+    case "then-429":
+      return void socket.write(`${whole(body)}HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n`);
+  }
+}
 
 function cut(response: ServerResponse, body: string, share: number, framing: "length" | "chunked" | "clean"): void {
   const bytes = Buffer.from(body);

@@ -1,7 +1,7 @@
 /** The sandbox over HTTP: `POST /stream` as specified, the state to look at, and faults on demand. Loopback only. */
 
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
@@ -233,6 +233,10 @@ async function stream({ context, request, response }: Visit): Promise<void> {
   const early = faults.chooseEarly({ request: number, bytes: Number(request.headers["content-length"] ?? 0) });
   if (early !== undefined) {
     if (early.fault === "too-large") return closeOn(request, response);
+    if (early.fault === "early-answer") {
+      const status = early.status ?? 403;
+      return sendJson(response, status, { message: STATUS_CODES[status] ?? `Status ${status}` });
+    }
     request.socket.destroy();
     return;
   }
@@ -249,7 +253,13 @@ async function stream({ context, request, response }: Visit): Promise<void> {
   if (latencyMs > 0) await delay(latencyMs, undefined, { signal });
   const process = (some: readonly unknown[], withhold?: ReadonlySet<number>) =>
     engine.process(some, { onCallback: callbacks.enqueue, ...(withhold && { withhold }) });
-  if (fault !== undefined) return answerBadly(fault, { response, items, process, random, signal });
+  if (fault !== undefined) {
+    const earlierPromise = (): string | undefined => {
+      for (const { actionPromise } of engine.processed()) if (actionPromise !== null) return actionPromise;
+      return undefined;
+    };
+    return answerBadly(fault, { response, items, process, random, earlierPromise, signal });
+  }
   sendJson(response, 200, { status: "success", data: process(items) });
 }
 

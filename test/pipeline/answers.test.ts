@@ -137,8 +137,8 @@ const ROWS: readonly Row[] = [
     again: [0, "E T1 (T2) (T3) T4 T5 T2 T3"],
   },
   {
-    name: "a failure item that is no object",
-    fault: { fault: "failure-items", items: [1], body: "error" },
+    name: "failure items whose promise is null or empty",
+    fault: { fault: "failure-items", items: [1], body: { status: "error", actionPromise: null } },
     exit: 4,
     took: "E T1 T2 (T3) T4 T5",
     chunks: "settled, settled, settled",
@@ -146,6 +146,39 @@ const ROWS: readonly Row[] = [
     promises: "E T1 T2 (T3) T4 T5",
     again: [0, "E T1 T2 (T3) T4 T5 T3"],
   },
+  fine("the specification's status", { fault: "answer-status", status: "success", on: {} }),
+  fine(
+    "no status of its own, in every answer: told once",
+    { fault: "answer-status", on: {} },
+    {
+      said: /^(?!.*no "status" of their own.*no "status" of their own).*no "status" of their own/s,
+    },
+  ),
+  fine("205 with the whole answer", status(205)),
+  fine("206 with the whole answer", status(206)),
+  fine("an id of digits as a number, promises in other forms than UUID", {
+    fault: "promise-value",
+    items: [1],
+    value: "prm:7/é Ω",
+  }),
+  fine("a promise of 4096 characters", { fault: "promise-value", items: [1], value: "p", length: 4096 }),
+  fine("a byte order mark", { fault: "framing", as: "bom" }),
+  fine("chunks with extensions and trailers", { fault: "framing", as: "trailers" }),
+  fine("HTTP/1.0", { fault: "framing", as: "http-1.0" }),
+  fine("each answer twice on the connection", { fault: "framing", as: "twice", on: {} }),
+  fine("each answer with a 429 behind it", { fault: "framing", as: "then-429", on: {} }),
+  ...[[100], [103], [102, 103, 100, 100], [150]].map((statuses) =>
+    fine(`${statuses.join(", ")} before every answer`, { fault: "interim", statuses, on: {} }),
+  ),
+  ...(["gzip", "deflate", "br", "zstd"] as const).flatMap((encoding) => [
+    fine(`an answer in ${encoding}, which nobody asked for`, { fault: "encoding", encoding }),
+    fine(`an answer that says ${encoding} and is plain`, {
+      fault: "encoding",
+      encoding: "identity",
+      announce: encoding,
+    }),
+  ]),
+  fine("identity, said", { fault: "encoding", encoding: "identity" }),
   {
     name: "more rejections than maxRejected",
     fault: { fault: "failure-items", items: [0, 1] },
@@ -187,6 +220,76 @@ const ROWS: readonly Row[] = [
     promises: "E T1",
     again: [6, TAKEN],
   },
+
+  // An item that contradicts itself is not sent again before a person has looked.
+  ...[
+    ["error", { fault: "contradiction", items: [0] }],
+    ["null", { fault: "contradiction", items: [0], status: null }],
+    ["Success", { fault: "contradiction", items: [0], status: "Success" }],
+    ["a number", { fault: "contradiction", items: [0], status: 200 }],
+  ].map(
+    ([name, fault]): Row => ({
+      name: `a promise beside another status: ${name}`,
+      fault: fault as object, // as above
+      exit: 6,
+      took: TAKEN,
+      requests: 2,
+      chunks: "settled, settled, in doubt, planned",
+      counts: { accepted: 3, inDoubt: 1, notSent: 2 },
+      promises: "E T1 T3",
+      said: /chunk 4 \(actions 3 to 3\) is in doubt: an actionPromise beside another status than success: \{.*"ticketId":"T2"/,
+      again: [6, TAKEN],
+    }),
+  ),
+  ...[
+    ["blank", { value: " \t " }],
+    ["of 10 MB", { value: "p", length: 10_000_000 }],
+    ["a number", { value: 4711 }],
+    ["a list", { value: ["p"] }],
+    ["half a character", { value: "p\ud800" }],
+  ].map(
+    ([name, more]): Row => ({
+      name: `a promise that can't be one: ${name}`,
+      fault: { fault: "promise-value", items: [1], ...(more as object) }, // as above
+      exit: 6,
+      took: TAKEN,
+      requests: 2,
+      chunks: "settled, settled, in doubt, planned",
+      counts: { accepted: 3, inDoubt: 1, notSent: 2 },
+      promises: "E T1 T2",
+      said: "success with an actionPromise that can't be one",
+      again: [6, TAKEN],
+    }),
+  ),
+
+  // ---- in doubt: an answer that contradicts itself ----
+  ...[["partial"], ["error"], [null], [200], [{ code: "success" }]].map(([value]) =>
+    doubt(`a status of the whole that is ${JSON.stringify(value)}`, { fault: "answer-status", status: value }, TAKEN, {
+      said: "the answer's status is",
+    }),
+  ),
+  doubt("a key that stands twice in an item", { fault: "duplicate-key" }, TAKEN, {
+    said: 'the key "/data/0/status" stands twice',
+  }),
+  doubt("a key that stands twice at the top", { fault: "duplicate-key", where: "top" }, TAKEN, {
+    said: 'the key "/status" stands twice',
+  }),
+  ...[null, "error", 0, true, ["success"]].map((body) =>
+    doubt(`an item that is ${JSON.stringify(body)}`, { fault: "replaced-items", items: [1], body }, TAKEN, {
+      said: /item 2 is .*, no object/,
+    }),
+  ),
+  doubt("a failure item that is no object", { fault: "failure-items", items: [1], body: "error" }, "E T1 T2 (T3)"),
+  doubt("the promise of an earlier chunk", { fault: "duplicate-promise", items: [1], of: "earlier-request" }, TAKEN, {
+    said: "which an earlier action of this run was given",
+  }),
+  doubt("an id as another type", { fault: "echo-mismatch", items: [1], value: 3 }, TAKEN),
+  doubt("an id as an object", { fault: "echo-mismatch", items: [1], value: { id: "T3" } }, TAKEN),
+  doubt("fewer bytes than its length says", { fault: "framing", as: "length-long" }, TAKEN),
+  doubt("a length that cuts the answer", { fault: "framing", as: "length-short" }, TAKEN),
+  doubt("gzip that does not say so", { fault: "encoding", encoding: "gzip", announce: "" }, TAKEN),
+  doubt("gzip that says br", { fault: "encoding", encoding: "gzip", announce: "br" }, TAKEN),
+  doubt("a switch of protocols", { fault: "interim", statuses: [101] }, TAKEN),
 
   // ---- in doubt: an answer that does not match ----
   doubt("one promise for two items", { fault: "duplicate-promise", items: [1] }, TAKEN, {
@@ -310,6 +413,7 @@ const ROWS: readonly Row[] = [
   // ---- not let in ----
   untaken("401", status(401), 5),
   untaken("403 as specified", status(403), 5, { said: "TICKETS_LOCAL_API_KEY" }),
+  untaken("403 before the request was read", { fault: "early-answer" }, 5),
   untaken("403 that is not about the key", status(403, { body: { message: "Your address is not on the list" } }), 5, {
     said: "Your address is not on the list",
   }),
@@ -329,6 +433,9 @@ const ROWS: readonly Row[] = [
       said: "/elsewhere/stream",
     }),
   ),
+  refused("300", status(300), UNTAKEN),
+  refused("304", status(304, { body: "" }), UNTAKEN),
+  refused("400 before the request was read", { fault: "early-answer", status: 400 }, UNTAKEN),
   refused("a redirect after processing", { fault: "redirect", processed: "all" }, TAKEN),
   untaken("400 where refusals are whole", status(400), 9, { config: "refusalsAreWhole: true", said: "refused" }),
 

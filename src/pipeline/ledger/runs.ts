@@ -259,6 +259,28 @@ export function readAnswer(
   return { body: Buffer.from(row.answer), at: String(row.answered_at) };
 }
 
+/** Part of a transaction: the last attempt's answer is kept as it came, since it may hold promises that come only once. */
+export function keepDoubtedAnswer(ledger: Ledger, { runNo, chunk }: ChunkRecord, answer: Uint8Array): void {
+  ledger.run(
+    `INSERT INTO doubted_answers (run_no, chunk, attempt, answer)
+     SELECT run_no, chunk, max(attempt), ? FROM attempts WHERE run_no = ? AND chunk = ? GROUP BY run_no, chunk`,
+    answer,
+    runNo,
+    chunk,
+  );
+}
+
+/** Part of a transaction: the answer that was stored for a chunk can't be settled after all. */
+export function doubtStored(ledger: Ledger, chunk: ChunkRecord, detail: string, answer: Uint8Array): void {
+  keepDoubtedAnswer(ledger, chunk, answer);
+  ledger.run(
+    "UPDATE chunks SET state = 'in doubt', detail = ?, answer = NULL WHERE run_no = ? AND chunk = ?",
+    detail,
+    chunk.runNo,
+    chunk.chunk,
+  );
+}
+
 /** Part of a transaction: the chunk's answer became outcomes; the raw answer is dropped. */
 export function markSettled(ledger: Ledger, { runNo, chunk }: ChunkRecord): void {
   ledger.run("UPDATE chunks SET state = 'settled', answer = NULL WHERE run_no = ? AND chunk = ?", runNo, chunk);
@@ -268,9 +290,8 @@ export function markSettled(ledger: Ledger, { runNo, chunk }: ChunkRecord): void
 export function addChunks(
   ledger: Ledger,
   parent: ChunkRecord,
-  parts: readonly Pick<ChunkRecord, "first" | "count" | "offset" | "length">[],
+  parts: readonly (Pick<ChunkRecord, "first" | "count" | "offset" | "length"> & { readonly detail?: string })[],
   state: ChunkState,
-  detail?: string,
 ): void {
   const { runNo, chunk, lane, httpStatus } = parent;
   const last = Number(ledger.get("SELECT max(chunk) AS last FROM chunks WHERE run_no = ?", runNo)?.last);
@@ -289,9 +310,44 @@ export function addChunks(
       state,
       chunk,
       state === "planned" ? null : (httpStatus ?? null),
-      detail ?? null,
+      part.detail ?? null,
     );
   }
+}
+
+/** Part of a transaction: keeps what the service said of actions that are in doubt all the same. */
+export function keepDoubtedItems(
+  ledger: Ledger,
+  runNo: number,
+  items: readonly { readonly seq: number; readonly response: string }[],
+): void {
+  for (const { seq, response } of items)
+    ledger.run("INSERT OR REPLACE INTO doubted_items (run_no, seq, response) VALUES (?, ?, ?)", runNo, seq, response);
+}
+
+/** What the service said of the actions of a chunk that is in doubt, by their place in the plan. */
+export function doubtedItems(
+  ledger: Ledger,
+  { runNo, first, count }: Pick<ChunkRecord, "runNo" | "first" | "count">,
+): ReadonlyMap<number, string> {
+  return new Map(
+    ledger
+      .all(
+        "SELECT seq, response FROM doubted_items WHERE run_no = ? AND seq >= ? AND seq < ?",
+        runNo,
+        first,
+        first + count,
+      )
+      .map(({ seq, response }) => [Number(seq), String(response)]),
+  );
+}
+
+/** Part of a transaction: the actions are sent again, so what was said of them is over. */
+export function forgetDoubtedItems(
+  ledger: Ledger,
+  { runNo, first, count }: Pick<ChunkRecord, "runNo" | "first" | "count">,
+): void {
+  ledger.run("DELETE FROM doubted_items WHERE run_no = ? AND seq >= ? AND seq < ?", runNo, first, first + count);
 }
 
 /** Closes chunks that hold no action, as `settle --first 0` of earlier versions left them. */

@@ -163,8 +163,28 @@ CREATE TABLE tallies (
 INSERT INTO tallies ${COUNT_OUTCOMES};
 `;
 
+/**
+ * What the service said of what is in doubt: the answer of an attempt, and the items that a person has to decide about.
+ * They may hold promises that came only once.
+ */
+const DOUBTS = `
+CREATE TABLE doubted_answers (
+  run_no INTEGER NOT NULL,
+  chunk INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  answer BLOB NOT NULL,
+  PRIMARY KEY (run_no, chunk, attempt)
+) STRICT;
+CREATE TABLE doubted_items (
+  run_no INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  response TEXT NOT NULL,
+  PRIMARY KEY (run_no, seq)
+) STRICT, WITHOUT ROWID;
+`;
+
 /** What version 3 adds, statements each. */
-const NIGHTS: readonly string[] = [];
+const NIGHTS: readonly string[] = [DOUBTS];
 
 /** What brings a ledger from version n to n + 1, at place n. */
 const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n")];
@@ -172,6 +192,10 @@ const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n")];
 /** Lets a ledger of an earlier version be looked into without changing it. */
 export function standIn(database: DatabaseSync, from: number): void {
   if (from === 1) database.exec(`CREATE TEMP VIEW tallies AS ${COUNT_OUTCOMES}`);
+  if (from < 3)
+    database.exec(
+      "CREATE TEMP TABLE doubted_items (run_no INTEGER, seq INTEGER, response TEXT, PRIMARY KEY (run_no, seq))",
+    );
 }
 
 /** Brings the tables to the present version, all or nothing. */

@@ -2,8 +2,9 @@
 
 import { ExactNumber, isJsonObject } from "../../actions/exact-number.ts";
 import { typeName } from "../../actions/formats.ts";
-import { parseJson, parseVerbatim, stringifyJson } from "../../actions/json.ts";
+import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../../actions/json.ts";
 import type { SentAction } from "../plan/chunk-actions.ts";
+import type { RunPromises } from "./run-promises.ts";
 
 /** What the client saw of one request. */
 export type Exchange =
@@ -27,10 +28,16 @@ export interface AnswerHeaders {
   readonly retryAfter?: string | undefined;
   readonly date?: string | undefined;
   readonly location?: string | undefined;
+  readonly contentEncoding?: string | undefined;
 }
 
 export type Reading =
-  | { readonly kind: "settled"; readonly items: readonly ItemOutcome[] }
+  | {
+      readonly kind: "settled";
+      readonly items: readonly ItemOutcome[];
+      /** The answer as a whole says `success`, as the specification has it; it may say nothing. */
+      readonly hasStatus: boolean;
+    }
   /** Safe to send again: the service has taken nothing. */
   | { readonly kind: "not sent"; readonly detail: string }
   | { readonly kind: "not taken"; readonly detail: string; readonly headers: AnswerHeaders }
@@ -44,13 +51,26 @@ export type Reading =
 export type ItemOutcome =
   | { readonly outcome: "accepted"; readonly status: string; readonly actionPromise: string }
   | { readonly outcome: "rejected"; readonly status: string; readonly response: string }
-  | { readonly outcome: "in doubt"; readonly status: string; readonly response: string };
+  | { readonly outcome: "in doubt"; readonly status: string; readonly response: string; readonly why: ItemDoubt };
 
-/** Decides what became of the chunk whose actions are `sent`, from what the client saw. */
+/** Why nobody but a person can say what became of an item. */
+export const ITEM_DOUBTS = {
+  "no promise": "success without an actionPromise",
+  "no identifier": "success with an actionPromise that can't be one",
+  contradiction: "an actionPromise beside another status than success",
+} as const;
+export type ItemDoubt = keyof typeof ITEM_DOUBTS;
+
+/**
+ * Decides what became of the chunk whose actions are `sent`, from what the client saw.
+ *
+ * @param promises what the run was given before; what a settled answer gives is added to it.
+ */
 export function readExchange(
   exchange: Exchange,
   sent: readonly SentAction[],
   retryStatuses: readonly number[],
+  promises: RunPromises,
 ): Reading {
   switch (exchange.kind) {
     case "not sent":
@@ -66,10 +86,8 @@ export function readExchange(
           const why = error === undefined ? "" : ` (${describe(error)})`;
           return { kind: "in doubt", detail: `${detail}, but the answer was cut off${why}`, body: text };
         }
-        const items = readItems(body, sent);
-        return typeof items === "string"
-          ? { kind: "in doubt", detail: `${detail}, but ${items}`, body: text }
-          : { kind: "settled", items };
+        const read = readAnswer(body, sent, promises);
+        return typeof read === "string" ? { kind: "in doubt", detail: `${detail}, but ${read}`, body: text } : read;
       }
       if (retryStatuses.includes(status)) return { kind: "retry", detail, headers };
       if (status === 429) return { kind: "not taken", detail, headers };
@@ -95,7 +113,11 @@ type JsonObject = Readonly<Record<string, unknown>>;
  * One outcome per action, or what is wrong with the answer as a whole ("Response body" of the specification). Keys beyond
  * it are allowed, since nothing says that there are none.
  */
-function readItems(body: Buffer, sent: readonly SentAction[]): readonly ItemOutcome[] | string {
+function readAnswer(
+  body: Buffer,
+  sent: readonly SentAction[],
+  promises: RunPromises,
+): Extract<Reading, { kind: "settled" }> | string {
   let text: string;
   let parsed: unknown;
   try {
@@ -104,29 +126,76 @@ function readItems(body: Buffer, sent: readonly SentAction[]): readonly ItemOutc
   } catch {
     return "the answer is not JSON";
   }
-  const data = toObject(parsed)?.data;
+  const answer = toObject(parsed);
+  const hasStatus = answer !== undefined && Object.hasOwn(answer, "status");
+  if (hasStatus && answer.status !== "success")
+    return `the answer's status is ${shortened(answer.status)}, not "success"`;
+  const data = answer?.data;
   if (!Array.isArray(data)) return "the answer has no list called data";
   if (data.length !== sent.length) return `the answer has ${data.length} items for ${sent.length} actions`;
+  const twice = keyGivenTwice(text, parsed);
+  if (twice !== undefined) return `the key ${shortened(twice)} stands twice in the answer`;
   const wholeItem = itemTexts(text);
-  const promises = new Set<string>();
-  const outcomes: ItemOutcome[] = [];
+  const given = new Set<string>();
+  const items: ItemOutcome[] = [];
   for (const [at, action] of sent.entries()) {
-    const item = toObject(data[at]) ?? {};
+    const item = toObject(data[at]);
+    if (item === undefined) return `item ${at + 1} is ${shortened(data[at])}, no object`;
     const status = typeof item.status === "string" ? item.status : "";
     const other = echoMismatch(action, item, status === "success");
     if (other !== undefined) return `item ${at + 1} ${other}`;
-    const promise = item.actionPromise;
-    if (status === "success" && typeof promise === "string" && promise !== "") {
-      if (promises.has(promise)) return `item ${at + 1} repeats the actionPromise ${shortened(promise)}`;
-      promises.add(promise);
-      outcomes.push({ outcome: "accepted", status, actionPromise: promise });
+    const { actionPromise } = item;
+    if (typeof actionPromise === "string" && actionPromise !== "") {
+      if (given.has(actionPromise)) return `item ${at + 1} repeats the actionPromise ${shortened(actionPromise)}`;
+      if (promises.has(actionPromise))
+        return `item ${at + 1} has the actionPromise ${shortened(actionPromise)}, which an earlier action of this run was given`;
+      given.add(actionPromise);
+    }
+    const why = doubtOf(item);
+    if (why === undefined && status === "success") {
+      items.push({ outcome: "accepted", status, actionPromise: String(actionPromise) });
       continue;
     }
     const response = wholeItem(at);
     if (response === undefined) return `item ${at + 1} nests too deeply`;
-    outcomes.push({ outcome: status === "success" ? "in doubt" : "rejected", status, response });
+    items.push(
+      why === undefined ? { outcome: "rejected", status, response } : { outcome: "in doubt", status, response, why },
+    );
   }
-  return outcomes;
+  for (const promise of given) promises.add(promise);
+  return { kind: "settled", items, hasStatus };
+}
+
+function doubtOf({ status, actionPromise }: JsonObject): ItemDoubt | undefined {
+  const isGiven = actionPromise !== undefined && actionPromise !== null && actionPromise !== "";
+  if (status !== "success") return isGiven ? "contradiction" : undefined;
+  if (!isGiven) return "no promise";
+  return isIdentifier(actionPromise) ? undefined : "no identifier";
+}
+
+/** Far beyond every form of an identifier. */
+const LONGEST_PROMISE = 4096;
+
+/** Whether a promise says something, and can be kept exactly as it came; it need not be a UUID. */
+function isIdentifier(promise: unknown): boolean {
+  return (
+    typeof promise === "string" &&
+    promise.length <= LONGEST_PROMISE &&
+    promise.trim() !== "" &&
+    !promise.includes("\0") &&
+    promise.isWellFormed()
+  );
+}
+
+/** A key that stands twice in one object: one of its values would be dropped in silence. */
+function keyGivenTwice(text: string, parsed: unknown): string | undefined {
+  try {
+    // Written again, an object with a dropped value is shorter; most answers are written as this writes them.
+    if (JSON.stringify(parsed) === text) return undefined;
+  } catch {
+    // Nests too deeply to be written.
+  }
+  return duplicateKey(text, parsed);
 }
 
 function toObject(value: unknown): JsonObject | undefined {
@@ -177,8 +246,8 @@ function mismatch(key: string, wanted: unknown, echoed: unknown, needed: boolean
 const MOST_SHOWN = 300;
 
 function shortened(value: unknown): string {
-  const isPlain = typeof value !== "object" || value instanceof ExactNumber;
-  const text = isPlain ? stringifyJson(value) : "something else";
+  const isPlain = value === null || typeof value !== "object" || value instanceof ExactNumber;
+  const text = isPlain ? stringifyJson(value) : Array.isArray(value) ? "a list" : "an object";
   return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
 }
 

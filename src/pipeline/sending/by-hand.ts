@@ -3,10 +3,19 @@
 import { crashPoint } from "../crash-points.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes } from "../ledger/outcomes.ts";
-import { addChunks, type ChunkRecord, chunksOf, endRun, noteStop, type RunRecord } from "../ledger/runs.ts";
+import {
+  addChunks,
+  type ChunkRecord,
+  chunksOf,
+  doubtedItems,
+  endRun,
+  forgetDoubtedItems,
+  noteStop,
+  type RunRecord,
+} from "../ledger/runs.ts";
 import type { Plan } from "../plan/plan.ts";
 import { chunkFacts, runFacts } from "./settle.ts";
-import { toOutcomes } from "./settling.ts";
+import { type ItemFacts, toOutcomes } from "./settling.ts";
 
 const DECISIONS = ["sent", "not-sent", "abandon"] as const;
 export type Decision = (typeof DECISIONS)[number];
@@ -54,7 +63,7 @@ async function cutAfter(ledger: Ledger, plan: Plan, chunk: ChunkRecord, count: n
       chunk.runNo,
       chunk.chunk,
     );
-    addChunks(ledger, chunk, [rest], chunk.state, chunk.detail);
+    addChunks(ledger, chunk, [{ ...rest, ...(chunk.detail !== undefined && { detail: chunk.detail }) }], chunk.state);
   };
   return { head, apply };
 }
@@ -106,6 +115,7 @@ export async function settleNotSent(
       chunk.runNo,
       chunk.chunk,
     );
+    forgetDoubtedItems(ledger, cut.head);
     note(ledger, chunk.runNo, chunk.chunk, settlement);
   });
 }
@@ -164,7 +174,12 @@ async function settleWhole(
   state: "settled by hand" | "abandoned",
 ): Promise<void> {
   const facts = await chunkFacts(plan, chunk);
-  const rows = toOutcomes(runFacts({ plan, runNo: chunk.runNo }), facts, () => item, settlement.at);
+  const said = doubtedItems(ledger, chunk);
+  const itemAt = (at: number): ItemFacts => {
+    const response = said.get(chunk.first + at);
+    return response === undefined ? item : { ...item, response };
+  };
+  const rows = toOutcomes(runFacts({ plan, runNo: chunk.runNo }), facts, itemAt, settlement.at);
   ledger.transaction(() => {
     apply();
     insertOutcomes(ledger, chunk.runNo, rows);

@@ -1,10 +1,19 @@
 /** One connection to the service: posts request bodies and says exactly how far each got. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import { Client, type Dispatcher, EnvHttpProxyAgent } from "undici";
+import {
+  brotliDecompressSync,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  type ZlibOptions,
+  zstdDecompressSync,
+} from "node:zlib";
+import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent } from "undici";
 import { Failure } from "../../failure.ts";
 import type { Key } from "../config/key.ts";
 import type { Exchange } from "./answer.ts";
+import { type Awaited, withoutInterim } from "./interim.ts";
 
 /** Largest answer that is read; 5000 items with every id at its longest stay far below. */
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -37,14 +46,15 @@ export function openClient(options: {
   const { baseUrl, key, timeoutMs, freshConnection, env } = options;
   const { origin, pathname } = new URL(baseUrl);
   const path = `${pathname.replace(/\/$/, "")}/stream`;
-  let dispatcher = openDispatcher(origin, env);
+  const awaited: Awaited = { head: false };
+  let dispatcher = openDispatcher(origin, env, awaited);
   let idleSince: Instant | undefined;
 
   return {
     async post(body, signal, onLeaving) {
       if (idleSince !== undefined && msSince(idleSince) > MAX_IDLE_MS) {
         await dispatcher.destroy();
-        dispatcher = openDispatcher(origin, env);
+        dispatcher = openDispatcher(origin, env, awaited);
       }
       // That the other side has closed the connection may not have been read yet. Two turns of the event loop hold a
       // whole look at all sockets, after which the request takes a new one.
@@ -52,7 +62,11 @@ export function openClient(options: {
         await turn();
         await turn();
       }
-      const result = await exchange(dispatcher, signal, timeoutMs, onLeaving, {
+      const leaves = (): void => {
+        awaited.head = true;
+        onLeaving?.();
+      };
+      const result = await exchange(dispatcher, signal, timeoutMs, leaves, {
         origin,
         path,
         method: "POST",
@@ -61,15 +75,52 @@ export function openClient(options: {
           "x-api-key": key.reveal(),
           "content-type": "application/json",
           accept: "application/json",
+          // Who says nothing takes every encoding (RFC 9110, 12.5.3).
+          "accept-encoding": "identity",
           "user-agent": "tickets",
         },
         body,
       });
       idleSince = instant();
-      return withoutKey(result, key);
+      return withoutKey(decoded(result), key);
     },
     [Symbol.asyncDispose]: () => dispatcher.destroy(),
   };
+}
+
+/** Content codings that a server may use although it was asked not to. */
+const DECODERS: Readonly<Record<string, readonly ((bytes: Buffer, options: ZlibOptions) => Buffer)[]>> = {
+  gzip: [gunzipSync],
+  "x-gzip": [gunzipSync],
+  // Servers send either form under this name.
+  deflate: [inflateSync, inflateRawSync],
+  br: [brotliDecompressSync],
+  zstd: [(bytes, { maxOutputLength = MAX_ANSWER_BYTES }) => zstdDecompressSync(bytes, { maxOutputLength })],
+};
+
+/** A body without its Content-Encoding; as it came where it has none, or another than is said. */
+function decoded(result: Exchange): Exchange {
+  if (result.kind !== "answer" || !result.whole || result.body.length === 0) return result;
+  let body = result.body;
+  for (const coding of (result.headers.contentEncoding ?? "").toLowerCase().split(",").reverse()) {
+    const decoders = DECODERS[coding.trim()] ?? [];
+    body = firstThatWorks(decoders, body) ?? body;
+  }
+  return { ...result, body };
+}
+
+function firstThatWorks(
+  decoders: readonly ((bytes: Buffer, options: ZlibOptions) => Buffer)[],
+  body: Buffer,
+): Buffer | undefined {
+  for (const decode of decoders) {
+    try {
+      return decode(body, { maxOutputLength: MAX_ANSWER_BYTES });
+    } catch {
+      // Not in this coding, damaged, or too large: what the bytes say by themselves is looked at then.
+    }
+  }
+  return undefined;
 }
 
 /** A shorter key could stand in an answer by chance, inside an actionPromise even. */
@@ -99,8 +150,8 @@ const instant = (): Instant => ({ monotonicMs: performance.now(), wallMs: Date.n
 const msSince = ({ monotonicMs, wallMs }: Instant): number =>
   Math.max(performance.now() - monotonicMs, Date.now() - wallMs);
 
-function openDispatcher(origin: string, env: NodeJS.ProcessEnv): Dispatcher {
-  const settings = {
+function openDispatcher(origin: string, env: NodeJS.ProcessEnv, awaited: Awaited): Dispatcher {
+  const settings: Client.Options = {
     pipelining: 1,
     keepAliveTimeout: MAX_IDLE_MS,
     keepAliveMaxTimeout: MAX_IDLE_MS,
@@ -114,15 +165,30 @@ function openDispatcher(origin: string, env: NodeJS.ProcessEnv): Dispatcher {
   };
   const proxy = env.https_proxy || env.HTTPS_PROXY;
   // http: is for this machine only, which no proxy can reach in our place.
-  if (!proxy || !origin.startsWith("https:")) return new Client(origin, settings);
+  if (!proxy || !origin.startsWith("https:"))
+    return new Client(origin, { ...settings, connect: connector(settings, awaited) });
   return new EnvHttpProxyAgent({
     ...settings,
     connections: 1,
+    // The connection to the service, through the proxy or past it.
+    factory: (target: string | URL, options: Client.Options) =>
+      new Client(target, { ...options, connect: connector(options, awaited) }),
     requestTls: { allowH2: false },
     httpProxy: "",
     httpsProxy: proxyUrl(proxy),
     noProxy: env.no_proxy || env.NO_PROXY || "",
   });
+}
+
+/** Connects as undici would, and keeps interim responses from it. */
+function connector(settings: Client.Options, awaited: Awaited): buildConnector.connector {
+  const { connect } = settings;
+  const open = typeof connect === "function" ? connect : buildConnector({ allowH2: false, timeout: 0, ...connect });
+  return (options, callback) =>
+    open(options, (...[error, socket]) => {
+      if (error !== null) callback(error, null);
+      else callback(null, withoutInterim(socket, awaited));
+    });
 }
 
 /** A proxy without a scheme is an http one, as everywhere. */
@@ -164,6 +230,7 @@ function exchange(
             retryAfter: text(headers["retry-after"]),
             date: text(headers.date),
             location: text(headers.location),
+            contentEncoding: text(headers["content-encoding"]),
           },
           body: Buffer.concat(chunks),
           whole: error === undefined,

@@ -3,6 +3,7 @@
 import { Failure } from "../../failure.ts";
 import { chunksOf } from "../ledger/runs.ts";
 import type { ServiceClient } from "./client.ts";
+import { promisesOfRun } from "./run-promises.ts";
 import { type Common, type LaneEnd, type SendContext, type Stop, sendLane } from "./send.ts";
 
 /**
@@ -18,7 +19,15 @@ export async function sendLanes(
   connect: () => ServiceClient,
 ): Promise<readonly Stop[]> {
   const halt = new AbortController();
-  const common: Common = { rejected: 0, answers: 0, notBefore: 0, halt: halt.signal, inTurn: oneAfterTheOther() };
+  const common: Common = {
+    rejected: 0,
+    answers: 0,
+    promises: promisesOfRun(context.ledger, context.runNo, context.plan.manifest.actions.planned),
+    toldWithoutStatus: false,
+    notBefore: 0,
+    halt: halt.signal,
+    inTurn: oneAfterTheOther(),
+  };
   const run = async (number: number): Promise<LaneEnd> => {
     try {
       await using client = connect();

@@ -5,11 +5,20 @@ import { cleanText } from "../../actions/text.ts";
 import { free } from "../buffers.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../crash-points.ts";
-import { type ChunkRecord, chunksOf, endAttempt, markSending, nextPlannedChunk, storeAnswer } from "../ledger/runs.ts";
+import {
+  type ChunkRecord,
+  chunksOf,
+  endAttempt,
+  keepDoubtedAnswer,
+  markSending,
+  nextPlannedChunk,
+  storeAnswer,
+} from "../ledger/runs.ts";
 import { sentActions } from "../plan/chunk-actions.ts";
 import { type AnswerHeaders, type ItemOutcome, readExchange } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
 import { backoffMs, retryAfterMs } from "./retry.ts";
+import type { RunPromises } from "./run-promises.ts";
 import { chunkFacts, type SettleContext, settle } from "./settle.ts";
 import type { ChunkFacts } from "./settling.ts";
 import { rejectTooLarge, splitChunk, tooLargeFrom } from "./split.ts";
@@ -47,6 +56,8 @@ export interface SendProgress {
   readonly sending: (chunk: ChunkRecord, attempt: number) => void;
   readonly settled: (chunk: ChunkRecord, counts: { readonly accepted: number; readonly rejected: number }) => void;
   readonly waiting: (chunk: ChunkRecord, detail: string, waitMs: number) => void;
+  /** Once: the answers don't say as a whole whether they are of success. */
+  readonly withoutStatus: () => void;
 }
 
 export interface SendContext extends SettleContext {
@@ -64,6 +75,10 @@ export interface SendContext extends SettleContext {
 export interface Common {
   /** Actions that the service has rejected since the command began. */
   rejected: number;
+  /** The promises of all lanes, and of what was sent before. */
+  readonly promises: RunPromises;
+  /** An answer without a status of its own was told of. */
+  toldWithoutStatus: boolean;
   /** Answers that settled a chunk; while there are any, the service is there and takes something. */
   answers: number;
   /** `performance.now()` before which no lane sends: the service asked for it, can't be reached, or the rate does. */
@@ -203,35 +218,37 @@ async function sendChunks(
     const exchange = await flying;
     crashPoint("answered");
     const at = new Date().toISOString();
-    const reading = readExchange(exchange, sent, environment.retryStatuses);
+    const reading = readExchange(exchange, sent, environment.retryStatuses, common.promises);
     const httpStatus = exchange.kind === "answer" ? exchange.status : undefined;
-    const conclude = (state: ChunkRecord["state"]): void =>
-      ledger.transaction(() =>
+    const conclude = (state: ChunkRecord["state"], answer?: Uint8Array): void =>
+      ledger.transaction(() => {
         endAttempt(ledger, chunk, {
           state,
           class: reading.kind,
           httpStatus,
           detail: "detail" in reading ? withBody(reading) : undefined,
           at,
-        }),
-      );
+        });
+        if (answer !== undefined && answer.length > 0) keepDoubtedAnswer(ledger, chunk, answer);
+      });
 
     switch (reading.kind) {
       case "settled": {
         if (exchange.kind !== "answer") throw new Error("an answer was settled that never came");
         common.answers += 1;
+        if (!reading.hasStatus && !common.toldWithoutStatus) {
+          common.toldWithoutStatus = true;
+          progress.withoutStatus();
+        }
         common.rejected += countItems(reading.items).rejected;
         held = { facts, status: exchange.status, body: exchange.body, items: reading.items, at };
         const doubtful = reading.items.filter(({ outcome }) => outcome === "in doubt").length;
         if (settling !== undefined || doubtful > 0) await flush();
         if (settling !== undefined) throw settling.cause;
-        if (doubtful > 0)
-          return {
-            kind: "in doubt",
-            chunk: chunksOf(ledger, context.runNo, "in doubt").find(({ lane }) => lane === number) ?? chunk,
-            detail: `${doubtful} accepted ${doubtful === 1 ? "item has" : "items have"} no actionPromise`,
-            body: "",
-          };
+        if (doubtful > 0) {
+          const doubt = chunksOf(ledger, context.runNo, "in doubt").find(({ lane }) => lane === number) ?? chunk;
+          return { kind: "in doubt", chunk: doubt, detail: doubt.detail ?? "", body: "" };
+        }
         break;
       }
       case "not sent":
@@ -286,7 +303,7 @@ async function sendChunks(
           whole: environment.refusalsAreWhole,
         };
       case "in doubt":
-        conclude("in doubt");
+        conclude("in doubt", exchange.kind === "answer" ? exchange.body.subarray(0, MOST_KEPT_BYTES) : undefined);
         if (settling !== undefined) throw settling.cause;
         return { kind: "in doubt", chunk, detail: reading.detail, body: reading.body };
     }
@@ -299,6 +316,9 @@ function withBody(reading: { readonly detail: string; readonly body?: string }):
     ? reading.detail
     : `${reading.detail}: ${cleanText(reading.body, 500)}`;
 }
+
+/** The largest answer that is kept of a doubt; what 5000 items say is much less. */
+const MOST_KEPT_BYTES = 16 * 1024 * 1024;
 
 function countItems(items: readonly ItemOutcome[]): { readonly accepted: number; readonly rejected: number } {
   let accepted = 0;

@@ -1,14 +1,14 @@
 /** The part of settling that needs a ledger and nothing else: an answer that was read becomes outcomes. */
 
+import { cleanText } from "../../actions/text.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes, type NewOutcome } from "../ledger/outcomes.ts";
-import { addChunks, type ChunkRecord, markSettled } from "../ledger/runs.ts";
+import { addChunks, type ChunkRecord, keepDoubtedItems, markSettled } from "../ledger/runs.ts";
 import type { Outcome } from "../ledger/schema.ts";
 import type { ChunkActions } from "../plan/chunk-actions.ts";
 import { RECORD_BYTES, readRecord } from "../plan/index-file.ts";
-import type { ChunkBorders } from "../plan/plan.ts";
 import { type LineStyle, promiseLines } from "../projections/promise-lines.ts";
-import type { ItemOutcome } from "./answer.ts";
+import { ITEM_DOUBTS, type ItemDoubt, type ItemOutcome } from "./answer.ts";
 
 /** What the outcomes of all chunks of a run share. */
 export interface RunFacts {
@@ -49,7 +49,14 @@ export function settleInLedger(
   const doubts = doubtfulParts(facts, items);
   ledger.transaction(() => {
     insertOutcomes(ledger, run.runNo, known);
-    addChunks(ledger, facts.chunk, doubts, "in doubt", "accepted without an actionPromise");
+    addChunks(ledger, facts.chunk, doubts, "in doubt");
+    keepDoubtedItems(
+      ledger,
+      run.runNo,
+      items.flatMap((item, at) =>
+        item.outcome === "in doubt" ? [{ seq: facts.chunk.first + at, response: item.response }] : [],
+      ),
+    );
     markSettled(ledger, facts.chunk);
   });
   return promiseLines(known, style.label, style.format, style.safeCsv);
@@ -96,21 +103,41 @@ export function toOutcomes(
   return rows;
 }
 
-/** Items in doubt become chunks of their own, so that a chunk is in doubt as a whole or not at all. */
-function doubtfulParts({ chunk, actions }: ChunkFacts, items: readonly ItemOutcome[]): readonly ChunkBorders[] {
+/**
+ * Items in doubt become chunks of their own, so that a chunk is in doubt as a whole or not at all; neighbours with the same
+ * reason one together.
+ */
+function doubtfulParts({ chunk, actions }: ChunkFacts, items: readonly ItemOutcome[]): readonly DoubtfulPart[] {
   if (items.every(({ outcome }) => outcome !== "in doubt")) return [];
-  const parts: { first: number; count: number; offset: number; length: number }[] = [];
+  const parts: (Omit<DoubtfulPart, "detail"> & { readonly why: ItemDoubt; readonly response: string })[] = [];
   let offset = chunk.offset;
-  for (const [at, { outcome }] of items.entries()) {
+  for (const [at, item] of items.entries()) {
     const length = actions.read(at).length + 1;
-    if (outcome === "in doubt") {
+    if (item.outcome === "in doubt") {
       const last = parts.at(-1);
-      if (last !== undefined && last.offset + last.length === offset) {
+      if (last?.why === item.why && last.offset + last.length === offset) {
         last.count += 1;
         last.length += length;
-      } else parts.push({ first: chunk.first + at, count: 1, offset, length });
+      } else {
+        const { why, response } = item;
+        parts.push({ first: chunk.first + at, count: 1, offset, length, why, response });
+      }
     }
     offset += length;
   }
-  return parts;
+  return parts.map(({ why, response, ...part }) => ({
+    ...part,
+    detail: `${ITEM_DOUBTS[why]}: ${cleanText(response, MOST_SHOWN)}`,
+  }));
 }
+
+interface DoubtfulPart {
+  readonly first: number;
+  count: number;
+  readonly offset: number;
+  length: number;
+  readonly detail: string;
+}
+
+/** Characters of an item that are kept beside the reason; the whole of it is kept too. */
+const MOST_SHOWN = 300;

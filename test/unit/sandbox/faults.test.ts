@@ -105,7 +105,7 @@ describe("tampering", () => {
     [{ fault: "count", by: -2 }, items.slice(0, 4)],
     [{ fault: "count", by: 1 }, [...items, items[5]]],
     [{ fault: "failure-items", items: [1] }, items.with(1, { status: "error" } as never)],
-    [{ fault: "failure-items", items: [0], body: null }, items.with(0, { status: "error" } as never)],
+    [{ fault: "failure-items", items: [0], body: null }, items.with(0, null as never)],
     [
       { fault: "failure-items", items: [0], body: { status: "no", why: 7 } },
       items.with(0, { status: "no", why: 7 } as never),
@@ -173,19 +173,11 @@ describe("a fault script", () => {
 
   test("knows the faults that the design names, and more", () => {
     expect(FAULTS).toEqual([
-      ...[
-        "latency",
-        "status",
-        "redirect",
-        "drop",
-        "hang",
-        "cut",
-        "count",
-        "shuffle",
-        "failure-items",
-        "missing-promise",
-      ],
-      ...["duplicate-promise", "echo-mismatch", "extra-keys", "endless", "drip", "too-large", "not-json", "close"],
+      ...["latency", "status", "redirect", "drop", "hang", "cut", "count", "shuffle", "failure-items"],
+      ...["replaced-items", "contradiction", "promise-value", "missing-promise"],
+      ...["duplicate-promise", "echo-mismatch", "extra-keys"],
+      ...["duplicate-key", "answer-status", "interim", "encoding", "framing", "early-answer"],
+      ...["endless", "drip", "too-large", "not-json", "close"],
     ]);
   });
 });

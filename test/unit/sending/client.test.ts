@@ -1,5 +1,7 @@
 import type { Socket } from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Failure } from "../../../src/failure.ts";
 import { Key } from "../../../src/pipeline/config/key.ts";
@@ -46,7 +48,7 @@ const requestBytes = ({ connections }: RawServer): number =>
 /** What a server does with a whole request, and what the client must make of it. */
 const answered: readonly {
   readonly name: string;
-  readonly serve: (socket: Socket) => void;
+  readonly serve: (socket: Socket) => unknown;
   readonly status: number;
   readonly whole: boolean;
   readonly body: string;
@@ -79,6 +81,60 @@ const answered: readonly {
     status: 204,
     whole: true,
     body: "",
+  },
+  ...["100 Continue", "102 Processing", "103 Early Hints", "199 Whatever"].flatMap((status) => [
+    {
+      name: `${status} before the answer, at once`,
+      serve: (socket: Socket) =>
+        socket.write(`HTTP/1.1 ${status}\r\nX-Note: 1\r\n\r\nHTTP/1.1 ${status}\r\n\r\n${answerText("{}")}`),
+      status: 200,
+      whole: true,
+      body: "{}",
+    },
+    {
+      name: `${status} before the answer, byte by byte`,
+      serve: async (socket: Socket) => {
+        socket.setNoDelay();
+        for (const byte of `HTTP/1.1 ${status}\r\n\r\n${answerText("{}")}`) {
+          await new Promise<void>((written) => socket.write(byte, () => written()));
+          await turn();
+        }
+      },
+      status: 200,
+      whole: true,
+      body: "{}",
+    },
+  ]),
+  ...Object.entries({ gzip: gzipSync, deflate: deflateSync, "x-gzip": gzipSync, br: brotliCompressSync }).map(
+    ([coding, encode]) => ({
+      name: `an answer in ${coding}`,
+      serve: (socket: Socket) => {
+        const body = encode('{"a":1}');
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: ${coding}\r\nContent-Length: ${body.length}\r\n\r\n`);
+        socket.write(body);
+      },
+      status: 200,
+      whole: true,
+      body: '{"a":1}',
+    }),
+  ),
+  {
+    name: "an answer in two codings",
+    serve: (socket) => {
+      const body = gzipSync(deflateRawSync('{"a":1}'));
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: deflate, GZIP\r\nContent-Length: ${body.length}\r\n\r\n`);
+      socket.write(body);
+    },
+    status: 200,
+    whole: true,
+    body: '{"a":1}',
+  },
+  {
+    name: "an answer that says gzip and is none",
+    serve: (socket) => socket.write(answerText('{"a":1}', "Content-Encoding: gzip\r\n")),
+    status: 200,
+    whole: true,
+    body: '{"a":1}',
   },
   {
     name: "informational answers before the answer",
@@ -275,8 +331,16 @@ const lost: readonly { readonly name: string; readonly serve: (socket: Socket) =
     serve: (socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
   },
   {
-    name: "100 Continue, which was not asked for: undici takes it for a broken answer",
-    serve: (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${answerText("{}")}`),
+    name: "100 Continue, and then nothing",
+    serve: (socket) => socket.end("HTTP/1.1 100 Continue\r\n\r\n"),
+  },
+  {
+    name: "half of 100 Continue, and then nothing",
+    serve: (socket) => socket.end("HTTP/1.1 10"),
+  },
+  {
+    name: "an interim answer whose head does not end",
+    serve: (socket) => socket.write(`HTTP/1.1 100 Continue\r\nX: ${"x".repeat(20_000)}`),
   },
   {
     name: "an informational answer, and then nothing",

@@ -1,0 +1,199 @@
+/** What is in doubt although the service answered: how a person ends it, and what a run remembers of the promises it was given. */
+
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { resume, settle } from "../../src/commands/settle.ts";
+import {
+  type Done,
+  expectNothingDoubled,
+  type Field,
+  makeContext,
+  openField,
+  processedBy,
+} from "../support/context.ts";
+
+const eventOf = (eventId: string): object => ({ action: "newEvent", data: { eventId, currency: "EUR" } });
+const sale = (eventId: string, ticketId: string): object => ({
+  action: "soldTicket",
+  data: { eventId, ticketId, userId: `user of ${ticketId}`, price: "10.00", orderTime: 1768600000 },
+});
+const INPUT = [eventOf("E"), ...["T1", "T2", "T3", "T4", "T5"].map((ticketId) => sale("E", ticketId))];
+const ALL = "E T1 T2 T3 T4 T5";
+
+async function begin(input: readonly object[] = INPUT): Promise<Field> {
+  const field = await openField();
+  await field.write("night.ndjson", input.map((action) => `${JSON.stringify(action)}\n`).join(""));
+  return field;
+}
+
+const night = (field: Field, more: object = {}): Promise<Done> =>
+  field.stream(["night.ndjson"], { flags: { chunkSize: 2, ...more } });
+
+const statePath = (field: Field): string => join(field.folder, "state", "local");
+const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
+
+async function person(
+  field: Field,
+  says: Pick<Parameters<typeof settle>[0], "decision"> & { readonly chunk?: number; readonly first?: number },
+): Promise<{ readonly exitCode: number; readonly said: string }> {
+  const { context, said } = makeContext(field.folder, field.env);
+  const run = readdirSync(join(statePath(field), "runs"))[0] ?? "";
+  const exitCode = await settle(
+    { ...OPTIONS, run, reason: "looked", chunk: undefined, first: undefined, ...says },
+    context,
+  );
+  return { exitCode, said: said() };
+}
+
+async function goOn(field: Field): Promise<number> {
+  return resume({ ...OPTIONS, run: undefined, maxDuration: undefined }, makeContext(field.folder, field.env).context);
+}
+
+interface Line {
+  readonly ticketId?: string;
+  readonly status: string;
+  readonly actionPromise?: string;
+  readonly response?: { readonly status: string; readonly actionPromise?: string };
+}
+
+const lines = async (field: Field): Promise<readonly Line[]> =>
+  (await field.read("night.local.promises.ndjson"))
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line); // lines of ours
+
+test("a promise beside another status: the service has it, a person says, and the promise it gave stands in the output", async () => {
+  const field = await begin();
+  field.setFaults({ fault: "contradiction", items: [0, 1], status: "queued", on: { request: 2 } });
+  expect(await night(field)).toMatchObject({
+    exitCode: 6,
+    summary: { actions: { accepted: 2, inDoubt: 2, notSent: 2 } },
+  });
+  const shown = await person(field, { decision: undefined });
+  expect(shown.said).toContain('an actionPromise beside another status than success: {"status":"queued"');
+  // In two steps: what the service said of each stays with it.
+  expect((await person(field, { decision: "sent", chunk: 4, first: 1 })).exitCode).toBe(6);
+  expect((await person(field, { decision: "sent" })).exitCode).toBe(0);
+  expect(await goOn(field)).toBe(0);
+  const promised = new Map(
+    Array.from(field.sandbox.engine.processed(), ({ ticketId, actionPromise }) => [ticketId, actionPromise]),
+  );
+  const byHand = (await lines(field)).filter(({ status }) => status === "settled-by-hand");
+  expect(byHand.map(({ ticketId, response }) => [ticketId, response?.status, response?.actionPromise])).toEqual(
+    ["T2", "T3"].map((ticketId) => [ticketId, "queued", promised.get(ticketId)]),
+  );
+  expect(byHand.every(({ actionPromise }) => actionPromise === undefined)).toBe(true);
+  expect((await night(field)).exitCode).toBe(0);
+  expect(processedBy(field.sandbox)).toBe(ALL);
+});
+
+test("a promise beside another status: the service does not have it, a person says, and it is sent again", async () => {
+  const field = await begin();
+  field.setFaults({
+    fault: "failure-items",
+    items: [0],
+    body: { status: "failed", actionPromise: "p" },
+    on: { request: 2 },
+  });
+  expect((await night(field)).exitCode).toBe(6);
+  expect(processedBy(field.sandbox)).toBe("E T1 (T2) T3");
+  expect((await person(field, { decision: "not-sent" })).exitCode).toBe(0);
+  expect(await goOn(field)).toBe(0);
+  expect(processedBy(field.sandbox)).toBe("E T1 (T2) T3 T2 T4 T5");
+  expectNothingDoubled(field.sandbox);
+  expect((await lines(field)).every(({ status, response }) => status === "success" && response === undefined)).toBe(
+    true,
+  );
+});
+
+test("items with different reasons are chunks of their own, each told", async () => {
+  const field = await begin();
+  field.setFaults({ fault: "missing-promise", items: [1, 2, 4] });
+  const first = await field.stream(["night.ndjson"], { flags: { chunkSize: 6 } });
+  expect(first.exitCode).toBe(6);
+  expect(first.said).toContain("chunk 2 (actions 2 to 3) is in doubt: success without an actionPromise");
+  expect(first.said).toContain("chunk 3 (actions 5 to 5) is in doubt: success without an actionPromise");
+});
+
+test("an answer that is in doubt as a whole is kept, with the promises in it", async () => {
+  const field = await begin();
+  field.setFaults({ fault: "answer-status", status: "partial", on: { request: 2 } });
+  expect((await night(field)).exitCode).toBe(6);
+  const kept = field.withLedger((ledger) => ledger.get("SELECT chunk, attempt, answer FROM doubted_answers"));
+  expect([kept?.chunk, kept?.attempt]).toEqual([2, 1]);
+  const answer = JSON.parse(Buffer.from(kept?.answer as Uint8Array).toString()) as { readonly data: readonly Line[] }; // a BLOB
+  expect(answer.data.map(({ actionPromise }) => actionPromise)).toEqual(
+    Array.from(field.sandbox.engine.processed(), ({ actionPromise }) => actionPromise).slice(2),
+  );
+});
+
+test("an interrupted run that goes on remembers the promises it was given", async () => {
+  const field = await begin();
+  field.setFaults({ fault: "status", status: 429, on: { request: 2 } });
+  expect((await night(field)).exitCode).toBe(7);
+  field.setFaults({ fault: "duplicate-promise", items: [1], of: "earlier-request", on: { request: 2 } });
+  const next = await night(field);
+  expect(next).toMatchObject({ exitCode: 6, summary: { actions: { accepted: 4, inDoubt: 2 } } });
+  expect(next.said).toContain("which an earlier action of this run was given");
+});
+
+test("a promise that stands in a doubt counts too", async () => {
+  const field = await begin();
+  field.setFaults({ fault: "contradiction", items: [0], on: { request: 1 } });
+  expect((await night(field)).exitCode).toBe(6);
+  expect((await person(field, { decision: "sent" })).exitCode).toBe(0);
+  field.setFaults({ fault: "duplicate-promise", items: [0], of: "earlier-request", on: { request: 1 } });
+  expect(await goOn(field)).toBe(6);
+});
+
+test("lanes know of each other's promises, and of those of the halves of a chunk", async () => {
+  const events = ["A", "B", "C"];
+  const input = events.flatMap((event) => [eventOf(event), sale(event, `${event}1`), sale(event, `${event}2`)]);
+  const field = await begin(input);
+  field.setFaults(
+    { fault: "status", status: 413, on: { request: 1 } },
+    { fault: "promise-value", items: [0], value: "the same", on: { eventId: "C" } },
+    { fault: "promise-value", items: [0], value: "the same", on: { eventId: "B" } },
+  );
+  const first = await night(field, { lanes: 3, chunkSize: 3 });
+  expect(first.exitCode).toBe(6);
+  expect(first.said).toContain(
+    'item 1 has the actionPromise "the same", which an earlier action of this run was given',
+  );
+  expect(first.summary?.actions.inDoubt).toBeGreaterThan(0);
+  expectNothingDoubled(field.sandbox);
+});
+
+test("a promise of an earlier run is taken: a service may say the same of the same action", async () => {
+  const field = await begin();
+  const again = { flags: { chunkSize: 6 }, again: true };
+  field.setFaults({ fault: "promise-value", items: [0], value: "the same" });
+  expect((await field.stream(["night.ndjson"], { flags: { chunkSize: 6 } })).exitCode).toBe(0);
+  await field.write("night.ndjson", `${JSON.stringify(eventOf("E2"))}\n`);
+  expect(await field.stream(["night.ndjson"], again)).toMatchObject({
+    exitCode: 0,
+    summary: { actions: { accepted: 1 } },
+  });
+});
+
+test("a stored answer that an earlier version took, and this one does not, is a doubt", async () => {
+  const field = await begin();
+  field.setFaults({ fault: "status", status: 429, on: { request: 2 } });
+  expect((await night(field)).exitCode).toBe(7);
+  {
+    using ledger = new DatabaseSync(join(statePath(field), "ledger.db"));
+    const answer = '{"status":"error","data":[{"status":"success"},{"status":"success"}]}';
+    ledger
+      .prepare(
+        "UPDATE chunks SET state = 'answered', answer = ?, answered_at = 'then', http_status = 200 WHERE chunk = 2",
+      )
+      .run(Buffer.from(answer));
+  }
+  field.setFaults();
+  const next = await night(field);
+  expect(next.exitCode).toBe(6);
+  expect(next.said).toContain(`the answer's status is "error"`);
+  expect(processedBy(field.sandbox)).toBe("E T1");
+});
