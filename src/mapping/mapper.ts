@@ -9,6 +9,8 @@ import { createObjectMapper } from "./objects.ts";
 import type { Row } from "./row.ts";
 import type { SourceConfig } from "./source.ts";
 import { createSourceMapper } from "./source-mapper.ts";
+import type { ToldEvent } from "./told-events.ts";
+import { type SeenAmounts, withTotals } from "./totals.ts";
 import type { SeenValues } from "./value-watch.ts";
 
 /** How a file was understood, for its first line of output. */
@@ -54,11 +56,16 @@ export type Mapped =
 /** What is said of a whole file, with the line of the first row that shows it. */
 export interface FileFinding extends Finding {
   readonly line?: number;
+  /** It says nothing where only the first rows were read. */
+  readonly isOfAllRows?: true;
 }
 
 /** What some rows of a file show of it. Plain data, so that those who read parts of a file can put it together. */
 export interface Seen {
   readonly values?: SeenValues;
+  readonly amounts?: SeenAmounts;
+  /** How the rows tell the events that they name, for a newEvent which is given once. */
+  readonly told?: readonly ToldEvent[];
   /** Names of a source that were found in JSON rows. */
   readonly found?: readonly string[];
   /** Number of rows that are `{action, data}`. */
@@ -113,6 +120,12 @@ export interface MapperOptions {
  * `MappingError` when the source's rules can't be carried out with its columns.
  */
 export function createMapper(options: MapperOptions): Mapper {
+  // A request body has no rows that sum up others.
+  const mapper = mapperOf(options);
+  return options.isPayload === true ? mapper : withTotals(mapper);
+}
+
+function mapperOf(options: MapperOptions): Mapper {
   const { fileName, header, source, action } = options;
   const clearWord = source?.config.clear ?? options.clearWord ?? DEFAULT_CLEAR_WORD;
   const relaxedRules = options.relaxedRules ?? new Set<string>();

@@ -5,6 +5,7 @@ import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
 import { quote } from "./columns.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
+import type { ColumnAliases, PositionConfig } from "./source.ts";
 
 /** The row being read. One object serves all rows of a file. */
 export interface Scope {
@@ -38,10 +39,18 @@ export interface EachNames {
 /** A column's reader that also knows how its lookup is called. */
 export type LookupNames = ReadonlyMap<string, Names>;
 
-export interface ColumnAliases {
-  readonly aliases: Readonly<Record<string, string | readonly string[]>>;
+interface OwnNames {
+  readonly aliases: ColumnAliases;
   /** Where the aliases stand in the config. */
   readonly path: RulePath;
+}
+
+interface ByPosition {
+  /** The source's own name for it. */
+  readonly name: string;
+  /** From 1. */
+  readonly at: number;
+  readonly header: string;
 }
 
 export interface Columns extends Names {
@@ -56,6 +65,8 @@ export interface Columns extends Names {
   join(found: readonly string[]): void;
   /** Names that no row had which was joined. */
   readonly neverFound: () => readonly string[];
+  /** The columns that were asked for by their position alone. */
+  readonly positions: () => readonly ByPosition[];
   /** What a name that is not found could have been. */
   hint(name: string): string;
   /** Reads a value of a JSON row under a name of its own, and remembers whether any row had it. */
@@ -66,7 +77,7 @@ export interface Columns extends Names {
 export function columnsOf(
   what: string,
   header: readonly string[],
-  { aliases, path: aliasPath }: ColumnAliases,
+  { aliases, path: aliasPath }: OwnNames,
   guards: boolean,
 ): Columns {
   const indexes = new Map<string, number[]>();
@@ -100,13 +111,40 @@ export function columnsOf(
     const near = nearest(name, [...indexes.keys()]);
     return near === undefined ? `Its columns are ${listed([...indexes.keys()])}.` : `Did you mean ${quote(near)}?`;
   };
+  const positions = new Map<string, ByPosition>();
+  const atPosition = ({ at, named }: PositionConfig, path: RulePath): Read => {
+    const index = positionIn(header, at);
+    if (index === undefined)
+      throw new MappingError([...path, "at"], `${what} has ${header.length} columns, and no column ${at}`);
+    const found = header[index]?.trim() ?? "";
+    const wanted = [named ?? []].flat().map((each) => each.trim());
+    if (named === undefined) {
+      const name = String(path.at(-1));
+      positions.set(name, { name, at: index + 1, header: found });
+    } else if (!wanted.includes(found)) {
+      const now = header.findIndex((each) => wanted.includes(each.trim()));
+      throw new MappingError(
+        [...path, "named"],
+        `column ${at} of ${what} is called ${quote(found)}, not ${wanted.map(quote).join(" or ")}`,
+        now === -1
+          ? "Look which column it is now, and mend at and named."
+          : `That is column ${now + 1} now. Mend at, if the export has changed.`,
+      );
+    }
+    return reader(index);
+  };
   const ofAlias = (name: string): Read | undefined => {
     if (!Object.hasOwn(aliases, name)) return undefined;
-    const choices = [aliases[name] ?? []].flat();
+    const alias = aliases[name] ?? [];
     const path = [...aliasPath, name];
+    if (isPosition(alias)) return atPosition(alias, path);
+    const choices = [alias].flat();
     for (const choice of choices) {
-      const index = indexOf(choice.trim(), path) ?? positionIn(header, choice);
-      if (index !== undefined) return reader(index);
+      const called = indexOf(choice.trim(), path);
+      const index = called ?? positionIn(header, choice);
+      if (index === undefined) continue;
+      if (called === undefined) positions.set(name, { name, at: index + 1, header: header[index]?.trim() ?? "" });
+      return reader(index);
     }
     throw new MappingError(path, `${what} has no column ${choices.map(quote).join(" or ")}`, hint(choices[0] ?? name));
   };
@@ -129,9 +167,13 @@ export function columnsOf(
     takeFound: () => [],
     join: () => undefined,
     neverFound: () => [],
+    positions: () => [...positions.values()],
     leaf: (label) => () => label,
   };
 }
+
+const isPosition = (alias: ColumnAliases[string]): alias is PositionConfig =>
+  typeof alias === "object" && !Array.isArray(alias);
 
 function positionIn(header: readonly string[], choice: string): number | undefined {
   const position = /^[1-9]\d{0,4}$/.test(choice) ? Number(choice) : undefined;
@@ -145,7 +187,7 @@ export function unguard(text: string): string {
 const GUARDED = /^'[=+\-@|%\t\r]/;
 
 /** Names of JSON rows: a key, or a path such as `seating.row` and `codes.0`. Keys that a row lacks are empty. */
-export function pathsOf({ aliases }: ColumnAliases): Columns {
+export function pathsOf({ aliases, path: aliasPath }: OwnNames): Columns {
   /** For each name whether the rows since the last look had it, and whether any that were joined did. */
   const names = new Map<string, { isFresh: boolean; isFound: boolean }>();
   const leaf: Columns["leaf"] = (label, get) => {
@@ -161,7 +203,14 @@ export function pathsOf({ aliases }: ColumnAliases): Columns {
   const reader = (name: string): Read => leaf(name, ({ value }) => leafAt(value, name));
   const find = (name: string): Read => {
     if (!Object.hasOwn(aliases, name)) return reader(name);
-    const choices = [aliases[name] ?? []].flat();
+    const alias = aliases[name] ?? [];
+    if (isPosition(alias))
+      throw new MappingError(
+        [...aliasPath, name],
+        "has a position, and rows of JSON have none",
+        "Name a key or a path.",
+      );
+    const choices = [alias].flat();
     const readers = choices.map((choice) => ({ choice, read: reader(choice) }));
     return (scope) => readers.find(({ choice }) => leafAt(scope.value, choice) !== undefined)?.read(scope) ?? "";
   };
@@ -183,6 +232,7 @@ export function pathsOf({ aliases }: ColumnAliases): Columns {
         if (name !== undefined) name.isFound = true;
       }
     },
+    positions: () => [],
     neverFound: () => [...names].filter(([, { isFound }]) => !isFound).map(([label]) => label),
   };
 }

@@ -102,6 +102,26 @@ export const MAPPING_RULES = {
     source: ROWS,
     example: "when: {Status: refunded} for rows with Status = Refunded",
   },
+  "totals-line": {
+    severity: "error",
+    reason:
+      "The row sums up the others, as reports end: its ticket has a word such as Total for an id, or the last amount is the sum of all before it.",
+    source: ROWS,
+    example: "Summe;;;1250.00 as the last row",
+  },
+  "event-told-differently": {
+    severity: "warn",
+    reason:
+      "Rows of one event give its newEvent different fields; the first row counts, and nothing says that it is right.",
+    source: ROWS,
+    example: "Gala and Gala 2026 as eventName in two rows of the event e7",
+  },
+  "column-by-position": {
+    severity: "warn",
+    reason: "A column that is taken by its position is another one as soon as the export gains or loses a column.",
+    source: ROWS,
+    example: "columns: {seat: 7} without the header that is expected there",
+  },
   "nothing-mapped": {
     severity: "error",
     reason:

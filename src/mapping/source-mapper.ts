@@ -10,22 +10,24 @@ import {
 } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName, type FieldValue, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { faultOf } from "../actions/formats.ts";
+import { stringifyJson } from "../actions/json.ts";
 import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { compileAttributes } from "./attributes.ts";
 import { coercerOf } from "./coerce.ts";
-import { compileHeaderFault, fieldsOf, missingFields, publicName } from "./columns.ts";
+import { compileHeaderFault, fieldsOf, missingFields, publicName, quote } from "./columns.ts";
 import { compileEach, type Each } from "./each.ts";
 import { withExactNumbers } from "./exact-numbers.ts";
 import { compileLookup, type LookupTable } from "./lookup.ts";
-import type { Mapped, Mapper, Understanding } from "./mapper.ts";
+import type { FileFinding, Mapped, Mapper, Understanding } from "./mapper.ts";
 import { collectFaults, type Faults, MappingError, type RulePath } from "./mapping-error.ts";
 import { type Columns, columnsOf, listed, type Names, namesOf, pathsOf, type Read, type Scope } from "./names.ts";
 import { nthOfName, OPEN_ACTIONS_COLUMN, selectOpenActions } from "./open-actions.ts";
 import type { MappingRule } from "./rules.ts";
 import type { ActionConfig, FieldRules, SourceAction, SourceConfig, TraitRules, ValueRule } from "./source.ts";
 import { compileTemplate, isConstant } from "./template.ts";
+import { watchEvents } from "./told-events.ts";
 import { compileValue, isSteps, type Parsing, type ValueContext } from "./value.ts";
 import { type ValueWatch, type WatchedColumn, watchValues } from "./value-watch.ts";
 import { compileWhen, type Looked, readColumn, type When } from "./when.ts";
@@ -54,6 +56,8 @@ interface ActionRules {
   readonly key: Read | undefined;
   /** Reads the eventId of an action that is given once per event. */
   readonly onceBy: FieldReader | undefined;
+  /** The columns that such an action is made of. */
+  readonly cells: readonly Read[];
 }
 
 /** Everything that compiling a part of the source needs to know of the whole. */
@@ -108,6 +112,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
   const open = header === undefined ? -1 : header.findIndex((written) => written.trim() === OPEN_ACTIONS_COLUMN);
   const looked = uniqueLooks(rules);
   const watch = watchOf(source, rules);
+  const events = watchEvents();
   const seenEvents = new Set<string>();
   /** Events that the rows since the last look name, and whether they were seen before. */
   const namedEvents = new Map<string, boolean>();
@@ -128,6 +133,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     if (rule.onceBy !== undefined) {
       const eventId = rule.onceBy.read(scope);
       if (typeof eventId === "string") {
+        tellEvent(rule, eventId);
         if (!namedEvents.has(eventId)) namedEvents.set(eventId, seenEvents.has(eventId));
         if (seenEvents.has(eventId) || draft.newEvents.has(eventId)) {
           if (rule.when !== undefined) draft.whyNothing ??= "the event was given by an earlier row";
@@ -146,6 +152,23 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     draft.actions.push(action);
     if (rule.key !== undefined) draft.keys.push(readKey(rule.key, rule.action));
     if (scope.findings.length > findingsBefore) draft.faulty.add(action);
+  };
+
+  /** Notes what the row says of its event, whichever row gives it. */
+  const tellEvent = ({ fields, cells }: ActionRules, eventId: string): void => {
+    if (cells.length === 0) return;
+    const { findings } = scope;
+    scope.findings = [];
+    const text = cells.map((read) => read(scope)).join("\u0000");
+    events.see(eventId, line, text, () =>
+      fields.flatMap(({ field, read }) => {
+        const value = read(scope);
+        return value === undefined || value === ""
+          ? []
+          : [[field, typeof value === "string" ? value : stringifyJson(value)]];
+      }),
+    );
+    scope.findings = findings;
   };
 
   const readKey = (read: Read, action: ActionName): string => {
@@ -291,18 +314,29 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       for (const { action, data } of actions) if (action === "newEvent") seenEvents.delete(String(data.eventId));
     },
     takeSeen() {
-      const events = [...namedEvents].map(([eventId, before]) => ({ eventId, before, after: seenEvents.has(eventId) }));
+      const named = [...namedEvents].map(([eventId, before]) => ({ eventId, before, after: seenEvents.has(eventId) }));
       namedEvents.clear();
-      return { values: watch.take(), found: columns.takeFound(), events };
+      return { values: watch.take(), told: events.take(), found: columns.takeFound(), events: named };
     },
-    agrees: ({ events = [] }) => events.every(({ eventId, before }) => seenEvents.has(eventId) === before),
-    join({ values, found, events = [] }) {
+    agrees: ({ events: named = [] }) => named.every(({ eventId, before }) => seenEvents.has(eventId) === before),
+    join({ values, told, found, events: named = [] }) {
+      if (told !== undefined) events.join(told);
       if (values !== undefined) watch.join(values);
       if (found !== undefined) columns.join(found);
-      for (const { eventId, after } of events) if (after) seenEvents.add(eventId);
+      for (const { eventId, after } of named) if (after) seenEvents.add(eventId);
     },
-    findingsOfFile: () => watch.findings(),
+    findingsOfFile: () => [...byPosition(columns), ...watch.findings(), ...events.findings()],
   };
+}
+
+/** Columns of which nothing shows that they are still the ones that were meant. */
+function byPosition(columns: Columns): readonly FileFinding[] {
+  return columns.positions().map(({ name, at, header }) => ({
+    rule: "column-by-position" satisfies MappingRule,
+    field: name,
+    message: `It is column ${at} whatever that is called; now it is ${quote(header)}.`,
+    hint: `So that another column is never taken for it: ${name}: {at: ${at}, named: ${JSON.stringify(header)}}.`,
+  }));
 }
 
 const ONCE: readonly unknown[] = [undefined];
@@ -475,7 +509,8 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
   const outer = namesOf(columns, source.each?.names ?? { counts: false }, lookupNames, isJson);
   const each = rules.each === undefined ? undefined : compileInnerEach(rules.each, outer, source, [...path, "each"]);
   const names = namesOf(columns, namesOfBoth(source.each, each), lookupNames, isJson);
-  const fields = compileFields(action, rules, names, source, path);
+  const cells: Read[] = [];
+  const fields = compileFields(action, rules, action === "newEvent" ? noting(names, cells) : names, source, path);
   const takes = fieldsOf(action, source.relaxedRules);
   const hasRule = (field: FieldName): boolean =>
     takes.has(field) && (ruleOf(rules.fields ?? {}, field) ?? ruleOf(config.fields ?? {}, field)) !== undefined;
@@ -494,6 +529,18 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
     when: rules.when === undefined ? undefined : compileWhen(rules.when, outer, [...path, "when"]),
     key: config.key === undefined ? undefined : compileKey(config.key, names, source),
     onceBy: action === "newEvent" ? fields.find(({ field }) => field === "eventId") : undefined,
+    cells,
+  };
+}
+
+/** The names, with what is read of them kept. */
+function noting(names: Names, reads: Read[]): Names {
+  return {
+    read(name, path) {
+      const read = names.read(name, path);
+      reads.push(read);
+      return read;
+    },
   };
 }
 

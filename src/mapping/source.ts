@@ -9,7 +9,7 @@ export interface SourceConfig {
   /** IANA zone of local times. */
   readonly zone?: string | undefined;
   /** Own names for columns: a header, `Header#2`, a 1-based position, or a list of which the first present one counts. */
-  readonly columns?: Readonly<Record<string, string | readonly string[]>> | undefined;
+  readonly columns?: ColumnAliases | undefined;
   /** Other files that rows are joined with; `{order.Total}` is then the column `Total` of the row found. */
   readonly lookup?: Readonly<Record<string, LookupConfig>> | undefined;
   /** What columns must hold in every row that gives an action. */
@@ -26,6 +26,15 @@ export interface SourceConfig {
   readonly key?: string | readonly string[] | undefined;
   /** The word that clears a field in an update; default `\clear`. */
   readonly clear?: string | undefined;
+}
+
+export type ColumnAliases = Readonly<Record<string, string | readonly string[] | PositionConfig>>;
+
+/** A column by its position, and the headers of which it must have one. */
+export interface PositionConfig {
+  /** From 1. */
+  readonly at: string;
+  readonly named?: string | readonly string[] | undefined;
 }
 
 interface SourceCsv {

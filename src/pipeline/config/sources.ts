@@ -178,6 +178,25 @@ const csv = named(
   ),
 );
 
+const column = named(
+  "column",
+  z.union(
+    [
+      text(),
+      z.array(text(), { error: needs("a list") }).min(1, { error: "is empty" }),
+      z.strictObject({
+        at: wholeText(1),
+        named: z
+          .union([blankOrText(), z.array(blankOrText()).min(1, { error: "is empty" })], {
+            error: needs("the header that is expected there, or a list of headers"),
+          })
+          .optional(),
+      }),
+    ],
+    { error: needs("a column, a list of columns or {at: 7, named: Seat}") },
+  ),
+);
+
 export const sourceSchema = z.strictObject(
   {
     match: texts("a file name pattern or a list of them")
@@ -195,9 +214,11 @@ export const sourceSchema = z.strictObject(
     key: texts("a template or a list of templates")
       .optional()
       .describe("What makes two rows the same deed, instead of the action's own identity."),
-    columns: mapOf(texts("a column or a list of columns"))
+    columns: mapOf(column)
       .optional()
-      .describe("Own names for columns: the first present of a list, Name#2, or a position."),
+      .describe(
+        "Own names for columns: the first present of a list, Name#2, or a position with the header expected there.",
+      ),
     lookup: mapOf(
       z.strictObject(
         {

@@ -3,7 +3,6 @@
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
 import type { FileFinding, Understanding } from "../../mapping/mapper.ts";
-import type { MappingRule } from "../../mapping/rules.ts";
 import type { ProblemLog } from "../problems.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/inputs.ts";
@@ -69,7 +68,7 @@ export interface Compiled {
   readonly newEvents: ReadonlySet<string>;
   /** True when part of a file could not be read as rows at all, so that no allowance for invalid rows helps. */
   readonly unreadable: boolean;
-  /** True when the mapping fits nothing in one of the files. */
+  /** True when what is said of one of the files as a whole is an error, which no allowance for invalid rows covers. */
   readonly unfit: boolean;
 }
 
@@ -129,14 +128,11 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       if (batch.seen !== undefined) mapper.join?.(batch.seen);
       options.onRows(compiled.rows.read);
     }
-    const report = ({ line = 1, ...finding }: FileFinding): boolean =>
+    const report = ({ line = 1, isOfAllRows: _, ...finding }: FileFinding): boolean =>
       reportFindings(problems, file, severityOf, { ...WHOLE_FILE, line }, 0, [finding]);
     const isCut = compiled.rows.read >= limit;
-    for (const finding of mapper.findingsOfFile?.() ?? []) {
-      const isAboutAll = finding.rule === ("nothing-mapped" satisfies MappingRule);
-      // Of the first rows it says nothing that they give no action.
-      if (!(isCut && isAboutAll) && report(finding) && isAboutAll) compiled.unfit = true;
-    }
+    for (const finding of mapper.findingsOfFile?.() ?? [])
+      if (!(isCut && finding.isOfAllRows === true) && report(finding)) compiled.unfit = true;
     if (file.format === "json" && payloadItems > MAX_ACTIONS_PER_REQUEST)
       report({
         rule: "payload-too-long",

@@ -44,6 +44,31 @@ actions:
     ]);
   });
 
+  test("by position may name the header that is expected there", () => {
+    const yaml = (seat: string) => `columns: {seat: ${seat}}\n${SCAN}{ticketId: "{seat}"}`;
+    const csv = "ID,Seat,Row\nt,A1,7\n";
+    expect(dataOf(yaml("{at: 2, named: [Platz, Seat]}"), csv)).toEqual([{ ticketId: "A1" }]);
+    expect(() => mapText(yaml("{at: 3, named: Seat}"), csv)).toThrow(
+      'sources.s.columns.seat.named: column 3 of export.csv is called "Row", not "Seat"',
+    );
+    expect(() => mapText(yaml("{at: 4}"), csv)).toThrow("export.csv has 3 columns, and no column 4");
+    const saidOf = (seat: string) => {
+      const source = { name: "s", config: sourceOf(yaml(seat)) };
+      const mapper = createMapper({ fileName: "export.csv", header: ["ID", "Seat", "Row"], source });
+      return mapper.findingsOfFile?.().map(({ rule, field, message, hint }) => [rule, field, message, hint]);
+    };
+    expect(saidOf("{at: 2, named: Seat}")).toEqual([]);
+    for (const seat of ["2", "{at: 2}", "[Place, 2]"])
+      expect(saidOf(seat)).toEqual([
+        [
+          "column-by-position",
+          "seat",
+          'It is column 2 whatever that is called; now it is "Seat".',
+          'So that another column is never taken for it: seat: {at: 2, named: "Seat"}.',
+        ],
+      ]);
+  });
+
   test("whose exact header looks like Name#2 or a.b are taken as they are called", () => {
     const csv = "Order#,Order##2,a.b,7\n1,2,3,4\n";
     const yaml = `columns: {seven: 7}\n${SCAN}{ticketId: "{Order#}-{Order##2}-{a.b}-{seven}"}`;

@@ -1,0 +1,92 @@
+/** Rows of one event that tell it differently: its newEvent is given once, by the first of them. */
+
+import type { FieldName } from "../actions/fields.ts";
+import { cleanText } from "../actions/text.ts";
+import type { FileFinding } from "./mapper.ts";
+import type { MappingRule } from "./rules.ts";
+
+/** What the rows since the last look say of an event. Plain data. */
+export interface ToldEvent {
+  readonly eventId: string;
+  /** For each field the first row that fills it, and the first that fills it otherwise. */
+  readonly fields: readonly ToldField[];
+}
+
+interface ToldField {
+  readonly field: FieldName;
+  readonly first: Telling;
+  readonly other: Telling | undefined;
+}
+
+interface Telling {
+  readonly value: string;
+  readonly line: number;
+}
+
+type EventFields = readonly (readonly [FieldName, string])[];
+
+interface EventWatch {
+  /** `cells` is what the row's columns say, `read` what it makes of them, asked only where the cells are new. */
+  see(eventId: string, line: number, cells: string, read: () => EventFields): void;
+  take(): readonly ToldEvent[];
+  join(told: readonly ToldEvent[]): void;
+  findings(): readonly FileFinding[];
+}
+
+/** Differences that are told; each is of one event and field. */
+const MOST_TOLD = 100;
+
+export function watchEvents(): EventWatch {
+  const fresh = new Map<string, { cells: string; readonly fields: Map<FieldName, ToldField> }>();
+  const known = new Map<string, Map<FieldName, Telling>>();
+  const differences = new Map<string, FileFinding>();
+  const compare = (eventId: string, field: FieldName, first: Telling, { value, line }: Telling): void => {
+    const key = JSON.stringify([eventId, field]);
+    if (first.value === value || differences.has(key) || differences.size >= MOST_TOLD) return;
+    differences.set(key, {
+      rule: "event-told-differently" satisfies MappingRule,
+      line,
+      field,
+      value,
+      message: `Of the event ${quoted(eventId)} line ${first.line} says ${quoted(first.value)}, and this row ${quoted(value)}. The first row counts.`,
+      hint: "If the later is right, mend the export or leave the first out by when; if they are two events, give each an eventId of its own.",
+    });
+  };
+  return {
+    see(eventId, line, cells, read) {
+      let entry = fresh.get(eventId);
+      if (entry?.cells === cells) return;
+      if (entry === undefined) {
+        entry = { cells, fields: new Map() };
+        fresh.set(eventId, entry);
+      }
+      entry.cells = cells;
+      for (const [field, value] of read()) {
+        const told = entry.fields.get(field);
+        if (told === undefined) entry.fields.set(field, { field, first: { value, line }, other: undefined });
+        else if (told.other === undefined && told.first.value !== value)
+          entry.fields.set(field, { ...told, other: { value, line } });
+      }
+    },
+    take() {
+      const told = [...fresh].map(([eventId, { fields }]) => ({ eventId, fields: [...fields.values()] }));
+      fresh.clear();
+      return told;
+    },
+    join(told) {
+      for (const { eventId, fields } of told) {
+        const before = known.get(eventId) ?? new Map<FieldName, Telling>();
+        known.set(eventId, before);
+        for (const { field, first, other } of fields) {
+          const one = before.get(field) ?? first;
+          before.set(field, one);
+          compare(eventId, field, one, first);
+          if (other !== undefined) compare(eventId, field, one, other);
+        }
+      }
+    },
+    findings: () => [...differences.values()],
+  };
+}
+
+const quoted = (text: string): string => JSON.stringify(cleanText(text, 60));

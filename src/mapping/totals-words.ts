@@ -1,0 +1,14 @@
+/** How exports call a line of totals, folded (`fold`): lower case, without blanks, `_` and `-`. */
+export const TOTALS_WORDS: ReadonlySet<string> = new Set([
+  ...["total", "totals", "subtotal", "grandtotal", "sum", "totalsum", "sumtotal", "overalltotal"], // English
+  ...["summe", "summen", "gesamt", "gesamtsumme", "gesamtbetrag", "zwischensumme", "endsumme", "insgesamt"], // German
+  ...["totaux", "soustotal", "totalgénéral", "totalgeneral", "somme"], // French
+  ...["totale", "totali", "subtotale", "totalegenerale", "somma"], // Italian
+  ...["totales", "suma", "sumatotal", "importetotal"], // Spanish
+  ...["totais", "totalgeral", "soma"], // Portuguese
+  ...["totaal", "subtotaal", "eindtotaal", "som"], // Dutch
+  ...["summa", "totalsumma", "totalt", "ialt", "samlet", "sammanlagt", "yhteensä"], // Swedish, Danish, Norwegian, Finnish
+  ...["razem", "łącznie", "ogółem", "celkem", "součet", "spolu", "összesen", "ukupno", "skupaj"], // Polish, Czech, Slovak, Hungarian, Croatian, Slovene
+  ...["toplam", "geneltoplam", "σύνολο", "итого", "всего", "разом", "общо"], // Turkish, Greek, Russian, Ukrainian, Bulgarian
+  ...["合計", "総計", "小計", "合计", "总计", "總計", "小计", "합계", "총계", "المجموع", "الإجمالي", "סהכ"], // Japanese, Chinese, Korean, Arabic, Hebrew
+]);

@@ -1,0 +1,168 @@
+/** A line of totals that an export puts under its rows: it looks like a ticket, and its amount is that of all of them. */
+
+import type { Action } from "../actions/actions.ts";
+import { fold } from "../actions/nearest.ts";
+import { cleanText } from "../actions/text.ts";
+import type { FileFinding, Mapped, Mapper } from "./mapper.ts";
+import type { Row } from "./row.ts";
+import type { MappingRule } from "./rules.ts";
+import { TOTALS_WORDS } from "./totals-words.ts";
+
+/** What some rows sum up to. Plain data. */
+export interface SeenAmounts {
+  /** Of all rows but the last, in 1/10000. */
+  readonly sum: number;
+  /** How many of them have an amount above zero. */
+  readonly priced: number;
+  /** Per cell, whether each row but the last fills it; undefined before the second row, or of JSON rows. */
+  readonly filled: readonly boolean[] | undefined;
+  readonly last: LastRow | undefined;
+}
+
+interface LastRow {
+  readonly line: number;
+  readonly amount: number;
+  /** The amount as it was read. */
+  readonly price: string;
+  readonly cells: readonly string[] | undefined;
+}
+
+const NOTHING: SeenAmounts = { sum: 0, priced: 0, filled: undefined, last: undefined };
+
+/** So many amounts don't sum up to one more by chance. */
+const SURELY = 10;
+/** Fewer may, so that the row must also leave cells empty that all others fill. */
+const LIKELY = 3;
+const EMPTIED = 2;
+
+/** The mapper, with a row that sums up the others told as one. */
+export function withTotals(mapper: Mapper): Mapper {
+  let fresh = NOTHING;
+  let known = NOTHING;
+  return {
+    get understanding() {
+      return mapper.understanding;
+    },
+    map(row) {
+      const mapped = mapper.map(row);
+      if (mapped.kind === "skipped") {
+        if (mapped.reason !== "empty row") fresh = follow(fresh, lastOf(row, []));
+        return mapped;
+      }
+      const actions = mapped.kind === "actions" ? mapped.actions : mapped.attempted;
+      fresh = follow(fresh, lastOf(row, mapped.kind === "actions" ? actions : []));
+      const word = totalsWord(row, actions);
+      if (word === undefined) return mapped;
+      if (mapped.kind === "actions") mapper.retract?.(actions);
+      return totalsRow(word, mapped, actions);
+    },
+    retract: (actions) => mapper.retract?.(actions),
+    takeSeen() {
+      const amounts = fresh;
+      fresh = NOTHING;
+      return { ...mapper.takeSeen?.(), amounts };
+    },
+    agrees: (seen) => mapper.agrees?.(seen) ?? true,
+    join(seen) {
+      mapper.join?.(seen);
+      if (seen.amounts !== undefined) known = joined(known, seen.amounts);
+    },
+    findingsOfFile: () => [...(mapper.findingsOfFile?.() ?? []), ...lastIsSum(known)],
+  };
+}
+
+/** The word by which the row calls itself a sum: as the id of its ticket, or first in a row that is mostly empty. */
+function totalsWord(row: Row, actions: readonly Action[]): string | undefined {
+  for (const { data } of actions) {
+    const { ticketId } = data;
+    if (typeof ticketId === "string" && isTotalsWord(ticketId)) return ticketId;
+  }
+  if (row.kind !== "cells") return undefined;
+  const first = row.cells.find(isFilled) ?? "";
+  if (!isTotalsWord(first)) return undefined;
+  return row.cells.filter(isFilled).length * 2 <= row.cells.length ? first : undefined;
+}
+
+const isFilled = (cell: string): boolean => cell.charCodeAt(0) > 32 || cell.trim() !== "";
+
+function isTotalsWord(text: string): boolean {
+  if (text.length > 40 || /\d/.test(text)) return false;
+  return TOTALS_WORDS.has(fold(text.trim().replace(/[\s:.=]+$/, "")));
+}
+
+function totalsRow(word: string, mapped: Mapped, attempted: readonly Action[]): Mapped {
+  const finding = {
+    rule: "totals-line" satisfies MappingRule,
+    value: word,
+    message: `The row is a line of totals: it is called ${JSON.stringify(cleanText(word.trim(), 40))}.`,
+    hint: `Leave it out of the export, or name it in skip of the source: skip: {COLUMN: ${JSON.stringify(cleanText(word.trim(), 40))}}.`,
+  };
+  if (mapped.kind === "invalid") return { ...mapped, findings: [finding, ...mapped.findings] };
+  return { kind: "invalid", findings: [finding], attempted };
+}
+
+function lastOf(row: Row, actions: readonly Action[]): LastRow {
+  let amount = 0;
+  let price = "";
+  for (const { data } of actions) {
+    const text = typeof data.price === "string" ? data.price : "";
+    if (!/^\d{1,11}(?:\.\d{1,4})?$/.test(text)) continue;
+    amount += Math.round(Number(text) * 10_000);
+    price = text;
+  }
+  return { line: row.line, amount, price, cells: row.kind === "cells" ? row.cells : undefined };
+}
+
+/** One more row behind what was seen. */
+function follow({ sum, priced, filled, last }: SeenAmounts, next: LastRow | undefined): SeenAmounts {
+  if (last === undefined) return { sum, priced, filled, last: next };
+  return {
+    sum: sum + last.amount,
+    priced: priced + (last.amount > 0 ? 1 : 0),
+    filled: withRow(filled, last.cells),
+    last: next,
+  };
+}
+
+function joined(before: SeenAmounts, after: SeenAmounts): SeenAmounts {
+  if (after.last === undefined) return before;
+  const all = follow(before, undefined);
+  return {
+    sum: all.sum + after.sum,
+    priced: all.priced + after.priced,
+    filled:
+      all.filled === undefined || after.filled === undefined
+        ? (all.filled ?? after.filled)
+        : all.filled.map((is, at) => is && after.filled?.[at] === true),
+    last: after.last,
+  };
+}
+
+function withRow(
+  filled: readonly boolean[] | undefined,
+  cells: readonly string[] | undefined,
+): readonly boolean[] | undefined {
+  if (cells === undefined) return filled;
+  if (filled === undefined) return cells.map(isFilled);
+  // Most rows fill the same cells as those before.
+  return filled.some((is, at) => is && !isFilled(cells[at] ?? ""))
+    ? filled.map((is, at) => is && isFilled(cells[at] ?? ""))
+    : filled;
+}
+
+function lastIsSum({ sum, priced, filled = [], last }: SeenAmounts): readonly FileFinding[] {
+  if (last === undefined || last.amount === 0 || last.amount !== sum || priced < LIKELY) return [];
+  const emptied = filled.filter((is, at) => is && !isFilled(last.cells?.[at] ?? "")).length;
+  if (priced < SURELY && emptied < EMPTIED) return [];
+  return [
+    {
+      rule: "totals-line" satisfies MappingRule,
+      line: last.line,
+      isOfAllRows: true,
+      field: "price",
+      value: last.price,
+      message: "The last row looks like a line of totals: its amount is the sum of all rows before it.",
+      hint: "Leave it out of the export or by skip; if it is a sale, turn the rule down: rules: {totals-line: warn}.",
+    },
+  ];
+}

@@ -1,0 +1,56 @@
+/** Rows of one event with different fields. */
+
+import { expect, test } from "vitest";
+import { createMapper, type FileFinding } from "../../../src/mapping/mapper.ts";
+import { sourceOf, tableOf } from "./samples.ts";
+
+const YAML = `fields: {eventId: "{Event}", ticketId: "{ID}"}
+actions:
+  - newEvent: {fields: {eventName: "{Title}", currency: EUR, startTime: {from: "{Start}", format: iso}}}
+  - scannedTicket: {}`;
+
+function saidOf(csv: string, batch = Number.POSITIVE_INFINITY): readonly FileFinding[] {
+  const { header, rows } = tableOf(csv);
+  const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(YAML) } });
+  for (const [at, cells] of rows.entries()) {
+    if (at % batch === 0) mapper.join?.(structuredClone(mapper.takeSeen?.() ?? {}));
+    mapper.map({ kind: "cells", line: at + 2, cells });
+  }
+  mapper.join?.(structuredClone(mapper.takeSeen?.() ?? {}));
+  return mapper.findingsOfFile?.() ?? [];
+}
+
+const CSV = `ID,Event,Title,Start
+a,e1,Gala,2026-05-01T20:00:00Z
+b,e1,,2026-05-01T22:00:00+02:00
+c,e2,Ball,2026-05-02T20:00:00Z
+d,e1,Gala 2026,2026-05-01T20:00:00Z
+e,e2,Ball,2026-05-02T21:00:00Z
+f,e1,Gala X,2026-05-01T20:00:00Z
+`;
+
+test("two rows that tell one event differently are told with both, by what they mean", () => {
+  const said = saidOf(CSV);
+  expect(said.map(({ rule, line, field, message }) => [rule, line, field, message])).toEqual([
+    [
+      "event-told-differently",
+      5,
+      "eventName",
+      'Of the event "e1" line 2 says "Gala", and this row "Gala 2026". The first row counts.',
+    ],
+    [
+      "event-told-differently",
+      6,
+      "startTime",
+      'Of the event "e2" line 4 says "1777752000", and this row "1777755600". The first row counts.',
+    ],
+  ]);
+  const sorted = (findings: readonly FileFinding[]) => [...findings].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+  for (const batch of [1, 2, 3, 4]) expect(sorted(saidOf(CSV, batch))).toEqual(sorted(said));
+});
+
+test("rows that agree, or leave a field out, say nothing", () => {
+  expect(
+    saidOf("ID,Event,Title,Start\na,e1,Gala,2026-05-01T20:00:00Z\nb,e1,,\nc,e1,Gala,2026-05-01T20:00:00Z\n"),
+  ).toEqual([]);
+});

@@ -1,0 +1,84 @@
+/** A line of totals under the rows is told as one; real rows never are. */
+
+import { describe, expect, test } from "vitest";
+import { createMapper, type FileFinding, type Mapped } from "../../../src/mapping/mapper.ts";
+import { sourceOf, tableOf } from "./samples.ts";
+
+const SOLD = `actions:
+  - soldTicket:
+      fields: {eventId: e, ticketId: "{ID}", userId: ["{User}", guest], price: "{Price}"}`;
+
+function read(
+  csv: string,
+  yaml = SOLD,
+  batch = Number.POSITIVE_INFINITY,
+): { mapped: readonly Mapped[]; said: readonly FileFinding[] } {
+  const { header, rows } = tableOf(csv);
+  const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
+  const mapped = rows.map((cells, at) => {
+    if (at % batch === 0) mapper.join?.(structuredClone(mapper.takeSeen?.() ?? {}));
+    return mapper.map({ kind: "cells", line: at + 2, cells });
+  });
+  mapper.join?.(structuredClone(mapper.takeSeen?.() ?? {}));
+  return { mapped, said: mapper.findingsOfFile?.() ?? [] };
+}
+
+const rulesOf = (mapped: Mapped | undefined) =>
+  mapped?.kind === "invalid" ? mapped.findings.map(({ rule }) => rule) : mapped?.kind;
+
+const ROWS = "ID,User,Price,Seat\nt1,u1,10.00,A\nt2,u2,20.50,B\nt3,u3,5,C\n";
+
+describe("a row whose ticket is called", () => {
+  test.each(["Total", "TOTAL:", "Summe", "Gesamt-Summe", "Итого", "合計", " sub total "])("%s is no ticket", (word) => {
+    expect(rulesOf(read(`${ROWS}${word},u4,36.00,D\n`).mapped.at(-1))).toEqual(["totals-line"]);
+  });
+
+  test("Total and little else is told also where its ticket has no id", () => {
+    const yaml = SOLD.replace("{ID}", "{ID}-{Seat}");
+    expect(rulesOf(read(`${ROWS}Total,,35.5,\n`, yaml).mapped.at(-1))).toContain("totals-line");
+  });
+
+  test("by columns that are called like fields, too", () => {
+    const mapper = createMapper({ fileName: "sales.csv", header: ["eventId", "ticketId", "userId", "price"] });
+    expect(rulesOf(mapper.map({ kind: "cells", line: 2, cells: ["e", "Total", "u", "12"] }))).toEqual(["totals-line"]);
+  });
+
+  test("Total may be skipped", () => {
+    expect(rulesOf(read(`${ROWS}Total,,35.5,\n`, `skip: {ID: Total}\n${SOLD}`).mapped.at(-1))).toBe("skipped");
+  });
+
+  test.each(["total-1", "TOTAL2026", "totally", "sum41"])("%s is one", (id) => {
+    expect(rulesOf(read(`${ROWS}${id},u4,36.00,D\n`).mapped.at(-1))).toBe("actions");
+  });
+
+  test("gives its event with the next row", () => {
+    const yaml = `fields: {eventId: e, ticketId: "{ID}"}\nactions:\n  - newEvent: {fields: {currency: EUR}}\n  - scannedTicket: {}`;
+    const { mapped } = read("ID\nTotal\nt1\n", yaml);
+    expect(mapped[1]).toMatchObject({
+      kind: "actions",
+      actions: [{ action: "newEvent" }, { action: "scannedTicket" }],
+    });
+  });
+});
+
+describe("a last row whose amount is the sum of all", () => {
+  const rows = (count: number) => Array.from({ length: count }, (_, at) => `t${at},u,${at + 1}.25,A\n`).join("");
+  const sumOf = (count: number) => String((count * (count + 1)) / 2 + count * 0.25);
+
+  test("is told, whichever batches it came in", () => {
+    const csv = `ID,User,Price,Seat\n${rows(12)}12,all,${sumOf(12)},x\n`;
+    const { said } = read(csv);
+    expect(said).toMatchObject([{ rule: "totals-line", line: 14, value: sumOf(12), isOfAllRows: true }]);
+    for (const batch of [1, 5, 12]) expect(read(csv, SOLD, batch).said).toEqual(said);
+  });
+
+  test("of a short file is told where it also leaves out what all rows have", () => {
+    expect(read(`${ROWS}3,,35.50,\n`).said).toMatchObject([{ rule: "totals-line", line: 5 }]);
+    expect(read(`${ROWS}t4,u4,35.50,D\n`).said).toEqual([]);
+  });
+
+  test("is not one where rows follow, or the amounts are zero", () => {
+    expect(read(`ID,User,Price,Seat\n${rows(12)}12,all,${sumOf(12)},x\nt99,u,1,A\n`).said).toEqual([]);
+    expect(read(`ID,User,Price,Seat\n${rows(12).replace(/,\d+\.25,/g, ",0,")}t12,u,0,A\n`).said).toEqual([]);
+  });
+});
