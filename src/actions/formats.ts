@@ -209,6 +209,18 @@ function walletFault(value: string): Fault | undefined {
       message: `starts with ${value.slice(0, 2)} but is not 0x and 40 hexadecimal digits`,
       hint: "Copy the address again from the wallet.",
     };
+  if (/^[0-9a-f]{40}$/i.test(value))
+    return {
+      rule: "wallet-invalid",
+      message: "is 40 hexadecimal digits without the 0x before them",
+      hint: "Write 0x before them, if they are the address.",
+    };
+  if (NOTHING.test(value))
+    return {
+      rule: "wallet-invalid",
+      message: "is what scripts write for nothing, not a wallet address",
+      hint: "Leave it out when the address is not known.",
+    };
   if (value === "" || /\s/.test(value))
     return {
       rule: "wallet-invalid",
@@ -217,6 +229,9 @@ function walletFault(value: string): Fault | undefined {
     };
   return undefined;
 }
+
+/** What programs write where there is no value. */
+const NOTHING = /^(?:null|\(null\)|nil|none|undefined|nan|n\/a|\\n|false|0|-+|\[object Object\])$/i;
 
 /** True for an address whose form says nothing about its correctness. */
 export function isUnusualWallet(value: string): boolean {

@@ -46,6 +46,38 @@ export const LIKELY_RULES = {
     source: LIKELY,
     example: '"startTime":1767225600,"endTime":1767222000',
   },
+  "order-time-far": {
+    severity: "warn",
+    reason:
+      "What was sold or done before 2009, or in more than two days from now, was hardly read from the right column.",
+    source: LIKELY,
+    example: '"orderTime":1000000000 (2001-09-09)',
+  },
+  "event-time-far": {
+    severity: "warn",
+    reason: "An event that starts or ends more than ten years from now is hardly meant.",
+    source: LIKELY,
+    example: '"startTime":4102444800 (2100-01-01)',
+  },
+  "url-with-login": {
+    severity: "error",
+    reason:
+      "A URL is registered as it is, and most are public on the blockchain: a user name and password in it would be, too.",
+    source: "RFC 9110, section 4.2.4 (such URLs are deprecated), and specification, Field meanings",
+    example: "https://anna:secret@example.com/a.png",
+  },
+  "url-unusual": {
+    severity: "warn",
+    reason: "Its form is a URL's, but no name server knows such a host, or a % in it stands for no character.",
+    source: "RFC 1123, section 2.1, and RFC 3986, section 2.1",
+    example: "https://a..b/x, https://example.com/100%zz",
+  },
+  "callback-not-public": {
+    severity: "warn",
+    reason: "The service calls callbackUrl from outside, where this host is not reachable.",
+    source: "specification, Field meanings: publicly reachable without authentication",
+    example: "http://localhost:8080/hook",
+  },
   "payload-too-long": {
     severity: "warn",
     reason: "A request holds at most 5000 actions; tickets stream splits what is longer.",

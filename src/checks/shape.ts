@@ -4,6 +4,8 @@ import { ACTION_NAMES, type ActionName, actionSpec, isActionName } from "../acti
 import { FIELD_NAMES, type FieldName, fieldSpec } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
 import { validateItem } from "../actions/validate.ts";
+import { farTime } from "./far-times.ts";
+import { holdsLogin, mistakesOfText, mistakesOfUrl } from "./urls.ts";
 
 /** Shared by all sound actions. */
 const NONE: readonly Finding[] = Object.freeze([]);
@@ -11,24 +13,32 @@ const NONE: readonly Finding[] = Object.freeze([]);
 /**
  * Everything that is wrong with an item of a request body, and what is likely a mistake in it. Their severity is that
  * of their rules. Called once per action: what is sound, or only lacks its time, allocates nothing.
+ *
+ * @param now - in Unix seconds; without it no time is compared with today.
  */
-export function checkAction(item: unknown): readonly Finding[] {
+export function checkAction(item: unknown, now?: number): readonly Finding[] {
   const wrong = validateItem(item);
   if (typeof item !== "object" || item === null) return wrong;
   const { action, data } = item as { readonly action?: unknown; readonly data?: unknown }; // an object, as checked above
   if (typeof action !== "string" || !isActionName(action) || typeof data !== "object" || data === null) return wrong;
-  const likely = likelyMistakes(action, data as Readonly<Record<string, unknown>>); // an object, as checked above
+  const likely = likelyMistakes(action, data as Readonly<Record<string, unknown>>, now); // an object, as checked above
   if (wrong.length === 0) return likely;
   return likely.length === 0 ? wrong : [...wrong, ...likely];
 }
 
 const IDS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "id");
 const TEXTS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "text");
+const URLS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "url");
 
 /** What each action has of the fields that mistakes are looked for in. */
 const LOOKED_AT: ReadonlyMap<
   ActionName,
-  { readonly ids: readonly FieldName[]; readonly texts: readonly FieldName[]; readonly times: readonly FieldName[] }
+  {
+    readonly ids: readonly FieldName[];
+    readonly texts: readonly FieldName[];
+    readonly urls: readonly FieldName[];
+    readonly times: readonly FieldName[];
+  }
 > = new Map(
   ACTION_NAMES.map((action) => {
     const { required, exclusive, anyOf, optional } = actionSpec(action);
@@ -38,6 +48,7 @@ const LOOKED_AT: ReadonlyMap<
       {
         ids: accepted.filter((name) => IDS.includes(name)),
         texts: accepted.filter((name) => TEXTS.includes(name)),
+        urls: accepted.filter((name) => URLS.includes(name)),
         times: accepted.filter((name) => fieldSpec(name).kind === "u64"),
       },
     ];
@@ -61,7 +72,11 @@ const TIME_MISSING: ReadonlyMap<ActionName, readonly Finding[]> = new Map(
   ]),
 );
 
-function likelyMistakes(action: ActionName, data: Readonly<Record<string, unknown>>): readonly Finding[] {
+function likelyMistakes(
+  action: ActionName,
+  data: Readonly<Record<string, unknown>>,
+  now: number | undefined,
+): readonly Finding[] {
   const looked = LOOKED_AT.get(action);
   if (looked === undefined) return NONE;
   let findings = data.orderTime == null ? (TIME_MISSING.get(action) ?? NONE) : NONE;
@@ -72,13 +87,21 @@ function likelyMistakes(action: ActionName, data: Readonly<Record<string, unknow
   }
   for (const field of looked.texts) {
     const value = data[field];
-    if (typeof value === "string" && looksDamaged(value)) findings = [...findings, damaged(field, value)];
+    if (typeof value !== "string") continue;
+    if (looksDamaged(value)) findings = [...findings, damaged(field, value)];
+    findings = both(findings, mistakesOfText(field, `/data/${field}`, value));
+  }
+  for (const field of looked.urls) {
+    const value = data[field];
+    if (typeof value === "string") findings = both(findings, mistakesOfUrl(field, value));
   }
   if (data.metadataAttributes != null) findings = withAttributes(findings, data.metadataAttributes);
   for (const field of looked.times) {
     const value = data[field];
-    if ((typeof value === "number" || typeof value === "bigint") && !(value >= LIKELY_FROM && value < LIKELY_BELOW))
-      findings = [...findings, ...mistakesOfTime(field, value)];
+    if (typeof value !== "number" && typeof value !== "bigint") continue;
+    const found = value >= LIKELY_FROM && value < LIKELY_BELOW ? NONE : mistakesOfTime(field, value);
+    const far = found.length > 0 || now === undefined ? undefined : farTime(field, value, now, dated);
+    if (found.length > 0 || far !== undefined) findings = [...findings, ...found, ...(far === undefined ? [] : [far])];
   }
   const start = data.startTime;
   const end = data.endTime;
@@ -159,22 +182,28 @@ function damaged(field: FieldName, value: string): Finding {
 }
 
 function withAttributes(findings: readonly Finding[], attributes: unknown): readonly Finding[] {
-  const attribute = damagedAttribute(attributes);
-  return attribute === undefined ? findings : [...findings, damaged("metadataAttributes", attribute)];
+  const attribute = firstText(attributes, looksDamaged);
+  const told = attribute === undefined ? findings : [...findings, damaged("metadataAttributes", attribute)];
+  const open = firstText(attributes, holdsLogin);
+  return open === undefined ? told : both(told, mistakesOfText("metadataAttributes", "/data/metadataAttributes", open));
 }
 
-/** The first text in the attributes that looks damaged. No lists of texts are made of them: nearly every action has some. */
-function damagedAttribute(attributes: unknown): string | undefined {
-  if (typeof attributes === "string") return looksDamaged(attributes) ? attributes : undefined;
+/** The first text in the attributes that is so. No lists of texts are made of them: nearly every action has some. */
+function firstText(attributes: unknown, isSo: (text: string) => boolean): string | undefined {
+  if (typeof attributes === "string") return isSo(attributes) ? attributes : undefined;
   if (!Array.isArray(attributes)) return undefined;
   for (const attribute of attributes) {
     if (typeof attribute !== "object" || attribute === null) continue;
     const { trait_type: trait, value, display_type: display } = attribute;
-    if (typeof trait === "string" && looksDamaged(trait)) return trait;
-    if (typeof value === "string" && looksDamaged(value)) return value;
-    if (typeof display === "string" && looksDamaged(display)) return display;
+    if (typeof trait === "string" && isSo(trait)) return trait;
+    if (typeof value === "string" && isSo(value)) return value;
+    if (typeof display === "string" && isSo(display)) return display;
   }
   return undefined;
+}
+
+function both(some: readonly Finding[], more: readonly Finding[]): readonly Finding[] {
+  return more.length === 0 ? some : some.length === 0 ? more : [...some, ...more];
 }
 
 const DATE_DIGITS =

@@ -4,12 +4,14 @@ import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
+import { isFieldName } from "../actions/fields.ts";
 import type { Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { severityIn, severityTable } from "../checks/severity.ts";
 import { Failure } from "../failure.ts";
+import { publicName } from "../mapping/columns.ts";
 import type { LookupTable } from "../mapping/lookup.ts";
-import { createMapper, type Mapped, type Mapper, type Understanding } from "../mapping/mapper.ts";
+import { createMapper, type Mapped, type Mapper } from "../mapping/mapper.ts";
 import { MappingError } from "../mapping/mapping-error.ts";
 import type { Row } from "../mapping/row.ts";
 import type { MappingRule } from "../mapping/rules.ts";
@@ -20,10 +22,12 @@ import { type ConfigDocument, positionAt } from "../pipeline/config/document.ts"
 import type { Environment } from "../pipeline/config/environment.ts";
 import { type Ledger, storageFailure } from "../pipeline/ledger/ledger.ts";
 import type { Pending } from "../pipeline/ledger/pending.ts";
+import type { OnUnderstood } from "../pipeline/plan/compile.ts";
 import type { Order } from "../pipeline/plan/order.ts";
 import { type Allowance, makePlan, type PlanResult } from "../pipeline/plan/planner.ts";
+import type { PublicValues } from "../pipeline/plan/public-values.ts";
 import { createProblemLog, type ProblemLog } from "../pipeline/problems.ts";
-import { type Input, openInput } from "../pipeline/readers/input.ts";
+import { openInput } from "../pipeline/readers/input.ts";
 import { type InputFile, resolveInputs } from "../pipeline/readers/inputs.ts";
 import { ALL_RULES } from "./session.ts";
 import type { Context } from "./talk.ts";
@@ -82,8 +86,6 @@ export async function checkInput(
     readonly safeCsv: boolean;
     /** See `inputFlags`. */
     readonly rereadFlags: readonly string[];
-    /** Say how each file was understood. */
-    readonly tell: boolean;
     readonly onRow?: OnRow | undefined;
   },
 ): Promise<CheckedInput> {
@@ -175,8 +177,8 @@ export async function checkInput(
       severities,
       workers: { count: workersOf(context.env) },
       problems,
-      onUnderstood: (file, understanding, input) => {
-        if (options.tell) for (const line of describeUnderstanding(file, understanding, input)) talk.info(line);
+      onUnderstood: (...understood) => {
+        for (const line of describeUnderstanding(...understood)) talk.info(line);
       },
       onRows: (rows) => talk.progress({ doing: "checking", unit: "rows", done: rows }),
       onOrdered: (actions) => talk.progress({ doing: "ordering", unit: "actions", done: actions }),
@@ -187,7 +189,7 @@ export async function checkInput(
         order,
         ...(options.encoding !== undefined && { encoding: options.encoding }),
       },
-      now: () => new Date(),
+      now: () => context.now?.() ?? new Date(),
       signal: context.stop,
     }),
   );
@@ -366,8 +368,8 @@ async function asStorage<T>(path: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** `sales.csv → soldTicket by file name, 12 columns, 9 used, not used: seat; public: price, ticketId (hashed)` */
-function describeUnderstanding(file: InputFile, understanding: Understanding, input: Input): readonly string[] {
+/** `sales.csv → soldTicket by file name, 12 columns, 9 used, not used: seat, public: name ("Row A, seat 12"), price` */
+function describeUnderstanding(...[file, understanding, input, values]: Parameters<OnUnderstood>): readonly string[] {
   const { action, how, columns, used, unused, publicFields, notes } = understanding;
   const parts = [
     `${file.path === "-" ? "standard input" : cleanText(file.name, 200)} → ${action === undefined ? "actions" : action} ${how.startsWith("--") ? `by ${how}` : how}`,
@@ -379,8 +381,20 @@ function describeUnderstanding(file: InputFile, understanding: Understanding, in
   } else if (input.bytesRead === 0) parts.push("empty");
   if (input.encoding !== "utf-8") parts.push(`encoding ${input.encoding}`);
   if (unused.length > 0) parts.push(`not used: ${listOf(unused)}`);
-  if (publicFields.length > 0) parts.push(`public: ${publicFields.join(", ")}`);
+  const ofItems = [...values.fields].flatMap((field) => publicName(field) ?? []);
+  const published = [...new Set([...publicFields, ...ofItems])];
+  if (published.length > 0)
+    parts.push(`public: ${published.map((name) => `${name}${exampleOf(name, values)}`).join(", ")}`);
   return [parts.join(", "), ...notes.map((note) => `  ${note}.`)];
+}
+
+/** ` ("Anna Schmidt")`: what a person would not have sent is seen by its first value. */
+function exampleOf(name: string, { texts, traits }: PublicValues): string {
+  const quoted = (text: string): string => JSON.stringify(cleanText(text, 40));
+  if (name === "metadataAttributes" && traits.size > 0)
+    return ` (${[...traits].map(([trait, text]) => `${cleanText(trait, 40)} ${quoted(text)}`).join(", ")})`;
+  const text = isFieldName(name) ? texts.get(name) : undefined;
+  return text === undefined ? "" : ` (${quoted(text)})`;
 }
 
 function listOf(names: readonly string[]): string {

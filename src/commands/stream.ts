@@ -94,7 +94,6 @@ async function dryRun(
       lanes: environment.lanes,
       copyInputs: false,
       rereadFlags: [],
-      tell: true,
     });
     return tellPlan(context, options, checked, environment, startedAt, "dry run");
   } finally {
@@ -148,7 +147,6 @@ async function send(
     lanes: environment.lanes,
     copyInputs: true,
     rereadFlags: inputFlags(options),
-    tell: true,
   }).catch(async (cause: unknown) => {
     // What was written of the plan may be what filled the disk.
     await rm(directory, { recursive: true, force: true }).catch(() => undefined);

@@ -43,6 +43,8 @@ export interface Context {
   readonly isStdoutTaken: boolean;
   /** Show values of userId and `to` as they are. */
   readonly verbose: boolean;
+  /** What time it is, for checks of the times in an input; the machine's clock when it is left out. */
+  readonly now?: () => Date;
   /** Aborted, with a `StopRequest` as its reason, when no further request should start. */
   readonly stop: AbortSignal;
   /** Aborted when even the request in flight should be given up. */

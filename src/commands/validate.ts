@@ -34,7 +34,7 @@ const SHOWN = 50;
 
 export async function validate(options: ValidateOptions, context: Context): Promise<number> {
   const { talk, verbose } = context;
-  return withPlan(options, context, { tell: false }, async ({ plan, problems }) => {
+  return withPlan(options, context, undefined, async ({ plan, problems }) => {
     if (options.json) {
       const shownProblems = problems.kept.slice(0, options.maxProblems ?? problems.kept.length);
       talk.out(
@@ -87,7 +87,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
       hint: "Give the actions a file, or leave one of the two out.",
     });
   const preview = options.preview === undefined ? undefined : createPreview(options.preview);
-  return withPlan(options, context, { tell: true, onRow: preview?.see }, async ({ plan, problems }, directory) => {
+  return withPlan(options, context, preview?.see, async ({ plan, problems }, directory) => {
     const seen = preview?.result(plan, problems.kept);
     if (seen !== undefined && !options.json) talk.out(describePreview(seen, plan, verbose));
     tellProblems(talk, problems, { most: options.maxProblems ?? SHOWN, verbose, form: "line", heldFor: plan.heldFor });
@@ -132,7 +132,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
 async function withPlan(
   options: ValidateOptions,
   context: Context,
-  look: { readonly tell: boolean; readonly onRow?: OnRow | undefined },
+  onRow: OnRow | undefined,
   use: (checked: CheckedInput, directory: string) => Promise<number>,
 ): Promise<number> {
   const named = options.env !== undefined || context.env.TICKETS_ENV !== undefined;
@@ -161,7 +161,7 @@ async function withPlan(
       copyInputs: false,
       rereadFlags: [],
       safeCsv: false,
-      ...look,
+      onRow,
     });
     return await use(checked, plan);
   } finally {

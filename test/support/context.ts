@@ -64,6 +64,7 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
           out.push(text);
         },
       },
+      now: () => new Date("2026-12-01T00:00:00Z"),
       isStdoutTaken: false,
       verbose: false,
       stop: stopping.signal,

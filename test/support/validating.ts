@@ -44,6 +44,7 @@ export async function validateFiles(
         stdin: Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]),
         stdout: new Writable(),
         talk: { ...talk, out: (text) => (out += text) },
+        now: () => new Date("2026-12-01T00:00:00Z"),
         isStdoutTaken: false,
         verbose: false,
         stop: signal,

@@ -7,6 +7,7 @@ import type { ProblemLog } from "../problems.ts";
 import { FACTS_BYTES, writeFacts, writeSizes } from "./facts.ts";
 import { CONTENT_BYTES, RECORD_BYTES, writeOrigin } from "./index-file.ts";
 import type { Placed } from "./order.ts";
+import type { PublicValues } from "./public-values.ts";
 
 export interface Batch {
   readonly rows: number;
@@ -26,6 +27,8 @@ export interface Batch {
   readonly problems: Pick<ProblemLog, "kept" | "tallies">;
   /** What its rows show of the file. */
   readonly seen: Seen | undefined;
+  /** What of its rows becomes public and was not told of an earlier batch. */
+  readonly publicValues: PublicValues;
   /** What follows its last row could not be read as rows. */
   readonly isUnreadable: boolean;
 }

@@ -11,6 +11,7 @@ import type { ProblemLog } from "../problems.ts";
 import type { InputFile } from "../readers/inputs.ts";
 import { type Batch, type BatchInvalid, createCandidateWriter } from "./batch.ts";
 import type { Placed } from "./order.ts";
+import { seePublicValues } from "./public-values.ts";
 
 export interface RowCompiler {
   /** Maps and checks the rows. The batch's problems are kept by `log`. */
@@ -23,6 +24,8 @@ export interface RowCompilerOptions {
   readonly input: number;
   readonly mapper: Mapper;
   readonly severityOf: (rule: string) => Severity;
+  /** In Unix seconds, the same for all rows of a plan. */
+  readonly now: number;
   /** Note the event that a row names for actions that carry none. */
   readonly notesEvents: boolean;
   /** Whether a batch stays as it is when the next is compiled. */
@@ -30,8 +33,9 @@ export interface RowCompilerOptions {
 }
 
 export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
-  const { file, input, mapper, severityOf, notesEvents, keepsBatches } = options;
+  const { file, input, mapper, severityOf, now, notesEvents, keepsBatches } = options;
   const writer = createCandidateWriter(keepsBatches);
+  const publicValues = seePublicValues();
   /** Rows of the file so far; the items of a JSON array are told by their number. */
   let rowsOfFile = 0;
 
@@ -69,7 +73,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
           continue;
         }
         if (mapped.kind === "invalid") {
-          const further = mapped.isGuess === true ? [] : furtherFindings(mapped.findings, mapped.attempted);
+          const further = mapped.isGuess === true ? [] : furtherFindings(mapped.findings, mapped.attempted, now);
           const findings = [...mapped.findings, ...further];
           // A finding that the config turned off must not let a row through that could not be mapped at all.
           if (!report(each, findings))
@@ -84,7 +88,8 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
           continue;
         }
         const { actions, keys, eventId, eventOnly } = mapped;
-        const findings = findingsOf(actions);
+        publicValues.see(actions, each.kind === "object");
+        const findings = findingsOf(actions, now);
         if (findings.length > 0 && report(each, findings)) {
           reject(each.line, findings, actions);
           mapper.retract?.(actions);
@@ -115,6 +120,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         bytes: writer.take(),
         problems: { kept: log.kept, tallies: log.tallies },
         seen: mapper.takeSeen?.(),
+        publicValues: publicValues.take(),
         isUnreadable,
       };
     },
@@ -149,9 +155,9 @@ export function reportFindings(
   return isError;
 }
 
-function findingsOf(actions: readonly Action[]): readonly Finding[] {
+function findingsOf(actions: readonly Action[], now: number): readonly Finding[] {
   const [only] = actions;
-  return actions.length === 1 ? checkAction(only) : actions.flatMap((action) => checkAction(action));
+  return actions.length === 1 ? checkAction(only, now) : actions.flatMap((action) => checkAction(action, now));
 }
 
 /** What a field that could not be read also leads to; telling it would only confuse. */
@@ -164,12 +170,12 @@ const FOLLOWS: ReadonlySet<string> = new Set([
 ]);
 
 /** What is wrong with the fields that could be read, so that all problems of a row are told at once. */
-function furtherFindings(findings: readonly Finding[], attempted: readonly Action[]): readonly Finding[] {
+function furtherFindings(findings: readonly Finding[], attempted: readonly Action[], now: number): readonly Finding[] {
   const told = new Set(findings.map(({ field }) => field));
   // Findings of a declared source name columns, so which field each left empty is not known.
   const ofColumns = findings.some(({ field }) => field === undefined || !isFieldName(field));
   return attempted
-    .flatMap((action) => checkAction(action))
+    .flatMap((action) => checkAction(action, now))
     .filter(({ field, rule }) => (field === undefined || !told.has(field)) && !(ofColumns && FOLLOWS.has(rule)));
 }
 

@@ -16,6 +16,7 @@ import type { Holds, InvalidRows } from "./invalid-rows.ts";
 import type { RowEvents } from "./lanes.ts";
 import type { TimeOrder } from "./order.ts";
 import { createWorkers, type MadeMapper, type WorkerOptions } from "./parallel.ts";
+import { joinPublicValues, type PublicValues } from "./public-values.ts";
 import type { SalesSeen } from "./vanished.ts";
 
 export interface CompileOptions {
@@ -29,6 +30,8 @@ export interface CompileOptions {
   /** Of all rules. */
   readonly severities: ReadonlyMap<string, Severity>;
   readonly severityOf: (rule: string) => Severity;
+  /** In Unix seconds. */
+  readonly now: number;
   readonly problems: ProblemLog;
   readonly invalid: InvalidRows;
   /** Takes the places of invalid rows among the candidates, unless `timeOrder` does. */
@@ -41,10 +44,18 @@ export interface CompileOptions {
   readonly salesSeen: SalesSeen | undefined;
   /** Where actions are spread over lanes, notes the event that a row names. */
   readonly rowEvents: RowEvents | undefined;
-  readonly onUnderstood: (file: InputFile, understanding: Understanding, input: Input) => void;
+  readonly onUnderstood: OnUnderstood;
   readonly onRows: (rows: number) => void;
   readonly signal: AbortSignal;
 }
+
+/** Called once for each file, when its rows are read. */
+export type OnUnderstood = (
+  file: InputFile,
+  understanding: Understanding,
+  input: Input,
+  publicValues: PublicValues,
+) => void;
 
 interface ReadInput {
   /** How its rows are written; `cells` for tables. */
@@ -100,13 +111,14 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   for (const [inputNumber, file] of files.entries()) {
     await using input = await options.open(file);
     const { mapper, settings } = await options.mapperFor(file, input);
-    // Of JSON rows nothing is understood before they are read: their keys may differ from row to row.
-    if (input.header !== undefined) options.onUnderstood(file, mapper.understanding, input);
+    const publicValues = joinPublicValues();
+    // Only the rows show what the keys of JSON rows are, and what becomes public.
+    const tellUnderstood = (): void => options.onUnderstood(file, mapper.understanding, input, publicValues.all);
     const rowsBefore = compiled.rows.read;
     let payloadItems = 0;
     const notesEvents = options.rowEvents !== undefined;
     const compilerOf = (keepsBatches: boolean): RowCompiler =>
-      createRowCompiler({ file, input: inputNumber, mapper, severityOf, notesEvents, keepsBatches });
+      createRowCompiler({ file, input: inputNumber, mapper, severityOf, now: options.now, notesEvents, keepsBatches });
     const inWorkers =
       limit === Number.POSITIVE_INFINITY
         ? await workers.compile({
@@ -115,19 +127,27 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
             inputNumber,
             mapper,
             settings,
+            now: options.now,
             notesEvents,
             compilerOf,
             problems,
           })
         : undefined;
     const batches = inWorkers ?? oneByOne(input, compilerOf(false), problems, () => limit - compiled.rows.read);
-    for await (const batch of batches) {
-      signal.throwIfAborted();
-      payloadItems += batch.rows - batch.skipped - batch.invalid.length;
-      await join(options, candidateBytes, compiled, inputNumber, batch);
-      if (batch.seen !== undefined) mapper.join?.(batch.seen);
-      options.onRows(compiled.rows.read);
+    try {
+      for await (const batch of batches) {
+        signal.throwIfAborted();
+        payloadItems += batch.rows - batch.skipped - batch.invalid.length;
+        await join(options, candidateBytes, compiled, inputNumber, batch);
+        if (batch.seen !== undefined) mapper.join?.(batch.seen);
+        publicValues.add(batch.publicValues);
+        options.onRows(compiled.rows.read);
+      }
+    } catch (cause) {
+      tellUnderstood();
+      throw cause;
     }
+    tellUnderstood();
     const report = ({ line = 1, isOfAllRows: _, ...finding }: FileFinding): boolean =>
       reportFindings(problems, file, severityOf, { ...WHOLE_FILE, line }, 0, [finding]);
     const isCut = compiled.rows.read >= limit;
@@ -139,7 +159,6 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
         message: `The payload has ${payloadItems} items; a request takes ${MAX_ACTIONS_PER_REQUEST}.`,
         hint: "tickets stream splits it.",
       });
-    if (input.header === undefined) options.onUnderstood(file, mapper.understanding, input);
     inputs.push({
       format: input.header !== undefined ? "cells" : input.format === "json" ? "json" : "ndjson",
       name: file.name,

@@ -49,6 +49,8 @@ interface Job {
   /** Knows the rows that were joined. */
   readonly mapper: Mapper;
   readonly settings: MapperOptions | undefined;
+  /** In Unix seconds. */
+  readonly now: number;
   readonly notesEvents: boolean;
   readonly compilerOf: (keepsBatches: boolean) => RowCompiler;
   readonly problems: ProblemLog;
@@ -67,6 +69,7 @@ export interface FileTask {
   readonly ranged: RangeFormat;
   readonly mapper: MapperOptions;
   readonly severities: ReadonlyMap<string, Severity>;
+  readonly now: number;
   readonly notesEvents: boolean;
 }
 
@@ -162,7 +165,7 @@ export function createWorkers(
 
   return {
     async compile(job) {
-      const { file, input, inputNumber, settings, notesEvents } = job;
+      const { file, input, inputNumber, settings, now, notesEvents } = job;
       const { ranged } = input;
       if (count < 2 || settings === undefined || ranged === undefined || input.storedBytes < leastBytes)
         return undefined;
@@ -176,6 +179,7 @@ export function createWorkers(
         ranged,
         mapper: settings,
         severities,
+        now,
         notesEvents,
       };
       return compileInRanges(job, task, started);

@@ -9,7 +9,6 @@ import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
 import { type Across, createAcross, EMPTY_MEMORY, type Memory } from "../../checks/across.ts";
 import { severityIn } from "../../checks/severity.ts";
-import type { Understanding } from "../../mapping/mapper.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { ledgerMemory } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
@@ -20,7 +19,7 @@ import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile } from "../readers/inputs.ts";
 import { candidateFiles, removeCandidates } from "./candidates.ts";
 import type { ChangedAction } from "./changed.ts";
-import { type Compiled, compile } from "./compile.ts";
+import { type Compiled, compile, type OnUnderstood } from "./compile.ts";
 import { type Selection, select } from "./decide.ts";
 import { copyRanges, createFile, readLines, syncDirectory, syncFile } from "./files.ts";
 import type { HeldFor } from "./held-rows.ts";
@@ -73,7 +72,7 @@ export interface PlanOptions {
   /** Of all rules; one that is not among them is an error. */
   readonly severities: ReadonlyMap<string, Severity>;
   readonly problems: ProblemLog;
-  readonly onUnderstood: (file: InputFile, understanding: Understanding, input: Input) => void;
+  readonly onUnderstood: OnUnderstood;
   readonly onRows: (rows: number) => void;
   readonly onOrdered: (actions: number) => void;
   /** What the run's later steps need of the command line; kept in the manifest. */
@@ -137,6 +136,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     files,
     directory,
     severityOf,
+    now: Math.floor(options.now().getTime() / 1000),
     problems,
     signal,
     limit: options.limit,

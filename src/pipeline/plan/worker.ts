@@ -16,7 +16,7 @@ interface OpenFile {
 
 const files = new Map<number, OpenFile>();
 
-function openFile({ file, input, ranged, mapper, severities, notesEvents }: FileTask): void {
+function openFile({ file, input, ranged, mapper, severities, now, notesEvents }: FileTask): void {
   files.clear(); // one after the other
   files.set(input, {
     ranged,
@@ -25,6 +25,7 @@ function openFile({ file, input, ranged, mapper, severities, notesEvents }: File
       input,
       mapper: createMapper(mapper),
       severityOf: severityIn(severities),
+      now,
       notesEvents,
       keepsBatches: true,
     }),

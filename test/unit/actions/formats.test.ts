@@ -142,6 +142,11 @@ const BAD: readonly (readonly [FieldName, unknown, string])[] = [
   ["to", "0X52908400098527886e0f7030069857d2e4169ee7", "wallet-invalid"],
   ["to", "0x52908400098527886e0f7030069857d2e4169ee7 ", "wallet-invalid"],
   ["to", "my wallet", "wallet-invalid"],
+  ["to", "52908400098527886e0f7030069857d2e4169ee7", "wallet-invalid"],
+  ["to", "52908400098527886E0F7030069857D2E4169EE7", "wallet-invalid"],
+  ...["null", "NULL", "None", "undefined", "NaN", "n/a", "\\N", "-", "0", "(null)"].map(
+    (text) => ["to", text, "wallet-invalid"] as const,
+  ),
   ["metadataTemplateId", "template-7", "uuid-invalid"],
   ["metadataAttributes", "", "metadata-invalid"],
   ["metadataAttributes", "Row A", "metadata-invalid"],

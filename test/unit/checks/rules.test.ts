@@ -31,8 +31,10 @@ describe("the rules", () => {
     expect(Object.keys(rules)).toEqual([...Object.keys(ACTION_RULES), ...Object.keys(CHECK_RULES), "cell-count"]);
   });
 
-  it("that only say what is likely are warnings", () => {
-    expect(new Set(Object.values(LIKELY_RULES).map(({ severity }) => severity))).toEqual(new Set(["warn"]));
+  it("that only say what is likely are warnings; what can't be taken back once it is public is an error", () => {
+    const { "url-with-login": published, ...likely } = LIKELY_RULES;
+    expect(new Set(Object.values(likely).map(({ severity }) => severity))).toEqual(new Set(["warn"]));
+    expect(published.severity).toBe("error");
   });
 });
 

@@ -177,6 +177,7 @@ export async function runWhole({
           ask: undefined,
           out: nothing,
         },
+        now: () => new Date("2026-12-01T00:00:00Z"),
         isStdoutTaken: false,
         verbose: false,
         stop: signal,

@@ -1,0 +1,95 @@
+/** What is likely a mistake in a URL that is one by its form, and what nobody means to publish. */
+
+import { BlockList, isIP } from "node:net";
+import type { FieldName } from "../actions/fields.ts";
+import type { Finding } from "../actions/problem.ts";
+
+const NONE: readonly Finding[] = Object.freeze([]);
+
+/** A plain public host and nothing that needs decoding: nearly every URL of an export. */
+const UNSUSPICIOUS = /^https?:\/\/(?:[a-z0-9][a-z0-9-]{0,62}\.)+[a-z]{2,24}(?:[/?#][\w\-./?&=+#~:,;!$'()*]*)?$/i;
+
+/** What is to be said of the URL in `field`, which the service's formats allow. */
+export function mistakesOfUrl(field: FieldName, value: string): readonly Finding[] {
+  const isCalled = field === "callbackUrl";
+  if (UNSUSPICIOUS.test(value) && !(isCalled && LOCAL_ENDING.test(value)) && !ODD_LABEL.test(value)) return NONE;
+  if (!URL.canParse(value)) return NONE;
+  const { username, password, hostname } = new URL(value);
+  const about = { field, pointer: `/data/${field}`, value };
+  const findings: Finding[] = [];
+  if (username !== "" || password !== "") findings.push({ ...about, ...LOGIN, message: `${field} ${LOGIN.message}` });
+  const oddity = /%(?![0-9a-f]{2})/i.test(value)
+    ? "has a % that no two hexadecimal digits follow"
+    : isHost(hostname)
+      ? undefined
+      : `names the host ${JSON.stringify(hostname)}, which no name server knows`;
+  if (oddity !== undefined)
+    findings.push({
+      ...about,
+      rule: "url-unusual",
+      message: `${field} ${oddity}.`,
+      hint: "Open it in a browser and see whether it is the right one; a % itself is written %25.",
+    });
+  else if (isCalled && isPrivate(hostname))
+    findings.push({
+      ...about,
+      rule: "callback-not-public",
+      message: `${field} leads to ${hostname}, which only your own machine or network can reach.`,
+      hint: "The service calls it from outside: give an address that is public, or leave it out.",
+    });
+  return findings;
+}
+
+/** Words that hold a URL with a login, such as a description or a trait. */
+export function mistakesOfText(field: FieldName, pointer: string, text: string): readonly Finding[] {
+  return holdsLogin(text)
+    ? [{ field, pointer, value: text, ...LOGIN, message: `${field} holds a URL that ${LOGIN.message}` }]
+    : NONE;
+}
+
+export const holdsLogin = (text: string): boolean => text.includes("@") && URL_WITH_LOGIN.test(text);
+
+const URL_WITH_LOGIN = /\bhttps?:\/\/[^\s/?#@:]*:[^\s/?#@]*@/i;
+
+const LOGIN = {
+  rule: "url-with-login",
+  message: "has a user name or password, which would be published with it.",
+  hint: "Give the URL without what stands before the @, and change that password if it was sent anywhere.",
+} as const;
+
+const LOCAL_ENDING = /\.(?:localhost|local|internal|intranet|private|corp|home|lan)(?:[/?#]|$)/i;
+const ODD_LABEL = /^https?:\/\/[^/?#]*-\./i;
+
+/** Whether a host, as the URL parser gives it, is an address or made of labels as RFC 1123 has them; many have a `_`. */
+function isHost(hostname: string): boolean {
+  if (hostname.startsWith("[")) return true;
+  return hostname
+    .replace(/\.$/, "")
+    .split(".")
+    .every((label) => /^(?!-)[a-z0-9_-]{1,63}$/.test(label) && !label.endsWith("-"));
+}
+
+const PRIVATE = new BlockList();
+for (const [address, bits] of [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.168.0.0", 16],
+] as const)
+  PRIVATE.addSubnet(address, bits, "ipv4");
+for (const [address, bits] of [
+  ["::", 127],
+  ["fc00::", 7],
+  ["fe80::", 10],
+] as const)
+  PRIVATE.addSubnet(address, bits, "ipv6");
+
+function isPrivate(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  const version = isIP(host);
+  if (version !== 0) return PRIVATE.check(host, version === 4 ? "ipv4" : "ipv6");
+  return !host.includes(".") || LOCAL_ENDING.test(host);
+}
