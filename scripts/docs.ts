@@ -9,7 +9,7 @@ import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
 import { ACROSS_RULES, LIKELY_RULES } from "../src/checks/rules.ts";
 import { MAPPING_RULES } from "../src/mapping/rules.ts";
 import { configJsonSchema } from "../src/pipeline/config/schema.ts";
-import { READER_RULES } from "../src/pipeline/readers/rules.ts";
+import { INPUT_RULES, READER_RULES } from "../src/pipeline/readers/rules.ts";
 
 /** Path in the repository → content. */
 export function generatedDocs(): ReadonlyMap<string, string> {
@@ -32,6 +32,7 @@ const RULE_GROUPS: readonly { readonly title: string; readonly about: string; re
     about: "A file must be readable as rows before anything can be said of them.",
     rules: READER_RULES,
   },
+  { title: "A whole input", about: "What is said of an input by its beginning and its end.", rules: INPUT_RULES },
   { title: "Rows to actions", about: "What a mapping can't make an action of.", rules: MAPPING_RULES },
   {
     title: "One action by itself",

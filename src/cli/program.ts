@@ -126,7 +126,8 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
       .option("--max-problems <n>", "how many problems are shown", parseCount)
       .option("--input-format <format>", "csv, tsv, ndjson or json, whatever the name says")
       .option("--encoding <name>", "encoding of the input (utf-8)")
-      .option("--max-input-bytes <n>", "most bytes of one input after decompression", parseCount);
+      .option("--max-input-bytes <n>", "most bytes of one input after decompression", parseCount)
+      .option("--allow-empty", "take a file of 0 bytes for an input without rows");
   const inputOptions = (files: readonly string[], flags: Flags) => ({
     files,
     action: flags.action as (typeof ACTION_NAMES)[number] | undefined, // parseAction
@@ -137,6 +138,7 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
     inputFormat: text(flags.inputFormat),
     order: flags.order as Order, // one of the choices
     encoding: text(flags.encoding),
+    allowEmpty: flags.allowEmpty === true,
     ...environmentOptions(flags),
     json: flags.json === true,
   });

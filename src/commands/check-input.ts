@@ -27,6 +27,7 @@ import type { Order } from "../pipeline/plan/order.ts";
 import { type Allowance, makePlan, type PlanResult } from "../pipeline/plan/planner.ts";
 import type { PublicValues } from "../pipeline/plan/public-values.ts";
 import { createProblemLog, type ProblemLog } from "../pipeline/problems.ts";
+import { type ContentFinding, findingsOfEnd } from "../pipeline/readers/content.ts";
 import { openInput } from "../pipeline/readers/input.ts";
 import { type InputFile, resolveInputs } from "../pipeline/readers/inputs.ts";
 import { ALL_RULES } from "./session.ts";
@@ -38,6 +39,8 @@ export interface InputOptions {
   readonly inputFormat?: string | undefined;
   readonly encoding?: string | undefined;
   readonly maxInputBytes?: number | undefined;
+  /** Take a file of 0 bytes for an input without rows. */
+  readonly allowEmpty?: boolean | undefined;
   readonly action?: ActionName | undefined;
   readonly source?: string | undefined;
   readonly limit?: number | undefined;
@@ -115,7 +118,12 @@ export async function checkInput(
       directory: options.directory,
       run: options.run,
       copyInputs: options.copyInputs,
-      reading: { encoding: options.encoding, maxInputBytes: options.maxInputBytes, stdin: context.stdin },
+      reading: {
+        encoding: options.encoding,
+        maxInputBytes: options.maxInputBytes,
+        stdin: context.stdin,
+        allowEmpty: options.allowEmpty,
+      },
       readingOf: (file) => readingOf(sourceOf(file)?.config),
       mapperFor: async (file, input) => {
         const source = sourceOf(file);
@@ -124,7 +132,11 @@ export async function checkInput(
           if (first === undefined) filesOfEvent.set(source.name, file);
           else tellOneEvent(source.name, first, file, severityOf, problems);
         }
-        const lookups = await readLookups(source?.config, context.stop);
+        const lookups = await readLookups(source?.config, context.stop, (lookup, { line, rule, ...finding }) => {
+          const severity = severityOf(rule);
+          if (severity === "error") throw new Failure("usage", `${cleanText(lookup, 200)}:${line} ${finding.message}`);
+          if (severity !== "off") problems.add({ source: lookup, line, severity, rule, ...finding });
+        });
         try {
           const settings = {
             fileName: nameOf(file),
@@ -288,6 +300,7 @@ function readingOf(source: SourceConfig | undefined): {
 async function readLookups(
   source: SourceConfig | undefined,
   signal: AbortSignal,
+  report: (file: string, finding: ContentFinding) => void,
 ): Promise<ReadonlyMap<string, LookupTable>> {
   const tables = new Map<string, LookupTable>();
   for (const [name, { file, csv }] of Object.entries(source?.lookup ?? {})) {
@@ -303,6 +316,7 @@ async function readLookups(
           throw new Failure("usage", `${file}:${row.line} ${row.findings[0]?.message ?? "can't be read"}`);
       }
     }
+    for (const finding of findingsOfEnd(input)) report(file, finding);
     tables.set(name, { file, header: input.header, rows });
   }
   return tables;

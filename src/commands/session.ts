@@ -27,7 +27,7 @@ import {
 } from "../pipeline/ledger/run-list.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
 import { planFiles } from "../pipeline/plan/plan.ts";
-import { READER_RULES } from "../pipeline/readers/rules.ts";
+import { INPUT_RULES, READER_RULES } from "../pipeline/readers/rules.ts";
 import type { Sandbox } from "../sandbox/server.ts";
 import { lookForLostRuns, lostRunsFailure, lostRunsOf, strayPlans } from "./lost-runs.ts";
 import { type Context, count, inShell, type Talk } from "./talk.ts";
@@ -39,7 +39,7 @@ export interface EnvironmentOptions {
   readonly flags: EnvironmentFlags;
 }
 
-export const ALL_RULES = allRules(READER_RULES, MAPPING_RULES);
+export const ALL_RULES = allRules(READER_RULES, INPUT_RULES, MAPPING_RULES);
 
 /** Ids of all rules, for the config's `rules`. */
 export const KNOWN_RULES: readonly string[] = Object.keys(ALL_RULES);

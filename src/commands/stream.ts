@@ -352,9 +352,9 @@ function tellPlan(
         : EXIT_CODES.ok;
   if (invalid) {
     talk.error(
-      `${describeRows(plan.rows)}. Nothing was sent. Mend the ${plan.rows.invalid > 0 ? "rows" : "mapping"}${plan.rows.mapped > 0 && !plan.isUnreadable ? `, or send the valid ones with --max-invalid ${plan.rows.invalid}` : ""}.`,
+      `${describeRows(plan.rows)}. Nothing was sent. Mend the ${plan.rows.invalid > 0 ? "rows" : plan.rows.read === 0 ? "input" : "mapping"}${plan.rows.mapped > 0 && !plan.isUnreadable ? `, or send the valid ones with --max-invalid ${plan.rows.invalid}` : ""}.`,
     );
-  } else if (plan.rows.read === 0) talk.warn("The input has no rows: 0 actions, nothing to send.");
+  } else if (plan.rows.read === 0) talk.info("The input has no rows: 0 actions, nothing to send.");
   else if (otherwise === "nothing new")
     talk.info(
       plan.rows.read === plan.rows.mapped && plan.actions.alreadySent === plan.actions.total

@@ -210,6 +210,8 @@ describe("what an opened input tells", () => {
 
   test.each([
     ["empty.csv", ""],
+    ["empty.csv.gz", ""],
+    ["empty.csv.zst", ""],
     ["empty.ndjson", ""],
     ["empty.json", ""],
     ["mark.csv", "\ufeff"],
@@ -387,14 +389,12 @@ describe("compressed files", () => {
     Buffer.from(bytes.map((byte, index) => (index === at ? byte ^ 0x55 : byte)));
 
   test.each<[name: string, stored: Uint8Array]>([
-    ["empty.csv.gz", Buffer.alloc(0)],
     ["plain.csv.gz", text],
     ["cut.csv.gz", gz.subarray(0, gz.length >> 1)],
     ["cut1.csv.gz", gz.subarray(0, -1)],
     ["bent.csv.gz", flipped(gz, gz.length - 6)],
     ["more.csv.gz", Buffer.concat([gz, text])],
     ["zerosmore.csv.gz", Buffer.concat([gz, Buffer.alloc(9), text])],
-    ["empty.csv.zst", Buffer.alloc(0)],
     ["plain.csv.zst", text],
     ["cut.csv.zst", zst.subarray(0, zst.length >> 1)],
     ["cut1.csv.zst", zst.subarray(0, -1)],

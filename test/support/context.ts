@@ -1,6 +1,6 @@
 /** Command functions run inside the test: a folder of their own, a talk that is written down, signals that a test can give. */
 
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -90,7 +90,7 @@ export interface Field {
   /** What a process of its own needs to know of the environment. */
   readonly env: NodeJS.ProcessEnv;
   readonly sandbox: Sandbox;
-  readonly write: (name: string, text: string) => Promise<void>;
+  readonly write: (name: string, text: string | Buffer) => Promise<void>;
   readonly read: (name: string) => Promise<string>;
   readonly setFaults: (...rules: readonly object[]) => void;
   readonly stream: (
@@ -111,7 +111,12 @@ export async function openField(settings = "", port = 0): Promise<Field> {
     await rm(folder, { recursive: true });
   });
   await mkdir(join(folder, "home"));
-  const write = (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
+  const write = async (name: string, text: string | Buffer): Promise<void> => {
+    await writeFile(join(folder, name), text);
+    // No export that is being written just now, whose end would be watched.
+    const aWhileAgo = new Date(Date.now() - 3_600_000);
+    await utimes(join(folder, name), aWhileAgo, aWhileAgo);
+  };
   if (settings !== "") await write("tickets.config.yaml", `environments:\n  local:\n    ${settings}\n`);
   return {
     folder,

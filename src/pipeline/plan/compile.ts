@@ -4,6 +4,7 @@ import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
 import type { FileFinding, Understanding } from "../../mapping/mapper.ts";
 import type { ProblemLog } from "../problems.ts";
+import { findingsOfContent } from "../readers/content.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/inputs.ts";
 import type { Batch } from "./batch.ts";
@@ -47,6 +48,8 @@ export interface CompileOptions {
   readonly onUnderstood: OnUnderstood;
   readonly onRows: (rows: number) => void;
   readonly signal: AbortSignal;
+  /** Take a file of 0 bytes for an input without rows. */
+  readonly allowEmpty: boolean;
 }
 
 /** Called once for each file, when its rows are read. */
@@ -151,6 +154,9 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
     const report = ({ line = 1, isOfAllRows: _, ...finding }: FileFinding): boolean =>
       reportFindings(problems, file, severityOf, { ...WHOLE_FILE, line }, 0, [finding]);
     const isCut = compiled.rows.read >= limit;
+    if (!isCut || compiled.rows.read > rowsBefore)
+      for (const finding of findingsOfContent(input, compiled.rows.read - rowsBefore, options.allowEmpty))
+        if (report(finding)) compiled.unfit = true;
     for (const finding of mapper.findingsOfFile?.() ?? [])
       if (!(isCut && finding.isOfAllRows === true) && report(finding)) compiled.unfit = true;
     if (file.format === "json" && payloadItems > MAX_ACTIONS_PER_REQUEST)

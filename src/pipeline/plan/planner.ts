@@ -1,10 +1,6 @@
-/** Input files to a plan on disk: reading, mapping, checking, leaving out what was sent, and fixing the chunks. */
-
-import { constants, createReadStream, createWriteStream } from "node:fs";
-import { chmod, copyFile, type FileHandle, mkdir, open, rename, stat } from "node:fs/promises";
+import { type FileHandle, mkdir, open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
 import { type Across, createAcross, EMPTY_MEMORY, type Memory } from "../../checks/across.ts";
@@ -13,15 +9,16 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { ledgerMemory } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { ProblemLog } from "../problems.ts";
-import { fileFailure } from "../readers/bytes.ts";
 import type { CsvOptions } from "../readers/csv.ts";
+import type { Clock } from "../readers/finished.ts";
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile } from "../readers/inputs.ts";
 import { candidateFiles, removeCandidates } from "./candidates.ts";
 import type { ChangedAction } from "./changed.ts";
 import { type Compiled, compile, type OnUnderstood } from "./compile.ts";
+import { copyInputs } from "./copies.ts";
 import { type Selection, select } from "./decide.ts";
-import { copyRanges, createFile, readLines, syncDirectory, syncFile } from "./files.ts";
+import { copyRanges, createFile, readLines, syncDirectory } from "./files.ts";
 import type { HeldFor } from "./held-rows.ts";
 import { RECORD_BYTES } from "./index-file.ts";
 import { createHolds, createInvalidRows } from "./invalid-rows.ts";
@@ -44,6 +41,9 @@ export interface PlanOptions {
     readonly encoding?: string | undefined;
     readonly maxInputBytes?: number | undefined;
     readonly stdin?: Readable;
+    /** Take a file of 0 bytes for an input without rows. */
+    readonly allowEmpty?: boolean | undefined;
+    readonly clock?: Clock | undefined;
   };
   readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
   readonly workers: WorkerOptions;
@@ -145,16 +145,18 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     onRows: options.onRows,
     open: (file) => {
       const copy = copies.get(file);
-      const { encoding, maxInputBytes, stdin } = options.reading;
+      const { encoding, maxInputBytes, stdin, clock } = options.reading;
       return openInput(file, {
         signal,
         ...options.readingOf(file),
         ...(encoding !== undefined && { encoding }),
         ...(maxInputBytes !== undefined && { maxInputBytes }),
         ...(stdin !== undefined && { stdin }),
-        ...(copy !== undefined && { contentPath: join(directory, copy) }),
+        ...(clock !== undefined && { clock }),
+        ...(copy !== undefined && { contentPath: join(directory, copy), original: copies.original(file) }),
       });
     },
+    allowEmpty: options.reading.allowEmpty ?? false,
   });
   const vanished = await salesSeen?.vanished(ledger, signal);
   const holds =
@@ -259,69 +261,6 @@ function acrossFor(options: PlanOptions, compiled: Compiled): Across {
     laterEvents: compiled.newEvents,
     severityOf: severityIn(options.severities),
   });
-}
-
-/** Copies of the inputs, by the path in the plan's folder. */
-interface Copies extends AsyncDisposable {
-  get(file: InputFile): string | undefined;
-  /** Resolves when they are on disk; until then a large one is on its way there. */
-  synced(): Promise<void>;
-}
-
-/**
- * Copies the inputs beside the plan (a reflink where the file system can), so that what was checked is what is kept; none
- * where they are not asked for.
- */
-async function copyInputs({ files, directory, reading, signal, copyInputs }: PlanOptions): Promise<Copies> {
-  const copies = new Map<InputFile, string>();
-  const syncing: Promise<void>[] = [];
-  const made: Copies = {
-    get: (file) => copies.get(file),
-    async synced() {
-      await Promise.all(syncing);
-      if (copies.size > 0) await syncDirectory(join(directory, "inputs"));
-    },
-    async [Symbol.asyncDispose]() {
-      await Promise.allSettled(syncing);
-    },
-  };
-  if (!copyInputs) return made;
-  await mkdir(join(directory, "inputs"), { mode: 0o700 });
-  try {
-    for (const [at, file] of files.entries()) {
-      const copy = join("inputs", String(at + 1));
-      const target = join(directory, copy);
-      if (file.path === "-" || !(await hasKnownSize(file.path))) {
-        const source = file.path === "-" ? (reading.stdin ?? process.stdin) : bytesOf(file);
-        await pipeline(source, createWriteStream(target, { mode: 0o600, flags: "wx", flush: true }), { signal });
-      } else {
-        await copyFile(file.path, target, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
-        await chmod(target, 0o600);
-        const synced = syncFile(target);
-        synced.catch(() => undefined); // `synced` tells
-        syncing.push(synced);
-      }
-      copies.set(file, copy);
-    }
-    return made;
-  } catch (cause) {
-    await made[Symbol.asyncDispose]();
-    throw cause;
-  }
-}
-
-/** A pipe, a shell's `<(...)` or a file of a virtual file system says 0, and a copy by size would be empty. */
-async function hasKnownSize(path: string): Promise<boolean> {
-  const found = await stat(path);
-  return found.isFile() && found.size > 0;
-}
-
-async function* bytesOf(file: InputFile): AsyncGenerator<Buffer, void> {
-  try {
-    for await (const block of createReadStream(file.path)) yield block;
-  } catch (cause) {
-    throw fileFailure(file, cause);
-  }
 }
 
 async function keepSelected(directory: string, selection: Selection, candidates: number): Promise<void> {

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
-import { open } from "node:fs/promises";
-import { addAbortSignal, pipeline, type Readable } from "node:stream";
+import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
+import { type Clock, refuseUnfinished, SYSTEM_CLOCK, type Watched, watchEnd } from "./finished.ts";
 import type { Compression, InputFile } from "./inputs.ts";
+import { shownName } from "./names.ts";
+import { type OpenedFile, openFile, openStream } from "./open-file.ts";
 import { unzstd } from "./zstd.ts";
 
 const BLOCK_BYTES = 64 * 1024;
-/** Pipes give a few KiB at a time; parsing such crumbs one by one costs more than gathering them. */
-const LEAST_BLOCK_BYTES = 32 * 1024;
 
 export interface BytesOptions {
   /** Most bytes after decompression; more is a usage failure. No limit when absent. */
@@ -19,6 +19,9 @@ export interface BytesOptions {
   readonly signal?: AbortSignal | undefined;
   /** Read from here instead of the file's path; messages still name the file as the user did. */
   readonly contentPath?: string | undefined;
+  /** What `contentPath` is a copy of, where that is a file. */
+  readonly original?: Watched | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /** The bytes of an opened input, decompressed, while size and SHA-256 of what is stored are kept. */
@@ -27,17 +30,17 @@ export interface ByteSource extends AsyncDisposable {
   blocks(): AsyncGenerator<Buffer, void>;
   /** Reads what is left, only to count and hash it. */
   drain(): Promise<void>;
+  /**
+   * Makes sure that the end that was read is the end: a file that was changed just now is watched for a while. Throws a
+   * usage failure when it is still being written.
+   */
+  believeEnd(): Promise<void>;
   /** Size as stored, before it is read; 0 where that is not known, as for a pipe. */
   readonly storedBytes: number;
   /** Bytes read so far, as stored. */
   readonly bytesRead: number;
   /** Hex SHA-256 of the bytes as stored; undefined until all of them have been read. */
   readonly sha256: string | undefined;
-}
-
-/** A file's name as messages show it. */
-export function shownName(file: { readonly name: string }): string {
-  return file.name === "-" ? "Standard input" : cleanText(file.name, 300);
 }
 
 /** A usage failure for an error of the file system, in one sentence. */
@@ -56,8 +59,9 @@ export function fileFailure(file: { readonly name: string }, cause: unknown): Fa
 
 /** Opens an input. Throws a usage failure when that is not possible. */
 export async function openBytes(file: InputFile, options: BytesOptions = {}): Promise<ByteSource> {
-  const { signal, maxInputBytes } = options;
+  const { signal, maxInputBytes, clock = SYSTEM_CLOCK } = options;
   const raw = await openRaw(file, options);
+  const watched = options.contentPath === undefined ? raw.watched : options.original;
   const hash = createHash("sha256");
   let bytesRead = 0;
   let sha256: string | undefined;
@@ -73,9 +77,14 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}): Pr
   async function readNext(): Promise<Buffer | undefined> {
     if (sha256 !== undefined) return undefined;
     signal?.throwIfAborted();
-    const block = await raw.read();
+    const block = await raw.read(BLOCK_BYTES).catch((cause: unknown) => {
+      signal?.throwIfAborted();
+      throw fileFailure(file, cause);
+    });
     signal?.throwIfAborted();
     if (block === undefined) {
+      // A copy was compared with what it was made of when it was made.
+      if (options.contentPath === undefined && watched !== undefined) await refuseUnfinished(file, watched);
       sha256 = hash.digest("hex");
       return undefined;
     }
@@ -96,7 +105,16 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}): Pr
       }
     };
     try {
-      for await (const block of DECOMPRESSORS[file.compression](readOnce)) {
+      // A compressed file of no bytes holds as little as any other.
+      const first = await readOnce();
+      if (first === undefined) return;
+      let next: Buffer | undefined = first;
+      const readOn = async (): Promise<Buffer | undefined> => {
+        const block = next ?? (await readOnce());
+        next = undefined;
+        return block;
+      };
+      for await (const block of DECOMPRESSORS[file.compression](readOn)) {
         total += block.length;
         if (maxInputBytes !== undefined && total > maxInputBytes) throw tooManyBytes(file, maxInputBytes);
         yield block;
@@ -111,6 +129,9 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}): Pr
     async drain() {
       while ((await read()) !== undefined);
     },
+    async believeEnd() {
+      if (watched !== undefined) await watchEnd(file, watched, clock, signal);
+    },
     storedBytes: raw.size,
     get bytesRead() {
       return bytesRead;
@@ -118,7 +139,7 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}): Pr
     get sha256() {
       return sha256;
     },
-    [Symbol.asyncDispose]: () => raw.close(),
+    [Symbol.asyncDispose]: () => raw[Symbol.asyncDispose](),
   };
 }
 
@@ -152,65 +173,16 @@ async function* gunzip(read: Read): AsyncGenerator<Buffer, void> {
   if (lastNonZero >= unpacker.bytesWritten) throw new Error("other data after its end");
 }
 
-interface RawSource {
-  readonly read: Read;
-  readonly size: number;
-  readonly close: () => Promise<void>;
-}
-
-async function openRaw(file: InputFile, options: BytesOptions): Promise<RawSource> {
-  options.signal?.throwIfAborted();
-  const path = options.contentPath ?? file.path;
-  return path === "-" ? openStdin(options) : openFile(file, path);
-}
-
-async function openFile(file: InputFile, path: string): Promise<RawSource> {
+async function openRaw(file: InputFile, { contentPath, signal, stdin }: BytesOptions): Promise<OpenedFile> {
+  const path = contentPath ?? file.path;
+  if (path === "-" && stdin === undefined)
+    throw new Failure("internal", "Standard input was asked for, but not given to the reader.");
   try {
-    const handle = await open(path);
-    const readSome = async () => {
-      const buffer = Buffer.allocUnsafeSlow(BLOCK_BYTES);
-      let filled = 0;
-      while (filled < LEAST_BLOCK_BYTES) {
-        const { bytesRead } = await handle.read(buffer, filled, BLOCK_BYTES - filled, null);
-        if (bytesRead === 0) break;
-        filled += bytesRead;
-      }
-      return filled === 0 ? undefined : buffer.subarray(0, filled);
-    };
-    return {
-      size: (await handle.stat()).size,
-      read: () => readSome().catch((cause: unknown) => Promise.reject(fileFailure(file, cause))),
-      close: () => handle.close(),
-    };
+    return await (path === "-" && stdin !== undefined ? openStream(stdin, signal) : openFile(path, signal));
   } catch (cause) {
+    signal?.throwIfAborted();
     throw fileFailure(file, cause);
   }
-}
-
-function openStdin({ stdin, signal }: BytesOptions): RawSource {
-  if (stdin === undefined) throw new Failure("internal", "Standard input was asked for, but not given to the reader.");
-  if (signal !== undefined) addAbortSignal(signal, stdin);
-  const chunks: AsyncIterator<Buffer | string> = stdin[Symbol.asyncIterator]();
-  return {
-    size: 0,
-    async read() {
-      const gathered: Buffer[] = [];
-      for (let size = 0; size < LEAST_BLOCK_BYTES; ) {
-        const chunk = await chunks.next().catch((cause: unknown) => {
-          signal?.throwIfAborted();
-          throw fileFailure({ name: "-" }, cause);
-        });
-        if (chunk.done === true) break;
-        const bytes = Buffer.from(chunk.value);
-        gathered.push(bytes);
-        size += bytes.length;
-      }
-      return gathered.length === 0 ? undefined : Buffer.concat(gathered);
-    },
-    async close() {
-      await chunks.return?.();
-    },
-  };
 }
 
 function tooManyBytes(file: InputFile, maxInputBytes: number): Failure {

@@ -1,11 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { Failure } from "../../failure.ts";
 import type { Row } from "../../mapping/row.ts";
-import { type ByteSource, type BytesOptions, openBytes, shownName } from "./bytes.ts";
+import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
 import { type CsvOptions, type CsvStart, csvParser } from "./csv.ts";
 import { bomEncoding, resolveEncoding, toUtf8 } from "./encoding.ts";
 import type { InputFile, InputFormat } from "./inputs.ts";
 import { jsonArrayParser } from "./json-array.ts";
+import { shownName } from "./names.ts";
 import { ndjsonParser } from "./ndjson.ts";
 import { createRangeCutter, type Range } from "./ranges.ts";
 import { EMPTY, type RowParser } from "./row-parser.ts";
@@ -44,6 +45,10 @@ export interface Input extends AsyncDisposable {
   readonly ranged: RangeFormat | undefined;
   /** Reads to the end, for size and SHA-256 only. */
   drain(): Promise<void>;
+  /** There is nothing in it, or nothing but blanks. */
+  readonly isEmpty: boolean;
+  /** The last line, where it lacks its line end; known when the batches have ended. */
+  readonly unendedLine: number | undefined;
   /** Size of the file as stored, before it is read; 0 where that is not known. */
   readonly storedBytes: number;
   /** Size of the input as stored (compressed, if it is). Final when the batches have ended. */
@@ -97,7 +102,16 @@ async function startReading(
   refuseBinary(file, head);
   const encoding = bomEncoding(head) ?? wanted;
   let parser: Pick<RowParser, "lineEnds"> | undefined;
-  const text = toUtf8(rejoin(head, blocks), { encoding, name: shownName(file), lineEnds: () => parser?.lineEnds ?? 0 });
+  const decoded = toUtf8(rejoin(head, blocks), {
+    encoding,
+    name: shownName(file),
+    lineEnds: () => parser?.lineEnds ?? 0,
+  });
+
+  let lastByte: number | undefined;
+  const text = notingLastByte(decoded, (byte) => {
+    lastByte = byte;
+  });
 
   const beginning = await text.next();
   const format = file.format === "detect" ? formatOf(beginning.done === true ? EMPTY : beginning.value) : file.format;
@@ -105,16 +119,22 @@ async function startReading(
   let reading: RowParser = csv ?? PARSERS[format === "json" ? "json" : "ndjson"]();
   parser = reading;
 
-  let ended = beginning.done === true;
-  let rows = beginning.done === true ? [] : reading.take(beginning.value);
+  // Blanks beyond the first block are read as any text.
+  const isBlank = beginning.done === true || beginning.value.every((byte) => byte <= 0x20);
+  const after = isBlank && beginning.done !== true ? await text.next() : undefined;
+  const isEmpty = isBlank && (after === undefined || after.done === true);
+  let ended = isEmpty;
+  let rows = beginning.done === true || isEmpty ? [] : reading.take(beginning.value);
+  if (after?.done === false) rows.push(...reading.take(after.value));
   async function advance(): Promise<void> {
     const next = await text.next();
     ended = next.done === true;
     rows = next.done === true ? [] : reading.take(next.value);
   }
   while (csv !== undefined && csv.header === undefined && !csv.stopped && !ended) await advance();
-  if (ended) rows = reading.end();
+  if (ended && !isEmpty) rows = reading.end();
 
+  let unendedLine: number | undefined;
   let sha256: string | undefined;
   async function* batches(): AsyncGenerator<readonly Row[], void> {
     for (;;) {
@@ -126,6 +146,11 @@ async function startReading(
       if (ended || reading.stopped) break;
       await advance();
       if (ended) rows = reading.end();
+    }
+    // What ends in a bracket needs no line end.
+    if (ended && !reading.stopped && format !== "json" && lastByte !== undefined && !LINE_ENDS.includes(lastByte)) {
+      await source.believeEnd();
+      unendedLine = (parser?.lineEnds ?? 0) + 1;
     }
     await drain();
   }
@@ -186,6 +211,10 @@ async function startReading(
     get ranged() {
       return ranged();
     },
+    isEmpty,
+    get unendedLine() {
+      return unendedLine;
+    },
     storedBytes: source.storedBytes,
     get bytesRead() {
       return source.bytesRead;
@@ -199,6 +228,18 @@ async function startReading(
       await source[Symbol.asyncDispose]();
     },
   };
+}
+
+const LINE_ENDS: readonly number[] = [10, 13];
+
+async function* notingLastByte(
+  text: AsyncGenerator<Buffer, void>,
+  note: (byte: number | undefined) => void,
+): AsyncGenerator<Buffer, void> {
+  for await (const block of text) {
+    if (block.length > 0) note(block.at(-1));
+    yield block;
+  }
 }
 
 async function* rejoin(head: Buffer, rest: AsyncGenerator<Buffer, void>): AsyncGenerator<Buffer, void> {

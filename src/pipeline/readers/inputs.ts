@@ -4,8 +4,9 @@ import { glob, isDynamicPattern } from "tinyglobby";
 import { nearest } from "../../actions/nearest.ts";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
-import { fileFailure, openBytes, shownName } from "./bytes.ts";
+import { fileFailure, openBytes } from "./bytes.ts";
 import { detectDelimiter } from "./delimiter.ts";
+import { shownName } from "./names.ts";
 
 const INPUT_FORMATS = ["csv", "tsv", "ndjson", "json"] as const;
 export type InputFormat = (typeof INPUT_FORMATS)[number];

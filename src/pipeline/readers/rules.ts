@@ -49,3 +49,29 @@ export const READER_RULES = {
 } as const satisfies Record<string, Rule>;
 
 export type ReaderRule = keyof typeof READER_RULES;
+
+/** What the readers find in a whole input, however its rows are. */
+export const INPUT_RULES = {
+  "input-empty": {
+    severity: "error",
+    reason:
+      "A table or a payload of 0 bytes is an export that failed more often than a night without sales; --allow-empty takes it for that.",
+    source: "good practice",
+    example: "sales.csv of 0 bytes, where a quiet night has a header",
+  },
+  "input-no-rows": {
+    severity: "warn",
+    reason: "An input without rows gives nothing to send, which may be right, or the export of another day.",
+    source: "good practice",
+    example: "sales.csv with a header only",
+  },
+  "last-line-unended": {
+    severity: "warn",
+    reason:
+      "A last line without its line end may be cut off: an export that was ended, or that is still being written, looks like that.",
+    source: "RFC 4180, 2; NDJSON, 3.1",
+    example: "t-2,EUR,12.5 at the very end, where t-2,EUR,12.50 was to be",
+  },
+} as const satisfies Record<string, Rule>;
+
+export type InputRule = keyof typeof INPUT_RULES;

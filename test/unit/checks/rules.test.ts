@@ -3,7 +3,7 @@ import { ACTION_RULES } from "../../../src/actions/rules.ts";
 import { ACROSS_RULES, allRules, CHECK_RULES, LIKELY_RULES } from "../../../src/checks/rules.ts";
 import { severityIn, severityTable } from "../../../src/checks/severity.ts";
 import { MAPPING_RULES } from "../../../src/mapping/rules.ts";
-import { READER_RULES } from "../../../src/pipeline/readers/rules.ts";
+import { INPUT_RULES, READER_RULES } from "../../../src/pipeline/readers/rules.ts";
 
 const severities = (...given: Parameters<typeof severityTable>) => severityIn(severityTable(...given));
 
@@ -17,7 +17,9 @@ describe("the rules", () => {
   });
 
   it("each have an id, a reason, a source and an example fit for a table of one line each", () => {
-    for (const [id, { reason, source, example }] of Object.entries(allRules(MAPPING_RULES, READER_RULES))) {
+    for (const [id, { reason, source, example }] of Object.entries(
+      allRules(MAPPING_RULES, READER_RULES, INPUT_RULES),
+    )) {
       expect(id).toMatch(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/);
       expect(reason).toMatch(/^\S.*\.$/);
       expect(source).not.toBe("");

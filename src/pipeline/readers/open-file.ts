@@ -1,0 +1,121 @@
+/** Files, pipes and terminals opened for reading, so that a signal ends every wait for them. */
+
+import { type BigIntStats, close, constants, fstat, open, ReadStream, read } from "node:fs";
+import { stat } from "node:fs/promises";
+import { Socket } from "node:net";
+import { addAbortSignal, type Readable } from "node:stream";
+import { isatty, ReadStream as TerminalStream } from "node:tty";
+import { promisify } from "node:util";
+import type { Mark, Watched } from "./finished.ts";
+
+const [openFd, closeFd, fstatFd, readFd] = [promisify(open), promisify(close), promisify(fstat), promisify(read)];
+
+const BLOCK_BYTES = 64 * 1024;
+/** Pipes give a few KiB at a time; parsing such crumbs one by one costs more than gathering them. */
+const LEAST_BLOCK_BYTES = 32 * 1024;
+
+export interface OpenedFile extends AsyncDisposable {
+  /** The next bytes, about as many as asked for (64 KiB); undefined at the end. Ends with the signal's reason or an AbortError. */
+  read(size?: number): Promise<Buffer | undefined>;
+  /** Size as stored; 0 where that is not known, as for a pipe. */
+  readonly size: number;
+  /** Where it is a file. */
+  readonly watched: Watched | undefined;
+}
+
+/**
+ * Opens `path`. Opening never waits: a pipe that nobody writes to is waited for while it is read, where `signal` ends the
+ * wait. (A thread of Node that waits in `open` or `read` would hold the process whatever the signal.)
+ */
+export async function openFile(path: string, signal?: AbortSignal): Promise<OpenedFile> {
+  signal?.throwIfAborted();
+  const fd = await openFd(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const found = await fstatFd(fd, { bigint: true });
+    if (found.isDirectory()) throw Object.assign(new Error("EISDIR: is a directory"), { code: "EISDIR" });
+    if (found.isFIFO()) return openedStream(new Socket({ fd, readable: true, writable: false }), signal, undefined);
+    if (isatty(fd)) return openedStream(new TerminalStream(fd), signal, undefined);
+    return openedFd(fd, found, path, signal);
+  } catch (cause) {
+    await closeFd(fd);
+    throw cause;
+  }
+}
+
+/** What comes from an open stream, such as standard input. It may be a file that a shell opened. */
+export async function openStream(stream: Readable, signal?: AbortSignal): Promise<OpenedFile> {
+  signal?.throwIfAborted();
+  const fd = fdOf(stream);
+  const found = fd === undefined ? undefined : await fstatFd(fd, { bigint: true });
+  const watched =
+    fd === undefined || found?.isFile() !== true
+      ? undefined
+      : { mark: markOf(found), look: async () => markOf(await fstatFd(fd, { bigint: true })) };
+  return openedStream(stream, signal, watched);
+}
+
+/** Of a file; a socket or a terminal has nothing that could be looked at. */
+function fdOf(stream: Readable): number | undefined {
+  return stream instanceof ReadStream && "fd" in stream && typeof stream.fd === "number" ? stream.fd : undefined;
+}
+
+function openedFd(fd: number, found: BigIntStats, path: string, signal: AbortSignal | undefined): OpenedFile {
+  return {
+    size: Number(found.size),
+    watched: found.isFile() ? { mark: markOf(found), look: () => markAt(path) } : undefined,
+    async read(size = BLOCK_BYTES) {
+      const buffer = Buffer.allocUnsafeSlow(size);
+      let filled = 0;
+      while (filled < size / 2) {
+        signal?.throwIfAborted();
+        const { bytesRead } = await readFd(fd, buffer, filled, size - filled, null);
+        if (bytesRead === 0) break;
+        filled += bytesRead;
+      }
+      signal?.throwIfAborted();
+      return filled === 0 ? undefined : buffer.subarray(0, filled);
+    },
+    [Symbol.asyncDispose]: () => closeFd(fd),
+  };
+}
+
+function openedStream(stream: Readable, signal: AbortSignal | undefined, watched: Watched | undefined): OpenedFile {
+  if (signal !== undefined) addAbortSignal(signal, stream);
+  const chunks: AsyncIterator<Buffer | string> = stream[Symbol.asyncIterator]();
+  return {
+    size: 0,
+    watched,
+    async read(least = LEAST_BLOCK_BYTES) {
+      const gathered: Buffer[] = [];
+      for (let size = 0; size < Math.min(least, LEAST_BLOCK_BYTES); ) {
+        const chunk = await chunks.next().catch((cause: unknown) => {
+          signal?.throwIfAborted();
+          throw cause;
+        });
+        if (chunk.done === true) break;
+        const bytes = Buffer.from(chunk.value);
+        gathered.push(bytes);
+        size += bytes.length;
+      }
+      return gathered.length === 0 ? undefined : Buffer.concat(gathered);
+    },
+    async [Symbol.asyncDispose]() {
+      await chunks.return?.();
+      stream.destroy();
+    },
+  };
+}
+
+function markOf({ dev, ino, size, mtimeNs }: BigIntStats): Mark {
+  return { dev, ino, size, mtimeNs };
+}
+
+async function markAt(path: string): Promise<Mark | undefined> {
+  try {
+    return markOf(await stat(path, { bigint: true }));
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "ENOTDIR"))
+      return undefined;
+    throw cause;
+  }
+}
