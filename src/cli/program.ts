@@ -384,6 +384,7 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
   answering(environment(program.command("env")))
     .argument("[name]", "environment")
     .description("what would be used, and why")
+    .option("--trust", "trust the config of the working directory as it is now")
     .option("--rebind", "the ledger's service has moved to the base URL that is now configured")
     .addOption(
       new Option(
@@ -395,13 +396,14 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
     .option("--wait-lock <time>", "with --rebind and --forget-lost: wait for a run to end, such as 10m")
     .action((name: string | undefined, flags: Flags) =>
       run(flags, async (context) => {
-        const { environment, forgetLostRuns, rebindLedger } = await import("../commands/environment.ts");
+        const { environment, forgetLostRuns, rebindLedger, trustConfig } = await import("../commands/environment.ts");
         const options = { name, ...environmentOptions(flags), json: flags.json === true };
         if (flags.forgetLost === true)
           return forgetLostRuns(
             { ...options, reason: text(flags.reason), waitLock: (await duration(flags.waitLock)) ?? 0 },
             context,
           );
+        if (flags.trust === true) return trustConfig(options, context);
         return flags.rebind === true
           ? rebindLedger({ ...options, waitLock: (await duration(flags.waitLock)) ?? 0 }, context)
           : environment(options, context);

@@ -5,7 +5,9 @@ import { rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { displayPath } from "../pipeline/config/config.ts";
+import { displayPath, loadConfig } from "../pipeline/config/config.ts";
+import { keepTrust } from "../pipeline/config/trust.ts";
+import { makeFolder } from "../pipeline/folders.ts";
 import { openLedger, readMeta, rebind, runListPath } from "../pipeline/ledger/ledger.ts";
 import { acquireLock, isLocked, readLockHolder } from "../pipeline/ledger/lock.ts";
 import { openRunList, type RunListContent, readRunList, thisMachine } from "../pipeline/ledger/run-list.ts";
@@ -70,6 +72,7 @@ export interface ServeOptions extends EnvironmentOptions {
 
 export async function serveSandbox(options: ServeOptions, context: Context): Promise<number> {
   const { environment } = await loadSettings(context, { ...options, env: "sandbox" });
+  makeFolder(dirname(sandboxStatePath(environment)), 0o700);
   return runSandbox(
     {
       statePath: sandboxStatePath(environment),
@@ -152,6 +155,29 @@ async function readOrSetAside(path: string, { talk, cwd }: Context): Promise<Run
     talk.warn(`The damaged list of runs is now ${displayPath(aside, cwd)}.`);
     return undefined;
   }
+}
+
+/** Trusts the config of the working directory as it is now. */
+export async function trustConfig(options: EnvironmentOptions, { cwd, env, talk }: Context): Promise<number> {
+  if (options.config !== undefined || env.TICKETS_CONFIG)
+    throw new Failure(
+      "usage",
+      "A config that is named counts as trusted; --trust is for the one in the working directory.",
+      {
+        hint: "Leave --config and TICKETS_CONFIG out.",
+      },
+    );
+  const { found } = await loadConfig({ cwd, env, knownRules: KNOWN_RULES, isTrusting: true });
+  if (found === undefined) throw new Failure("usage", `There is no config in ${displayPath(cwd, cwd)} to trust.`);
+  await keepTrust(found.file, found.digest, env);
+  talk.info(
+    `${displayPath(found.file, cwd)} is trusted as it is now${found.isTrusted ? ", as it was" : ""}. ${found.needsTrust.length === 0 ? "It names nothing that needs it." : "It may use:"}`,
+  );
+  for (const { line, path, message } of found.needsTrust)
+    talk.info(
+      `  line ${line}, ${path.map((step) => cleanText(String(step), 60)).join(".")}: ${message.replace(/; [^;]*$/, "")}`,
+    );
+  return EXIT_CODES.ok;
 }
 
 /** The same service under a new address: the ledger is told, because a person says so. */

@@ -9,6 +9,7 @@ import { Failure } from "../failure.ts";
 import { MAPPING_RULES } from "../mapping/rules.ts";
 import { type Config, displayPath, loadConfig } from "../pipeline/config/config.ts";
 import {
+  displayOrigin,
   type Environment,
   type EnvironmentFlags,
   ownLedgerOf,
@@ -16,6 +17,7 @@ import {
 } from "../pipeline/config/environment.ts";
 import { Key, readKey } from "../pipeline/config/key.ts";
 import { type Neighbour, readNeighbours, secondLedger } from "../pipeline/config/neighbours.ts";
+import { userStateDirectory } from "../pipeline/config/paths.ts";
 import { type Ledger, openLedger, readMeta, runListPath, writeMeta } from "../pipeline/ledger/ledger.ts";
 import { acquireLock } from "../pipeline/ledger/lock.ts";
 import {
@@ -69,9 +71,24 @@ export async function loadSettings(
   const problem =
     secondLedger(config, environment, neighbours) ??
     forgottenLedger(environment, ownLedgerOf(config, environment, choice), cwd);
+  refuseMovedAddress(config, environment, env);
   if (problem !== undefined && ledgers === "one") throw problem;
   if (problem !== undefined) talk.warn(problem.message);
   return { config, environment, neighbours };
+}
+
+/**
+ * A config that lies in a folder may name both another address and another ledger; the key would go there, and no ledger
+ * say that the service is another. So the one that this user's runs usually keep is asked too.
+ */
+function refuseMovedAddress(config: Config, environment: Environment, env: NodeJS.ProcessEnv): void {
+  const { kind, baseUrl, ledgerOwner, ledgerPath } = environment;
+  if (kind === "sandbox" || config.found === undefined || config.found.isTrusted) return;
+  const usual = userStateDirectory(env);
+  if (usual === undefined) return;
+  const path = join(usual, ledgerOwner, "ledger.db");
+  if (path === ledgerPath || !existsSync(path)) return;
+  openLedger({ path, boundTo: baseUrl, readOnly: true })[Symbol.dispose]();
 }
 
 /** What an environment was sent before it shared another's ledger must come along. */
@@ -281,6 +298,10 @@ export function describeSession(
   return [
     `${name} (${where})`,
     `ledger ${ledgerOwner === name ? "" : `of ${ledgerOwner} `}${displayPath(ledgerPath, context.cwd)} ${known}`,
+    // The first key that goes to an address should go there knowingly.
+    ...(known === "NEW" && environment.kind === "service"
+      ? [`address from ${displayOrigin(environment.origins.baseUrl, context.cwd)}`]
+      : []),
     ...neighbours.map(({ name: other, key }) =>
       key === "different"
         ? `another account than ${other} at the same address`

@@ -1,10 +1,11 @@
 /** What lies in the system's temporary folder, which others may write into as well. */
 
-import { lstatSync, mkdirSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
+import { makeFolder } from "../pipeline/folders.ts";
 import { storageFailure } from "../pipeline/ledger/ledger.ts";
 
 const HINT = "Set TMPDIR to a folder of your own that can be written.";
@@ -30,7 +31,7 @@ export function sharedTemporaryFolder(): string {
   const owner = process.getuid?.();
   const folder = join(tmpdir(), `tickets-${owner ?? userInfo().username}`);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
   } catch (cause) {
     throw new Failure("storage", `The folder ${folder} can't be made. Nothing was sent.`, { hint: HINT, cause });
   }

@@ -11,7 +11,7 @@ const TEXT = `environments:
     timeout: 90s
   production:
     baseUrl: https://api.example.com
-    apiKey: {env: SHOP_KEY}
+    apiKey: {env: TICKETS_SHOP_KEY}
 `;
 
 /** Runs `tickets env` in folders of its own; `$` in what it printed is the root of them. */
@@ -77,7 +77,7 @@ describe("tickets env", () => {
     const { code, out } = await show({ [PROJECT]: `${TEXT}env: production\n` });
     expect(code).toBe(0);
     expect(out).toContain("production  (tickets.config.yaml:9)");
-    expect(out).toContain("environment variable SHOP_KEY (not set)");
+    expect(out).toContain("environment variable TICKETS_SHOP_KEY (not set)");
     expect(out).toContain(`environments (* would be used)
     playground  tickets.config.yaml:2
   * production  tickets.config.yaml:6

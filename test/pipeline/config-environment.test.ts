@@ -12,7 +12,7 @@ const TWO = `environments:
   playground: {baseUrl: https://play.example.com}
   production:
     baseUrl: https://api.example.com/v1/
-    apiKey: {env: SHOP_KEY}
+    apiKey: {env: TICKETS_SHOP_KEY}
     chunkSize: 100
     timeout: 10s
     retries: 3
@@ -244,7 +244,7 @@ describe("precedence", () => {
   );
 
   test("stateDir: flag, variable, the environment's, the config's, the user's state directory", async () => {
-    const files = { [PROJECT]: `${TWO}stateDir: ../shared\n` };
+    const files = { [PROJECT]: `${TWO}stateDir: shared\n` };
     const state = async (from: Readonly<Record<string, string>>, choice: Choice) => {
       const { stateDir, origins } = await resolved(from, choice);
       return [stateDir, origins.stateDir];
@@ -256,8 +256,8 @@ describe("precedence", () => {
     ]);
     expect(await state(files, { envFlag: "production", env })).toEqual(["$/home/by-variable", "TICKETS_STATE_DIR"]);
     expect(await state(files, { envFlag: "production" })).toEqual(["$/above/project/state", `${FILE}:18`]);
-    expect(await state(files, { envFlag: "playground" })).toEqual(["$/above/shared", `${FILE}:22`]);
-    expect(await state(files, { envFlag: "sandbox" })).toEqual(["$/above/shared", `${FILE}:22`]);
+    expect(await state(files, { envFlag: "playground" })).toEqual(["$/above/project/shared", `${FILE}:22`]);
+    expect(await state(files, { envFlag: "sandbox" })).toEqual(["$/above/project/shared", `${FILE}:22`]);
     expect(await state({}, { envFlag: "playground", env: { ...PLAY, XDG_STATE_HOME: "/var/lib/x" } })).toEqual([
       "/var/lib/x/tickets",
       "default",
@@ -269,7 +269,7 @@ describe("precedence", () => {
     expect(await resolved({ [PROJECT]: TWO }, { envFlag: "production" })).toMatchObject({
       kind: "service",
       baseUrl: "https://api.example.com/v1",
-      keySource: { kind: "variable", name: "SHOP_KEY" },
+      keySource: { kind: "variable", name: "TICKETS_SHOP_KEY" },
       maxChunkBytes: 4096,
       retryStatuses: [503],
       maxRejected: 0,

@@ -199,11 +199,13 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
   });
 
   test("the hint says what to do and where the source is named", async () => {
-    await using folders = await openFolders({ [PROJECT]: "environments:\n  a:\n    apiKey: {env: SHOP_KEY}\n" });
+    await using folders = await openFolders({
+      [PROJECT]: "environments:\n  a:\n    apiKey: {env: TICKETS_SHOP_KEY}\n",
+    });
     const env = { HOME: folders.home, TICKETS_A_BASE_URL: "https://api.example.com" };
     const environment = resolveEnvironment(await folders.load(env), { env, envFlag: "a" });
     expect(await failureOf(readKey(environment, never(), { env }))).toMatchObject({
-      hint: `Set SHOP_KEY to the key that you were given for a. It is named by ${join(folders.root, PROJECT)}:3.`,
+      hint: `Set TICKETS_SHOP_KEY to the key that you were given for a. It is named by ${join(folders.root, PROJECT)}:3.`,
     });
   });
 });

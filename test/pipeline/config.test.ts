@@ -323,7 +323,7 @@ describe("refusals", () => {
     const text = "environments:\n  a:\n    baseUrl: https://api.example.com\n    apiKey: {command: [./key.sh, a b]}\n";
     await using folders = await openFolders({ [PROJECT]: text, "home/other.yaml": text });
     expect((await failureOf(folders.load())).message).toMatch(
-      /^tickets\.config\.yaml:4:14 {2}environments\.a\.apiKey\.command: a command runs only from the user's config or a file named by --config/,
+      /^tickets\.config\.yaml:4:14 {2}environments\.a\.apiKey\.command: would run a program; this file is not trusted/,
     );
     const chosen = await folders.load({}, join(folders.home, "other.yaml"));
     expect(chosen.environments.get("a")?.apiKey).toEqual({ command: [join(folders.home, "key.sh"), "a b"] });
@@ -407,7 +407,7 @@ sources:
 
   test("knows the line of each value", async () => {
     await using folders = await openFolders({ [PROJECT]: TEXT });
-    const config = await folders.load();
+    const config = await folders.load({}, "tickets.config.yaml");
     const file = join(folders.root, PROJECT);
     expect(originOf(config, ["environments", "a", "timeout"])).toBe(`${file}:9`);
     expect(originOf(config, ["environments", "a", "retries"])).toBeUndefined();

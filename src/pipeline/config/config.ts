@@ -20,6 +20,7 @@ import { explainIssues, isRecord, problemLine, valueAt } from "./explain.ts";
 import { toPath, userConfigDirectory } from "./paths.ts";
 import { configSchema, type ParsedConfig, type ParsedEnvironment } from "./schema.ts";
 import type { SourceConfig } from "./sources.ts";
+import { digestOfConfig, isTrusted, trustProblems } from "./trust.ts";
 import type { DeepReadonly } from "./words.ts";
 
 /** One entry of `environments`; paths are absolute, `baseUrl` is normalised, `timeout` in milliseconds. */
@@ -40,14 +41,26 @@ export interface Config {
   readonly sources: Readonly<Record<string, SourceConfig>>;
   readonly rules: Readonly<Record<string, Severity>>;
   readonly stateDir?: string;
+  /** The one of the working directory, if any. */
+  readonly found?: FoundConfig;
   readonly documents: readonly ConfigDocument[];
 }
 
-/** Where a config file came from: a command may run only from files that the user chose or owns. */
+/** Where a config file came from: those that the user chose or owns are trusted, one that is found is asked about. */
 type Role = "project" | "user" | "chosen";
 
 interface LoadedDocument extends ConfigDocument {
   readonly role: Role;
+  readonly digest: string;
+}
+
+/** A config that lies in the working directory. */
+export interface FoundConfig {
+  readonly file: string;
+  readonly digest: string;
+  readonly isTrusted: boolean;
+  /** What it names that needs trust. */
+  readonly needsTrust: readonly ConfigProblem[];
 }
 
 const CONFIG_NAMES = ["yaml", "yml", "json"] as const;
@@ -68,7 +81,8 @@ const NO_SCRIPTS =
  * Loads the config of the working directory (nothing is looked for above it) and the environments that the user's config
  * directory adds; `--config` or `TICKETS_CONFIG` replaces both. Without any file, an empty config.
  *
- * `knownRules` are the ids that `rules` and `accept` may name; without it they are not compared.
+ * `knownRules` are the ids that `rules` and `accept` may name; without it they are not compared. `isTrusting`: the config
+ * of the working directory is about to be trusted, so what needs it is no problem.
  * Throws one `usage` failure that lists every problem of every file with file, line and column.
  */
 export async function loadConfig(options: {
@@ -76,8 +90,9 @@ export async function loadConfig(options: {
   readonly env: NodeJS.ProcessEnv;
   readonly configFlag?: string | undefined;
   readonly knownRules?: readonly string[];
+  readonly isTrusting?: boolean;
 }): Promise<Config> {
-  const { cwd, env, knownRules } = options;
+  const { cwd, env, knownRules, isTrusting = false } = options;
   const documents = await readDocuments(cwd, env, options.configFlag);
   const parsed: { readonly document: LoadedDocument; readonly value: ParsedConfig }[] = [];
   const problems: ConfigProblem[] = [];
@@ -92,8 +107,26 @@ export async function loadConfig(options: {
     );
   }
   problems.push(...sharedEnvironmentProblems(documents, cwd));
-  if (problems.length > 0) throw configFailure(problems, cwd);
-  return toConfig(cwd, env, documents, parsed);
+  const found = await foundConfig(documents, env);
+  const untrusted = found === undefined || found.isTrusted || isTrusting ? [] : found.needsTrust;
+  if (problems.length + untrusted.length > 0)
+    throw configFailure([...problems, ...untrusted], cwd, untrusted.length > 0);
+  return Object.freeze({ ...toConfig(cwd, env, documents, parsed), ...(found !== undefined && { found }) });
+}
+
+async function foundConfig(
+  documents: readonly LoadedDocument[],
+  env: NodeJS.ProcessEnv,
+): Promise<FoundConfig | undefined> {
+  const document = documents.find(({ role }) => role === "project");
+  if (document === undefined) return undefined;
+  const { file, digest } = document;
+  return {
+    file,
+    digest,
+    isTrusted: await isTrusted(file, digest, env),
+    needsTrust: await trustProblems(document, env),
+  };
 }
 
 const LONGEST_PATH = 4096;
@@ -192,8 +225,11 @@ async function present(directory: string, names: readonly string[]): Promise<rea
 const { Explorer } = explorerModule as unknown as { readonly Explorer: new (options: object) => PublicExplorer }; // its type file is empty
 
 /** Undefined for a package.json without the key. */
-async function readDocument(file: string): Promise<ConfigDocument | undefined> {
+async function readDocument(file: string): Promise<(ConfigDocument & { readonly digest: string }) | undefined> {
+  // Of the very text that is parsed: what is read a second time may be another.
+  let digest = digestOfConfig("");
   const load = (path: string, text: string) => {
+    digest = digestOfConfig(text);
     const inPackage = basename(path, extname(path)) === "package";
     const document = parseConfigText(path, text, inPackage ? "tickets" : undefined);
     return inPackage ? { tickets: document } : document; // cosmiconfig takes the key out again
@@ -211,7 +247,8 @@ async function readDocument(file: string): Promise<ConfigDocument | undefined> {
     const result = await explorer.load(file);
     if (result === null) return undefined;
     // An empty file has no text to load: an empty config.
-    return result.isEmpty === true ? parseConfigText(file, "") : (result.config as ConfigDocument); // made by `load`
+    const document = result.isEmpty === true ? parseConfigText(file, "") : (result.config as ConfigDocument); // made by `load`
+    return document === undefined ? undefined : { ...document, digest };
   } catch (cause) {
     throw unreadable(file, cause);
   }
@@ -249,12 +286,6 @@ function placementProblems(document: LoadedDocument): readonly ConfigProblem[] {
         path,
         `shares its variables (TICKETS_${variablePart(name)}_...) with ${cleanText(twin, 64)}; rename one`,
       );
-    if (document.role === "project" && keysAt(document, [...path, "apiKey"]).includes("command")) {
-      complain(
-        [...path, "apiKey", "command"],
-        "a command runs only from the user's config or a file named by --config: this file may have come with a folder that others wrote",
-      );
-    }
     if (name !== "sandbox") continue;
     for (const key of ["baseUrl", "apiKey", "sameServiceAs"]) {
       if (!keysAt(document, path).includes(key)) continue;
@@ -324,7 +355,7 @@ export function variablePart(name: string): string {
 
 const MOST_SHOWN = 50;
 
-function configFailure(problems: readonly ConfigProblem[], cwd: string): Failure {
+function configFailure(problems: readonly ConfigProblem[], cwd: string, needsTrust: boolean): Failure {
   const sorted = [...problems].sort(
     (one, other) => one.file.localeCompare(other.file) || one.line - other.line || one.column - other.column,
   );
@@ -335,7 +366,10 @@ function configFailure(problems: readonly ConfigProblem[], cwd: string): Failure
     lines.length === 1 && only !== undefined
       ? only
       : `${sorted.length} problems in the config:\n${lines.map((line) => `  ${line}`).join("\n")}`;
-  return new Failure("usage", message, { hint: "Nothing was sent." });
+  const hint = needsTrust
+    ? "Nothing was sent. Read the file; if you wrote it, or trust who did: tickets env --trust (again whenever it has changed). A file named by --config or TICKETS_CONFIG, and your own config, count as trusted."
+    : "Nothing was sent.";
+  return new Failure("usage", message, { hint });
 }
 
 function toConfig(

@@ -61,9 +61,7 @@ const environmentSchema = z.strictObject(
       })
       .optional()
       .describe("Base address of the service, https; /stream is added to it."),
-    apiKey: apiKey
-      .optional()
-      .describe("Where the key is: a variable, a file, or a command (the user's config or --config only)."),
+    apiKey: apiKey.optional().describe("Where the key is: a variable, a file, or a command."),
     chunkSize: wholeNumber(LIMITS.chunkSize).optional().describe("Actions per request (5000)."),
     maxChunkBytes: wholeNumber(LIMITS.maxChunkBytes).optional().describe("Bytes per request (8 MiB)."),
     timeout: duration().optional().describe("Longest wait for an answer (120s)."),

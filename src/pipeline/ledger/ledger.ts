@@ -1,22 +1,13 @@
 /** The memory of one environment: which actions it has been sent, and what became of each. One SQLite file. */
 
 import { randomUUID } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
+import { makeFolder } from "../folders.ts";
 import { LEDGER_VERSION, migrate, standIn } from "./schema.ts";
 
 export type SqlRow = Record<string, SQLOutputValue>;
@@ -74,7 +65,7 @@ export function openLedger(options: {
   if (isNew && readOnly) throw new Failure("storage", `There is no ledger at ${path}.`);
   let database: DatabaseSync;
   try {
-    if (!readOnly) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    if (!readOnly) makeFolder(dirname(path), 0o700);
     refuseNetworkFileSystem(path);
     // SQLite would make it readable for all; its companions take the mode of the file itself.
     if (isNew) closeSync(openSync(path, "a", 0o600));

@@ -1,11 +1,12 @@
 /** One run at a time: a lock that the operating system releases when the process dies. */
 
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
 import { Failure } from "../../failure.ts";
+import { makeFolder } from "../folders.ts";
 import { refuseNetworkFileSystem, storageFailure } from "./ledger.ts";
 
 const HOLDER = z.object({ pid: z.number(), since: z.string(), command: z.string() });
@@ -31,7 +32,7 @@ export async function acquireLock(options: {
   const { what, path, command, waitMs, signal, onWait } = options;
   let database: DatabaseSync;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path), 0o700);
     refuseNetworkFileSystem(path);
     // Only where it is missing: closing a second descriptor of a locked file would drop the process's lock on it.
     if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));

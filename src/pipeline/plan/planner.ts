@@ -1,10 +1,11 @@
-import { type FileHandle, mkdir, open, rename } from "node:fs/promises";
+import { type FileHandle, open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
 import { type Across, createAcross, EMPTY_MEMORY, type Memory } from "../../checks/across.ts";
 import { severityIn } from "../../checks/severity.ts";
+import { makeFolder } from "../folders.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { ledgerMemory } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
@@ -118,7 +119,7 @@ export interface PlanResult {
 export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const { directory, files, ledger, again, problems, signal, environment } = options;
   const severityOf = severityIn(options.severities);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  makeFolder(directory, 0o700);
   await using copies = await copyInputs(options);
   await using timeOrder = options.order === "time" ? createTimeOrder(directory) : undefined;
   await using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;

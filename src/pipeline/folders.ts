@@ -1,0 +1,48 @@
+/** Folders, made as `mkdir -p` makes them. */
+
+import { mkdirSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { cleanText } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
+
+/**
+ * Makes a folder and what is missing above it. Node's own way never ends where a file system takes no folders, as /proc
+ * does: there `mkdir` says that the folder above is missing, which is not.
+ *
+ * @throws Failure `storage` with a sentence.
+ */
+export function makeFolder(path: string, mode?: number): void {
+  const missing: string[] = [];
+  for (let at = path; !isFolder(at); at = dirname(at)) missing.unshift(at);
+  for (const folder of missing) {
+    try {
+      mkdirSync(folder, mode);
+    } catch (cause) {
+      // Another process may have made it just now.
+      if (isFolder(folder)) continue;
+      const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown error";
+      throw new Failure("storage", `The folder ${cleanText(folder, 300)} can't be made (${REASONS[code] ?? code}).`, {
+        hint: "Name a folder that can be written. HOME, XDG_STATE_HOME, TICKETS_STATE_DIR, --state-dir and stateDir in the config say where state is kept.",
+        cause,
+      });
+    }
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "its file system takes no folders",
+  ENOTDIR: "what stands above it is no folder",
+  EEXIST: "a file of that name is in the way",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EROFS: "its file system is read-only",
+  ENOSPC: "the disk is full",
+};
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return dirname(path) === path; // above it there is nothing to make
+  }
+}
