@@ -8,6 +8,7 @@ import { compilePattern } from "./pattern.ts";
 import type { MappingRule } from "./rules.ts";
 import type { EachConfig } from "./source.ts";
 import { compileTemplate } from "./template.ts";
+import type { WantedKeys } from "./wanted-keys.ts";
 
 export interface Each {
   /** The items, one per repetition. What can't be read is a finding, and no item. */
@@ -20,9 +21,16 @@ export interface Each {
 /** A count above this is a wrong column, and would fill the memory. */
 const MOST_REPETITIONS = 10_000;
 
-export function compileEach(config: EachConfig, names: Names, isJson: boolean, path: RulePath): Each {
+/** @param optional - names of what rows of JSON may lack. */
+export function compileEach(
+  config: EachConfig,
+  names: Names,
+  keys: WantedKeys | undefined,
+  optional: ReadonlySet<string>,
+  path: RulePath,
+): Each {
   if (config.count !== undefined) return byCount(config.count, names, [...path, "count"]);
-  if (config.path !== undefined) return byPath(config.path, isJson, [...path, "path"]);
+  if (config.path !== undefined) return byPath(config.path, keys, optional, [...path, "path"]);
   if (config.in === undefined || config.match === undefined)
     throw new MappingError(path, "says neither count nor path nor in with match");
   return byMatch(config.in, config.match, names, path);
@@ -49,14 +57,26 @@ function byCount(template: string, names: Names, path: RulePath): Each {
   };
 }
 
-function byPath(listPath: string, isJson: boolean, path: RulePath): Each {
-  if (!isJson) throw new MappingError(path, "needs rows of JSON; cells hold no lists", "Use in with match.");
+function byPath(listPath: string, keys: WantedKeys | undefined, optional: ReadonlySet<string>, path: RulePath): Each {
+  if (keys === undefined) throw new MappingError(path, "needs rows of JSON; cells hold no lists", "Use in with match.");
+  keys.want([listPath], undefined, (value) => leafAt(value, listPath) !== undefined);
+  const isOptional = optional.has(listPath);
   return {
     by: listPath,
-    names: { counts: true, item: "json" },
+    names: { counts: true, item: "json", list: listPath },
     items: ({ value, findings }) => {
       const list = leafAt(value, listPath);
-      if (Array.isArray(list)) return list;
+      if (Array.isArray(list)) {
+        keys.seeItems(listPath, list);
+        return list;
+      }
+      if (list === undefined && !isOptional)
+        findings.push({
+          rule: "list-missing" satisfies MappingRule,
+          field: listPath,
+          message: `The row has no ${listPath}, from which its actions are made.`,
+          hint: `If rows without it give nothing, say so in the source: optional: [${listPath}].`,
+        });
       if (list !== undefined && list !== null)
         findings.push({
           rule: "each-unreadable" satisfies MappingRule,

@@ -12,6 +12,7 @@ import { createSourceMapper } from "./source-mapper.ts";
 import type { ToldEvent } from "./told-events.ts";
 import { type SeenAmounts, withTotals } from "./totals.ts";
 import type { SeenValues } from "./value-watch.ts";
+import type { FoundKeys } from "./wanted-keys.ts";
 
 /** How a file was understood, for its first line of output. */
 export interface Understanding {
@@ -66,8 +67,8 @@ export interface Seen {
   readonly amounts?: SeenAmounts;
   /** How the rows tell the events that they name, for a newEvent which is given once. */
   readonly told?: readonly ToldEvent[];
-  /** Names of a source that were found in JSON rows. */
-  readonly found?: readonly string[];
+  /** Keys of a source that were found in JSON rows. */
+  readonly found?: FoundKeys;
   /** Number of rows that are `{action, data}`. */
   readonly items?: number;
   /** How flat JSON rows were understood, for each set of keys that was new. */

@@ -6,6 +6,7 @@ import type { Finding } from "../actions/problem.ts";
 import { quote } from "./columns.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { ColumnAliases, PositionConfig } from "./source.ts";
+import { createWantedKeys, type WantedKeys } from "./wanted-keys.ts";
 
 /** The row being read. One object serves all rows of a file. */
 export interface Scope {
@@ -34,6 +35,8 @@ export interface EachNames {
   readonly counts: boolean;
   /** `json`: `{item}` and any path below it; a list: the named groups of a match. */
   readonly item?: "json" | readonly string[];
+  /** The path of the list whose items they are. */
+  readonly list?: string;
 }
 
 /** A column's reader that also knows how its lookup is called. */
@@ -59,17 +62,13 @@ export interface Columns extends Names {
   /** Headers of the columns that were asked for, in the order of the file; of JSON rows the names. */
   readonly used: () => readonly string[];
   readonly unused: () => readonly string[];
-  /** Names that the JSON rows since the last call had. */
-  takeFound(): readonly string[];
-  /** Adds names that rows had. */
-  join(found: readonly string[]): void;
-  /** Names that no row had which was joined. */
-  readonly neverFound: () => readonly string[];
+  /** Which keys the rows have; undefined where a header says it. */
+  readonly keys: WantedKeys | undefined;
   /** The columns that were asked for by their position alone. */
   readonly positions: () => readonly ByPosition[];
   /** What a name that is not found could have been. */
   hint(name: string): string;
-  /** Reads a value of a JSON row under a name of its own, and remembers whether any row had it. */
+  /** Reads a value of a JSON row under a name of its own. */
   leaf(label: string, get: (scope: Scope) => unknown): Read;
 }
 
@@ -164,9 +163,7 @@ export function columnsOf(
     },
     used: () => header.filter((_name, index) => used.has(index)),
     unused: () => header.filter((_name, index) => !used.has(index)),
-    takeFound: () => [],
-    join: () => undefined,
-    neverFound: () => [],
+    keys: undefined,
     positions: () => [...positions.values()],
     leaf: (label) => () => label,
   };
@@ -188,21 +185,21 @@ const GUARDED = /^'[=+\-@|%\t\r]/;
 
 /** Names of JSON rows: a key, or a path such as `seating.row` and `codes.0`. Keys that a row lacks are empty. */
 export function pathsOf({ aliases, path: aliasPath }: OwnNames): Columns {
-  /** For each name whether the rows since the last look had it, and whether any that were joined did. */
-  const names = new Map<string, { isFresh: boolean; isFound: boolean }>();
+  const keys = createWantedKeys();
+  const used = new Set<string>();
   const leaf: Columns["leaf"] = (label, get) => {
-    const name = names.get(label) ?? { isFresh: false, isFound: false };
-    names.set(label, name);
+    used.add(label);
     return (scope) => {
       const value = get(scope);
-      if (value === undefined) return "";
-      name.isFresh = true;
-      return leafText(value, label, scope);
+      return value === undefined ? "" : leafText(value, label, scope);
     };
   };
   const reader = (name: string): Read => leaf(name, ({ value }) => leafAt(value, name));
   const find = (name: string): Read => {
-    if (!Object.hasOwn(aliases, name)) return reader(name);
+    if (!Object.hasOwn(aliases, name)) {
+      keys.want([name], undefined, (value) => leafAt(value, name) !== undefined);
+      return reader(name);
+    }
     const alias = aliases[name] ?? [];
     if (isPosition(alias))
       throw new MappingError(
@@ -211,6 +208,7 @@ export function pathsOf({ aliases, path: aliasPath }: OwnNames): Columns {
         "Name a key or a path.",
       );
     const choices = [alias].flat();
+    keys.want([name, ...choices], undefined, (value) => choices.some((choice) => leafAt(value, choice) !== undefined));
     const readers = choices.map((choice) => ({ choice, read: reader(choice) }));
     return (scope) => readers.find(({ choice }) => leafAt(scope.value, choice) !== undefined)?.read(scope) ?? "";
   };
@@ -219,21 +217,10 @@ export function pathsOf({ aliases, path: aliasPath }: OwnNames): Columns {
     read: find,
     hint: () => "",
     leaf,
-    used: () => [...names.keys()],
+    used: () => [...used],
     unused: () => [],
-    takeFound() {
-      const fresh = [...names].filter(([, { isFresh }]) => isFresh);
-      for (const [, name] of fresh) name.isFresh = false;
-      return fresh.map(([label]) => label);
-    },
-    join(found) {
-      for (const label of found) {
-        const name = names.get(label);
-        if (name !== undefined) name.isFound = true;
-      }
-    },
+    keys,
     positions: () => [],
-    neverFound: () => [...names].filter(([, { isFound }]) => !isFound).map(([label]) => label),
   };
 }
 
@@ -277,6 +264,7 @@ export function namesOf(columns: Columns, each: EachNames, lookups: LookupNames,
     if (lookup !== undefined) return lookup.read(below, path);
     if (head !== "item" || each.item === undefined) return undefined;
     if (each.item === "json") {
+      if (below !== "") columns.keys?.want([name], each.list, (item) => leafAt(item, below) !== undefined);
       return columns.leaf(name, ({ item }) => (below === "" ? item : leafAt(item, below)));
     }
     if (!each.item.includes(below)) {

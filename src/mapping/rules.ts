@@ -76,6 +76,19 @@ export const MAPPING_RULES = {
     source: ROWS,
     example: 'each: {count: "{Quantity}"} for a row with Quantity = two',
   },
+  "list-missing": {
+    severity: "error",
+    reason: "A row without the list that each repeats by is not the same as one whose list is empty or null.",
+    source: ROWS,
+    example: "each: {path: barcodes} for a row without the key barcodes",
+  },
+  "key-missing": {
+    severity: "error",
+    reason:
+      "No row of the file has a key that the source reads, as a table without one of its columns: it was renamed, or is misspelt.",
+    source: ROWS,
+    example: '"{buyer.id}" for a file whose rows have buyer_id',
+  },
   "lookup-missing": {
     severity: "error",
     reason: "The lookup file has no row for this one.",

@@ -88,7 +88,11 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
   const columns = isJson ? pathsOf(aliases) : columnsOf(what, header, aliases, config.csv?.guards === "strip");
   const lookupNames = new Map<string, Names>();
   const bare = namesOf(columns, { counts: false }, lookupNames, isJson);
-  const each = config.each === undefined ? undefined : compileEach(config.each, bare, isJson, [...path, "each"]);
+  const optional = new Set(config.optional);
+  if (optional.size > 0 && !isJson)
+    throw new MappingError([...path, "optional"], "is about keys of JSON rows", "Give tables a source of their own.");
+  const each =
+    config.each === undefined ? undefined : compileEach(config.each, bare, columns.keys, optional, [...path, "each"]);
   const faults = collectFaults();
   const { attempt } = faults;
   const source: Source = { ...settings, path, columns, isJson, each, lookupNames, faults };
@@ -307,6 +311,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       }
       if (!isJson) throw new Error("a row of cells was expected");
       scope.value = withExactNumbers(row);
+      columns.keys?.seeRow(row.value);
       const openText = row.value[OPEN_ACTIONS_COLUMN];
       return mapAndWatch(typeof openText === "string" ? openText.trim() : "");
     },
@@ -316,16 +321,26 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     takeSeen() {
       const named = [...namedEvents].map(([eventId, before]) => ({ eventId, before, after: seenEvents.has(eventId) }));
       namedEvents.clear();
-      return { values: watch.take(), told: events.take(), found: columns.takeFound(), events: named };
+      return {
+        values: watch.take(),
+        told: events.take(),
+        ...(columns.keys !== undefined && { found: columns.keys.takeFound() }),
+        events: named,
+      };
     },
     agrees: ({ events: named = [] }) => named.every(({ eventId, before }) => seenEvents.has(eventId) === before),
     join({ values, told, found, events: named = [] }) {
       if (told !== undefined) events.join(told);
       if (values !== undefined) watch.join(values);
-      if (found !== undefined) columns.join(found);
+      if (found !== undefined) columns.keys?.join(found);
       for (const { eventId, after } of named) if (after) seenEvents.add(eventId);
     },
-    findingsOfFile: () => [...byPosition(columns), ...watch.findings(), ...events.findings()],
+    findingsOfFile: () => [
+      ...byPosition(columns),
+      ...keysMissing(columns, optional),
+      ...watch.findings(),
+      ...events.findings(),
+    ],
   };
 }
 
@@ -337,6 +352,19 @@ function byPosition(columns: Columns): readonly FileFinding[] {
     message: `It is column ${at} whatever that is called; now it is ${quote(header)}.`,
     hint: `So that another column is never taken for it: ${name}: {at: ${at}, named: ${JSON.stringify(header)}}.`,
   }));
+}
+
+/** Keys that no row has, as a table that lacks columns. Of the first rows it says nothing that they lack one. */
+function keysMissing({ keys }: Columns, optional: ReadonlySet<string>): readonly FileFinding[] {
+  return (keys?.neverFound() ?? [])
+    .filter((names) => !names.some((name) => optional.has(name)))
+    .map(([name = "", ...choices]) => ({
+      rule: "key-missing" satisfies MappingRule,
+      field: name,
+      message: `No row has ${(choices.length === 0 ? [name] : choices).map(quote).join(" or ")}, which the source reads.`,
+      hint: `Is it spelt as in the file? If a whole file may lack it, say so in the source: optional: [${name}].`,
+      isOfAllRows: true,
+    }));
 }
 
 const ONCE: readonly unknown[] = [undefined];
@@ -550,7 +578,7 @@ function compileInnerEach(
   source: Source,
   path: RulePath,
 ): Each {
-  const each = compileEach(config, outer, source.isJson, path);
+  const each = compileEach(config, outer, source.columns.keys, new Set(source.config.optional), path);
   if (source.each === undefined) return each;
   if (source.each.names.item !== undefined || each.names.item === undefined)
     throw new MappingError(
@@ -563,7 +591,12 @@ function compileInnerEach(
 
 function namesOfBoth(outer: Each | undefined, inner: Each | undefined): Each["names"] {
   const item = inner?.names.item ?? outer?.names.item;
-  return { counts: outer !== undefined || inner !== undefined, ...(item !== undefined && { item }) };
+  const list = inner?.names.list ?? outer?.names.list;
+  return {
+    counts: outer !== undefined || inner !== undefined,
+    ...(item !== undefined && { item }),
+    ...(list !== undefined && { list }),
+  };
 }
 
 function compileKey(key: string | readonly string[], names: Names, source: Source): Read {
@@ -709,6 +742,6 @@ function understandingOf(source: Source, rules: readonly ActionRules[]): Underst
     used: columns.used(),
     unused: columns.unused(),
     publicFields: publicFields.flatMap((field) => publicName(field) ?? []),
-    notes: columns.neverFound().map((path) => `no row so far has ${JSON.stringify(path)}`),
+    notes: (columns.keys?.neverFound() ?? []).map(([name]) => `no row so far has ${JSON.stringify(name)}`),
   };
 }

@@ -16,6 +16,8 @@ export interface SourceConfig {
   readonly expect?: Readonly<Record<string, string | readonly string[]>> | undefined;
   /** Values of columns whose rows are known to give nothing, whatever the actions say. */
   readonly skip?: Readonly<Record<string, string | readonly string[]>> | undefined;
+  /** Keys and lists of JSON rows that a whole file may lack; any other that no row has is taken for a mistake. */
+  readonly optional?: readonly string[] | undefined;
   /** Expands a row before the actions. */
   readonly each?: EachConfig | undefined;
   /** Fields for every action of `actions` that takes them. */

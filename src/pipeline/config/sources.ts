@@ -238,6 +238,10 @@ export const sourceSchema = z.strictObject(
     skip: mapOf(texts("text or a list of texts"))
       .optional()
       .describe("Values of columns whose rows are known to give nothing."),
+    optional: z
+      .array(text("a key of JSON rows"))
+      .optional()
+      .describe("Keys and lists of JSON rows that a whole file may lack."),
     each: each.optional().describe("One row becomes several."),
     fields: fields.optional().describe("Values used by every action that accepts the field."),
     actions: actions.optional().describe("The actions that a row gives, in this order."),

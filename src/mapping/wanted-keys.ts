@@ -1,0 +1,91 @@
+/** Which of the keys that a source names the rows of a JSON file have: a key that none has is a missing column. */
+
+/** A key or path that a rule of the source reads. */
+interface WantedKey {
+  /** What the config calls it: by its own name under `columns`, or as it stands. */
+  readonly names: readonly string[];
+  /** The path of the list in whose items it stands; undefined in the row itself. */
+  readonly list: string | undefined;
+  readonly isIn: (value: unknown) => boolean;
+  /** Whether rows since the last look had it, and any that were joined did. */
+  isFresh: boolean;
+  isFound: boolean;
+}
+
+/** What some rows had. Plain data. */
+export interface FoundKeys {
+  /** Any row at all. */
+  readonly rows: boolean;
+  readonly keys: readonly string[];
+  /** Paths of lists that had items. */
+  readonly lists: readonly string[];
+}
+
+export interface WantedKeys {
+  want(names: readonly string[], list: string | undefined, isIn: (value: unknown) => boolean): void;
+  /** Looks at a row, whatever it gives. */
+  seeRow(value: unknown): void;
+  seeItems(list: string, items: readonly unknown[]): void;
+  takeFound(): FoundKeys;
+  join(found: FoundKeys): void;
+  /** The names of each key that no row had which was joined; keys of items only where there were items. */
+  neverFound(): readonly (readonly string[])[];
+}
+
+export function createWantedKeys(): WantedKeys {
+  const wanted = new Map<string, WantedKey>();
+  /** Those that this mapper has not met yet, so that a file whose rows have all keys costs nothing more. */
+  let unmet: WantedKey[] = [];
+  const fresh = { rows: false, lists: new Set<string>() };
+  const known = { rows: false, lists: new Set<string>() };
+  const look = (list: string | undefined, value: unknown): void => {
+    let met = false;
+    for (const key of unmet) {
+      if (key.list !== list || !key.isIn(value)) continue;
+      key.isFresh = true;
+      met = true;
+    }
+    if (met) unmet = unmet.filter(({ isFresh }) => !isFresh);
+  };
+  return {
+    want(names, list, isIn) {
+      const id = JSON.stringify([list, names[0]]);
+      if (wanted.has(id)) return;
+      const key = { names, list, isIn, isFresh: false, isFound: false };
+      wanted.set(id, key);
+      unmet.push(key);
+    },
+    seeRow(value) {
+      fresh.rows = true;
+      if (unmet.length > 0) look(undefined, value);
+    },
+    seeItems(list, items) {
+      if (items.length > 0) fresh.lists.add(list);
+      for (const item of items) {
+        if (unmet.length === 0) return;
+        look(list, item);
+      }
+    },
+    takeFound() {
+      const keys = [...wanted].filter(([, { isFresh }]) => isFresh);
+      for (const [, key] of keys) key.isFresh = false;
+      const taken = { rows: fresh.rows, keys: keys.map(([id]) => id), lists: [...fresh.lists] };
+      fresh.rows = false;
+      fresh.lists.clear();
+      return taken;
+    },
+    join({ rows, keys, lists }) {
+      known.rows ||= rows;
+      for (const list of lists) known.lists.add(list);
+      for (const id of keys) {
+        const key = wanted.get(id);
+        if (key !== undefined) key.isFound = true;
+      }
+    },
+    neverFound() {
+      return [...wanted.values()]
+        .filter(({ isFound, list }) => !isFound && (list === undefined ? known.rows : known.lists.has(list)))
+        .map(({ names }) => names);
+    },
+  };
+}
