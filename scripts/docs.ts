@@ -104,13 +104,16 @@ const KIND_TEXT: Record<FieldKind, string> = {
 
 function fieldsPage(): string {
   const fields = FIELD_NAMES.map((name) => {
-    const { kind, maxLength, whenOmitted, default: preset, onChain, meaning } = fieldSpec(name);
+    const { kind, maxLength, whenOmitted, default: preset, onChain, meaning, relaxable = {} } = fieldSpec(name);
     return [
       code(name),
       `${KIND_TEXT[kind]}${maxLength === undefined ? "" : `, up to ${maxLength} characters`}`,
       cell(whenOmitted),
       preset === undefined ? "" : code(stringifyJson(preset)),
       onChain === false ? "no" : onChain === "as is" ? "yes" : onChain,
+      Object.entries(relaxable)
+        .map(([action, rule]) => `${code(rule)} (${action === "any" ? "any action" : action})`)
+        .join(", "),
       cell(meaning),
     ];
   });
@@ -131,7 +134,17 @@ function fieldsPage(): string {
 Lengths count Unicode code points. In \`updateEvent\` and \`updateTicket\`, the value under *cleared by* clears the field, and \`null\`
 or leaving the field out leaves it unchanged. What is *public* is written to the blockchain and can't be taken back.
 
-${table(["field", "value", "when omitted", "cleared by", "public", "meaning"], fields)}`,
+${table(["field", "value", "when omitted", "cleared by", "public", "relaxed by", "meaning"], fields)}
+
+*Relaxed by* names the rule that keeps a field out of an action (or, for \`userId\`, in it) although a sample of the specification does otherwise, or because the
+specification does not say. Where your service takes it: \`rules: {update-ticket-name: off}\`, and in the sandbox \`accept: [update-ticket-name]\`; the sandbox stores what it lets in.
+
+What the specification leaves open is taken so:
+
+- **A price** is digits, and after a point more digits: \`12\`, \`12.50\`, \`0\`. It has no sign, so it is never negative; no currency, thousands separator or exponent. Its digits reach the service as they are: \`12.5\` and \`12.50\` are not made alike.
+- **Blanks in ids** count: \`T 1\` and \`T1\` are two tickets, and so are \`T1\` and \`T1 \` in a list of \`{action, data}\`. Around a cell of a table they are taken off. An id of blanks alone is empty, and an error.
+- **The chain of an nftId** is any text without blanks before the two numbers, such as \`MATIC\` or \`SANDBOX\`. The specification names no chains, so none is checked; nor can it be seen here that two nftIds are of one chain.
+- **A promise** need not be a UUID, although the specification calls it "UUID form": any text is kept as it came, which is not blank and has at most 4096 characters ([guarantees.md](guarantees.md#what-an-answer-means)).`,
     `## Actions
 
 ${table(["action", "meaning", "required", "exactly one of", "at least one of", "optional"], actions)}`,

@@ -8,6 +8,8 @@
 
 import type { ExactNumber } from "./exact-number.ts";
 
+import type { ActionRule } from "./rules.ts";
+
 /** How a field is checked and coerced. */
 export type FieldKind =
   | "id"
@@ -34,6 +36,11 @@ export interface FieldSpec {
   /** Whether the value is written to the public blockchain, and if so how. */
   readonly onChain: false | "as is" | "as SHA-256 hash";
   readonly meaning: string;
+  /**
+   * Actions whose table says otherwise than a sample of the specification, or is not shown, and the rule by which their
+   * field is let in (or, for a required one, left out) where the service takes it. `any` is every action.
+   */
+  readonly relaxable?: Readonly<Record<string, ActionRule>>;
 }
 
 const BLANK = { default: "", whenOmitted: "blank string" } as const;
@@ -96,6 +103,7 @@ export const FIELDS = {
     ...NONE,
     ...OFF_CHAIN,
     meaning: "Your reference of the user the ticket refers to.",
+    relaxable: { soldTicket: "sold-ticket-without-user" },
   },
   nftId: {
     kind: "nftId",
@@ -103,7 +111,13 @@ export const FIELDS = {
     ...OFF_CHAIN,
     meaning: "The service's NFT id <CHAIN>-<number>-<number>, an alternative to ticketId.",
   },
-  imageUrl: { ...URL_255, ...BLANK, ...OFF_CHAIN, meaning: "Main image of the ticket." },
+  imageUrl: {
+    ...URL_255,
+    ...BLANK,
+    ...OFF_CHAIN,
+    meaning: "Main image of the ticket.",
+    relaxable: { updateEvent: "update-event-image-url" },
+  },
   mediaUrl: { ...URL_255, ...BLANK, ...OFF_CHAIN, meaning: "Main media of the ticket." },
   price: {
     kind: "price",
@@ -134,6 +148,7 @@ export const FIELDS = {
     ...NONE,
     ...OFF_CHAIN,
     meaning: "Id of a metadata template created in the service's studio tool.",
+    relaxable: { any: "metadata-template-id" },
   },
   name: {
     kind: "text",
@@ -141,6 +156,7 @@ export const FIELDS = {
     whenOmitted: "{eventname}-{tokenid}",
     ...PUBLIC,
     meaning: "Public name of the ticket.",
+    relaxable: { updateTicket: "update-ticket-name" },
   },
   description: {
     kind: "text",
@@ -148,6 +164,7 @@ export const FIELDS = {
     whenOmitted: "generated text",
     ...PUBLIC,
     meaning: "Public description of the ticket.",
+    relaxable: { updateTicket: "update-ticket-description" },
   },
 } as const satisfies Record<string, FieldSpec>;
 
@@ -181,6 +198,12 @@ export type FieldValue<F extends FieldName = FieldName> = ValueOfKind[(typeof FI
 
 export function isFieldName(name: string): name is FieldName {
   return Object.hasOwn(FIELDS, name);
+}
+
+/** The rule by which the action's field is let in, or left out, although the table says otherwise. */
+export function relaxingRule(action: string, name: FieldName): ActionRule | undefined {
+  const { relaxable } = fieldSpec(name);
+  return relaxable?.[action] ?? relaxable?.any;
 }
 
 /** The table's entry with its optional properties visible. */

@@ -2,11 +2,11 @@
 
 import { ACTION_NAMES, type ActionName, type ActionSpec, acceptedFields, actionSpec, isActionName } from "./actions.ts";
 import { isJsonObject } from "./exact-number.ts";
-import { FIELD_NAMES, type FieldName, type FieldSpec, fieldSpec, isFieldName } from "./fields.ts";
+import { FIELD_NAMES, type FieldName, type FieldSpec, fieldSpec, isFieldName, relaxingRule } from "./fields.ts";
 import { faultOf, isUnusualWallet, isWithdrawnCurrency, typeName } from "./formats.ts";
 import { escapePointer, stringifyJson } from "./json.ts";
 import { nearest } from "./nearest.ts";
-import type { ActionFinding, ActionRule } from "./rules.ts";
+import type { ActionFinding } from "./rules.ts";
 
 /** Shared, so that a sound action costs nothing. */
 const NONE: readonly ActionFinding[] = Object.freeze([]);
@@ -190,13 +190,6 @@ function missingFindings(
   return findings;
 }
 
-/** Fields that a sample of the specification sends although its table does not list them, each with a rule of its own. */
-const CONTRADICTIONS: readonly (readonly [ActionName, FieldName, ActionRule])[] = [
-  ["updateTicket", "name", "update-ticket-name"],
-  ["updateTicket", "description", "update-ticket-description"],
-  ["updateEvent", "imageUrl", "update-event-image-url"],
-];
-
 function strangeField(action: ActionName, name: string, value: unknown): ActionFinding {
   const where = { field: name, pointer: `/data/${escapePointer(name)}`, ...textOf(value) };
   if (!isFieldName(name)) {
@@ -208,20 +201,16 @@ function strangeField(action: ActionName, name: string, value: unknown): ActionF
       hint: meant === undefined ? "Leave it out." : `Did you mean ${meant}?`,
     };
   }
-  if (name === "metadataTemplateId")
+  const rule = relaxingRule(action, name);
+  if (rule !== undefined) {
     return {
-      rule: "metadata-template-id",
+      rule,
       ...where,
-      message: "Which actions accept metadataTemplateId is not shown.",
-      hint: "If your service takes it, set rules: {metadata-template-id: off} in the config.",
-    };
-  const contradiction = CONTRADICTIONS.find(([ofAction, ofField]) => ofAction === action && ofField === name);
-  if (contradiction !== undefined) {
-    return {
-      rule: contradiction[2],
-      ...where,
-      message: `By the service's table ${action} takes no ${name}, although one of its samples sends it.`,
-      hint: `If your service takes it, set rules: {${contradiction[2]}: off} in the config.`,
+      message:
+        rule === "metadata-template-id"
+          ? "Which actions accept metadataTemplateId is not shown."
+          : `By the service's table ${action} takes no ${name}, although one of its samples sends it.`,
+      hint: `If your service takes it, set rules: {${rule}: off} in the config.`,
     };
   }
   return {
@@ -246,7 +235,7 @@ function nullField(action: ActionName, name: FieldName, updates: boolean): Actio
 }
 
 function missingField(action: ActionName, name: FieldName): ActionFinding {
-  const rule = action === "soldTicket" && name === "userId" ? "sold-ticket-without-user" : "field-required";
+  const rule = relaxingRule(action, name) ?? "field-required";
   const hint =
     rule === "field-required"
       ? `Add ${name}.`

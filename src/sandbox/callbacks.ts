@@ -8,14 +8,17 @@ import type { Callback } from "./engine.ts";
 const TRIES = 6; // once, and up to five times again
 const FIRST_WAIT_MS = 500;
 const TIMEOUT_MS = 5_000;
+/** Of one address, and on their way to all of them. */
 const AT_ONCE = 4;
+const AT_ONCE_IN_ALL = 64;
+/** Of one address, so that one that takes nothing fills up its own places only. */
 const MAX_WAITING = 10_000;
 
 export interface CallbackCounts {
   readonly delivered: number;
   /** Given up after the last try. */
   readonly failed: number;
-  /** Not tried: another host than this machine, or too many waiting. */
+  /** Not tried: another host than this machine, or too many waiting for the same address. */
   readonly dropped: number;
 }
 
@@ -27,38 +30,52 @@ export interface Callbacks extends AsyncDisposable {
   idle(): Promise<void>;
 }
 
+/** What waits for one callbackUrl. */
+interface Address {
+  readonly waiting: Callback[];
+  working: number;
+}
+
 /**
- * Starts delivering. After disposal nothing is sent any more; what was waiting is dropped.
+ * Starts delivering, each address at its own pace: one that is dead or slow delays no other. After disposal nothing is sent
+ * any more; what was waiting is dropped.
  *
  * @param firstWaitMs Wait before the second try; it doubles with every further one.
  */
 export function startCallbacks({ firstWaitMs = FIRST_WAIT_MS }: { readonly firstWaitMs?: number } = {}): Callbacks {
   const end = new AbortController();
-  const waiting: Callback[] = [];
+  const addresses = new Map<string, Address>();
   const working = new Set<Promise<void>>();
+  const posts = createGate(AT_ONCE_IN_ALL);
   let idle = Promise.withResolvers<void>();
   idle.resolve();
   const counts = { delivered: 0, failed: 0, dropped: 0 };
 
-  async function work(): Promise<void> {
-    for (let next = waiting.shift(); next !== undefined && !end.signal.aborted; next = waiting.shift()) {
-      const delivered = await deliver(next, firstWaitMs, end.signal);
+  async function work(url: string, address: Address): Promise<void> {
+    for (let next = address.waiting.shift(); next !== undefined; next = address.waiting.shift()) {
+      const delivered = await deliver(next, firstWaitMs, posts, end.signal);
       counts[delivered ? "delivered" : "failed"] += 1;
     }
+    address.working -= 1;
+    if (address.working === 0) addresses.delete(url);
   }
 
   return {
     enqueue(callback) {
-      if (end.signal.aborted || !isLoopbackUrl(callback.callbackUrl) || waiting.length >= MAX_WAITING) {
+      const { callbackUrl } = callback;
+      const address = addresses.get(callbackUrl) ?? { waiting: [], working: 0 };
+      if (end.signal.aborted || !isLoopbackUrl(callbackUrl) || address.waiting.length >= MAX_WAITING) {
         counts.dropped += 1;
         return;
       }
-      waiting.push(callback);
-      if (working.size >= AT_ONCE) return;
+      addresses.set(callbackUrl, address);
+      address.waiting.push(callback);
+      if (address.working >= AT_ONCE) return;
+      address.working += 1;
       if (working.size === 0) idle = Promise.withResolvers<void>();
       // Started apart from the request that caused it.
       const worker = Promise.resolve()
-        .then(work)
+        .then(() => work(callbackUrl, address))
         .finally(() => {
           working.delete(worker);
           if (working.size === 0) idle.resolve();
@@ -69,19 +86,41 @@ export function startCallbacks({ firstWaitMs = FIRST_WAIT_MS }: { readonly first
     idle: () => idle.promise,
     async [Symbol.asyncDispose]() {
       end.abort();
-      counts.dropped += waiting.splice(0).length;
+      for (const { waiting } of addresses.values()) counts.dropped += waiting.splice(0).length;
       await Promise.allSettled(working);
     },
   };
 }
 
-async function deliver(callback: Callback, firstWaitMs: number, signal: AbortSignal): Promise<boolean> {
+/** Lets so many through at a time, in the order in which they came. */
+function createGate(atOnce: number) {
+  let free = atOnce;
+  const queue: (() => void)[] = [];
+  return async <T>(pass: () => Promise<T>): Promise<T> => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => queue.push(resolve));
+    try {
+      return await pass();
+    } finally {
+      const next = queue.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
+}
+
+async function deliver(
+  callback: Callback,
+  firstWaitMs: number,
+  posts: ReturnType<typeof createGate>,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { callbackUrl, ...ids } = callback;
   const body = JSON.stringify(ids);
   for (let tried = 0; tried < TRIES; tried += 1) {
     try {
       if (tried > 0) await delay(firstWaitMs * 2 ** (tried - 1), undefined, { signal });
-      if ((await post(callbackUrl, body, signal)) === 200) return true;
+      if ((await posts(() => post(callbackUrl, body, signal))) === 200) return true;
     } catch {
       // Not reachable, or ended by disposal; the loop's condition and `signal` decide what follows.
     }

@@ -5,8 +5,8 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { type ActionData, type ActionName, acceptedFields } from "../actions/actions.ts";
-import { FIELD_NAMES, type FieldName, fieldSpec } from "../actions/fields.ts";
+import { type ActionData, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
+import { FIELD_NAMES, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
 import { ACTION_RULES, type ActionRule } from "../actions/rules.ts";
 import { validateItem } from "../actions/validate.ts";
@@ -70,7 +70,9 @@ interface Done {
 export function perform(register: Register, item: unknown): Refusal | Done {
   for (const { rule, field, message } of validateItem(item)) {
     if (ACTION_RULES[rule].severity !== "error") continue;
-    if (register.relaxed.has(rule) && !(rule === "field-null" && isId(field))) continue;
+    // Without an id, or with one that can't be kept as it was sent, nothing could be found again.
+    const isOfId = isId(field) && (rule === "field-null" || rule === "text-not-unicode");
+    if (register.relaxed.has(rule) && !isOfId) continue;
     return { code: "invalid", rule, ...(field !== undefined && { field }), message };
   }
   // validateItem has found no structural fault, and those can't be relaxed.
@@ -157,9 +159,15 @@ function changeTicket(register: Register, action: TicketChange, data: ActionData
     if (ticket.state === "checked-in" && action !== "claimedTicket")
       return { ...AFTER_FINAL, code: "ticket_checked_in", message: "The ticket was checked in." };
   }
-  const changed = CHANGES[action](register, ticket, data);
+  const changed: Refusal | TicketRow = CHANGES[action](register, ticket, data);
   if ("code" in changed) return changed;
-  state.saveTicket(changed);
+  const more = letIn(action, data);
+  state.saveTicket({
+    ...changed,
+    fields: merged(changed.fields, action, more),
+    ...(more.userId != null && { holder: more.userId }),
+    ...(more.to != null && { wallet: more.to }),
+  });
   return { event };
 }
 
@@ -194,31 +202,40 @@ const CHANGES = {
 
 /**
  * The stored fields after an action: null and absent leave a field as it is, the table's default clears it, and so does
- * a blank text where the default is generated.
+ * a blank text where the default is generated. What only a relaxed rule lets in is stored too, be it a field or not.
  */
 function merged(fields: StoredFields, action: ActionName, data: ActionData): StoredFields {
-  const next: Partial<Record<FieldName, unknown>> = { ...fields };
+  const { about } = actionSpec(action);
+  let next: StoredFields = { ...fields };
   for (const [name, value] of Object.entries(data)) {
-    if (!STORED.has(name) || value == null) continue;
-    const field = name as FieldName; // a member of STORED
-    if (!acceptedFields(action).includes(field) && !ALSO_STORED.has(field)) continue;
-    if (value === "" || value === fieldSpec(field).default) delete next[field];
-    else next[field] = field === "metadataAttributes" && typeof value === "string" ? parseJson(value) : value;
+    if (value == null || isId(name) || (about === "ticket" && HAS_COLUMN.has(name))) continue;
+    // A key called __proto__ is one like any other, which only a computed one is here.
+    if (isFieldName(name) && (value === "" || value === fieldSpec(name).default)) {
+      const { [name]: _, ...others } = next;
+      next = others;
+    } else
+      next = { ...next, [name]: name === "metadataAttributes" && typeof value === "string" ? parseJson(value) : value };
   }
   return next;
 }
 
-/** Fields kept as they were sent; ids, holder and wallet have columns of their own. */
+/** The fields of an action that its table does not have: a relaxed rule let them in. */
+function letIn(action: ActionName, data: ActionData): ActionData {
+  const own: readonly string[] = acceptedFields(action);
+  return Object.fromEntries(Object.entries(data).filter(([name]) => !own.includes(name)));
+}
+
+/** A ticket's holder and wallet, which change with what an action does. */
+const HAS_COLUMN: ReadonlySet<string> = new Set(["userId", "to"]);
+
+/** Fields kept as they were sent; ids name what an action is about. */
 export const STORED: ReadonlySet<string> = new Set<string>(
-  FIELD_NAMES.filter((name) => !isId(name) && name !== "userId" && name !== "to"),
+  FIELD_NAMES.filter((name) => !isId(name) && !HAS_COLUMN.has(name)),
 );
 
 function isId(field: string | undefined): boolean {
   return field === "eventId" || field === "ticketId" || field === "nftId";
 }
-
-/** Fields that only a relaxed rule lets through to an action whose table does not list them. */
-const ALSO_STORED: ReadonlySet<FieldName> = new Set(["name", "description", "metadataTemplateId"]);
 
 /** The events a request touches, each read once and written once. */
 export function eventsOf(state: State) {

@@ -35,8 +35,8 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
-/** Field values as they were sent, without those that equal the field's default. */
-export type StoredFields = { readonly [F in FieldName]?: unknown };
+/** Field values as they were sent, without those that equal the field's default; other keys where a relaxed rule let them in. */
+export type StoredFields = { readonly [F in FieldName]?: unknown } & { readonly [key: string]: unknown };
 
 export interface EventRow {
   readonly number: number;

@@ -81,13 +81,11 @@ export function echoedIds(action: string | null, data: unknown): EchoedIds {
 /** "eventId: present for event actions and for soldTicket" (specification, Response body). */
 const ECHOES_EVENT: ReadonlySet<string> = new Set(["newEvent", "updateEvent", "soldTicket"]);
 
+/** The named fields, with defaults, and whatever else was stored. */
 function withDefaults(names: readonly FieldName[], fields: StoredFields): Record<string, unknown> {
-  const shown: Record<string, unknown> = {};
-  for (const name of names) {
-    const value = fields[name] ?? fieldSpec(name).default;
-    if (value !== undefined) shown[name] = value;
-  }
-  return shown;
+  const known = names.map((name) => [name, fields[name] ?? fieldSpec(name).default] as const);
+  const others = Object.entries(fields).filter(([name]) => !names.some((each) => each === name));
+  return Object.fromEntries([...known, ...others].filter(([, value]) => value !== undefined));
 }
 
 function onChain(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {

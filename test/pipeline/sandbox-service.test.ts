@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { parseJson, stringifyJson } from "../../src/actions/json.ts";
 import { type Engine, openEngine } from "../../src/sandbox/engine.ts";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../src/sandbox/server.ts";
@@ -359,6 +359,37 @@ describe("callbacks", () => {
     await stream(sandbox, [newEvent({ callbackUrl })]);
     await sandbox.callbacksDone();
     expect(sandbox.callbacks()).toEqual({ delivered: 0, failed: 0, dropped: 1 });
+  });
+
+  test.each([
+    ["refuses", 1, []],
+    ["hangs", 0, []],
+    ["answers 500 for ever", 0, Array(10_000).fill(500)],
+  ] as const)("of an address that %s don't delay those of others", async (_name, port, statuses) => {
+    const silent = createServer((_request, response) => {
+      if (statuses.length > 0) response.writeHead(500).end();
+    });
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      silent.closeAllConnections();
+      return new Promise((resolve) => silent.close(() => resolve()));
+    });
+    const dead = `http://127.0.0.1:${port === 0 ? (silent.address() as AddressInfo).port : port}/`; // it listens on TCP
+    const { url, received } = await receiver();
+    const sandbox = await start({ callbackWaitMs: 3_600_000 });
+    const events = [
+      newEvent({ callbackUrl: dead }),
+      { action: "newEvent", data: { eventId: "E2", currency: "EUR", callbackUrl: url } },
+    ];
+    const deadSales = Array.from({ length: 20 }, (_, at) => sold(`D${at}`));
+    const sales = Array.from({ length: 20 }, (_, at) => ({
+      ...sold(`T${at}`),
+      data: { ...sold(`T${at}`).data, eventId: "E2" },
+    }));
+    await stream(sandbox, [...events, ...deadSales, ...sales]);
+    await vi.waitUntil(() => received.length === 21, { interval: 1, timeout: 20_000 });
+    await vi.waitUntil(() => sandbox.callbacks().delivered === 21, { interval: 1 });
+    expect(sandbox.callbacks()).toEqual({ delivered: 21, failed: 0, dropped: 0 });
   });
 
   test("that wait are dropped at the end, which does not wait for them", async () => {

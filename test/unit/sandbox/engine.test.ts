@@ -3,7 +3,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { FIELD_NAMES, fieldSpec } from "../../../src/actions/fields.ts";
 import { type Engine, type EngineOptions, openEngine } from "../../../src/sandbox/engine.ts";
+import { RELAXABLE_RULES } from "../../../src/sandbox/lifecycle.ts";
 import { setStateAside } from "../../../src/sandbox/state.ts";
 
 const NOW_MS = 1_768_600_000_500;
@@ -286,6 +288,8 @@ describe("the life of a ticket", () => {
   });
 });
 
+const ID = "5b2c3d4e-0000-4000-8000-000000000001";
+
 describe("accept", () => {
   const cases: readonly (readonly [string, unknown])[] = [
     ["sold-ticket-without-user", sold({ ticketId: "T2", userId: undefined })],
@@ -311,6 +315,70 @@ describe("accept", () => {
     const engine = newEngine({ accept: ["update-ticket-name", "update-ticket-description"] });
     engine.process([newEvent(), sold(), on("updateTicket", { name: "Row A", description: "Good" })]);
     expect(engine.ticket({ ticketId: "T1" })?.fields).toMatchObject({ name: "Row A", description: "Good" });
+  });
+
+  const ticket = (engine: Engine) => engine.ticket({ ticketId: "T1" })?.fields;
+  const event = (engine: Engine) => engine.event("E1")?.fields;
+
+  test.each<[string, string, object, (engine: Engine) => unknown, object]>([
+    [
+      "updateEvent",
+      "update-event-image-url",
+      { imageUrl: "https://a.example/" },
+      event,
+      { imageUrl: "https://a.example/" },
+    ],
+    ["updateEvent", "field-unknown", { motto: { de: "Hallo" } }, event, { motto: { de: "Hallo" } }],
+    ["updateEvent", "field-not-accepted", { userId: "ann", price: "1" }, event, { userId: "ann", price: "1" }],
+    ["updateEvent", "url-invalid", { shopUrl: "shop" }, event, { shopUrl: "shop" }],
+    ["updateEvent", "u64-invalid", { startTime: -1 }, event, { startTime: -1 }],
+    ["updateEvent", "too-long", { eventName: "n".repeat(300) }, event, { eventName: "n".repeat(300) }],
+    ["updateTicket", "update-ticket-name", { name: "Row A" }, ticket, { name: "Row A" }],
+    ["updateTicket", "metadata-template-id", { metadataTemplateId: ID }, ticket, { metadataTemplateId: ID }],
+    ["updateTicket", "field-not-accepted", { price: "7", userId: "bob" }, ticket, { price: "7", userId: "bob" }],
+    ["updateTicket", "field-not-accepted", { eventName: "Gala" }, ticket, { eventName: "Gala" }],
+    ["updateTicket", "field-unknown", { row: "", ["__proto__"]: 1 }, ticket, { row: "" }],
+    ["scannedTicket", "field-unknown", { gate: "north" }, ticket, { gate: "north" }],
+    ["checkedInTicket", "field-not-accepted", { price: "9" }, ticket, { price: "9" }],
+    ["invalidatedTicket", "field-unknown", { why: ["refund"] }, ticket, { why: ["refund"] }],
+    ["resoldTicket", "field-not-accepted", { userId: "bob", price: "1", name: "N" }, ticket, { name: "N" }],
+    [
+      "claimedTicket",
+      "field-not-accepted",
+      { userId: "bob", imageUrl: "https://i.example/" },
+      ticket,
+      { imageUrl: "https://i.example/" },
+    ],
+  ])("%s by %s is stored: %j", (action, rule, data, look, stored) => {
+    const engine = newEngine({ accept: [rule] });
+    const named = action === "updateEvent" ? { eventId: "E1" } : { ticketId: "T1" };
+    expect(verdicts(engine, newEvent(), sold(), { action, data: { ...named, ...data } })).toEqual(
+      Array(3).fill("success"),
+    );
+    expect(look(engine)).toMatchObject(stored);
+  });
+
+  test("every field that the table says can be relaxed is let in by its rule, and stored or left out", () => {
+    const relaxable = FIELD_NAMES.flatMap((field) =>
+      Object.entries(fieldSpec(field).relaxable ?? {}).map(([action, rule]) => ({ field, action, rule })),
+    );
+    expect(relaxable.map(({ rule }) => rule).toSorted()).toEqual(
+      ["metadata-template-id", "sold-ticket-without-user"].concat([
+        "update-event-image-url",
+        "update-ticket-description",
+        "update-ticket-name",
+      ]),
+    );
+    for (const { rule } of relaxable) expect(RELAXABLE_RULES).toContain(rule);
+  });
+
+  test("what nothing could be found again by stays refused", () => {
+    const engine = newEngine({ accept: ["text-not-unicode", "field-null"] });
+    expect(verdicts(engine, newEvent(), sold({ ticketId: "T\ud800" }), sold({ name: "N\ud800" }))).toEqual([
+      "success",
+      "invalid text-not-unicode",
+      "success",
+    ]);
   });
 
   test("after-final lets a ticket live on", () => {
