@@ -32,3 +32,17 @@ export class Failure extends Error {
     this.hint = options.hint;
   }
 }
+
+/** 128 and the signal's number, as shells have it. */
+export const SIGNAL_CODES: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+
+/** The exit code of a command that threw. What the request to stop itself threw is that signal's; a fault is 1. */
+export function exitCodeOfError(error: unknown, stop: AbortSignal): number {
+  if (error instanceof Failure) return EXIT_CODES[error.code];
+  return isStop(error, stop) ? (SIGNAL_CODES[String(stop.reason)] ?? EXIT_CODES.internal) : EXIT_CODES.internal;
+}
+
+/** Whether an error is only what the request to stop threw; anything else is told as what it is. */
+export function isStop(error: unknown, stop: AbortSignal): boolean {
+  return stop.aborted && (error === stop.reason || (error instanceof Error && error.name === "AbortError"));
+}

@@ -4,7 +4,7 @@ import { fstatSync, writeSync } from "node:fs";
 import { Writable } from "node:stream";
 import { cleanLines, cleanText } from "./actions/text.ts";
 import { isVersionAsked, version } from "./cli/version.ts";
-import { EXIT_CODES, Failure } from "./failure.ts";
+import { EXIT_CODES, exitCodeOfError, Failure, isStop } from "./failure.ts";
 
 const stop = new AbortController();
 const abort = new AbortController();
@@ -62,8 +62,6 @@ function isReaderGone(error: Error): boolean {
   return "code" in error && (error.code === "EPIPE" || error.code === "EIO" || error.code === "EBADF");
 }
 
-const SIGNAL_CODES: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
-
 try {
   process.exitCode = await run(process.argv.slice(2));
   await written();
@@ -112,13 +110,9 @@ function report(error: unknown): number {
     process.stderr.write(cleanLines(`tickets: ${error.message}\n${error.hint === undefined ? "" : `${error.hint}\n`}`));
     return EXIT_CODES[error.code];
   }
-  // Only what the request to stop itself threw; anything else is told as what it is.
-  if (
-    stop.signal.aborted &&
-    (error === stop.signal.reason || (error instanceof Error && error.name === "AbortError"))
-  ) {
+  if (isStop(error, stop.signal)) {
     process.stderr.write(`tickets: stopped by ${stop.signal.reason}. Nothing is in doubt.\n`);
-    return SIGNAL_CODES[String(stop.signal.reason)] ?? EXIT_CODES.internal;
+    return exitCodeOfError(error, stop.signal);
   }
   if (outputError !== undefined && isOfStream(error))
     return isReaderGone(outputError) ? EXIT_CODES.ok : reportLostOutput(outputError);

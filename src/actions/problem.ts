@@ -28,4 +28,6 @@ export interface Problem extends Finding {
   /** 1-based physical line where the row starts. */
   readonly line: number;
   readonly severity: "warn" | "error";
+  /** Of a warning about a row: a digest of what the row holds, by which it is known again in a later export. */
+  readonly mark?: string;
 }

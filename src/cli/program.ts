@@ -4,7 +4,7 @@ import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { cleanLines } from "../actions/text.ts";
 import type { Context } from "../commands/talk.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
+import { EXIT_CODES, exitCodeOfError, Failure, isStop } from "../failure.ts";
 import type { Order } from "../pipeline/plan/order.ts";
 import { VERSION_FLAGS, version } from "./version.ts";
 
@@ -17,9 +17,13 @@ export interface Process {
 /** Runs the command line; resolves with the exit code. */
 export async function runProgram(args: readonly string[], process_: Process): Promise<number> {
   let exitCode: number = EXIT_CODES.ok;
-  const program = buildProgram(process_, (code) => {
-    exitCode = code;
-  });
+  const program = buildProgram(
+    process_,
+    (code) => {
+      exitCode = code;
+    },
+    args,
+  );
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
@@ -31,9 +35,22 @@ export async function runProgram(args: readonly string[], process_: Process): Pr
 
 type Flags = Record<string, unknown>;
 
+/** Commands that send, check or change something; those that only look leave nothing, so that a monitor may call them often. */
+function leavesTrace(verb: string, flags: Flags): boolean {
+  if (verb === "results") return flags.import !== undefined;
+  if (verb === "env") return flags.rebind === true || flags.forgetLost === true;
+  if (verb === "prune") return flags.dryRun !== true;
+  return ["stream", "validate", "plan", "resume", "settle"].includes(verb);
+}
+
 const VANISHED = "name tickets that were sold earlier and that this full export does not hold any more";
 
-export function buildProgram(process_: Process, done: (exitCode: number) => void): Command {
+/** @param args what was typed, for the trace. */
+export function buildProgram(
+  process_: Process,
+  done: (exitCode: number) => void,
+  args: readonly string[] = [],
+): Command {
   const program = new Command("tickets")
     .description("Bulk ticket streaming: checks exports, sends them in order, keeps every promise.")
     .version(version(), VERSION_FLAGS.join(", "))
@@ -53,8 +70,14 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
     command: (context: Context) => Promise<number>,
     isSending = false,
   ): Promise<void> => {
-    const { openTerminal } = await import("./terminal.ts");
+    const [{ openTerminal }, { keepTrace, newTrace }] = await Promise.all([
+      import("./terminal.ts"),
+      import("../commands/trace.ts"),
+    ]);
+    const [startedAt, started] = [new Date(), performance.now()];
     const verbose = flags.verbose === true;
+    const trace = newTrace();
+    let failure: unknown;
     const terminal = await openTerminal({
       quiet: flags.quiet === true,
       verbose,
@@ -81,9 +104,12 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
         verbose,
         stop: process_.stop,
         abort: process_.abort,
+        trace,
       });
       done(exitCode);
     } catch (error) {
+      failure = error;
+      exitCode = exitCodeOfError(error, process_.stop);
       // A program that reads the document should find one, whatever happened.
       if (flags.json === true && error instanceof Failure) {
         const { code, message, hint } = error;
@@ -94,12 +120,33 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
       throw error;
     } finally {
       terminal.end(exitCode);
+      // Last of all: what it says has been said by then.
+      if (leavesTrace(verb, flags))
+        keepTrace(trace, {
+          command: verb,
+          args,
+          env: process.env,
+          startedAt,
+          durationMs: performance.now() - started,
+          exitCode,
+          error: isStop(failure, process_.stop)
+            ? `stopped by ${process_.stop.reason}`
+            : failure instanceof Error
+              ? failure.message
+              : undefined,
+          warnings: terminal.warnings,
+          version: version(),
+        });
     }
   };
+  let verb = "";
+  program.hook("preAction", (_program, command) => {
+    verb = command.name();
+  });
 
   const speaking = (command: Command): Command =>
     command
-      .option("-q, --quiet", "print nothing when all is well")
+      .option("-q, --quiet", "print only warnings when all is well")
       .option("-v, --verbose", "tell more; show userId and to as they are")
       .option("--no-color", "no colours")
       .addOption(
@@ -260,13 +307,15 @@ export function buildProgram(process_: Process, done: (exitCode: number) => void
 
   answering(environment(program.command("status")))
     .argument("[run]", "run")
-    .description("runs; one run; one chunk of it")
+    .description("last success and failure, runs; one run; one chunk of it")
     .option("--chunk <n>", "every action of one chunk", parseCount)
+    .option("--max-age <time>", "exit 4 when the last success is older, such as 26h, or there was none")
     .action((name: string | undefined, flags: Flags) =>
       run(flags, async (context) =>
         (await import("../commands/status.ts")).status(
           {
             run: name,
+            maxAge: await duration(flags.maxAge),
             chunk: flags.chunk as number | undefined,
             ...environmentOptions(flags),
             json: flags.json === true,

@@ -19,14 +19,26 @@ export interface TerminalOptions {
 }
 
 export interface Terminal extends Talk {
-  /** Ends the live line; with `--quiet`, lets out what was held back unless all is well. */
+  /**
+   * Ends the live line. With `--quiet` it lets out what was held back: all of it, in its order, or, where all is well,
+   * notices and warnings alone.
+   */
   readonly end: (exitCode: number) => void;
+  /** How many warnings were told, those of earlier runs included. */
+  readonly warnings: number;
 }
 
 /** Without a terminal one line in half a minute tells that the run lives. */
 const PLAIN_EVERY_MS = 30_000;
 
 type Level = "info" | "warn" | "error" | "detail";
+
+/** A line that `--quiet` holds back. */
+interface Held {
+  readonly line: string;
+  /** It is said although all is well. */
+  readonly isDue: boolean;
+}
 
 export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
   const { quiet, verbose, logFormat, stdin, stdout, stderr, env } = options;
@@ -35,7 +47,8 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
     logFormat === "pretty" && !quiet && stderr.isTTY === true && stderr.columns !== 0 && env.TERM !== "dumb" && !env.CI;
   const colours = await loadColours(options);
   const spinner = live ? await loadSpinner(stderr) : undefined;
-  const held: string[] = [];
+  const held: Held[] = [];
+  let warnings = 0;
 
   const format = (level: Level, text: string): string => {
     if (logFormat === "json") return `${JSON.stringify({ time: new Date().toISOString(), level, message: text })}\n`;
@@ -53,10 +66,11 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
       .map((line, at) => (at === 0 ? painted + line : line))
       .join("\n")}\n`;
   };
-  const say = (level: Level, text: string): void => {
+  const say = (level: Level, text: string, isDue = level === "warn" || level === "error"): void => {
     const line = format(level, text);
+    if (level === "warn") warnings += 1;
     if (quiet) {
-      held.push(line);
+      held.push({ line, isDue });
       return;
     }
     const spinning = spinner?.isSpinning === true;
@@ -70,6 +84,11 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   return {
     info: (text) => say("info", text),
     warn: (text) => say("warn", text),
+    warnAgain: (text) => say("warn", text, false),
+    notice: (text) => say("info", text, true),
+    get warnings() {
+      return warnings;
+    },
     error: (text) => say("error", text),
     detail: (text) => {
       if (verbose) say("detail", text);
@@ -96,7 +115,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
     ask: stdin.isTTY && stderr.isTTY ? (question) => askYesNo(question, stdin, stderr) : undefined,
     end: (exitCode) => {
       spinner?.stop();
-      if (exitCode !== 0) for (const line of held) stderr.write(line);
+      for (const { line, isDue } of held) if (isDue || exitCode !== 0) stderr.write(line);
       held.length = 0;
     },
   };

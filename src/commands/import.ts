@@ -62,6 +62,7 @@ export interface ImportOptions extends EnvironmentOptions {
  */
 export async function importResults(options: ImportOptions, context: Context): Promise<number> {
   const { talk, cwd } = context;
+  context.trace.files = [options.file];
   const settings = await loadSettings(context, options, "any");
   const { environment } = settings;
   await using session = await openSession(context, settings, {

@@ -5,6 +5,7 @@ import { cleanText } from "../actions/text.ts";
 import type { HeldFor } from "../pipeline/plan/held-rows.ts";
 import type { PlanResult } from "../pipeline/plan/planner.ts";
 import type { ProblemLog } from "../pipeline/problems.ts";
+import { digestOfWarning, type ToldWarnings } from "../pipeline/told-warnings.ts";
 import { count, number, type Talk } from "./talk.ts";
 
 /** Fields that name people; shown in full only with `--verbose`. */
@@ -117,9 +118,11 @@ export function tellProblems(
     readonly verbose: boolean;
     readonly form: "line" | "block";
     readonly heldFor: readonly HeldFor[];
+    /** Without it no warning counts as told before. */
+    readonly told?: ToldWarnings | undefined;
   },
 ): void {
-  const { heldFor } = options;
+  const { heldFor, told } = options;
   const form = options.form === "line" ? problemLine : problemBlock;
   const errors = shownErrors(log, options.most);
   for (const problem of errors) talk.error(form(problem, options.verbose));
@@ -140,9 +143,27 @@ export function tellProblems(
   for (const { severity, rule, count: times, first, byAction } of log.tallies) {
     const kinds = [...byAction].sort(([, one], [, other]) => other - one);
     const each = kinds.map(([action, of]) => `${number(of)} ${action}`).join(", ");
-    if (severity === "warn")
-      talk.warn(
-        `${rule}${times === 1 ? "" : ` (${number(times)} times${each === "" ? "" : `: ${each}`})`}: ${problemLine(first, options.verbose).replace(` [${rule}]`, "")}`,
-      );
+    if (severity !== "warn") continue;
+    const fresh = freshOf(log, rule, times, told);
+    const before = times - fresh.count;
+    const known = before > 0 && fresh.count > 0 ? `, ${number(before)} of them told before` : "";
+    const often = times === 1 ? "" : ` (${number(times)} times${each === "" ? "" : `: ${each}`}${known})`;
+    const say = fresh.count === 0 ? talk.warnAgain : talk.warn;
+    say(`${rule}${often}: ${problemLine(fresh.first ?? first, options.verbose).replace(` [${rule}]`, "")}`);
   }
+}
+
+/** The warnings of a rule that no earlier run told. Where not all are kept, none is taken for told. */
+function freshOf(
+  { kept }: ProblemLog,
+  rule: string,
+  times: number,
+  told: ToldWarnings | undefined,
+): { readonly count: number; readonly first: Problem | undefined } {
+  const ofRule = kept.filter((problem) => problem.severity === "warn" && problem.rule === rule);
+  const digests = ofRule.map(digestOfWarning);
+  const wasTold = (digest: string | undefined): boolean => digest !== undefined && told?.was(digest) === true;
+  const fresh = ofRule.filter((_, at) => !wasTold(digests[at]));
+  for (const digest of digests) if (digest !== undefined) told?.note(digest);
+  return ofRule.length < times ? { count: times, first: undefined } : { count: fresh.length, first: fresh[0] };
 }

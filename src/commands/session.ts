@@ -27,6 +27,7 @@ import {
   readRunList,
   thisMachine,
 } from "../pipeline/ledger/run-list.ts";
+import { lastRun } from "../pipeline/ledger/runs.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
 import { planFiles } from "../pipeline/plan/plan.ts";
 import { INPUT_RULES, READER_RULES } from "../pipeline/readers/rules.ts";
@@ -67,6 +68,7 @@ export async function loadSettings(
   const config = await loadConfig({ cwd, env, configFlag: options.config, knownRules: KNOWN_RULES });
   const choice = { envFlag: options.env, configFlag: options.config, env, flags: options.flags };
   const environment = resolveEnvironment(config, choice);
+  context.trace.ledgerPath = environment.ledgerPath;
   const neighbours = await readNeighbours(config, environment, env, context.stop);
   const problem =
     secondLedger(config, environment, neighbours) ??
@@ -280,6 +282,13 @@ async function removeUnfinishedPlans(environment: Environment, ledger: Ledger): 
     if (manifest === undefined || Date.now() - manifest.mtimeMs > PLAN_KEPT_MS)
       await rm(plan, { recursive: true, force: true });
   }
+}
+
+/** Tells the first line of a command that sends. A ledger that is NEW is told always: nothing is known to have been sent before. */
+export function tellSession(session: Session, context: Context): void {
+  const line = describeSession(session, context);
+  if (lastRun(session.ledger) === undefined) context.talk.notice(line);
+  else context.talk.info(line);
 }
 
 /** The first line of a command that looks into a ledger: what is used, and whether its memory is new. */

@@ -33,16 +33,17 @@ import { actionsOf, projectUnwritten, recover } from "../pipeline/sending/settle
 import { shown } from "./problems.ts";
 import { carryOut, noteInList, openPromises, rejectsDirectory } from "./run.ts";
 import {
-  describeSession,
   type EnvironmentOptions,
   environmentFlags,
   loadSettings,
   openSession,
   planDirectory,
   type Session,
+  tellSession,
 } from "./session.ts";
 import { describeActions, type Summary, summarise } from "./summary.ts";
 import { type Context, count, number } from "./talk.ts";
+import { traceSummary } from "./trace.ts";
 import { userName } from "./user-name.ts";
 
 export interface ResumeOptions extends EnvironmentOptions {
@@ -61,7 +62,7 @@ export async function resume(options: ResumeOptions, context: Context): Promise<
     command: "tickets resume",
     waitLockMs: options.waitLock,
   });
-  context.talk.info(describeSession(session, context));
+  tellSession(session, context);
   const run = chooseRun(session, options.run);
   if (run === undefined) {
     context.talk.info("There is no unfinished run.");
@@ -72,7 +73,8 @@ export async function resume(options: ResumeOptions, context: Context): Promise<
   const deadline = options.maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + options.maxDuration;
   const summary = await carryOut(context, { session, run, deadline, startedAt });
   if (options.json) context.talk.out(`${JSON.stringify(summary)}\n`);
-  if (environment.kind === "sandbox") context.talk.info("SANDBOX: nothing left this machine.");
+  traceSummary(context.trace, summary);
+  if (environment.kind === "sandbox") context.talk.notice("SANDBOX: nothing left this machine.");
   return summary.exitCode;
 }
 
@@ -115,6 +117,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
     mayLackRuns: true,
   });
   const { ledger } = session;
+  context.trace.run = options.run;
   const run = findRun(ledger, options.run);
   if (run === undefined) throw unknownRun(options.run, environment);
   const closes = options.decision === "abandon";

@@ -8,7 +8,9 @@ import { pipeline } from "node:stream/promises";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
+import { formatDuration } from "../pipeline/config/duration.ts";
 import type { Environment } from "../pipeline/config/environment.ts";
+import { lastFailure, lastSuccess, type NotedEnd } from "../pipeline/ledger/invocations.ts";
 import { type Ledger, runListPath, storageFailure } from "../pipeline/ledger/ledger.ts";
 import { isLocked } from "../pipeline/ledger/lock.ts";
 import { outcomesOfRun } from "../pipeline/ledger/outcomes.ts";
@@ -29,50 +31,135 @@ import { type Context, count } from "./talk.ts";
 export interface StatusOptions extends EnvironmentOptions {
   readonly run: string | undefined;
   readonly chunk: number | undefined;
+  /** Milliseconds; an older last success, or none, is exit 4. */
+  readonly maxAge: number | undefined;
   readonly json: boolean;
 }
 
 export async function status(options: StatusOptions, context: Context): Promise<number> {
   const { talk } = context;
+  const { run: name, maxAge } = options;
+  if (name !== undefined && maxAge !== undefined)
+    throw new Failure("usage", "--max-age is about all runs of an environment, not about one.", {
+      hint: "Leave the run or --max-age out.",
+    });
   const { environment } = await loadSettings(context, options, "any");
   const list = readRunList(runListPath(environment.ledgerPath));
   using ledger = openLedgerToRead(environment);
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
-  const exitCode = lost.length === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
   if (lost.length > 0) {
     const { message, hint } = lostRunsFailure(lost, environment, context.cwd);
     talk.error(hint === undefined ? message : `${message}\n${hint}`);
   }
-  if (ledger === undefined) {
-    if (options.json) talk.out(`${JSON.stringify({ runs: [] })}\n`);
-    if (lost.length > 0) return exitCode;
-    talk.info(
-      `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${displayPath(environment.ledgerPath, context.cwd)}.`,
+  const exitCode = lost.length > 0 ? EXIT_CODES.usage : EXIT_CODES.ok;
+  if (ledger !== undefined && name !== undefined)
+    return Math.max(exitCode, await showRun(options, name, ledger, environment, context));
+
+  const success = ledger && lastSuccess(ledger);
+  const failure = ledger && lastFailure(ledger);
+  const runs = ledger === undefined ? [] : listRuns(ledger, 20);
+  if (options.json)
+    talk.out(
+      `${JSON.stringify({
+        lastSuccess: success ?? null,
+        lastFailure: failure ?? null,
+        runs:
+          ledger === undefined
+            ? []
+            : runs.map((run) => ({ ...summaryOfRun(ledger, run, environment.name), files: filesOf(run) })),
+      })}\n`,
     );
-    return EXIT_CODES.ok;
+  if (ledger === undefined) {
+    if (lost.length === 0)
+      talk.info(
+        `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${displayPath(environment.ledgerPath, context.cwd)}.`,
+      );
+  } else if (!options.json) {
+    const now = Date.now();
+    talk.out(`last success  ${success === undefined ? "none" : describeEnd(success, now)}\n`);
+    if (failure !== undefined) talk.out(`last failure  ${describeEnd(failure, now)}\n`);
+    for (const run of runs) talk.out(`${describeRun(ledger, run, environment)}\n`);
   }
-  if (options.run === undefined) {
-    const runs = listRuns(ledger, 20);
-    if (runs.length === 0) talk.info(`The ledger of ${environment.name} has no runs yet.`);
-    if (options.json)
-      talk.out(`${JSON.stringify({ runs: runs.map((run) => summaryOfRun(ledger, run, environment.name)) })}\n`);
-    else
-      for (const run of runs) {
-        const inFlight = countInFlight(ledger, run, environment);
-        talk.out(
-          `${run.run}  ${run.createdAt}  ${run.state}${waits(ledger, run, inFlight)}  exit ${run.exitCode ?? "-"}  ${describeActions(summaryOfRun(ledger, run, environment.name).actions, inFlight)}\n`,
-        );
-      }
-    return exitCode;
-  }
-  const run = findRun(ledger, options.run);
-  if (run === undefined) throw unknownRun(options.run, environment);
+  if (ledger !== undefined && runs.length === 0) talk.info(`The ledger of ${environment.name} has no runs yet.`);
+  if (exitCode !== EXIT_CODES.ok || maxAge === undefined) return exitCode;
+  return tellAge(success, maxAge, environment.name, context);
+}
+
+/** Exit 4 when what should happen regularly did not. */
+function tellAge(success: NotedEnd | undefined, maxAge: number, name: string, { talk }: Context): number {
+  const age = success === undefined ? undefined : Date.now() - Date.parse(success.endedAt);
+  if (age !== undefined && age <= maxAge) return EXIT_CODES.ok;
+  talk.error(
+    age === undefined
+      ? `No stream to ${name} has succeeded yet (--max-age ${formatDuration(maxAge)}).`
+      : `The last success of ${name} is ${describeAge(age)} old, more than --max-age ${formatDuration(maxAge)}.`,
+  );
+  return EXIT_CODES["finished-with-rejects"];
+}
+
+/** `2026-03-01T03:00:12.000Z, 5 h ago: stream sales.csv, 12 s, run 7f3a0c11` */
+function describeEnd({ endedAt, command, files, exitCode, error, run, durationMs }: NotedEnd, now: number): string {
+  const parts = [
+    `${command}${files.length === 0 ? "" : ` ${describeFiles(files)}`}`,
+    ...(durationMs === null ? [] : [describeAge(durationMs)]),
+    ...(run === null ? [] : [`run ${run}`]),
+    ...(exitCode === EXIT_CODES.ok ? [] : [`exit ${exitCode}`]),
+  ];
+  const why = error === null ? "" : `: ${cleanText(error, 200)}`;
+  return `${endedAt}, ${describeAge(now - Date.parse(endedAt))} ago: ${parts.join(", ")}${why}`;
+}
+
+/** Files that are named in a line; the others are counted. */
+const FILES_SHOWN = 3;
+
+function describeFiles(files: readonly string[]): string {
+  const shown = files.slice(0, FILES_SHOWN).map((file) => cleanText(file, 100));
+  return `${shown.join(" ")}${files.length > FILES_SHOWN ? ` and ${files.length - FILES_SHOWN} more` : ""}`;
+}
+
+/** `8 s`, `5 min`, `26 h`, `12 d`: what matters of an age or a duration. */
+export function describeAge(ms: number): string {
+  const seconds = Math.max(0, ms) / 1000;
+  if (seconds < 90) return `${seconds < 10 ? Math.round(seconds * 10) / 10 : Math.round(seconds)} s`;
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
+/** `7f3a0c11  2026-03-01T03:00:00.000Z  finished  exit 0  12 s  sales.csv  20 actions: 20 accepted` */
+function describeRun(ledger: Ledger, run: RunRecord, environment: Environment): string {
+  const inFlight = countInFlight(ledger, run, environment);
+  const { actions, durationMs } = summaryOfRun(ledger, run, environment.name);
+  const files = filesOf(run);
+  return [
+    run.run,
+    run.createdAt,
+    `${run.state}${waits(ledger, run, inFlight)}`,
+    `exit ${run.exitCode ?? "-"}`,
+    run.endedAt === undefined ? "-" : describeAge(durationMs),
+    files.length === 0 ? "-" : describeFiles(files),
+    describeActions(actions, inFlight),
+  ].join("  ");
+}
+
+const filesOf = ({ manifest }: RunRecord): readonly string[] => parseManifest(manifest).inputs.map(({ name }) => name);
+
+async function showRun(
+  options: StatusOptions,
+  name: string,
+  ledger: Ledger,
+  environment: Environment,
+  context: Context,
+): Promise<number> {
+  const { talk } = context;
+  const run = findRun(ledger, name);
+  if (run === undefined) throw unknownRun(name, environment);
   if (options.chunk !== undefined)
     return showChunk(context, ledger, run, options.chunk, planDirectory(environment, run.run));
   const summary = summaryOfRun(ledger, run, environment.name);
   if (options.json) {
     talk.out(`${JSON.stringify(summary)}\n`);
-    return exitCode;
+    return EXIT_CODES.ok;
   }
   const manifest = parseManifest(run.manifest);
   const inFlight = countInFlight(ledger, run, environment);
@@ -93,10 +180,11 @@ export async function status(options: StatusOptions, context: Context): Promise<
         (row) =>
           `settled ${row.chunk === null ? "run" : `chunk ${row.chunk}`} as ${row.decision} by ${row.who} on ${row.at}${row.reason === null ? "" : `: ${cleanText(String(row.reason), 200)}`}`,
       ),
+    ...(run.endedAt === undefined ? [] : [`took ${describeAge(summary.durationMs)}`]),
     ...(run.output === undefined ? [] : [`promises ${displayPath(run.output, context.cwd)}`]),
   ];
   talk.out(`${lines.join("\n")}\n`);
-  return exitCode;
+  return EXIT_CODES.ok;
 }
 
 /** How many of a run's actions a process that holds the lock is sending: without one their answers are lost. */

@@ -8,11 +8,13 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import type { Environment } from "../pipeline/config/environment.ts";
 import { crashPoint } from "../pipeline/crash-points.ts";
+import { wasTold } from "../pipeline/ledger/invocations.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
 import { chunksOf, countRun, enterRun, openRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
 import { hasSameInput, lanesOf, type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
 import { inspectOutput, setAside } from "../pipeline/projections/output-file.ts";
+import type { ToldWarnings } from "../pipeline/told-warnings.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
 import { carryOut, hasLostRuns, lockOutput, refuseStrangeOutput } from "./run.ts";
@@ -26,6 +28,7 @@ import {
   planDirectory,
   type Session,
   type Settings,
+  tellSession,
 } from "./session.ts";
 import {
   describeActions,
@@ -38,6 +41,7 @@ import {
 } from "./summary.ts";
 import { type Context, count, fileInShell, inShell, number } from "./talk.ts";
 import { makeTemporaryFolder } from "./temporary.ts";
+import { traceSummary } from "./trace.ts";
 
 export interface StreamOptions extends InputOptions, EnvironmentOptions {
   readonly output?: string | undefined;
@@ -54,7 +58,9 @@ export interface StreamOptions extends InputOptions, EnvironmentOptions {
 
 export async function stream(options: StreamOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
-  const { talk } = context;
+  const { talk, trace } = context;
+  trace.files = options.files;
+  trace.isKept = !options.dryRun;
   const settings = await loadSettings(context, options);
   const output = options.output ?? settings.environment.output;
   if (options.json && output === "-")
@@ -64,8 +70,9 @@ export async function stream(options: StreamOptions, context: Context): Promise<
   const summary = options.dryRun
     ? await dryRun(options, context, settings, startedAt)
     : await send({ ...options, output }, context, settings, startedAt);
+  traceSummary(trace, summary);
   if (options.json) talk.out(`${JSON.stringify(summary)}\n`);
-  if (settings.environment.kind === "sandbox") talk.info("SANDBOX: nothing left this machine.");
+  if (settings.environment.kind === "sandbox") talk.notice("SANDBOX: nothing left this machine.");
   return summary.exitCode;
 }
 
@@ -95,7 +102,7 @@ async function dryRun(
       copyInputs: false,
       rereadFlags: [],
     });
-    return tellPlan(context, options, checked, environment, startedAt, "dry run");
+    return tellPlan(context, options, checked, environment, startedAt, "dry run", undefined);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -118,7 +125,7 @@ async function send(
     },
   );
   const { ledger } = session;
-  talk.info(describeSession(session, context));
+  tellSession(session, context);
 
   const resumed = await finishEarlierRuns(context, session, deadline);
   if (resumed !== null && resumed.summary.state !== "finished") {
@@ -163,15 +170,20 @@ async function send(
   }
   if (plan.manifest === undefined || isNothingNew) {
     await rm(directory, { recursive: true, force: true });
-    return afterResumed(tellPlan(context, options, checked, environment, startedAt, "nothing new"), resumed?.summary);
+    const told = isNothingNew ? toldWarnings(context, session) : undefined;
+    return afterResumed(
+      tellPlan(context, options, checked, environment, startedAt, "nothing new", told),
+      resumed?.summary,
+    );
   }
-  tellChecked(context, options, checked);
+  tellChecked(context, options, checked, toldWarnings(context, session));
   talk.info(
     `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${plan.actions.alreadySent === 0 ? "" : `${number(plan.actions.alreadySent)} already sent, `}${plan.actions.pending === 0 ? "" : `${number(plan.actions.pending)} waiting in another run, `}${number(plan.actions.planned)} to send in ${describeChunks(plan.manifest)}.`,
   );
   if (!(await confirmed(context, session, options, plan.actions.planned))) {
     await rm(directory, { recursive: true, force: true });
     talk.error("Not confirmed; nothing was sent.");
+    context.trace.told.length = 0;
     return summarise({
       run: null,
       environment: environment.name,
@@ -322,12 +334,32 @@ async function confirmed(
   );
 }
 
-/** What was found in the input: problems, changed actions, skipped rows. */
-function tellChecked({ talk, verbose }: Context, options: InputOptions, { plan, problems }: CheckedInput): void {
-  tellProblems(talk, problems, { most: options.maxProblems ?? 50, verbose, form: "line", heldFor: plan.heldFor });
-  tellChanged(talk, plan, verbose);
-  if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows);
+/**
+ * What was found in the input: problems, changed actions, skipped rows.
+ *
+ * @param told undefined where nothing is sent and nothing remembered.
+ */
+function tellChecked(
+  { talk, verbose }: Context,
+  options: InputOptions,
+  { plan, problems }: CheckedInput,
+  told: ToldWarnings | undefined,
+): void {
+  const most = options.maxProblems ?? 50;
+  tellProblems(talk, problems, { most, verbose, form: "line", heldFor: plan.heldFor, told });
+  tellChanged(talk, plan, verbose, told);
+  if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows, told);
   tellSkipped(talk, plan);
+}
+
+/** The ledger's memory of warnings. What this run tells is remembered once it has ended and said so. */
+function toldWarnings({ trace }: Context, { ledger }: Session): ToldWarnings {
+  return {
+    was: (digest) => wasTold(ledger, digest),
+    note: (digest) => {
+      trace.told.push(digest);
+    },
+  };
 }
 
 /** The end of a command that sends nothing: because the input is invalid, because nothing is new, or on purpose. */
@@ -338,10 +370,11 @@ function tellPlan(
   environment: Environment,
   startedAt: number,
   otherwise: "nothing new" | "dry run",
+  told: ToldWarnings | undefined,
 ): Summary {
   const { talk } = context;
   const { plan, problems } = checked;
-  tellChecked(context, options, checked);
+  tellChecked(context, options, checked, told);
   const invalid = plan.manifest === undefined;
   const exitCode = invalid
     ? EXIT_CODES["input-invalid"]

@@ -7,6 +7,7 @@ import type { ChangedAction } from "../pipeline/plan/changed.ts";
 import type { Manifest, RowCounts } from "../pipeline/plan/manifest.ts";
 import type { PlanResult } from "../pipeline/plan/planner.ts";
 import type { Vanished, VanishedTicket } from "../pipeline/plan/vanished.ts";
+import { digestOfTold, type ToldWarnings } from "../pipeline/told-warnings.ts";
 import { shown } from "./problems.ts";
 import { count, number, type Talk } from "./talk.ts";
 
@@ -146,15 +147,35 @@ export function describeUnsentRows({ invalid, held }: RowCounts): string {
 /** How many changed actions, and how many vanished tickets, are shown to people; programs get more. */
 const SHOWN = 10;
 
-/** Tells, with both values, what the input says of accepted actions that it did not say when they were sent. */
-export function tellChanged(talk: Talk, { actions, changed }: PlanResult, verbose: boolean): void {
+/**
+ * Tells, with both values, what the input says of accepted actions that it did not say when they were sent, and what can be
+ * done about it. What an earlier run told with the same values is told again as that.
+ */
+export function tellChanged(
+  talk: Talk,
+  { actions, changed }: PlanResult,
+  verbose: boolean,
+  told: ToldWarnings | undefined,
+): void {
   const total = actions.changed;
   if (total === 0) return;
-  talk.warn(
-    `${count(total, "action")} changed since ${total === 1 ? "it was" : "they were"} accepted; not sent again:`,
+  const digests = changed.map(({ action, subject, before, now }) =>
+    digestOfTold(["changed", action, subject, stringifyJson(before), stringifyJson(now)]),
   );
-  for (const change of changed.slice(0, SHOWN)) talk.warn(`  ${describeChange(change, verbose)}`);
-  if (total > SHOWN) talk.warn(`  … and ${number(total - SHOWN)} more.`);
+  const fresh = changed.filter((_, at) => told?.was(digests[at] ?? "") !== true);
+  for (const digest of digests) told?.note(digest);
+  const isNews = fresh.length > 0 || changed.length < total;
+  const say = isNews ? talk.warn : talk.warnAgain;
+  const before = isNews && changed.length === total ? total - fresh.length : 0;
+  say(
+    `${count(total, "action")} changed since ${total === 1 ? "it was" : "they were"} accepted${before === 0 ? "" : ` (${number(before)} told before)`}; not sent again:`,
+  );
+  const shownFirst = isNews ? [...fresh, ...changed.filter((each) => !fresh.includes(each))] : changed;
+  for (const change of shownFirst.slice(0, SHOWN)) say(`  ${describeChange(change, verbose)}`);
+  if (total > SHOWN) say(`  … and ${number(total - SHOWN)} more.`);
+  say(
+    "  To change what is registered, send an update or a resale. To send such an action once more as it is now, stream it alone with --again. Otherwise put it right at the source.",
+  );
 }
 
 /** `sales.csv:12 soldTicket T-11: price 20.00 → 25.00` */
@@ -170,17 +191,26 @@ function describeChange({ source, line, action, subject, before, now }: ChangedA
 }
 
 /** Tells which tickets of earlier exports are gone from this one. Nothing is done about them. */
-export function tellVanished(talk: Talk, { count: total, first }: Vanished, rows: RowCounts): void {
+export function tellVanished(
+  talk: Talk,
+  { count: total, first }: Vanished,
+  rows: RowCounts,
+  told: ToldWarnings | undefined,
+): void {
   if (total === 0) {
     talk.info("Vanished: none; the input holds every ticket of its events that was sold earlier and stands.");
     return;
   }
   const maybe = hasUnsentRows(rows) ? " (unless an invalid row is one of them)" : "";
-  talk.warn(
+  const digests = first.map(({ ticketId, eventId, state }) => digestOfTold(["vanished", ticketId, eventId, state]));
+  const isKnown = first.length === total && digests.every((digest) => told?.was(digest) === true);
+  for (const digest of digests) told?.note(digest);
+  const say = isKnown ? talk.warnAgain : talk.warn;
+  say(
     `Vanished: ${count(total, "ticket")} of the input's events that ${total === 1 ? "was" : "were"} sold earlier and that the input does not hold any more${maybe}. Nothing was invalidated:`,
   );
-  for (const ticket of first.slice(0, SHOWN)) talk.warn(`  ${describeVanished(ticket)}`);
-  if (total > SHOWN) talk.warn(`  … and ${number(total - SHOWN)} more; --json names ${number(first.length)}.`);
+  for (const ticket of first.slice(0, SHOWN)) say(`  ${describeVanished(ticket)}`);
+  if (total > SHOWN) say(`  … and ${number(total - SHOWN)} more; --json names ${number(first.length)}.`);
 }
 
 /** `T-12 of spring-gala, checked in, from sales.csv:13 of 2026-03-01` */

@@ -1,11 +1,16 @@
 /** How a command speaks: to people on stderr, to programs on stdout. The terminal, `--json` and tests each bring their own. */
 
 import { cleanText } from "../actions/text.ts";
+import type { Trace } from "./trace.ts";
 
 export interface Talk {
   /** Something that happened. */
   readonly info: (text: string) => void;
   readonly warn: (text: string) => void;
+  /** A warning that an earlier run has told: no reason to break the silence of `--quiet`. */
+  readonly warnAgain: (text: string) => void;
+  /** What is said even where `--quiet` has nothing to say. */
+  readonly notice: (text: string) => void;
   readonly error: (text: string) => void;
   /** Only with `--verbose`. */
   readonly detail: (text: string) => void;
@@ -49,6 +54,7 @@ export interface Context {
   readonly stop: AbortSignal;
   /** Aborted when even the request in flight should be given up. */
   readonly abort: AbortSignal;
+  readonly trace: Trace;
 }
 
 const NUMBER = new Intl.NumberFormat("en-US");

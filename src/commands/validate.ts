@@ -92,8 +92,8 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
     if (seen !== undefined && !options.json) talk.out(describePreview(seen, plan, verbose));
     tellProblems(talk, problems, { most: options.maxProblems ?? SHOWN, verbose, form: "line", heldFor: plan.heldFor });
     if (seen === undefined) tellSkipped(talk, plan);
-    tellChanged(talk, plan, verbose);
-    if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows);
+    tellChanged(talk, plan, verbose, undefined);
+    if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows, undefined);
     const kinds = Object.entries(plan.byAction).map(([action, times]) => `${number(times)} ${action}`);
     const told = `${describeRows(plan.rows)} → ${count(plan.actions.planned, "action")}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}${plan.actions.alreadySent > 0 ? `, ${number(plan.actions.alreadySent)} already sent left out` : ""}.`;
     if (options.json) {
@@ -135,6 +135,7 @@ async function withPlan(
   onRow: OnRow | undefined,
   use: (checked: CheckedInput, directory: string) => Promise<number>,
 ): Promise<number> {
+  context.trace.files = options.files;
   const named = options.env !== undefined || context.env.TICKETS_ENV !== undefined;
   const settings = named ? await loadSettings(context, options) : undefined;
   const config =
@@ -163,6 +164,9 @@ async function withPlan(
       safeCsv: false,
       onRow,
     });
+    const { rows, actions } = checked.plan;
+    const { errors, warnings } = checked.problems;
+    context.trace.counts = { rows, actions, problems: { errors, warnings } };
     return await use(checked, plan);
   } finally {
     await rm(directory, { recursive: true, force: true });

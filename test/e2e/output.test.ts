@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
-import { expectSpokenAsSpecified, startService } from "../support/service.ts";
+import { expectSpokenAsSpecified, type Service, startService } from "../support/service.ts";
 import { readLines, readPromises, readTable, salesTable } from "../support/tables.ts";
 
 const SEND = ["stream", "sales.csv", "--env", "playground"];
@@ -63,14 +63,71 @@ describe("standard output", () => {
 });
 
 describe("--quiet", () => {
-  test("prints nothing when all is well, with warnings or without", async () => {
+  /** Only the lines that are no news of the first night. */
+  const withoutNew = (stderr: string): string => stderr.replace(/^.* NEW\n/, "");
+  const quietly = async (place: Workplace, service: Service) => place.tickets([...SEND, "--quiet"], service);
+
+  test("holds back progress and summary when all is well, and prints warnings, each once for its row", async () => {
     const { place, service } = await openSales();
-    for (let round = 1; round <= 2; round += 1) {
-      expect(await place.tickets([...SEND, "--quiet"], service)).toEqual(
-        expect.objectContaining({ exitCode: 0, stdout: "", stderr: "" }),
-      );
-    }
-    expect(service.sent()).toHaveLength(12);
+    const first = await quietly(place, service);
+    expect(first.exitCode).toBe(0);
+    expect(first.stderr).toMatch(/^playground .* NEW\nwarning: event-not-registered: [^\n]*\n$/);
+    expect(await quietly(place, service)).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
+    // A row of another night, and the old ones elsewhere in the file.
+    const [header = "", ...rows] = salesTable(12).split(/(?<=\n)/);
+    const undated = "E-9,T-99,user-1@example.org,10.00,\n";
+    place.write("sales.csv", [header, undated, ...rows].join(""));
+    const second = await quietly(place, service);
+    expect(second.exitCode).toBe(0);
+    expect(second.stderr).toContain("warning: order-time-missing: sales.csv:2 ");
+    expect(second.stderr).toContain('"E-9" is not known here');
+    expect(second.stderr).not.toContain('"E-1"');
+    place.write("sales.csv", [header, ...rows, undated].join(""));
+    expect(await quietly(place, service)).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
+    // Another row with the very same text to say.
+    place.write("sales.csv", [header, ...rows, undated, undated.replace("T-99", "T-100")].join(""));
+    const third = await quietly(place, service);
+    expect(third.stderr).toContain(
+      "warning: order-time-missing (2 times: 2 soldTicket, 1 of them told before): sales.csv:15 ",
+    );
+    expect(service.sent()).toHaveLength(14);
+  });
+
+  test("what changed since it was accepted is told once for the same values, with what can be done", async () => {
+    const { place, service } = await openSales();
+    await quietly(place, service);
+    const table = place.read("sales.csv");
+    place.write("sales.csv", table.replace(",10.50,", ",11.99,"));
+    const told = await quietly(place, service);
+    expect(told.exitCode).toBe(0);
+    expect(told.stderr).toContain("1 action changed since it was accepted; not sent again:");
+    expect(told.stderr).toContain("10.50 → 11.99");
+    expect(told.stderr).toContain("--again");
+    expect(await quietly(place, service)).toMatchObject({ exitCode: 0, stderr: "" });
+    place.write("sales.csv", table.replace(",10.50,", ",12.99,"));
+    expect((await quietly(place, service)).stderr).toContain("10.50 → 12.99");
+  });
+
+  test("a warning that was told while nothing was sent is told again by the night that sends", async () => {
+    const { place, service } = await openSales();
+    await place.tickets([...SEND, "--dry-run"], service);
+    await place.tickets(["validate", "sales.csv", "--env", "playground"], service);
+    const bad = salesTable(3).replaceAll(/,\d+\.\d\d,/g, ",?,");
+    const good = place.read("sales.csv");
+    place.write("sales.csv", bad);
+    expect(await quietly(place, service)).toMatchObject({ exitCode: 3 });
+    place.write("sales.csv", good);
+    expect(withoutNew((await quietly(place, service)).stderr)).toMatch(/^warning: event-not-registered/);
+  });
+
+  test("that all went to the sandbox is always said", async () => {
+    const { place } = await openSales();
+    place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+    for (const before of ["sandbox (built in) · ledger .tickets/sandbox/ledger.db NEW\n", ""])
+      expect(await place.tickets(["stream", "events.csv", "--quiet"])).toMatchObject({
+        exitCode: 0,
+        stderr: `${before}SANDBOX: nothing left this machine.\n`,
+      });
   });
 
   test("tells all when something is wrong", async () => {

@@ -153,7 +153,11 @@ test("the sandbox's own record is the plan, action for action", { tags: ["long"]
   const files = ["events", "sales", "resales"].map((stem) => fixture(`${stem}.csv`));
   const plan = await place.tickets(["plan", ...files, "-o", "plan.ndjson", "--quiet"]);
   expect(plan).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
-  expect(await place.tickets(["stream", ...files, "--quiet"])).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
+  expect(await place.tickets(["stream", ...files, "--quiet"])).toMatchObject({
+    exitCode: 0,
+    stdout: "",
+    stderr: expect.stringMatching(/^sandbox .* NEW\nSANDBOX: nothing left this machine\.\n$/),
+  });
   using engine = openEngine({ path: place.path(".tickets/sandbox/service.db") });
   const processed = [...engine.processed()];
   expect(processed.every(({ status }) => status === "success")).toBe(true);

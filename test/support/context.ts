@@ -7,6 +7,7 @@ import { PassThrough } from "node:stream";
 import { expect, onTestFinished } from "vitest";
 import { type StreamOptions, stream } from "../../src/commands/stream.ts";
 import type { Context, ProgressState } from "../../src/commands/talk.ts";
+import { newTrace } from "../../src/commands/trace.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { StopRequest } from "../../src/pipeline/sending/send.ts";
@@ -51,6 +52,8 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
       talk: {
         info: say,
         warn: say,
+        warnAgain: say,
+        notice: say,
         error: say,
         detail: (text) => {
           say(text);
@@ -69,6 +72,7 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
       verbose: false,
       stop: stopping.signal,
       abort: aborting.signal,
+      trace: newTrace(),
     },
     said: () => lines.join("\n"),
     out: () => out.join(""),

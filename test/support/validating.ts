@@ -1,6 +1,7 @@
 /** `tickets validate --json` without a process. */
 
 import { Readable, Writable } from "node:stream";
+import { newTrace } from "../../src/commands/trace.ts";
 import { validate } from "../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
 import type { Summary } from "./counts.ts";
@@ -34,7 +35,8 @@ export async function validateFiles(
   let out = "";
   const nothing = (): void => {};
   const { signal } = new AbortController();
-  const talk = { info: nothing, warn: nothing, error: nothing, detail: nothing, progress: nothing, ask: undefined };
+  const saying = { info: nothing, warn: nothing, warnAgain: nothing, notice: nothing, error: nothing, detail: nothing };
+  const talk = { ...saying, progress: nothing, ask: undefined };
   try {
     const exitCode = await validate(
       { files, json: true, flags: {}, ...(options.action !== undefined && { action: options.action }) },
@@ -49,6 +51,7 @@ export async function validateFiles(
         verbose: false,
         stop: signal,
         abort: signal,
+        trace: newTrace(),
       },
     );
     const { problems, counts } = JSON.parse(out);

@@ -183,8 +183,29 @@ CREATE TABLE doubted_items (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** Which commands were run, and which warnings they told (see invocations.ts). */
+const INVOCATIONS = `
+CREATE TABLE invocations (
+  id INTEGER PRIMARY KEY,
+  started_at TEXT NOT NULL,
+  duration_ms INTEGER NOT NULL,
+  command TEXT NOT NULL,
+  arguments TEXT NOT NULL,
+  files TEXT NOT NULL,
+  exit_code INTEGER NOT NULL,
+  error TEXT,
+  run TEXT,
+  counts TEXT,
+  warnings INTEGER NOT NULL,
+  host TEXT NOT NULL,
+  who TEXT NOT NULL,
+  version TEXT NOT NULL
+) STRICT;
+CREATE TABLE told_warnings (digest BLOB PRIMARY KEY, told_at TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
 /** What version 3 adds, statements each. */
-const NIGHTS: readonly string[] = [DOUBTS];
+const NIGHTS: readonly string[] = [DOUBTS, INVOCATIONS];
 
 /** What brings a ledger from version n to n + 1, at place n. */
 const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n")];
@@ -196,6 +217,7 @@ export function standIn(database: DatabaseSync, from: number): void {
     database.exec(
       "CREATE TEMP TABLE doubted_items (run_no INTEGER, seq INTEGER, response TEXT, PRIMARY KEY (run_no, seq))",
     );
+  if (from < 3) database.exec(INVOCATIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
 }
 
 /** Brings the tables to the present version, all or nothing. */

@@ -9,6 +9,7 @@ import { nthOfName } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import type { ProblemLog } from "../problems.ts";
 import type { InputFile } from "../readers/inputs.ts";
+import { markOfRow } from "../told-warnings.ts";
 import { type Batch, type BatchInvalid, createCandidateWriter } from "./batch.ts";
 import type { Placed } from "./order.ts";
 import { seePublicValues } from "./public-values.ts";
@@ -143,6 +144,8 @@ export function reportFindings(
   findings: readonly Finding[],
 ): boolean {
   let isError = false;
+  // Only what is kept is known again.
+  const isMarked = log.room.keeps === "all";
   for (const finding of findings) {
     const severity = severityOf(finding.rule);
     if (severity === "off") continue;
@@ -150,7 +153,15 @@ export function reportFindings(
     const { pointer: inItem, ...rest } = finding;
     const pointer =
       inItem === undefined || row.kind !== "object" ? undefined : `${file.format === "json" ? `/${at}` : ""}${inItem}`;
-    log.add({ source: file.name, line: row.line, severity, ...rest, ...(pointer !== undefined && { pointer }) });
+    const mark = isMarked && severity === "warn" ? markOfRow(row) : undefined;
+    log.add({
+      source: file.name,
+      line: row.line,
+      severity,
+      ...rest,
+      ...(pointer !== undefined && { pointer }),
+      ...(mark !== undefined && { mark }),
+    });
   }
   return isError;
 }

@@ -2,12 +2,14 @@
 
 import { type Action, actionSpec } from "../../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../../actions/identity.ts";
+import { stringifyJson } from "../../actions/json.ts";
 import type { Finding, Problem, Severity } from "../../actions/problem.ts";
 import type { Across } from "../../checks/across.ts";
 import { type Ledger, readMeta } from "../ledger/ledger.ts";
 import { acceptedDeeds, hasDeeds, IMPORTED } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { ProblemLog } from "../problems.ts";
+import { digestOfTold } from "../told-warnings.ts";
 import {
   actionOf,
   type Candidate,
@@ -188,7 +190,7 @@ async function decideOnce(
           message: `${action} of the same ${actionSpec(action).about} stands earlier in this input, and is sent once.`,
         });
     }
-    for (const each of problems) log.add(each);
+    for (const each of problems) log.add(isError(each) ? each : marked(each, actions));
     const errors = problems.filter(isError);
     if (errors.length > 0) {
       const cause = causeOf(errors);
@@ -216,6 +218,9 @@ async function decideOnce(
     }
     for (const candidate of open) keep(candidate);
   };
+
+  const marked = (problem: Problem, actions: readonly Action[]): Problem =>
+    log.room.keeps === "all" ? { ...problem, mark: digestOfTold(["actions", stringifyJson(actions)]) } : problem;
 
   const keep = ({ start, length, seq }: Candidate): void => {
     const last = kept.at(-1);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { stringifyJson } from "../../../src/actions/json.ts";
 import { checkAction } from "../../../src/checks/shape.ts";
+import { newTrace } from "../../../src/commands/trace.ts";
 import { plan } from "../../../src/commands/validate.ts";
 import { Failure } from "../../../src/failure.ts";
 import type { Mapped } from "../../../src/mapping/mapper.ts";
@@ -171,6 +172,8 @@ export async function runWhole({
         talk: {
           info: nothing,
           warn: nothing,
+          warnAgain: nothing,
+          notice: nothing,
           error: say,
           detail: nothing,
           progress: nothing,
@@ -182,6 +185,7 @@ export async function runWhole({
         verbose: false,
         stop: signal,
         abort: signal,
+        trace: newTrace(),
       },
     ).catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error;

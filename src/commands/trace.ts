@@ -1,0 +1,100 @@
+/** What a command leaves behind of itself in the ledger of the environment that it used. */
+
+import { hostname } from "node:os";
+import { cleanText } from "../actions/text.ts";
+import { noteInvocation } from "../pipeline/ledger/invocations.ts";
+import type { Summary } from "./summary.ts";
+import { userName } from "./user-name.ts";
+
+/** Filled in by the command as it goes; written when its exit code is known. */
+export interface Trace {
+  /** Undefined as long as no environment is named or used. */
+  ledgerPath: string | undefined;
+  files: readonly string[];
+  run: string | undefined;
+  counts: Readonly<Record<string, unknown>> | undefined;
+  /** False for what must leave the ledger as it is. */
+  isKept: boolean;
+  /** Digests of warnings that the ledger shall remember once they are printed. */
+  told: string[];
+}
+
+export const newTrace = (): Trace => ({
+  ledgerPath: undefined,
+  files: [],
+  run: undefined,
+  counts: undefined,
+  isKept: true,
+  told: [],
+});
+
+/** What a summary says for the trace. */
+export function traceSummary(trace: Trace, { run, rows, actions, problems }: Summary): void {
+  trace.run = run ?? undefined;
+  trace.counts = { rows, actions, problems };
+}
+
+/** Writes the trace, where there is a ledger that takes it. Never throws. */
+export function keepTrace(
+  trace: Trace,
+  ended: {
+    readonly command: string;
+    readonly args: readonly string[];
+    readonly env: NodeJS.ProcessEnv;
+    readonly startedAt: Date;
+    readonly durationMs: number;
+    readonly exitCode: number;
+    readonly error: string | undefined;
+    readonly warnings: number;
+    readonly version: string;
+  },
+): void {
+  const { ledgerPath, files, run, counts, isKept, told } = trace;
+  if (ledgerPath === undefined || !isKept) return;
+  const { command, args, env, startedAt, durationMs, exitCode, error, warnings, version } = ended;
+  noteInvocation(
+    ledgerPath,
+    {
+      startedAt: startedAt.toISOString(),
+      durationMs,
+      command,
+      arguments: withoutSecrets(args, env),
+      files: files.map((file) => cleanText(file, 1000)),
+      exitCode,
+      error: error === undefined ? undefined : withoutSecrets([cleanText(error, 1000)], env).join(""),
+      run,
+      counts,
+      warnings,
+      host: hostname(),
+      who: userName(),
+      version,
+    },
+    // A command that broke off may not have got to what it told of.
+    error === undefined ? told : [],
+  );
+}
+
+const HIDDEN = "…";
+
+/**
+ * No flag takes a key, but a person may have typed one: values of variables that hold keys, what stands after a word such
+ * as token or password, and passwords in URLs are hidden.
+ */
+export function withoutSecrets(words: readonly string[], env: NodeJS.ProcessEnv): readonly string[] {
+  const secrets = Object.entries(env).flatMap(([name, value]) =>
+    /key|token|secret|password/i.test(name) && value !== undefined && value.length >= 8 ? [value] : [],
+  );
+  let isNext = false;
+  return words.map((word) => {
+    const isHidden = isNext;
+    isNext = /^--?[\w-]*(key|token|secret|password|auth)$/i.test(word);
+    if (isHidden) return HIDDEN;
+    const known = secrets.reduce((text, secret) => text.replaceAll(secret, HIDDEN), word);
+    return cleanText(
+      known
+        .replace(/^(--?[\w-]*(?:key|token|secret|password|auth)=).*/i, `$1${HIDDEN}`)
+        .replaceAll(/(\w+:\/\/)[^\s/@]+@/g, `$1${HIDDEN}@`),
+      1000,
+    );
+  });
+}
