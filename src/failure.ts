@@ -34,7 +34,7 @@ export class Failure extends Error {
 }
 
 /** 128 and the signal's number, as shells have it. */
-export const SIGNAL_CODES: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+const SIGNAL_CODES: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
 /** The exit code of a command that threw. What the request to stop itself threw is that signal's; a fault is 1. */
 export function exitCodeOfError(error: unknown, stop: AbortSignal): number {

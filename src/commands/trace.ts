@@ -80,7 +80,7 @@ const HIDDEN = "…";
  * No flag takes a key, but a person may have typed one: values of variables that hold keys, what stands after a word such
  * as token or password, and passwords in URLs are hidden.
  */
-export function withoutSecrets(words: readonly string[], env: NodeJS.ProcessEnv): readonly string[] {
+function withoutSecrets(words: readonly string[], env: NodeJS.ProcessEnv): readonly string[] {
   const secrets = Object.entries(env).flatMap(([name, value]) =>
     /key|token|secret|password/i.test(name) && value !== undefined && value.length >= 8 ? [value] : [],
   );

@@ -112,7 +112,7 @@ describe("a quiet night", () => {
     expect(await place.tickets(["stream", name, ...PLAYGROUND, "--quiet"], options)).toMatchObject({
       exitCode: 0,
       stdout: "",
-      stderr: expect.stringMatching(/^(.* NEW\n)?warning: The input has no rows: 0 actions, nothing to send\.\n$/),
+      stderr: expect.stringMatching(/^(.* NEW\n)?(warning: .*\n)+$/),
     });
   });
 });
