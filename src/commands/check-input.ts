@@ -148,9 +148,10 @@ export async function checkInput(
             isPayload: input.format === "json",
           };
           const mapper = createMapper(settings);
+          const canSpread = lookups.size === 0 && source?.config.fillDown === undefined;
           const { onRow } = options;
-          // A lookup's table would stand in memory once more for every worker.
-          if (onRow === undefined) return { mapper, settings: lookups.size === 0 ? settings : undefined };
+          // A lookup's table would stand in memory once more for every worker, and fillDown needs the rows above.
+          if (onRow === undefined) return { mapper, settings: canSpread ? settings : undefined };
           const from = { file, header: input.header, source: source?.config, mapper };
           return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), settings: undefined };
         } catch (cause) {
@@ -263,7 +264,7 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
     },
     map(row) {
       const mapped = mapper.map(row);
-      see(row, mapped);
+      if (row.kind !== "malformed") see(row, mapped);
       return mapped;
     },
     retract: (actions) => mapper.retract?.(actions),
@@ -290,10 +291,13 @@ const nameOf = (file: InputFile): string => (file.path === "-" ? "" : basename(f
 
 function readingOf(source: SourceConfig | undefined): {
   readonly encoding?: string;
-  readonly csv?: { readonly delimiter: string };
+  readonly csv?: { readonly delimiter?: string; readonly headerLine?: number };
 } {
-  const { encoding, delimiter } = source?.csv ?? {};
-  return { ...(encoding !== undefined && { encoding }), ...(delimiter !== undefined && { csv: { delimiter } }) };
+  const { encoding, delimiter, header } = source?.csv ?? {};
+  return {
+    ...(encoding !== undefined && { encoding }),
+    csv: { ...(delimiter !== undefined && { delimiter }), ...(header !== undefined && { headerLine: Number(header) }) },
+  };
 }
 
 /** The lookup files of a source, whole. */
@@ -390,6 +394,8 @@ function describeUnderstanding(...[file, understanding, input, values]: Paramete
   ];
   if (input.header !== undefined) {
     parts.push(`${columns} columns, ${used.length} used`);
+    const { headerLine = 1 } = input;
+    if (headerLine > 1) parts.push(`header in line ${headerLine}`);
     if (input.delimiter !== undefined && input.delimiter !== "," && input.format === "csv")
       parts.push(`delimiter ${input.delimiter === "\t" ? "TAB" : input.delimiter}`);
   } else if (input.bytesRead === 0) parts.push("empty");

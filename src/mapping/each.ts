@@ -21,16 +21,82 @@ export interface Each {
 /** A count above this is a wrong column, and would fill the memory. */
 const MOST_REPETITIONS = 10_000;
 
-/** @param optional - names of what rows of JSON may lack. */
+/** What rows of JSON hold; `keys` is undefined for a table. */
+interface JsonRows {
+  readonly keys: WantedKeys | undefined;
+  /** Names of what they may lack. */
+  readonly optional: ReadonlySet<string>;
+}
+
+/** @param outer - what an `each` around this one adds to the names. */
 export function compileEach(
   config: EachConfig,
-  names: Names,
-  keys: WantedKeys | undefined,
-  optional: ReadonlySet<string>,
+  names: (each: EachNames) => Names,
+  rows: JsonRows,
   path: RulePath,
+  outer: EachNames = { counts: false },
 ): Each {
+  const { each: innerConfig, ...own } = config;
+  const each = compileOne(own, names(outer), rows, path, outer);
+  if (innerConfig === undefined) return each;
+  const inner = compileEach(innerConfig, names, rows, [...path, "each"], each.names);
+  return {
+    by: `${each.by} and ${inner.by}`,
+    names: namesOfBoth(each.names, inner.names),
+    items: (scope) => {
+      const { item: before } = scope;
+      const all = each.items(scope).flatMap((item) => {
+        scope.item = item;
+        scope.turn += 1;
+        return inner.items(scope).map((one) => toNested(inner.names, one, item));
+      });
+      scope.item = before;
+      scope.turn += 1;
+      return all;
+    },
+  };
+}
+
+/** The names inside both; an inner `each` without items of its own leaves `{item}` to the outer. */
+export function namesOfBoth(outer: EachNames | undefined, inner: EachNames | undefined): EachNames {
+  const item = inner?.item ?? outer?.item;
+  const around = inner?.item === undefined ? outer?.outer : (outer?.item ?? inner.outer);
+  const list = inner?.item === undefined ? outer?.list : inner.list;
+  const outerList = inner?.item === undefined ? outer?.outerList : (outer?.list ?? inner.outerList);
+  return {
+    counts: outer !== undefined || inner !== undefined,
+    ...(item !== undefined && { item }),
+    ...(around !== undefined && { outer: around }),
+    ...(list !== undefined && { list }),
+    ...(outerList !== undefined && { outerList }),
+  };
+}
+
+/** An item with the one that it stands in. */
+class Nested {
+  readonly item: unknown;
+  readonly outer: unknown;
+  constructor(item: unknown, outer: unknown) {
+    this.item = item;
+    this.outer = outer;
+  }
+}
+
+function toNested(inner: EachNames, item: unknown, outer: unknown): unknown {
+  if (inner.item === undefined) return outer;
+  return item instanceof Nested ? item : new Nested(item, outer);
+}
+
+/** Puts an item into the scope, under the names that it has there. */
+export function enter(scope: Scope, item: unknown, outer: unknown): void {
+  const isNested = item instanceof Nested;
+  scope.item = isNested ? item.item : item;
+  scope.outer = isNested ? item.outer : outer;
+}
+
+function compileOne(config: EachConfig, names: Names, rows: JsonRows, path: RulePath, outer: EachNames): Each {
   if (config.count !== undefined) return byCount(config.count, names, [...path, "count"]);
-  if (config.path !== undefined) return byPath(config.path, keys, optional, [...path, "path"]);
+  if (config.path !== undefined) return byPath(config.path, rows, [...path, "path"], outer);
   if (config.in === undefined || config.match === undefined)
     throw new MappingError(path, "says neither count nor path nor in with match");
   return byMatch(config.in, config.match, names, path);
@@ -57,15 +123,17 @@ function byCount(template: string, names: Names, path: RulePath): Each {
   };
 }
 
-function byPath(listPath: string, keys: WantedKeys | undefined, optional: ReadonlySet<string>, path: RulePath): Each {
+function byPath(listPath: string, { keys, optional }: JsonRows, path: RulePath, outer: EachNames): Each {
   if (keys === undefined) throw new MappingError(path, "needs rows of JSON; cells hold no lists", "Use in with match.");
-  keys.want([listPath], undefined, (value) => leafAt(value, listPath) !== undefined);
+  const isOfItem = outer.item === "json" && /^item(?:\.|$)/.test(listPath);
+  const listOf = (value: unknown): unknown => leafAt(isOfItem ? { item: value } : value, listPath);
+  keys.want([listPath], isOfItem ? outer.list : undefined, (value) => listOf(value) !== undefined);
   const isOptional = optional.has(listPath);
   return {
     by: listPath,
     names: { counts: true, item: "json", list: listPath },
-    items: ({ value, findings }) => {
-      const list = leafAt(value, listPath);
+    items: ({ value, item, findings }) => {
+      const list = listOf(isOfItem ? item : value);
       if (Array.isArray(list)) {
         keys.seeItems(listPath, list);
         return list;

@@ -15,6 +15,8 @@ export interface Scope {
   /** 1-based index in `each`. */
   n: number;
   item: unknown;
+  /** The item of the outer `each`, where one stands inside another. */
+  outer?: unknown;
   /** A number of its own for each row and each repetition: what is found once for them is kept under it. */
   turn: number;
   findings: Finding[];
@@ -37,6 +39,9 @@ export interface EachNames {
   readonly item?: "json" | readonly string[];
   /** The path of the list whose items they are. */
   readonly list?: string;
+  /** The same of the outer `each`, under `{outer}`. */
+  readonly outer?: "json" | readonly string[];
+  readonly outerList?: string;
 }
 
 /** A column's reader that also knows how its lookup is called. */
@@ -57,6 +62,8 @@ interface ByPosition {
 }
 
 export interface Columns extends Names {
+  /** Place of a table's column, from 0. */
+  indexOf(name: string, path: RulePath): number;
   /** Undefined when no column is called so. */
   find(name: string, path: RulePath): Read | undefined;
   /** Headers of the columns that were asked for, in the order of the file; of JSON rows the names. */
@@ -111,7 +118,7 @@ export function columnsOf(
     return near === undefined ? `Its columns are ${listed([...indexes.keys()])}.` : `Did you mean ${quote(near)}?`;
   };
   const positions = new Map<string, ByPosition>();
-  const atPosition = ({ at, named }: PositionConfig, path: RulePath): Read => {
+  const atPosition = ({ at, named }: PositionConfig, path: RulePath): number => {
     const index = positionIn(header, at);
     if (index === undefined)
       throw new MappingError([...path, "at"], `${what} has ${header.length} columns, and no column ${at}`);
@@ -130,9 +137,9 @@ export function columnsOf(
           : `That is column ${now + 1} now. Mend at, if the export has changed.`,
       );
     }
-    return reader(index);
+    return index;
   };
-  const ofAlias = (name: string): Read | undefined => {
+  const ofAlias = (name: string): number | undefined => {
     if (!Object.hasOwn(aliases, name)) return undefined;
     const alias = aliases[name] ?? [];
     const path = [...aliasPath, name];
@@ -143,14 +150,15 @@ export function columnsOf(
       const index = called ?? positionIn(header, choice);
       if (index === undefined) continue;
       if (called === undefined) positions.set(name, { name, at: index + 1, header: header[index]?.trim() ?? "" });
-      return reader(index);
+      return index;
     }
     throw new MappingError(path, `${what} has no column ${choices.map(quote).join(" or ")}`, hint(choices[0] ?? name));
   };
+  const placeOf = (name: string, path: RulePath): number | undefined => ofAlias(name) ?? indexOf(name, path);
+  const missing = (name: string, path: RulePath): MappingError =>
+    new MappingError(path, `${what} has no column ${quote(name)}`, hint(name));
   const find = (name: string, path: RulePath): Read | undefined => {
-    const aliased = ofAlias(name);
-    if (aliased !== undefined) return aliased;
-    const index = indexOf(name, path);
+    const index = placeOf(name, path);
     return index === undefined ? undefined : reader(index);
   };
   return {
@@ -158,8 +166,13 @@ export function columnsOf(
     hint,
     read: (name, path) => {
       const found = find(name, path);
-      if (found === undefined) throw new MappingError(path, `${what} has no column ${quote(name)}`, hint(name));
+      if (found === undefined) throw missing(name, path);
       return found;
+    },
+    indexOf: (name, path) => {
+      const index = placeOf(name, path);
+      if (index === undefined) throw missing(name, path);
+      return index;
     },
     used: () => header.filter((_name, index) => used.has(index)),
     unused: () => header.filter((_name, index) => !used.has(index)),
@@ -216,6 +229,9 @@ export function pathsOf({ aliases, path: aliasPath }: OwnNames): Columns {
     find,
     read: find,
     hint: () => "",
+    indexOf: (name, path) => {
+      throw new MappingError(path, `${name} is no column: rows of JSON have none`);
+    },
     leaf,
     used: () => [...used],
     unused: () => [],
@@ -262,20 +278,23 @@ export function namesOf(columns: Columns, each: EachNames, lookups: LookupNames,
     const below = rest.join(".");
     const lookup = below === "" ? undefined : lookups.get(head);
     if (lookup !== undefined) return lookup.read(below, path);
-    if (head !== "item" || each.item === undefined) return undefined;
-    if (each.item === "json") {
-      if (below !== "") columns.keys?.want([name], each.list, (item) => leafAt(item, below) !== undefined);
-      return columns.leaf(name, ({ item }) => (below === "" ? item : leafAt(item, below)));
+    const kind = head === "item" ? each.item : head === "outer" ? each.outer : undefined;
+    if (kind === undefined) return undefined;
+    const itemOf = head === "item" ? ({ item }: Scope) => item : ({ outer }: Scope) => outer;
+    if (kind === "json") {
+      const list = head === "item" ? each.list : each.outerList;
+      if (below !== "") columns.keys?.want([name], list, (item) => leafAt(item, below) !== undefined);
+      return columns.leaf(name, (scope) => (below === "" ? itemOf(scope) : leafAt(itemOf(scope), below)));
     }
-    if (!each.item.includes(below)) {
-      const near = nearest(below, each.item);
+    if (!kind.includes(below)) {
+      const near = nearest(below, kind);
       throw new MappingError(
         path,
         `match has no named group ${quote(below)}`,
-        near === undefined ? `Its groups are ${listed(each.item)}.` : `Did you mean {item.${near}}?`,
+        near === undefined ? `Its groups are ${listed(kind)}.` : `Did you mean {${head}.${near}}?`,
       );
     }
-    return ({ item }) => groupOf(item, below);
+    return (scope) => groupOf(itemOf(scope), below);
   };
   return {
     read(name, path) {

@@ -22,4 +22,6 @@ export type Row =
       readonly text: string;
       readonly findings: readonly Finding[];
       readonly bordersKnown: boolean;
+      /** Of a row with fewer cells than the header, those that it has. */
+      readonly cells?: readonly string[];
     };

@@ -115,6 +115,12 @@ export const MAPPING_RULES = {
     source: ROWS,
     example: "when: {Status: refunded} for rows with Status = Refunded",
   },
+  "fill-down-empty": {
+    severity: "error",
+    reason: "A blank cell of a fillDown column has no row above that it could take its value from.",
+    source: ROWS,
+    example: "fillDown: Order for a first row without Order",
+  },
   "totals-line": {
     severity: "error",
     reason:

@@ -17,16 +17,36 @@ import { cleanText } from "../actions/text.ts";
 import { compileAttributes } from "./attributes.ts";
 import { coercerOf } from "./coerce.ts";
 import { compileHeaderFault, fieldsOf, missingFields, publicName, quote } from "./columns.ts";
-import { compileEach, type Each } from "./each.ts";
+import { compileEach, type Each, enter, namesOfBoth } from "./each.ts";
 import { withExactNumbers } from "./exact-numbers.ts";
+import { compileFillDown } from "./fill-down.ts";
 import { compileLookup, type LookupTable } from "./lookup.ts";
 import type { FileFinding, Mapped, Mapper, Understanding } from "./mapper.ts";
 import { collectFaults, type Faults, MappingError, type RulePath } from "./mapping-error.ts";
-import { type Columns, columnsOf, listed, type Names, namesOf, pathsOf, type Read, type Scope } from "./names.ts";
+import {
+  type Columns,
+  columnsOf,
+  type EachNames,
+  listed,
+  type Names,
+  namesOf,
+  pathsOf,
+  type Read,
+  type Scope,
+} from "./names.ts";
 import { nthOfName, OPEN_ACTIONS_COLUMN, selectOpenActions } from "./open-actions.ts";
+import type { Row } from "./row.ts";
 import type { MappingRule } from "./rules.ts";
-import type { ActionConfig, FieldRules, SourceAction, SourceConfig, TraitRules, ValueRule } from "./source.ts";
-import { compileTemplate, isConstant } from "./template.ts";
+import type {
+  ActionConfig,
+  EachConfig,
+  FieldRules,
+  SourceAction,
+  SourceConfig,
+  TraitRules,
+  ValueRule,
+} from "./source.ts";
+import { compileTemplate, constantText, isConstant } from "./template.ts";
 import { watchEvents } from "./told-events.ts";
 import { compileValue, isSteps, type Parsing, type ValueContext } from "./value.ts";
 import { type ValueWatch, type WatchedColumn, watchValues } from "./value-watch.ts";
@@ -87,12 +107,14 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
   const aliases = { aliases: config.columns ?? {}, path: [...path, "columns"] };
   const columns = isJson ? pathsOf(aliases) : columnsOf(what, header, aliases, config.csv?.guards === "strip");
   const lookupNames = new Map<string, Names>();
-  const bare = namesOf(columns, { counts: false }, lookupNames, isJson);
   const optional = new Set(config.optional);
   if (optional.size > 0 && !isJson)
     throw new MappingError([...path, "optional"], "is about keys of JSON rows", "Give tables a source of their own.");
+  const namesIn = (added: EachNames): Names => namesOf(columns, added, lookupNames, isJson);
   const each =
-    config.each === undefined ? undefined : compileEach(config.each, bare, columns.keys, optional, [...path, "each"]);
+    config.each === undefined
+      ? undefined
+      : compileEach(config.each, namesIn, { keys: columns.keys, optional }, [...path, "each"]);
   const faults = collectFaults();
   const { attempt } = faults;
   const source: Source = { ...settings, path, columns, isJson, each, lookupNames, faults };
@@ -111,6 +133,12 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       : attempt(() =>
           compileField("eventId", eventRule, "soldTicket", undefined, names, source, [...path, "fields", "eventId"]),
         );
+  const isMended = header?.some((written) => written.trim() === OPEN_ACTIONS_COLUMN) === true;
+  const filling = config.fillDown;
+  const fillDown =
+    filling === undefined
+      ? undefined
+      : attempt(() => compileFillDown(filling, columns, isJson, isMended, [...path, "fillDown"]));
   faults.throwAny();
   const headerFault = compileHeaderFault(header ?? []);
   const open = header === undefined ? -1 : header.findIndex((written) => written.trim() === OPEN_ACTIONS_COLUMN);
@@ -188,8 +216,9 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
   };
 
   const checkExpectations = (): void => {
-    for (const { label, read, allowed } of expectations) {
+    for (const { label, read, allowed: allowedIn } of expectations) {
       const text = read(scope);
+      const allowed = allowedIn(scope);
       if (allowed.has(text)) continue;
       scope.findings.push({
         rule: "value-unexpected" satisfies MappingRule,
@@ -206,7 +235,8 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     if (items.length === 0) draft.whyNothing = `nothing in ${each?.by}`;
     for (const [at, item] of items.entries()) {
       scope.n = at + 1;
-      scope.item = item;
+      enter(scope, item, undefined);
+      const { item: ownItem, outer: ownOuter } = scope;
       scope.turn += 1;
       const given = draft.actions.length;
       const found = scope.findings.length;
@@ -220,18 +250,19 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
         if (inner.length === 0) draft.whyNothing ??= `nothing in ${rule.each.by}`;
         for (const [innerAt, innerItem] of inner.entries()) {
           if (each === undefined) scope.n = innerAt + 1;
-          if (rule.each.names.item !== undefined) scope.item = innerItem;
+          if (rule.each.names.item !== undefined) enter(scope, innerItem, ownItem);
           add(rule, draft);
         }
         scope.n = at + 1;
-        scope.item = item;
+        scope.item = ownItem;
+        scope.outer = ownOuter;
         scope.turn += 1;
       }
       if (draft.actions.length > given || scope.findings.length > found) checkExpectations();
       watch.seeItem(scope, line);
     }
     scope.n = 1;
-    scope.item = items[0];
+    enter(scope, items[0], undefined);
     scope.turn += 1;
   };
 
@@ -269,10 +300,23 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
   const isOnlyEvent = (actions: readonly Action[]): boolean =>
     hasOthers && !isConditional && actions.every(({ action }) => action === "newEvent");
 
+  /** A row with fewer cells than the header, as a line of totals may be: `skip` may know it by what it has. */
+  const skippedShort = ({ cells }: Extract<Row, { kind: "malformed" }>): Mapped | undefined => {
+    if (cells === undefined || isJson) return undefined;
+    scope.cells = cells;
+    const taken = skips.find(({ read, values }) => {
+      const text = read(scope);
+      return text !== "" && values.has(text);
+    });
+    scope.findings = [];
+    return taken === undefined ? undefined : { kind: "skipped", reason: labelled(taken.label, taken.read(scope)) };
+  };
+
   const mapAndWatch = (openText: string): Mapped => {
     for (const { label, read, values } of skips) {
       const text = read(scope);
       if (!values.has(text)) continue;
+      scope.findings = [];
       watch.see(scope, { line, gave: false, isSkipped: true });
       return { kind: "skipped", reason: labelled(label, text) };
     }
@@ -297,16 +341,19 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       return understandingOf(source, rules);
     },
     map(row) {
-      if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
       line = row.line;
       scope.findings = [];
       scope.turn += 1;
+      if (row.kind === "malformed") {
+        fillDown?.forget();
+        return skippedShort(row) ?? { kind: "invalid", findings: row.findings, attempted: [] };
+      }
       if (row.kind === "cells") {
         if (isJson) throw new Error("a row of JSON was expected");
         const fault = headerFault(row.cells);
         if (fault !== undefined) return { kind: "invalid", findings: [fault], attempted: [] };
         if (row.cells.every((cell) => cell.trim() === "")) return { kind: "skipped", reason: "empty row" };
-        scope.cells = row.cells;
+        scope.cells = fillDown === undefined ? row.cells : fillDown.fill(row.cells, scope.findings);
         return mapAndWatch(open === -1 ? "" : (row.cells[open]?.trim() ?? ""));
       }
       if (!isJson) throw new Error("a row of cells was expected");
@@ -425,7 +472,7 @@ function compileLookups({ config, lookups, lookupNames, path, columns, each, isJ
   const names = namesOf(columns, each?.names ?? { counts: false }, lookupNames, isJson);
   for (const [name, lookup] of Object.entries(config.lookup ?? {})) {
     const at = [...path, "lookup", name];
-    if (name === "item" || name === "n" || name.includes("."))
+    if (name === "item" || name === "outer" || name === "n" || name.includes("."))
       throw new MappingError(at, `a lookup can't be called ${name}`);
     const table = lookups.get(name);
     if (table === undefined) throw new Error(`the lookup file of ${name} was not read`);
@@ -439,8 +486,22 @@ function compileExpect({ config, path, columns, each, lookupNames, isJson }: Sou
   return Object.entries(config.expect ?? {}).map(([column, expected]) => ({
     label: column,
     read: readColumn(column, names, [...path, "expect", column]),
-    allowed: new Set([expected].flat().map((text) => text.trim())),
+    allowed: allowedOf([expected].flat(), names, [...path, "expect", column]),
   }));
+}
+
+/** The texts that may stand at a column; templates among them are filled in from the row. */
+function allowedOf(expected: readonly string[], names: Names, path: RulePath): (scope: Scope) => ReadonlySet<string> {
+  const isTemplate = (text: string): boolean => /[{}]/.test(text) && !isConstant(text, path);
+  const fixed = new Set(
+    expected
+      .filter((text) => !isTemplate(text))
+      .map((text) => (/[{}]/.test(text) ? constantText(text, path) : text.trim())),
+  );
+  const templates = expected.filter(isTemplate).map((text) => compileTemplate(text, names, path, "any column is"));
+  if (templates.length === 0) return () => fixed;
+  // What can't be filled in allows nothing, not an empty cell.
+  return (scope) => new Set([...fixed, ...templates.map((read) => read(scope)).filter((text) => text !== "")]);
 }
 
 function compileSkip({ config, path, columns, isJson }: Source) {
@@ -458,7 +519,7 @@ function compileSkip({ config, path, columns, isJson }: Source) {
  */
 function watchOf({ config, columns, each, lookupNames, isJson }: Source, rules: readonly ActionRules[]): ValueWatch {
   const names = namesOf(columns, each?.names ?? { counts: false }, lookupNames, isJson);
-  const added = new Set(["item", ...Object.keys(config.lookup ?? {})]);
+  const added = new Set(["item", "outer", ...Object.keys(config.lookup ?? {})]);
   const byLabel = new Map<string, WatchedColumn>();
   const add = (label: string, says: Omit<WatchedColumn, "label" | "read" | "isOfItem">): void => {
     const plain = plainName(label);
@@ -535,8 +596,8 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
   }
   const { columns, lookupNames, isJson, config } = source;
   const outer = namesOf(columns, source.each?.names ?? { counts: false }, lookupNames, isJson);
-  const each = rules.each === undefined ? undefined : compileInnerEach(rules.each, outer, source, [...path, "each"]);
-  const names = namesOf(columns, namesOfBoth(source.each, each), lookupNames, isJson);
+  const each = rules.each === undefined ? undefined : compileInnerEach(rules.each, source, [...path, "each"]);
+  const names = namesOf(columns, namesOfBoth(source.each?.names, each?.names), lookupNames, isJson);
   const cells: Read[] = [];
   const fields = compileFields(action, rules, action === "newEvent" ? noting(names, cells) : names, source, path);
   const takes = fieldsOf(action, source.relaxedRules);
@@ -572,31 +633,21 @@ function noting(names: Names, reads: Read[]): Names {
   };
 }
 
-function compileInnerEach(
-  config: NonNullable<ActionConfig["each"]>,
-  outer: Names,
-  source: Source,
-  path: RulePath,
-): Each {
-  const each = compileEach(config, outer, source.columns.keys, new Set(source.config.optional), path);
+function compileInnerEach(config: NonNullable<ActionConfig["each"]>, source: Source, path: RulePath): Each {
+  const { columns, lookupNames, isJson } = source;
+  const namesIn = (added: EachNames): Names => namesOf(columns, added, lookupNames, isJson);
+  const rows = { keys: columns.keys, optional: new Set(source.config.optional) };
+  const each = compileEach(config, namesIn, rows, path, source.each?.names);
   if (source.each === undefined) return each;
-  if (source.each.names.item !== undefined || each.names.item === undefined)
+  if (each.names.item === undefined)
     throw new MappingError(
       path,
       "stands beside an each of the source that gives the same names",
-      "Beside each: {count: ...} of the source, an action takes each with path or in.",
+      "Beside an each of the source, an action takes each with path or in.",
     );
+  if (source.each.names.outer !== undefined)
+    throw new MappingError(path, "stands inside two others", "Two lists, one in the other, are as many as have names.");
   return each;
-}
-
-function namesOfBoth(outer: Each | undefined, inner: Each | undefined): Each["names"] {
-  const item = inner?.names.item ?? outer?.names.item;
-  const list = inner?.names.list ?? outer?.names.list;
-  return {
-    counts: outer !== undefined || inner !== undefined,
-    ...(item !== undefined && { item }),
-    ...(list !== undefined && { list }),
-  };
 }
 
 function compileKey(key: string | readonly string[], names: Names, source: Source): Read {
@@ -635,11 +686,16 @@ function compileFields(
     const rule = ruleOf(own, field) ?? ruleOf(common, field);
     if (rule === undefined) continue;
     const at = isOwn ? [...path, "fields", field] : [...source.path, "fields", field];
-    const count = rules.each?.count ?? source.config.each?.count;
+    const count = countOf(rules.each) ?? countOf(source.config.each);
     const reader = source.faults.attempt(() => compileField(field, rule, action, count, names, source, at));
     if (reader !== undefined) readers.push(reader);
   }
   return readers;
+}
+
+/** The template of how many there are. */
+function countOf(each: EachConfig | undefined): string | undefined {
+  return each?.count ?? (each?.path === undefined ? undefined : `{${each.path}.length}`);
 }
 
 function ruleOf(rules: FieldRules, field: FieldName): ValueRule | TraitRules | undefined {

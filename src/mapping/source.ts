@@ -12,12 +12,14 @@ export interface SourceConfig {
   readonly columns?: ColumnAliases | undefined;
   /** Other files that rows are joined with; `{order.Total}` is then the column `Total` of the row found. */
   readonly lookup?: Readonly<Record<string, LookupConfig>> | undefined;
-  /** What columns must hold in every row that gives an action. */
+  /** What columns must hold in every row that gives an action: texts, or templates over the row. */
   readonly expect?: Readonly<Record<string, string | readonly string[]>> | undefined;
   /** Values of columns whose rows are known to give nothing, whatever the actions say. */
   readonly skip?: Readonly<Record<string, string | readonly string[]>> | undefined;
   /** Keys and lists of JSON rows that a whole file may lack; any other that no row has is taken for a mistake. */
   readonly optional?: readonly string[] | undefined;
+  /** Columns of a table whose blank cells take the value of the row above. */
+  readonly fillDown?: string | readonly string[] | undefined;
   /** Expands a row before the actions. */
   readonly each?: EachConfig | undefined;
   /** Fields for every action of `actions` that takes them. */
@@ -42,6 +44,8 @@ export interface PositionConfig {
 interface SourceCsv {
   readonly delimiter?: string | undefined;
   readonly encoding?: string | undefined;
+  /** The physical line of the header, from 1. */
+  readonly header?: string | undefined;
   /** `strip` removes the apostrophe or TAB that an exporter put before `= + - @ | %`. */
   readonly guards?: string | undefined;
 }
@@ -66,6 +70,11 @@ export interface EachConfig {
   readonly in?: string | undefined;
   /** Regular expression that finds one of them; its named groups are `{item.name}`. */
   readonly match?: string | undefined;
+  /**
+   * Repeats each of the repetitions: `{item}` is then of this one and `{outer}` of the one around it, which its `path`, `in`
+   * and `count` call `{item}`. `{n}` counts on over all of the row.
+   */
+  readonly each?: EachConfig | undefined;
 }
 
 /** A map with an action's name as its only key. */
@@ -73,7 +82,7 @@ export type SourceAction = Readonly<Record<string, ActionConfig | undefined>>;
 
 export interface ActionConfig {
   readonly when?: WhenConfig | undefined;
-  /** Repeats this action. Beside the source's `each` only `count` of the source with `path` or `in` of the action, where `{n}` stays the source's. */
+  /** Repeats this action. Beside an `each` of the source it needs `path` or `in`; the source's item is then `{outer}`, and `{n}` stays the source's. */
   readonly each?: EachConfig | undefined;
   readonly fields?: FieldRules | undefined;
 }

@@ -47,6 +47,11 @@ export function isConstant(template: string, path: RulePath): boolean {
   return parseTemplate(template, path).every((part) => typeof part === "string");
 }
 
+/** What a template without names says: doubled braces are braces. */
+export function constantText(template: string, path: RulePath): string {
+  return parseTemplate(template, path).join("").trim();
+}
+
 /**
  * A template is empty when its columns are: of an id, when one of them is (`F8VVL-` names no ticket); of other texts,
  * when all are.

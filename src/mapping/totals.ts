@@ -51,7 +51,7 @@ export function withTotals(mapper: Mapper): Mapper {
       }
       const actions = mapped.kind === "actions" ? mapped.actions : mapped.attempted;
       fresh = follow(fresh, lastOf(row, mapped.kind === "actions" ? actions : []));
-      const word = totalsWord(row, actions);
+      const word = row.kind === "malformed" ? shortTotals(row.cells) : totalsWord(row, actions);
       if (word === undefined) return mapped;
       if (mapped.kind === "actions") mapper.retract?.(actions);
       return totalsRow(word, mapped, actions);
@@ -81,6 +81,12 @@ function totalsWord(row: Row, actions: readonly Action[]): string | undefined {
   const first = row.cells.find(isFilled) ?? "";
   if (!isTotalsWord(first)) return undefined;
   return row.cells.filter(isFilled).length * 2 <= row.cells.length ? first : undefined;
+}
+
+/** A row that is too short to be a ticket, and calls itself a sum. */
+function shortTotals(cells: readonly string[] = []): string | undefined {
+  const first = cells.find(isFilled) ?? "";
+  return isTotalsWord(first) ? first : undefined;
 }
 
 const isFilled = (cell: string): boolean => cell.charCodeAt(0) > 32 || cell.trim() !== "";

@@ -353,3 +353,49 @@ sources:
     expect(await night("7,sale,B,di")).toEqual({ accepted: 1, changed: 0 });
   });
 });
+
+describe("a report with titles above its header and totals below its rows", () => {
+  const config = (header: number) => `environments:
+  local: {complete: true}
+sources:
+  report:
+    match: "report*.csv"
+    csv: {delimiter: ";", header: ${header}}
+    fillDown: Order
+    skip: {Order: Summe}
+    fields: {eventId: E, ticketId: "{Order}-{No}"}
+    actions:
+      - newEvent: {fields: {currency: EUR}}
+      - soldTicket: {fields: {userId: "{Order}", price: "{Paid}"}}
+`;
+  const REPORT = 'Box office "Gala"\nfrom 1.5.\n\nOrder;No;Paid\nA7;1;10\n;2;20\nB1;1;30\nSumme;;60\n';
+
+  test("is read from its header, each row under its order, and without its totals", async () => {
+    const field = await openField();
+    await field.write("tickets.config.yaml", config(4));
+    await field.write("report.csv", REPORT);
+    const { exitCode, said, summary } = await field.stream(["report.csv"]);
+    expect(exitCode, said).toBe(0);
+    expect(said).toContain("header in line 4");
+    expect(processed(field)).toEqual([
+      "newEvent E success",
+      "soldTicket A7-1 success",
+      "soldTicket A7-2 success",
+      "soldTicket B1-1 success",
+    ]);
+    expect(summary).toMatchObject({ rows: { read: 4, mapped: 3, skipped: 1 } });
+  });
+
+  test("sends nothing where skip does not name its short totals, or the header is not there", async () => {
+    const field = await openField();
+    await field.write("tickets.config.yaml", config(4).replace("    skip: {Order: Summe}\n", ""));
+    await field.write("report.csv", REPORT.replace("Summe;;60", "Summe;60"));
+    const short = await field.stream(["report.csv"]);
+    expect([short.exitCode, processed(field)]).toEqual([3, []]);
+    expect(short.said).toContain("totals-line");
+    await field.write("tickets.config.yaml", config(40));
+    const without = await field.stream(["report.csv"]);
+    expect(without.exitCode).toBe(2);
+    expect(without.said).toContain("report.csv has no header in line 40: it ends before.");
+  });
+});

@@ -56,6 +56,13 @@ const test = named(
   ),
 );
 
+const values = named(
+  "values",
+  z.union([blankOrText(), z.array(blankOrText(), { error: needs("a list") }).min(1, { error: "is empty" })], {
+    error: needs("text or a list of texts"),
+  }),
+);
+
 /** A map: all of its columns; a list of maps: any of them. */
 const condition = named(
   "when",
@@ -64,14 +71,27 @@ const condition = named(
   }),
 );
 
-/** One row becomes several: by a count, by the items of a path, or by each match of a pattern. */
-const each = named(
-  "each",
+/** Each of the repetitions becomes several. */
+const innerEach = named(
+  "innerEach",
   z.union(
     [
       z.strictObject({ count: text() }),
       z.strictObject({ path: text() }),
       z.strictObject({ in: text(), match: regularExpression() }),
+    ],
+    { error: needs("{count: ...}, {path: ...} or {in: ..., match: ...}") },
+  ),
+);
+
+/** One row becomes several: by a count, by the items of a path, or by each match of a pattern. */
+const each = named(
+  "each",
+  z.union(
+    [
+      z.strictObject({ count: text(), each: innerEach.optional() }),
+      z.strictObject({ path: text(), each: innerEach.optional() }),
+      z.strictObject({ in: text(), match: regularExpression(), each: innerEach.optional() }),
     ],
     { error: needs("{count: ...}, {path: ...} or {in: ..., match: ...}") },
   ),
@@ -173,8 +193,9 @@ const csv = named(
       delimiter: oneOf([",", ";", "\t", "|"]).optional(),
       encoding: text().optional(),
       guards: oneOf(["strip", "keep"]).optional(),
+      header: wholeText(1).optional().describe("The physical line of the header; titles above it are passed over."),
     },
-    { error: needs("a map with delimiter, encoding and guards") },
+    { error: needs("a map with delimiter, encoding, guards and header") },
   ),
 );
 
@@ -232,12 +253,11 @@ export const sourceSchema = z.strictObject(
     )
       .optional()
       .describe("Other files whose columns are joined by key."),
-    expect: mapOf(texts("text or a list of texts"))
+    expect: mapOf(values).optional().describe("Values that a column must have; anything else is a problem."),
+    skip: mapOf(values).optional().describe("Values of columns whose rows are known to give nothing."),
+    fillDown: texts("a column or a list of columns")
       .optional()
-      .describe("Values that a column must have; anything else is a problem."),
-    skip: mapOf(texts("text or a list of texts"))
-      .optional()
-      .describe("Values of columns whose rows are known to give nothing."),
+      .describe("Columns whose blank cells take the value of the row above."),
     optional: z
       .array(text("a key of JSON rows"))
       .optional()

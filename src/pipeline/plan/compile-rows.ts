@@ -62,8 +62,15 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         row += 1;
         rowsOfFile += 1;
         if (each.kind === "malformed") {
-          report(each, each.findings);
-          reject(each.line, each.findings, []);
+          const mapped = mapper.map(each);
+          if (mapped.kind === "skipped") {
+            skipped += 1;
+            countReason(skipReasons, mapped.reason);
+            continue;
+          }
+          const { findings } = mapped.kind === "invalid" ? mapped : each;
+          report(each, findings);
+          reject(each.line, findings, []);
           if (!each.bordersKnown) isUnreadable = true;
           continue;
         }

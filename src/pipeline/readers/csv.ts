@@ -14,6 +14,8 @@ export interface CsvOptions {
   readonly delimiter?: string | undefined;
   /** One ASCII character (`"`), or "" when quotes have no meaning. */
   readonly quote?: string | undefined;
+  /** The physical line on which the header begins, from 1; what stands above it is passed over. */
+  readonly headerLine?: number | undefined;
   /** Reads on in a file whose header is known, and whose rows end in LF or CRLF. */
   readonly after?: CsvStart | undefined;
 }
@@ -57,6 +59,7 @@ interface Span {
 export function csvParser(options: CsvOptions = {}): CsvParser {
   const { after } = options;
   const quote = oneByte("quote", options.quote ?? '"');
+  const wantedLine = after === undefined ? (options.headerLine ?? 1) : 1;
   let delimiter = after?.delimiter ?? options.delimiter;
   if (delimiter !== undefined) oneByte("delimiter", delimiter, quote);
 
@@ -106,6 +109,19 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
   /** Passes over blank lines to the header, learns the dialect from it, and reads on. */
   function readHeader(bytes: Buffer, ended: boolean): Row[] {
     let start = 0;
+    while (rowLine < wantedLine) {
+      const title = titleLine(bytes, start, ended);
+      if (title === undefined) {
+        carry = Buffer.from(bytes.subarray(start));
+        return carry.length > MAX_ROW_BYTES ? stopAt(rowTooLong(rowLine, carry, false)) : [];
+      }
+      const declared = SEPARATOR_LINE.exec(bytes.toString("utf8", start, title.end))?.[1];
+      if (declared !== undefined && declared.charCodeAt(0) < 0x80) delimiter ??= declared;
+      lineEnds += 1;
+      rowLine = lineEnds + 1;
+      start = title.next;
+      if (start === bytes.length && ended) return [];
+    }
     for (;;) {
       const line = firstRow(bytes, start, quote, ended);
       if (line === undefined) {
@@ -241,7 +257,7 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
         break;
       }
       if (cells.length === header?.length) rows.push({ kind: "cells", line, cells });
-      else rows.push(cellCountRow(bytes.subarray(start, end), line, cells.length));
+      else rows.push(cellCountRow(bytes.subarray(start, end), line, cells));
     }
     return rows;
   }
@@ -277,8 +293,9 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
     });
   }
 
-  function cellCountRow(row: Buffer, line: number, count: number): Row {
+  function cellCountRow(row: Buffer, line: number, cells: readonly string[]): Row {
     const expected = header?.length ?? 0;
+    const count = cells.length;
     const has = `The row has ${plural(count, "cell")}, the header has ${expected}`;
     const missing = expected - count === 1 ? "is missing" : `and what follows it are missing`;
     const message =
@@ -289,7 +306,13 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
       count < expected
         ? `Leave empty cells empty, but keep their delimiters (${shownDelimiter(delimiter)}).`
         : `Put a cell that holds the delimiter (${shownDelimiter(delimiter)}) in quotes.`;
-    return malformed(line, rawText(row), true, { rule: "cell-count", message, hint });
+    return malformed(
+      line,
+      rawText(row),
+      true,
+      { rule: "cell-count", message, hint },
+      count < expected ? cells : undefined,
+    );
   }
 
   function columnName(index: number): string {
@@ -330,6 +353,21 @@ interface FirstRow {
   readonly endsInCr: boolean;
   readonly hasQuotes: boolean;
   readonly lineEnds: number;
+}
+
+/** A line above the header, whose quotes mean nothing; undefined when its end is still to come. */
+function titleLine(
+  bytes: Buffer,
+  start: number,
+  ended: boolean,
+): { readonly end: number; readonly next: number } | undefined {
+  for (let at = start; at < bytes.length; at += 1) {
+    if (bytes[at] === LF) return { end: at, next: at + 1 };
+    if (bytes[at] !== CR) continue;
+    if (at + 1 === bytes.length && !ended) return undefined;
+    return { end: at, next: bytes[at + 1] === LF ? at + 2 : at + 1 };
+  }
+  return ended ? { end: bytes.length, next: bytes.length } : undefined;
 }
 
 /** The row at `start`, while it is not known yet how rows end; undefined when its end is still to come. */

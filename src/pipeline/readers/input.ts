@@ -133,6 +133,11 @@ async function startReading(
   }
   while (csv !== undefined && csv.header === undefined && !csv.stopped && !ended) await advance();
   if (ended && !isEmpty) rows = reading.end();
+  const headerLine = options.csv?.headerLine;
+  if (csv !== undefined && csv.header === undefined && headerLine !== undefined && csv.lineEnds > 0)
+    throw new Failure("usage", `${shownName(file)} has no header in line ${headerLine}: it ends before.`, {
+      hint: "Is csv.header of its source the right line?",
+    });
 
   let unendedLine: number | undefined;
   let sha256: string | undefined;

@@ -41,8 +41,15 @@ interface ReaderFinding extends Finding {
   readonly rule: ReaderRule;
 }
 
-export function malformed(line: number, text: string, bordersKnown: boolean, finding: ReaderFinding): Row {
-  return { kind: "malformed", line, text, findings: [finding], bordersKnown };
+/** `cells` are those of a row that has fewer than the header. */
+export function malformed(
+  line: number,
+  text: string,
+  bordersKnown: boolean,
+  finding: ReaderFinding,
+  cells?: readonly string[],
+): Row {
+  return { kind: "malformed", line, text, findings: [finding], bordersKnown, ...(cells !== undefined && { cells }) };
 }
 
 export function rowTooLong(line: number, head: Buffer, bordersKnown: boolean): Row {

@@ -831,3 +831,135 @@ test.each([
   const [mapped] = mapText(yaml, `x,y\n"${text}",1\n`).mapped;
   expect(mapped?.kind === "invalid" ? mapped.findings[0]?.hint : undefined).toContain(hint);
 });
+
+describe("fillDown", () => {
+  const YAML = `fillDown: [Order, Status]
+actions:
+  - scannedTicket: {when: {Status: paid}, fields: {ticketId: "{Order}-{No}"}}`;
+
+  test("gives a blank cell the value above it", () => {
+    expect(dataOf(YAML, "Order,No,Status\nA,1,paid\n,2,\n,3,open\nB,4,\n ,5,paid\n")).toEqual([
+      { ticketId: "A-1" },
+      { ticketId: "A-2" },
+      { ticketId: "B-5" },
+    ]);
+  });
+
+  test("has nothing to take above the first row, and in a rejects file", () => {
+    expect(rulesOf(mapText(YAML, "Order,No,Status\n,1,paid\n").mapped[0])).toEqual(["fill-down-empty Order"]);
+    const rejects = "Order,No,Status,tickets:reason,tickets:actions\nA,1,paid,x,\n,2,,x,\n";
+    expect(rulesOf(mapText(YAML, rejects).mapped[1])).toEqual(["fill-down-empty Order", "fill-down-empty Status"]);
+  });
+
+  test("takes nothing over a row that can't be read", () => {
+    const header = ["Order", "No", "Status"];
+    const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(YAML) } });
+    mapper.map({ kind: "cells", line: 2, cells: ["A", "1", "paid"] });
+    mapper.map({ kind: "malformed", line: 3, text: "B", findings: [], bordersKnown: true, cells: ["B"] });
+    expect(rulesOf(mapper.map({ kind: "cells", line: 4, cells: ["", "2", "paid"] }))).toEqual([
+      "fill-down-empty Order",
+    ]);
+  });
+
+  test("is refused for rows of JSON and for columns that are not there", () => {
+    expect(() => mapText(`fillDown: Place\n${SCAN}{ticketId: "{No}"}`, "Order,No\n1,2\n")).toThrow(
+      'sources.s.fillDown: export.csv has no column "Place"',
+    );
+    expect(() => createMapper({ fileName: "x.ndjson", source: { name: "s", config: sourceOf(YAML) } })).toThrow(
+      "sources.s.fillDown: needs a table; rows of JSON have no cell above",
+    );
+  });
+});
+
+describe("a row with fewer cells than the header", () => {
+  const short = (yaml: string, ...values: string[]): Mapped => {
+    const source = { name: "s", config: sourceOf(yaml) };
+    const mapper = createMapper({ fileName: "x.csv", header: ["ID", "At", "Paid", "X"], source });
+    const findings = [{ rule: "cell-count", message: "too short" }];
+    return mapper.map({ kind: "malformed", line: 9, text: values.join(), findings, bordersKnown: true, cells: values });
+  };
+
+  test("is skipped where skip names what it has; else it is a problem that tells a line of totals", () => {
+    expect(short(`skip: {ID: Summe}\n${SCAN}{ticketId: "{ID}"}`, "Summe", "", "12")).toEqual({
+      kind: "skipped",
+      reason: "ID = Summe",
+    });
+    expect(rulesOf(short(`skip: {X: ""}\n${SCAN}{ticketId: "{ID}"}`, "t1", "", "12"))).toEqual([
+      "cell-count undefined",
+    ]);
+    expect(rulesOf(short(`${SCAN}{ticketId: "{ID}"}`, "Summe", "", "12"))).toEqual([
+      "totals-line undefined",
+      "cell-count undefined",
+    ]);
+  });
+});
+
+describe("the length of a list", () => {
+  const YAML = `each: {path: barcodes}
+expect: {number: "{barcodes.length}"}
+actions:
+  - resoldTicket:
+      fields: {ticketId: "{item}", userId: u, price: {from: "{total}", divide: "{barcodes.length}", places: 2, remainder: first}}`;
+  const mapJson = (text: string): Mapped =>
+    createMapper({ fileName: "x.ndjson", source: { name: "s", config: sourceOf(YAML) } }).map(json(text));
+
+  test("divides an amount, and can be expected of a column", () => {
+    expect(mapJson('{"number":3,"total":10,"barcodes":["a","b","c"]}')).toMatchObject({
+      actions: [{ data: { price: "3.34" } }, { data: { price: "3.33" } }, { data: { price: "3.33" } }],
+    });
+    const other = mapJson('{"number":2,"total":10,"barcodes":["a","b","c"]}');
+    expect(other).toMatchObject({
+      findings: [{ rule: "value-unexpected", field: "number", message: "number is something else, expected is 3." }],
+    });
+  });
+
+  test("is no text where expect doubles its braces", () => {
+    expect(rulesOf(mapText(`expect: {A: "{{x}}"}\n${SCAN}{ticketId: "{B}"}`, "A,B\n{x},t\n").mapped[0])).toMatchObject({
+      kind: "actions",
+    });
+  });
+});
+
+describe("an each inside an each", () => {
+  const mapJson = (yaml: string, text: string): Mapped =>
+    createMapper({ fileName: "x.ndjson", source: { name: "s", config: sourceOf(yaml) } }).map(json(text));
+  const ORDER =
+    '{"id":"o","seats":[{"id":"a","codes":["x","y"],"at":"1772356522, 1772356523"},{"id":"b","codes":[],"at":""},{"id":"c","codes":["z"],"at":"1772356524"}]}';
+
+  test("of the source gives {item} of the inner, {outer} of the outer, and {n} over all", () => {
+    const yaml = `each: {path: seats, each: {path: item.codes}}\n${SCAN}{ticketId: "{id}-{outer.id}-{item}-{n}"}`;
+    expect(actionsOf([mapJson(yaml, ORDER)])).toMatchObject([
+      { data: { ticketId: "o-a-x-1" } },
+      { data: { ticketId: "o-a-y-2" } },
+      { data: { ticketId: "o-c-z-3" } },
+    ]);
+  });
+
+  test("may count, or find the many values of a cell", () => {
+    const count = `each: {path: seats, each: {count: "{item.codes.length}"}}\n${SCAN}{ticketId: "{item.id}-{n}"}`;
+    expect(actionsOf([mapJson(count, ORDER)])).toMatchObject([
+      { data: { ticketId: "a-1" } },
+      { data: { ticketId: "a-2" } },
+      { data: { ticketId: "c-3" } },
+    ]);
+    const table = `each: {count: "{Qty}", each: {in: "{At}", match: '(?<at>[0-9]+)'}}\n${SCAN}{ticketId: "{ID}-{n}", orderTime: "{item.at}"}`;
+    expect(dataOf(table, "ID,Qty,At\nt,2,1772356522 1772356523\n")).toHaveLength(4);
+  });
+
+  test("of an action reads the item of the source, which is then {outer}", () => {
+    const yaml = `each: {path: seats}
+actions:
+  - invalidatedTicket: {when: {item.id: b}, fields: {ticketId: "{item.id}"}}
+  - scannedTicket:
+      each: {in: "{item.at}", match: '(?<at>[0-9]+)'}
+      fields: {ticketId: "{outer.id}", orderTime: "{item.at}"}
+  - checkedInTicket: {each: {path: item.codes}, when: {item.id: c}, fields: {ticketId: "{item}"}}`;
+    expect(actionsOf([mapJson(yaml, ORDER)])).toEqual([
+      { action: "scannedTicket", data: { ticketId: "a", orderTime: 1772356522 } },
+      { action: "scannedTicket", data: { ticketId: "a", orderTime: 1772356523 } },
+      { action: "invalidatedTicket", data: { ticketId: "b" } },
+      { action: "scannedTicket", data: { ticketId: "c", orderTime: 1772356524 } },
+      { action: "checkedInTicket", data: { ticketId: "z" } },
+    ]);
+  });
+});

@@ -257,3 +257,28 @@ function csvParseRows(text: string): string[][] | undefined {
     return undefined;
   }
 }
+
+describe("a header in a line of its own", () => {
+  test.each([
+    ["LF", 'Box "office\nas of today\n\na,b\n1,2\n', "4", ["5 1|2"]],
+    ["CRLF", 'Box\r\n"x\r\n\r\na,b\r\n1,2\r\n', "4", ["5 1|2"]],
+    ["CR", "Box\rx\r\ra,b\r1,2\r", "4", ["5 1|2"]],
+    ["a declared delimiter above", "sep=;\nBox,x\n\na;b\n1;2\n", "4", ["5 1|2"]],
+  ])("is read there, whatever stands above: %s", (_what, text, line, rows) => {
+    const found = read(text, { headerLine: Number(line) });
+    expect(found).toMatchObject({ header: ["a", "b"], headerLine: 4 });
+    expect(found.rows.map(brief)).toEqual(rows);
+  });
+
+  test("is none where the text ends before", () => {
+    expect(read("a,b\n1,2\n", { headerLine: 4 })).toMatchObject({ header: undefined, rows: [] });
+    expect(read("a,b\n1,2", { headerLine: 2 })).toMatchObject({ header: ["1", "2"], rows: [] });
+  });
+});
+
+test("a row with fewer cells than the header tells those that it has", () => {
+  expect(read("a,b,c\nSumme,12\n1,2,3,4\n").rows).toMatchObject([
+    { kind: "malformed", cells: ["Summe", "12"] },
+    { kind: "malformed" },
+  ]);
+});

@@ -1,0 +1,58 @@
+/** Blank cells that take the value of the row above, as exports write the rows of one order. */
+
+import type { Finding } from "../actions/problem.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
+import type { Columns } from "./names.ts";
+import type { MappingRule } from "./rules.ts";
+
+export interface FillDown {
+  /** The cells with what they take from above; what can't be filled is a finding. */
+  fill(cells: readonly string[], findings: Finding[]): readonly string[];
+  /** A row that could not be read stands between: what it held is not known. */
+  forget(): void;
+}
+
+/**
+ * @param isMended whether the rows come from a rejects file, in which other rows stand above than in the export.
+ * @throws MappingError for rows of JSON, and for columns that are not there.
+ */
+export function compileFillDown(
+  config: string | readonly string[],
+  columns: Columns,
+  isJson: boolean,
+  isMended: boolean,
+  path: RulePath,
+): FillDown {
+  if (isJson) throw new MappingError(path, "needs a table; rows of JSON have no cell above");
+  const filled = [config].flat().map((label, at) => ({
+    label,
+    index: columns.indexOf(label, Array.isArray(config) ? [...path, at] : path),
+    above: "",
+  }));
+  return {
+    fill(cells, findings) {
+      let whole: string[] | undefined;
+      for (const column of filled) {
+        const { label, index, above } = column;
+        const cell = cells[index] ?? "";
+        if (cell.trim() !== "") column.above = cell;
+        else if (above !== "" && !isMended) {
+          whole ??= [...cells];
+          whole[index] = above;
+        } else
+          findings.push({
+            rule: "fill-down-empty" satisfies MappingRule,
+            field: label,
+            message: isMended
+              ? `${label} is empty, and the row above in this file is not the one above it in the export.`
+              : `${label} is empty, and no row above that could be read fills it.`,
+            hint: isMended ? "Write the value that it had." : "Write the value into the first row that has it.",
+          });
+      }
+      return whole ?? cells;
+    },
+    forget() {
+      for (const column of filled) column.above = "";
+    },
+  };
+}
