@@ -315,7 +315,7 @@ export function buildProgram(
         (await import("../commands/status.ts")).status(
           {
             run: name,
-            maxAge: await duration(flags.maxAge),
+            maxAge: await age(flags.maxAge),
             chunk: flags.chunk as number | undefined,
             ...environmentOptions(flags),
             json: flags.json === true,
@@ -459,6 +459,30 @@ export function buildProgram(
       }),
     );
 
+  answering(environment(program.command("prune")))
+    .description("give disk back")
+    .option("--older-than <time>", "only what ended so long ago", "14d")
+    .option("-n, --dry-run", "only say what and how much")
+    .option("--wait-lock <time>", "wait for a run to end, such as 10m")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tickets prune --env production --dry-run\n  tickets prune --env production --older-than 3d\nNever removed: the ledger, the list of runs, and what an unfinished run or a doubt needs.",
+    )
+    .action((flags: Flags) =>
+      run(flags, async (context) =>
+        (await import("../commands/prune.ts")).prune(
+          {
+            ...environmentOptions(flags),
+            olderThan: (await age(flags.olderThan)) ?? 0,
+            dryRun: flags.dryRun === true,
+            json: flags.json === true,
+            waitLock: (await duration(flags.waitLock)) ?? 0,
+          },
+          context,
+        ),
+      ),
+    );
+
   speaking(environment(program.command("sandbox")))
     .description("run the service here")
     .option("--port <n>", "port on 127.0.0.1 (4010)", parseCount)
@@ -524,6 +548,12 @@ function parseAllowance(value: string): { readonly rows: number } | { readonly p
   if (parts[2] === "%" && Number(parts[1]) > 100) throw new InvalidArgumentError("More than 100% can't be invalid.");
   if (parts[2] === "%") return { percent: Number(parts[1]) };
   return { rows: parseCount(value) };
+}
+
+async function age(value: unknown): Promise<number | undefined> {
+  if (typeof value !== "string") return undefined;
+  const { parseAge } = await import("../pipeline/config/duration.ts");
+  return parseAge(value);
 }
 
 async function duration(value: unknown): Promise<number | undefined> {

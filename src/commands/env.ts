@@ -15,6 +15,7 @@ import {
 } from "../pipeline/config/environment.ts";
 import { keyPresence } from "../pipeline/config/key.ts";
 import { readNeighbours, secondLedger } from "../pipeline/config/neighbours.ts";
+import { type DiskUse, describeBytes } from "./disk.ts";
 import { forgottenLedger } from "./session.ts";
 
 /** What the ledger of an environment says of itself, for people. */
@@ -23,6 +24,7 @@ interface LedgerSummary {
   readonly lock: string | null;
   /** The last run and its state, such as `7f3a finished 2026-03-01T03:04:05Z`; null when there was none. */
   readonly lastRun: string | null;
+  readonly disk?: DiskUse;
 }
 
 export interface ShowEnvironmentOptions {
@@ -100,6 +102,7 @@ interface Described {
     readonly isNew: boolean;
     readonly lock: string | null;
     readonly lastRun: string | null;
+    readonly disk?: DiskUse;
   };
 }
 
@@ -145,7 +148,13 @@ async function describe(environment: Environment, options: ShowEnvironmentOption
       from: origins.apiKey,
     },
     settings,
-    ledger: { path: ledgerPath, isNew, lock: summary?.lock ?? null, lastRun: summary?.lastRun ?? null },
+    ledger: {
+      path: ledgerPath,
+      isNew,
+      lock: summary?.lock ?? null,
+      lastRun: summary?.lastRun ?? null,
+      ...(summary?.disk !== undefined && { disk: summary.disk }),
+    },
   };
 }
 
@@ -174,9 +183,22 @@ function asText({ name, from, baseUrl, apiKey, settings, ledger }: Described, co
     `  ledger    ${valueText(ledger.path)}${ledger.isNew ? "  NEW" : ""}`,
     ...(ledger.lock === null ? [] : [`  lock      ${ledger.lock}`]),
     ...(ledger.lastRun === null ? [] : [`  last run  ${ledger.lastRun}`]),
+    ...(ledger.disk === undefined ? [] : [`  disk      ${describeDisk(ledger.disk)}`]),
     `  config    ${config.files.length === 0 ? "none" : config.files.map((file) => displayPath(file, cwd)).join(", ")}`,
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** `ledger 1.2 MB, plans 3.4 MB, ballast 33.6 MB` */
+function describeDisk({ ledger, plans, ballast, sandbox, setAside }: DiskUse): string {
+  const parts: readonly (readonly [string, number])[] = [
+    ["ledger", ledger],
+    ["plans", plans],
+    ["ballast", ballast],
+    ["sandbox", sandbox],
+    ["set aside", setAside],
+  ];
+  return parts.flatMap(([name, bytes]) => (bytes === 0 ? [] : [`${name} ${describeBytes(bytes)}`])).join(", ");
 }
 
 function listText(environments: ReturnType<typeof listEnvironments>, used: string | undefined, cwd: string): string {

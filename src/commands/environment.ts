@@ -14,6 +14,7 @@ import { openRunList, type RunListContent, readRunList, thisMachine } from "../p
 import { lastRun } from "../pipeline/ledger/runs.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
 import { setAside } from "../pipeline/projections/output-file.ts";
+import { diskUseOf } from "./disk.ts";
 import { showEnvironment } from "./env.ts";
 import { lostRunsOf, strayPlans } from "./lost-runs.ts";
 import { runSandbox } from "./sandbox.ts";
@@ -49,6 +50,7 @@ export async function environment(
         const run = ledger === undefined ? undefined : lastRun(ledger);
         return {
           lock: describeLock(lockPath(environment)),
+          disk: diskUseOf(environment.ledgerPath),
           lastRun: run === undefined ? null : `${run.run} ${run.state} ${run.endedAt ?? run.createdAt}`,
         };
       },

@@ -1,7 +1,7 @@
 /** `tickets results --import`: gives a lost or restored ledger its memory back from promises files. */
 
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createReadStream, existsSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -253,7 +253,14 @@ function missingFrom(ledger: Ledger, { runNo }: RunRecord, lines: readonly Line[
 
 /** An older copy of the ledger knows the run, but not all that became of it. */
 async function completeRun({ ledger, environment }: Session, run: RunRecord, missing: readonly Line[]): Promise<void> {
-  await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
+  const directory = planDirectory(environment, run.run);
+  if (!existsSync(directory))
+    throw new Failure(
+      "usage",
+      `This older copy of the ledger knows run ${run.run} as unfinished, and the run's plan was removed since. Nothing of it was imported.`,
+      { hint: `Move ${ledger.path} away, and import the promises files of all runs into a new ledger.` },
+    );
+  await using plan = await openPlan(directory, run.manifest);
   for (const [number_, ofChunk] of Map.groupBy(missing, ({ chunk }) => chunk)) {
     const chunk = chunksOf(ledger, run.runNo).find((each) => each.chunk === number_);
     if (chunk === undefined || chunk.count !== ofChunk.length || chunk.state === "settled") {

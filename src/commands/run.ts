@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { rm, stat } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
@@ -18,8 +18,6 @@ import {
   countRun,
   endRun,
   findRun,
-  isUndecided,
-  listRuns,
   noteStop,
   plannedLanes,
   type RunRecord,
@@ -43,6 +41,7 @@ import { openClient, type ServiceClient } from "../pipeline/sending/client.ts";
 import { sendLanes } from "../pipeline/sending/lanes.ts";
 import type { SendContext, SendProgress, Stop, StopRequest } from "../pipeline/sending/send.ts";
 import { recover, type SettleContext } from "../pipeline/sending/settle.ts";
+import { endedPlans } from "./prune.ts";
 import { environmentFlags, PLAN_KEPT_MS, planDirectory, type Session } from "./session.ts";
 import { describeActions, describeUnsentRows, hasUnsentRows, type Summary, summarise } from "./summary.ts";
 import { type Context, count, fileInShell, inShell, number } from "./talk.ts";
@@ -513,11 +512,6 @@ export function refuseStrangeOutput(
 
 /** Plans that nothing needs any more. */
 async function prunePlans({ ledger, environment }: Session): Promise<void> {
-  const now = Date.now();
-  for (const { run, runNo, state, endedAt } of listRuns(ledger)) {
-    if (state === "open" || endedAt === undefined || now - Date.parse(endedAt) < PLAN_KEPT_MS) continue;
-    if (isUndecided(ledger, runNo)) continue;
-    const directory = planDirectory(environment, run);
-    if (await stat(directory).catch(() => undefined)) await rm(directory, { recursive: true, force: true });
-  }
+  for (const path of endedPlans(environment, ledger, Date.now() - PLAN_KEPT_MS))
+    await rm(path, { recursive: true, force: true });
 }

@@ -114,7 +114,7 @@ export function forgottenLedger(
 export const environmentFlags = ({ named }: Pick<Environment, "named">): string => named.map(inShell).join(" ");
 
 export const lockPath = (environment: Environment): string => join(dirname(environment.ledgerPath), "lock.db");
-const runsDirectory = (environment: Environment): string => join(dirname(environment.ledgerPath), "runs");
+export const runsDirectory = (environment: Environment): string => join(dirname(environment.ledgerPath), "runs");
 export const planDirectory = (environment: Environment, run: string): string => join(runsDirectory(environment), run);
 export const sandboxStatePath = (environment: Environment): string =>
   join(dirname(environment.ledgerPath), "service.db");

@@ -15,7 +15,7 @@ import { type Ledger, runListPath, storageFailure } from "../pipeline/ledger/led
 import { isLocked } from "../pipeline/ledger/lock.ts";
 import { outcomesOfRun } from "../pipeline/ledger/outcomes.ts";
 import { readRunList } from "../pipeline/ledger/run-list.ts";
-import { chunksOf, countRun, findRun, listRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
+import { type ChunkRecord, chunksOf, countRun, findRun, listRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
 import { isPlainFile } from "../pipeline/projections/output-file.ts";
@@ -226,6 +226,8 @@ async function showChunk(
 ): Promise<number> {
   const chunk = chunksOf(ledger, run.runNo).find((each) => each.chunk === number);
   if (chunk === undefined) throw new Failure("usage", `Run ${run.run} has no chunk ${number}.`);
+  // Plans of ended runs are removed in time; what became of each action stays in the ledger.
+  if (!existsSync(directory) && run.state !== "open") return showChunkOfLedger(talk, ledger, run, chunk);
   await using plan = await openPlan(directory, run.manifest);
   const [actions, records] = await Promise.all([actionsOf(plan, chunk), plan.records(chunk)]);
   for (const [at, { action, data }] of actions.entries()) {
@@ -234,6 +236,26 @@ async function showChunk(
     talk.out(
       `${JSON.stringify({ source: plan.manifest.inputs[record?.input ?? 0]?.name, line: record?.line, action, eventId, ticketId, nftId, chunk: number, state: chunk.state })}\n`,
     );
+  }
+  return EXIT_CODES.ok;
+}
+
+/** @throws Failure `usage` where the chunk's actions stood in the plan alone. */
+function showChunkOfLedger(talk: Context["talk"], ledger: Ledger, run: RunRecord, chunk: ChunkRecord): number {
+  const rows = ledger.all(
+    "SELECT source, line, action, event_id AS eventId, ticket_id AS ticketId, nft_id AS nftId FROM actions WHERE run_no = ? AND chunk = ? ORDER BY seq",
+    run.runNo,
+    chunk.chunk,
+  );
+  if (rows.length === 0)
+    throw new Failure(
+      "usage",
+      `The plan of run ${run.run} was removed, and the ledger holds no action of its chunk ${chunk.chunk} (${chunk.state}).`,
+      { hint: `tickets results ${run.run} writes what the ledger holds of the run.` },
+    );
+  for (const row of rows) {
+    const given = Object.entries(row).filter(([, value]) => value !== null);
+    talk.out(`${JSON.stringify({ ...Object.fromEntries(given), chunk: chunk.chunk, state: chunk.state })}\n`);
   }
   return EXIT_CODES.ok;
 }

@@ -1,6 +1,6 @@
 /** What lies in the system's temporary folder, which others may write into as well. */
 
-import { lstatSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
@@ -10,10 +10,12 @@ import { storageFailure } from "../pipeline/ledger/ledger.ts";
 
 const HINT = "Set TMPDIR to a folder of your own that can be written.";
 
-/** Makes a folder that no one else has; whoever asks for it removes it. */
+const PREFIX = "tickets-tmp-";
+
+/** Makes a folder that no one else has; whoever asks for it removes it. Its name tells the process. */
 export async function makeTemporaryFolder(): Promise<string> {
   try {
-    return await mkdtemp(join(tmpdir(), "tickets-"));
+    return await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
   } catch (cause) {
     const failure = storageFailure(tmpdir(), cause);
     throw failure instanceof Failure ? new Failure(failure.code, failure.message, { hint: HINT, cause }) : failure;
@@ -46,4 +48,26 @@ export function sharedTemporaryFolder(): string {
     );
   }
   return folder;
+}
+
+/** Temporary folders of this user that processes left behind which died before `before`, in milliseconds since 1970. */
+export function leftTemporaryFolders(before: number): readonly string[] {
+  const owner = process.getuid?.();
+  return readdirSync(tmpdir()).flatMap((name) => {
+    const [, pid] = /^tickets-tmp-(\d+)-\w{6}$/.exec(name) ?? [];
+    const path = join(tmpdir(), name);
+    const found = pid === undefined ? undefined : lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined || !found.isDirectory() || found.mtimeMs >= before) return [];
+    return (owner === undefined || found.uid === owner) && !isAlive(Number(pid)) ? [path] : [];
+  });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (cause) {
+    // EPERM: it lives, and is another user's.
+    return cause instanceof Error && "code" in cause && cause.code === "EPERM";
+  }
 }

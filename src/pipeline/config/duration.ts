@@ -13,16 +13,20 @@ const LONGEST_MS = 2 ** 31 - 1;
  *
  * Throws a `usage` failure for anything else, a bare number included: whether `90` means seconds is not guessed.
  */
-export function parseDuration(text: string): number {
+export function parseDuration(text: string, longestMs = LONGEST_MS): number {
   const groups = text === "" ? undefined : DURATION.exec(text)?.groups;
   if (groups === undefined) {
     throw new Failure("usage", `"${cleanText(text, 40)}" is not a duration such as 500ms, 90s, 2m or 1h30m`);
   }
   let ms = 0;
   for (const [unit, factor] of Object.entries(UNITS_MS)) ms += Number(groups[unit] ?? 0) * factor;
-  if (ms > LONGEST_MS) throw new Failure("usage", `"${cleanText(text, 40)}" is longer than 24 days`);
+  if (ms > longestMs)
+    throw new Failure("usage", `"${cleanText(text, 40)}" is longer than ${Math.floor(longestMs / UNITS_MS.d)} days`);
   return ms;
 }
+
+/** An age, written as a duration; no timer waits for it, so it may be up to ten years. */
+export const parseAge = (text: string): number => parseDuration(text, 3650 * UNITS_MS.d);
 
 /** The shortest text that `parseDuration` reads as `ms`. */
 export function formatDuration(ms: number): string {

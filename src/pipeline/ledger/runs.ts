@@ -136,6 +136,14 @@ export function isUndecided(ledger: Ledger, runNo: number): boolean {
   return UNDECIDED_STATES.some((state) => chunksOf(ledger, runNo, state).length > 0);
 }
 
+/** Whether all that the run came to stands in the output and, where something is left to do, in the rejects. */
+export function isFullyWritten(ledger: Ledger, runNo: number): boolean {
+  const sql = `SELECT 1 AS one FROM chunks WHERE run_no = ? AND (
+    (state IN ('settled', 'settled by hand') AND (projected = 0 OR merged = 0))
+    OR (state IN ('settled', 'settled by hand', 'abandoned') AND rejects_written = 0)) LIMIT 1`;
+  return ledger.get(sql, runNo) === undefined;
+}
+
 /** Runs that are not finished, oldest first. */
 export function openRuns(ledger: Ledger): readonly RunRecord[] {
   return ledger.all(`SELECT ${RUN_COLUMNS} FROM runs WHERE state = 'open' ORDER BY run_no`).map(toRun);
