@@ -9,7 +9,7 @@ import type { Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { severityIn, severityTable } from "../checks/severity.ts";
 import { Failure } from "../failure.ts";
-import { publicName } from "../mapping/columns.ts";
+import { actionOfFileName, publicName } from "../mapping/columns.ts";
 import type { LookupTable } from "../mapping/lookup.ts";
 import { createMapper, type Mapped, type Mapper } from "../mapping/mapper.ts";
 import { MappingError } from "../mapping/mapping-error.ts";
@@ -150,10 +150,14 @@ export async function checkInput(
           const mapper = createMapper(settings);
           const canSpread = lookups.size === 0 && source?.config.fillDown === undefined;
           const { onRow } = options;
+          const readAs =
+            options.action ??
+            (source === undefined ? actionOfFileName(settings.fileName) : `source ${source.name}`) ??
+            "";
           // A lookup's table would stand in memory once more for every worker, and fillDown needs the rows above.
-          if (onRow === undefined) return { mapper, settings: canSpread ? settings : undefined };
+          if (onRow === undefined) return { mapper, readAs, settings: canSpread ? settings : undefined };
           const from = { file, header: input.header, source: source?.config, mapper };
-          return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), settings: undefined };
+          return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), readAs, settings: undefined };
         } catch (cause) {
           if (source === undefined && options.action === undefined) throw withSourcesNamed(cause, config, file);
           throw atItsPlace(config, cause, cwd);

@@ -10,6 +10,7 @@ import type { Environment } from "../pipeline/config/environment.ts";
 import { crashPoint } from "../pipeline/crash-points.ts";
 import { wasTold } from "../pipeline/ledger/invocations.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
+import { noteMended } from "../pipeline/ledger/mended-rows.ts";
 import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
 import { chunksOf, countRun, enterRun, openRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
 import { hasSameInput, lanesOf, type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
@@ -169,6 +170,7 @@ async function send(
     return resumed.summary;
   }
   if (plan.manifest === undefined || isNothingNew) {
+    if (plan.manifest !== undefined) noteMended(ledger, plan.mendings);
     await rm(directory, { recursive: true, force: true });
     const told = isNothingNew ? toldWarnings(context, session) : undefined;
     return afterResumed(
@@ -204,6 +206,7 @@ async function send(
     output,
     chunks: plan.manifest.chunks,
     at: plan.manifest.createdAt,
+    mendings: plan.mendings,
   });
   crashPoint("entered");
   const summary = await carryOut(context, { session, run: record, deadline, startedAt });

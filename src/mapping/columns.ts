@@ -5,7 +5,7 @@ import { FIELD_NAMES, type FieldName, fieldSpec } from "../actions/fields.ts";
 import { fold, nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
-import { OPEN_ACTIONS_COLUMN, REASON_COLUMN } from "./open-actions.ts";
+import { OPEN_ACTIONS_COLUMN, OWN_COLUMNS } from "./open-actions.ts";
 import type { MappingRule } from "./rules.ts";
 
 /** Fields whose everyday names many exports use for something else, and whose content becomes public. */
@@ -44,7 +44,7 @@ export function readColumns(header: readonly string[]): NamedColumns {
       openActions = index;
       continue;
     }
-    if (exact === REASON_COLUMN || exact === "") continue;
+    if (OWN_COLUMNS.has(exact) || exact === "") continue;
     const folded = fold(exact);
     if (folded === "action") {
       if (action !== undefined) clash("action", action, index);

@@ -23,7 +23,7 @@ import {
   type NamedSettings,
   understandingOf,
 } from "./named.ts";
-import { OPEN_ACTIONS_COLUMN, REASON_COLUMN, selectOpenActions } from "./open-actions.ts";
+import { OPEN_ACTIONS_COLUMN, OWN_COLUMNS, REASON_COLUMN, ROW_COLUMN, selectOpenActions } from "./open-actions.ts";
 import type { Row } from "./row.ts";
 import type { MappingRule } from "./rules.ts";
 
@@ -114,7 +114,7 @@ const ITEMS_UNDERSTOOD: Understanding = {
   notes: [],
 };
 
-const ITEM_KEYS: ReadonlySet<string> = new Set(["action", "data", REASON_COLUMN, OPEN_ACTIONS_COLUMN]);
+const ITEM_KEYS: ReadonlySet<string> = new Set(["action", "data", ...OWN_COLUMNS]);
 
 /** An item of a request body, whole or damaged, as opposed to a flat row with a column `action`. */
 function isItem(value: ObjectRow["value"]): boolean {
@@ -125,7 +125,7 @@ function isItem(value: ObjectRow["value"]): boolean {
 }
 
 function mapItem(value: ObjectRow["value"]): Mapped {
-  const { [REASON_COLUMN]: _reason, [OPEN_ACTIONS_COLUMN]: open, ...item } = value;
+  const { [REASON_COLUMN]: _reason, [ROW_COLUMN]: _row, [OPEN_ACTIONS_COLUMN]: open, ...item } = value;
   const { action, data } = item;
   const isObject = isJsonObject(data);
   const isWhole = typeof action === "string" && isActionName(action) && isObject && Object.keys(item).length === 2;

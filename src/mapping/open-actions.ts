@@ -1,5 +1,5 @@
 /**
- * The two columns that `tickets` adds to the rows of a rejects file. `tickets:actions` names the actions of the row that
+ * The columns that `tickets` adds to the rows of a rejects file. `tickets:actions` names the actions of the row that
  * are still open, separated by blanks or commas: `soldTicket` is all of that name, `2:scannedTicket` the second of that
  * name. Empty or absent: all. Counting by name keeps the numbers true whatever else the row gives.
  */
@@ -10,6 +10,11 @@ import type { MappingRule } from "./rules.ts";
 
 export const REASON_COLUMN = "tickets:reason";
 export const OPEN_ACTIONS_COLUMN = "tickets:actions";
+/** Which row it was, before it was mended (row-digest.ts). */
+export const ROW_COLUMN = "tickets:row";
+
+/** Columns of ours that say nothing of the row's deeds. */
+export const OWN_COLUMNS: ReadonlySet<string> = new Set([REASON_COLUMN, OPEN_ACTIONS_COLUMN, ROW_COLUMN]);
 
 /**
  * Which of the actions of its name each is, from 1; 0 for one that is the only one of its name. This is what is kept of an

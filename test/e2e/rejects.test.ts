@@ -1,9 +1,9 @@
 /** Rejects files: the rows that are still open, each with a reason and with exactly its open actions. */
 
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
 import { type Item, type Service, startService } from "../support/service.ts";
-import { readPromises, readTable, salesTable } from "../support/tables.ts";
+import { type Cells, editTable, readPromises, readTable, salesTable } from "../support/tables.ts";
 
 const ENV = ["--env", "playground"];
 
@@ -91,3 +91,239 @@ test("--abandon names the rejects that it wrote, and how many rows they hold", a
   expect(readTable(place.read("sales.rejects.csv")).map(({ ticketId }) => ticketId)).toEqual(["T-3", "T-4", "T-5"]);
   expect((await place.tickets(abandon, env)).stderr).toContain("Rejects: sales.rejects.csv.");
 });
+
+const TWO_ACTIONS = `sources:
+  orders:
+    match: "orders*.csv"
+    csv: {delimiter: ";", encoding: windows-1252}
+    actions:
+      - newEvent: {fields: {eventId: "E-1", currency: EUR}}
+      - soldTicket: {fields: {eventId: "E-1", ticketId: "{Ticket}", userId: "{User}", price: "{Price}", orderTime: "{Time}"}}
+      - checkedInTicket: {when: {In: {empty: false}}, fields: {ticketId: "{Ticket}", orderTime: "{In}"}}
+`;
+
+/** A nightly full export whose third row is bad, its rejects mended by `mend`. */
+async function mendedNight(mend: (row: Cells) => Cells, text = salesTable(5).replace(",10.50,", ",?,")) {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write("sales.csv", text);
+  const night = ["stream", "sales.csv", ...ENV];
+  expect((await place.tickets([...night, "--max-invalid", "1"], service)).exitCode).toBe(4);
+  place.write("sales.rejects.csv", editTable(place.read("sales.rejects.csv"), mend));
+  return { place, service, night, rejects: ["stream", "sales.rejects.csv", ...ENV] };
+}
+
+const withPrice = (row: Cells): Cells => ({ ...row, price: "10.50" });
+
+describe("a bad row of which a mended one was accepted", () => {
+  test.each<[string, (text: string) => string]>([
+    ["as it was", (text) => text],
+    ["on another line, with other blanks", (text) => reordered(text).replace("T-5,", " T-5 ,")],
+    ["among other columns", (text) => text.replace(/^(.+)$/gm, "$1,").replace("orderTime,", "orderTime,note")],
+    ["of a file with a date in its name", (text) => text],
+  ])("is mended in the next full export, %s", async (how, edit) => {
+    const { place, service, night, rejects } = await mendedNight((row) => ({
+      ...row,
+      ticketId: "T-55",
+      price: "10.50",
+    }));
+    expect((await place.summary(rejects, service)).summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+    place.write("sales.csv", edit(place.read("sales.csv")));
+    const name = how.includes("date") ? "sales-2026-03-02.csv" : "sales.csv";
+    place.write(name, place.read("sales.csv"));
+    const { summary, stderr } = await place.summary(night.with(1, name), service);
+    expect(summary).toMatchObject({
+      exitCode: 0,
+      state: "nothing new",
+      rows: { read: 5, mapped: 4, invalid: 0, held: 0, mended: 1 },
+      actions: { total: 4, alreadySent: 4 },
+      problems: { errors: 0 },
+    });
+    expect(stderr).toContain("1 mended");
+    expect(service.sent().map(({ data }) => data.ticketId)).toEqual(["T-1", "T-2", "T-3", "T-4", "T-55"]);
+  });
+
+  test("is still invalid while the mended one is not sent, and when it is rejected; sent once more, it is mended", async () => {
+    const { place, service, night, rejects } = await mendedNight(withPrice);
+    expect((await place.tickets(night, service)).exitCode).toBe(3);
+    service.behave({ failureOf: ({ data }) => (data.ticketId === "T-5" ? { status: "error" } : undefined) });
+    expect((await place.tickets(rejects, service)).exitCode).toBe(4);
+    expect((await place.tickets(night, service)).exitCode).toBe(3);
+    service.behave({});
+    const again = await place.summary(["stream", "sales.rejects.rejects.csv", ...ENV], service);
+    expect(again.summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+    expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
+    expect((await place.summary([...night, "--again"], service)).summary).toMatchObject({
+      exitCode: 0,
+      rows: { mended: 1 },
+    });
+  });
+
+  test("is mended in the rejects file too, when that is streamed as it was", async () => {
+    const { place, service, rejects } = await mendedNight(withPrice);
+    const bad = place.read("sales.csv");
+    await place.tickets(rejects, service);
+    const [header = "", row = ""] = place.read("sales.rejects.csv").split("\n");
+    place.write("sales.rejects.csv", `${header}\n${row.replace(",10.50,", ",?,")}\n`);
+    expect(bad).toContain("T-5,user-5,?");
+    expect((await place.summary(rejects, service)).summary).toMatchObject({
+      exitCode: 0,
+      rows: { read: 1, mended: 1 },
+    });
+    // Mended otherwise, it is the ticket that was sent.
+    place.write("sales.rejects.csv", `${header}\n${row.replace(",10.50,", ",12.50,")}\n`);
+    expect((await place.summary(rejects, service)).summary).toMatchObject({
+      exitCode: 0,
+      actions: { alreadySent: 1, changed: 1 },
+    });
+  });
+
+  test("needs its column: without tickets:row the mended row is sent, and the bad one stays invalid", async () => {
+    const { place, service, night, rejects } = await mendedNight(withPrice);
+    const without = place.read("sales.rejects.csv").replace(/^(.*),[^,]*$/gm, "$1");
+    expect(without).not.toContain("tickets:row");
+    place.write("sales.rejects.csv", without);
+    expect((await place.summary(rejects, service)).summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+    const { summary } = await place.summary(night, service);
+    expect(summary).toMatchObject({ exitCode: 3, rows: { invalid: 1, mended: 0 } });
+    // Its rejects bring the column back: what they are mended to was sent, and that is all that is needed.
+    await place.tickets([...night, "--max-invalid", "1"], service);
+    const file = place.files().filter((name) => /^sales\.rejects\.[0-9a-f]{8}\.csv$/.test(name))[0] ?? "";
+    place.write(file, editTable(place.read(file), withPrice));
+    expect((await place.summary(["stream", file, ...ENV], service)).summary).toMatchObject({
+      state: "nothing new",
+      exitCode: 0,
+    });
+    expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
+  });
+
+  test("is one of several equal ones: each is mended for itself", async () => {
+    const row = "E-1,#REF!,user-9,?,1700000009\n";
+    const { place, service, night, rejects } = await mendedNight(
+      (cells) => cells,
+      `${salesTable(2)}${row}${salesTable(1, { first: 3 }).replace(/^.*\n/, "")}`,
+    );
+    place.write("sales.csv", place.read("sales.csv").replace(row, row + row));
+    await place.tickets([...night, "--max-invalid", "2"], service);
+    const file =
+      place.files().filter((name) => /^sales\.rejects\.[0-9a-f]{8}\.csv$/.test(name))[0] ?? "sales.rejects.csv";
+    const [header = "", first = "", second = ""] = place.read(file).split("\n");
+    expect(
+      [first, second].map((line) => line.slice(line.lastIndexOf("#"))),
+      "numbered",
+    ).toEqual([first.slice(first.lastIndexOf("#")), "#2"]);
+    const mended = (line: string, ticket: string): string => line.replace("#REF!", ticket).replace("?", "9.50");
+    place.write("sales.rejects.csv", `${header}\n${mended(second, "T-8")}\n`);
+    expect((await place.summary(rejects, service)).summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+    expect((await place.summary(night, service)).summary).toMatchObject({
+      exitCode: 3,
+      rows: { invalid: 1, mended: 1 },
+    });
+    place.write("sales.rejects.csv", `${header}\n${mended(first, "T-9")}\n${mended(second, "T-8")}\n`);
+    expect((await place.summary(rejects, service)).summary).toMatchObject({
+      exitCode: 0,
+      actions: { accepted: 1, alreadySent: 1 },
+    });
+    expect((await place.summary(night, service)).summary).toMatchObject({
+      exitCode: 0,
+      rows: { invalid: 0, mended: 2 },
+    });
+  });
+
+  test("is mended only when all of its actions are: a part that is rejected keeps it open", async () => {
+    const place = openWorkplace();
+    const service = await startService({
+      failureOf: ({ action }) => (action === "checkedInTicket" ? { status: "error" } : undefined),
+    });
+    place.write("tickets.config.yaml", TWO_ACTIONS);
+    place.write("orders.csv", Buffer.from("Ticket;User;Price;Time;In\nT-1;Jürgen;x;1700000000;1700000009\n", "latin1"));
+    const night = ["stream", "orders.csv", ...ENV];
+    await place.tickets([...night, "--max-invalid", "1"], service);
+    const mend = (name: string): void => {
+      const text = place.read(name);
+      expect(text, "UTF-8, and says so").toMatch(/^\ufeffTicket;User/);
+      expect(text).toContain("Jürgen");
+      place.write(name, text.replace(";x;", ";5.00;"));
+    };
+    mend("orders.rejects.csv");
+    const first = await place.summary(["stream", "orders.rejects.csv", ...ENV], service);
+    expect(first.summary).toMatchObject({ exitCode: 4, actions: { accepted: 2, rejected: 1 } });
+    expect((await place.tickets(night, service)).exitCode).toBe(3);
+    service.behave({});
+    const second = await place.summary(["stream", "orders.rejects.rejects.csv", ...ENV], service);
+    expect(second.summary).toMatchObject({ exitCode: 0, actions: { total: 1, accepted: 1 } });
+    expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { read: 1, mended: 1 } });
+    expect(service.sent().map(({ action, data }) => `${action} ${data.userId ?? ""}`)).toEqual([
+      "newEvent ",
+      "soldTicket Jürgen",
+      "checkedInTicket ",
+      "checkedInTicket ",
+    ]);
+  });
+
+  test("does not hold what depends on it, and what was held for it is sent once, by its rejects or by the next export", async () => {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write("sales.csv", salesTable(3).replace("T-2,user-2,12.50", "T-2,user-2,?"));
+    place.write(
+      "resales.csv",
+      "ticketId,userId,price,orderTime\nT-2,u-9,9.50,1700000100\nT-3,u-9,9.50,1700000101\nT-2,u-8,9.50,1700000102\n",
+    );
+    const night = ["stream", "sales.csv", "resales.csv", ...ENV];
+    const first = await place.summary([...night, "--max-invalid", "1"], service);
+    expect(first.summary).toMatchObject({ exitCode: 4, rows: { read: 6, mapped: 3, invalid: 1, held: 2 } });
+    place.write("sales.rejects.csv", place.read("sales.rejects.csv").replace(",?,", ",12.50,"));
+    // Only the cause is streamed: the rows that it held come with the next export.
+    expect((await place.summary(["stream", "sales.rejects.csv", ...ENV], service)).summary).toMatchObject({
+      exitCode: 0,
+    });
+    place.write("resales.csv", `${place.read("resales.csv")}T-2,u-7,9.50,1700000103\n`);
+    const second = await place.summary(night, service);
+    expect(second.summary).toMatchObject({
+      exitCode: 0,
+      rows: { read: 7, mapped: 6, invalid: 0, held: 0, mended: 1 },
+      actions: { accepted: 3, alreadySent: 3 },
+    });
+    const rejects = await place.summary(["stream", "sales.rejects.csv", "resales.rejects.csv", ...ENV], service);
+    expect(rejects.summary).toMatchObject({ exitCode: 0, state: "nothing new" });
+    expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, actions: { alreadySent: 6 } });
+    const ofTicket = service.sent().filter(({ data }) => data.ticketId === "T-2");
+    expect(ofTicket.map(({ data }) => data.userId)).toEqual(["user-2", "u-9", "u-8", "u-7"]);
+  });
+
+  test("is mended in NDJSON, whatever the order of its keys and the spelling of what is not in it", async () => {
+    const place = openWorkplace();
+    const service = await startService();
+    const row = (price: string): string =>
+      `{"eventId":"E-1","ticketId":"T-1","userId":"u","price":${price},"orderTime":1700000000}\n`;
+    place.write("sales.ndjson", row('"1,x"'));
+    const night = ["stream", "sales.ndjson", ...ENV];
+    await place.tickets([...night, "--max-invalid", "1"], service);
+    place.write("sales.rejects.ndjson", place.read("sales.rejects.ndjson").replace('"1,x"', '"1.50"'));
+    expect((await place.summary(["stream", "sales.rejects.ndjson", ...ENV], service)).summary).toMatchObject({
+      actions: { accepted: 1 },
+    });
+    place.write(
+      "sales.ndjson",
+      '{"orderTime":1700000000,"price":"1,x","userId":"u","ticketId":"T-1","name":null,"eventId":"E-1"}\n',
+    );
+    expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { read: 1, mended: 1 } });
+  });
+
+  test("is known again when the process died between the answer and the end", async () => {
+    const { place, service, night, rejects } = await mendedNight(withPrice);
+    for (const point of ["settled", "rejects written", "merged"]) {
+      const env = { ...service.env, TICKETS_TEST_CRASH_AT: `${point}:1` };
+      await place.tickets(rejects, { env });
+    }
+    await place.tickets(rejects, service);
+    expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
+    expect(service.sent().filter(({ data }) => data.ticketId === "T-5")).toHaveLength(1);
+  });
+});
+
+/** The table with its rows in another order. */
+function reordered(text: string): string {
+  const [header = "", ...rows] = text.trimEnd().split("\n");
+  return `${[header, ...rows.toReversed()].join("\n")}\n`;
+}

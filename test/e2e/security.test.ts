@@ -415,7 +415,7 @@ test("__proto__, constructor and their like are names like any other", { tags: [
   const again = await place.summary(["stream", "sales.csv", "sales.ndjson", "--env", "playground"], options);
   expect(again.summary.actions).toMatchObject({ alreadySent: 4 });
   expect(place.read("sales.rejects.csv").split("\n")[0]).toBe(
-    "eventId,ticketId,userId,price,orderTime,__proto__,constructor,toString,tickets:reason,tickets:actions",
+    "eventId,ticketId,userId,price,orderTime,__proto__,constructor,toString,tickets:reason,tickets:actions,tickets:row",
   );
   expect(place.read("sales.playground.promises.ndjson")).toContain(
     '"response":{"status":"error","__proto__":{"polluted":1',

@@ -181,7 +181,7 @@ async function planned(
         ...(source !== undefined && { source: { name: "s", config: source } }),
       };
       const mapper = createMapper(settings);
-      return { mapper, settings };
+      return { mapper, settings, readAs: "" };
     },
     readingOf: () => ({}),
     mappingDigest: "",

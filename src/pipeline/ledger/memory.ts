@@ -4,6 +4,7 @@ import type { ActionName } from "../../actions/actions.ts";
 import { digestOf, identityText } from "../../actions/identity.ts";
 import type { Memory } from "../../checks/across.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
+import { mergeMended } from "./mended-rows.ts";
 
 /** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */
 export const IMPORTED = "imported";
@@ -173,6 +174,7 @@ export function mergeOutcomes(ledger: Ledger): void {
         runNo,
       );
       foldActions(ledger, runNo);
+      mergeMended(ledger, runNo);
       ledger.run(`UPDATE chunks SET merged = 1 WHERE run_no = ? AND ${UNMERGED}`, runNo);
     });
   }

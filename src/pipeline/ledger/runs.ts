@@ -1,6 +1,7 @@
 /** Runs, chunks and attempts: the life of §3 of the design, one function per step. Each is one transaction or part of the caller's. */
 
 import type { Ledger, SqlRow } from "./ledger.ts";
+import { type Mending, noteMendings } from "./mended-rows.ts";
 import type { ChunkState, RunState } from "./schema.ts";
 
 export interface RunRecord {
@@ -84,6 +85,7 @@ export function enterRun(
     readonly output: string | undefined;
     readonly chunks: readonly PlannedChunk[];
     readonly at: string;
+    readonly mendings?: readonly Mending[];
   },
 ): RunRecord {
   return ledger.transaction(() => {
@@ -108,6 +110,7 @@ export function enterRun(
         chunk.length,
       );
     }
+    noteMendings(ledger, record.runNo, run.mendings ?? []);
     return record;
   });
 }

@@ -204,8 +204,19 @@ CREATE TABLE invocations (
 CREATE TABLE told_warnings (digest BLOB PRIMARY KEY, told_at TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
+/** Bad rows of which a mended one was taken, and what is sent of mended rows. */
+const MENDED_ROWS = `
+CREATE TABLE mended_rows (row TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE mendings (
+  run_no INTEGER NOT NULL,
+  row TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (run_no, row, seq)
+) STRICT, WITHOUT ROWID;
+`;
+
 /** What version 3 adds, statements each. */
-const NIGHTS: readonly string[] = [DOUBTS, INVOCATIONS];
+const NIGHTS: readonly string[] = [DOUBTS, INVOCATIONS, MENDED_ROWS];
 
 /** What brings a ledger from version n to n + 1, at place n. */
 const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n")];
@@ -218,6 +229,7 @@ export function standIn(database: DatabaseSync, from: number): void {
       "CREATE TEMP TABLE doubted_items (run_no INTEGER, seq INTEGER, response TEXT, PRIMARY KEY (run_no, seq))",
     );
   if (from < 3) database.exec(INVOCATIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  if (from < 3) database.exec("CREATE TEMP VIEW mended_rows AS SELECT '' AS row WHERE 0");
 }
 
 /** Brings the tables to the present version, all or nothing. */

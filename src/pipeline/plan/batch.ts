@@ -17,6 +17,12 @@ export interface Batch {
   /** Rows that give their event and nothing else, by reason. */
   readonly eventOnlyReasons: ReadonlyMap<string, number>;
   readonly invalid: readonly BatchInvalid[];
+  /** Bad rows of which a mended one was accepted: neither invalid nor sent. */
+  readonly mended: readonly BatchMended[];
+  /** Rows that were mended, and what they were (from 1, within the batch). */
+  readonly mends: readonly { readonly row: number; readonly key: string }[];
+  /** Which rows are mended depends on the rows before, which a worker does not know. */
+  readonly isUnsure: boolean;
   /** Events that its valid rows register. */
   readonly newEvents: readonly string[];
   /** Where they are asked for: the events that valid rows name for actions that carry none. */
@@ -51,6 +57,9 @@ export interface BatchInvalid {
   /** What others may depend on. */
   readonly attempted: readonly Placed[];
 }
+
+/** A row of the batch that is done with. */
+type BatchMended = Pick<BatchInvalid, "attempted">;
 
 /** Where an action comes from. */
 interface Origin {

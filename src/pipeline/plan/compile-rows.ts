@@ -7,10 +7,12 @@ import { checkAction } from "../../checks/shape.ts";
 import type { Mapper } from "../../mapping/mapper.ts";
 import { nthOfName } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
+import { createRowDigester } from "../../mapping/row-digest.ts";
 import type { ProblemLog } from "../problems.ts";
 import type { InputFile } from "../readers/inputs.ts";
 import { markOfRow } from "../told-warnings.ts";
 import { type Batch, type BatchInvalid, createCandidateWriter } from "./batch.ts";
+import type { RowMarks } from "./mended-rows.ts";
 import type { Placed } from "./order.ts";
 import { seePublicValues } from "./public-values.ts";
 
@@ -29,6 +31,10 @@ export interface RowCompilerOptions {
   readonly now: number;
   /** Note the event that a row names for actions that carry none. */
   readonly notesEvents: boolean;
+  /** What the rows are read as, and the columns of a table, by which a row is known again. */
+  readonly readAs: string;
+  readonly header: readonly string[] | undefined;
+  readonly marks: RowMarks;
   /** Whether a batch stays as it is when the next is compiled. */
   readonly keepsBatches: boolean;
 }
@@ -37,14 +43,28 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
   const { file, input, mapper, severityOf, now, notesEvents, keepsBatches } = options;
   const writer = createCandidateWriter(keepsBatches);
   const publicValues = seePublicValues();
+  const digester = createRowDigester(options.header, options.readAs);
   /** Rows of the file so far; the items of a JSON array are told by their number. */
   let rowsOfFile = 0;
+
+  /** What a row is about of which a mended one was accepted. Nothing else follows from it. */
+  const attemptedOf = (row: Row): BatchInvalid["attempted"] => {
+    if (row.kind === "malformed") return [];
+    const mapped = mapper.map(row);
+    if (mapped.kind === "skipped") return [];
+    if (mapped.kind === "invalid") return mapped.attempted.flatMap(referencesOf);
+    mapper.retract?.(mapped.actions);
+    return mapped.actions.flatMap(referencesOf);
+  };
 
   return {
     compile(rows, log) {
       const skipReasons = new Map<string, number>();
       const eventOnlyReasons = new Map<string, number>();
       const invalid: BatchInvalid[] = [];
+      const mended: Batch["mended"][number][] = [];
+      const mends: Batch["mends"][number][] = [];
+      let isUnsure = false;
       const newEvents = new Set<string>();
       const rowEvents: { row: number; eventId: string }[] = [];
       let row = 0;
@@ -61,6 +81,12 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
       for (const each of rows) {
         row += 1;
         rowsOfFile += 1;
+        const mark = options.marks.of(each, digester);
+        if (mark?.kind === "unsure") isUnsure = true;
+        if (mark?.kind === "mended") {
+          mended.push({ attempted: attemptedOf(each) });
+          continue;
+        }
         if (each.kind === "malformed") {
           const mapped = mapper.map(each);
           if (mapped.kind === "skipped") {
@@ -106,6 +132,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         if (eventOnly !== undefined) countReason(eventOnlyReasons, eventOnly);
         if (notesEvents && eventId !== undefined && actions.some(({ data }) => data.eventId == null))
           rowEvents.push({ row, eventId });
+        if (mark?.kind === "mends") mends.push({ row, key: mark.key });
         const nths = mapped.nths ?? (actions.length === 1 ? ONLY : nthOfName(actions));
         for (let at = 0; at < actions.length; at += 1) {
           const action = actions[at];
@@ -122,6 +149,9 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         skipReasons,
         eventOnlyReasons,
         invalid,
+        mended,
+        mends,
+        isUnsure,
         newEvents: [...newEvents],
         rowEvents,
         candidates: writer.count,

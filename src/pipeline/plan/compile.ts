@@ -15,6 +15,7 @@ import { createFile } from "./files.ts";
 import { addRows } from "./index-file.ts";
 import type { Holds, InvalidRows } from "./invalid-rows.ts";
 import type { RowEvents } from "./lanes.ts";
+import { createRowMarks } from "./mended-rows.ts";
 import type { TimeOrder } from "./order.ts";
 import { createWorkers, type MadeMapper, type WorkerOptions } from "./parallel.ts";
 import { joinPublicValues, type PublicValues } from "./public-values.ts";
@@ -26,6 +27,8 @@ export interface CompileOptions {
   readonly directory: string;
   readonly open: (file: InputFile) => Promise<Input>;
   readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
+  /** Keys of the rows of which a mended one was accepted. */
+  readonly mended: ReadonlySet<string>;
   /** Of those who take the rows of large files where they can. */
   readonly workers: WorkerOptions;
   /** Of all rules. */
@@ -68,11 +71,17 @@ interface ReadInput {
   readonly bytes: number;
   readonly sha256: string;
   readonly rows: number;
+  /** As it was read. */
+  readonly encoding: string;
+  readonly delimiter: string | undefined;
+  readonly readAs: string;
 }
 
 export interface Compiled {
   readonly inputs: readonly ReadInput[];
-  readonly rows: { readonly read: number; readonly skipped: number };
+  readonly rows: { readonly read: number; readonly skipped: number; readonly mended: number };
+  /** By row: the key of the row that it was before it was mended. */
+  readonly mends: ReadonlyMap<number, string>;
   /** Skipped rows by reason. */
   readonly skipReasons: ReadonlyMap<string, number>;
   /** Rows that give their event and nothing else, by reason. */
@@ -102,7 +111,8 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   const candidateBytes = { lines, index, facts, texts };
   const inputs: ReadInput[] = [];
   const compiled = {
-    rows: { read: 0, skipped: 0 },
+    rows: { read: 0, skipped: 0, mended: 0 },
+    mends: new Map<number, string>(),
     skipReasons: new Map<string, number>(),
     eventOnlyReasons: new Map<string, number>(),
     candidates: 0,
@@ -111,9 +121,11 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
     unfit: false,
   };
 
+  const { mended } = options;
+  const marks = createRowMarks(mended, "all");
   for (const [inputNumber, file] of files.entries()) {
     await using input = await options.open(file);
-    const { mapper, settings } = await options.mapperFor(file, input);
+    const { mapper, settings, readAs } = await options.mapperFor(file, input);
     const publicValues = joinPublicValues();
     // Only the rows show what the keys of JSON rows are, and what becomes public.
     const tellUnderstood = (): void => options.onUnderstood(file, mapper.understanding, input, publicValues.all);
@@ -121,7 +133,18 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
     let payloadItems = 0;
     const notesEvents = options.rowEvents !== undefined;
     const compilerOf = (keepsBatches: boolean): RowCompiler =>
-      createRowCompiler({ file, input: inputNumber, mapper, severityOf, now: options.now, notesEvents, keepsBatches });
+      createRowCompiler({
+        file,
+        input: inputNumber,
+        mapper,
+        severityOf,
+        now: options.now,
+        notesEvents,
+        readAs,
+        header: input.header,
+        marks,
+        keepsBatches,
+      });
     const inWorkers =
       limit === Number.POSITIVE_INFINITY
         ? await workers.compile({
@@ -131,6 +154,8 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
             mapper,
             settings,
             now: options.now,
+            readAs,
+            mended,
             notesEvents,
             compilerOf,
             problems,
@@ -172,6 +197,9 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       bytes: input.bytesRead,
       sha256: input.sha256,
       rows: compiled.rows.read - rowsBefore,
+      encoding: input.encoding,
+      delimiter: input.delimiter,
+      readAs,
     });
   }
   // What is put in order afterwards is written anew.
@@ -208,7 +236,8 @@ async function join(
   { problems, invalid, holds, timeOrder, salesSeen, rowEvents }: CompileOptions,
   files: CandidateFiles,
   compiled: {
-    readonly rows: { read: number; skipped: number };
+    readonly rows: { read: number; skipped: number; mended: number };
+    readonly mends: Map<number, string>;
     readonly skipReasons: Map<string, number>;
     readonly eventOnlyReasons: Map<string, number>;
     candidates: number;
@@ -249,6 +278,11 @@ async function join(
     }
   }
   await noteUntil(batch.candidates);
+  for (const { attempted } of batch.mended) {
+    rows.mended += 1;
+    for (const action of attempted) await salesSeen?.note(action);
+  }
+  for (const { row, key } of batch.mends) compiled.mends.set(rows.read + row, key);
   rows.read += batch.rows;
   rows.skipped += batch.skipped;
   compiled.candidates += batch.candidates;

@@ -41,6 +41,8 @@ export interface Selection {
   readonly byAction: Readonly<Record<string, number>>;
   /** The rows that others are held for. */
   readonly heldFor: readonly HeldFor[];
+  /** Rows that were mended and of which nothing is left open but what is sent now. */
+  readonly mends: ReadonlyMap<number, string>;
 }
 
 export interface SelectOptions {
@@ -127,6 +129,8 @@ async function decideOnce(
   let waiting = 0;
   let justFound: InvalidRow[] = [];
   let mustRepeat = false;
+  /** Mended rows of which something waits. */
+  const waitingMends = new Set<number>();
   /** Deeds (hex) that this input brings and repeats. */
   const brought = new Set<string>();
   const isOpen = (candidate: Candidate, ofRow: readonly Candidate[]): boolean => {
@@ -206,6 +210,8 @@ async function decideOnce(
       if (verdicts.isRepeated(candidate)) brought.add(identityOf(candidate).toString("hex"));
     for (const candidate of candidates) {
       const { action } = candidate;
+      if (compiled.mends.has(row) && !open.includes(candidate) && !DONE.has(verdicts.of(candidate)))
+        waitingMends.add(row);
       byAction[action] = (byAction[action] ?? 0) + 1;
       const verdict = verdicts.of(candidate);
       if (verdict === "pending") waiting += 1;
@@ -257,6 +263,7 @@ async function decideOnce(
   }
   await decideAfterHolds(together);
   if (mustRepeat) return undefined;
+  const mends = new Map([...compiled.mends].filter(([row]) => !waitingMends.has(row) && !hasBit(found.bits, row)));
   return {
     kept,
     fresh,
@@ -265,6 +272,7 @@ async function decideOnce(
     changed: { count: changed, shown },
     byAction,
     heldFor: found.held.causes,
+    mends,
   };
 }
 
@@ -302,6 +310,9 @@ function placed<F extends Finding>(finding: F, inFile: string | undefined): F {
 
 /** Verdicts of what is to be sent. */
 const OPEN: ReadonlySet<string> = new Set(["new", "undecidable"]);
+
+/** Verdicts of what was taken before, or is sent for an earlier row. */
+const DONE: ReadonlySet<string> = new Set(["sent", "changed", "repeated"]);
 
 /** Whether promises were imported that may be those of this very action. */
 function wasImported(memory: Ledger, { keyed }: Candidate, action: Action): boolean {

@@ -53,6 +53,11 @@ const MANIFEST = z.strictObject({
       bytes: COUNT,
       sha256: z.string(),
       rows: COUNT,
+      /** How it was read, so that rejects are made of the same rows. */
+      encoding: z.string().optional(),
+      delimiter: z.string().optional(),
+      /** What its rows were read as: the source, or the action. */
+      readAs: z.string().optional(),
     }),
   ),
   /** SHA-256 over everything that turns rows into actions: config sources, flags. */

@@ -40,6 +40,8 @@ const STRETCHES_PER_WORKER = 2;
 export interface MadeMapper {
   readonly mapper: Mapper;
   readonly settings: MapperOptions | undefined;
+  /** What the rows are read as: the source, or the action. */
+  readonly readAs: string;
 }
 
 interface Job {
@@ -51,6 +53,8 @@ interface Job {
   readonly settings: MapperOptions | undefined;
   /** In Unix seconds. */
   readonly now: number;
+  readonly readAs: string;
+  readonly mended: ReadonlySet<string>;
   readonly notesEvents: boolean;
   readonly compilerOf: (keepsBatches: boolean) => RowCompiler;
   readonly problems: ProblemLog;
@@ -71,6 +75,9 @@ export interface FileTask {
   readonly severities: ReadonlyMap<string, Severity>;
   readonly now: number;
   readonly notesEvents: boolean;
+  readonly readAs: string;
+  /** Keys of the rows of which a mended one was accepted. */
+  readonly mended: ReadonlySet<string>;
 }
 
 interface RangeTask extends Range {
@@ -134,7 +141,7 @@ export function createWorkers(
         waiting.push(async () => {
           const { batch, text } = await answer;
           if (text === undefined) return batch;
-          if (batch.seen === undefined || mapper.agrees?.(batch.seen) !== false) {
+          if (!batch.isUnsure && (batch.seen === undefined || mapper.agrees?.(batch.seen) !== false)) {
             free(text);
             return batch;
           }
@@ -165,7 +172,7 @@ export function createWorkers(
 
   return {
     async compile(job) {
-      const { file, input, inputNumber, settings, now, notesEvents } = job;
+      const { file, input, inputNumber, settings, readAs, mended, now, notesEvents } = job;
       const { ranged } = input;
       if (count < 2 || settings === undefined || ranged === undefined || input.storedBytes < leastBytes)
         return undefined;
@@ -178,6 +185,8 @@ export function createWorkers(
         input: inputNumber,
         ranged,
         mapper: settings,
+        readAs,
+        mended,
         severities,
         now,
         notesEvents,

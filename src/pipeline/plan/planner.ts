@@ -8,6 +8,7 @@ import { severityIn } from "../../checks/severity.ts";
 import { makeFolder } from "../folders.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { ledgerMemory } from "../ledger/memory.ts";
+import { type Mending, mendedRows } from "../ledger/mended-rows.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { ProblemLog } from "../problems.ts";
 import type { CsvOptions } from "../readers/csv.ts";
@@ -21,7 +22,7 @@ import { copyInputs } from "./copies.ts";
 import { type Selection, select } from "./decide.ts";
 import { copyRanges, createFile, readLines, syncDirectory } from "./files.ts";
 import type { HeldFor } from "./held-rows.ts";
-import { RECORD_BYTES } from "./index-file.ts";
+import { RECORD_BYTES, readOrigin } from "./index-file.ts";
 import { createHolds, createInvalidRows } from "./invalid-rows.ts";
 import { createLaneGroups } from "./lanes.ts";
 import { type Manifest, manifestOf, type RowCounts, type RunOptions } from "./manifest.ts";
@@ -100,6 +101,8 @@ export interface PlanResult {
   };
   readonly byAction: Readonly<Record<string, number>>;
   readonly changed: readonly ChangedAction[];
+  /** Mended rows, and what is sent of each. */
+  readonly mendings: readonly Mending[];
   /** Where it was asked for. */
   readonly vanished: Vanished | undefined;
   readonly skipReasons: ReadonlyMap<string, number>;
@@ -131,6 +134,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     salesSeen,
     rowEvents: groups,
     invalid,
+    mended: options.ledger === undefined ? new Set() : mendedRows(options.ledger),
     workers: options.workers,
     severities: options.severities,
     holds: compiledHolds,
@@ -176,7 +180,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     across: () => acrossFor(options, compiled),
   });
   const { read, skipped } = compiled.rows;
-  const unsent = { invalid: invalid.invalid, held: invalid.held, mended: 0 };
+  const unsent = { invalid: invalid.invalid, held: invalid.held, mended: compiled.rows.mended };
   const rows = { read, mapped: read - skipped - unsent.invalid - unsent.held - unsent.mended, skipped, ...unsent };
   const actions = {
     total: selection.fresh + selection.alreadySent + selection.pending,
@@ -187,6 +191,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   };
   const result = {
     rows,
+    mendings: [],
     heldFor: selection.heldFor,
     actions,
     byAction: selection.byAction,
@@ -217,7 +222,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     createdAt: options.now().toISOString(),
     environment: environment?.name ?? "",
     boundTo: environment?.boundTo ?? "",
-    inputs: compiled.inputs.map(({ name, bytes, sha256, rows }, at) => {
+    inputs: compiled.inputs.map(({ name, bytes, sha256, rows, encoding, delimiter, readAs }, at) => {
       const file = files[at];
       const copy = file === undefined ? undefined : copies.get(file);
       return {
@@ -228,6 +233,9 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
         bytes,
         sha256,
         rows,
+        encoding,
+        readAs,
+        ...(delimiter !== undefined && { delimiter }),
       };
     }),
     mapping: options.mappingDigest,
@@ -240,11 +248,27 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     options: options.runOptions,
   });
   await copies.synced();
+  const mendings = await mendingsOf(paths.index, selection.mends);
   await writeDurably(`${paths.manifest}.tmp`, `${JSON.stringify(manifest)}\n`);
   await rename(`${paths.manifest}.tmp`, paths.manifest);
   await syncDirectory(directory);
   await syncDirectory(dirname(directory));
-  return { ...result, manifest };
+  return { ...result, manifest, mendings };
+}
+
+/** What the plan sends of each mended row. */
+async function mendingsOf(index: string, mends: ReadonlyMap<number, string>): Promise<readonly Mending[]> {
+  const seqs = new Map([...mends.values()].map((row) => [row, [] as number[]]));
+  if (mends.size === 0) return [];
+  await using file = await open(index, "r");
+  const block = Buffer.allocUnsafe(RECORD_BYTES * 8192);
+  for (let seq = 1; ; ) {
+    const { bytesRead } = await file.read(block, 0, block.length, (seq - 1) * RECORD_BYTES);
+    if (bytesRead === 0) break;
+    for (let at = 0; at < bytesRead; at += RECORD_BYTES, seq += 1)
+      seqs.get(mends.get(readOrigin(block, at).row) ?? "")?.push(seq);
+  }
+  return [...seqs].map(([row, ofRow]) => ({ row, seqs: ofRow }));
 }
 
 function allowedRows(allowance: Allowance, read: number): number {

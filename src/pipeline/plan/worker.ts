@@ -7,6 +7,7 @@ import { asBuffer, free } from "../buffers.ts";
 import { createProblemLog } from "../problems.ts";
 import type { CandidateBytes } from "./batch.ts";
 import { createRowCompiler, type RowCompiler } from "./compile-rows.ts";
+import { createRowMarks } from "./mended-rows.ts";
 import { type Answer, type FileTask, rowsOfRange, type Task } from "./parallel.ts";
 
 interface OpenFile {
@@ -16,7 +17,7 @@ interface OpenFile {
 
 const files = new Map<number, OpenFile>();
 
-function openFile({ file, input, ranged, mapper, severities, now, notesEvents }: FileTask): void {
+function openFile({ file, input, ranged, mapper, severities, now, notesEvents, readAs, mended }: FileTask): void {
   files.clear(); // one after the other
   files.set(input, {
     ranged,
@@ -27,6 +28,9 @@ function openFile({ file, input, ranged, mapper, severities, now, notesEvents }:
       severityOf: severityIn(severities),
       now,
       notesEvents,
+      readAs,
+      header: mapper.header,
+      marks: createRowMarks(mended, "some"),
       keepsBatches: true,
     }),
   });
@@ -42,7 +46,7 @@ parentPort?.on("message", (task: Task) => {
   const { range, bytes, room } = task;
   const rows = rowsOfRange(open.ranged, { ...task, bytes: asBuffer(bytes) });
   const batch = open.compiler.compile(rows, createProblemLog(room.cap, room.keeps));
-  const mayDiffer = (batch.seen?.events?.length ?? 0) > 0;
+  const mayDiffer = batch.isUnsure || (batch.seen?.events?.length ?? 0) > 0;
   if (!mayDiffer) free(bytes);
   const answer: Answer = { range, batch, text: mayDiffer ? bytes : undefined };
   const memory = memoryOf(batch.bytes);

@@ -6,12 +6,20 @@ import { basename, join } from "node:path";
 import { stringify } from "csv-stringify/sync";
 import { z } from "zod";
 import { parseVerbatim, stringifyJson } from "../../actions/json.ts";
-import { OPEN_ACTIONS_COLUMN, openActionText, REASON_COLUMN } from "../../mapping/open-actions.ts";
+import {
+  OPEN_ACTIONS_COLUMN,
+  OWN_COLUMNS,
+  openActionText,
+  REASON_COLUMN,
+  ROW_COLUMN,
+} from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
+import { createRowDigester } from "../../mapping/row-digest.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { openOutcomesOfChunk } from "../ledger/outcomes.ts";
 import { chunksOf, type RunRecord } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/schema.ts";
+import { createRowNumbers, type RowNumbers } from "../plan/mended-rows.ts";
 import { lostFile, type Plan, planFiles } from "../plan/plan.ts";
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile, InputFormat } from "../readers/inputs.ts";
@@ -79,8 +87,13 @@ export async function writeRejects(options: {
   }
   const records: ((ledger: Ledger) => void)[] = [];
   const written = new Map<string, number>();
-  for (const [at, rows] of [...open].sort(([a], [b]) => a - b)) {
-    const { path, record } = await writeFile(options, at, rows, directory);
+  const numbers = createRowNumbers();
+  for (let at = 0; at <= Math.max(-1, ...open.keys()); at += 1) {
+    const rows = open.get(at);
+    // Equal rows are numbered over all inputs, so that those before are read too.
+    const rejects = await readOpenRows(options, at, rows ?? NO_ROWS, numbers);
+    if (rows === undefined) continue;
+    const { path, record } = await writeFile(options, at, rejects, directory);
     written.set(path, (written.get(path) ?? 0) + rows.size);
     records.push((to) => {
       record(to);
@@ -124,12 +137,22 @@ async function readInvalid(plan: Plan): Promise<readonly z.infer<typeof INVALID_
     .map((line) => INVALID_ROW.parse(JSON.parse(line)));
 }
 
-async function writeFile(
-  { ledger, plan, run, encoding }: Parameters<typeof writeRejects>[0],
+const NO_ROWS: ReadonlyMap<number, OpenRow> = new Map();
+
+/** A rejects file's header, and what is to stand in it. */
+interface Rejects {
+  readonly header: string;
+  readonly extension: string;
+  readonly lines: readonly string[];
+}
+
+/** @param numbers of the rows of the inputs before this one. */
+async function readOpenRows(
+  { plan, encoding }: Parameters<typeof writeRejects>[0],
   at: number,
   rows: ReadonlyMap<number, OpenRow>,
-  directory: string,
-): Promise<{ readonly path: string; readonly record: (ledger: Ledger) => void }> {
+  numbers: RowNumbers,
+): Promise<Rejects> {
   const source = plan.manifest.inputs[at];
   if (source?.copy === undefined) throw new Error("the plan keeps no copy of its inputs");
   const contentPath = inPlan(plan, join(plan.directory, source.copy));
@@ -141,27 +164,43 @@ async function writeFile(
     compression: source.compression as InputFile["compression"], // written by the planner
     fromGlob: false,
   };
+  const readWith = source.encoding ?? encoding;
   await using input = await openInput(file, {
     contentPath,
-    ...(encoding !== undefined && { encoding }),
+    ...(readWith !== undefined && { encoding: readWith }),
+    ...(source.delimiter !== undefined && { csv: { delimiter: source.delimiter } }),
   });
-  const text: string[] = [];
+  const digester = createRowDigester(input.header, source.readAs ?? "");
+  const lines: string[] = [];
   // Rows are numbered over all inputs.
   let number = plan.manifest.inputs.slice(0, at).reduce((sum, each) => sum + each.rows, 0);
   for await (const batch of input.batches()) {
     for (const row of batch) {
       number += 1;
       const open = rows.get(number);
-      if (open !== undefined) text.push(rejectLine(row, input, open));
+      const written = digester.written(row);
+      const key = numbers.key(digester.digest(row), written);
+      // A row that comes from a rejects file and is still open is still the row that it was there.
+      if (open !== undefined) lines.push(rejectLine(row, input, open, written ?? key));
     }
   }
   const table = input.header !== undefined;
   const extension = table ? (input.format === "tsv" ? "tsv" : "csv") : "ndjson";
-  const header =
+  const columns =
     input.header === undefined
       ? ""
-      : csvLine([...plainCells(input.header, input.header), REASON_COLUMN, OPEN_ACTIONS_COLUMN], input);
-  const added = text.join("");
+      : csvLine([...plainCells(input.header, input.header), REASON_COLUMN, OPEN_ACTIONS_COLUMN, ROW_COLUMN], input);
+  // Rejects are UTF-8, and say so where the source or a flag says otherwise of the input.
+  return { header: input.encoding === "utf-8" ? columns : `\ufeff${columns}`, extension, lines };
+}
+
+async function writeFile(
+  { ledger, plan, run }: Parameters<typeof writeRejects>[0],
+  at: number,
+  { header, extension, lines }: Rejects,
+  directory: string,
+): Promise<{ readonly path: string; readonly record: (ledger: Ledger) => void }> {
+  const added = lines.join("");
   let path = join(directory, `${stemOf(plan, at)}.rejects.${extension}`);
   let state = await inspectOutput(ledger, path, (length) => (length === 0 ? header : "") + added);
   // Rejects that someone mended in place, or whose columns differ, are left alone; a nightly run must not stop for them.
@@ -172,7 +211,7 @@ async function writeFile(
   // A row that stands there from an earlier night is still the same row to mend.
   const before =
     state.state === "ours" && !state.torn ? new Set((await readFile(path, "utf8")).split("\n")) : new Set<string>();
-  const fresh = text.filter(
+  const fresh = lines.filter(
     (line) =>
       !line
         .trimEnd()
@@ -193,42 +232,41 @@ function stemOf(plan: Plan, at: number): string {
   return stems.indexOf(stem) === at ? stem : `${stem}.${at + 1}`;
 }
 
-function rejectLine(row: Row, input: Input, { reasons, actions }: OpenRow): string {
+function rejectLine(row: Row, input: Input, { reasons, actions }: OpenRow, key: string): string {
   const reason = reasons.join(" | ");
   // A row that was not sent at all is as open as it was when it came, perhaps from a rejects file.
   const open = actions.length > 0 ? actions.join(" ") : ownCell(row, input.header, OPEN_ACTIONS_COLUMN);
   switch (row.kind) {
     case "cells":
-      return csvLine([...plainCells(row.cells, input.header ?? []), reason, open], input);
+      return csvLine([...plainCells(row.cells, input.header ?? []), reason, open, key], input);
     case "object": {
       // Its numbers as they are spelt: of a flat row they become texts, such as a price.
       const written = parseVerbatim(row.text) as typeof row.value; // the text that its value was read from
-      const { [REASON_COLUMN]: _reason, [OPEN_ACTIONS_COLUMN]: _actions, ...value } = written;
-      return `${stringifyJson({ ...value, [REASON_COLUMN]: reason, [OPEN_ACTIONS_COLUMN]: open })}\n`;
+      const { [REASON_COLUMN]: _reason, [OPEN_ACTIONS_COLUMN]: _actions, [ROW_COLUMN]: _row, ...value } = written;
+      return `${stringifyJson({ ...value, [REASON_COLUMN]: reason, [OPEN_ACTIONS_COLUMN]: open, [ROW_COLUMN]: key })}\n`;
     }
     case "malformed":
       // Its cells are not known, so it can't be written as a row; the reason keeps the text as it was.
       return input.header === undefined
-        ? `${JSON.stringify({ [REASON_COLUMN]: `${reason} The line was: ${row.text}` })}\n`
+        ? `${JSON.stringify({ [REASON_COLUMN]: `${reason} The line was: ${row.text}`, [ROW_COLUMN]: key })}\n`
         : csvLine(
-            [...input.header.filter((name) => !OWN.has(name)).map(() => ""), `${reason} The row was: ${row.text}`, ""],
+            [...plainCells(input.header, input.header).map(() => ""), `${reason} The row was: ${row.text}`, "", key],
             input,
           );
   }
 }
 
-const OWN = new Set([REASON_COLUMN, OPEN_ACTIONS_COLUMN]);
-
 /** What the row itself has in one of our columns. */
 function ownCell(row: Row, header: readonly string[] | undefined, column: string): string {
   if (row.kind === "malformed") return "";
-  const value = row.kind === "object" ? row.value[column] : row.cells[header?.indexOf(column) ?? -1];
+  const value =
+    row.kind === "object" ? row.value[column] : row.cells[header?.findIndex((name) => name.trim() === column) ?? -1];
   return typeof value === "string" ? value : "";
 }
 
 /** The cells without those of our own columns, which are written anew. */
 function plainCells(cells: readonly string[], header: readonly string[]): readonly string[] {
-  return cells.filter((_cell, at) => !OWN.has(header[at] ?? ""));
+  return cells.filter((_cell, at) => !OWN_COLUMNS.has(header[at]?.trim() ?? ""));
 }
 
 function csvLine(cells: readonly string[], input: Input): string {

@@ -1,0 +1,79 @@
+/**
+ * Tells a row by what it says: the same in tonight's export as in last night's, wherever it stands. A rejects file carries
+ * the digest of each row as it was (`tickets:row`), so that a bad row of which a mended one was accepted is known again.
+ *
+ * The digest covers the names and the trimmed values of the cells that are not empty, in the order of the names, and what
+ * the rows are read as (the source, or the action), since the same cells mean another deed there. So neither the row's
+ * line nor the file's name matters, nor the order of columns, nor a new column that the row leaves empty.
+ */
+
+import { digestHex } from "../actions/identity.ts";
+import { parseVerbatim, stringifyJson } from "../actions/json.ts";
+import { OWN_COLUMNS, ROW_COLUMN } from "./open-actions.ts";
+import type { Row } from "./row.ts";
+
+export interface RowDigester {
+  /** Characters of the row's values where they are cheap to count, else 0. Equal rows have equal sizes. */
+  size(row: Row): number;
+  /** Begins with the row's size. */
+  digest(row: Row): string;
+  /** What the row has in `tickets:row`; undefined where nothing there was written by `tickets`. */
+  written(row: Row): string | undefined;
+}
+
+/** A digest; of a row that stands several times in an input, which of them it is follows. */
+const KEY = /^\d+\.[0-9a-f]{32}(?:#[1-9]\d*)?$/;
+
+export const sizeOfKey = (key: string): number => Number.parseInt(key, 10);
+
+/** The digest without the number of the row among equal ones. */
+export const digestOfKey = (key: string): string => key.replace(/#.*/, "");
+
+export const keyOf = (digest: string, nth: number): string => (nth === 1 ? digest : `${digest}#${nth}`);
+
+/** @param readAs what the rows of the file are read as, whatever the file is called. */
+export function createRowDigester(header: readonly string[] | undefined, readAs: string): RowDigester {
+  const columns = (header ?? [])
+    .map((name, index) => ({ name: name.trim(), index }))
+    .filter(({ name }) => !OWN_COLUMNS.has(name))
+    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.index - b.index));
+  const own = header?.findIndex((name) => name.trim() === ROW_COLUMN) ?? -1;
+  const size = (row: Row): number => {
+    if (row.kind === "malformed") return row.text.length;
+    if (row.kind === "object") return 0;
+    let sum = 0;
+    for (const { index } of columns) sum += row.cells[index]?.trim().length ?? 0;
+    return sum;
+  };
+  const said = (row: Row): unknown => {
+    if (row.kind === "malformed") return row.text;
+    if (row.kind === "object") return sorted(withoutOwn(parseVerbatim(row.text) as typeof row.value)); // what the value was parsed from
+    return columns.flatMap(({ name, index }) => {
+      const value = row.cells[index]?.trim() ?? "";
+      return value === "" ? [] : [name, value];
+    });
+  };
+  return {
+    size,
+    digest: (row) => `${size(row)}.${digestHex(stringifyJson([readAs, row.kind, said(row)]))}`,
+    written(row) {
+      if (row.kind === "malformed" || (row.kind === "cells" && own === -1)) return undefined;
+      const value = row.kind === "cells" ? row.cells[own]?.trim() : row.value[ROW_COLUMN];
+      return typeof value === "string" && KEY.test(value) ? value : undefined;
+    },
+  };
+}
+
+function withoutOwn(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(value).filter(([key, each]) => !OWN_COLUMNS.has(key) && each !== null && each !== ""),
+  );
+}
+
+/** The value with the keys of its objects in order. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return entries.map(([key, each]) => [key, sorted(each)]);
+}

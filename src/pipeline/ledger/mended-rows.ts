@@ -1,0 +1,46 @@
+/** Which bad rows are done with: a mended one was streamed from a rejects file, and all of its actions were taken. */
+
+import type { Ledger } from "./ledger.ts";
+
+/** Keys (`tickets:row`) of rows of which a mended one was taken. */
+export function mendedRows(ledger: Ledger): ReadonlySet<string> {
+  return new Set(ledger.all("SELECT row FROM mended_rows").map(({ row }) => String(row)));
+}
+
+/** A mended row of a plan. */
+export interface Mending {
+  /** Key of the row that it was. */
+  readonly row: string;
+  /** Places in the plan of those of its actions that are sent; the others were taken before. */
+  readonly seqs: readonly number[];
+}
+
+/**
+ * Part of the transaction that enters the run: from then on the outcomes of its actions say whether a row is done with,
+ * so that there is no step between their acceptance and its note that a crash could fall into.
+ */
+export function noteMendings(ledger: Ledger, runNo: number, mendings: readonly Mending[]): void {
+  for (const { row, seqs } of mendings) {
+    if (seqs.length === 0) ledger.run("INSERT OR IGNORE INTO mended_rows (row) VALUES (?)", row);
+    for (const seq of seqs)
+      ledger.run("INSERT OR IGNORE INTO mendings (run_no, row, seq) VALUES (?, ?, ?)", runNo, row, seq);
+  }
+}
+
+/** Rows of which nothing is left to send, so that there is no run: notes them, durably. */
+export function noteMended(ledger: Ledger, mendings: readonly Mending[]): void {
+  const done = mendings.filter(({ seqs }) => seqs.length === 0);
+  if (done.length > 0) ledger.transaction(() => noteMendings(ledger, 0, done));
+}
+
+/** Part of a transaction: takes over the run's mended rows of which every action was taken by now. */
+export function mergeMended(ledger: Ledger, runNo: number): void {
+  ledger.run(
+    `INSERT OR IGNORE INTO mended_rows (row)
+     SELECT row FROM mendings WHERE run_no = ? GROUP BY row HAVING min(EXISTS (
+       SELECT 1 FROM actions WHERE actions.run_no = mendings.run_no AND actions.seq = mendings.seq
+       AND outcome IN ('accepted', 'settled by hand')))`,
+    runNo,
+  );
+  ledger.run("DELETE FROM mendings WHERE run_no = ? AND row IN (SELECT row FROM mended_rows)", runNo);
+}
