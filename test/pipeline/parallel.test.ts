@@ -9,7 +9,10 @@ import { severityTable } from "../../src/checks/severity.ts";
 import { ALL_RULES } from "../../src/commands/session.ts";
 import { createMapper } from "../../src/mapping/mapper.ts";
 import type { Row } from "../../src/mapping/row.ts";
+import { createRowDigester } from "../../src/mapping/row-digest.ts";
 import type { SourceAction, SourceConfig } from "../../src/mapping/source.ts";
+import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import { noteMended } from "../../src/pipeline/ledger/mended-rows.ts";
 import { NOTHING_PENDING } from "../../src/pipeline/ledger/pending.ts";
 import type { WorkerOptions } from "../../src/pipeline/plan/parallel.ts";
 import { planFiles } from "../../src/pipeline/plan/plan.ts";
@@ -162,6 +165,7 @@ async function planned(
   source?: SourceConfig,
   stop = new AbortController(),
   onRows = (): void => undefined,
+  ledger: Ledger | undefined = undefined,
 ) {
   const directory = mkdtempSync(join(folder, "plan-"));
   rmSync(directory, { recursive: true });
@@ -186,7 +190,7 @@ async function planned(
     readingOf: () => ({}),
     mappingDigest: "",
     environment: undefined,
-    ledger: undefined,
+    ledger,
     pending: NOTHING_PENDING,
     again: false,
     limit: Number.POSITIVE_INFINITY,
@@ -259,6 +263,30 @@ const PAID_EVENT = { newEvent: { when: { state: "paid" }, fields: EVENT_FIELDS }
 const CHECKED_IN = { checkedInTicket: { when: { state: "in" }, fields: { ticketId: "{id}" } } } satisfies SourceAction;
 
 describe("a plan by workers", () => {
+  it("knows the same rows as mended, of equal ones those that were", async () => {
+    const folder = openFolder();
+    const header = ["eventId", "ticketId", "userId", "price", "orderTime"];
+    // Every eleventh row is bad and every hundredth is like another; those that are mended are bad, sound and repeated.
+    const cells = Array.from({ length: 4000 }, (_, at) => {
+      const number = at % 100 === 99 ? 42 : at;
+      return ["E", `T${number}`, "u", number % 11 === 0 ? "?" : "1.00", "1768600000"];
+    });
+    const path = join(folder, "sales.csv");
+    writeFileSync(path, `${[header, ...cells].map((row) => row.join(",")).join("\n")}\n`);
+    const digester = createRowDigester(header, "");
+    const keys = [11, 42, 700, 2200].map((at) => digester.digest({ kind: "cells", line: 1, cells: cells[at] ?? [] }));
+    using ledger = openLedger({ path: join(folder, "ledger.db"), boundTo: undefined });
+    noteMended(
+      ledger,
+      [...keys, `${keys[1]}#3`, `${keys[1]}#7`, `${keys[0]}#2`].map((row) => ({ row, seqs: [] })),
+    );
+    const plan = (count: number) =>
+      planned(folder, [path], { count, leastBytes: 0, rangeBytes: 3000 }, undefined, undefined, undefined, ledger);
+    const alone = await plan(0);
+    expect(alone.result.rows).toMatchObject({ read: 4000, mended: 6 });
+    expect(await plan(3)).toEqual(alone);
+  });
+
   it("is byte for byte that of one thread, with all that is said of the rows", async () => {
     const folder = openFolder();
     const events = join(folder, "events.csv");
