@@ -4,7 +4,7 @@ import type { Row } from "../../mapping/row.ts";
 import { digestOfKey, keyOf, type RowDigester, sizeOfKey } from "../../mapping/row-digest.ts";
 
 /** What is known of a row. */
-export type RowMark =
+type RowMark =
   | { readonly kind: "mended" }
   /** It may be mended; that depends on the rows before it in the input. */
   | { readonly kind: "unsure" }
