@@ -8,6 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { parse } from "csv-parse";
 import { z } from "zod";
 import { type ActionData, isActionName } from "../actions/actions.ts";
+import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
@@ -145,8 +146,10 @@ async function readPromises(path: string, name: string): Promise<readonly Line[]
       await pipeline(createReadStream(path), parse({ columns: true, bom: true }), async (rows) => {
         for await (const row of rows as AsyncIterable<Record<string, string>>) {
           at += 1;
-          const given = Object.entries(row).filter(([, value]) => value !== "");
-          add(Object.fromEntries(given.map(([name, value]) => [name, unguarded(value)])), at + 1);
+          const { [GUARDED_COLUMN]: guarded, ...cells } = row;
+          const given = Object.entries(cells).filter(([, value]) => value !== "");
+          const asItWas = guarded === undefined ? given : given.map(([name, value]) => [name, unguardCell(value)]);
+          add(Object.fromEntries(asItWas), at + 1);
         }
       });
     } else {
@@ -176,11 +179,6 @@ async function* linesOf(path: string): AsyncGenerator<string> {
     yield* lines;
   }
   yield rest;
-}
-
-/** Takes back the apostrophe that --safe-csv puts before what a spreadsheet would take for a formula. */
-function unguarded(cell: string): string {
-  return /^'[=+\-@\t\r＝＋－＠]/.test(cell) ? cell.slice(1) : cell;
 }
 
 function parseLine(text: string): unknown {

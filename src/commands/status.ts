@@ -285,7 +285,7 @@ export async function results(options: ResultsOptions, context: Context): Promis
   const format = options.output === undefined || options.output === "-" ? "ndjson" : promiseFormat(options.output);
   let written = 0;
   const lines = function* (): Generator<string> {
-    yield promisesHeader(format);
+    yield promisesHeader(format, options.safeCsv);
     for (const run of runs) {
       const label = labelOf(run);
       for (const page of outcomesOfRun(ledger, run.runNo)) {

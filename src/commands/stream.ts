@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { access, rm } from "node:fs/promises";
+import { access, open, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
@@ -14,7 +14,8 @@ import { noteMended } from "../pipeline/ledger/mended-rows.ts";
 import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
 import { chunksOf, countRun, enterRun, openRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
 import { hasSameInput, lanesOf, type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
-import { inspectOutput, setAside } from "../pipeline/projections/output-file.ts";
+import { inspectOutput, type OutputState, setAside } from "../pipeline/projections/output-file.ts";
+import { promiseFormat, promisesHeader } from "../pipeline/projections/promise-lines.ts";
 import type { ToldWarnings } from "../pipeline/told-warnings.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
@@ -140,7 +141,7 @@ async function send(
   mergeOutcomes(ledger);
 
   const output = outputPath(options, environment.name, cwd);
-  if (output !== undefined) await makeWayForOutput(context, session, output, options.force);
+  if (output !== undefined) await makeWayForOutput(context, session, output, options);
 
   const run = newRunId();
   const directory = planDirectory(environment, run);
@@ -303,7 +304,7 @@ async function makeWayForOutput(
   context: Context,
   { ledger, environment }: Session,
   path: string,
-  force: boolean,
+  { force, safeCsv }: Pick<StreamOptions, "force" | "safeCsv">,
 ): Promise<void> {
   const folder = dirname(path);
   try {
@@ -317,12 +318,33 @@ async function makeWayForOutput(
   }
   // Whoever else writes this file is told now rather than when the first answer comes.
   using _lock = await lockOutput(context, path, "tickets stream");
-  const state = await inspectOutput(ledger, path);
+  const found = await inspectOutput(ledger, path);
+  const state = found.state === "ours" ? await guardedAs(path, found, safeCsv) : found;
   // What the ledger has forgotten would be sent again, and that is more than a file being in the way.
   if (state.state === "strange" && force && !hasLostRuns(state, environment)) {
     const aside = await setAside(path, new Date());
     context.talk.warn(`${displayPath(path, context.cwd)} was set aside as ${displayPath(aside, context.cwd)}.`);
   } else refuseStrangeOutput(path, state, context, environment);
+}
+
+/** A CSV file is guarded whole or not at all, so that it says by itself what its cells were. */
+async function guardedAs(
+  path: string,
+  state: Extract<OutputState, { state: "ours" }>,
+  safeCsv: boolean,
+): Promise<OutputState> {
+  const format = promiseFormat(path);
+  const header = promisesHeader(format, safeCsv);
+  if (format !== "csv" || state.length === 0 || (await readBeginning(path, header.length)) === header) return state;
+  const why = `it was begun ${safeCsv ? "without" : "with"} --safe-csv, or by another version`;
+  return { state: "strange", why, lostRunsOf: undefined };
+}
+
+async function readBeginning(path: string, length: number): Promise<string> {
+  await using file = await open(path, "r");
+  const bytes = Buffer.alloc(length);
+  const { bytesRead } = await file.read(bytes, 0, length, 0);
+  return bytes.toString("utf8", 0, bytesRead);
 }
 
 async function confirmed(

@@ -5,6 +5,7 @@
  */
 
 import type { Action } from "../actions/actions.ts";
+import { GUARDED_COLUMN } from "../actions/formula-guard.ts";
 import type { Finding } from "../actions/problem.ts";
 import type { MappingRule } from "./rules.ts";
 
@@ -14,7 +15,12 @@ export const OPEN_ACTIONS_COLUMN = "tickets:actions";
 export const ROW_COLUMN = "tickets:row";
 
 /** Columns of ours that say nothing of the row's deeds. */
-export const OWN_COLUMNS: ReadonlySet<string> = new Set([REASON_COLUMN, OPEN_ACTIONS_COLUMN, ROW_COLUMN]);
+export const OWN_COLUMNS: ReadonlySet<string> = new Set([
+  REASON_COLUMN,
+  OPEN_ACTIONS_COLUMN,
+  ROW_COLUMN,
+  GUARDED_COLUMN,
+]);
 
 /**
  * Which of the actions of its name each is, from 1; 0 for one that is the only one of its name. This is what is kept of an

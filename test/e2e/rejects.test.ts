@@ -327,3 +327,56 @@ function reordered(text: string): string {
   const [header = "", ...rows] = text.trimEnd().split("\n");
   return `${[header, ...rows.toReversed()].join("\n")}\n`;
 }
+
+describe("guards against formulas", () => {
+  /** Ids that begin like a guard, and like a formula. */
+  const IDS = ["'=7", "=7", "''-8", "-8", "'x", "@'"];
+  const ROWS = IDS.map((id, at) => `E-1,${id},u,${at === 1 ? "?" : "1.00"},1700000000\n`);
+  const SALES = `eventId,ticketId,userId,price,orderTime\n${ROWS.join("")}`;
+
+  test.each([[], ["--safe-csv"]])("are told by the file, in promises and in rejects: %j", async (...flags) => {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write("sales.csv", SALES);
+    const command = ["stream", "sales.csv", ...ENV, "-o", "promises.csv", ...flags];
+    expect((await place.tickets([...command, "--max-invalid", "1"], service)).exitCode).toBe(4);
+    const sold = IDS.filter((id) => id !== "=7");
+    expect(service.sent().map(({ data }) => data.ticketId)).toEqual(sold);
+    const guarded = flags.length > 0;
+    expect(readTable(place.read("promises.csv")).map(({ ticketId }) => ticketId)).toEqual(
+      guarded ? ["''=7", "'''-8", "'-8", "'x", "'@'"] : sold,
+    );
+    const [reject] = readTable(place.read("sales.rejects.csv"));
+    expect(reject?.ticketId).toBe(guarded ? "'=7" : "=7");
+    expect(reject?.["tickets:guarded"]).toBe(guarded ? "yes" : undefined);
+
+    // The rejects are the row that it was; the promises give a lost ledger its memory back.
+    place.write("sales.rejects.csv", place.read("sales.rejects.csv").replace(",?,", ",1.00,"));
+    const mended = await place.summary(
+      ["stream", "sales.rejects.csv", ...ENV, "-o", "promises.csv", ...flags],
+      service,
+    );
+    expect(mended.summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+    expect(service.sent().at(-1)?.data.ticketId).toBe("=7");
+    expect((await place.summary(command, service)).summary).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
+    const state = ["--state-dir", "elsewhere"];
+    await place.tickets(["results", "--import", "promises.csv", ...ENV, ...state], service);
+    place.write("sales.csv", SALES.replace(",?,", ",1.00,"));
+    const again = await place.summary(["stream", "sales.csv", ...ENV, ...state, "-o", "more.ndjson"], service);
+    expect(again.summary).toMatchObject({ state: "nothing new", actions: { total: 6, alreadySent: 6 } });
+  });
+
+  test("a file that was begun without them is not continued with them", async () => {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write("sales.csv", salesTable(2));
+    const command = ["stream", "sales.csv", ...ENV, "-o", "promises.csv"];
+    await place.tickets(command, service);
+    place.write("sales.csv", salesTable(3));
+    const refused = await place.tickets([...command, "--safe-csv"], service);
+    expect(refused).toMatchObject({ exitCode: 2 });
+    expect(refused.stderr).toContain("promises.csv is not appended to: it was begun without --safe-csv");
+    expect(service.sent()).toHaveLength(2);
+    expect((await place.tickets(command, service)).exitCode).toBe(0);
+  });
+});

@@ -74,6 +74,7 @@ interface ReadInput {
   /** As it was read. */
   readonly encoding: string;
   readonly delimiter: string | undefined;
+  readonly headerLine: number | undefined;
   readonly readAs: string;
 }
 
@@ -199,6 +200,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       rows: compiled.rows.read - rowsBefore,
       encoding: input.encoding,
       delimiter: input.delimiter,
+      headerLine: input.headerLine,
       readAs,
     });
   }

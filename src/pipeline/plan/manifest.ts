@@ -56,6 +56,7 @@ const MANIFEST = z.strictObject({
       /** How it was read, so that rejects are made of the same rows. */
       encoding: z.string().optional(),
       delimiter: z.string().optional(),
+      headerLine: COUNT.optional(),
       /** What its rows were read as: the source, or the action. */
       readAs: z.string().optional(),
     }),

@@ -222,7 +222,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     createdAt: options.now().toISOString(),
     environment: environment?.name ?? "",
     boundTo: environment?.boundTo ?? "",
-    inputs: compiled.inputs.map(({ name, bytes, sha256, rows, encoding, delimiter, readAs }, at) => {
+    inputs: compiled.inputs.map(({ name, bytes, sha256, rows, encoding, delimiter, headerLine, readAs }, at) => {
       const file = files[at];
       const copy = file === undefined ? undefined : copies.get(file);
       return {
@@ -236,6 +236,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
         encoding,
         readAs,
         ...(delimiter !== undefined && { delimiter }),
+        ...(headerLine !== undefined && { headerLine }),
       };
     }),
     mapping: options.mappingDigest,

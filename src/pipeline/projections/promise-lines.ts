@@ -1,6 +1,7 @@
 /** The promises file's lines: one per action that has an outcome. */
 
 import { stringify } from "csv-stringify/sync";
+import { GUARDED, GUARDED_COLUMN, guardCell } from "../../actions/formula-guard.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
 import type { OutcomeRow } from "../ledger/outcomes.ts";
 
@@ -42,8 +43,8 @@ export function promiseFormat(path: string): PromiseFormat {
 }
 
 /** What stands at the head of the file. */
-export function promisesHeader(format: PromiseFormat): string {
-  return format === "csv" ? `${COLUMNS.join(",")}\n` : "";
+export function promisesHeader(format: PromiseFormat, safeCsv: boolean): string {
+  return format === "csv" ? `${[...COLUMNS, ...(safeCsv ? [GUARDED_COLUMN] : [])].join(",")}\n` : "";
 }
 
 /** What a line tells of an outcome. */
@@ -55,12 +56,13 @@ export function promiseLines(rows: readonly Told[], label: RunLabel, format: Pro
   if (format === "ndjson") return ndjsonLines(sent, label);
   const lines = sent.map((row) => toLine(row, label));
   return stringify(
-    lines.map((line) =>
-      COLUMNS.map((column) =>
+    lines.map((line) => {
+      const cells = COLUMNS.map((column) =>
         column === "response" ? (line.response === undefined ? "" : stringifyJson(line.response)) : line[column],
-      ),
-    ),
-    { record_delimiter: "unix", escape_formulas: safeCsv },
+      );
+      return safeCsv ? [...cells.map((cell) => (typeof cell === "string" ? guardCell(cell) : cell)), GUARDED] : cells;
+    }),
+    { record_delimiter: "unix" },
   );
 }
 

@@ -31,7 +31,7 @@ export async function openPromiseFile(options: {
   const { ledger, label, safeCsv, onMoved } = options;
   const format = promiseFormat(options.path);
   const start = (path: string, state: OutputState): Promise<OutputFile> =>
-    openOutput({ ledger, path, kind: "promises", header: promisesHeader(format), state });
+    openOutput({ ledger, path, kind: "promises", header: promisesHeader(format, safeCsv), state });
   let file = await start(options.path, options.state);
   return {
     get path() {
@@ -77,7 +77,7 @@ export function unrecordedPromises(
   const lines = unprojectedChunks(ledger, runNo).map((chunk) =>
     promiseLines(outcomesOfChunk(ledger, runNo, chunk), label, format, safeCsv),
   );
-  return (length === 0 ? promisesHeader(format) : "") + lines.join("");
+  return (length === 0 ? promisesHeader(format, safeCsv) : "") + lines.join("");
 }
 
 /**

@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { stringify } from "csv-stringify/sync";
 import { z } from "zod";
+import { GUARDED, GUARDED_COLUMN, guardCell } from "../../actions/formula-guard.ts";
 import { parseVerbatim, stringifyJson } from "../../actions/json.ts";
 import {
   OPEN_ACTIONS_COLUMN,
@@ -165,10 +166,11 @@ async function readOpenRows(
     fromGlob: false,
   };
   const readWith = source.encoding ?? encoding;
+  const { safeCsv } = plan.manifest.options;
   await using input = await openInput(file, {
     contentPath,
     ...(readWith !== undefined && { encoding: readWith }),
-    ...(source.delimiter !== undefined && { csv: { delimiter: source.delimiter } }),
+    ...(source.delimiter !== undefined && { csv: { delimiter: source.delimiter, headerLine: source.headerLine } }),
   });
   const digester = createRowDigester(input.header, source.readAs ?? "");
   const lines: string[] = [];
@@ -181,7 +183,7 @@ async function readOpenRows(
       const written = digester.written(row);
       const key = numbers.key(digester.digest(row), written);
       // A row that comes from a rejects file and is still open is still the row that it was there.
-      if (open !== undefined) lines.push(rejectLine(row, input, open, written ?? key));
+      if (open !== undefined) lines.push(rejectLine(row, input, open, written ?? key, safeCsv && GUARDED));
     }
   }
   const table = input.header !== undefined;
@@ -189,7 +191,11 @@ async function readOpenRows(
   const columns =
     input.header === undefined
       ? ""
-      : csvLine([...plainCells(input.header, input.header), REASON_COLUMN, OPEN_ACTIONS_COLUMN, ROW_COLUMN], input);
+      : csvLine(
+          [...plainCells(input.header, input.header), REASON_COLUMN, OPEN_ACTIONS_COLUMN, ROW_COLUMN],
+          input,
+          safeCsv && GUARDED_COLUMN,
+        );
   // Rejects are UTF-8, and say so where the source or a flag says otherwise of the input.
   return { header: input.encoding === "utf-8" ? columns : `\ufeff${columns}`, extension, lines };
 }
@@ -232,13 +238,13 @@ function stemOf(plan: Plan, at: number): string {
   return stems.indexOf(stem) === at ? stem : `${stem}.${at + 1}`;
 }
 
-function rejectLine(row: Row, input: Input, { reasons, actions }: OpenRow, key: string): string {
+function rejectLine(row: Row, input: Input, { reasons, actions }: OpenRow, key: string, guard: string | false): string {
   const reason = reasons.join(" | ");
   // A row that was not sent at all is as open as it was when it came, perhaps from a rejects file.
   const open = actions.length > 0 ? actions.join(" ") : ownCell(row, input.header, OPEN_ACTIONS_COLUMN);
   switch (row.kind) {
     case "cells":
-      return csvLine([...plainCells(row.cells, input.header ?? []), reason, open, key], input);
+      return csvLine([...plainCells(row.cells, input.header ?? []), reason, open, key], input, guard);
     case "object": {
       // Its numbers as they are spelt: of a flat row they become texts, such as a price.
       const written = parseVerbatim(row.text) as typeof row.value; // the text that its value was read from
@@ -252,6 +258,7 @@ function rejectLine(row: Row, input: Input, { reasons, actions }: OpenRow, key: 
         : csvLine(
             [...plainCells(input.header, input.header).map(() => ""), `${reason} The row was: ${row.text}`, "", key],
             input,
+            guard,
           );
   }
 }
@@ -269,6 +276,8 @@ function plainCells(cells: readonly string[], header: readonly string[]): readon
   return cells.filter((_cell, at) => !OWN_COLUMNS.has(header[at]?.trim() ?? ""));
 }
 
-function csvLine(cells: readonly string[], input: Input): string {
-  return stringify([[...cells]], { delimiter: input.delimiter ?? ",", record_delimiter: "unix" });
+/** @param guard of a guarded file: what stands in its own column. */
+function csvLine(cells: readonly string[], input: Input, guard: string | false): string {
+  const safe = guard === false ? cells : [...cells.map(guardCell), guard];
+  return stringify([[...safe]], { delimiter: input.delimiter ?? ",", record_delimiter: "unix" });
 }

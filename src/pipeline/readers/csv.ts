@@ -1,5 +1,6 @@
 import { isAscii } from "node:buffer";
 import { CsvError, parse } from "csv-parse/sync";
+import { GUARDED_COLUMN, unguardCell } from "../../actions/formula-guard.ts";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
 import type { Row } from "../../mapping/row.ts";
@@ -66,6 +67,8 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
   let dialect: CsvDialect | undefined =
     after === undefined ? undefined : { delimiter: after.delimiter.charCodeAt(0), quote, crEndsRows: false };
   let header = after?.header;
+  /** The file was written by `tickets` with `--safe-csv`. */
+  let isGuarded = header?.includes(GUARDED_COLUMN) ?? false;
   let headerLine = after?.headerLine;
   let stopped = false;
   /** What was taken and belongs to a row that has not ended. */
@@ -151,7 +154,8 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
     const cells = line.hasQuotes ? parseQuoted(bytes.subarray(start, line.end), dialect) : [text.split(delimiter)];
     const only = cells?.[0];
     if (only === undefined) return stopAt(quoteRow(bytes.subarray(start, line.end), rowLine, dialect));
-    header = only;
+    isGuarded = only.includes(GUARDED_COLUMN);
+    header = isGuarded ? only.map(unguardCell) : only;
     headerLine = rowLine;
     lineEnds += line.lineEnds;
     rowLine = lineEnds + 1;
@@ -256,7 +260,8 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
         rows.push(...stopAt(quoteRow(bytes.subarray(start, end), line, using)));
         break;
       }
-      if (cells.length === header?.length) rows.push({ kind: "cells", line, cells });
+      if (cells.length === header?.length)
+        rows.push({ kind: "cells", line, cells: isGuarded ? cells.map(unguardCell) : cells });
       else rows.push(cellCountRow(bytes.subarray(start, end), line, cells));
     }
     return rows;

@@ -1,6 +1,7 @@
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { unguardCell } from "../../../src/actions/formula-guard.ts";
 import { parseJson } from "../../../src/actions/json.ts";
 import type { OutcomeRow } from "../../../src/pipeline/ledger/outcomes.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../../../src/pipeline/projections/promise-lines.ts";
@@ -84,10 +85,10 @@ describe("the lines of a chunk", () => {
 
 describe("CSV", () => {
   const rows = (text: string): readonly Record<string, string>[] =>
-    parse(promisesHeader("csv") + text, { columns: true });
+    parse(promisesHeader("csv", false) + text, { columns: true });
 
   it("has the same columns, always all of them", () => {
-    expect(promisesHeader("csv")).toBe(
+    expect(promisesHeader("csv", false)).toBe(
       "source,line,action,eventId,ticketId,nftId,status,actionPromise,environment,run,seq,chunk,at,response\n",
     );
     const { nftId, response, ...rest } = rows(promiseLines([sold()], LABEL, "csv"))[0] ?? {};
@@ -115,7 +116,20 @@ describe("CSV", () => {
   it("leaves what looks like a formula as it is, unless it is to be safe", () => {
     const row = sold({ ticketId: "=1+1" });
     expect(rows(promiseLines([row], LABEL, "csv"))[0]?.ticketId).toBe("=1+1");
-    expect(rows(promiseLines([row], LABEL, "csv", true))[0]?.ticketId).toBe("'=1+1");
+    expect(promiseLines([row], LABEL, "csv", true)).toContain(",'=1+1,");
+  });
+
+  it("guards so that what stood there can be told, for any text, and says so", () => {
+    const text = fc.stringMatching(/^[='@-]{0,4}x?$/).filter((id) => id !== "");
+    fc.assert(
+      fc.property(text, (ticketId) => {
+        const csv = promisesHeader("csv", true) + promiseLines([sold({ ticketId })], LABEL, "csv", true);
+        const [cells = {}] = parse(csv, { columns: true }) as readonly Record<string, string>[];
+        expect(cells["tickets:guarded"]).toBe("yes");
+        expect(cells.ticketId).not.toMatch(/^[=@-]/);
+        expect(unguardCell(cells.ticketId ?? "")).toBe(ticketId);
+      }),
+    );
   });
 });
 
