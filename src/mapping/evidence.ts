@@ -63,7 +63,7 @@ const MARKS: readonly (readonly [".", undefined | "," | "'" | " "] | readonly ["
 ];
 
 /** Undefined where less than nine in ten texts are amounts in any way. */
-export function amountsOf({ values }: ColumnProfile): AmountEvidence | undefined {
+export function amountsOf({ values, filled }: ColumnProfile): AmountEvidence | undefined {
   const texts = [...values.keys()];
   if (texts.length === 0) return undefined;
   const signs = [...new Set(texts.flatMap((text) => signsOf(text)))].slice(0, 5);
@@ -72,7 +72,8 @@ export function amountsOf({ values }: ColumnProfile): AmountEvidence | undefined
     return { decimal, thousands, read, fits: texts.filter((text) => read(text) !== undefined).length };
   });
   const most = Math.max(...counted.map(({ fits }) => fits));
-  if (most < texts.length * 0.9) return undefined;
+  const read = counted.find(({ fits }) => fits === most)?.read;
+  if (most === 0 || cellsThat(values, (text) => read?.(text) !== undefined) < filled * 0.9) return undefined;
   const best = counted.filter(({ fits }) => fits === most);
   const longest = texts.reduce((one, other) => (other.length > one.length ? other : one));
   const example = texts.find((text) => new Set(best.map(({ read }) => read(text))).size > 1) ?? longest;
@@ -108,6 +109,13 @@ function withoutRepeats(
     const all = JSON.stringify(texts.map((text) => compiled[at]?.read(text)));
     return !known.has(all) && known.add(all);
   });
+}
+
+/** How many cells hold a text that is so. */
+function cellsThat(values: ReadonlyMap<string, number>, test: (text: string) => boolean): number {
+  let cells = 0;
+  for (const [text, times] of values) if (test(text)) cells += times;
+  return cells;
 }
 
 const CURRENCY_SIGN = /^(?:[A-Z]{0,3}\p{Sc}|[A-Z]{3}|kr\.?|Kč|zł|Ft|lei|Fr\.?)$/u;
@@ -187,7 +195,7 @@ function readerOf(format: string): (text: string) => number | bigint | undefined
 }
 
 /** Undefined where the texts are no times in any one way. Whole numbers are none: they may be anything. */
-export function timesOf({ values }: ColumnProfile): TimeEvidence | undefined {
+export function timesOf({ values, filled }: ColumnProfile): TimeEvidence | undefined {
   const texts = [...values.keys()];
   const [first] = texts;
   if (first === undefined) return undefined;
@@ -200,7 +208,8 @@ export function timesOf({ values }: ColumnProfile): TimeEvidence | undefined {
     },
   );
   const most = Math.max(0, ...readings.map(({ fits }) => fits));
-  if (most < texts.length * 0.9 || most === 0) return undefined;
+  const reader = readings.find(({ fits }) => fits === most)?.read;
+  if (most === 0 || cellsThat(values, (text) => reader?.(text) !== undefined) < filled * 0.9) return undefined;
   const best = readings.filter(({ fits }) => fits === most);
   const isIso = best.some(({ format }) => format === "iso");
   const told = isIso ? best.filter(({ format }) => format === "iso") : best;
@@ -256,21 +265,27 @@ function isoOf(seconds: number | bigint | undefined): string {
   return seconds === undefined ? "" : new Date(Number(seconds) * 1000).toISOString().slice(0, 16).replace("T", " ");
 }
 
+/** All texts, or all but a few of many, which are then told by their rows. */
+function areNearlyAll(texts: readonly string[], pattern: RegExp): boolean {
+  const fits = texts.filter((text) => pattern.test(text)).length;
+  return fits >= texts.length * (texts.length < 40 ? 1 : 0.95);
+}
+
 /** `unix` or `unix-ms` where all texts have the digits of such a time of this century. */
 export function unixOf({ values }: ColumnProfile): "unix" | "unix-ms" | undefined {
   const texts = [...values.keys()];
   if (texts.length === 0) return undefined;
-  if (texts.every((text) => /^[1-4]\d{9}$/.test(text))) return "unix";
-  return texts.every((text) => /^[1-4]\d{12}$/.test(text)) ? "unix-ms" : undefined;
+  if (areNearlyAll(texts, /^[1-4]\d{9}$/)) return "unix";
+  return areNearlyAll(texts, /^[1-4]\d{12}$/) ? "unix-ms" : undefined;
 }
 
 /** `H:mm` or `H:mm:ss` where all texts are times of day. */
 export function clockOf({ values }: ColumnProfile): string | undefined {
   const texts = [...values.keys()];
   if (texts.length === 0) return undefined;
-  if (texts.every((text) => /^\d{1,2}:\d{2}$/.test(text))) return "H:mm";
-  if (texts.every((text) => /^\d{1,2}:\d{2}:\d{2}$/.test(text))) return "H:mm:ss";
-  return texts.every((text) => /^\d{1,2}:\d{2} [AaPp][Mm]$/.test(text)) ? "h:mm a" : undefined;
+  if (areNearlyAll(texts, /^\d{1,2}:\d{2}$/)) return "H:mm";
+  if (areNearlyAll(texts, /^\d{1,2}:\d{2}:\d{2}$/)) return "H:mm:ss";
+  return areNearlyAll(texts, /^\d{1,2}:\d{2} [AaPp][Mm]$/) ? "h:mm a" : undefined;
 }
 
 /** Whether texts begin with what an exporter puts before a formula's first character. */

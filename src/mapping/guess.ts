@@ -6,6 +6,7 @@
 
 import { ACTION_NAMES, type ActionName } from "../actions/actions.ts";
 import type { FieldName } from "../actions/fields.ts";
+import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { actionOfFileName, fieldsOf, missingFields, readColumns } from "./columns.ts";
 import {
@@ -158,6 +159,7 @@ function csvLine({ delimiter, encoding, columns }: Evidence, guards = columns.so
 
 function fromRecipe(recipe: Recipe, evidence: Evidence): readonly string[] {
   const lines = recipe.notes.flatMap((note) => wrapped(note).map((line) => `# ${line}`));
+  const expected: string[] = [];
   const aliases = new Set([...recipe.yaml.matchAll(/[{,]\s*([\w-]+): \[/g)].map(([, name]) => name ?? ""));
   const isKnown = (name: string) =>
     hasColumn(evidence, name) ||
@@ -165,7 +167,8 @@ function fromRecipe(recipe: Recipe, evidence: Evidence): readonly string[] {
     aliases.has(name) ||
     /^(?:item|order)\./.test(name) ||
     (evidence.lists !== undefined && name.includes("."));
-  const body = recipe.yaml.trimEnd().split("\n");
+  const body = asInFile(recipe.yaml.trimEnd().split("\n"), evidence);
+  const known = skipsOf(recipe, evidence);
   for (const written of body) {
     if (written.startsWith("match:")) {
       const isOneEvent = /^ *eventId: .*# FILL IN/m.test(recipe.yaml);
@@ -174,9 +177,12 @@ function fromRecipe(recipe: Recipe, evidence: Evidence): readonly string[] {
     } else if (written.startsWith("csv:")) lines.push(...csvLine(evidence, true));
     else if (written.startsWith("skip:")) continue;
     else if (written.startsWith("expect:"))
-      lines.push(...expectOfRecipe(written, evidence).flatMap((line) => fillIn(line, evidence)));
+      expected.push(...expectOfRecipe(written, evidence).flatMap((line) => fillIn(line, evidence)));
     else {
-      if (written === "actions:") lines.push(...skipLines(skipsOf(recipe, evidence)));
+      if (written === "actions:") {
+        const deciding = evidence.columns.filter(({ name }) => decides(recipe.yaml, name));
+        lines.push(...expectLines(expected, deciding), ...skipLines(known));
+      }
       const line = withoutUnknown(written, isKnown);
       lines.push(...(asWritten(line, evidence) ?? fillIn(line, evidence)));
       const when = /when: \{?(.*)$/.exec(line)?.[1] ?? /^\s*- \{(.*)\}$/.exec(line)?.[1];
@@ -185,6 +191,103 @@ function fromRecipe(recipe: Recipe, evidence: Evidence): readonly string[] {
   }
   return withoutEmptyParents(lines);
 }
+
+/** Whether a `when` of the recipe compares the column. */
+const decides = (yaml: string, name: string): boolean =>
+  yaml
+    .split("\n")
+    .some((line) => namedIn(/when: \{(.*?)\}/.exec(line)?.[1] ?? /^\s*- \{(.*)\}$/.exec(line)?.[1] ?? "").has(name));
+
+/**
+ * `expect` of every column by whose values rows differ: all that stand in the file, exactly so. So a value that comes later
+ * is told, whatever its row gives.
+ *
+ * @param more - lines `expect: {Column: value}` about other columns.
+ */
+function expectLines(more: readonly string[], columns: readonly ColumnProfile[]): readonly string[] {
+  const own = more.flatMap((line) => {
+    const [, pairs = "", comment = ""] = /^expect: \{(.*?)\}(\s*(?:#.*)?)$/.exec(line) ?? [];
+    const each = pairs.split(/, (?=[^,]+: )/);
+    return each.map((pair, at) => `  ${pair}${at === each.length - 1 ? comment : ""}`);
+  });
+  const statuses = columns
+    .filter(({ values }) => values.size > 0 && values.size <= MOST_VALUES)
+    .map((column) => {
+      const values = [...column.values.keys(), ...(column.filled < column.rows ? [""] : [])];
+      return `  ${yamlText(column.name)}: [${values.map(yamlText).join(", ")}]   # all that stand in this file; another one is then a problem`;
+    });
+  return statuses.length === 0 ? more : ["expect:", ...own, ...statuses];
+}
+
+/**
+ * The recipe with the values of its conditions as they stand in this file, exactly so; of those that don't, a comment. An
+ * action of which no value stands in the file becomes a comment: a value that comes later is told as one that nothing names.
+ */
+function asInFile(body: readonly string[], evidence: Evidence): readonly string[] {
+  const lines: string[] = [];
+  let isOff = false;
+  for (const [at, line] of body.entries()) {
+    if (/^ {2}- /.test(line)) {
+      const rest = body.slice(at + 1);
+      const next = rest.findIndex((below) => !/^ {4}/.test(below));
+      const block = [line, ...(next === -1 ? rest : rest.slice(0, next))];
+      const whens = block.flatMap((each) => conditionsIn(each));
+      isOff = whens.length > 0 && whens.every((map) => emptyIn(map, evidence) !== undefined);
+      const why = isOff ? emptyIn(whens[0] ?? "", evidence) : undefined;
+      if (why !== undefined)
+        lines.push(
+          `  # No row of this file has ${why}; when one does, take the # away and write its value as it stands.`,
+        );
+    }
+    if (isOff) {
+      lines.push(line.replace(/^ {2}/, "  #").replace(/\s+# FILL IN.*$/, ""));
+      continue;
+    }
+    const [map] = conditionsIn(line);
+    if (map === undefined) lines.push(line);
+    else if (emptyIn(map, evidence) !== undefined)
+      continue; // one of several, of which others stand in the file
+    else lines.push(line.replace(map, valuesAsInFile(map, evidence)));
+  }
+  return lines;
+}
+
+/** The maps of a condition in a line, without their braces. */
+const conditionsIn = (line: string): readonly string[] => {
+  const map = /when: \{(.*?)\}/.exec(line)?.[1] ?? /^ {8,}- \{(.*)\}$/.exec(line)?.[1];
+  return map === undefined ? [] : [map];
+};
+
+/** `Status canceled`: a column of the map that the file has, and of whose values it has none. */
+function emptyIn(map: string, evidence: Evidence): string | undefined {
+  for (const [name, values] of namedIn(map)) {
+    const column = evidence.column(name);
+    if (column === undefined || column.values.size === 0 || values.some((value) => /[{<]/.test(value))) continue;
+    if (values.every((value) => spellingsOf(value, column).length === 0))
+      return `${cleanText(column.name, 40)} ${values.map((value) => cleanText(value, 40)).join(" or ")}`;
+  }
+  return undefined;
+}
+
+function valuesAsInFile(map: string, evidence: Evidence): string {
+  return [...namedIn(map)]
+    .map(([name, values]) => {
+      const column = evidence.column(name);
+      const own = column === undefined ? [] : [...new Set(values.flatMap((value) => spellingsOf(value, column)))];
+      const written = own.length === 0 ? values : own;
+      const texts = written.map((value) => (/[{<]/.test(value) ? value : asText(value)));
+      return `${yamlText(name)}: ${texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`}`;
+    })
+    .join(", ");
+}
+
+/** YAML takes some plain words for other things, which a reader may as well. */
+const asText = (value: string): string =>
+  /^(?:yes|no|true|false|on|off|null|~|\d.*)$/i.test(value) ? JSON.stringify(value) : yamlText(value);
+
+/** The texts of the column that say the same but for capitals, blanks and marks. */
+const spellingsOf = (value: string, { values }: ColumnProfile): readonly string[] =>
+  [...values.keys()].filter((text) => fold(text) === fold(value));
 
 /** What the file does not have can't be expected of it. */
 function expectOfRecipe(line: string, evidence: Evidence): readonly string[] {
@@ -220,8 +323,9 @@ function skipsOf({ yaml }: Recipe, { columns }: Evidence): readonly Skips[] {
   return columns.flatMap((column) => {
     if (actions.length === 0 || !conditions.every((named) => named.has(column.name))) return [];
     const named = new Set(conditions.flatMap((each) => [...(each.get(column.name) ?? [])]));
-    const nothing = known.get(column.name) ?? [];
-    const open = [...column.values.keys()].filter((value) => !named.has(value) && !nothing.includes(value));
+    const nothing = [...new Set((known.get(column.name) ?? []).flatMap((value) => spellingsOf(value, column)))];
+    const taken = new Set([...named].flatMap((value) => spellingsOf(value, column)));
+    const open = [...column.values.keys()].filter((value) => !taken.has(value) && !nothing.includes(value));
     return nothing.length === 0 && open.length === 0 ? [] : [{ column, known: nothing, open }];
   });
 }
@@ -383,6 +487,18 @@ function namedActions({ header, fileName, lists }: Sample): readonly ActionName[
 
 function fromNames(evidence: Evidence, [best, ...others]: readonly ActionName[]): readonly string[] {
   const local = evidence.columns.some((column) => timesOf(column)?.readings.some(({ isLocal }) => isLocal) === true);
+  const rules = best === undefined ? [] : rulesOfNamed(evidence, best);
+  if (rules.length > 0)
+    return [
+      "# The columns are called like fields; how some of them are written must be said.",
+      `match: ${JSON.stringify(matchOf(evidence.fileName))}`,
+      ...csvLine(evidence),
+      ...(local ? [`zone: ${ask("the time zone of times without one, such as Europe/Berlin")}`] : []),
+      "actions:",
+      `  - ${best}:   # guess: most of its fields are there${others.length === 0 ? "" : `; ${others.slice(0, 3).join(", ")} could be meant too`}`,
+      "      fields:",
+      ...indented(8, rules),
+    ];
   return [
     "# The columns are called like fields, so they need no rules.",
     `match: ${JSON.stringify(matchOf(evidence.fileName))}`,
@@ -393,6 +509,32 @@ function fromNames(evidence: Evidence, [best, ...others]: readonly ActionName[])
 }
 
 // ── An unknown layout ──
+
+/** Rules of columns called like fields; none where all are written as fields are read without a rule. */
+function rulesOfNamed(evidence: Evidence, action: ActionName): readonly string[] {
+  const { fields } = readColumns(evidence.header);
+  let needsRules = false;
+  const takes = fieldsOf(action, new Set());
+  const lines = [...fields].flatMap(([field, index]) => {
+    const column = evidence.columns[index];
+    if (column === undefined || !takes.has(field) || /[{}]/.test(column.name)) return [];
+    const amount = field === "price" ? amountsOf(column) : undefined;
+    if (amount !== undefined && !amount.isPlain) {
+      needsRules = true;
+      return amountLines(column, amount, "");
+    }
+    if (isTimeField(field) && unixOf(column) !== "unix") {
+      const time = timesOf(column);
+      const isRead = time?.readings.every(({ format }) => format === "iso") === true;
+      if (column.filled > 0 && !isRead && (time !== undefined || unixOf(column) !== undefined)) {
+        needsRules = true;
+        return timeLines(column, evidence.columns, field);
+      }
+    }
+    return [`${field}: ${template(column)}`];
+  });
+  return needsRules ? lines : [];
+}
 
 /** Words by which columns are found, the surest first; compared by their letters and digits only. */
 const WORDS = {
@@ -494,7 +636,7 @@ function columnsOf(evidence: Evidence): Columns {
     time: find("orderTime").find(isTime) ?? (times.length === 1 ? times[0] : undefined),
     // A status has few values; in a short file that says nothing.
     status: find("status").find(({ values, rows }) => values.size <= 30 && (rows < 20 || values.size <= rows / 2)),
-    currency: find("currency").find(({ values }) => [...values.keys()].every((text) => /^[A-Za-z]{3}$/.test(text))),
+    currency: find("currency").find((column) => areMost(column, (text) => /^[A-Za-z]{3}$/.test(text))),
     called: find,
   };
 }
@@ -505,12 +647,11 @@ const AMOUNT_NAME =
 
 /** Ids are short and stand for something: no time, no amount, no answer to a question. */
 function mayBeId(column: ColumnProfile): boolean {
-  const { name, values } = column;
-  if (isTime(column) || isMoney(column) || wordsOf(name).some((word) => AMOUNT_NAME.test(word))) return false;
+  const { name } = column;
+  if (isTime(column) || isMoney(column) || isList(column) || wordsOf(name).some((word) => AMOUNT_NAME.test(word)))
+    return false;
   if (name.includes("?") || wordsOf(name).length > 6) return false;
-  return [...values.keys()].every(
-    (text) => text.length <= 80 && !/[\n\r?]/.test(text) && !/^[$€£]|\d[.,]\d\d$/.test(text),
-  );
+  return areMost(column, (text) => text.length <= 80 && !/[\n\r?]/.test(text) && !/^[$€£]|\d[.,]\d\d$/.test(text));
 }
 
 const isTime = (column: ColumnProfile): boolean =>
@@ -519,14 +660,27 @@ const isTime = (column: ColumnProfile): boolean =>
 /** Amounts that could be nothing else: with a sign, or two decimals. */
 function isMoney(column: ColumnProfile): boolean {
   const found = amountsOf(column);
-  return (
-    found !== undefined && (found.signs.length > 0 || [...column.values.keys()].every((text) => /[.,]\d\d$/.test(text)))
-  );
+  return found !== undefined && (found.signs.length > 0 || areMost(column, (text) => /[.,]\d\d$/.test(text)));
 }
 
-function isQuantity({ values }: ColumnProfile): boolean {
-  const texts = [...values.keys()];
-  return texts.every((text) => /^\d{1,3}$/.test(text)) && texts.some((text) => Number(text) > 1);
+function isQuantity(column: ColumnProfile): boolean {
+  const isCount = (text: string): boolean => /^\d{1,3}$/.test(text);
+  return areMost(column, isCount) && [...column.values.keys()].some((text) => isCount(text) && Number(text) > 1);
+}
+
+/** Whether all cells are so, or all but a few of many: those are then told by their rows. */
+function areMost({ values, filled }: ColumnProfile, test: (text: string) => boolean): boolean {
+  let fits = 0;
+  for (const [text, times] of values) if (test(text)) fits += times;
+  return filled > 0 && fits >= filled * (filled < 40 ? 1 : 0.95);
+}
+
+/** Whether cells hold several values each, with marks between them. */
+function isList({ values }: ColumnProfile): boolean {
+  let lists = 0;
+  for (const text of values.keys())
+    if (/^\[.*\]$|[^\s,;|]\s*[,;|]\s*[^\s,;|]/.test(text) && !/^-?\d+,\d+$/.test(text)) lists += 1;
+  return lists > 0 && lists * 20 >= values.size;
 }
 
 const isIdName = ({ name }: ColumnProfile): boolean =>
@@ -539,9 +693,9 @@ function fromColumns(evidence: Evidence): readonly string[] {
   const { price, ticket, currency, all } = columns;
   const isEvents =
     price === undefined &&
-    currency !== undefined &&
     columns.called("eventName").length > 0 &&
-    columns.order === undefined;
+    columns.order === undefined &&
+    (currency !== undefined || (columns.called("userId").length === 0 && columns.called("startTime").some(isTime)));
   const isScans =
     price === undefined &&
     (/scan|entr|gate|access|check/i.test(evidence.fileName) || all.some(({ name }) => /gate|scan|entry/i.test(name)));
@@ -566,7 +720,7 @@ function fromColumns(evidence: Evidence): readonly string[] {
             : [
                 `each: {count: ${template(columns.order.quantity)}}   # guess: each row is an order of so many tickets`,
               ]),
-          ...(currency === undefined ? [] : expectLine(currency)),
+          ...expectOf(columns),
           "fields:",
           ...(isScans ? [] : event),
           ...ticketLine(evidence, columns),
@@ -669,7 +823,9 @@ function eventRules({ all, status, currency, called: find }: Columns): readonly 
     ...indented(8, [
       ...(id === undefined ? [`eventId: ${ask("no column is different in every row")}`] : field("eventId", id)),
       ...field("eventName", title),
-      ...field("currency", currency),
+      ...(currency === undefined
+        ? [`currency: ${ask("the currency of the events, such as EUR, which no column seems to hold")}`]
+        : field("currency", currency)),
       ...(["startTime", "endTime"] as const).flatMap((name) =>
         find(name)
           .slice(0, 1)
@@ -703,6 +859,16 @@ function expectLine(currency: ColumnProfile): readonly string[] {
   ];
 }
 
+/** The currency, and every column of states. */
+function expectOf({ currency, called: find }: Columns): readonly string[] {
+  const lines = currency === undefined ? [] : expectLine(currency);
+  const [comment, expected] = lines[0]?.startsWith("#") === true ? [lines, []] : [[], lines];
+  const states = find("status").filter(
+    (column) => column.values.size <= 30 && (column.rows < 20 || column.values.size <= column.rows / 2),
+  );
+  return [...comment, ...expectLines(expected, states)];
+}
+
 /** Names of columns that hold the id of an event. A column that is only called Event may hold its title. */
 const EVENT_ID_NAME = /^(?:event|show|performance|veranstaltungs?)(?:id|slug|code|reference|ref)$/;
 
@@ -721,7 +887,7 @@ function ticketLine({ rows }: Evidence, { all, ticket, order }: Columns): readon
       `  ticketId: ${JSON.stringify(`${inner(order.id)}-{n}`)}   # guess: ${quoted(order.id.name)} is different in all ${total}, {n} counts its tickets`,
     ];
   if (ticket !== undefined) {
-    const others = all.filter((column) => column !== ticket && isUnique(column) && isIdName(column));
+    const others = all.filter((column) => column !== ticket && isUnique(column) && isIdName(column) && mayBeId(column));
     return [
       `  ticketId: ${template(ticket)}   # guess: different in all ${total}${others.length === 0 ? "" : `, as also ${namesText(others)}`}`,
     ];

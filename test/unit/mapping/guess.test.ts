@@ -155,6 +155,8 @@ describe("an unknown layout", () => {
       'match: "bestellungen-2026-04.csv"   # this file only: eventId below is that of one event',
       'csv: {delimiter: ";"}   # as this file is written',
       'zone: "<FILL IN: the time zone of Bestelldatum and other times that name none, such as Europe/Berlin>"',
+      "expect:",
+      "  Status: [bezahlt, storniert, offen]   # all that stand in this file; another one is then a problem",
       "fields:",
       '  eventId: "<FILL IN: the id of the event>"   # or "{Veranstaltung}", if that is one: 1 different in 4 rows',
       '  ticketId: "{Bestellnummer}-{Platz-Nr}"   # guess: only together are they different in all 4 rows',
@@ -197,9 +199,7 @@ x2,Gala,b@example.com,$60,4/4/26,09:15
     const lines = bodyOf("attendees.csv", csv).map((line) => line.trim());
     expect(lines.filter((line) => /price|orderTime/.test(line))).toHaveLength(4);
     for (const line of lines.filter((each) => /^(?:price|orderTime)/.test(each))) expect(line).toContain("<FILL IN: ");
-    expect(lines).toContain(
-      "expect: {Currency: GBP}   # as in all 1 rows: the event's currency; another one is a problem",
-    );
+    expect(lines).toContain("Currency: GBP   # as in all 1 rows: the event's currency; another one is a problem");
   });
 
   test("without a value that means a sale must be told", () => {
@@ -247,6 +247,57 @@ b2,2.60,Ball,12.00
       expect.stringContaining("no action takes Partially Refunded (1 row)"),
     );
     expect(guess.yaml).not.toContain("Quantity: 1");
+  });
+
+  test("of a known system has the values of its conditions as they stand in the file, and no others", () => {
+    const csv = `Event slug,Order code,Position ID,Status,Email,Order date,Order time,Product,Price
+e,A,1,Paid,g@example.com,2026-05-01,10:00:00,Pit,1.00
+e,A,2,pending,g@example.com,2026-05-01,10:00:00,Pit,1.00
+`;
+    const lines = bodyOf("positions.csv", csv);
+    expect(lines).toContain("  Status: [Paid, pending]   # all that stand in this file; another one is then a problem");
+    expect(lines).toContain("      when: {Status: Paid}");
+    expect(lines.join("\n")).toContain("skip:   # rows with these give nothing\n  Status:\n    - pending\nactions:");
+    expect(lines).toContain(
+      "  # No row of this file has Status canceled; when one does, take the # away and write its value as it stands.",
+    );
+    expect(lines).toContain("  #- invalidatedTicket:");
+    expect(lines).not.toContain("  - invalidatedTicket:");
+  });
+
+  test("keeps a column though a few of its many cells are wrong, and takes no list for an id", () => {
+    const rows = Array.from(
+      { length: 200 },
+      (_, at) =>
+        `"a${at}; b${at}",T-${at},${at === 7 ? "n/a" : "EUR"},${at === 9 ? "free" : "10.50"},${at === 11 ? "?" : 1772356522 + at},u${at}@example.com,1\n`,
+    );
+    const lines = bodyOf("x.csv", `Codes,Barcode,Currency,Amount,Created,Mail,Show\n${rows.join("")}`);
+    const all = lines.join("\n");
+    expect(all).toContain('ticketId: "{Barcode}"');
+    expect(all).toContain('orderTime: {from: "{Created}", format: unix}');
+    expect(all).toContain("{Amount}");
+    expect(
+      bodyOf("x.csv", 'Code,Price,Email\n"a,b",1.00,a@example.com\n"c,d",2.00,b@example.com\n').join("\n"),
+    ).toContain('ticketId: "<FILL IN: ');
+  });
+
+  test("of events becomes newEvent, and asks for a currency that it does not hold", () => {
+    const all = bodyOf(
+      "program.csv",
+      "Code,Title,Start date\ne1,Gala,2026-05-01T20:00Z\ne2,Ball,2026-05-02T20:00Z\n",
+    ).join("\n");
+    expect(all).toContain("- newEvent:");
+    expect(all).toContain('currency: "<FILL IN: the currency of the events');
+    expect(all).not.toContain("soldTicket");
+  });
+
+  test("whose columns are called like fields has rules where they are written otherwise", () => {
+    const csv =
+      "eventId;ticketId;userId;price;orderTime\ne;t;u;12,50;31.12.2026 20:00\ne;t2;u;13,50;30.12.2026 20:00\n";
+    const all = bodyOf("sales.csv", csv, ";").join("\n");
+    expect(all).toContain('price: {from: "{price}", decimal: ","}');
+    expect(all).toContain('orderTime: {from: "{orderTime}", format: "d.M.yyyy H:mm"}');
+    expect(all).toContain('userId: "{userId}"');
   });
 
   test("that lacks columns of its recipe leaves them out and says so", () => {
