@@ -261,6 +261,20 @@ describe("a bad row of which a mended one was accepted", () => {
     ]);
   });
 
+  test("is mended where its export has titles above the header, and its rejects have none", async () => {
+    const place = openWorkplace();
+    const service = await startService();
+    place.write("tickets.config.yaml", 'sources: {orders: {match: "sales*.csv", csv: {header: 3}}}\n');
+    place.write("sales.csv", `Sales of the week\n\n${salesTable(3).replace(",12.50,", ",?,")}`);
+    const night = ["stream", "sales.csv", "--action", "soldTicket", ...ENV];
+    const first = await place.summary([...night, "--max-invalid", "1"], service);
+    expect(first.summary).toMatchObject({ exitCode: 4, rows: { read: 3, invalid: 1 } });
+    place.write("sales.rejects.csv", place.read("sales.rejects.csv").replace(",?,", ",12.50,"));
+    const mended = await place.summary(first.summary.next?.split(" ").slice(1) ?? [], service);
+    expect(mended.summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+    expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
+  });
+
   test("does not hold what depends on it, and what was held for it is sent once, by its rejects or by the next export", async () => {
     const place = openWorkplace();
     const service = await startService();

@@ -3,6 +3,7 @@ import { CsvError, parse } from "csv-parse/sync";
 import { GUARDED_COLUMN, unguardCell } from "../../actions/formula-guard.ts";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
+import { REASON_COLUMN } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { splitQuoted } from "./csv-cells.ts";
 import { type CsvDialect, type QuoteFault, type RowTracker, trackRow } from "./csv-quotes.ts";
@@ -118,7 +119,10 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
         carry = Buffer.from(bytes.subarray(start));
         return carry.length > MAX_ROW_BYTES ? stopAt(rowTooLong(rowLine, carry, false)) : [];
       }
-      const declared = SEPARATOR_LINE.exec(bytes.toString("utf8", start, title.end))?.[1];
+      const text = bytes.toString("utf8", start, title.end);
+      // A rejects file of the source: it has no titles.
+      if (rowLine === 1 && text.includes(REASON_COLUMN)) break;
+      const declared = SEPARATOR_LINE.exec(text)?.[1];
       if (declared !== undefined && declared.charCodeAt(0) < 0x80) delimiter ??= declared;
       lineEnds += 1;
       rowLine = lineEnds + 1;
