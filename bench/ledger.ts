@@ -63,7 +63,7 @@ function addRun(ledger: Ledger, number: number, span: Span): void {
     inputs: [],
     mapping: "",
     rows: { read: total, mapped: total, skipped: 0, invalid: 0, held: 0, mended: 0 },
-    actions: { total, planned: total, alreadySent: 0, changed: 0, pending: 0 },
+    actions: { total, planned: total, alreadySent: 0, changed: 0, pending: 0, waiting: 0, late: 0, superseded: 0 },
     byAction: {},
     problems: { errors: 0, warnings: 0 },
     chunks: chunks.map((chunk) => ({ ...chunk, sha256: "" })),

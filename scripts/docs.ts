@@ -123,9 +123,13 @@ function fieldsPage(): string {
     return [code(action), meaning, codes(required), codes(exclusive), codes(anyOf), codes(optional)];
   });
   const identities = ACTION_NAMES.map((action) => {
-    const { identity, fileNames } = actionSpec(action);
-    const by = identity.by.map((field) => (field === "ticket" ? "its ticket" : code(field))).join(", ");
-    return [code(action), by, SAME_DEED[identity.rule], fileNames.map((name) => code(`${name}*`)).join(", ")];
+    const { about, identity, fileNames } = actionSpec(action);
+    return [
+      code(action),
+      about === "ticket" ? "its ticket" : code("eventId"),
+      SAME_DEED[identity],
+      fileNames.map((name) => code(`${name}*`)).join(", "),
+    ];
   });
   return page(
     "Fields and actions",
@@ -158,9 +162,10 @@ ${table(["action", "known by", "is the same when", "files"], identities)}`,
 }
 
 const SAME_DEED = {
-  once: "one with these was accepted",
-  counted: "it is the k-th with these in the input, and k were accepted",
-  sequence: "it is in the part of the input's history, from its beginning, that repeats the end of what was accepted",
+  once: "one was accepted",
+  recipient: "one was accepted whose `to` and `userId` agree with its own as far as both give them",
+  history:
+    "it is one of those that were accepted, by its time, its content and its place ([how](guarantees.md#histories))",
 } as const;
 
 function page(title: string, ...parts: readonly string[]): string {

@@ -1,14 +1,13 @@
 import type { FieldName, FieldValue } from "./fields.ts";
 
 /**
- * How two actions are recognised as the same deed, so that it is not sent twice.
+ * How two actions on the same event or ticket are recognised as the same deed, so that it is not sent twice.
  *
- * - `once`: one accepted action with these fields is enough for ever.
- * - `counted`: the k-th action with these fields is the k-th one accepted with them.
- * - `sequence`: the actions with these fields form a history; the longest end of what was accepted that stands at the
- *   beginning of the input's history is old, what follows is new.
+ * - `once`: it happens once; one that was accepted is enough for ever.
+ * - `recipient`: they are the same deed where `to` and userId agree as far as both give them.
+ * - `history`: it happens again and again; which of them were accepted is told by their times, contents and order.
  */
-type IdentityRule = "once" | "counted" | "sequence";
+type IdentityRule = "once" | "recipient" | "history";
 
 export interface ActionSpec {
   readonly about: "event" | "ticket";
@@ -20,8 +19,8 @@ export interface ActionSpec {
   readonly optional: readonly FieldName[];
   /** Whether it changes what is registered: then `null` means "unchanged" and a field's default clears it. */
   readonly updates: boolean;
-  /** `ticket` stands for whichever of ticketId and nftId the action carries. */
-  readonly identity: { readonly rule: IdentityRule; readonly by: readonly ("ticket" | FieldName)[] };
+  /** Which of the actions of this kind on its event or ticket (`about`) are the same deed. */
+  readonly identity: IdentityRule;
   /** File name prefixes that mean this action when a file says nothing else. */
   readonly fileNames: readonly string[];
   readonly meaning: string;
@@ -54,7 +53,7 @@ export const ACTIONS = {
     anyOf: [],
     optional: EVENT_DETAILS,
     updates: false,
-    identity: { rule: "once", by: ["eventId"] },
+    identity: "once",
     fileNames: ["events"],
     meaning: "Registers an event.",
   },
@@ -65,7 +64,7 @@ export const ACTIONS = {
     anyOf: [],
     optional: ["currency", ...EVENT_DETAILS],
     updates: true,
-    identity: { rule: "sequence", by: ["eventId"] },
+    identity: "history",
     fileNames: [],
     meaning: "Changes an event.",
   },
@@ -76,7 +75,7 @@ export const ACTIONS = {
     anyOf: [],
     optional: ["imageUrl", "mediaUrl", "orderTime", "to", "metadataAttributes", "name", "description"],
     updates: false,
-    identity: { rule: "once", by: ["ticket"] },
+    identity: "once",
     fileNames: ["sales"],
     meaning: "Registers the sale of a ticket.",
   },
@@ -87,7 +86,7 @@ export const ACTIONS = {
     anyOf: [],
     optional: ["imageUrl", "mediaUrl", "metadataAttributes"],
     updates: true,
-    identity: { rule: "sequence", by: ["ticket"] },
+    identity: "history",
     fileNames: ["updates"],
     meaning: "Changes a ticket.",
   },
@@ -98,7 +97,7 @@ export const ACTIONS = {
     anyOf: [],
     optional: ["orderTime", "to"],
     updates: false,
-    identity: { rule: "sequence", by: ["ticket"] },
+    identity: "history",
     fileNames: ["resales"],
     meaning: "Registers the sale of a ticket by its holder to another user.",
   },
@@ -109,7 +108,7 @@ export const ACTIONS = {
     anyOf: [],
     optional: ["orderTime"],
     updates: false,
-    identity: { rule: "counted", by: ["ticket", "orderTime"] },
+    identity: "history",
     fileNames: ["scans"],
     meaning: "Registers that a ticket was scanned; it stays valid.",
   },
@@ -120,7 +119,7 @@ export const ACTIONS = {
     anyOf: [],
     optional: ["orderTime"],
     updates: false,
-    identity: { rule: "once", by: ["ticket"] },
+    identity: "once",
     fileNames: ["checkins"],
     meaning: "Registers that the holder of a ticket was let in.",
   },
@@ -131,7 +130,7 @@ export const ACTIONS = {
     anyOf: ["to", "userId"],
     optional: ["orderTime"],
     updates: false,
-    identity: { rule: "once", by: ["ticket", "to", "userId"] },
+    identity: "recipient",
     fileNames: ["claims"],
     meaning: "Registers that a user took the ticket into a wallet.",
   },
@@ -142,7 +141,7 @@ export const ACTIONS = {
     anyOf: [],
     optional: ["orderTime"],
     updates: false,
-    identity: { rule: "once", by: ["ticket"] },
+    identity: "once",
     fileNames: ["invalidations", "refunds", "cancellations"],
     meaning: "Registers that a ticket is no longer valid.",
   },

@@ -1,18 +1,24 @@
 /** Which actions are the same deed, so that none is sent twice. */
 
 import { hash } from "node:crypto";
-import { type Action, type ActionName, actionSpec } from "./actions.ts";
+import { type Action, type ActionData, type ActionName, actionSpec } from "./actions.ts";
 import { fieldSpec, isFieldName } from "./fields.ts";
 import { parseJson, quoteJson, stringifyJson } from "./json.ts";
 
-/** The fields that name the deed, as text: equal for two actions exactly when they are the same deed or of one history. */
-export function identityText({ action, data }: Action): string {
-  let text = `["${action}"`;
-  for (const field of actionSpec(action).identity.by) {
-    const named = data.ticketId == null ? `nft:${data.nftId ?? ""}` : `ticket:${data.ticketId}`;
-    text += `,${quoteJson(field === "ticket" ? named : data[field] == null ? "" : `=${canonical(field, data[field])}`)}`;
-  }
-  return `${text}]`;
+/**
+ * The kind of action and its event or ticket, as text: equal for two actions that may be the same deed, or are deeds of one
+ * history. Whichever of ticketId and nftId an action carries names its ticket.
+ */
+export function identityText({ action, data }: Pick<Action, "action" | "data">): string {
+  const subject =
+    actionSpec(action).about === "ticket"
+      ? data.ticketId == null
+        ? `nft:${data.nftId ?? ""}`
+        : `ticket:${data.ticketId}`
+      : data.eventId == null
+        ? ""
+        : `=${data.eventId}`;
+  return `["${action}",${quoteJson(subject)}]`;
 }
 
 /** The same for a source that says itself what identifies its deeds. */
@@ -25,10 +31,30 @@ export function ownKeyText({ action }: Pick<Action, "action">, key: string): str
  * which an imported ledger remembers that there was such a deed on the ticket or event. Undefined where the ids suffice.
  */
 export function importedIdentityText({ action, data }: Pick<Action, "action" | "data">): string | undefined {
-  const { rule, by } = actionSpec(action).identity;
-  const idsSuffice = rule === "once" && by.every((field) => field === "ticket" || field === "eventId");
-  if (idsSuffice) return undefined;
+  if (actionSpec(action).identity === "once") return undefined;
   return stringifyJson(["imported", action, data.eventId ?? null, data.ticketId ?? null, data.nftId ?? null]);
+}
+
+/**
+ * The identity by which ledgers before version 3 knew the deed of an action, where it was another one: a scan was one deed
+ * with its time, a claim with its recipient.
+ */
+export function formerIdentityText({ action, data }: Pick<Action, "action" | "data">): string | undefined {
+  const fields = { scannedTicket: ["orderTime"], claimedTicket: ["to", "userId"] } as const;
+  if (action !== "scannedTicket" && action !== "claimedTicket") return undefined;
+  const more = fields[action].map((field) => quoteJson(data[field] == null ? "" : `=${canonical(field, data[field])}`));
+  return `${identityText({ action, data }).slice(0, -1)},${more.join(",")}]`;
+}
+
+/** What a claim says of who claims, where two claims can be compared by it. */
+const RECIPIENT = ["to", "userId"] as const;
+
+/** Whether two claims of one ticket can be the same deed: where both give `to` or userId, they give the same. */
+export function recipientsAgree(one: ActionData, other: ActionData): boolean {
+  return RECIPIENT.every((field) => {
+    const [a, b] = [one[field], other[field]];
+    return a == null || b == null || canonical(field, a) === canonical(field, b);
+  });
 }
 
 /** An action as text. */
@@ -133,6 +159,12 @@ function canonical(name: string, value: unknown): unknown {
   return list.map((each) =>
     typeof each === "object" && each !== null ? Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)) : each,
   );
+}
+
+/** Whether two values of a field say the same. */
+export function saysTheSame(name: string, one: unknown, other: unknown): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return stringifyJson(canonical(name, one)) === stringifyJson(canonical(name, other));
 }
 
 function parsedOr(text: string): unknown {

@@ -11,6 +11,13 @@ export function cleanText(text: string, max = 80): string {
   return points.length > max || head.length < text.length ? `${points.slice(0, max).join("")}…` : points.join("");
 }
 
+/** What names a person, fit for a log: all but its ends is hidden. */
+export function masked(text: string): string {
+  const clean = cleanText(text);
+  if (clean.length === 0) return clean;
+  return clean.length <= 4 ? "…" : `${clean.slice(0, 2)}…${clean.slice(-2)}`;
+}
+
 /** Lines of our own, whatever stands in them: the same characters become blanks, all but the line ends. */
 export function cleanLines(text: string): string {
   return text.replace(CONTROL, (run) => run.replace(/[^\n]+/g, " "));

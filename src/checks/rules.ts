@@ -1,5 +1,6 @@
 import { ACTION_RULES, type Rule } from "../actions/rules.ts";
 
+const ORDER = "specification, Limits: actions are processed in the order sent";
 const NEVER_TWICE = "the promise that nothing is sent twice";
 const STATES = "specification, States and transitions";
 const LIMITS = "specification, Limits";
@@ -135,7 +136,7 @@ export const ACROSS_RULES = {
   "depends-on-invalid": {
     severity: "error",
     reason: "An earlier row of the same ticket, or the row that registers its event, is invalid and not sent.",
-    source: "specification, Limits: actions are processed in the order sent",
+    source: ORDER,
     example: "the scannedTicket of a ticket whose soldTicket has no price",
   },
   "deed-repeated": {
@@ -151,11 +152,36 @@ export const ACROSS_RULES = {
     source: "what a promises file holds: ids, and no times, buyers or contents",
     example: "a scannedTicket of a ticket that was scanned before the ledger was lost",
   },
-  "scan-without-time": {
+  changed: {
+    severity: "warn",
+    reason: "What was accepted is not sent again; it says something else now.",
+    source: NEVER_TWICE,
+    example: "a soldTicket whose price differs from the one that was accepted",
+  },
+  "history-late": {
+    severity: "warn",
+    reason:
+      "An update, scan or resale without a time, before others of its ticket or event that were accepted already.",
+    source: ORDER,
+    example: "an updateTicket row inserted before one that was accepted yesterday",
+  },
+  "history-superseded": {
+    severity: "warn",
+    reason: "The service rejected it, and has accepted a later one of the same kind and ticket or event since.",
+    source: ORDER,
+    example: "an updateTicket that was rejected yesterday, before one that was accepted",
+  },
+  "history-unclear": {
     severity: "error",
-    reason: "A scan without orderTime can't be told from one of the same ticket that was accepted before.",
-    source: "what makes two scans the same deed: ticket and orderTime",
-    example: "a scannedTicket without orderTime, in an input that was sent yesterday",
+    reason: "Contents repeat, and which of them were accepted can't be told. Nothing is sent, or left out, on a guess.",
+    source: NEVER_TWICE,
+    example: "updateTicket A, B and A were accepted, and the input has only B",
+  },
+  "key-shared": {
+    severity: "error",
+    reason: "The key of a source says which deed a row is; two tickets or events can't be one deed.",
+    source: NEVER_TWICE,
+    example: "key: an order's number, in rows of several tickets",
   },
 } as const satisfies Record<string, Rule>;
 

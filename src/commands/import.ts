@@ -19,7 +19,7 @@ import { insertOutcomes, type NewOutcome } from "../pipeline/ledger/outcomes.ts"
 import { chunksOf, findRun, type RunRecord } from "../pipeline/ledger/runs.ts";
 import { dataOfLine } from "../pipeline/plan/batch.ts";
 import { CONTENT_BYTES } from "../pipeline/plan/index-file.ts";
-import { manifestOf, parseManifest } from "../pipeline/plan/manifest.ts";
+import { type Manifest, manifestOf, parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
 import { promiseFormat } from "../pipeline/projections/promise-lines.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
@@ -189,6 +189,17 @@ function parseLine(text: string): unknown {
   }
 }
 
+const NO_ACTIONS = {
+  total: 0,
+  planned: 0,
+  alreadySent: 0,
+  changed: 0,
+  pending: 0,
+  waiting: 0,
+  late: 0,
+  superseded: 0,
+} as const satisfies Manifest["actions"];
+
 /** A run that the ledger lost, or more lines of one that was imported. */
 function importRun({ ledger, environment, boundTo }: Session, run: string, lines: readonly Line[]): void {
   const rows = lines.toSorted((a, b) => a.seq - b.seq);
@@ -231,7 +242,7 @@ function importRun({ ledger, environment, boundTo }: Session, run: string, lines
       inputs: [],
       mapping: IMPORTED_MAPPING,
       rows: { read: 0, mapped: 0, skipped: 0, invalid: 0, held: 0, mended: 0 },
-      actions: { total, planned: total, alreadySent: 0, changed: 0, pending: 0 },
+      actions: { ...NO_ACTIONS, total, planned: total },
       byAction,
       problems: { errors: 0, warnings: 0 },
       chunks: [],

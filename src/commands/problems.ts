@@ -1,7 +1,7 @@
 /** Problems in words: where, what, the text it is about, what to do. */
 
 import type { Problem } from "../actions/problem.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, masked } from "../actions/text.ts";
 import type { HeldFor } from "../pipeline/plan/held-rows.ts";
 import type { PlanResult } from "../pipeline/plan/planner.ts";
 import type { ProblemLog } from "../pipeline/problems.ts";
@@ -13,9 +13,7 @@ const PERSONAL = new Set(["userId", "to"]);
 
 /** A value fit for a terminal, with all but its ends hidden where it names a person. */
 export function shown(field: string | undefined, value: string, verbose: boolean): string {
-  const clean = cleanText(value);
-  if (verbose || field === undefined || !PERSONAL.has(field) || clean.length === 0) return clean;
-  return clean.length <= 4 ? "…" : `${clean.slice(0, 2)}…${clean.slice(-2)}`;
+  return verbose || field === undefined || !PERSONAL.has(field) ? cleanText(value) : masked(value);
 }
 
 /** The problem in one line: `sales.csv:1042 price: "12,50" …`. */
@@ -120,6 +118,8 @@ export function tellProblems(
     readonly heldFor: readonly HeldFor[];
     /** Without it no warning counts as told before. */
     readonly told?: ToldWarnings | undefined;
+    /** A rule whose warnings are told in other words. */
+    readonly toldElsewhere?: string;
   },
 ): void {
   const { heldFor, told } = options;
@@ -143,7 +143,7 @@ export function tellProblems(
   for (const { severity, rule, count: times, first, byAction } of log.tallies) {
     const kinds = [...byAction].sort(([, one], [, other]) => other - one);
     const each = kinds.map(([action, of]) => `${number(of)} ${action}`).join(", ");
-    if (severity !== "warn") continue;
+    if (severity !== "warn" || rule === options.toldElsewhere) continue;
     const fresh = freshOf(log, rule, times, told);
     const before = times - fresh.count;
     const known = before > 0 && fresh.count > 0 ? `, ${number(before)} of them told before` : "";

@@ -23,7 +23,7 @@ import {
   type RunRecord,
   reopenRefused,
 } from "../pipeline/ledger/runs.ts";
-import { lanesOf, type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
+import { lanesOf, type Manifest, parseManifest, waitsForAnotherRun } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
 import { freeName, inspectOutput, type OutputState } from "../pipeline/projections/output-file.ts";
 import { promiseFormat, type RunLabel } from "../pipeline/projections/promise-lines.ts";
@@ -91,7 +91,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   });
   crashPoint("rejects written");
   const exitCode =
-    done && plan.manifest.actions.pending > 0
+    done && waitsForAnotherRun(plan.manifest.actions)
       ? EXIT_CODES["in-doubt"]
       : exitCodeOf(stop, counts.rejected > 0 || hasUnsentRows(plan.manifest.rows));
   mergeOutcomes(ledger);
@@ -262,13 +262,13 @@ function nextCommand(
   rejects: readonly string[],
   context: Context,
   environment: Session["environment"],
-  { actions: { pending }, options: { flags = [] } }: Manifest,
+  { actions, options: { flags = [] } }: Manifest,
 ): string | null {
   const env = environmentFlags(environment);
   switch (stop.kind) {
     case "finished":
       // What another run may still bring to the service is decided there, and first.
-      if (pending > 0) return `tickets status ${env}`;
+      if (waitsForAnotherRun(actions)) return `tickets status ${env}`;
       return rejects.length === 0
         ? null
         : `tickets stream ${[...rejects.map((path) => fileInShell(displayPath(path, context.cwd))), ...flags.map(inShell)].join(" ")} ${env}`;
@@ -313,7 +313,7 @@ function tellEnd(
   if (summary.output !== null && written > 0) talk.info(`Promises: ${displayPath(summary.output, cwd)}`);
   if (summary.rejects.length > 0)
     talk.info(`Rejects: ${summary.rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
-  const isOtherRun = stop.kind === "finished" && manifest.actions.pending > 0;
+  const isOtherRun = stop.kind === "finished" && waitsForAnotherRun(manifest.actions);
   if (summary.next !== null) talk.info(`${isOtherRun ? OTHER_RUN : NEXT[stop.kind]}: ${summary.next}`);
 }
 

@@ -360,7 +360,7 @@ async function showQuestions(
         `  … and ${number(actions.length - SHOWN)} more; all of them: tickets status ${run.run} --chunk ${chunk.chunk} ${env}`,
       );
     // A deed that happens once is refused a second time by any service that keeps tickets; the others would be taken again.
-    const refusedTwice = actions.filter(({ action }) => actionSpec(action).identity.rule === "once").length;
+    const refusedTwice = actions.filter(({ action }) => actionSpec(action).identity !== "history").length;
     if (refusedTwice > 0)
       talk.info(
         `  ${number(refusedTwice)} of them the service would probably refuse a second time (${kinds(actions, true)}).`,
@@ -380,7 +380,7 @@ async function showQuestions(
 
 function kinds(actions: readonly Action[], once: boolean): string {
   return [...new Set(actions.map(({ action }) => action))]
-    .filter((action) => (actionSpec(action).identity.rule === "once") === once)
+    .filter((action) => (actionSpec(action).identity !== "history") === once)
     .join(", ");
 }
 

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, open, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import type { AcrossRule } from "../checks/rules.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import type { Environment } from "../pipeline/config/environment.ts";
@@ -13,7 +14,7 @@ import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { noteMended } from "../pipeline/ledger/mended-rows.ts";
 import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
 import { chunksOf, countRun, enterRun, openRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
-import { hasSameInput, lanesOf, type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
+import { hasSameInput, lanesOf, type Manifest, parseManifest, waitsForAnotherRun } from "../pipeline/plan/manifest.ts";
 import { inspectOutput, type OutputState, setAside } from "../pipeline/projections/output-file.ts";
 import { promiseFormat, promisesHeader } from "../pipeline/projections/promise-lines.ts";
 import type { ToldWarnings } from "../pipeline/told-warnings.ts";
@@ -181,7 +182,7 @@ async function send(
   }
   tellChecked(context, options, checked, toldWarnings(context, session));
   talk.info(
-    `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${plan.actions.alreadySent === 0 ? "" : `${number(plan.actions.alreadySent)} already sent, `}${plan.actions.pending === 0 ? "" : `${number(plan.actions.pending)} waiting in another run, `}${number(plan.actions.planned)} to send in ${describeChunks(plan.manifest)}.`,
+    `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${plan.actions.alreadySent === 0 ? "" : `${number(plan.actions.alreadySent)} already sent, `}${describeWaiting(plan)}${number(plan.actions.planned)} to send in ${describeChunks(plan.manifest)}.`,
   );
   if (!(await confirmed(context, session, options, plan.actions.planned))) {
     await rm(directory, { recursive: true, force: true });
@@ -215,6 +216,15 @@ async function send(
     { ...summary, ...(plan.vanished !== undefined && { vanished: plan.vanished }) },
     resumed?.summary,
   );
+}
+
+/** `2 waiting in another run, 3 waiting for those, `, where there are any. */
+function describeWaiting({ actions: { pending, waiting } }: CheckedInput["plan"]): string {
+  const parts = [
+    ...(pending > 0 ? [`${number(pending)} waiting in another run, `] : []),
+    ...(waiting > 0 ? [`${number(waiting)} waiting for what another run holds, `] : []),
+  ];
+  return parts.join("");
 }
 
 /** `12 chunks`, `12 chunks, over 4 lanes` */
@@ -371,8 +381,10 @@ function tellChecked(
   told: ToldWarnings | undefined,
 ): void {
   const most = options.maxProblems ?? 50;
-  tellProblems(talk, problems, { most, verbose, form: "line", heldFor: plan.heldFor, told });
-  tellChanged(talk, plan, verbose, told);
+  const toldElsewhere = "changed" satisfies AcrossRule;
+  tellProblems(talk, problems, { most, verbose, form: "line", heldFor: plan.heldFor, told, toldElsewhere });
+  const isTold = problems.tallies.some(({ rule, severity }) => rule === toldElsewhere && severity === "warn");
+  if (isTold) tellChanged(talk, plan, verbose, told);
   if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows, told);
   tellSkipped(talk, plan);
 }
@@ -403,7 +415,7 @@ function tellPlan(
   const invalid = plan.manifest === undefined;
   const exitCode = invalid
     ? EXIT_CODES["input-invalid"]
-    : plan.actions.pending > 0 && otherwise === "nothing new"
+    : waitsForAnotherRun(plan.actions) && otherwise === "nothing new"
       ? EXIT_CODES["in-doubt"]
       : hasUnsentRows(plan.rows)
         ? EXIT_CODES["finished-with-rejects"]
@@ -417,7 +429,7 @@ function tellPlan(
     talk.info(
       plan.rows.read === plan.rows.mapped && plan.actions.alreadySent === plan.actions.total
         ? `Nothing new: ${plan.actions.total === 1 ? "the one action was" : `all ${number(plan.actions.total)} actions were`} sent before.`
-        : `Nothing new: ${describeRows(plan.rows)}; ${describeActions({ ...summaryActions(plan), notSent: 0 })}.`,
+        : `Nothing new: ${describeRows(plan.rows)}; ${describeActions(summaryActions(plan))}.${plan.actions.waiting > 0 ? ` ${describeWaiting(plan).replace(/, $/, "")}.` : ""}`,
     );
   else
     talk.info(
@@ -434,7 +446,7 @@ function tellPlan(
     vanished: plan.vanished,
     next: invalid
       ? `tickets validate ${[...options.files.map(fileInShell), ...inputFlags(options).map(inShell)].join(" ")} ${environmentFlags(environment)}`
-      : plan.actions.pending > 0
+      : waitsForAnotherRun(plan.actions)
         ? `tickets status ${environmentFlags(environment)}`
         : null,
   });

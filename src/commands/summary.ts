@@ -27,7 +27,12 @@ export interface Summary {
     readonly settledByHand: number;
     readonly notSent: number;
     readonly alreadySent: number;
+    /** Of those already sent, how many say something else now. */
     readonly changed: number;
+    /** Of those not sent, how many are new but stand before others of their history that were accepted. */
+    readonly late: number;
+    /** Of those not sent, how many were rejected earlier, and something later of their history was accepted since. */
+    readonly superseded: number;
   };
   readonly byAction: Readonly<Record<string, number>>;
   readonly chunks: { readonly total: number; readonly settled: number };
@@ -71,6 +76,7 @@ export function summarise(fields: {
 }): Summary {
   const { plan, problems } = fields;
   const counts = fields.counts ?? { ...NOTHING, notSent: plan.actions.planned };
+  const { waiting, late, superseded } = plan.actions;
   return {
     run: fields.run,
     environment: fields.environment,
@@ -85,9 +91,11 @@ export function summarise(fields: {
       // What another run may still bring to the service is in doubt here too.
       inDoubt: counts.inDoubt + plan.actions.pending,
       settledByHand: counts.settledByHand,
-      notSent: counts.notSent,
+      notSent: counts.notSent + waiting + late + superseded,
       alreadySent: plan.actions.alreadySent,
       changed: plan.actions.changed,
+      late,
+      superseded,
     },
     byAction: plan.byAction,
     chunks: counts.chunks,
@@ -102,7 +110,7 @@ export function summarise(fields: {
 }
 
 /**
- * `11,998 accepted, 2 rejected, 40 already sent`: every part that is not zero.
+ * `11,998 accepted, 2 rejected, 40 already sent; of those not sent 3 late`: every part that is not zero.
  *
  * @param inFlight of those in doubt, how many a living process is sending.
  */
@@ -118,7 +126,11 @@ export function describeActions(actions: Summary["actions"], inFlight = 0): stri
     [actions.alreadySent, "already sent"],
   ];
   const told = parts.filter(([value]) => value > 0).map(([value, word]) => `${number(value)} ${word}`);
-  return `${count(actions.total, "action")}${told.length === 0 ? "" : `: ${told.join(", ")}`}`;
+  const among = (["late", "superseded"] as const)
+    .filter((part) => actions[part] > 0)
+    .map((part) => `${number(actions[part])} ${part}`);
+  const ofThese = among.length === 0 ? "" : `; of those not sent ${among.join(" and ")}`;
+  return `${count(actions.total, "action")}${told.length === 0 ? "" : `: ${told.join(", ")}`}${ofThese}`;
 }
 
 /** `26 rows: 23 mapped, 2 skipped, 1 held` */

@@ -508,6 +508,8 @@ const NONE = {
   notSent: 0,
   alreadySent: 0,
   changed: 0,
+  late: 0,
+  superseded: 0,
 };
 
 describe("every answer and every fault", () => {

@@ -83,6 +83,26 @@ describe("which files are read", () => {
     ]);
   });
 
+  test("numbers in a glob's matches as numbers, so that each day's file comes after the day before's", async () => {
+    const names = [
+      "updates-8.csv",
+      "updates-10.csv",
+      "updates-010.csv",
+      "updates-9b.csv",
+      "updates-9.csv",
+      "updates.csv",
+    ];
+    for (const name of names) await write(name, "");
+    expect(await resolveNames(["updates*.csv"])).toEqual([
+      "updates-8.csv",
+      "updates-9.csv",
+      "updates-9b.csv",
+      "updates-010.csv",
+      "updates-10.csv",
+      "updates.csv",
+    ]);
+  });
+
   test("an existing path wins over its meaning as a glob", async () => {
     await write("sales[1].csv", CSV);
     await write("sales1.csv", CSV);

@@ -27,6 +27,8 @@ export interface Summary {
     readonly notSent: number;
     readonly alreadySent: number;
     readonly changed: number;
+    readonly late: number;
+    readonly superseded: number;
   };
   readonly byAction: Readonly<Record<string, number>>;
   readonly chunks: { readonly total: number; readonly settled: number };
@@ -88,12 +90,25 @@ function expectSummary(summary: Summary): void {
   expect(mapped + skipped + invalid + held + mended, "rows = mapped + skipped + invalid + held + mended").toBe(
     rows.read,
   );
-  const { accepted, rejected, refused, inDoubt, settledByHand, notSent, alreadySent, changed, total } = actions;
+  const {
+    accepted,
+    rejected,
+    refused,
+    inDoubt,
+    settledByHand,
+    notSent,
+    alreadySent,
+    changed,
+    late,
+    superseded,
+    total,
+  } = actions;
   expect(
     accepted + rejected + refused + inDoubt + settledByHand + notSent + alreadySent,
     "actions = accepted + rejected + refused + in doubt + settled by hand + not sent + already sent",
   ).toBe(total);
   expect(changed).toBeLessThanOrEqual(alreadySent);
+  expect(late + superseded).toBeLessThanOrEqual(notSent);
   const byAction = Object.values(summary.byAction).reduce((sum, count) => sum + count, 0);
   expect(byAction, "every action has a name").toBe(total);
   expect(summary.chunks.settled).toBeLessThanOrEqual(summary.chunks.total);

@@ -205,7 +205,11 @@ describe("the bad files", () => {
       "row-too-long",
       "payload-too-long",
       "imported-history",
-      "scan-without-time",
+      "changed",
+      "history-late",
+      "history-superseded",
+      "history-unclear",
+      "key-shared",
     ]);
   });
 

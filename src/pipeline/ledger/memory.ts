@@ -3,8 +3,9 @@
 import type { ActionName } from "../../actions/actions.ts";
 import { digestOf, identityText } from "../../actions/identity.ts";
 import type { Memory } from "../../checks/across.ts";
-import type { Ledger, SqlRow } from "./ledger.ts";
+import { type Ledger, readMeta, type SqlRow } from "./ledger.ts";
 import { mergeMended } from "./mended-rows.ts";
+import { LAST_FORMER_RUN, PRESENT_IDENTITY } from "./renamed-deeds.ts";
 
 /** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */
 export const IMPORTED = "imported";
@@ -41,7 +42,8 @@ type TicketState = "sold" | "checked-in" | "invalidated";
 
 const TICKET_PREFIX = "ticket:";
 
-function ticketKey(ref: { readonly ticketId?: unknown; readonly nftId?: unknown }): string {
+/** Names a ticket by whichever id an action gives it. */
+export function ticketKey(ref: { readonly ticketId?: unknown; readonly nftId?: unknown }): string {
   return ref.ticketId == null ? `nft:${ref.nftId}` : `${TICKET_PREFIX}${ref.ticketId}`;
 }
 
@@ -72,6 +74,12 @@ export function triedDeeds(ledger: Ledger, identity: Buffer): readonly TriedDeed
 /** The accepted deeds of an identity, oldest first. */
 export function acceptedDeeds(ledger: Ledger, identity: Buffer): readonly AcceptedDeed[] {
   return triedDeeds(ledger, identity).filter(({ isTaken }) => isTaken);
+}
+
+/** Whether a content occurs more than once among what the service has accepted of a history. */
+export function hasRepeats(ledger: Ledger, identity: Buffer): boolean {
+  const sql = "SELECT count(*) > count(DISTINCT content) AS repeats FROM identities WHERE identity = ? AND taken = 1";
+  return Number(ledger.get(sql, identity)?.repeats) === 1;
 }
 
 /** A deed with its content, as the plan's index holds them. */
@@ -137,7 +145,14 @@ export function acceptedSale(
   ticketId: string,
 ): { readonly source: string; readonly line: number; readonly at: string } | undefined {
   const deed = acceptedDeeds(ledger, digestOf(identityText({ action: "soldTicket", data: { ticketId } }))).at(-1);
-  if (deed === undefined) return undefined;
+  return deed && acceptedAt(ledger, deed);
+}
+
+/** Where an accepted action came from, and when. */
+export function acceptedAt(
+  ledger: Ledger,
+  deed: AcceptedDeed,
+): { readonly source: string; readonly line: number; readonly at: string } | undefined {
   const row = ledger.get("SELECT source, line, at FROM actions WHERE run_no = ? AND seq = ?", deed.runNo, deed.seq);
   return row && { source: String(row.source), line: Number(row.line), at: String(row.at) };
 }
@@ -162,14 +177,16 @@ const UNMERGED = "merged = 0 AND state IN ('settled', 'settled by hand', 'abando
  * nothing and repeats nothing.
  */
 export function mergeOutcomes(ledger: Ledger): void {
+  const lastFormer = Number(readMeta(ledger, LAST_FORMER_RUN) ?? 0);
   for (const row of ledger.all(`SELECT DISTINCT run_no FROM chunks WHERE ${UNMERGED} ORDER BY run_no`)) {
     const runNo = Number(row.run_no);
+    const identity = runNo <= lastFormer ? PRESENT_IDENTITY : "identity";
     ledger.transaction(() => {
       ledger.run(
         `INSERT OR IGNORE INTO identities (identity, run_no, seq, content, taken)
-         SELECT identity, run_no, seq, content, outcome IN ${TAKEN} FROM actions
+         SELECT ${identity} AS identity, run_no, seq, content, outcome IN ${TAKEN} FROM actions
          WHERE run_no = ? AND outcome <> 'not sent' AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})
-         ORDER BY identity, seq`,
+         ORDER BY 1, seq`,
         runNo,
         runNo,
       );

@@ -1,29 +1,57 @@
+import { type Action, type ActionData, actionSpec } from "../../actions/actions.ts";
+import { parseJson } from "../../actions/json.ts";
 import { openPlan } from "../plan/plan.ts";
 import type { Ledger } from "./ledger.ts";
+import { ticketKey } from "./memory.ts";
+import { presentIdentity } from "./renamed-deeds.ts";
 import { chunksOf, UNDECIDED_STATES } from "./runs.ts";
 
-/** An identity (hex) that is pending, and the run that holds it. */
-export type Pending = ReadonlyMap<string, string>;
+/** What an earlier run may still bring to the service, or may have brought without an answer: no other run sends it. */
+export interface Pending {
+  /** By identity (hex), in the order of the plan. */
+  readonly deeds: ReadonlyMap<string, readonly PendingDeed[]>;
+  /** Tickets (as `ticketKey` names them) and events of which an action is pending, with the run that holds it. */
+  readonly tickets: ReadonlyMap<string, string>;
+  readonly newEvents: ReadonlyMap<string, string>;
+}
 
-export const NOTHING_PENDING: Pending = new Map();
+interface PendingDeed {
+  readonly run: string;
+  /** Digest (hex) of what it says. */
+  readonly content: string;
+  /** Kept where the identity alone does not say which deed it is. */
+  readonly data: ActionData | undefined;
+}
 
-/**
- * Identities of actions that an earlier run may still bring to the service, or may have brought without an answer: no
- * other run sends them.
- *
- * @param planDirectory where the plan of a run lies.
- */
+export const NOTHING_PENDING: Pending = { deeds: new Map(), tickets: new Map(), newEvents: new Map() };
+
+/** @param planDirectory where the plan of a run lies. */
 export async function pendingIdentities(ledger: Ledger, planDirectory: (run: string) => string): Promise<Pending> {
-  const pending = new Map<string, string>();
+  const deeds = new Map<string, PendingDeed[]>();
+  const tickets = new Map<string, string>();
+  const newEvents = new Map<string, string>();
   const states = UNDECIDED_STATES.map((state) => `'${state}'`).join(", ");
   const rows = ledger.all(
     `SELECT DISTINCT run_no, run, manifest FROM chunks JOIN runs USING (run_no) WHERE chunks.state IN (${states}) ORDER BY run_no`,
   );
-  for (const { run_no, run, manifest } of rows) {
-    await using plan = await openPlan(planDirectory(String(run)), String(manifest));
-    for (const chunk of UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, Number(run_no), state))) {
-      for (const { identity } of await plan.records(chunk)) pending.set(identity.toString("hex"), String(run));
+  for (const row of rows) {
+    const run = String(row.run);
+    await using plan = await openPlan(planDirectory(run), String(row.manifest));
+    for (const chunk of UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, Number(row.run_no), state))) {
+      const [records, lines] = await Promise.all([plan.records(chunk), plan.lines(chunk)]);
+      for (const [at, { identity, content }] of records.entries()) {
+        const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
+        const { data } = action;
+        const key = presentIdentity(action, identity.toString("hex"));
+        const isDecidedByIdentity = actionSpec(action.action).identity === "once";
+        const deed = { run, content: content.toString("hex"), data: isDecidedByIdentity ? undefined : data };
+        const others = deeds.get(key);
+        if (others === undefined) deeds.set(key, [deed]);
+        else others.push(deed);
+        if (action.action === "newEvent") newEvents.set(String(data.eventId), run);
+        if (actionSpec(action.action).about === "ticket") tickets.set(ticketKey(data), run);
+      }
     }
   }
-  return pending;
+  return { deeds, tickets, newEvents };
 }

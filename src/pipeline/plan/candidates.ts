@@ -145,7 +145,7 @@ export async function* readWholeCandidates(directory: string): AsyncGenerator<re
 /** Looks up single lines, for the few candidates of which more is asked than their facts. */
 export interface CandidateLines extends Disposable {
   /** Without the newline. */
-  of(candidate: Candidate): Buffer;
+  of(candidate: Pick<Candidate, "start" | "length">): Buffer;
 }
 
 export function openCandidateLines(directory: string): CandidateLines {

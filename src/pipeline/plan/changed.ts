@@ -1,7 +1,8 @@
 /** Actions whose like was accepted with other content. They are shown, counted, and not sent. */
 
 import { type ActionName, actionSpec } from "../../actions/actions.ts";
-import { parseJson, stringifyJson } from "../../actions/json.ts";
+import { saysTheSame } from "../../actions/identity.ts";
+import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type AcceptedDeed, acceptedData } from "../ledger/memory.ts";
 import { dataOfLine } from "./batch.ts";
@@ -27,26 +28,24 @@ export function describeChange(
   source: string,
 ): ChangedAction {
   const { action, line } = candidate;
+  const { eventId, ticketId, nftId } = candidate.facts.data;
+  const subject = actionSpec(action).about === "event" ? eventId : (ticketId ?? nftId);
+  return { source, line, action, subject: String(subject), ...differingFields(ledger, deed, candidate, lines) };
+}
+
+/** What the action said when it was accepted, and says now, where that differs. */
+export function differingFields(
+  ledger: Ledger,
+  deed: AcceptedDeed,
+  candidate: Candidate,
+  lines: CandidateLines,
+): Pick<ChangedAction, "before" | "now"> {
   const before = parseJson(acceptedData(ledger, deed) ?? "{}") as Record<string, unknown>; // written by the sender
-  const now = parseJson(dataOfLine(lines.of(candidate), action)) as Record<string, unknown>; // written by compile
+  const now = parseJson(dataOfLine(lines.of(candidate), candidate.action)) as Record<string, unknown>; // written by compile
   const differing = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter(
-    (name) => !sameValue(before[name], now[name]),
+    (name) => !saysTheSame(name, before[name], now[name]),
   );
   const pick = (data: Record<string, unknown>): Record<string, unknown> =>
     Object.fromEntries(differing.filter((name) => data[name] !== undefined).map((name) => [name, data[name]]));
-  const subject = actionSpec(action).about === "event" ? now.eventId : (now.ticketId ?? now.nftId);
-  return {
-    source,
-    line,
-    action,
-    subject: String(subject),
-    before: pick(before),
-    now: pick(now),
-  };
-}
-
-function sameValue(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  const text = (value: unknown): string => (typeof value === "object" ? stringifyJson(value) : String(value));
-  return a !== undefined && b !== undefined && text(a) === text(b);
+  return { before: pick(before), now: pick(now) };
 }

@@ -24,7 +24,9 @@ import type { Compiled } from "./compile.ts";
 import { reasonOf } from "./compile-rows.ts";
 import { causeOf, createHeldRows, type HeldFor, type HeldRows } from "./held-rows.ts";
 import type { InvalidRow, InvalidRows } from "./invalid-rows.ts";
-import { isUnknownContent, judge, type Verdicts } from "./judge.ts";
+import { isUnknownContent, judge, type Verdict, type Verdicts } from "./judge.ts";
+import { findingOf, heldBack, type KnownPlaces } from "./verdict-findings.ts";
+import { createWaiting } from "./waiting.ts";
 
 export interface Selection {
   /** Byte ranges of the candidates that are sent, in order, with how many actions each holds. */
@@ -37,6 +39,12 @@ export interface Selection {
   readonly fresh: number;
   readonly alreadySent: number;
   readonly pending: number;
+  /** Not sent because they depend on what is pending. */
+  readonly waiting: number;
+  /** Not sent because something later of their history was accepted already. */
+  readonly late: number;
+  /** Rejected earlier, and not sent because something later of their history was accepted since. */
+  readonly superseded: number;
   readonly changed: { readonly count: number; readonly shown: readonly ChangedAction[] };
   readonly byAction: Readonly<Record<string, number>>;
   /** The rows that others are held for. */
@@ -57,7 +65,7 @@ export interface SelectOptions {
   /** The memory to compare with, undefined when no environment is named. */
   readonly ledger: Ledger | undefined;
   readonly again: boolean;
-  /** Identities (hex) of actions that another run may still bring to the service. */
+  /** What another run may still bring to the service. */
   readonly pending: Pending;
   readonly problems: ProblemLog;
   readonly severityOf: (rule: string) => Severity;
@@ -84,10 +92,19 @@ const CHANGED_SHOWN = 1000;
  * from the beginning, until nothing changes. Each time at least one row more is invalid, so that it ends.
  */
 export async function select(options: SelectOptions): Promise<Selection> {
-  const { directory, compiled, ledger, again, pending, problems } = options;
-  const memory = ledger !== undefined && !again && (hasDeeds(ledger) || pending.size > 0) ? ledger : undefined;
+  const { directory, compiled, holds, ledger, again, pending, problems } = options;
+  const isAsked = hasDeedsOr(ledger, pending);
+  const memory = isAsked && !again ? ledger : undefined;
   using lines = openCandidateLines(directory);
-  const verdicts = await judge(directory, compiled.candidates, memory, pending, lines);
+  const verdicts = await judge({
+    directory,
+    candidates: compiled.candidates,
+    ledger: memory,
+    pending,
+    // What is sent again on purpose is not compared with what stands around it.
+    holds: again ? [] : holds,
+    lines,
+  });
   const found = {
     bits: new Uint8Array((compiled.rows.read >> 3) + 1),
     problems: problems.fork(),
@@ -103,13 +120,32 @@ export async function select(options: SelectOptions): Promise<Selection> {
   }
 }
 
+function hasDeedsOr(ledger: Ledger | undefined, pending: Pending): boolean {
+  return ledger !== undefined && (hasDeeds(ledger) || pending.deeds.size > 0);
+}
+
+/** What becomes of a candidate: `new` is sent, unless its row is invalid. */
+type Fate = Exclude<Verdict, "repeated"> | "waiting";
+
+/** How candidates that are not sent are counted. */
+const COUNTED = {
+  sent: "alreadySent",
+  changed: "alreadySent",
+  "key shared": "alreadySent",
+  pending: "pending",
+  waiting: "waiting",
+  late: "late",
+  unclear: "late",
+  superseded: "superseded",
+} as const satisfies Record<Exclude<Fate, "new" | "held">, string>;
+
 /**
  * Decides about every candidate once. Rows that turn out to be invalid are added to `found`.
  *
  * @returns undefined when one of them had been counted on before.
  */
 async function decideOnce(
-  { directory, compiled, holds, invalid, across: freshAcross, severityOf, signal }: SelectOptions,
+  { directory, compiled, holds, invalid, pending, across: freshAcross, severityOf, signal }: SelectOptions,
   memory: Ledger | undefined,
   verdicts: Verdicts,
   lines: CandidateLines,
@@ -123,37 +159,66 @@ async function decideOnce(
   const kept: { start: number; end: number; first: number; count: number }[] = [];
   const shown: ChangedAction[] = [];
   const byAction: Record<string, number> = {};
-  let fresh = 0;
-  let alreadySent = 0;
-  let changed = 0;
-  let waiting = 0;
+  const counts = { fresh: 0, alreadySent: 0, changed: 0, pending: 0, waiting: 0, late: 0, superseded: 0 };
   let justFound: InvalidRow[] = [];
   let mustRepeat = false;
   /** Mended rows of which something waits. */
   const waitingMends = new Set<number>();
-  /** Deeds (hex) that this input brings and repeats. */
-  const brought = new Set<string>();
-  const isOpen = (candidate: Candidate, ofRow: readonly Candidate[]): boolean => {
-    const verdict = verdicts.of(candidate);
-    if (verdict !== "repeated") return OPEN.has(verdict);
-    const identity = identityOf(candidate);
-    // An earlier one whose row is invalid is not sent, so this one is the first.
-    return (
-      !brought.has(identity.toString("hex")) &&
-      !ofRow.some((each) => each.seq < candidate.seq && identityOf(each).equals(identity))
-    );
+  /** First ones (by number) of repeated deeds, or those that stand in for them. */
+  const brought = new Set<number>();
+  const waiting = createWaiting(pending);
+  /** Histories (hex) of which a deed of a row that is not sent stands before. */
+  const heldHistories = new Map<string, Place>();
+  const places: KnownPlaces = {
+    memory,
+    lines,
+    placeOf: ({ input, line }) => ({ source: sourceOf(compiled, input), line }),
   };
 
-  /** What a new action of the row is wrong for, beside its row and those before it. */
-  const problemsOf = (candidate: Candidate, action: Action, at: Place): readonly Problem[] => {
+  const firstOf = (candidate: Candidate): number => {
+    const detail = verdicts.detailOf(candidate);
+    return detail?.kind === "repeated" ? detail.first : candidate.seq;
+  };
+  const fateOf = (candidate: Candidate, ofRow: readonly Candidate[]): Fate => {
+    const verdict = verdicts.of(candidate);
+    if (verdict !== "repeated" && verdict !== "new") return verdict;
+    if (verdict === "repeated") {
+      const first = firstOf(candidate);
+      // An earlier one whose row is invalid is not sent, so this one is the first.
+      if (brought.has(first) || ofRow.some((each) => each.seq < candidate.seq && firstOf(each) === first))
+        return "sent";
+    }
+    return waiting.has(candidate) ? "waiting" : "new";
+  };
+
+  /** What is wrong with the actions of a row, beside the row itself and those before it. */
+  const problemsOf = (candidate: Candidate, fate: Fate, at: Place): readonly Problem[] => {
+    const { action } = candidate;
     const findings: Finding[] = [];
-    if (verdicts.of(candidate) === "undecidable") findings.push(SCAN_WITHOUT_TIME);
-    if (imported && memory !== undefined && wasImported(memory, candidate, action))
-      findings.push(importedHistory(action));
+    const isOpen = fate === "new" || fate === "late" || fate === "superseded";
+    if (imported && memory !== undefined && isOpen && wasImported(memory, candidate, actionOf(candidate, lines)))
+      findings.push(importedHistory({ action }));
+    else {
+      const detail = verdicts.detailOf(candidate);
+      const finding = detail === undefined ? undefined : findingOf(candidate, detail, places);
+      if (finding !== undefined) findings.push(finding);
+    }
+    const before = fate === "new" && heldHistories.size > 0 ? heldHistories.get(hexOf(candidate)) : undefined;
+    if (before !== undefined) findings.push(heldBack(candidate, before));
     return findings.flatMap((finding) => {
       const severity = severityOf(finding.rule);
       return severity === "off" ? [] : [{ ...at, severity, ...finding }];
     });
+  };
+
+  /** What follows an action of a row that is not sent waits for it. */
+  const holdBack = (candidates: readonly Candidate[], actions: readonly Action[], at: Place): void => {
+    across.holdBack(actions, at);
+    for (const candidate of candidates) {
+      if (candidate.keyed || actionSpec(candidate.action).identity !== "history") continue;
+      const history = hexOf(candidate);
+      if (!heldHistories.has(history)) heldHistories.set(history, at);
+    }
   };
 
   /** Decides about candidates of one row that stand together. */
@@ -163,41 +228,46 @@ async function decideOnce(
     const { row, input, line } = head;
     const at: Place = { source: sourceOf(compiled, input), line };
     const inFile = itemPointer(compiled, input, row);
-    const open = candidates.filter((candidate) => isOpen(candidate, candidates));
+    const fates = candidates.map((candidate) => ({ candidate, fate: fateOf(candidate, candidates) }));
+    // Where the rule that holds it back is turned off, it is sent all the same.
+    const open = fates.flatMap(({ candidate, fate }) => (fate === "new" || fate === "held" ? [candidate] : []));
     const actions = open.map((candidate) => actionOf(candidate, lines));
     if (hasBit(found.bits, row)) {
-      across.holdBack(actions, at);
+      holdBack(open, actions, at);
       return;
     }
-    const repeats = candidates.filter(
-      (candidate) => verdicts.of(candidate) === "repeated" && !open.includes(candidate),
-    );
-    const problems = open.flatMap((candidate, index) => problemsOf(candidate, actions[index] as Action, at)); // as many
+    const problems = fates.flatMap(({ candidate, fate }) => problemsOf(candidate, fate, at));
     // What another run is about to bring counts as brought, for what follows it.
-    const pending = candidates.filter((candidate) => verdicts.of(candidate) === "pending");
-    if (pending.length > 0)
+    const assumed = fates.flatMap(({ candidate, fate }) =>
+      fate === "pending" || fate === "waiting" ? [candidate] : [],
+    );
+    if (assumed.length > 0)
       across.assume(
-        pending.map((candidate) => actionOf(candidate, lines)),
+        assumed.map((candidate) => actionOf(candidate, lines)),
         at,
       );
-    if (problems.some(isError)) across.holdBack(actions, at);
-    else
-      for (const findings of across.row(actions, at))
-        for (const each of findings) problems.push({ ...at, ...placed(each, inFile) });
     const repeatSeverity = severityOf(DEED_REPEATED.rule);
     if (repeatSeverity !== "off") {
-      for (const { action } of repeats)
+      for (const { candidate, fate } of fates) {
+        const { action } = candidate;
+        if (fate !== "sent" || verdicts.of(candidate) !== "repeated") continue;
         problems.push({
           ...at,
           severity: repeatSeverity,
           ...DEED_REPEATED,
           message: `${action} of the same ${actionSpec(action).about} stands earlier in this input, and is sent once.`,
         });
+      }
     }
-    for (const each of problems) log.add(isError(each) ? each : marked(each, actions));
+    const isSound = !problems.some(isError);
+    if (isSound)
+      for (const findings of across.row(actions, at))
+        for (const each of findings) problems.push({ ...at, ...placed(each, inFile) });
+    for (const each of problems) log.add(isError(each) ? each : marked(each, candidates));
     const errors = problems.filter(isError);
     if (errors.length > 0) {
       const cause = causeOf(errors);
+      holdBack(open, isSound ? [] : actions, cause ?? at);
       if (cause !== undefined) found.held.note(at, cause);
       justFound.push({ row, input, line, reason: reasonOf(errors, severityOf), isHeld: cause !== undefined });
       setBit(found.bits, row);
@@ -206,27 +276,30 @@ async function decideOnce(
       return;
     }
     setBit(countedOn, row);
-    for (const candidate of open)
-      if (verdicts.isRepeated(candidate)) brought.add(identityOf(candidate).toString("hex"));
-    for (const candidate of candidates) {
+    for (const { candidate, fate } of fates) {
       const { action } = candidate;
-      if (compiled.mends.has(row) && !open.includes(candidate) && !DONE.has(verdicts.of(candidate)))
-        waitingMends.add(row);
+      if (compiled.mends.has(row) && !open.includes(candidate) && !DONE.has(fate)) waitingMends.add(row);
       byAction[action] = (byAction[action] ?? 0) + 1;
-      const verdict = verdicts.of(candidate);
-      if (verdict === "pending") waiting += 1;
-      else if (!open.includes(candidate)) alreadySent += 1;
-      if (verdict !== "changed") continue;
-      changed += 1;
-      const deed = verdicts.changedFrom(candidate);
-      if (deed !== undefined && memory !== undefined && shown.length < CHANGED_SHOWN)
-        shown.push(describeChange(memory, deed, candidate, lines, at.source));
+      if (fate === "waiting") waiting.add(candidate);
+      if (fate === "new" || fate === "held") {
+        if (verdicts.isRepeated(candidate) || verdicts.of(candidate) === "repeated") brought.add(firstOf(candidate));
+        keep(candidate);
+        continue;
+      }
+      counts[COUNTED[fate]] += 1;
+      if (fate !== "changed") continue;
+      counts.changed += 1;
+      const detail = verdicts.detailOf(candidate);
+      if (detail?.kind === "changed" && memory !== undefined && shown.length < CHANGED_SHOWN)
+        shown.push(describeChange(memory, detail.from, candidate, lines, at.source));
     }
-    for (const candidate of open) keep(candidate);
   };
 
-  const marked = (problem: Problem, actions: readonly Action[]): Problem =>
-    log.room.keeps === "all" ? { ...problem, mark: digestOfTold(["actions", stringifyJson(actions)]) } : problem;
+  const marked = (problem: Problem, candidates: readonly Candidate[]): Problem => {
+    if (log.room.keeps !== "all") return problem;
+    const actions = candidates.map((candidate) => actionOf(candidate, lines));
+    return { ...problem, mark: digestOfTold(["actions", stringifyJson(actions)]) };
+  };
 
   const keep = ({ start, length, seq }: Candidate): void => {
     const last = kept.at(-1);
@@ -234,7 +307,7 @@ async function decideOnce(
       last.end = start + length;
       last.count += 1;
     } else kept.push({ start, end: start + length, first: seq, count: 1 });
-    fresh += 1;
+    counts.fresh += 1;
   };
 
   await using held = holdsInOrder(holds);
@@ -264,16 +337,8 @@ async function decideOnce(
   await decideAfterHolds(together);
   if (mustRepeat) return undefined;
   const mends = new Map([...compiled.mends].filter(([row]) => !waitingMends.has(row) && !hasBit(found.bits, row)));
-  return {
-    kept,
-    fresh,
-    alreadySent,
-    pending: waiting,
-    changed: { count: changed, shown },
-    byAction,
-    heldFor: found.held.causes,
-    mends,
-  };
+  const { changed, ...rest } = counts;
+  return { kept, ...rest, changed: { count: changed, shown }, byAction, heldFor: found.held.causes, mends };
 }
 
 /** Holds one after the other; they are few beside the candidates. */
@@ -308,11 +373,8 @@ function placed<F extends Finding>(finding: F, inFile: string | undefined): F {
   return rest as F; // only an optional key less
 }
 
-/** Verdicts of what is to be sent. */
-const OPEN: ReadonlySet<string> = new Set(["new", "undecidable"]);
-
-/** Verdicts of what was taken before, or is sent for an earlier row. */
-const DONE: ReadonlySet<string> = new Set(["sent", "changed", "repeated"]);
+/** Fates of what was taken before, or is sent for an earlier row. */
+const DONE: ReadonlySet<Fate> = new Set<Fate>(["sent", "changed"]);
 
 /** Whether promises were imported that may be those of this very action. */
 function wasImported(memory: Ledger, { keyed }: Candidate, action: Action): boolean {
@@ -321,22 +383,17 @@ function wasImported(memory: Ledger, { keyed }: Candidate, action: Action): bool
   return text !== undefined && acceptedDeeds(memory, digestOf(text)).some(isUnknownContent);
 }
 
-const SCAN_WITHOUT_TIME: Finding = {
-  rule: "scan-without-time",
-  field: "orderTime",
-  message: "A scan of this ticket without orderTime was accepted before, and this one can't be told from it.",
-  hint: "Add the orderTime of each scan, or send it again on purpose with --again.",
-};
-
 const DEED_REPEATED = { rule: "deed-repeated", hint: "Take the row out if it says nothing new." } as const;
 
-function importedHistory({ action }: Action): Finding {
+function importedHistory({ action }: Pick<Action, "action">): Finding {
   return {
     rule: "imported-history",
     message: `A ${action} of this ${actionSpec(action).about} was accepted before the ledger was lost, and the imported promises don't say which one.`,
     hint: "If this is a new one, send its rows alone with --again; if not, take them out.",
   };
 }
+
+const hexOf = (candidate: Candidate): string => identityOf(candidate).toString("hex");
 
 const isError = ({ severity }: Problem): boolean => severity === "error";
 

@@ -1,7 +1,8 @@
 /** Which candidates are deeds that the environment has accepted already (design, Identity). */
 
 import { open } from "node:fs/promises";
-import { actionSpec } from "../../actions/actions.ts";
+import { type Action, type ActionData, type ActionName, actionSpec } from "../../actions/actions.ts";
+import { recipientsAgree } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import {
@@ -9,13 +10,18 @@ import {
   acceptedData,
   acceptedDeeds,
   areAccepted,
+  hasRepeats,
   type IndexedDeed,
-  type TriedDeed,
   triedDeeds,
 } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
-import { type Candidate, type CandidateLines, candidateFiles, identityOf } from "./candidates.ts";
-import { contentAt, identityAt, RECORD_BYTES, readOrigin } from "./index-file.ts";
+import { type Candidate, type CandidateLines, candidateFiles, type Hold } from "./candidates.ts";
+import { FACTS_BYTES, lineBytesAt } from "./facts.ts";
+import { type HeldDeed, type HistoryHolds, readHistoryHolds } from "./history-holds.ts";
+import { contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
+import { type DeedVerdict, type InputDeed, type KnownDeed, matchHistory } from "./match-history.ts";
+import { createProbableSet } from "./probable-set.ts";
+import { historyDeed } from "./said.ts";
 
 const VERDICTS = [
   "new",
@@ -26,110 +32,153 @@ const VERDICTS = [
   "pending",
   // The same deed stands earlier in this input; whether that one is sent, its row tells.
   "repeated",
-  // A scan without time whose like was accepted.
-  "undecidable",
-  // New, unless an accepted deed of the same time turns out to be it with other content.
-  "unmatched",
+  // What these four mean, match-history.ts says.
+  "late",
+  "superseded",
+  "held",
+  "unclear",
+  // Its source's key belongs to another ticket or event.
+  "key shared",
 ] as const;
-type Verdict = Exclude<(typeof VERDICTS)[number], "unmatched">;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** Where a row stands: number of the input, line. */
+export interface RowPlace {
+  readonly input: number;
+  readonly line: number;
+}
+
+/** What there is to say of a verdict. */
+export type Detail =
+  | { readonly kind: "changed"; readonly from: AcceptedDeed }
+  | { readonly kind: "repeated"; readonly first: number }
+  | { readonly kind: "late"; readonly before: RowPlace }
+  | { readonly kind: "superseded"; readonly since: AcceptedDeed }
+  | { readonly kind: "held"; readonly by: RowPlace }
+  | {
+      readonly kind: "unclear";
+      readonly accepted: readonly AcceptedDeed[];
+      readonly given: readonly Pick<Candidate, "start" | "length">[];
+    }
+  | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace };
 
 /** One verdict per candidate; candidates may be asked for again and again. */
 export interface Verdicts {
   of(candidate: Candidate): Verdict;
+  /** Undefined where the verdict says all. */
+  detailOf(candidate: Candidate): Detail | undefined;
   /** Whether the candidate's deed is repeated further on. */
   isRepeated(candidate: Candidate): boolean;
-  /** The accepted deed that a changed candidate differs from. */
-  changedFrom(candidate: Candidate): AcceptedDeed | undefined;
+  /** Deeds of rows that are not sent which stand in the place of accepted ones. */
+  readonly closed: readonly HeldDeed[];
 }
 
-/** The candidates of one identity whose kind forms a history, beside what was accepted of it. */
-interface History {
-  readonly tried: readonly TriedDeed[];
-  readonly seqs: number[];
-  readonly contents: Buffer[];
-  isTimed: boolean;
+export interface JudgeOptions {
+  readonly directory: string;
+  readonly candidates: number;
+  /** The memory to compare with; undefined when there is none, or all is to be sent again. */
+  readonly ledger: Ledger | undefined;
+  /** What another run may still bring to the service. */
+  readonly pending: Pending;
+  /** Rows that are not sent, whose deeds stand in histories. */
+  readonly holds: Iterable<Hold> | AsyncIterable<Hold>;
+  /** Of the candidates, for the few of which more than their digests is asked. */
+  readonly lines: CandidateLines;
+}
+
+/** A candidate that the digests alone do not decide about. */
+interface Doubtful extends RecordOrigin {
+  readonly seq: number;
+  readonly content: Buffer;
+  /** Where its line stands. */
+  readonly start: number;
+  readonly length: number;
+}
+
+/** Verdicts while they are made. */
+interface Found {
+  set(seq: number, verdict: Verdict, detail?: Detail): void;
+  readonly closed: HeldDeed[];
+  /** First ones of the deeds that the input repeats. */
+  readonly repeated: Set<number>;
 }
 
 /**
- * Judges all candidates, in their order. Reads the index only.
+ * Judges all candidates, in their order.
  *
- * @param ledger the memory to compare with; undefined when there is none, or all is to be sent again.
- * @param pending identities (hex) of actions that another run may still bring to the service.
- * @param lines of the candidates, for the few of which more than their digests is asked.
+ * Of an export that is sent every night nearly all is known and unchanged, so that is asked first, for many at once, by the
+ * digests in the index. What they leave open is gathered by identity in a second reading.
  */
-export async function judge(
-  directory: string,
-  candidates: number,
-  ledger: Ledger | undefined,
-  pending: Pending,
-  lines: CandidateLines,
-): Promise<Verdicts> {
+export async function judge(options: JudgeOptions): Promise<Verdicts> {
+  const { directory, candidates } = options;
   const verdicts = new Uint8Array(candidates);
-  const earlier = new Map<number, AcceptedDeed>();
-  const unmatched = new Map<number, AcceptedDeed[]>();
-  const inInput = new Map<string, number>();
-  const repeated = new Set<string>();
-  const histories = new Map<string, History>();
-  const set = (seq: number, verdict: (typeof VERDICTS)[number]): void => {
-    verdicts[seq] = VERDICTS.indexOf(verdict);
+  const details = new Map<number, Detail>();
+  const found: Found = {
+    set(seq, verdict, detail) {
+      verdicts[seq] = VERDICTS.indexOf(verdict);
+      if (detail !== undefined) details.set(seq, detail);
+    },
+    closed: [],
+    repeated: new Set(),
   };
+  const holds = await readHistoryHolds(options.holds);
+  const doubtful = await judgeByDigests(options, holds, found);
+  if (doubtful.size > 0) {
+    for (const [identity, group] of await gather(directory, candidates, doubtful)) {
+      const judged = new Group(options, identity, group, found);
+      if (judged.isKeyed) judged.byKey();
+      else if (judged.rule === "history") judged.asHistory(holds.get(identity) ?? []);
+      else if (judged.rule === "recipient") judged.byRecipient();
+      else judged.once();
+    }
+  }
+  return {
+    of: ({ seq }) => VERDICTS[verdicts[seq] ?? 0] ?? "new",
+    detailOf: ({ seq }) => details.get(seq),
+    isRepeated: ({ seq }) => found.repeated.has(seq),
+    closed: found.closed,
+  };
+}
+
+/** @returns the identities (hex) whose candidates have to be looked at together, or one by one. */
+async function judgeByDigests(
+  { directory, candidates, ledger, pending }: JudgeOptions,
+  holds: HistoryHolds,
+  found: Found,
+): Promise<ReadonlySet<string>> {
+  const doubtful = new Set<string>();
+  const seen = createProbableSet();
+  const looksFurther = ledger !== undefined || pending.deeds.size > 0;
 
   const judgeOne = (seq: number, block: Buffer, at: number, isAccepted: boolean): void => {
-    const { action, untimed, keyed } = readOrigin(block, at);
-    const rule = keyed ? "once" : actionSpec(action).identity.rule;
-    // newEvent and soldTicket that repeat within one input have rules of their own.
-    const mayRepeat = rule === "once" && action !== "newEvent" && action !== "soldTicket";
-    if (ledger === undefined && pending.size === 0 && !mayRepeat) return;
+    const { action, keyed, untimed } = readOrigin(block, at);
+    const rule = keyed ? "once" : actionSpec(action).identity;
+    // newEvent and soldTicket that repeat within one input have rules of their own, but for those with a key.
+    const repeatsMatter = keyed || (action !== "newEvent" && action !== "soldTicket");
+    if (!looksFurther && (rule === "history" ? holds.size === 0 : !repeatsMatter)) return;
     const identity = identityAt(block, at);
-    const content = contentAt(block, at);
-    const key = identity.toString("hex");
-    if (pending.has(key)) {
-      set(seq, "pending");
+    const key = holds.size > 0 || pending.deeds.size > 0 ? identity.toString("hex") : "";
+    if (rule === "history" && holds.has(key)) {
+      doubtful.add(key);
       return;
     }
-    if (rule === "once" && isAccepted) {
-      set(seq, "sent");
+    if (isAccepted) {
+      found.set(seq, "sent");
+      if (rule !== "history") return;
+      // The same once more, on either side, is a deed of its own, perhaps; with a time it is only counted.
+      const isRepeated = seen.has(block.subarray(at + 16, at + RECORD_BYTES));
+      if (isRepeated || (untimed && ledger !== undefined && hasRepeats(ledger, identity)))
+        doubtful.add(identity.toString("hex"));
+      return;
+    }
+    if (pending.deeds.has(key)) {
+      if (rule === "once") found.set(seq, "pending");
+      else doubtful.add(key);
       return;
     }
     const deeds = ledger === undefined ? [] : acceptedDeeds(ledger, identity);
-    switch (rule) {
-      case "once": {
-        const deed = deeds.find((each) => each.content.equals(content) || isUnknownContent(each)) ?? deeds.at(-1);
-        if (deed === undefined) {
-          if (!mayRepeat) return;
-          if (inInput.has(key)) {
-            set(seq, "repeated");
-            repeated.add(key);
-          } else inInput.set(key, 1);
-        } else if (deed.content.equals(content) || isUnknownContent(deed)) set(seq, "sent");
-        else {
-          set(seq, "changed");
-          earlier.set(seq, deed);
-        }
-        return;
-      }
-      case "counted": {
-        if (deeds.length === 0) return;
-        if (untimed) {
-          set(seq, "undecidable");
-          return;
-        }
-        const seen = (inInput.get(key) ?? 0) + 1;
-        inInput.set(key, seen);
-        if (seen <= deeds.length) set(seq, "sent");
-        return;
-      }
-      case "sequence": {
-        if (deeds.length === 0 || ledger === undefined) return;
-        const tried = inPlace(triedDeeds(ledger, identity));
-        const history = histories.get(key) ?? { tried, seqs: [], contents: [], isTimed: true };
-        histories.set(key, history);
-        history.seqs.push(seq);
-        history.contents.push(Buffer.from(content));
-        if (untimed) history.isTimed = false;
-        return;
-      }
-    }
+    if (deeds.length > 0) doubtful.add(identity.toString("hex"));
+    else if (rule !== "history" && repeatsMatter && seen.has(identity)) doubtful.add(identity.toString("hex"));
   };
 
   await using index = await open(candidateFiles(directory).index, "r");
@@ -137,124 +186,11 @@ export async function judge(
   for (let seq = 0; seq < candidates; ) {
     const { bytesRead } = await index.read(block, 0, block.length, seq * RECORD_BYTES);
     if (bytesRead === 0) throw new Error("the candidates' index is shorter than it should be");
-    // Of an export that is sent every night nearly all is known and unchanged, so that is asked first, for many at once.
     const accepted = ledger === undefined ? undefined : areAccepted(ledger, deedsOf(block.subarray(0, bytesRead)));
     for (let number = 0; number < bytesRead / RECORD_BYTES; number += 1, seq += 1)
       judgeOne(seq, block, number * RECORD_BYTES, accepted?.[number] === 1);
   }
-  for (const { tried, seqs, contents, isTimed } of histories.values()) {
-    if (!isTimed) {
-      const old = oldLength(
-        tried.map(({ content }) => content),
-        contents,
-      );
-      for (const [at, { isTaken }] of tried.slice(tried.length - old).entries()) {
-        const seq = seqs[at];
-        if (isTaken && seq !== undefined) set(seq, "sent");
-      }
-      continue;
-    }
-    const accepted = tried.filter(({ isTaken }) => isTaken);
-    const { matches, left } = matchTimed(
-      accepted.map(({ content }) => content),
-      contents,
-    );
-    const others = left.flatMap((at) => accepted[at] ?? []);
-    for (const [at, seq] of seqs.entries()) {
-      if (matches.has(at)) set(seq, "sent");
-      else if (others.length > 0) {
-        set(seq, "unmatched");
-        unmatched.set(seq, others);
-      }
-    }
-  }
-
-  /** Where deeds have times, an accepted one of the same time is the same deed: its buyer or price was changed. */
-  const settle = (candidate: Candidate): void => {
-    const { seq } = candidate;
-    const others = unmatched.get(seq) ?? [];
-    unmatched.delete(seq);
-    const time = orderTimeOf(lines.of(candidate).toString("utf8"), "data");
-    const at = ledger === undefined ? -1 : others.findIndex((deed) => orderTimeOf(acceptedData(ledger, deed)) === time);
-    const [deed] = at === -1 ? [] : others.splice(at, 1);
-    set(seq, deed === undefined ? "new" : "changed");
-    if (deed !== undefined) earlier.set(seq, deed);
-  };
-
-  return {
-    of(candidate) {
-      if (VERDICTS[verdicts[candidate.seq] ?? 0] === "unmatched") settle(candidate);
-      return VERDICTS[verdicts[candidate.seq] ?? 0] as Verdict; // settled above
-    },
-    isRepeated: (candidate) => repeated.size > 0 && repeated.has(identityOf(candidate).toString("hex")),
-    changedFrom: ({ seq }) => earlier.get(seq),
-  };
-}
-
-/**
- * A deed that was rejected and tried again stands where it was tried first, as it does in the export; otherwise the
- * history of a ticket would never again look like its rows.
- */
-function inPlace(tried: readonly TriedDeed[]): readonly TriedDeed[] {
-  const history: TriedDeed[] = [];
-  for (const deed of tried) {
-    const at = history.findIndex(({ isTaken, content }) => !isTaken && content.equals(deed.content));
-    if (at === -1) history.push(deed);
-    else history[at] = deed;
-  }
-  return history;
-}
-
-/** An imported deed, of which only the ids are known. */
-export function isUnknownContent({ content }: AcceptedDeed): boolean {
-  return content.every((byte) => byte === 0);
-}
-
-/** The orderTime of an action's data, as JSON text, or of the data under a key of it. */
-function orderTimeOf(text: string | undefined, key?: string): unknown {
-  if (text === undefined) return undefined;
-  const value = parseJson(text) as Record<string, unknown>; // written by us
-  const data = key === undefined ? value : (value[key] as Record<string, unknown>); // likewise
-  return data.orderTime;
-}
-
-/**
- * How many of `input`, from its beginning, are old: the longest end of `accepted` that stands, in order, at the beginning
- * of the input, so that A→B→A is kept and repeating an export sends nothing.
- */
-export function oldLength(accepted: readonly Buffer[], input: readonly Buffer[]): number {
-  for (let length = Math.min(accepted.length, input.length); length > 0; length -= 1) {
-    const isEnd = input
-      .slice(0, length)
-      .every((content, at) => accepted[accepted.length - length + at]?.equals(content));
-    if (isEnd) return length;
-  }
-  return 0;
-}
-
-/**
- * Where every deed of a history carries its time, equal ones are surely the same deed, wherever they stand: an export of
- * an earlier day, one whose older rows are gone, one into which a row came late. The k-th of `input` that are equal is
- * the k-th accepted one like it.
- *
- * @returns which of `input` were accepted, and which of `accepted` are not among them.
- */
-export function matchTimed(
-  accepted: readonly Buffer[],
-  input: readonly Buffer[],
-): { readonly matches: ReadonlySet<number>; readonly left: readonly number[] } {
-  const open = new Map<string, number[]>();
-  for (const [at, content] of accepted.entries()) {
-    const key = content.toString("hex");
-    const places = open.get(key);
-    if (places === undefined) open.set(key, [at]);
-    else places.push(at);
-  }
-  const matches = new Set<number>();
-  for (const [at, content] of input.entries()) {
-    if (open.get(content.toString("hex"))?.shift() !== undefined) matches.add(at);
-  }
-  return { matches, left: [...open.values()].flat().sort((a, b) => a - b) };
+  return doubtful;
 }
 
 function deedsOf(records: Buffer): readonly IndexedDeed[] {
@@ -262,4 +198,280 @@ function deedsOf(records: Buffer): readonly IndexedDeed[] {
     identity: identityAt(records, number * RECORD_BYTES),
     content: contentAt(records, number * RECORD_BYTES),
   }));
+}
+
+/** The candidates of the given identities, in order. */
+async function gather(
+  directory: string,
+  candidates: number,
+  identities: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, readonly Doubtful[]>> {
+  const groups = new Map<string, Doubtful[]>();
+  const paths = candidateFiles(directory);
+  await using index = await open(paths.index, "r");
+  await using facts = await open(paths.facts, "r");
+  const records = Buffer.allocUnsafe(RECORD_BYTES * 8192);
+  const known = Buffer.allocUnsafe(FACTS_BYTES * 8192);
+  let start = 0;
+  for (let seq = 0; seq < candidates; ) {
+    const { bytesRead } = await index.read(records, 0, records.length, seq * RECORD_BYTES);
+    const count = Math.floor(bytesRead / RECORD_BYTES);
+    const read = await facts.read(known, 0, count * FACTS_BYTES, seq * FACTS_BYTES);
+    if (count === 0 || read.bytesRead < count * FACTS_BYTES)
+      throw new Error("the candidates' index is shorter than it should be");
+    for (let number = 0; number < count; number += 1, seq += 1) {
+      const at = number * RECORD_BYTES;
+      const length = lineBytesAt(known, number * FACTS_BYTES);
+      const identity = identityAt(records, at).toString("hex");
+      if (identities.has(identity)) {
+        const doubtful = {
+          ...readOrigin(records, at),
+          seq,
+          content: Buffer.from(contentAt(records, at)),
+          start,
+          length,
+        };
+        const group = groups.get(identity);
+        if (group === undefined) groups.set(identity, [doubtful]);
+        else group.push(doubtful);
+      }
+      start += length;
+    }
+  }
+  return groups;
+}
+
+/** The candidates of one identity, beside what the service was asked for of it. */
+class Group {
+  readonly isKeyed: boolean;
+  readonly rule: "once" | "recipient" | "history";
+  readonly #options: JudgeOptions;
+  readonly #identity: string;
+  readonly #candidates: readonly Doubtful[];
+  readonly #found: Found;
+
+  constructor(options: JudgeOptions, identity: string, candidates: readonly Doubtful[], found: Found) {
+    const [first] = candidates;
+    if (first === undefined) throw new Error("a group of candidates is empty");
+    this.isKeyed = first.keyed;
+    this.rule = actionSpec(first.action).identity;
+    this.#options = options;
+    this.#identity = identity;
+    this.#candidates = candidates;
+    this.#found = found;
+  }
+
+  #accepted(): readonly AcceptedDeed[] {
+    const { ledger } = this.#options;
+    return ledger === undefined ? [] : acceptedDeeds(ledger, Buffer.from(this.#identity, "hex"));
+  }
+
+  #dataOf(deed: AcceptedDeed): ActionData | undefined {
+    const { ledger } = this.#options;
+    const text = ledger === undefined ? undefined : acceptedData(ledger, deed);
+    return text === undefined ? undefined : (parseJson(text) as ActionData); // written by the sender
+  }
+
+  #dataOfLine(candidate: Doubtful): ActionData {
+    return (parseJson(this.#options.lines.of(candidate).toString("utf8")) as Action).data; // written by compile
+  }
+
+  /** Accepted: sent, or changed. Else the first one is new. */
+  once(): void {
+    const deeds = this.#accepted();
+    let first: number | undefined;
+    for (const { seq, action, content } of this.#candidates) {
+      const deed = deeds.find((each) => each.content.equals(content) || isUnknownContent(each)) ?? deeds.at(-1);
+      if (deed !== undefined) this.#sentOrChanged(seq, content, deed);
+      // Two registrations of an event and two sales of a ticket are a problem of the input.
+      else if (first !== undefined && action !== "newEvent" && action !== "soldTicket") this.#repeated(seq, first);
+      first ??= seq;
+    }
+  }
+
+  #sentOrChanged(seq: number, content: Buffer, deed: AcceptedDeed): void {
+    if (deed.content.equals(content) || isUnknownContent(deed)) this.#found.set(seq, "sent");
+    else this.#found.set(seq, "changed", { kind: "changed", from: deed });
+  }
+
+  #repeated(seq: number, first: number): void {
+    this.#found.set(seq, "repeated", { kind: "repeated", first });
+    this.#found.repeated.add(first);
+  }
+
+  /** The same, unless what the key names is not the same ticket or event. */
+  byKey(): void {
+    const deeds = this.#accepted();
+    const subjects = deeds.map((deed) => ({ deed, of: subjectOf(this.#dataOf(deed) ?? {}) }));
+    const given: { readonly candidate: Doubtful; readonly of: string }[] = [];
+    for (const candidate of this.#candidates) {
+      const { seq, content } = candidate;
+      const of = subjectOf(this.#dataOfLine(candidate));
+      const deed =
+        subjects.find((each) => each.deed.content.equals(content)) ?? subjects.findLast((each) => each.of === of);
+      const [stranger] = subjects;
+      const [first] = given;
+      if (deed !== undefined) this.#sentOrChanged(seq, content, deed.deed);
+      else if (stranger !== undefined)
+        this.#found.set(seq, "key shared", { kind: "key shared", accepted: stranger.deed });
+      else if (first !== undefined && first.of !== of)
+        this.#found.set(seq, "key shared", { kind: "key shared", at: first.candidate });
+      else if (first !== undefined) this.#repeated(seq, first.candidate.seq);
+      given.push({ candidate, of });
+    }
+  }
+
+  /** Claims: one deed where their recipients agree. */
+  byRecipient(): void {
+    const deeds = this.#accepted().map((deed) => ({ deed, data: this.#dataOf(deed) ?? {} }));
+    const pending = (this.#options.pending.deeds.get(this.#identity) ?? []).flatMap(({ data }) => data ?? []);
+    const firsts: { readonly seq: number; readonly data: ActionData }[] = [];
+    for (const candidate of this.#candidates) {
+      const { seq, content } = candidate;
+      const data = this.#dataOfLine(candidate);
+      const known =
+        deeds.find(({ deed }) => deed.content.equals(content)) ??
+        deeds.findLast((each) => recipientsAgree(each.data, data));
+      const first = firsts.find((each) => recipientsAgree(each.data, data));
+      if (known !== undefined) this.#sentOrChanged(seq, content, known.deed);
+      else if (pending.some((each) => recipientsAgree(each, data))) this.#found.set(seq, "pending");
+      else if (first !== undefined) this.#repeated(seq, first.seq);
+      else firsts.push({ seq, data });
+    }
+  }
+
+  asHistory(holds: readonly HeldDeed[]): void {
+    const known = this.#known();
+    const input = this.#inOrder(holds);
+    const verdicts = matchHistory(
+      known.map(({ deed }) => deed),
+      input.map(({ deed }) => deed),
+    );
+    const held = holds[0];
+    for (const [at, { candidate, hold }] of input.entries()) {
+      const verdict = verdicts[at];
+      if (verdict === undefined) throw new Error("a deed of a history has no verdict");
+      if (hold !== undefined && verdict.kind === "unknown" && verdict.inPlaceOf !== undefined)
+        this.#found.closed.push(hold);
+      if (candidate !== undefined) this.#setVerdict(candidate, verdict, known, input, held);
+    }
+  }
+
+  #setVerdict(
+    { seq }: Doubtful,
+    verdict: DeedVerdict,
+    known: readonly KnownOfHistory[],
+    input: readonly InputOfHistory[],
+    held: RowPlace | undefined,
+  ): void {
+    const accepted = "of" in verdict ? known[verdict.of]?.accepted : undefined;
+    switch (verdict.kind) {
+      case "old":
+        this.#found.set(seq, accepted === undefined ? "pending" : "sent");
+        return;
+      case "changed":
+        if (accepted === undefined) this.#found.set(seq, "pending");
+        else this.#found.set(seq, "changed", { kind: "changed", from: accepted });
+        return;
+      case "late": {
+        const before = input[verdict.before];
+        const place = before?.candidate ?? before?.hold;
+        this.#found.set(seq, "late", place && { kind: "late", before: place });
+        return;
+      }
+      case "superseded": {
+        const since = known[verdict.since]?.accepted;
+        this.#found.set(seq, "superseded", since && { kind: "superseded", since });
+        return;
+      }
+      case "held":
+        this.#found.set(seq, "held", held && { kind: "held", by: held });
+        return;
+      case "unclear":
+        this.#found.set(seq, "unclear", {
+          kind: "unclear",
+          accepted: known.flatMap(({ accepted: deed }) => deed ?? []),
+          given: input.flatMap(({ candidate }) => candidate ?? []),
+        });
+        return;
+      case "new":
+      case "unknown":
+        this.#found.set(seq, "new");
+        return;
+    }
+  }
+
+  /** What the service was asked for of the history, oldest first; what is pending comes last. */
+  #known(): readonly KnownOfHistory[] {
+    const { ledger, pending } = this.#options;
+    const action = this.#action();
+    const tried = ledger === undefined ? [] : triedDeeds(ledger, Buffer.from(this.#identity, "hex"));
+    return [
+      ...tried.map((deed): KnownOfHistory => {
+        const content = deed.content.toString("hex");
+        return {
+          deed: {
+            ...historyDeed(action, content, () => this.#dataOf(deed)),
+            state: deed.isTaken ? "accepted" : "rejected",
+          },
+          accepted: deed,
+        };
+      }),
+      ...(pending.deeds.get(this.#identity) ?? []).map(
+        ({ content, data }): KnownOfHistory => ({
+          deed: { ...historyDeed(action, content, () => data), state: "pending" },
+          accepted: undefined,
+        }),
+      ),
+    ];
+  }
+
+  #action(): ActionName {
+    const [first] = this.#candidates;
+    if (first === undefined) throw new Error("a group of candidates is empty");
+    return first.action;
+  }
+
+  /** The candidates, and the deeds of invalid rows where they stand among them. */
+  #inOrder(holds: readonly HeldDeed[]): readonly InputOfHistory[] {
+    const given = this.#candidates.map((candidate): InputOfHistory => {
+      const deed = historyDeed(candidate.action, candidate.content.toString("hex"), () => this.#dataOfLine(candidate));
+      return { candidate, hold: undefined, deed: { ...deed, isTimed: !candidate.untimed } };
+    });
+    let passed = 0;
+    const ordered: InputOfHistory[] = [];
+    const unknown = (hold: HeldDeed): InputOfHistory => ({
+      candidate: undefined,
+      hold,
+      deed: { content: undefined, time: hold.time },
+    });
+    for (const each of given) {
+      for (; (holds[passed]?.before ?? Infinity) <= (each.candidate?.seq ?? 0); passed += 1)
+        ordered.push(...holds.slice(passed, passed + 1).map(unknown));
+      ordered.push(each);
+    }
+    return [...ordered, ...holds.slice(passed).map(unknown)];
+  }
+}
+
+interface KnownOfHistory {
+  readonly deed: KnownDeed;
+  /** Undefined for what is pending. */
+  readonly accepted: AcceptedDeed | undefined;
+}
+
+interface InputOfHistory {
+  readonly candidate: Doubtful | undefined;
+  readonly hold: HeldDeed | undefined;
+  readonly deed: InputDeed;
+}
+
+function subjectOf({ eventId, ticketId, nftId }: ActionData): string {
+  if (ticketId != null) return `ticket:${ticketId}`;
+  return nftId == null ? `event:${eventId ?? ""}` : `nft:${nftId}`;
+}
+
+/** An imported deed, of which only the ids are known. */
+export function isUnknownContent({ content }: AcceptedDeed): boolean {
+  return content.every((byte) => byte === 0);
 }

@@ -64,8 +64,19 @@ const MANIFEST = z.strictObject({
   /** SHA-256 over everything that turns rows into actions: config sources, flags. */
   mapping: z.string(),
   rows: ROWS,
-  /** All actions of the valid rows; `planned` of them are in the plan. */
-  actions: z.strictObject({ total: COUNT, planned: COUNT, alreadySent: COUNT, changed: COUNT, pending: COUNT }),
+  /** All actions of the valid rows; `planned` of them are in the plan. Plans of older versions lack what has a default. */
+  actions: z.strictObject({
+    total: COUNT,
+    planned: COUNT,
+    alreadySent: COUNT,
+    changed: COUNT,
+    /** Another run may still bring them to the service. */
+    pending: COUNT,
+    /** They depend on what is pending. */
+    waiting: COUNT.default(0),
+    late: COUNT.default(0),
+    superseded: COUNT.default(0),
+  }),
   byAction: z.record(z.string(), COUNT),
   problems: z.strictObject({ errors: COUNT, warnings: COUNT }),
   chunks: z.array(
@@ -97,6 +108,11 @@ export const manifestOf = (fields: Omit<Manifest, "format">): Manifest => ({
 /** How many lanes a plan has; an empty one has one. */
 export function lanesOf({ chunks }: Pick<Manifest, "chunks">): number {
   return Math.max(1, new Set(chunks.map(({ lane }) => lane)).size);
+}
+
+/** Whether some of the actions are left to another run, or wait for what it comes to. */
+export function waitsForAnotherRun({ pending, waiting }: Manifest["actions"]): boolean {
+  return pending + waiting > 0;
 }
 
 /** Whether both plans were made of the same bytes, read and mapped the same way. */

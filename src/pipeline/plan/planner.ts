@@ -92,13 +92,7 @@ export interface PlanResult {
   readonly rows: RowCounts;
   /** The rows that others are held for. */
   readonly heldFor: readonly HeldFor[];
-  readonly actions: {
-    readonly total: number;
-    readonly planned: number;
-    readonly alreadySent: number;
-    readonly changed: number;
-    readonly pending: number;
-  };
+  readonly actions: Manifest["actions"];
   readonly byAction: Readonly<Record<string, number>>;
   readonly changed: readonly ChangedAction[];
   /** Mended rows, and what is sent of each. */
@@ -182,12 +176,16 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const { read, skipped } = compiled.rows;
   const unsent = { invalid: invalid.invalid, held: invalid.held, mended: compiled.rows.mended };
   const rows = { read, mapped: read - skipped - unsent.invalid - unsent.held - unsent.mended, skipped, ...unsent };
+  const notSent = selection.waiting + selection.late + selection.superseded;
   const actions = {
-    total: selection.fresh + selection.alreadySent + selection.pending,
+    total: selection.fresh + selection.alreadySent + selection.pending + notSent,
     planned: selection.fresh,
     alreadySent: selection.alreadySent,
     changed: selection.changed.count,
     pending: selection.pending,
+    waiting: selection.waiting,
+    late: selection.late,
+    superseded: selection.superseded,
   };
   const result = {
     rows,

@@ -42,7 +42,7 @@ const FORMAT_OF_EXTENSION: ReadonlyMap<string, InputFormat> = new Map([
 const WORKBOOKS: readonly string[] = ["xlsx", "xls", "xlsm", "ods", "numbers"];
 
 /**
- * The inputs that the arguments of a command name, in their order; a glob's matches sorted by name. An existing path
+ * The inputs that the arguments of a command name, in their order; a glob's matches sorted by name, numbers in them as numbers. An existing path
  * wins over its meaning as a glob. Throws a usage failure for what is missing, unreadable, a directory, given twice, of
  * unknown format, or written by this tool itself (promises; rejects too, unless named literally).
  */
@@ -92,8 +92,25 @@ async function namesOf(pattern: string, cwd: string, signal: AbortSignal | undef
     ...(signal === undefined ? {} : { signal }),
   });
   if (matches.length === 0) throw new Failure("usage", `No file matches ${cleanText(pattern, 300)}.`);
-  return matches.sort();
+  return matches.sort(compareNames);
 }
+
+/** Runs of digits compare as numbers, so that `updates-8.csv` comes before `updates-10.csv`; all else by its characters. */
+function compareNames(a: string, b: string): number {
+  const [ofA, ofB] = [partsOf(a), partsOf(b)];
+  for (let at = 0; at < ofA.length && at < ofB.length; at += 1) {
+    const [one = "", other = ""] = [ofA[at], ofB[at]];
+    // At odd places stand digits. A number of fewer digits is smaller, however long both are.
+    const digits = at % 2 === 1 ? [one.replace(/^0+/, ""), other.replace(/^0+/, "")] : [one, other];
+    const [left = "", right = ""] = digits;
+    if (at % 2 === 1 && left.length !== right.length) return left.length - right.length;
+    if (left !== right) return left < right ? -1 : 1;
+  }
+  if (ofA.length !== ofB.length) return ofA.length - ofB.length;
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+const partsOf = (name: string): readonly string[] => name.split(/(\d+)/);
 
 async function exists(path: string): Promise<boolean> {
   return stat(path).then(

@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Action, ActionData, ActionName } from "../../../src/actions/actions.ts";
-import { contentText, DIGEST_BYTES, digestOf, identityText, textsOf } from "../../../src/actions/identity.ts";
+import {
+  contentText,
+  DIGEST_BYTES,
+  digestOf,
+  identityText,
+  recipientsAgree,
+  textsOf,
+} from "../../../src/actions/identity.ts";
 import { stringifyJson } from "../../../src/actions/json.ts";
 
 const of = (action: ActionName, data: ActionData): Action => ({ action, data });
@@ -36,13 +43,23 @@ describe("the same deed", () => {
     titled([
       [of("checkedInTicket", { ticketId: "t" }), of("invalidatedTicket", { ticketId: "t" })],
       [of("checkedInTicket", { ticketId: "A-1-2" }), of("checkedInTicket", { nftId: "A-1-2" })],
-      [of("claimedTicket", { ticketId: "t", to: "x" }), of("claimedTicket", { ticketId: "t", userId: "x" })],
-      [of("claimedTicket", { ticketId: "t", to: "tz1a" }), of("claimedTicket", { ticketId: "t", to: "tz1A" })],
-      [of("scannedTicket", { ticketId: "t" }), of("scannedTicket", { ticketId: "t", orderTime: 0 })],
       [of("scannedTicket", { ticketId: "t", orderTime: 12 }), of("scannedTicket", { ticketId: "t1", orderTime: 2 })],
       [of("newEvent", { eventId: '","', currency: "EUR" }), of("newEvent", { eventId: "", currency: "EUR" })],
     ]),
   )("%s is not %s", (_, __, a, b) => expect(identityText(a)).not.toBe(identityText(b)));
+});
+
+describe("claims of one ticket", () => {
+  it.each<[string, ActionData, ActionData, boolean]>([
+    ["the same wallet", { to: LOWER }, { to: CHECKSUMMED }, true],
+    ["the user that one lacks", { to: LOWER }, { to: LOWER, userId: "u" }, true],
+    ["nothing that both give", { to: LOWER }, { userId: "u" }, true],
+    ["another user", { to: LOWER, userId: "u" }, { to: LOWER, userId: "v" }, false],
+    ["another wallet, for one that is no 0x address in its case", { to: "tz1a" }, { to: "tz1A" }, false],
+  ])("with %s agree, or don't", (_, one, other, agree) => {
+    expect(recipientsAgree(one, other)).toBe(agree);
+    expect(recipientsAgree(other, one)).toBe(agree);
+  });
 });
 
 describe("the same content", () => {

@@ -1,0 +1,310 @@
+/**
+ * Which deeds of a history the service has accepted already, and what becomes of the others (design, Identity). A history
+ * holds the deeds of one kind of one ticket or event. Pure: it reads and sends nothing.
+ */
+
+export interface HistoryDeed {
+  /** Everything it says, as a digest: equal for two deeds that say the same. */
+  readonly content: string;
+  /** Asked only where the contents do not decide. */
+  readonly said: () => Said;
+}
+
+export interface Said {
+  readonly time: bigint | undefined;
+  /** The content without the time; for a deed without a time, its content. */
+  readonly rest: string;
+}
+
+/** A deed that the service was asked for. */
+export interface KnownDeed extends HistoryDeed {
+  /** `pending`: it may yet turn out to be accepted. */
+  readonly state: "accepted" | "rejected" | "pending";
+}
+
+/** A deed of the input; one of an invalid row is unknown, but perhaps for its time. */
+export type InputDeed =
+  | (HistoryDeed & { readonly isTimed: boolean })
+  | { readonly content: undefined; readonly time: bigint | undefined };
+
+/** What becomes of a deed of the input. `of`, `since`: number of a known deed; `before`: number of one of the input. */
+export type DeedVerdict =
+  /** Accepted, or pending, with just this content. */
+  | { readonly kind: "old"; readonly of: number }
+  /** The same deed with other content; not sent. */
+  | { readonly kind: "changed"; readonly of: number }
+  | { readonly kind: "new" }
+  /** New, but it stands before one that is old: sending it now would undo what came after. */
+  | { readonly kind: "late"; readonly before: number }
+  /** Rejected, and something later of its history was accepted since. */
+  | { readonly kind: "superseded"; readonly since: number }
+  /** New, beside a deed of which nobody knows whether it is old. */
+  | { readonly kind: "held" }
+  /** Contents repeat in such a way that nobody can tell. */
+  | { readonly kind: "unclear" }
+  /** Of an invalid row, with the accepted deed in whose place it stands, where it stands in one's place. */
+  | { readonly kind: "unknown"; readonly inPlaceOf: number | undefined };
+
+type KnownInput = Exclude<InputDeed, { readonly content: undefined }>;
+
+/**
+ * @param known what the service was asked for, oldest first.
+ * @param input in the order of the input.
+ * @returns one verdict for each of `input`.
+ */
+export function matchHistory(known: readonly KnownDeed[], input: readonly InputDeed[]): readonly DeedVerdict[] {
+  const taken = known.flatMap(({ state }, at) => (state === "rejected" ? [] : [at]));
+  const isHeld = input.some(({ content }) => content === undefined);
+  const open = isHeld ? HELD : NEW;
+  if (taken.length === 0)
+    return input.map(({ content }) => (content === undefined ? { kind: "unknown", inPlaceOf: undefined } : open));
+
+  const match = new Match(known, taken, input);
+  match.equalTimed();
+  match.sameTime();
+  match.timesThatCame();
+  match.timesThatWent();
+  const isClear = match.untimed(isHeld);
+  match.unknown();
+  const lastOld = Math.max(-1, ...match.bound.keys());
+  return input.map((deed, at): DeedVerdict => {
+    const bound = match.bound.get(at);
+    if (deed.content === undefined) return { kind: "unknown", inPlaceOf: bound?.of };
+    if (!isClear && !deed.isTimed && bound?.kind !== "changed") return { kind: "unclear" };
+    if (bound !== undefined) return bound;
+    const since = match.supersededBy(deed, at);
+    if (since !== undefined) return { kind: "superseded", since };
+    if (!deed.isTimed && at < lastOld) return { kind: "late", before: lastOld };
+    return open;
+  });
+}
+
+type Neighbour = { readonly at: number; readonly of: number } | undefined;
+
+const NEW: DeedVerdict = { kind: "new" };
+const HELD: DeedVerdict = { kind: "held" };
+
+/** Binds deeds of the input to accepted ones, a rule after the other. */
+class Match {
+  readonly bound = new Map<number, Extract<DeedVerdict, { readonly of: number }>>();
+  readonly #known: readonly KnownDeed[];
+  readonly #input: readonly InputDeed[];
+  /** Numbers of accepted deeds that no deed of the input is bound to, oldest first. */
+  readonly #left: Set<number>;
+
+  constructor(known: readonly KnownDeed[], taken: readonly number[], input: readonly InputDeed[]) {
+    this.#known = known;
+    this.#input = input;
+    this.#left = new Set(taken);
+  }
+
+  #bind(at: number, of: number, kind: "old" | "changed"): void {
+    this.bound.set(at, { kind, of });
+    this.#left.delete(of);
+  }
+
+  /** Deeds of the input that are not bound yet. */
+  #open(isTimed: boolean): (readonly [number, KnownInput])[] {
+    return this.#input.flatMap((deed, at) =>
+      deed.content === undefined || deed.isTimed !== isTimed || this.bound.has(at) ? [] : [[at, deed] as const],
+    );
+  }
+
+  #knownAt(of: number): KnownDeed {
+    const deed = this.#known[of];
+    if (deed === undefined) throw new Error("a history has fewer deeds than were counted");
+    return deed;
+  }
+
+  #leftWhere(fits: (said: Said) => boolean): number[] {
+    return [...this.#left].filter((of) => fits(this.#knownAt(of).said()));
+  }
+
+  /** Timed deeds are a set: the k-th equal one is the k-th accepted, wherever they stand. */
+  equalTimed(): void {
+    const open = this.#open(true);
+    if (open.length === 0) return;
+    const places = groupBy(this.#left, (of) => this.#knownAt(of).content);
+    for (const [at, { content }] of open) {
+      const of = places.get(content)?.shift();
+      if (of !== undefined) this.#bind(at, of, "old");
+    }
+  }
+
+  /** At the same time stands the same deed: what else it says was changed. */
+  sameTime(): void {
+    const open = this.#open(true);
+    if (open.length === 0 || this.#left.size === 0) return;
+    const places = groupBy(
+      this.#leftWhere(({ time }) => time !== undefined),
+      (of) => String(this.#knownAt(of).said().time),
+    );
+    for (const [at, deed] of open) {
+      const of = places.get(String(deed.said().time))?.shift();
+      if (of !== undefined) this.#bind(at, of, "changed");
+    }
+  }
+
+  /** Accepted without a time, and now with one: the same deeds, the earliest first. */
+  timesThatCame(): void {
+    const open = this.#open(true);
+    if (open.length === 0 || this.#left.size === 0) return;
+    // As many of a content as the input still gives without a time are those.
+    const untimed = groupBy(
+      this.#open(false).map(([, { content }]) => content),
+      (content) => content,
+    );
+    const places = groupBy(
+      this.#leftWhere(({ time }) => time === undefined),
+      (of) => this.#knownAt(of).content,
+    );
+    for (const [content, ofs] of places) ofs.length = Math.max(0, ofs.length - (untimed.get(content)?.length ?? 0));
+    for (const [at, deed] of open.toSorted(([, one], [, other]) => compareTimes(one.said(), other.said()))) {
+      const of = places.get(deed.said().rest)?.shift();
+      if (of !== undefined) this.#bind(at, of, "changed");
+    }
+  }
+
+  /** The reverse: accepted with a time that the input lacks. */
+  timesThatWent(): void {
+    const open = this.#open(false);
+    if (open.length === 0 || this.#left.size === 0) return;
+    const accepted = groupBy(this.#left, (of) => this.#knownAt(of).content);
+    const beyond = open.filter(([, { content }]) => accepted.get(content)?.shift() === undefined);
+    if (beyond.length === 0) return;
+    const timed = this.#leftWhere(({ time }) => time !== undefined);
+    const places = groupBy(
+      timed.toSorted((one, other) => compareTimes(this.#knownAt(one).said(), this.#knownAt(other).said())),
+      (of) => this.#knownAt(of).said().rest,
+    );
+    for (const [at, { content }] of beyond) {
+      const of = places.get(content)?.shift();
+      if (of !== undefined) this.#bind(at, of, "changed");
+    }
+  }
+
+  /** What has no times, on neither side. False where it can't be told which of it is old. */
+  untimed(isHeld: boolean): boolean {
+    const open = this.#open(false);
+    const contents = new Set(open.map(([, { content }]) => content));
+    if (![...this.#left].some((of) => contents.has(this.#knownAt(of).content))) return true;
+    // Where all of the input is known, nothing need be asked of the others, unless contents repeat.
+    const all = [...this.#left];
+    const isOnce =
+      contents.size === open.length && new Set(all.map((of) => this.#knownAt(of).content)).size === all.length;
+    const left = isOnce ? all : this.#leftWhere(({ time }) => time === undefined);
+    const accepted = left.map((of) => this.#knownAt(of).content);
+    const places = groupBy(left, (of) => this.#knownAt(of).content);
+    const counted = open.flatMap(([at, { content }]) => {
+      const of = places.get(content)?.shift();
+      return of === undefined ? [] : [{ at, of }];
+    });
+    const isUnique = contents.size === open.length && new Set(accepted).size === accepted.length;
+    if (!isUnique && !isHeld) {
+      const given = open.map(([, { content }]) => content);
+      const old = oldLength(accepted, given);
+      const isSame =
+        counted.length === old &&
+        sameContents(
+          given.slice(0, old),
+          counted.map(({ at }) => this.#contentAt(at)),
+        );
+      if (!isSame) return false;
+      for (const [number, [at]] of open.slice(0, old).entries()) {
+        const of = left[left.length - old + number];
+        if (of !== undefined) this.#bind(at, of, "old");
+      }
+      return true;
+    }
+    for (const { at, of } of counted) this.#bind(at, of, "old");
+    return true;
+  }
+
+  #contentAt(at: number): string {
+    return this.#input[at]?.content ?? "";
+  }
+
+  /**
+   * A deed of an invalid row stands in the place of the accepted one that has its time, or that is missing between those
+   * around it.
+   */
+  unknown(): void {
+    const around = [...this.bound].map(([at, { of }]) => ({ at, of }));
+    for (const [at, deed] of this.#input.entries()) {
+      if (deed.content !== undefined || this.#left.size === 0) continue;
+      const sameTime = deed.time === undefined ? undefined : this.#leftWhere(({ time }) => time === deed.time)[0];
+      const of = sameTime ?? this.#missingAt(at, around);
+      if (of !== undefined) this.#bind(at, of, "changed");
+    }
+  }
+
+  /** @param around the deeds of the input that are known, with the accepted ones that they are. */
+  #missingAt(at: number, around: readonly { readonly at: number; readonly of: number }[]): number | undefined {
+    const from = around.reduce<Neighbour>(
+      (last, each) => (each.at < at && each.at > (last?.at ?? -1) ? each : last),
+      undefined,
+    );
+    const to = around.reduce<Neighbour>(
+      (next, each) => (each.at > at && each.at < (next?.at ?? Infinity) ? each : next),
+      undefined,
+    );
+    if (from === undefined && to === undefined) return undefined;
+    const between = [...this.#left].filter((of) => of > (from?.of ?? -1) && of < (to?.of ?? Infinity));
+    return from === undefined ? between.at(-1) : between[0];
+  }
+
+  /** What was accepted since the deed was rejected, and is later than it; undefined where it was not, or nothing was. */
+  supersededBy(deed: KnownInput, at: number): number | undefined {
+    const tried = this.#known.findLastIndex(
+      (each) => each.state === "rejected" && (each.content === deed.content || agreeButForTime(each, deed)),
+    );
+    if (tried === -1) return undefined;
+    const earlier = new Set([...this.bound].flatMap(([place, { of }]) => (place < at ? [of] : [])));
+    const { time } = deed.isTimed ? deed.said() : { time: undefined };
+    const since = this.#known.findIndex((each, of) => {
+      if (of <= tried || each.state === "rejected") return false;
+      const other = time === undefined ? undefined : each.said().time;
+      return time === undefined || other === undefined ? !earlier.has(of) : other > time;
+    });
+    return since === -1 ? undefined : since;
+  }
+}
+
+/** Whether one of them lacks a time and they say the same otherwise. */
+function agreeButForTime(one: HistoryDeed, other: KnownInput): boolean {
+  const [a, b] = [one.said(), other.said()];
+  return (a.time === undefined) !== (b.time === undefined) && a.rest === b.rest;
+}
+
+function compareTimes({ time: one }: Said, { time: other }: Said): number {
+  if (one === undefined || other === undefined || one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+function sameContents(one: readonly string[], other: readonly string[]): boolean {
+  const sorted = other.toSorted();
+  return one.toSorted().every((content, at) => content === sorted[at]);
+}
+
+/**
+ * How many of `input`, from its beginning, are old where contents repeat: the longest end of `accepted` that stands, in
+ * order, at the beginning of the input, so that A→B→A is kept and repeating an export sends nothing.
+ */
+export function oldLength(accepted: readonly string[], input: readonly string[]): number {
+  for (let length = Math.min(accepted.length, input.length); length > 0; length -= 1) {
+    const isEnd = input.slice(0, length).every((content, at) => accepted[accepted.length - length + at] === content);
+    if (isEnd) return length;
+  }
+  return 0;
+}

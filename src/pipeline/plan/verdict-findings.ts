@@ -1,0 +1,134 @@
+/** What is said of actions that are not sent for what was accepted before, or not yet. */
+
+import { type Action, type ActionData, type ActionName, acceptedFields, actionSpec } from "../../actions/actions.ts";
+import { parseJson, stringifyJson } from "../../actions/json.ts";
+import type { Finding } from "../../actions/problem.ts";
+import { cleanText, masked } from "../../actions/text.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { type AcceptedDeed, acceptedAt, acceptedData } from "../ledger/memory.ts";
+import type { Candidate, CandidateLines } from "./candidates.ts";
+import { differingFields } from "./changed.ts";
+import type { Detail, RowPlace } from "./judge.ts";
+
+/** Where the rows and the accepted actions that a finding names can be looked up. */
+export interface KnownPlaces {
+  readonly memory: Ledger | undefined;
+  readonly lines: CandidateLines;
+  readonly placeOf: (place: RowPlace) => Cause;
+}
+
+type Cause = NonNullable<Finding["cause"]>;
+
+const textOf = ({ source, line }: Cause): string => `${cleanText(source, 200)}:${line}`;
+
+/** Undefined where there is nothing to say: a repeated action is told once it is known that its first one is sent. */
+export function findingOf(candidate: Candidate, detail: Detail, places: KnownPlaces): Finding | undefined {
+  const { action } = candidate;
+  const { about } = actionSpec(action);
+  switch (detail.kind) {
+    case "repeated":
+      return undefined;
+    case "held":
+      return heldBack(candidate, places.placeOf(detail.by));
+    case "changed":
+      return changed(candidate, detail.from, places);
+    case "late":
+      return {
+        rule: "history-late",
+        message: `It was not accepted, but ${action} of the same ${about} that stand after it were, up to ${textOf(places.placeOf(detail.before))}: sent now, it would undo them.`,
+        hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone.",
+      };
+    case "superseded":
+      return {
+        rule: "history-superseded",
+        message: `The service rejected it and has accepted a later ${action} of the same ${about} since${acceptedPlace(detail.since, places)}: sent now, it would undo that one.`,
+        hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone with --again.",
+      };
+    case "unclear":
+      return {
+        rule: "history-unclear",
+        message: `What of this ${about}'s ${action} was accepted can't be told, since the same ones repeat. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}. This input: ${listed(detail.given.map((line) => dataOfLine(line, places)))}.`,
+        hint: `${canBeTimed(action) ? "Give each its orderTime, or give" : "Give"} the source a key that tells them apart, or stream the rows that are new alone with --again.`,
+      };
+    case "key shared":
+      return {
+        rule: "key-shared",
+        message: `The key of this row is that of another ${about}, ${owner(detail, places)}.`,
+        hint: "Make the source's key one that no two tickets share.",
+      };
+  }
+}
+
+/** A row that waits for one that is invalid. */
+export function heldBack({ action }: Pick<Candidate, "action">, cause: Cause): Finding {
+  return {
+    rule: "depends-on-invalid",
+    message: `It depends on ${textOf(cause)}, which is invalid and not sent: its place among the ${action} of the same ${actionSpec(action).about} is not known.`,
+    hint: "Mend that row.",
+    cause,
+  };
+}
+
+function changed(candidate: Candidate, deed: AcceptedDeed, { memory, lines }: KnownPlaces): Finding {
+  const { action } = candidate;
+  const { before, now } = memory === undefined ? NOTHING : differingFields(memory, deed, candidate, lines);
+  const fields = [...new Set([...Object.keys(before), ...Object.keys(now)])];
+  const values = fields.map((field) => `${field} ${shown(field, before)} → ${shown(field, now)}`);
+  return {
+    rule: "changed",
+    message: `It was accepted with another content and is not sent again${values.length === 0 ? "" : `: ${values.join(", ")}`}.`,
+    hint:
+      REMEDY[action] ?? "If it is another deed, stream its row alone with --again. If not, put it right at the source.",
+  };
+}
+
+const NOTHING = { before: {}, now: {} } as const;
+
+const REMEDY: Readonly<Partial<Record<ActionName, string>>> = {
+  newEvent: "To change the event, send an updateEvent. If the new value is wrong, put it right at the source.",
+  soldTicket:
+    "To change the ticket, send an updateTicket or a resoldTicket. If the new value is wrong, put it right at the source.",
+};
+
+function shown(field: string, data: Readonly<Record<string, unknown>>): string {
+  const value = data[field];
+  if (value === undefined) return "(none)";
+  const text = typeof value === "string" ? value : stringifyJson(value);
+  return field === "userId" || field === "to" ? masked(text) : cleanText(text, 60);
+}
+
+const IDS: ReadonlySet<string> = new Set(["eventId", "ticketId", "nftId"]);
+const LISTED = 4;
+
+/** Contents in few words, without the ids that they share. */
+function listed(contents: readonly ActionData[]): string {
+  const told = contents.slice(-LISTED).map((data) => {
+    const fields = Object.keys(data).filter((field) => !IDS.has(field));
+    return fields.length === 0
+      ? "(without content)"
+      : fields.map((field) => `${field} ${shown(field, data)}`).join(" and ");
+  });
+  return `${contents.length > LISTED ? "… " : ""}${told.join("; ")}`;
+}
+
+function dataOf(deed: AcceptedDeed, { memory }: KnownPlaces): ActionData {
+  const text = memory === undefined ? undefined : acceptedData(memory, deed);
+  return text === undefined ? {} : (parseJson(text) as ActionData); // written by the sender
+}
+
+function dataOfLine(line: Parameters<CandidateLines["of"]>[0], { lines }: KnownPlaces): ActionData {
+  return (parseJson(lines.of(line).toString("utf8")) as Action).data; // written by compile
+}
+
+function acceptedPlace(deed: AcceptedDeed, { memory }: KnownPlaces): string {
+  const at = memory && acceptedAt(memory, deed);
+  return at === undefined ? "" : ` (${cleanText(at.source, 200)}:${at.line})`;
+}
+
+function owner({ accepted: deed, at }: Extract<Detail, { kind: "key shared" }>, places: KnownPlaces): string {
+  if (deed === undefined) return at === undefined ? "in this input" : `at ${textOf(places.placeOf(at))}`;
+  const { ticketId, nftId, eventId } = dataOf(deed, places);
+  return `"${cleanText(String(ticketId ?? nftId ?? eventId), 60)}", which was accepted under it${acceptedPlace(deed, places)}`;
+}
+
+const canBeTimed = (action: ActionName): boolean => acceptedFields(action).includes("orderTime");

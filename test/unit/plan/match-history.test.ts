@@ -1,0 +1,212 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type InputDeed, type KnownDeed, matchHistory, oldLength } from "../../../src/pipeline/plan/match-history.ts";
+
+/**
+ * Deeds in a word each: `A` says A, `A3` says A at the time 3; known ones: `-A` was rejected, `~A` is pending; of the input:
+ * `?` is of an invalid row, `?3` likewise with its time.
+ */
+const words = (text: string): readonly string[] => text.split(" ").filter((word) => word !== "");
+
+function saying(word: string): { readonly content: string; readonly said: KnownDeed["said"] } {
+  const rest = word.slice(0, 1);
+  return { content: word, said: () => ({ rest, time: word.length === 1 ? undefined : BigInt(word.slice(1)) }) };
+}
+
+function known(word: string): KnownDeed {
+  const marks = { "-": "rejected", "~": "pending" } as const;
+  const state = word.startsWith("-") ? marks["-"] : word.startsWith("~") ? marks["~"] : "accepted";
+  return { ...saying(word.replace(/^[-~]/, "")), state };
+}
+
+function given(word: string): InputDeed {
+  if (word.startsWith("?")) return { content: undefined, time: word === "?" ? undefined : BigInt(word.slice(1)) };
+  return { ...saying(word), isTimed: word.length > 1 };
+}
+
+/** The verdicts in a word each; with the accepted deed where one is meant. */
+function judged(accepted: string, input: string): string {
+  const deeds = words(accepted);
+  return matchHistory(deeds.map(known), words(input).map(given))
+    .map((verdict) => {
+      if (verdict.kind === "changed") return `changed:${deeds[verdict.of]}`;
+      if (verdict.kind === "unknown") return verdict.inPlaceOf === undefined ? "?" : `?:${deeds[verdict.inPlaceOf]}`;
+      return verdict.kind;
+    })
+    .join(" ");
+}
+
+describe("a history without times whose contents occur once", () => {
+  it.each<[string, string, string, string]>([
+    ["nothing was accepted", "", "A B", "new new"],
+    ["the same again", "A B C", "A B C", "old old old"],
+    ["the same and more", "A B", "A B C D", "old old new new"],
+    ["only what is new", "A B", "C D", "new new"],
+    ["a window and more", "A B C", "C D", "old new"],
+    ["the beginning only", "A B C", "A B", "old old"],
+    ["a middle only", "A B C", "B", "old"],
+    ["files in another order", "A B C", "C A B D", "old old old new"],
+    ["a row that came late", "A C", "A B C", "old late old"],
+    ["a late row that was streamed on its own", "A C B", "A B C", "old old old"],
+    ["a late row on its own", "A C", "B", "new"],
+    ["a rejected deed leaves no hole", "A -B C D", "A C D E", "old old old new"],
+    ["a rejected deed at the end", "A -B", "A B", "old new"],
+    ["a rejected deed before an accepted one", "A -B C", "A B C", "old superseded old"],
+    ["the same, with its row alone", "A -B C", "B", "superseded"],
+    ["a rejected deed of which only something earlier was accepted since", "A -C B", "A B C", "old old new"],
+    ["a rejected deed that was accepted in the end", "A -B B", "A B", "old old"],
+    ["what is pending counts as accepted", "A ~B", "A B C", "old old new"],
+  ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
+    expect(judged(accepted, input)).toBe(verdicts);
+  });
+});
+
+describe("a history without times whose contents come back", () => {
+  it.each<[string, string, string, string]>([
+    ["there and back", "A B", "A B A", "old old new"],
+    ["there and back, a second time", "A B A", "A B A", "old old old"],
+    ["there and back, and there again", "A B A", "A B A B", "old old old new"],
+    ["a window", "A B A B", "B A B C", "old old old new"],
+    ["the last one only", "A B A", "A", "old"],
+    ["the first time, all at once", "", "A B A", "new new new"],
+    ["nothing that was accepted", "A B A", "C D", "new new"],
+    ["a piece of the middle", "A B A", "B", "unclear"],
+    ["a hole that a rejection left", "A B C", "A X A B C", "unclear unclear unclear unclear unclear"],
+    ["the same twice where it was accepted once", "A", "A A", "old new"],
+    ["fewer of the same", "A A A", "A A", "old old"],
+  ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
+    expect(judged(accepted, input)).toBe(verdicts);
+  });
+});
+
+describe("a history with times", () => {
+  it.each<[string, string, string, string]>([
+    ["the same again", "A1 B2", "A1 B2", "old old"],
+    ["in another order, with a late one", "A1 C3", "C3 B2 A1", "old new old"],
+    ["equal ones are counted", "A1 A1", "A1 A1 A1", "old old new"],
+    ["the same time, other content", "A1 B2", "A1 C2 D3", "old changed:B2 new"],
+    ["contents come back", "A1 B2", "A1 B2 A3", "old old new"],
+    ["a rejected one before a later one", "A1 -B2 C3", "A1 B2 C3", "old superseded old"],
+    ["a rejected one after which only earlier ones were accepted", "A1 -C3 B2", "A1 B2 C3", "old old new"],
+    ["times that came later, the earliest first", "A A", "A2 A1 A3", "changed:A changed:A new"],
+    ["times that came later for some", "A A", "A A2", "old changed:A"],
+    ["times that went", "A1 A2", "A A A", "changed:A1 changed:A2 new"],
+    ["times that came do not take what says something else", "A", "B1", "new"],
+    ["times that came, for a rejected one", "A -B C", "A1 B2 C3", "changed:A superseded changed:C"],
+    ["a new one without a time before an old one", "A1 B2", "A1 C B2", "old late old"],
+  ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
+    expect(judged(accepted, input)).toBe(verdicts);
+  });
+});
+
+describe("a history beside an invalid row", () => {
+  it.each<[string, string, string, string]>([
+    ["nothing new is sent, before or after", "A", "A B ? C", "old held ? held"],
+    ["the first time", "", "A ? B", "held ? held"],
+    ["in the place of an accepted one", "A B C", "A ? C", "old ?:B old"],
+    ["in the place of the last one", "A B", "A ? C", "old ?:B held"],
+    ["in the place of the first ones", "A B C", "? ? C", "?:B ?:A old"],
+    ["beside all that were accepted", "A B", "A B ?", "old old ?"],
+    ["alone", "A B", "?", "?"],
+    ["by its time", "A1 B2 C3", "?2 A1", "?:B2 old"],
+    ["contents that come back", "A B A", "A ? A B B", "old ? old old held"],
+    ["a late one stays late", "A C", "? B C", "?:A late old"],
+  ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
+    expect(judged(accepted, input)).toBe(verdicts);
+  });
+});
+
+/** Contents that occur once, in an order of their own. */
+const once = fc.uniqueArray(fc.constantFrom(..."ABCDEFGHIJ"), { maxLength: 10 });
+const any = fc.array(fc.constantFrom(..."ABC"), { maxLength: 12 });
+const spaced = (deeds: readonly string[]): string => deeds.join(" ");
+
+describe("of any histories", () => {
+  it("repeating what was accepted sends nothing", () => {
+    fc.assert(
+      fc.property(any, (accepted) => {
+        expect(words(judged(spaced(accepted), spaced(accepted)))).toEqual(accepted.map(() => "old"));
+      }),
+    );
+  });
+
+  it("what comes after all that was accepted is new, or nobody can tell; never is something old sent", () => {
+    fc.assert(
+      fc.property(any, any, (accepted, more) => {
+        const verdicts = words(judged(spaced(accepted), spaced([...accepted, ...more])));
+        const expected = [...accepted.map(() => "old"), ...more.map(() => "new")];
+        expect([expected, expected.map(() => "unclear")]).toContainEqual(verdicts);
+      }),
+    );
+  });
+
+  it("an accepted content that occurs once is never sent again, whatever stands around it", () => {
+    fc.assert(
+      fc.property(once, once, fc.array(fc.nat(9), { maxLength: 3 }), (accepted, input, rejections) => {
+        const tried = accepted.map((content, at) => (rejections.includes(at) ? `-${content}` : content));
+        const verdicts = words(judged(spaced(tried), spaced(input)));
+        for (const [at, content] of input.entries())
+          if (tried.includes(content)) expect(verdicts[at]).toBe("old");
+          else expect(["new", "late", "superseded"]).toContain(verdicts[at]);
+      }),
+    );
+  });
+
+  it("nothing that is sent stands before something old", () => {
+    fc.assert(
+      fc.property(once, once, (accepted, input) => {
+        const verdicts = words(judged(spaced(accepted), spaced(input)));
+        const firstNew = verdicts.indexOf("new");
+        if (firstNew !== -1) expect(verdicts.lastIndexOf("old")).toBeLessThan(firstNew);
+      }),
+    );
+  });
+
+  it("the k-th equal one with a time is the k-th accepted, and the order plays no part", () => {
+    const timed = fc.array(fc.constantFrom("A1", "A2", "B1", "B3"), { maxLength: 8 });
+    fc.assert(
+      fc.property(timed, timed, (accepted, input) => {
+        const old = words(judged(spaced(accepted), spaced(input))).filter((verdict) => verdict === "old").length;
+        const count = (deeds: readonly string[], deed: string) => deeds.filter((each) => each === deed).length;
+        const kinds = [...new Set(input)];
+        expect(old).toBe(kinds.reduce((sum, deed) => sum + Math.min(count(accepted, deed), count(input, deed)), 0));
+      }),
+    );
+  });
+
+  it("every deed has a verdict, and beside an invalid row nothing is sent", () => {
+    const deeds = fc.array(fc.constantFrom("A", "B", "C", "A1", "B2", "C3", "?", "?2"), { maxLength: 8 });
+    const asked = fc.array(fc.constantFrom("A", "B", "-C", "A1", "B2", "-C3", "~A"), { maxLength: 8 });
+    fc.assert(
+      fc.property(asked, deeds, (accepted, input) => {
+        const verdicts = words(judged(spaced(accepted), spaced(input)));
+        expect(verdicts).toHaveLength(input.length);
+        if (input.some((deed) => deed.startsWith("?"))) expect(verdicts).not.toContain("new");
+      }),
+    );
+  });
+
+  it("each accepted deed is taken for one of the input at the most", () => {
+    const deeds = fc.array(fc.constantFrom("A", "B", "A1", "A2", "B2", "?"), { maxLength: 8 });
+    fc.assert(
+      fc.property(deeds, deeds, (accepted, input) => {
+        const tried = accepted.filter((deed) => deed !== "?");
+        const verdicts = matchHistory(tried.map(known), input.map(given));
+        const taken = verdicts.flatMap((verdict) => ("of" in verdict ? [verdict.of] : []));
+        expect(new Set(taken).size).toBe(taken.length);
+      }),
+    );
+  });
+});
+
+describe("the longest end of what was accepted at the beginning of the input", () => {
+  it("is found by trying them all", () => {
+    fc.assert(
+      fc.property(any, any, (accepted, input) => {
+        const ends = Array.from({ length: accepted.length + 1 }, (_, from) => accepted.slice(from));
+        const fitting = ends.filter((end) => input.join("").startsWith(end.join("")));
+        expect(oldLength(accepted, input)).toBe(Math.max(...fitting.map(({ length }) => length)));
+      }),
+    );
+  });
+});
