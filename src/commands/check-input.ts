@@ -5,13 +5,12 @@ import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
 import { isFieldName } from "../actions/fields.ts";
-import type { Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { severityIn, severityTable } from "../checks/severity.ts";
 import { Failure } from "../failure.ts";
 import { actionOfFileName, publicName } from "../mapping/columns.ts";
 import type { LookupTable } from "../mapping/lookup.ts";
-import { createMapper, type Mapped, type Mapper } from "../mapping/mapper.ts";
+import { createMapper, type FileFinding, type Mapped, type Mapper } from "../mapping/mapper.ts";
 import { MappingError } from "../mapping/mapping-error.ts";
 import type { Row } from "../mapping/row.ts";
 import type { MappingRule } from "../mapping/rules.ts";
@@ -127,10 +126,11 @@ export async function checkInput(
       readingOf: (file) => readingOf(sourceOf(file)?.config),
       mapperFor: async (file, input) => {
         const source = sourceOf(file);
+        const findings: FileFinding[] = [];
         if (source !== undefined && isOfOneEvent(source.config)) {
           const first = filesOfEvent.get(source.name);
           if (first === undefined) filesOfEvent.set(source.name, file);
-          else tellOneEvent(source.name, first, file, severityOf, problems);
+          else findings.push(oneEventOfTwo(source.name, first));
         }
         const lookups = await readLookups(source?.config, context.stop, (lookup, { line, rule, ...finding }) => {
           const severity = severityOf(rule);
@@ -155,9 +155,14 @@ export async function checkInput(
             (source === undefined ? actionOfFileName(settings.fileName) : `source ${source.name}`) ??
             "";
           // A lookup's table would stand in memory once more for every worker, and fillDown needs the rows above.
-          if (onRow === undefined) return { mapper, readAs, settings: canSpread ? settings : undefined };
+          if (onRow === undefined) return { mapper, readAs, findings, settings: canSpread ? settings : undefined };
           const from = { file, header: input.header, source: source?.config, mapper };
-          return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), readAs, settings: undefined };
+          return {
+            mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)),
+            readAs,
+            findings,
+            settings: undefined,
+          };
         } catch (cause) {
           if (source === undefined && options.action === undefined) throw withSourcesNamed(cause, config, file);
           throw atItsPlace(config, cause, cwd);
@@ -236,20 +241,12 @@ function isOfOneEvent({ fields, actions }: SourceConfig): boolean {
 }
 
 /** Two exports of one event are nothing unusual, but neither is a match that is too wide. */
-function tellOneEvent(
-  source: string,
-  first: InputFile,
-  file: InputFile,
-  severityOf: (rule: string) => Severity,
-  problems: ProblemLog,
-): void {
-  const rule = "one-event-of-two-files" satisfies MappingRule;
-  const severity = severityOf(rule);
-  if (severity === "off") return;
-  const message = `The source ${source} also reads ${cleanText(first.name, 200)}, and its eventId is the same for every row.`;
-  const hint = "If they are of different events, give each a source of its own with a narrower match.";
-  if (severity === "error") throw new Failure("usage", `${cleanText(file.name, 200)}: ${message}`, { hint });
-  problems.add({ source: file.name, line: 1, severity, rule, message, hint });
+function oneEventOfTwo(source: string, first: InputFile): FileFinding {
+  return {
+    rule: "one-event-of-two-files" satisfies MappingRule,
+    message: `The source ${source} also reads ${cleanText(first.name, 200)}, and its eventId is the same for every row.`,
+    hint: "If they are of different events, give each a source of its own with a narrower match.",
+  };
 }
 
 function withSourcesNamed(cause: unknown, config: Config, file: InputFile): unknown {

@@ -348,7 +348,7 @@ test("two files under one constant eventId are told, or refused where the config
   expect(exitCode).toBe(0);
   expect(stderr).toContain("one-event-of-two-files: guests-ball.csv:1 The source guests also reads guests-gala.csv");
   place.write("tickets.config.yaml", `${config}rules: {one-event-of-two-files: error}\n`);
-  expect((await place.tickets(["plan", "guests-gala.csv", "guests-ball.csv"])).exitCode).toBe(2);
+  expect((await place.tickets(["plan", "guests-gala.csv", "guests-ball.csv"])).exitCode).toBe(3);
 });
 
 describe("a file that no rule fits", () => {

@@ -4,7 +4,8 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Action } from "../../actions/actions.ts";
-import { parseJson } from "../../actions/json.ts";
+import { type FieldKind, fieldSpec, isFieldName } from "../../actions/fields.ts";
+import { parseJson, stringifyJson } from "../../actions/json.ts";
 import type { CandidateBytes } from "./batch.ts";
 import { FACTS_BYTES, factsReader, lineBytesAt, textBytesAt } from "./facts.ts";
 import type { AppendFile } from "./files.ts";
@@ -168,8 +169,17 @@ export function openCandidateLines(directory: string): CandidateLines {
 export function actionOf(candidate: Candidate, lines: CandidateLines): Action {
   const { action, facts } = candidate;
   if (!facts.isIrregular) return { action, data: facts.data };
-  return parseJson(lines.of(candidate).toString("utf8")) as Action; // written and checked by compile
+  const whole = parseJson(lines.of(candidate).toString("utf8")) as Action; // written by compile
+  return { action, data: Object.fromEntries(Object.entries(whole.data).map(asChecked)) as Action["data"] }; // the same fields
 }
+
+/** Where a rule was turned off a text may be anything; the checks across actions compare texts. */
+function asChecked([name, value]: [string, unknown]): [string, unknown] {
+  const isText = isFieldName(name) && IRREGULAR_TEXTS.has(fieldSpec(name).kind);
+  return [name, isText && value != null && typeof value !== "string" ? stringifyJson(value) : value];
+}
+
+const IRREGULAR_TEXTS: ReadonlySet<FieldKind> = new Set(["id", "nftId", "price", "currency"]);
 
 export async function removeCandidates(directory: string): Promise<void> {
   for (const path of Object.values(candidateFiles(directory))) await rm(path, { force: true });

@@ -73,6 +73,13 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
 
       const report = (of: Row, findings: readonly Finding[]): boolean =>
         reportFindings(log, file, severityOf, of, rowsOfFile - 1, findings);
+      /** A row that could not be read or mapped at all is an error, also where the config turned its finding off. */
+      const reportUnusable = (of: Row, findings: readonly Finding[]): void => {
+        if (report(of, findings)) return;
+        const [first] = findings;
+        const unusable = { ...first, rule: "item-shape", message: first?.message ?? "The row can't be mapped." };
+        reportFindings(log, file, () => "error", of, rowsOfFile - 1, [unusable]);
+      };
       const reject = (line: number, findings: readonly Finding[], actions: readonly unknown[]): void => {
         const attempted = actions.flatMap(referencesOf);
         invalid.push({ row, line, reason: reasonOf(findings, severityOf), before: writer.count, attempted });
@@ -95,7 +102,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
             continue;
           }
           const { findings } = mapped.kind === "invalid" ? mapped : each;
-          report(each, findings);
+          reportUnusable(each, findings);
           reject(each.line, findings, []);
           if (!each.bordersKnown) isUnreadable = true;
           continue;
@@ -109,15 +116,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         if (mapped.kind === "invalid") {
           const further = mapped.isGuess === true ? [] : furtherFindings(mapped.findings, mapped.attempted, now);
           const findings = [...mapped.findings, ...further];
-          // A finding that the config turned off must not let a row through that could not be mapped at all.
-          if (!report(each, findings))
-            report(each, [
-              {
-                ...mapped.findings[0],
-                rule: "item-shape",
-                message: mapped.findings[0]?.message ?? "The row can't be mapped.",
-              },
-            ]);
+          reportUnusable(each, findings);
           reject(each.line, findings, mapped.attempted);
           continue;
         }

@@ -126,7 +126,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   const marks = createRowMarks(mended, "all");
   for (const [inputNumber, file] of files.entries()) {
     await using input = await options.open(file);
-    const { mapper, settings, readAs } = await options.mapperFor(file, input);
+    const { mapper, settings, readAs, findings = [] } = await options.mapperFor(file, input);
     const publicValues = joinPublicValues();
     // Only the rows show what the keys of JSON rows are, and what becomes public.
     const tellUnderstood = (): void => options.onUnderstood(file, mapper.understanding, input, publicValues.all);
@@ -177,14 +177,16 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       throw cause;
     }
     tellUnderstood();
-    const report = ({ line = 1, isOfAllRows: _, ...finding }: FileFinding): boolean =>
-      reportFindings(problems, file, severityOf, { ...WHOLE_FILE, line }, 0, [finding]);
+    // An error of a whole file is of no row that could be left out, so that nothing of the input is sent.
+    const report = ({ line = 1, isOfAllRows: _, ...finding }: FileFinding): void => {
+      if (reportFindings(problems, file, severityOf, { ...WHOLE_FILE, line }, 0, [finding])) compiled.unfit = true;
+    };
     const isCut = compiled.rows.read >= limit;
     if (!isCut || compiled.rows.read > rowsBefore)
       for (const finding of findingsOfContent(input, compiled.rows.read - rowsBefore, options.allowEmpty))
-        if (report(finding)) compiled.unfit = true;
-    for (const finding of mapper.findingsOfFile?.() ?? [])
-      if (!(isCut && finding.isOfAllRows === true) && report(finding)) compiled.unfit = true;
+        report(finding);
+    for (const finding of [...findings, ...(mapper.findingsOfFile?.() ?? [])])
+      if (!(isCut && finding.isOfAllRows === true)) report(finding);
     if (file.format === "json" && payloadItems > MAX_ACTIONS_PER_REQUEST)
       report({
         rule: "payload-too-long",

@@ -7,7 +7,7 @@
 
 import { Worker } from "node:worker_threads";
 import type { Severity } from "../../actions/problem.ts";
-import type { Mapper, MapperOptions } from "../../mapping/mapper.ts";
+import type { FileFinding, Mapper, MapperOptions } from "../../mapping/mapper.ts";
 import type { Row } from "../../mapping/row.ts";
 import { asBuffer, free } from "../buffers.ts";
 import type { ProblemLog, Room } from "../problems.ts";
@@ -42,6 +42,8 @@ export interface MadeMapper {
   readonly settings: MapperOptions | undefined;
   /** What the rows are read as: the source, or the action. */
   readonly readAs: string;
+  /** What can be said of the file before it is read. */
+  readonly findings?: readonly FileFinding[];
 }
 
 interface Job {

@@ -1,0 +1,199 @@
+/**
+ * Every rule of every table, each with an input that breaks it: raised to `error` nothing is sent and the end is 3, in
+ * validate, plan and stream alike; turned off it is silent. A new rule needs a bad file (scripts/bad-fixtures.ts) or a
+ * trigger here.
+ */
+
+import { readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { importResults } from "../../src/commands/import.ts";
+import { ALL_RULES } from "../../src/commands/session.ts";
+import { plan, validate } from "../../src/commands/validate.ts";
+import { EXIT_CODES, Failure } from "../../src/failure.ts";
+import { type Field, makeContext, openField } from "../support/context.ts";
+
+const BAD = fileURLToPath(new URL("../../fixtures/bad/", import.meta.url));
+
+/** An input that breaks a rule. */
+interface Trigger {
+  /** Texts by file name, all of them read in this order. */
+  readonly files: Readonly<Record<string, string | Buffer>>;
+  /** The `sources` of the config, as YAML of one source called `s`. */
+  readonly source?: string;
+  /** Other files that the source looks into. */
+  readonly beside?: Readonly<Record<string, string>>;
+  /** Done before, while the rule is as it is by default. */
+  readonly before?: (field: Field, names: readonly string[]) => Promise<void>;
+}
+
+const scans = 'actions: [scannedTicket: {fields: {ticketId: "{T}", orderTime: "{At}"}}]';
+const table = (source: string, csv: string): Trigger => ({ source: `match: "x*"\n${source}`, files: { "x.csv": csv } });
+const rows = (source: string, ndjson: string): Trigger => ({
+  source: `match: "x*"\n${source}`,
+  files: { "x.ndjson": ndjson },
+});
+const SCAN = '{"action":"scannedTicket","data":{"ticketId":"T","orderTime":1781280000}}';
+
+const TRIGGERS: Readonly<Record<string, Trigger>> = {
+  "payload-too-long": { files: { "p.json": `[${new Array(5001).fill(SCAN).join(",\n")}]\n` } },
+  "row-too-long": { files: { "scans.ndjson": `{"ticketId":"${"x".repeat(1_100_000)}"}\n` } },
+  "input-empty": { files: { "scans.csv": "" } },
+  "input-no-rows": { files: { "scans.csv": "ticketId,orderTime\n" } },
+  "last-line-unended": { files: { "scans.csv": "ticketId,orderTime\nT,1781280000" } },
+  "action-conflict": table("action: scannedTicket", "action,ticketId,orderTime\nsoldTicket,T-1,1781280000\n"),
+  "time-skipped": table(`zone: Europe/Berlin\n${scans}`, "T,At\nT-1,2026-03-29T02:30:00\n"),
+  "value-unknown": table(
+    'actions: [scannedTicket: {fields: {ticketId: {from: "{T}", map: {a: b}}}}]',
+    "T,At\nT-1,1781280000\n",
+  ),
+  "value-unexpected": table(`expect: {Currency: EUR}\n${scans}`, "T,At,Currency\nT-1,1781280000,USD\n"),
+  "amount-not-divisible": table(
+    'actions: [resoldTicket: {fields: {ticketId: "{T}", userId: u, price: {from: "{P}", divide: "{Q}"}}}]',
+    "T,P,Q\nT-1,10.00,3\n",
+  ),
+  "each-unreadable": table(`each: {count: "{Q}"}\n${scans}`, "T,At,Q\nT-1,1781280000,two\n"),
+  "list-missing": rows(
+    'each: {path: codes}\nactions: [scannedTicket: {fields: {ticketId: "{item.id}"}}]',
+    '{"codes":[{"id":"T-1"}]}\n{"id":1}\n',
+  ),
+  "key-missing": rows(scans, '{"T":"T-1"}\n'),
+  "lookup-missing": {
+    ...table(
+      'lookup: {o: {file: orders.csv, where: {Ref: "{R}"}}}\nactions: [scannedTicket: {fields: {ticketId: "{o.T}"}}]',
+      "R\n2\n",
+    ),
+    beside: { "orders.csv": "Ref,T\n1,T-1\n" },
+  },
+  "lookup-ambiguous": {
+    ...table(
+      'lookup: {o: {file: orders.csv, where: {Ref: "{R}"}}}\nactions: [scannedTicket: {fields: {ticketId: "{o.T}"}}]',
+      "R\n1\n",
+    ),
+    beside: { "orders.csv": "Ref,T\n1,T-1\n1,T-2\n" },
+  },
+  "value-not-named": table(
+    'actions: [checkedInTicket: {when: {In: "yes"}, fields: {ticketId: "{T}"}}]',
+    "T,In\nT-1,yes\nT-2,ja\n",
+  ),
+  "value-near": table(
+    'skip: {In: [refunded]}\nactions: [checkedInTicket: {when: {In: {not: "no"}}, fields: {ticketId: "{T}"}}]',
+    "T,In\nT-1,yes\nT-2,Refunded\n",
+  ),
+  "totals-line": table(scans, "T,At\nT-1,1781280000\nTotal,1781280000\n"),
+  "event-told-differently": table(
+    'actions: [newEvent: {fields: {eventId: "{E}", currency: EUR, eventName: "{N}"}}]',
+    "E,N\ne,Gala\ne,Gala 2026\n",
+  ),
+  "column-by-position": table(
+    'columns: {ticket: 1}\nactions: [scannedTicket: {fields: {ticketId: "{ticket}", orderTime: "{At}"}}]',
+    "T,At\nT-1,1781280000\n",
+  ),
+  "nothing-mapped": table(
+    'actions: [checkedInTicket: {when: {In: "yes"}, fields: {ticketId: "{T}"}}]',
+    "T,In\nT-1,oui\n",
+  ),
+  "one-event-of-two-files": {
+    source: 'match: "x*"\nactions: [soldTicket: {fields: {eventId: e, ticketId: "{T}", userId: u, price: "1"}}]',
+    files: { "x1.csv": "T\nT-1\n", "x2.csv": "T\nT-2\n" },
+  },
+  "key-empty": table(`key: "{K}"\n${scans}`, "T,At,K\nT-1,1781280000,\n"),
+  "scan-without-time": {
+    files: { "scans.csv": "ticketId\nT-1\n" },
+    before: async (field, names) => {
+      await field.write("sold.ndjson", `${NEW_EVENT}\n${SOLD}\n`);
+      await field.stream(["sold.ndjson", ...names]);
+    },
+  },
+  "imported-history": {
+    files: { "scans.csv": "ticketId,orderTime\nT-1,1781280000\n" },
+    before: async (field, names) => {
+      await field.write("sold.ndjson", `${NEW_EVENT}\n${SOLD}\n`);
+      await field.stream(["sold.ndjson", ...names], { output: "kept.ndjson" });
+      await rm(join(field.folder, "state"), { recursive: true });
+      await importResults(
+        { file: "kept.ndjson", waitLock: 0, flags: {} },
+        makeContext(field.folder, field.env).context,
+      );
+    },
+  },
+};
+
+const NEW_EVENT = '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}';
+const SOLD =
+  '{"action":"soldTicket","data":{"eventId":"E","ticketId":"T-1","userId":"u","price":"1","orderTime":1781280000}}';
+
+interface Bad {
+  readonly file: string;
+  readonly args?: readonly string[];
+  readonly before?: readonly string[];
+  readonly rule?: string;
+}
+
+/** What the bad files show: the first of each rule that needs no flag. */
+const SHOWN = new Map<string, Trigger>(
+  (JSON.parse(readFileSync(join(BAD, "expected.json"), "utf8")) as readonly Bad[]) // a file of this repository
+    .filter(({ args, rule }) => args === undefined && rule !== undefined)
+    .toReversed()
+    .map(({ file, before = [], rule = "" }) => [
+      rule,
+      { files: Object.fromEntries([...before, file].map((name) => [name, readFileSync(join(BAD, name))])) },
+    ]),
+);
+
+/** Its row can't be an action at all: what is off is told under this very rule. */
+const NEVER_SILENT: ReadonlySet<string> = new Set(["item-shape"]);
+
+async function fieldOf(trigger: Trigger, config: string): Promise<{ readonly field: Field; readonly names: string[] }> {
+  const field = await openField();
+  for (const [name, text] of Object.entries(trigger.files)) await field.write(name, text);
+  for (const [name, text] of Object.entries(trigger.beside ?? {})) await field.write(name, text);
+  const names = Object.keys(trigger.files);
+  const source = trigger.source === undefined ? "" : `sources:\n  s:\n${trigger.source.replace(/^(?=.)/gm, "    ")}\n`;
+  await field.write("tickets.config.yaml", source === "" ? "rules: {}\n" : source);
+  await trigger.before?.(field, names);
+  await field.write("tickets.config.yaml", `${source}${config}`);
+  return { field, names };
+}
+
+/** Runs a command as the process boundary does. */
+async function ended(field: Field, command: typeof validate, names: readonly string[]) {
+  const { context, out, said } = makeContext(field.folder, field.env);
+  try {
+    return { exitCode: await command({ files: names, json: true, flags: {} }, context), out: out(), said: said() };
+  } catch (cause) {
+    if (!(cause instanceof Failure)) throw cause;
+    return { exitCode: EXIT_CODES[cause.code], out: out(), said: cause.message };
+  }
+}
+
+const rulesIn = (out: string): readonly string[] =>
+  (JSON.parse(out) as { readonly problems: readonly { readonly rule: string }[] }).problems.map(({ rule }) => rule); // of validate --json
+
+describe("every rule", () => {
+  test.each(Object.keys(ALL_RULES))("%s: raised it stops everything, off it is silent", async (rule) => {
+    const trigger = TRIGGERS[rule] ?? SHOWN.get(rule);
+    if (trigger === undefined) throw new Error(`nothing shows the rule ${rule}: add a bad file, or a trigger here`);
+    const { field, names } = await fieldOf(trigger, `rules: {${rule}: error}\n`);
+    const sentBefore = field.sandbox.engine.counts().accepted;
+
+    const validated = await ended(field, validate, names);
+    expect(rulesIn(validated.out), validated.said).toContain(rule);
+    expect(validated.exitCode).toBe(3);
+    expect((await ended(field, plan, names)).exitCode).toBe(3);
+    expect((await field.stream(names)).exitCode).toBe(3);
+    expect(field.sandbox.engine.counts().accepted).toBe(sentBefore);
+
+    if (NEVER_SILENT.has(rule)) return;
+    await field.write("tickets.config.yaml", (await field.read("tickets.config.yaml")).replace(/error}\n$/, "off}\n"));
+    const off = await ended(field, validate, names);
+    expect(rulesIn(off.out)).not.toContain(rule);
+    expect(off.said).not.toContain(`[${rule}]`);
+  });
+
+  test("has a trigger of its own here only where no bad file shows it", () => {
+    expect(Object.keys(TRIGGERS).filter((rule) => SHOWN.has(rule))).toEqual([]);
+  });
+});
