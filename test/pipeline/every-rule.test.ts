@@ -54,6 +54,7 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
     'actions: [resoldTicket: {fields: {ticketId: "{T}", userId: u, price: {from: "{P}", divide: "{Q}"}}}]',
     "T,P,Q\nT-1,10.00,3\n",
   ),
+  "fill-down-empty": table(`fillDown: [At]\n${scans}`, "T,At\nT-1,\nT-2,1781280000\n"),
   "each-unreadable": table(`each: {count: "{Q}"}\n${scans}`, "T,At,Q\nT-1,1781280000,two\n"),
   "list-missing": rows(
     'each: {path: codes}\nactions: [scannedTicket: {fields: {ticketId: "{item.id}"}}]',
