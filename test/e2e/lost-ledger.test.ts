@@ -297,9 +297,9 @@ test("the first line says NEW as long as nothing was sent", async () => {
   await rig.run(["stream", "bad.csv", "--action", "soldTicket", "--env", "playground"]);
   for (const more of [["--dry-run"], []]) {
     const { stderr } = await rig.run(to("a.ndjson", ...more));
-    expect(stderr).toMatch(/^playground \(.*ledger\.db NEW$/m);
+    expect(stderr).toMatch(/^playground \(.*ledger\.db NEW\b/m);
   }
-  expect((await rig.run(to("a.ndjson"))).stderr).toMatch(/ledger\.db with 1 earlier run$/m);
+  expect((await rig.run(to("a.ndjson"))).stderr).toMatch(/ledger\.db with 1 earlier run\b/m);
 });
 
 test("a sandbox that was begun anew misses nothing, and one that lost its ledger does", async () => {

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
+import { EXIT_CODES } from "../../failure.ts";
 import { type Ledger, refuseNetworkFileSystem, type SqlRow } from "./ledger.ts";
 import { IMPORTED_MAPPING } from "./memory.ts";
 import { LEDGER_VERSION } from "./schema.ts";
@@ -46,6 +47,8 @@ export function noteInvocation(path: string, invocation: Invocation, toldWarning
   try {
     if (!existsSync(path)) return;
     refuseNetworkFileSystem(path);
+    // A damaged ledger is left as it is, for whoever looks at it.
+    if (invocation.exitCode === EXIT_CODES.storage && !isSound(path)) return;
     // Not made where it is gone by now: an empty ledger would be taken for a damaged one.
     const url = pathToFileURL(path);
     url.searchParams.set("mode", "rw");
@@ -62,6 +65,11 @@ export function noteInvocation(path: string, invocation: Invocation, toldWarning
   } catch {
     // A ledger that can't be written has been told of by the command itself.
   }
+}
+
+function isSound(path: string): boolean {
+  using database = new DatabaseSync(path, { readOnly: true });
+  return database.prepare("PRAGMA quick_check(1)").get()?.quick_check === "ok";
 }
 
 function insert(database: DatabaseSync, invocation: Invocation): void {
