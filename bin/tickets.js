@@ -13,7 +13,7 @@ if (major < MINIMUM[0] || (major === MINIMUM[0] && minor < MINIMUM[1])) {
         .find((path) => existsSync(path) && realpathSync(path) !== realpathSync(process.execPath));
       if (carried !== undefined) return startOn(carried, fileURLToPath(import.meta.url), spawn);
       process.stderr.write(
-        `tickets needs Node ${MINIMUM.join(".")} or newer; this is ${process.versions.node}. Install a current Node, or one beside tickets: npm install node\n`,
+        `error: tickets needs Node ${MINIMUM.join(".")} or newer; this is ${process.versions.node}. Install a current Node, or one beside tickets: npm install node\n`,
       );
       process.exitCode = 2;
     },
@@ -60,7 +60,7 @@ function startOn(node, self, spawn) {
   const tell = (signal) => child.connected && child.send(signal, () => {});
   for (const name of SIGNALS) process.on(name, tell);
   child.on("error", ({ message }) => {
-    process.stderr.write(`tickets: ${node} can't be started (${message}).\n`);
+    process.stderr.write(`error: ${node} can't be started (${message}).\n`);
     process.exitCode = 2;
   });
   child.on("close", (code, signal) => {

@@ -101,24 +101,27 @@ function isOfStream(error: unknown): boolean {
 
 /** Data that stdout did not take, though all else went well. */
 function reportLostOutput({ message }: Error): number {
-  process.stderr.write(`tickets: Standard output can't be written (${cleanText(message, 200)}).\n`);
+  tell(`Standard output can't be written (${cleanText(message, 200)}).`);
   return EXIT_CODES.storage;
+}
+
+/** As the terminal of a command tells an error; here there is none, or none any more. */
+function tell(text: string): void {
+  process.stderr.write(`error: ${cleanLines(text)}\n`);
 }
 
 function report(error: unknown): number {
   if (error instanceof Failure) {
-    process.stderr.write(cleanLines(`tickets: ${error.message}\n${error.hint === undefined ? "" : `${error.hint}\n`}`));
+    tell(error.hint === undefined ? error.message : `${error.message}\n${error.hint}`);
     return EXIT_CODES[error.code];
   }
   if (isStop(error, stop.signal)) {
-    process.stderr.write(`tickets: stopped by ${stop.signal.reason}. Nothing is in doubt.\n`);
+    tell(`Stopped by ${stop.signal.reason}. Nothing is in doubt.`);
     return exitCodeOfError(error, stop.signal);
   }
   if (outputError !== undefined && isOfStream(error))
     return isReaderGone(outputError) ? EXIT_CODES.ok : reportLostOutput(outputError);
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  process.stderr.write(
-    `tickets: a fault in tickets itself: ${cleanText(message, 500)}\nPlease report it with these lines:\n${cleanLines(stack ?? "")}\n`,
-  );
+  tell(`a fault in tickets itself: ${cleanText(message, 500)}\nPlease report it with these lines:\n${stack ?? ""}`);
   return EXIT_CODES.internal;
 }

@@ -6,7 +6,9 @@ import { cleanLines } from "../actions/text.ts";
 import type { Context } from "../commands/talk.ts";
 import { EXIT_CODES, exitCodeOfError, Failure, isStop } from "../failure.ts";
 import type { Order } from "../pipeline/plan/order.ts";
+import { helpEnd } from "./help.ts";
 import { VERSION_FLAGS, version } from "./version.ts";
+import { wrapLines } from "./wrap.ts";
 
 export interface Process {
   readonly stop: AbortSignal;
@@ -25,12 +27,36 @@ export async function runProgram(args: readonly string[], process_: Process): Pr
     args,
   );
   try {
+    suggestByMeaning(program, args[0]);
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
     throw error;
   }
   return exitCode;
+}
+
+/** What people call a command elsewhere; names that are nearly right commander finds by itself. */
+const MEANS: Readonly<Record<string, readonly string[]>> = {
+  stream: ["send", "upload", "import", "push", "post", "submit", "sync", "run"],
+  validate: ["check", "lint", "test", "verify"],
+  plan: ["preview", "dry-run", "map", "convert", "show"],
+  init: ["config", "configure", "new", "setup"],
+  status: ["runs", "list", "ls", "history", "log", "info"],
+  resume: ["continue", "retry", "restart"],
+  settle: ["abandon", "cancel", "close", "decide", "resolve"],
+  results: ["export", "output", "promises", "download"],
+  env: ["environment", "environments", "whoami", "doctor"],
+  sandbox: ["serve", "server", "mock", "start"],
+};
+
+function suggestByMeaning(program: Command, word: string | undefined): void {
+  const [meant] = Object.entries(MEANS).find(([, words]) => words.includes(word ?? "")) ?? [];
+  if (meant === undefined || program.commands.some((command) => command.name() === word)) return;
+  program.error(`error: unknown command '${word}'\n(Did you mean ${meant}?)`, {
+    exitCode: EXIT_CODES.usage,
+    code: "commander.unknownCommand",
+  });
 }
 
 type Flags = Record<string, unknown>;
@@ -57,18 +83,18 @@ export function buildProgram(
     .showSuggestionAfterError()
     .showHelpAfterError("(tickets --help shows what there is)")
     .exitOverride()
+    // Narrower ones are folded in the middle of words otherwise.
+    .configureHelp({ minWidthToWrap: 5 })
     // Commander repeats what was typed, which may be a file's name that a glob put there.
-    .configureOutput({ writeErr: (text) => process.stderr.write(cleanLines(text)) })
-    .addHelpText(
-      "after",
-      "\nFirst steps:\n  tickets stream fixtures/events.csv fixtures/sales.csv     to the built-in sandbox\n  tickets validate payload.json                              check only\n\nExit codes: 0 done, 1 fault, 2 usage, 3 invalid input, 4 some rejected, 5 not let in, 6 in doubt,\n7 stopped early, 8 busy, 9 refused, 10 storage, 128+n signal.",
-    );
+    .configureOutput({
+      writeErr: (text) => process.stderr.write(wrapped(cleanLines(text), process.stderr, Number.POSITIVE_INFINITY)),
+    });
 
   /** Opens the terminal, calls the command, and notes its exit code. */
   const run = async (
     flags: Flags,
     command: (context: Context) => Promise<number>,
-    isSending = false,
+    kind?: "sending" | "listing",
   ): Promise<void> => {
     const [{ openTerminal }, { keepTrace, newTrace }] = await Promise.all([
       import("./terminal.ts"),
@@ -83,13 +109,14 @@ export function buildProgram(
       verbose,
       color: flags.color !== false,
       logFormat: flags.logFormat === "json" ? "json" : "pretty",
+      isOutputText: kind === "listing" && flags.json !== true,
       stdin: process.stdin,
       stdout: process.stdout,
       stderr: process.stderr,
       env: process.env,
     });
     process_.onFirstSignal((signal) => {
-      if (isSending)
+      if (kind === "sending")
         terminal.warn(`${signal}: finishing the request in flight; once more gives it up and leaves it in doubt.`);
     });
     let exitCode: number = EXIT_CODES.internal;
@@ -110,14 +137,14 @@ export function buildProgram(
     } catch (error) {
       failure = error;
       exitCode = exitCodeOfError(error, process_.stop);
+      if (!(error instanceof Failure)) throw error;
+      const { code, message, hint } = error;
+      done(exitCode);
+      terminal.progress(undefined);
+      terminal.error(hint === undefined ? message : `${message}\n${hint}`);
       // A program that reads the document should find one, whatever happened.
-      if (flags.json === true && error instanceof Failure) {
-        const { code, message, hint } = error;
-        terminal.out(
-          `${JSON.stringify({ error: { code, message, hint: hint ?? null }, exitCode: EXIT_CODES[code] })}\n`,
-        );
-      }
-      throw error;
+      if (flags.json === true)
+        terminal.out(`${JSON.stringify({ error: { code, message, hint: hint ?? null }, exitCode })}\n`);
     } finally {
       terminal.end(exitCode);
       // Last of all: what it says has been said by then.
@@ -207,10 +234,6 @@ export function buildProgram(
     .option("--force", "set an output file that can't be appended to aside")
     .option("--safe-csv", "guard CSV output against spreadsheet formulas")
     .option("-y, --yes", "don't ask before sending to production")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  tickets stream events.csv sales.csv\n  tickets stream sales.csv --env playground --limit 10\n  tickets stream 'exports/*.ndjson.gz' --env production --quiet -o promises.ndjson",
-    )
     .action((files: string[], flags: Flags) =>
       run(
         flags,
@@ -233,16 +256,12 @@ export function buildProgram(
             context,
           );
         },
-        true,
+        "sending",
       ),
     );
 
   answering(environment(input(program.command("validate"))))
     .description("check only")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  tickets validate payload.json\n  tickets validate sales.csv --env playground --json",
-    )
     .action((files: string[], flags: Flags) =>
       run(flags, async (context) =>
         (await import("../commands/validate.ts")).validate(inputOptions(files, flags), context),
@@ -258,7 +277,6 @@ export function buildProgram(
       "instead: the first N rows of each file (5) beside their actions, and counts",
       parsePreview,
     )
-    .addHelpText("after", "\nExamples:\n  tickets plan sales.csv | head -n 3\n  tickets plan export.csv --preview")
     .action((files: string[], flags: Flags) =>
       run(flags, async (context) =>
         (await import("../commands/validate.ts")).plan(
@@ -279,10 +297,6 @@ export function buildProgram(
     .option("-o, --output <file>", "file for the config, - for stdout (tickets.config.yaml)")
     .option("--force", "set an existing config aside")
     .option("--encoding <name>", "encoding of the export (utf-8)")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  tickets init attendees.csv\n  tickets init orders.csv -o -\nNothing is asked and nothing is sent; what is a guess says so.",
-    )
     .action((file: string | undefined, flags: Flags) =>
       run(flags, async (context) =>
         (await import("../commands/init.ts")).init(
@@ -300,7 +314,6 @@ export function buildProgram(
   speaking(program.command("schema"))
     .addArgument(new Argument("[what]", "which").choices(["payload", "config", "promises"]).default("payload"))
     .description("JSON Schema: payload, config, promises")
-    .addHelpText("after", "\nExample:\n  tickets schema config > tickets.schema.json")
     .action((what: "payload" | "config" | "promises", flags: Flags) =>
       run(flags, async (context) => (await import("../commands/schema.ts")).schema(what, context)),
     );
@@ -311,17 +324,20 @@ export function buildProgram(
     .option("--chunk <n>", "every action of one chunk", parseCount)
     .option("--max-age <time>", "exit 4 when the last success is older, such as 26h, or there was none")
     .action((name: string | undefined, flags: Flags) =>
-      run(flags, async (context) =>
-        (await import("../commands/status.ts")).status(
-          {
-            run: name,
-            maxAge: await age(flags.maxAge),
-            chunk: flags.chunk as number | undefined,
-            ...environmentOptions(flags),
-            json: flags.json === true,
-          }, // parseCount
-          context,
-        ),
+      run(
+        flags,
+        async (context) =>
+          (await import("../commands/status.ts")).status(
+            {
+              run: name,
+              maxAge: await age(flags.maxAge),
+              chunk: flags.chunk as number | undefined,
+              ...environmentOptions(flags),
+              json: flags.json === true,
+            }, // parseCount
+            context,
+          ),
+        "listing",
       ),
     );
 
@@ -347,7 +363,7 @@ export function buildProgram(
             },
             context,
           ),
-        true,
+        "sending",
       ),
     );
 
@@ -373,8 +389,8 @@ export function buildProgram(
       parseCount,
     )
     .option("--reason <text>", "why; kept in the ledger")
+    .option("-y, --yes", "don't ask before a run is closed")
     .option("--wait-lock <time>", "wait for another run to end, such as 10m")
-    .addHelpText("after", "\nWithout --sent, --not-sent or --abandon it only shows what has to be decided.")
     .action((name: string, flags: Flags) =>
       run(flags, async (context) =>
         (await import("../commands/settle.ts")).settle(
@@ -391,6 +407,7 @@ export function buildProgram(
             chunk: flags.chunk as number | undefined, // parseCount
             first: flags.first as number | undefined, // parseCount
             reason: text(flags.reason),
+            yes: flags.yes === true,
             ...environmentOptions(flags),
             json: flags.json === true,
             waitLock: (await duration(flags.waitLock)) ?? 0,
@@ -444,19 +461,23 @@ export function buildProgram(
     .option("--reason <text>", "with --forget-lost: why; kept in the list of runs")
     .option("--wait-lock <time>", "with --rebind and --forget-lost: wait for a run to end, such as 10m")
     .action((name: string | undefined, flags: Flags) =>
-      run(flags, async (context) => {
-        const { environment, forgetLostRuns, rebindLedger, trustConfig } = await import("../commands/environment.ts");
-        const options = { name, ...environmentOptions(flags), json: flags.json === true };
-        if (flags.forgetLost === true)
-          return forgetLostRuns(
-            { ...options, reason: text(flags.reason), waitLock: (await duration(flags.waitLock)) ?? 0 },
-            context,
-          );
-        if (flags.trust === true) return trustConfig(options, context);
-        return flags.rebind === true
-          ? rebindLedger({ ...options, waitLock: (await duration(flags.waitLock)) ?? 0 }, context)
-          : environment(options, context);
-      }),
+      run(
+        flags,
+        async (context) => {
+          const { environment, forgetLostRuns, rebindLedger, trustConfig } = await import("../commands/environment.ts");
+          const options = { name, ...environmentOptions(flags), json: flags.json === true };
+          if (flags.forgetLost === true)
+            return forgetLostRuns(
+              { ...options, reason: text(flags.reason), waitLock: (await duration(flags.waitLock)) ?? 0 },
+              context,
+            );
+          if (flags.trust === true) return trustConfig(options, context);
+          return flags.rebind === true
+            ? rebindLedger({ ...options, waitLock: (await duration(flags.waitLock)) ?? 0 }, context)
+            : environment(options, context);
+        },
+        "listing",
+      ),
     );
 
   answering(environment(program.command("prune")))
@@ -464,10 +485,6 @@ export function buildProgram(
     .option("--older-than <time>", "only what ended so long ago", "14d")
     .option("-n, --dry-run", "only say what and how much")
     .option("--wait-lock <time>", "wait for a run to end, such as 10m")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  tickets prune --env production --dry-run\n  tickets prune --env production --older-than 3d\nNever removed: the ledger, the list of runs, and what an unfinished run or a doubt needs.",
-    )
     .action((flags: Flags) =>
       run(flags, async (context) =>
         (await import("../commands/prune.ts")).prune(
@@ -504,8 +521,14 @@ export function buildProgram(
       ),
     );
 
+  for (const command of [program, ...program.commands])
+    command.addHelpText("after", () => wrapped(helpEnd(command.name()), process.stdout));
   return program;
 }
+
+/** As wide as the terminal; elsewhere `otherwise`, by default what commander makes its own part of a help. */
+const wrapped = (text: string, { isTTY, columns }: NodeJS.WriteStream, otherwise = 80): string =>
+  wrapLines(text, isTTY && columns > 0 ? columns : otherwise);
 
 function environmentOptions(flags: Flags) {
   const { chunkSize, lanes, rate, timeout, retries, stateDir } = flags;

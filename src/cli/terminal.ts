@@ -6,12 +6,15 @@ import type { Ora } from "ora";
 import { cleanLines } from "../actions/text.ts";
 import type { ProgressState, Talk } from "../commands/talk.ts";
 import { number } from "../commands/talk.ts";
+import { wrapLines } from "./wrap.ts";
 
 export interface TerminalOptions {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly color: boolean;
   readonly logFormat: "pretty" | "json";
+  /** What goes to standard output is for people, so on a terminal its lines break between words. */
+  readonly isOutputText: boolean;
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
@@ -46,25 +49,17 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   const live =
     logFormat === "pretty" && !quiet && stderr.isTTY === true && stderr.columns !== 0 && env.TERM !== "dumb" && !env.CI;
   const colours = await loadColours(options);
-  const spinner = live ? await loadSpinner(stderr) : undefined;
+  const spinner = live ? await loadSpinner(stderr, colours !== undefined) : undefined;
   const held: Held[] = [];
   let warnings = 0;
 
   const format = (level: Level, text: string): string => {
     if (logFormat === "json") return `${JSON.stringify({ time: new Date().toISOString(), level, message: text })}\n`;
     const mark = level === "warn" ? "warning: " : level === "error" ? "error: " : "";
-    const painted =
-      colours === undefined
-        ? mark
-        : level === "warn"
-          ? colours.yellow(mark)
-          : level === "error"
-            ? colours.red(mark)
-            : mark;
-    return `${cleanLines(text)
-      .split("\n")
-      .map((line, at) => (at === 0 ? painted + line : line))
-      .join("\n")}\n`;
+    const lines = fitted(`${mark}${cleanLines(text)}`, stderr);
+    if (colours === undefined || mark === "") return `${lines}\n`;
+    const painted = level === "warn" ? colours.yellow(mark) : colours.red(mark);
+    return `${painted}${lines.slice(mark.length)}\n`;
   };
   const say = (level: Level, text: string, isDue = level === "warn" || level === "error"): void => {
     const line = format(level, text);
@@ -94,7 +89,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
       if (verbose) say("detail", text);
     },
     out: (text) => {
-      stdout.write(text);
+      stdout.write(options.isOutputText ? fitted(text, stdout) : text);
     },
     progress: (state) => {
       if (state === undefined) {
@@ -105,14 +100,14 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
       const now = performance.now();
       if (pace?.doing !== state.doing) pace = { doing: state.doing, startedAt: now, startedWith: state.done };
       if (spinner !== undefined) {
-        spinner.text = cleanLines(describeProgress(state, pace, now));
+        spinner.text = cleanLines(describeProgress(state, pace, now, stderr.columns - SPINNER_COLUMNS));
         if (!spinner.isSpinning) spinner.start();
       } else if (!quiet && now - lastPlain >= PLAIN_EVERY_MS) {
         lastPlain = now;
         say("info", describeProgress(state, pace, now));
       }
     },
-    ask: stdin.isTTY && stderr.isTTY ? (question) => askYesNo(question, stdin, stderr) : undefined,
+    ask: stdin.isTTY && stderr.isTTY ? (question) => askYesNo(fitted(question, stderr), stdin, stderr) : undefined,
     end: (exitCode) => {
       spinner?.stop();
       for (const { line, isDue } of held) if (isDue || exitCode !== 0) stderr.write(line);
@@ -121,14 +116,27 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   };
 }
 
+/** The spinner and the blank behind it, and one column that stays free. */
+const SPINNER_COLUMNS = 3;
+
+/** Text as wide as the terminal that it goes to. Files and pipes get lines as they are. */
+export function fitted(text: string, stream: NodeJS.WriteStream): string {
+  return stream.isTTY === true && stream.columns > 0 ? wrapLines(text, stream.columns) : text;
+}
+
 interface Pace {
   readonly doing: string;
   readonly startedAt: number;
   readonly startedWith: number;
 }
 
-/** `sending 5,000 of 12,000 actions · chunk 2/3 · 4,800/s · 2 s left · 3 rejected` */
-function describeProgress(state: ProgressState, pace: Pick<Pace, "startedAt" | "startedWith">, now: number): string {
+/** `sending 5,000 of 12,000 actions · chunk 2/3 · 4,800/s · 2 s left · 3 rejected`, as much of it as has room. */
+function describeProgress(
+  state: ProgressState,
+  pace: Pick<Pace, "startedAt" | "startedWith">,
+  now: number,
+  room = Number.POSITIVE_INFINITY,
+): string {
   const { doing, done, total, unit, chunk, lanes = 1, rejected = 0, attempts = 1, note } = state;
   const elapsed = (now - pace.startedAt) / 1000;
   const fresh = done - pace.startedWith;
@@ -142,7 +150,7 @@ function describeProgress(state: ProgressState, pace: Pick<Pace, "startedAt" | "
   if (rejected > 0) parts.push(`${number(rejected)} rejected`);
   if (attempts > 1) parts.push(`attempt ${attempts}`);
   if (note !== undefined) parts.push(note);
-  return parts.join(" · ");
+  return parts.reduce((line, part) => (line.length + 3 + part.length > room ? line : `${line} · ${part}`));
 }
 
 function describeSeconds(seconds: number): string {
@@ -160,10 +168,10 @@ async function loadColours({ color, stderr, env, logFormat }: TerminalOptions): 
   return new Chalk({ level: 1 });
 }
 
-async function loadSpinner(stream: NodeJS.WriteStream): Promise<Ora> {
+async function loadSpinner(stream: NodeJS.WriteStream, isColoured: boolean): Promise<Ora> {
   const { default: ora } = await import("ora");
   // Ctrl-C must reach the program, and an input that is a pipe must stay one.
-  return ora({ stream, discardStdin: false, hideCursor: true });
+  return ora({ stream, discardStdin: false, hideCursor: true, color: isColoured ? "cyan" : false });
 }
 
 async function askYesNo(question: string, input: NodeJS.ReadStream, output: NodeJS.WriteStream): Promise<boolean> {

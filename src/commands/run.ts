@@ -70,6 +70,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   await recover(settling);
   if (environment.refusalsAreWhole) reopenRefused(ledger, run.runNo);
   const stops = inDoubtOrRefused(session, run);
+  const before = { ...countRun(ledger, run.runNo), at: performance.now() };
   if (stops.length === 0) {
     stops.push(...(await send(context, options, settling)));
     // Of an answer that lacks promises here and there, each gap is a doubt of its own.
@@ -80,6 +81,10 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   const [stop = { kind: "finished" }] = stops;
 
   const counts = countRun(ledger, run.runNo);
+  const sent = {
+    actions: counts.accepted + counts.rejected - before.accepted - before.rejected,
+    ms: performance.now() - before.at,
+  };
   const done = stop.kind === "finished";
   if (!done) noteStop(ledger, run.runNo, exitCodeOf(stop, false), stop.kind === "stopped" && stop.by === "SIGINT");
   const rejects = await writeRejects({
@@ -114,7 +119,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
     durationMs: performance.now() - options.startedAt,
     next: nextCommand(stop, run, rejects.paths, context, environment, plan.manifest),
   });
-  tellEnd(context, session, plan.manifest, stops, summary);
+  tellEnd(context, session, plan.manifest, stops, summary, sent);
   return summary;
 }
 
@@ -287,6 +292,7 @@ function tellEnd(
   manifest: Manifest,
   stops: readonly Stop[],
   summary: Summary,
+  sent: { readonly actions: number; readonly ms: number },
 ): void {
   const { talk, cwd, verbose } = context;
   const { ledger } = session;
@@ -307,7 +313,7 @@ function tellEnd(
     }
   }
   talk.info(
-    `${describeActions(summary.actions)}.${hasUnsentRows(manifest.rows) ? ` ${describeUnsentRows(manifest.rows)}.` : ""}`,
+    `${describeActions(summary.actions)}.${hasUnsentRows(manifest.rows) ? ` ${describeUnsentRows(manifest.rows)}.` : ""}${describePace(summary.durationMs, sent)}`,
   );
   const written = summary.actions.accepted + summary.actions.rejected + summary.actions.settledByHand;
   if (summary.output !== null && written > 0) talk.info(`Promises: ${displayPath(summary.output, cwd)}`);
@@ -315,6 +321,13 @@ function tellEnd(
     talk.info(`Rejects: ${summary.rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
   const isOtherRun = stop.kind === "finished" && waitsForAnotherRun(manifest.actions);
   if (summary.next !== null) talk.info(`${isOtherRun ? OTHER_RUN : NEXT[stop.kind]}: ${summary.next}`);
+}
+
+/** ` In 3.2 s, 6,004 actions/s while sending.`; nothing where this command sent nothing. */
+function describePace(ms: number, sent: { readonly actions: number; readonly ms: number }): string {
+  if (sent.actions === 0) return "";
+  const rate = Math.round((1000 * sent.actions) / Math.max(1, sent.ms));
+  return ` In ${(ms / 1000).toFixed(1)} s, ${number(rate)} actions/s while sending.`;
 }
 
 /** @param first of the stops that are told. */

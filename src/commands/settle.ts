@@ -101,6 +101,8 @@ export interface SettleOptions extends EnvironmentOptions {
   /** Only so many actions, from the chunk's beginning. */
   readonly first: number | undefined;
   readonly reason: string | undefined;
+  /** Don't ask before a run is closed. */
+  readonly yes?: boolean;
   readonly json: boolean;
   readonly waitLock: number;
 }
@@ -122,7 +124,9 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   if (run === undefined) throw unknownRun(options.run, environment);
   const closes = options.decision === "abandon";
   if ((closes || run.state !== "open") && !(await isPlanWhole(session, run, closes)))
-    return settleWithoutPlan(options, context, session, run, startedAt);
+    return closes && run.state === "open" && !(await mayClose(options, context, session, run, false))
+      ? EXIT_CODES.ok
+      : settleWithoutPlan(options, context, session, run, startedAt);
   await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
   await using promises = await openPromises(context, session, run);
   const settling = { ledger, plan, runNo: run.runNo, promises };
@@ -159,6 +163,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
         noteStop(ledger, run.runNo, run.exitCode ?? EXIT_CODES["in-doubt"], false);
       break;
     case "abandon":
+      if (run.state === "open" && !(await mayClose(options, context, session, run, true))) return EXIT_CODES.ok;
       if (run.state === "open") await abandonRun(ledger, plan, run, settlement, EXIT_CODES["finished-with-rejects"]);
       talk.info(`The run ${run.run} is closed.`);
       break;
@@ -194,6 +199,36 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   if (summary.next !== null && options.decision !== undefined) talk.info(`Next: ${summary.next}`);
   if (options.json) talk.out(`${JSON.stringify(summary)}\n`);
   return summary.exitCode;
+}
+
+/** Says what closing the run leaves, and on a terminal asks. */
+async function mayClose(
+  { yes }: SettleOptions,
+  { talk }: Context,
+  { ledger }: Session,
+  { run, runNo }: RunRecord,
+  hasPlan: boolean,
+): Promise<boolean> {
+  const { accepted, rejected, settledByHand, notSent, inDoubt, refused } = countRun(ledger, runNo);
+  const [open, done] = [inDoubt + refused, accepted + rejected + settledByHand];
+  const parts = [
+    ...(done === 0 ? [] : [`${count(done, "action")} ${done === 1 ? "stays" : "stay"} as answered`]),
+    ...(notSent === 0
+      ? []
+      : [
+          `${count(notSent, "action")} ${notSent === 1 ? "was" : "were"} not sent and ${hasPlan ? `${notSent === 1 ? "goes" : "go"} into rejects` : "can't be listed, since the plan is lost"}`,
+        ]),
+    ...(open === 0
+      ? []
+      : [
+          `${count(open, "action")} ${open === 1 ? "stays" : "stay"} in doubt, so no other run sends ${open === 1 ? "it" : "them"}`,
+        ]),
+  ];
+  talk.info(`Closing run ${run}, which can't be resumed then: ${parts.join("; ")}.`);
+  if (yes || talk.ask === undefined) return true;
+  if (await talk.ask("Close it?")) return true;
+  talk.info("The run stays open.");
+  return false;
 }
 
 function settlementOf(decision: Decision, reason: string | undefined): Settlement {

@@ -15,12 +15,21 @@ import { type Ledger, runListPath, storageFailure } from "../pipeline/ledger/led
 import { isLocked } from "../pipeline/ledger/lock.ts";
 import { outcomesOfRun } from "../pipeline/ledger/outcomes.ts";
 import { readRunList } from "../pipeline/ledger/run-list.ts";
-import { type ChunkRecord, chunksOf, countRun, findRun, listRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
+import {
+  type ChunkRecord,
+  chunksOf,
+  countRun,
+  findRun,
+  listRuns,
+  type RunCounts,
+  type RunRecord,
+} from "../pipeline/ledger/runs.ts";
+import type { ChunkState } from "../pipeline/ledger/schema.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
 import { isPlainFile } from "../pipeline/projections/output-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../pipeline/projections/promise-lines.ts";
-import { actionsOf } from "../pipeline/sending/settle.ts";
+import { actionsOf, countStored } from "../pipeline/sending/settle.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import { labelOf } from "./run.ts";
 import { type EnvironmentOptions, loadSettings, lockPath, openLedgerToRead, planDirectory } from "./session.ts";
@@ -66,7 +75,10 @@ export async function status(options: StatusOptions, context: Context): Promise<
         runs:
           ledger === undefined
             ? []
-            : runs.map((run) => ({ ...summaryOfRun(ledger, run, environment.name), files: filesOf(run) })),
+            : await Array.fromAsync(runs, async (run) => ({
+                ...summaryOfRun(run, environment.name, await countsOf(ledger, run, environment)),
+                files: filesOf(run),
+              })),
       })}\n`,
     );
   if (ledger === undefined) {
@@ -78,7 +90,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
     const now = Date.now();
     talk.out(`last success  ${success === undefined ? "none" : describeEnd(success, now)}\n`);
     if (failure !== undefined) talk.out(`last failure  ${describeEnd(failure, now)}\n`);
-    for (const run of runs) talk.out(`${describeRun(ledger, run, environment)}\n`);
+    for (const run of runs) talk.out(`${await describeRun(ledger, run, environment)}\n`);
   }
   if (ledger !== undefined && runs.length === 0) talk.info(`The ledger of ${environment.name} has no runs yet.`);
   if (exitCode !== EXIT_CODES.ok || maxAge === undefined) return exitCode;
@@ -127,18 +139,18 @@ export function describeAge(ms: number): string {
 }
 
 /** `7f3a0c11  2026-03-01T03:00:00.000Z  finished  exit 0  12 s  sales.csv  20 actions: 20 accepted` */
-function describeRun(ledger: Ledger, run: RunRecord, environment: Environment): string {
-  const inFlight = countInFlight(ledger, run, environment);
-  const { actions, durationMs } = summaryOfRun(ledger, run, environment.name);
+async function describeRun(ledger: Ledger, run: RunRecord, environment: Environment): Promise<string> {
+  const counts = await countsOf(ledger, run, environment);
+  const { actions, durationMs } = summaryOfRun(run, environment.name, counts);
   const files = filesOf(run);
   return [
     run.run,
     run.createdAt,
-    `${run.state}${waits(ledger, run, inFlight)}`,
+    `${run.state}${waits(run, counts)}`,
     `exit ${run.exitCode ?? "-"}`,
     run.endedAt === undefined ? "-" : describeAge(durationMs),
     files.length === 0 ? "-" : describeFiles(files),
-    describeActions(actions, inFlight),
+    describeActions(actions, counts.inFlight),
   ].join("  ");
 }
 
@@ -156,23 +168,23 @@ async function showRun(
   if (run === undefined) throw unknownRun(name, environment);
   if (options.chunk !== undefined)
     return showChunk(context, ledger, run, options.chunk, planDirectory(environment, run.run));
-  const summary = summaryOfRun(ledger, run, environment.name);
+  const counts = await countsOf(ledger, run, environment);
+  const summary = summaryOfRun(run, environment.name, counts);
   if (options.json) {
     talk.out(`${JSON.stringify(summary)}\n`);
     return EXIT_CODES.ok;
   }
   const manifest = parseManifest(run.manifest);
-  const inFlight = countInFlight(ledger, run, environment);
   const lines = [
-    `run ${run.run} of ${run.createdAt}: ${run.state}${waits(ledger, run, inFlight)}`,
+    `run ${run.run} of ${run.createdAt}: ${run.state}${waits(run, counts)}`,
     ...manifest.inputs.map(
       ({ name, rows, sha256 }) =>
         `input ${cleanText(name, 200)}: ${count(rows, "row")}, SHA-256 ${sha256.slice(0, 16)}…`,
     ),
-    describeActions(summary.actions, inFlight),
+    describeActions(summary.actions, counts.inFlight),
     ...chunksOf(ledger, run.runNo).map(
       ({ chunk, state, first, count: actions, httpStatus, detail }) =>
-        `chunk ${chunk}: ${state}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
+        `chunk ${chunk}: ${stateNow(state, counts)}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
     ),
     ...ledger
       .all("SELECT chunk, decision, who, at, reason FROM settlements WHERE run_no = ? ORDER BY id", run.runNo)
@@ -187,21 +199,42 @@ async function showRun(
   return EXIT_CODES.ok;
 }
 
-/** How many of a run's actions a process that holds the lock is sending: without one their answers are lost. */
-function countInFlight(ledger: Ledger, run: RunRecord, environment: Environment): number {
-  const { inFlight } = countRun(ledger, run.runNo);
-  return inFlight > 0 && isLocked(lockPath(environment)) ? inFlight : 0;
+/**
+ * What the next command would find: an answer that is stored counts as what it says, and only a process that holds the
+ * lock has something in flight. Without one the answer of what was being sent is lost.
+ */
+async function countsOf(ledger: Ledger, run: RunRecord, environment: Environment): Promise<RunCounts> {
+  const counts = countRun(ledger, run.runNo);
+  const stored = await storedAnswers(ledger, run, environment);
+  const known = [...stored.values()].reduce((sum, actions) => sum + actions, 0);
+  const inFlight = counts.inFlight - known;
+  return {
+    ...counts,
+    accepted: counts.accepted + (stored.get("accepted") ?? 0),
+    rejected: counts.rejected + (stored.get("rejected") ?? 0),
+    inDoubt: counts.inDoubt - known + (stored.get("in doubt") ?? 0),
+    inFlight: inFlight > 0 && isLocked(lockPath(environment)) ? inFlight : 0,
+  };
 }
 
-function waits(ledger: Ledger, run: RunRecord, inFlight: number): string {
-  const { inDoubt, refused } = countRun(ledger, run.runNo);
+async function storedAnswers(ledger: Ledger, run: RunRecord, environment: Environment): ReturnType<typeof countStored> {
+  if (chunksOf(ledger, run.runNo, "answered").length === 0) return new Map();
+  try {
+    await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
+    return await countStored(ledger, plan, run.runNo);
+  } catch {
+    return new Map(); // a plan that is lost leads to a doubt
+  }
+}
+
+function waits(run: RunRecord, { inDoubt, inFlight, refused }: RunCounts): string {
   if (inDoubt > inFlight) return ", in doubt";
   if (inFlight > 0) return ", being sent";
   if (refused > 0) return ", refused";
   return run.state === "open" && run.stoppedByPerson ? ", stopped by a person" : "";
 }
 
-function summaryOfRun(ledger: Ledger, run: RunRecord, environment: string): Summary {
+function summaryOfRun(run: RunRecord, environment: string, counts: RunCounts): Summary {
   const manifest = parseManifest(run.manifest);
   return summarise({
     run: run.run,
@@ -210,10 +243,15 @@ function summaryOfRun(ledger: Ledger, run: RunRecord, environment: string): Summ
     exitCode: run.exitCode ?? EXIT_CODES["stopped-early"],
     plan: manifest,
     problems: manifest.problems,
-    counts: countRun(ledger, run.runNo),
+    counts,
     output: run.output ?? null,
     durationMs: run.endedAt === undefined ? 0 : Date.parse(run.endedAt) - Date.parse(run.createdAt),
   });
+}
+
+/** The state as the next command would find it, and the counts above already do. */
+function stateNow(state: ChunkState, { inFlight }: RunCounts): string {
+  return state === "sending" && inFlight === 0 ? "in doubt" : state;
 }
 
 /** Every action of a chunk, as NDJSON with where it came from. */

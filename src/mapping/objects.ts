@@ -118,10 +118,24 @@ const ITEM_KEYS: ReadonlySet<string> = new Set(["action", "data", ...OWN_COLUMNS
 
 /** An item of a request body, whole or damaged, as opposed to a flat row with a column `action`. */
 function isItem(value: ObjectRow["value"]): boolean {
+  if (isItemInOtherLetters(value)) return true;
   if (!Object.hasOwn(value, "action") && !Object.hasOwn(value, "data")) return false;
   const data = Object.hasOwn(value, "data") ? value.data : undefined;
   if (Object.hasOwn(value, "action") && isJsonObject(data)) return true;
   return Object.keys(value).every((key) => ITEM_KEYS.has(key));
+}
+
+/** `{"Action": …, "Data": {…}}`: no flat row has an object called data, so it is an item that is called by wrong names. */
+function isItemInOtherLetters(value: ObjectRow["value"]): boolean {
+  const keys = Object.keys(value);
+  const find = (name: string): string | undefined => keys.find((key) => key.trim().toLowerCase() === name);
+  const [action, data] = [find("action"), find("data")];
+  return (
+    action !== undefined &&
+    data !== undefined &&
+    isJsonObject(value[data]) &&
+    keys.every((key) => ITEM_KEYS.has(key) || key === action || key === data)
+  );
 }
 
 function mapItem(value: ObjectRow["value"]): Mapped {

@@ -52,6 +52,8 @@ describe("help", () => {
     for (const name of readdirSync(GOLDEN)) {
       const text = readFileSync(join(GOLDEN, name), "utf8");
       expect(text.split("\n").filter((line) => line.length > 100)).toEqual([]);
+      expect(text, name).toMatch(/\nExamples?:\n {2}tickets /);
+      expect(text, name).toMatch(/\nMore: docs\/cli\.md/);
       expect(text).not.toMatch(/\[object|undefined|\{"|default: false/);
     }
   });
@@ -74,6 +76,11 @@ test("--version is the package's", async () => {
 describe("a usage error is exit 2, names the way out, and nothing is sent", () => {
   test.each<[readonly string[], RegExp]>([
     [["strem", "sales.csv"], /stream/],
+    [["send", "sales.csv"], /^error: unknown command 'send'\n\(Did you mean stream\?\)/],
+    [["upload", "sales.csv"], /Did you mean stream\?/],
+    [["import", "sales.csv"], /Did you mean stream\?/],
+    [["check", "sales.csv"], /Did you mean validate\?/],
+    [["lint", "sales.csv"], /Did you mean validate\?/],
     [["stream"], /files/],
     [["stream", "sales.csv", "--chunk-size", "5001"], /5000/],
     [["stream", "sales.csv", "--chunk-size", "0"], /1 to 5000/],

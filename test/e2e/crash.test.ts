@@ -119,9 +119,14 @@ describe("a process that dies at a boundary of a chunk's life", () => {
     expect(died.killed).toBe(true);
     if (chunks === CHUNKS) expect(states(rig)).toBe(at(time) ?? "");
 
+    const shown = JSON.parse((await rig.run(["status", "--env", "playground", "--json"])).stdout);
     const again = await rig.run(command);
     const expected = chunks === CHUNKS ? next(time) : point === "intended" || point === "answered" ? 6 : 0;
     expect(again.exitCode).toBe(expected);
+    if (point !== "planned")
+      expect(shown.runs[0].actions.inDoubt, "status names the doubts that the next command finds").toBe(
+        expected === 6 ? 20 / chunks : 0,
+      );
     if (expected === 6) {
       const { questions } = readTruth(rig, rig.placed);
       expect(questions).toHaveLength(1);

@@ -119,7 +119,7 @@ describe("a quiet night", () => {
 
 /** Says once what is wrong with the file, in a sentence, and is no fault of the program. */
 function expectOneSentence(stderr: string, name: string): void {
-  const said = stderr.split("\n").filter((line) => line.startsWith("tickets: "));
+  const said = stderr.split("\n").filter((line) => line.startsWith("error: "));
   expect(said).toHaveLength(1);
   expect(said[0]).toContain(name);
   expect(said[0]).toMatch(/[.]$/);

@@ -233,7 +233,7 @@ describe("standard streams", () => {
     const { place, service } = await openSales();
     if (command[0] === "results") await place.tickets(SEND, service);
     const { exitCode, stderr } = await place.tickets(command, { ...service, shell: '"$@" >/dev/full' });
-    expect(stderr).toMatch(/^tickets: Standard output can't be written \(ENOSPC[^\n]*\)\.$/m);
+    expect(stderr).toMatch(/^error: Standard output can't be written \(ENOSPC[^\n]*\)\.$/m);
     expect(stderr).not.toMatch(/\n {4}at /);
     expect(exitCode).toBe(10);
   });

@@ -226,7 +226,7 @@ describe("never a silent wrong reading", () => {
       const { exitCode, stdout, stderr } = await place.tickets([command, "sold.csv"]);
       expect(exitCode).toBe(2);
       expect(stdout).toBe("");
-      expect(stderr).toMatch(/^tickets: (?:tickets\.config|\d+ problems in the config:\n)/m);
+      expect(stderr).toMatch(/^error: (?:tickets\.config|\d+ problems in the config:\n)/m);
       expect(stderr).toContain(` tickets.config.yaml:${at}`);
       for (const text of more) expect(stderr).toContain(text);
     }

@@ -152,7 +152,7 @@ describe("on a Node that is too old", () => {
       code: 2,
       stdout: "",
       stderr: expect.stringMatching(
-        /^tickets needs Node 22\.19 or newer; this is 20\.1\.0\. Install a current Node, .*\n$/,
+        /^error: tickets needs Node 22\.19 or newer; this is 20\.1\.0\. Install a current Node, .*\n$/,
       ),
     });
   });

@@ -39,7 +39,7 @@ function expectStorage({ exitCode, stderr, stdout }: Ended, sentence: RegExp): v
   expect(stderr).not.toMatch(/a fault in tickets|\n {4}at /);
   expect(stdout).toBe("");
   const last = stderr.trimEnd().split("\n").slice(-2);
-  expect(last[0], "the last but one line is the sentence").toMatch(/^tickets: [^\n]+\.$/);
+  expect(last[0], "the last but one line is the sentence").toMatch(/^error: [^\n]+\.$/);
   expect(last[1], "the last line says what to do").toMatch(/^[A-Z][^\n]+$/);
 }
 
@@ -302,7 +302,7 @@ describe("a damaged ledger stops the run and says what to do; it is never made a
     const damaged = readFileSync(path);
     // Another output, so that nothing but the ledger itself can tell.
     const ended = await place.tickets([...SEND, "-o", "other.ndjson"], service);
-    expectStorage(ended, /^tickets: The ledger \S+ledger\.db is damaged: [^\n]+\. Nothing more was sent\.$/m);
+    expectStorage(ended, /^error: The ledger \S+ledger\.db is damaged: [^\n]+\. Nothing more was sent\.$/m);
     expect(ended.stderr).toContain("tickets results --import");
     expect(readFileSync(path).equals(damaged), "the damaged file is left as it is").toBe(true);
     expect(service.sent()).toHaveLength(1200);

@@ -82,7 +82,17 @@ async function openNight(items: readonly Item[], given: ServiceOptions = {}, set
     },
     settle: (decision, chunk) =>
       settle(
-        { run: run(), decision, chunk, first: undefined, reason: "looked", json: false, waitLock: 0, flags: {} },
+        {
+          run: run(),
+          decision,
+          chunk,
+          first: undefined,
+          reason: "looked",
+
+          json: false,
+          waitLock: 0,
+          flags: {},
+        },
         asked().context,
       ),
     promised: async () =>

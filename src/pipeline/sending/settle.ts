@@ -78,6 +78,31 @@ export async function projectUnwritten(context: SettleContext): Promise<void> {
   }
 }
 
+/** An answer that was stored when the process died, read again. */
+function readStored(ledger: Ledger, { chunk, actions }: ChunkFacts) {
+  const { body, at } = readAnswer(ledger, chunk);
+  const exchange = { kind: "answer", status: chunk.httpStatus ?? 200, headers: {}, body, whole: true } as const;
+  return { reading: readExchange(exchange, sentActions(actions), [], promisesOfRun(ledger, chunk.runNo, 0)), body, at };
+}
+
+/** What `recover` will make of stored answers, by outcome, for those who only look. */
+export async function countStored(
+  ledger: Ledger,
+  plan: Plan,
+  runNo: number,
+): Promise<ReadonlyMap<ItemOutcome["outcome"], number>> {
+  const counts = new Map<ItemOutcome["outcome"], number>();
+  const add = (outcome: ItemOutcome["outcome"], actions: number): void => {
+    counts.set(outcome, (counts.get(outcome) ?? 0) + actions);
+  };
+  for (const chunk of chunksOf(ledger, runNo, "answered")) {
+    const { reading } = readStored(ledger, await chunkFacts(plan, chunk));
+    if (reading.kind === "settled") for (const { outcome } of reading.items) add(outcome, 1);
+    else add("in doubt", chunk.count);
+  }
+  return counts;
+}
+
 /**
  * Puts right what a crash left: an answer that was stored is settled from the store; a chunk that was being sent is in
  * doubt, since its answer is lost.
@@ -87,14 +112,8 @@ export async function recover(context: SettleContext): Promise<void> {
   dropEmptyChunks(ledger, runNo);
   await projectUnwritten(context);
   for (const chunk of chunksOf(ledger, runNo, "answered")) {
-    const { body, at } = readAnswer(ledger, chunk);
     const facts = await chunkFacts(plan, chunk);
-    const reading = readExchange(
-      { kind: "answer", status: chunk.httpStatus ?? 200, headers: {}, body, whole: true },
-      sentActions(facts.actions),
-      [],
-      promisesOfRun(ledger, runNo, 0),
-    );
+    const { reading, body, at } = readStored(ledger, facts);
     if (reading.kind === "settled") {
       await settle(context, facts, reading.items, at);
       continue;

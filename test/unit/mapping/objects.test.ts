@@ -36,6 +36,18 @@ describe("{action, data} lines", () => {
     expect(mapped.kind === "invalid" && mapped.findings.map((finding) => finding.rule)).toContain(rule);
   });
 
+  test.each([
+    ['{"Action":"newEvent","data":{"eventId":"E","currency":"EUR"}}', "/Action"],
+    ['{"action":"newEvent","Data":{"eventId":"E","currency":"EUR"}}', "/Data"],
+    ['{"ACTION":"newEvent","DATA":{"eventId":"E","currency":"EUR"}}', "/ACTION"],
+  ])("whose keys are in other letters get the message that they get in a request body: %s", (text, pointer) => {
+    const mapper = (isPayload: boolean) => createMapper({ fileName: "x.ndjson", isPayload });
+    const [line, item] = [mapper(false).map(json(text)), mapper(true).map(json(text))];
+    expect(line).toEqual(item);
+    expect(line).toMatchObject({ kind: "invalid" });
+    expect(line.kind === "invalid" && line.findings.map((finding) => finding.pointer)).toContain(pointer);
+  });
+
   test("hold back what depends on a damaged one", () => {
     const mapped = mapperOf("p.json").map(json('{"action":"sellTicket","data":{"ticketId":"t","eventId":"e"}}'));
     expect(mapped).toMatchObject({ attempted: [{ action: "soldTicket", data: { ticketId: "t", eventId: "e" } }] });

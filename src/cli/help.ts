@@ -1,0 +1,74 @@
+/** What stands below the options in the help of each command: examples, what else to know, and where all of it is told. */
+
+interface HelpEnd {
+  readonly examples: readonly string[];
+  readonly note?: string;
+}
+
+export const HELP: Readonly<Record<string, HelpEnd>> = {
+  tickets: {
+    examples: ["tickets validate sales.csv", "tickets stream events.csv sales.csv"],
+    note: "Exit codes: 0 done, 1 fault, 2 usage, 3 invalid input, 4 some rejected, 5 not let in, 6 in doubt, 7 stopped early, 8 busy, 9 refused, 10 storage, 128+n signal.",
+  },
+  stream: {
+    examples: [
+      "tickets stream events.csv sales.csv",
+      "tickets stream sales.csv --env playground --limit 10",
+      "tickets stream 'exports/*.ndjson.gz' --env production --quiet -o promises.ndjson",
+    ],
+  },
+  validate: {
+    examples: ["tickets validate payload.json", "tickets validate sales.csv --env playground"],
+  },
+  plan: { examples: ["tickets plan sales.csv | head -n 3", "tickets plan export.csv --preview"] },
+  init: {
+    examples: ["tickets init attendees.csv", "tickets init orders.csv -o -"],
+    note: "Nothing is asked and nothing is sent; what is a guess says so.",
+  },
+  schema: { examples: ["tickets schema config > tickets.schema.json"] },
+  status: {
+    examples: [
+      "tickets status --env playground",
+      "tickets status 4ba62e61 --env playground",
+      "tickets status 4ba62e61 --chunk 2 --env playground",
+      "tickets status --max-age 26h --env production",
+    ],
+  },
+  resume: {
+    examples: ["tickets resume --env playground", "tickets resume 4ba62e61 --env playground --max-duration 2h"],
+  },
+  settle: {
+    examples: [
+      "tickets settle 4ba62e61 --env playground",
+      'tickets settle 4ba62e61 --env playground --sent --reason "the service has them"',
+      'tickets settle 4ba62e61 --env playground --not-sent --chunk 2 --reason "not there"',
+    ],
+    note: "Without --sent, --not-sent or --abandon it only shows what has to be decided.",
+  },
+  results: {
+    examples: [
+      "tickets results -o all.csv --env playground",
+      "tickets results 4ba62e61 --env playground",
+      "tickets results --import promises.ndjson --env playground",
+    ],
+  },
+  env: { examples: ["tickets env", "tickets env production", "tickets env production --rebind"] },
+  prune: {
+    examples: ["tickets prune --env production --dry-run", "tickets prune --env production --older-than 3d"],
+    note: "Never removed: the ledger, the list of runs, and what an unfinished run or a doubt needs.",
+  },
+  sandbox: { examples: ["tickets sandbox", "tickets sandbox --port 4020 --faults fixtures/faults/gateway.yaml"] },
+};
+
+/** The end of a command's help; `tickets` is the program itself. */
+export function helpEnd(name: string): string {
+  const { examples, note } = HELP[name] ?? { examples: [] };
+  return [
+    "",
+    examples.length === 1 ? "Example:" : "Examples:",
+    ...examples.map((example) => `  ${example}`),
+    ...(note === undefined ? [] : ["", note]),
+    "",
+    `More: docs/cli.md${name === "tickets" ? "" : `#tickets-${name}`} in the folder of the package.`,
+  ].join("\n");
+}

@@ -1,0 +1,46 @@
+/** Lines that break between words. */
+
+/** Cells of a terminal that a character takes: two for what East Asian fonts draw wide, none for what joins the one before. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+const JOINING = /\u200d|\ufe0f|[\p{Mn}\p{Me}]/u;
+
+const width = (text: string): number =>
+  Array.from(text, (character) => (JOINING.test(character) ? 0 : WIDE.test(character) ? 2 : 1)).reduce<number>(
+    (sum, cells) => sum + cells,
+    0,
+  );
+
+/** A command to be copied, which a line break would cut in two: it goes on to the end of its line, for the terminal to fold. */
+const COMMAND = /(?:^|(?<=\s))(?:npx )?tickets (?=[a-z]+(?: |$)).*$/;
+
+const CARETS = /^\s*\^+\s*$/;
+
+/**
+ * Breaks lines that are longer than `columns` between words. A line goes on under its own indent. Commands to be copied
+ * stay whole, as do words that are longer than a line and a text with carets under it.
+ */
+export function wrapLines(text: string, columns: number): string {
+  const lines = text.split("\n");
+  return lines
+    .map((line, at) => (CARETS.test(line) || CARETS.test(lines[at + 1] ?? "") ? line : wrapLine(line, columns)))
+    .join("\n");
+}
+
+function wrapLine(line: string, columns: number): string {
+  if (width(line) <= columns) return line;
+  const indent = (/^ */.exec(line)?.[0] ?? "").slice(0, Math.floor(columns / 2));
+  const command = COMMAND.exec(line);
+  const words = [...line.slice(0, command?.index ?? line.length).matchAll(/\S+ */g)].map(([word]) => word);
+  if (command !== null) words.push(command[0]);
+  const broken: string[] = [];
+  let current = indent;
+  for (const word of words) {
+    if (current.trim() !== "" && width(current + word.trimEnd()) > columns) {
+      broken.push(current.trimEnd());
+      current = indent;
+    }
+    current += word;
+  }
+  return [...broken, current.trimEnd()].join("\n");
+}
