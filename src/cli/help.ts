@@ -5,7 +5,7 @@ interface HelpEnd {
   readonly note?: string;
 }
 
-export const HELP: Readonly<Record<string, HelpEnd>> = {
+const HELP: Readonly<Record<string, HelpEnd>> = {
   tickets: {
     examples: ["tickets validate sales.csv", "tickets stream events.csv sales.csv"],
     note: "Exit codes: 0 done, 1 fault, 2 usage, 3 invalid input, 4 some rejected, 5 not let in, 6 in doubt, 7 stopped early, 8 busy, 9 refused, 10 storage, 128+n signal.",

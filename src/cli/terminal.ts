@@ -120,7 +120,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
 const SPINNER_COLUMNS = 3;
 
 /** Text as wide as the terminal that it goes to. Files and pipes get lines as they are. */
-export function fitted(text: string, stream: NodeJS.WriteStream): string {
+function fitted(text: string, stream: NodeJS.WriteStream): string {
   return stream.isTTY === true && stream.columns > 0 ? wrapLines(text, stream.columns) : text;
 }
 
