@@ -204,7 +204,7 @@ async function decideOnce(
       if (finding !== undefined) findings.push(finding);
     }
     const before = fate === "new" && heldHistories.size > 0 ? heldHistories.get(hexOf(candidate)) : undefined;
-    if (before !== undefined) findings.push(heldBack(candidate, before));
+    if (before !== undefined) findings.push(heldBack(before));
     return findings.flatMap((finding) => {
       const severity = severityOf(finding.rule);
       return severity === "off" ? [] : [{ ...at, severity, ...finding }];

@@ -29,7 +29,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "repeated":
       return undefined;
     case "held":
-      return heldBack(candidate, places.placeOf(detail.by));
+      return heldBack(places.placeOf(detail.by));
     case "changed":
       return changed(candidate, detail.from, places);
     case "late":
@@ -60,10 +60,10 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
 }
 
 /** A row that waits for one that is invalid. */
-export function heldBack({ action }: Pick<Candidate, "action">, cause: Cause): Finding {
+export function heldBack(cause: Cause): Finding {
   return {
     rule: "depends-on-invalid",
-    message: `It depends on ${textOf(cause)}, which is invalid and not sent: its place among the ${action} of the same ${actionSpec(action).about} is not known.`,
+    message: `It depends on ${textOf(cause)}, which is invalid and not sent.`,
     hint: "Mend that row.",
     cause,
   };
