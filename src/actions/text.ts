@@ -1,8 +1,8 @@
-// biome-ignore lint/suspicious/noControlCharactersInRegex: removing control characters is the purpose
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+/g;
+/** What steers a terminal or is not seen: control and format characters (bidirectional, zero-width, tags), line separators, fillers. */
+const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu;
 
 /**
- * Text from a file or the service, made fit for a terminal: control and bidirectional characters become one blank,
+ * Text from a file or the service, made fit for a terminal: control, bidirectional and invisible characters become one blank,
  * and what is longer than `max` code points ends in "…".
  */
 export function cleanText(text: string, max = 80): string {

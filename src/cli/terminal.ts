@@ -54,7 +54,8 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   let warnings = 0;
 
   const format = (level: Level, text: string): string => {
-    if (logFormat === "json") return `${JSON.stringify({ time: new Date().toISOString(), level, message: text })}\n`;
+    if (logFormat === "json")
+      return `${JSON.stringify({ time: new Date().toISOString(), level, message: cleanLines(text) })}\n`;
     const mark = level === "warn" ? "warning: " : level === "error" ? "error: " : "";
     const lines = fitted(`${mark}${cleanLines(text)}`, stderr);
     if (colours === undefined || mark === "") return `${lines}\n`;
@@ -107,7 +108,10 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
         say("info", describeProgress(state, pace, now));
       }
     },
-    ask: stdin.isTTY && stderr.isTTY ? (question) => askYesNo(fitted(question, stderr), stdin, stderr) : undefined,
+    ask:
+      stdin.isTTY && stderr.isTTY
+        ? (question, signal) => askYesNo(fitted(question, stderr), stdin, stderr, signal)
+        : undefined,
     end: (exitCode) => {
       spinner?.stop();
       for (const { line, isDue } of held) if (isDue || exitCode !== 0) stderr.write(line);
@@ -174,10 +178,19 @@ async function loadSpinner(stream: NodeJS.WriteStream, isColoured: boolean): Pro
   return ora({ stream, discardStdin: false, hideCursor: true, color: isColoured ? "cyan" : false });
 }
 
-async function askYesNo(question: string, input: NodeJS.ReadStream, output: NodeJS.WriteStream): Promise<boolean> {
-  const lines = createInterface({ input, output });
+async function askYesNo(
+  question: string,
+  input: NodeJS.ReadStream,
+  output: NodeJS.WriteStream,
+  signal: AbortSignal,
+): Promise<boolean> {
+  // As a plain terminal, in which Ctrl-C is a signal to the process like any other.
+  const lines = createInterface({ input, output, terminal: false });
+  // An end of the input, such as Ctrl-D, is no consent.
+  const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
   try {
-    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim());
+    const answer = lines.question(`${cleanLines(question)} [y/N] `, { signal });
+    return /^y(es)?$/i.test((await Promise.race([answer, ended])).trim());
   } finally {
     lines.close();
   }

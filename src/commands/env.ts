@@ -16,7 +16,7 @@ import {
 import { keyPresence } from "../pipeline/config/key.ts";
 import { readNeighbours, secondLedger } from "../pipeline/config/neighbours.ts";
 import { type DiskUse, describeBytes } from "./disk.ts";
-import { forgottenLedger } from "./session.ts";
+import { forgottenLedger, proxyOf } from "./session.ts";
 
 /** What the ledger of an environment says of itself, for people. */
 interface LedgerSummary {
@@ -95,6 +95,8 @@ interface Described {
   readonly from: string;
   readonly kind: Environment["kind"];
   readonly baseUrl: { readonly value: string | null; readonly from: string };
+  /** That requests go through, without user and password. */
+  readonly proxy: string | null;
   readonly apiKey: { readonly source: string; readonly state: string; readonly from: string };
   readonly settings: Readonly<Record<string, { readonly value: unknown; readonly from: string }>>;
   readonly ledger: {
@@ -141,6 +143,7 @@ async function describe(environment: Environment, options: ShowEnvironmentOption
     name,
     from: options.name === undefined ? origins.name : "named on the command line",
     kind,
+    proxy: proxyOf(environment, options.env)?.shown ?? null,
     baseUrl: { value: baseUrl === "" ? null : baseUrl, from: origins.baseUrl },
     apiKey: {
       source: describeKeySource(keySource),
@@ -169,9 +172,14 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-function asText({ name, from, baseUrl, apiKey, settings, ledger }: Described, config: Config, cwd: string): string {
+function asText(
+  { name, from, baseUrl, proxy, apiKey, settings, ledger }: Described,
+  config: Config,
+  cwd: string,
+): string {
   const rows: [string, string, string][] = [
     ["baseUrl", baseUrl.value ?? "this machine; nothing leaves it", baseUrl.from],
+    ...(proxy === null ? [] : [["proxy", proxy, "HTTPS_PROXY"] satisfies [string, string, string]]),
     ["apiKey", `${valueText(apiKey.source)} (${apiKey.state})`, apiKey.from],
   ];
   for (const [setting, { value, from: origin }] of Object.entries(settings))

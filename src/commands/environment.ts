@@ -74,7 +74,7 @@ export interface ServeOptions extends EnvironmentOptions {
 
 export async function serveSandbox(options: ServeOptions, context: Context): Promise<number> {
   const { environment } = await loadSettings(context, { ...options, env: "sandbox" });
-  makeFolder(dirname(sandboxStatePath(environment)), 0o700);
+  makeFolder(dirname(sandboxStatePath(environment)), { mode: 0o700 });
   return runSandbox(
     {
       statePath: sandboxStatePath(environment),

@@ -9,6 +9,7 @@ import { guessConfig, type Sample } from "../mapping/guess.ts";
 import type { Row } from "../mapping/row.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import { storageFailure } from "../pipeline/ledger/ledger.ts";
+import { makeOutputFolder } from "../pipeline/projections/output-file.ts";
 import { openInput } from "../pipeline/readers/input.ts";
 import { type InputFile, resolveInputs } from "../pipeline/readers/inputs.ts";
 import { type Context, count, inShell } from "./talk.ts";
@@ -44,6 +45,7 @@ export async function init(options: InitOptions, context: Context): Promise<numb
   else {
     const aside = options.force ? await setAside(target) : undefined;
     if (aside !== undefined) talk.info(`The old config is now ${displayPath(aside, cwd)}.`);
+    makeOutputFolder(target);
     await writeNew(target, yaml, cwd);
     talk.info(`Written: ${displayPath(target, cwd)}`);
   }

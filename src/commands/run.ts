@@ -39,10 +39,11 @@ import { writeRejects } from "../pipeline/projections/rejects.ts";
 import { ITEM_DOUBTS } from "../pipeline/sending/answer.ts";
 import { openClient, type ServiceClient } from "../pipeline/sending/client.ts";
 import { sendLanes } from "../pipeline/sending/lanes.ts";
+import { isProxyAsking } from "../pipeline/sending/proxy.ts";
 import type { SendContext, SendProgress, Stop, StopRequest } from "../pipeline/sending/send.ts";
 import { recover, type SettleContext } from "../pipeline/sending/settle.ts";
 import { endedPlans } from "./prune.ts";
-import { environmentFlags, PLAN_KEPT_MS, planDirectory, type Session } from "./session.ts";
+import { environmentFlags, PLAN_KEPT_MS, planDirectory, proxyOf, type Session } from "./session.ts";
 import { describeActions, describeUnsentRows, hasUnsentRows, type Summary, summarise } from "./summary.ts";
 import { type Context, count, fileInShell, inShell, number } from "./talk.ts";
 import { sharedTemporaryFolder } from "./temporary.ts";
@@ -334,6 +335,7 @@ function describePace(ms: number, sent: { readonly actions: number; readonly ms:
 function tellStop(context: Context, { environment }: Session, stop: Stop, hasLanes: boolean, first: Stop): void {
   const { talk } = context;
   const serviceName = environment.kind === "sandbox" ? "the sandbox" : environment.baseUrl;
+  const throughProxy = proxyOf(environment, context.env)?.shown;
   const said = stop === first ? "Stopped:" : "Also:";
   const after = (chunk: ChunkRecord): string =>
     hasLanes ? `chunk ${chunk.chunk} or after it in its lane` : `chunk ${chunk.chunk} or after it`;
@@ -362,8 +364,14 @@ function tellStop(context: Context, { environment }: Session, stop: Stop, hasLan
       break;
     }
     case "not reachable":
+      if (isProxyAsking(stop.detail)) {
+        talk.error(
+          `The proxy ${throughProxy ?? ""} asks for a user name and password (407), and was not tried again. Nothing of ${after(stop.chunk)} was sent. Put them into HTTPS_PROXY (http://user:password@host:port), or leave the service out with NO_PROXY.`,
+        );
+        break;
+      }
       talk.error(
-        `${stop.reached ? `${serviceName} took nothing` : `Could not reach ${serviceName}`} after ${count(stop.attempts, "attempt")} (${cleanText(stop.detail, 200)})${stop.waitMs === undefined ? "" : `; the next one would come ${seconds(stop.waitMs)} later, past --max-duration`}. Nothing of ${after(stop.chunk)} was sent.`,
+        `${stop.reached ? `${serviceName} took nothing` : `Could not reach ${serviceName}`}${throughProxy === undefined ? "" : ` through the proxy ${throughProxy}`} after ${count(stop.attempts, "attempt")} (${cleanText(stop.detail, 200)})${stop.waitMs === undefined ? "" : `; the next one would come ${seconds(stop.waitMs)} later, past --max-duration`}. Nothing of ${after(stop.chunk)} was sent.`,
       );
       break;
     case "too many rejections":

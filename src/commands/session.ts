@@ -31,6 +31,7 @@ import { lastRun } from "../pipeline/ledger/runs.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
 import { planFiles } from "../pipeline/plan/plan.ts";
 import { INPUT_RULES, READER_RULES } from "../pipeline/readers/rules.ts";
+import { proxyFor, type UsedProxy } from "../pipeline/sending/proxy.ts";
 import type { Sandbox } from "../sandbox/server.ts";
 import { lookForLostRuns, lostRunsFailure, lostRunsOf, strayPlans } from "./lost-runs.ts";
 import { type Context, count, inShell, type Talk } from "./talk.ts";
@@ -65,7 +66,13 @@ export async function loadSettings(
   ledgers: "one" | "any" = "one",
 ): Promise<Settings> {
   const { cwd, env, talk } = context;
-  const config = await loadConfig({ cwd, env, configFlag: options.config, knownRules: KNOWN_RULES });
+  const config = await loadConfig({
+    cwd,
+    env,
+    configFlag: options.config,
+    knownRules: KNOWN_RULES,
+    signal: context.stop,
+  });
   const choice = { envFlag: options.env, configFlag: options.config, env, flags: options.flags };
   const environment = resolveEnvironment(config, choice);
   context.trace.ledgerPath = environment.ledgerPath;
@@ -91,6 +98,11 @@ function refuseMovedAddress(config: Config, environment: Environment, env: NodeJ
   const path = join(usual, ledgerOwner, "ledger.db");
   if (path === ledgerPath || !existsSync(path)) return;
   openLedger({ path, boundTo: baseUrl, readOnly: true })[Symbol.dispose]();
+}
+
+/** The proxy that requests to an environment go through, if any. */
+export function proxyOf({ kind, baseUrl }: Environment, env: NodeJS.ProcessEnv): UsedProxy | undefined {
+  return kind === "sandbox" ? undefined : proxyFor(baseUrl, env);
 }
 
 /** What an environment was sent before it shared another's ledger must come along. */
@@ -164,11 +176,23 @@ export async function openSession(
   options: {
     readonly command: string;
     readonly waitLockMs: number;
+    /** Looks for the key first: without it, waiting and reading would be for nothing. A command is run when it is needed. */
+    readonly sends?: boolean;
     /** Only for what puts a lost ledger right: it need not know all that was sent from here. */
     readonly mayLackRuns?: boolean;
   },
 ): Promise<Session> {
   const { talk } = context;
+  let given: Promise<Key> | undefined;
+  const keyOfService = (): Promise<Key> => {
+    given ??= readKey(environment, context.stop, { env: context.env }).then((key) => {
+      if (key.warning !== undefined) talk.warn(key.warning);
+      return key;
+    });
+    return given;
+  };
+  if (options.sends === true && environment.kind === "service" && environment.keySource.kind !== "command")
+    await keyOfService();
   const lock = await acquireLock({
     what: `the ledger of ${environment.name}`,
     path: lockPath(environment),
@@ -214,14 +238,7 @@ export async function openSession(
       runList,
       boundTo,
       baseUrl: started?.url ?? environment.baseUrl,
-      key: async () => {
-        const key =
-          started === undefined
-            ? await readKey(environment, context.stop, { env: context.env })
-            : new Key(started.apiKey);
-        if (key.warning !== undefined) talk.warn(key.warning);
-        return key;
-      },
+      key: async () => (started === undefined ? await keyOfService() : new Key(started.apiKey)),
       [Symbol.asyncDispose]: close,
     };
   } catch (cause) {
@@ -304,8 +321,9 @@ export function describeSession(
   const runs = Number(ledger?.get("SELECT count(*) AS n FROM runs")?.n ?? 0);
   const known = runs === 0 ? "NEW" : `with ${count(runs, "earlier run")}`;
   const { name, ledgerOwner, ledgerPath } = environment;
+  const proxy = proxyOf(environment, context.env);
   return [
-    `${name} (${where})`,
+    `${name} (${where}${proxy === undefined ? "" : `, through the proxy ${proxy.shown}`})`,
     `ledger ${ledgerOwner === name ? "" : `of ${ledgerOwner} `}${displayPath(ledgerPath, context.cwd)} ${known}`,
     // The first key that goes to an address should go there knowingly.
     ...(known === "NEW" && environment.kind === "service"

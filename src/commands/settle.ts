@@ -61,6 +61,7 @@ export async function resume(options: ResumeOptions, context: Context): Promise<
   await using session = await openSession(context, settings, {
     command: "tickets resume",
     waitLockMs: options.waitLock,
+    sends: true,
   });
   tellSession(session, context);
   const run = chooseRun(session, options.run);

@@ -27,7 +27,7 @@ import {
 import type { ChunkState } from "../pipeline/ledger/schema.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
-import { isPlainFile } from "../pipeline/projections/output-file.ts";
+import { isPlainFile, makeWayFor } from "../pipeline/projections/output-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../pipeline/projections/promise-lines.ts";
 import { actionsOf, countStored } from "../pipeline/sending/settle.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
@@ -341,6 +341,7 @@ export async function results(options: ResultsOptions, context: Context): Promis
       throw new Failure("usage", `${displayPath(path, cwd)} exists; it is not overwritten.`, {
         hint: "Name another file, or replace it with --force.",
       });
+    await makeWayFor(path);
     const temporary = `${path}.${process.pid}.tmp`;
     try {
       if (await isPlainFile(path)) {

@@ -15,7 +15,7 @@ import { noteMended } from "../pipeline/ledger/mended-rows.ts";
 import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
 import { chunksOf, countRun, enterRun, openRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
 import { hasSameInput, lanesOf, type Manifest, parseManifest, waitsForAnotherRun } from "../pipeline/plan/manifest.ts";
-import { inspectOutput, type OutputState, setAside } from "../pipeline/projections/output-file.ts";
+import { inspectOutput, makeOutputFolder, type OutputState, setAside } from "../pipeline/projections/output-file.ts";
 import { promiseFormat, promisesHeader } from "../pipeline/projections/promise-lines.ts";
 import type { ToldWarnings } from "../pipeline/told-warnings.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
@@ -125,6 +125,7 @@ async function send(
     {
       command: `tickets stream ${options.files.map(inShell).join(" ")}`,
       waitLockMs: options.waitLock,
+      sends: true,
     },
   );
   const { ledger } = session;
@@ -317,13 +318,14 @@ async function makeWayForOutput(
   { force, safeCsv }: Pick<StreamOptions, "force" | "safeCsv">,
 ): Promise<void> {
   const folder = dirname(path);
+  makeOutputFolder(path);
   try {
     await access(folder, constants.W_OK);
   } catch (cause) {
     throw new Failure(
       "usage",
-      `${displayPath(path, context.cwd)} can't be written: the folder ${displayPath(folder, context.cwd)} is missing or not writable. Nothing was sent.`,
-      { cause, hint: "Make the folder, or name another file with --output." },
+      `${displayPath(path, context.cwd)} can't be written: the folder ${displayPath(folder, context.cwd)} is not writable. Nothing was sent.`,
+      { cause, hint: "Name another file with --output." },
     );
   }
   // Whoever else writes this file is told now rather than when the first answer comes.
@@ -358,7 +360,7 @@ async function readBeginning(path: string, length: number): Promise<string> {
 }
 
 async function confirmed(
-  { talk }: Context,
+  { talk, stop }: Context,
   session: Session,
   { yes }: StreamOptions,
   actions: number,
@@ -366,6 +368,7 @@ async function confirmed(
   if (!session.environment.confirm || yes || talk.ask === undefined || actions === 0) return true;
   return talk.ask(
     `Send ${count(actions, "action")} to ${session.environment.name} (${new URL(session.baseUrl).host})?`,
+    stop,
   );
 }
 

@@ -16,8 +16,8 @@ export interface Talk {
   readonly detail: (text: string) => void;
   /** Replaces what is shown of the work under way; undefined ends it. */
   readonly progress: (state: ProgressState | undefined) => void;
-  /** Asks a yes-or-no question; undefined where nobody can answer. */
-  readonly ask: ((question: string) => Promise<boolean>) | undefined;
+  /** Asks a yes-or-no question, until `signal` ends it with an AbortError; undefined where nobody can answer. */
+  readonly ask: ((question: string, signal: AbortSignal) => Promise<boolean>) | undefined;
   /** Data for programs. */
   readonly out: (text: string) => void;
 }

@@ -33,7 +33,7 @@ export function sharedTemporaryFolder(): string {
   const owner = process.getuid?.();
   const folder = join(tmpdir(), `tickets-${owner ?? userInfo().username}`);
   try {
-    makeFolder(folder, 0o700);
+    makeFolder(folder, { mode: 0o700 });
   } catch (cause) {
     throw new Failure("storage", `The folder ${folder} can't be made. Nothing was sent.`, { hint: HINT, cause });
   }

@@ -9,7 +9,7 @@ import { displayPath, loadConfig } from "../pipeline/config/config.ts";
 import { storageFailure } from "../pipeline/ledger/ledger.ts";
 import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
 import { planFiles } from "../pipeline/plan/plan.ts";
-import { isPlainFile } from "../pipeline/projections/output-file.ts";
+import { isPlainFile, makeWayFor } from "../pipeline/projections/output-file.ts";
 import { type CheckedInput, checkInput, type InputOptions, type OnRow } from "./check-input.ts";
 import { createPreview, describePreview } from "./preview.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
@@ -113,6 +113,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
           hint: "Name another file with --output.",
         });
       }
+      await makeWayFor(target);
       // Copying puts a file in the place of the target, or nothing: a device or a pipe is written to.
       const written = (await isPlainFile(target))
         ? copyFile(actions, target)
@@ -140,7 +141,13 @@ async function withPlan(
   const settings = named ? await loadSettings(context, options) : undefined;
   const config =
     settings?.config ??
-    (await loadConfig({ cwd: context.cwd, env: context.env, configFlag: options.config, knownRules: KNOWN_RULES }));
+    (await loadConfig({
+      cwd: context.cwd,
+      env: context.env,
+      configFlag: options.config,
+      knownRules: KNOWN_RULES,
+      signal: context.stop,
+    }));
   using ledger = settings === undefined ? undefined : openLedgerToPlan(context, settings.environment);
   if (settings !== undefined) context.talk.info(describeSession({ ...settings, ledger }, context));
   const directory = await makeTemporaryFolder();

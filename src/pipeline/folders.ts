@@ -11,7 +11,10 @@ import { Failure } from "../failure.ts";
  *
  * @throws Failure `storage` with a sentence.
  */
-export function makeFolder(path: string, mode?: number): void {
+export function makeFolder(
+  path: string,
+  { mode, hint = STATE_HINT }: { readonly mode?: number; readonly hint?: string } = {},
+): void {
   const missing: string[] = [];
   for (let at = path; !isFolder(at); at = dirname(at)) missing.unshift(at);
   for (const folder of missing) {
@@ -22,12 +25,15 @@ export function makeFolder(path: string, mode?: number): void {
       if (isFolder(folder)) continue;
       const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown error";
       throw new Failure("storage", `The folder ${cleanText(folder, 300)} can't be made (${REASONS[code] ?? code}).`, {
-        hint: "Name a folder that can be written. HOME, XDG_STATE_HOME, TICKETS_STATE_DIR, --state-dir and stateDir in the config say where state is kept.",
+        hint,
         cause,
       });
     }
   }
 }
+
+const STATE_HINT =
+  "Where state is kept, HOME, XDG_STATE_HOME, TICKETS_STATE_DIR, --state-dir and stateDir in the config say. Nothing was sent.";
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "its file system takes no folders",

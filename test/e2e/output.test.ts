@@ -236,18 +236,15 @@ describe("an output file", () => {
     expect(await place.tickets([...command, "--force"], { env })).toMatchObject({ exitCode: 0 });
   });
 
-  test.each(["a folder", "a folder that is not there"])(
-    "that can't be written, %s, stops before sending",
-    async (what) => {
-      const { place, service } = await openSales();
-      const output = what === "a folder" ? "home" : "nowhere/promises.ndjson";
-      const { exitCode, stderr } = await place.tickets([...SEND, "-o", output], service);
-      expect([2, 10]).toContain(exitCode);
-      expect(stderr).toContain(output);
-      expect(stderr).not.toContain("a fault in tickets itself");
-      expect(service.connections()).toBe(0);
-    },
-  );
+  test.each(["a folder", "below a file"])("that can't be written, %s, stops before sending", async (what) => {
+    const { place, service } = await openSales();
+    const output = what === "a folder" ? "home" : "sales.csv/promises.ndjson";
+    const { exitCode, stderr } = await place.tickets([...SEND, "-o", output], service);
+    expect([2, 10]).toContain(exitCode);
+    expect(stderr).toContain(output);
+    expect(stderr).not.toContain("a fault in tickets itself");
+    expect(service.connections()).toBe(0);
+  });
 
   test("that is missing or empty starts afresh", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();

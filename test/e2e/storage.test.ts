@@ -234,7 +234,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a state directory that is read-only", () =
     const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
     disk.setReadOnly(true);
     const env = { ...service.env, TICKETS_STATE_DIR: disk.path };
-    expectStorage(await place.tickets(SEND, { env }), /The folder \S+ can't be made\./);
+    expectStorage(await place.tickets(SEND, { env }), /The folder \S+ can't be made \(/);
     expect(service.connections()).toBe(0);
   });
 

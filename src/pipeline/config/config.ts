@@ -1,6 +1,6 @@
 /** Finds, reads and checks the config files; everything that is wrong with them is told at once. */
 
-import { lstat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import type { PublicExplorer } from "cosmiconfig";
 import * as explorerModule from "cosmiconfig/dist/Explorer.js";
@@ -8,6 +8,7 @@ import { nearest } from "../../actions/nearest.ts";
 import type { Severity } from "../../actions/problem.ts";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
+import { openFile } from "../readers/open-file.ts";
 import {
   type ConfigDocument,
   type ConfigPath,
@@ -91,9 +92,11 @@ export async function loadConfig(options: {
   readonly configFlag?: string | undefined;
   readonly knownRules?: readonly string[];
   readonly isTrusting?: boolean;
+  /** Ends the wait for a config that is a pipe. */
+  readonly signal?: AbortSignal | undefined;
 }): Promise<Config> {
   const { cwd, env, knownRules, isTrusting = false } = options;
-  const documents = await readDocuments(cwd, env, options.configFlag);
+  const documents = await readDocuments(cwd, env, options.configFlag, options.signal);
   const parsed: { readonly document: LoadedDocument; readonly value: ParsedConfig }[] = [];
   const problems: ConfigProblem[] = [];
   for (const document of documents) {
@@ -150,11 +153,12 @@ async function readDocuments(
   cwd: string,
   env: NodeJS.ProcessEnv,
   configFlag: string | undefined,
+  signal: AbortSignal | undefined,
 ): Promise<readonly LoadedDocument[]> {
   const chosen = configFlag ?? (env.TICKETS_CONFIG || undefined);
   if (chosen !== undefined) {
     const by = configFlag === undefined ? "TICKETS_CONFIG" : "--config";
-    return [await readChosen(toPath(chosen, cwd, env), by)];
+    return [await readChosen(toPath(chosen, cwd, env), by, signal)];
   }
   const userDirectory = userConfigDirectory(env);
   return [
@@ -163,7 +167,7 @@ async function readDocuments(
   ];
 }
 
-async function readChosen(file: string, by: string): Promise<LoadedDocument> {
+async function readChosen(file: string, by: string, signal: AbortSignal | undefined): Promise<LoadedDocument> {
   const extension = extname(file);
   if (SCRIPT_NAMES.some((name) => extension === `.${name}`)) {
     throw new Failure("usage", `${file} (${by}) is a script`, { hint: NO_SCRIPTS });
@@ -171,7 +175,7 @@ async function readChosen(file: string, by: string): Promise<LoadedDocument> {
   if (extension !== "" && !CONFIG_NAMES.some((name) => extension === `.${name}`)) {
     throw new Failure("usage", `${file} (${by}) is not a config: it is neither .yaml, .yml nor .json`);
   }
-  const document = await readDocument(file);
+  const document = await readDocument(file, signal);
   if (document === undefined) throw new Failure("usage", `${file} (${by}) has no key "tickets"`);
   return { ...document, role: "chosen" };
 }
@@ -225,7 +229,10 @@ async function present(directory: string, names: readonly string[]): Promise<rea
 const { Explorer } = explorerModule as unknown as { readonly Explorer: new (options: object) => PublicExplorer }; // its type file is empty
 
 /** Undefined for a package.json without the key. */
-async function readDocument(file: string): Promise<(ConfigDocument & { readonly digest: string }) | undefined> {
+async function readDocument(
+  file: string,
+  signal?: AbortSignal,
+): Promise<(ConfigDocument & { readonly digest: string }) | undefined> {
   // Of the very text that is parsed: what is read a second time may be another.
   let digest = digestOfConfig("");
   const load = (path: string, text: string) => {
@@ -244,14 +251,27 @@ async function readDocument(file: string): Promise<(ConfigDocument & { readonly 
     metaConfigFilePath: null,
   });
   try {
+    // A shell's <(...) gives its bytes once, and may never give them.
+    if (!(await stat(file)).isFile()) {
+      const document = parseConfigText(file, await readPipe(file, signal));
+      return document === undefined ? undefined : { ...document, digest };
+    }
     const result = await explorer.load(file);
     if (result === null) return undefined;
     // An empty file has no text to load: an empty config.
     const document = result.isEmpty === true ? parseConfigText(file, "") : (result.config as ConfigDocument); // made by `load`
     return document === undefined ? undefined : { ...document, digest };
   } catch (cause) {
+    signal?.throwIfAborted();
     throw unreadable(file, cause);
   }
+}
+
+async function readPipe(file: string, signal: AbortSignal | undefined): Promise<string> {
+  await using pipe = await openFile(file, signal);
+  const blocks: Buffer[] = [];
+  for (let block = await pipe.read(); block !== undefined; block = await pipe.read()) blocks.push(block);
+  return Buffer.concat(blocks).toString("utf8");
 }
 
 function unreadable(file: string, cause: unknown): Failure {

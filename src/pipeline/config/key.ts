@@ -1,9 +1,10 @@
 /** Reads the key of an environment, when something is about to be sent and not before. */
 
 import { execFile } from "node:child_process";
-import { access, constants, open, stat } from "node:fs/promises";
+import { access, constants, stat } from "node:fs/promises";
 import { inspect } from "node:util";
 import { Failure } from "../../failure.ts";
+import { openFile } from "../readers/open-file.ts";
 import { describeKeySource, type Environment, type KeySource } from "./environment.ts";
 
 /**
@@ -156,18 +157,18 @@ async function readKeyFile(
 ): Promise<{ readonly text: string; readonly warning?: string }> {
   signal.throwIfAborted();
   try {
-    await using file = await open(path, "r");
-    const { mode } = await file.stat();
-    const buffer = Buffer.alloc(MOST_BYTES + 1);
+    await using file = await openFile(path, signal);
+    const { mode } = await stat(path);
+    const blocks: Buffer[] = [];
     let length = 0;
-    for (;;) {
-      signal.throwIfAborted();
-      const { bytesRead } = await file.read(buffer, length, buffer.length - length, null);
-      length += bytesRead;
-      if (bytesRead === 0 || length === buffer.length) break;
+    while (length <= MOST_BYTES) {
+      const block = await file.read(MOST_BYTES);
+      if (block === undefined) break;
+      blocks.push(block);
+      length += block.length;
     }
     if (length > MOST_BYTES) throw refuse("is too large for a key");
-    const text = buffer.toString("utf8", 0, length);
+    const text = Buffer.concat(blocks).toString("utf8");
     return (mode & 0o077) === 0
       ? { text }
       : { text, warning: `The key file ${path} can be read by others; chmod 600 keeps it to you.` };

@@ -113,7 +113,7 @@ export async function keepTrust(file: string, digest: string, env: NodeJS.Proces
     throw new Failure("usage", "There is no home directory to keep the trust in", {
       hint: "Name the config with --config or TICKETS_CONFIG: then it counts as trusted.",
     });
-  makeFolder(dirname(store), 0o700);
+  makeFolder(dirname(store), { mode: 0o700 });
   const trusted = { ...(await readStore(store)), [await realpath(file)]: digest };
   const temporary = `${store}.${process.pid}.tmp`;
   try {

@@ -65,7 +65,7 @@ export function openLedger(options: {
   if (isNew && readOnly) throw new Failure("storage", `There is no ledger at ${path}.`);
   let database: DatabaseSync;
   try {
-    if (!readOnly) makeFolder(dirname(path), 0o700);
+    if (!readOnly) makeFolder(dirname(path), { mode: 0o700 });
     refuseNetworkFileSystem(path);
     // SQLite would make it readable for all; its companions take the mode of the file itself.
     if (isNew) closeSync(openSync(path, "a", 0o600));

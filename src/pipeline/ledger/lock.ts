@@ -32,7 +32,7 @@ export async function acquireLock(options: {
   const { what, path, command, waitMs, signal, onWait } = options;
   let database: DatabaseSync;
   try {
-    makeFolder(dirname(path), 0o700);
+    makeFolder(dirname(path), { mode: 0o700 });
     refuseNetworkFileSystem(path);
     // Only where it is missing: closing a second descriptor of a locked file would drop the process's lock on it.
     if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));

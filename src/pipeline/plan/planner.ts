@@ -116,7 +116,7 @@ export interface PlanResult {
 export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const { directory, files, ledger, again, problems, signal, environment } = options;
   const severityOf = severityIn(options.severities);
-  makeFolder(directory, 0o700);
+  makeFolder(directory, { mode: 0o700 });
   await using copies = await copyInputs(options);
   await using timeOrder = options.order === "time" ? createTimeOrder(directory) : undefined;
   await using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;

@@ -5,9 +5,10 @@
 
 import { createHash } from "node:crypto";
 import { constants, createReadStream, existsSync } from "node:fs";
-import { type FileHandle, open, rename, stat } from "node:fs/promises";
+import { type FileHandle, lstat, open, rename, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Failure } from "../../failure.ts";
+import { makeFolder } from "../folders.ts";
 import { type Ledger, storageFailure } from "../ledger/ledger.ts";
 import { syncDirectory } from "../plan/files.ts";
 
@@ -66,7 +67,8 @@ export async function inspectOutput(
     size = Number(found.size);
     mtimeNs = found.mtimeNs;
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return { state: "fresh" };
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")
+      return (await isLink(path)) ? strange("it is a link to a file that does not exist") : { state: "fresh" };
     throw storageFailure(path, cause);
   }
   if (size === 0) return { state: "fresh" };
@@ -148,6 +150,31 @@ async function hashRange(path: string, start: number, end: number): Promise<stri
   return hash.digest("hex");
 }
 
+async function isLink(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (found) => found.isSymbolicLink(),
+    () => false,
+  );
+}
+
+/** Makes the folder of an output, and what is missing above it, as `mkdir -p` does. */
+export function makeOutputFolder(path: string): void {
+  makeFolder(dirname(path), { hint: "Name another file with --output." });
+}
+
+/**
+ * Makes the folder of an output that replaces what is there.
+ *
+ * @throws Failure `usage` for a link to a file that does not exist: what would be made is somewhere else.
+ */
+export async function makeWayFor(path: string): Promise<void> {
+  makeOutputFolder(path);
+  if (!(await isLink(path)) || existsSync(path)) return;
+  throw new Failure("usage", `${path} is a link to a file that does not exist; it is not written through.`, {
+    hint: "Name another file with --output, or remove the link.",
+  });
+}
+
 /** Whether a file can take this place: it is missing, or a file, and no device or pipe, which others need. */
 export async function isPlainFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isFile() ?? true;
@@ -159,8 +186,8 @@ export async function isPlainFile(path: string): Promise<boolean> {
  * @throws Failure `usage` for a device or a pipe, which others need where it is.
  */
 export async function setAside(path: string, at: Date): Promise<string> {
-  const found = await stat(path);
-  if (!found.isFile() && !found.isDirectory())
+  const found = await stat(path).catch(() => lstat(path));
+  if (!found.isFile() && !found.isDirectory() && !found.isSymbolicLink())
     throw new Failure("usage", `${path} is neither a file nor a folder, and is not set aside. Nothing was sent.`, {
       hint: "Name another file with --output; -o - writes to standard output.",
     });
@@ -188,8 +215,15 @@ export async function openOutput(options: {
   let length = 0;
   try {
     // Appending, so that what others add at the same moment is never written over; the length then tells of it.
-    const { O_RDWR, O_APPEND, O_CREAT } = constants;
-    file = await open(path, O_RDWR | O_APPEND | (state.state === "fresh" ? O_CREAT : 0));
+    const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants;
+    // Making it anew goes through no link that was planted after the look.
+    file = await (state.state === "fresh"
+      ? open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL).catch((cause: unknown) => {
+          if (cause instanceof Error && "code" in cause && cause.code === "EEXIST")
+            return open(path, O_RDWR | O_APPEND);
+          throw cause;
+        })
+      : open(path, O_RDWR | O_APPEND));
     // What appeared here after the look, a file or a link to one, is neither emptied nor added to.
     if (state.state === "fresh" && (await file.stat()).size > 0) {
       await file.close();

@@ -10,10 +10,10 @@ import {
   zstdDecompressSync,
 } from "node:zlib";
 import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent } from "undici";
-import { Failure } from "../../failure.ts";
 import type { Key } from "../config/key.ts";
 import type { Exchange } from "./answer.ts";
 import { type Awaited, withoutInterim } from "./interim.ts";
+import { proxyFor } from "./proxy.ts";
 
 /** Largest answer that is read; 5000 items with every id at its longest stay far below. */
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -163,20 +163,18 @@ function openDispatcher(origin: string, env: NodeJS.ProcessEnv, awaited: Awaited
     bodyTimeout: 0,
     connectTimeout: 0,
   };
-  const proxy = env.https_proxy || env.HTTPS_PROXY;
-  // http: is for this machine only, which no proxy can reach in our place.
-  if (!proxy || !origin.startsWith("https:"))
-    return new Client(origin, { ...settings, connect: connector(settings, awaited) });
+  const proxy = proxyFor(origin, env);
+  if (proxy === undefined) return new Client(origin, { ...settings, connect: connector(settings, awaited) });
   return new EnvHttpProxyAgent({
     ...settings,
     connections: 1,
-    // The connection to the service, through the proxy or past it.
+    // The connection to the service, through the proxy.
     factory: (target: string | URL, options: Client.Options) =>
       new Client(target, { ...options, connect: connector(options, awaited) }),
     requestTls: { allowH2: false },
     httpProxy: "",
-    httpsProxy: proxyUrl(proxy),
-    noProxy: env.no_proxy || env.NO_PROXY || "",
+    httpsProxy: proxy.url,
+    noProxy: "", // decided already
   });
 }
 
@@ -189,17 +187,6 @@ function connector(settings: Client.Options, awaited: Awaited): buildConnector.c
       if (error !== null) callback(error, null);
       else callback(null, withoutInterim(socket, awaited));
     });
-}
-
-/** A proxy without a scheme is an http one, as everywhere. */
-function proxyUrl(text: string): string {
-  const url = text.includes("://") ? text : `http://${text}`;
-  // The text is not repeated: it may hold a password.
-  if (!/^https?:/i.test(url) || !URL.canParse(url))
-    throw new Failure("usage", "HTTPS_PROXY is not the URL of an http or https proxy. Nothing was sent.", {
-      hint: "Set it to something like http://proxy.example.com:3128, or leave the service out of it with NO_PROXY.",
-    });
-  return url;
 }
 
 function exchange(

@@ -17,6 +17,7 @@ import {
 import { sentActions } from "../plan/chunk-actions.ts";
 import { type AnswerHeaders, type ItemOutcome, readExchange } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
+import { isProxyAsking } from "./proxy.ts";
 import { backoffMs, retryAfterMs } from "./retry.ts";
 import type { RunPromises } from "./run-promises.ts";
 import { chunkFacts, type SettleContext, settle } from "./settle.ts";
@@ -261,8 +262,9 @@ async function sendChunks(
         answersBefore = common.answers;
         retries += 1;
         const waitMs = waitBefore(retries, "headers" in reading ? reading.headers : {});
+        // Whoever asks for a login is not appeased by waiting.
         const tooLate = performance.now() + waitMs > context.deadline;
-        if (retries > environment.retries || tooLate) {
+        if (retries > environment.retries || tooLate || isProxyAsking(reading.detail)) {
           return {
             kind: "not reachable",
             reached: reading.kind !== "not sent",

@@ -1,0 +1,159 @@
+/** What is looked at before anything is read or sent: the key, the places of outputs and state, the proxy. */
+
+import { execFileSync } from "node:child_process";
+import { existsSync, lstatSync, readdirSync, symlinkSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openWorkplace } from "../support/bin.ts";
+import { startService } from "../support/service.ts";
+import { salesTable } from "../support/tables.ts";
+
+describe("a key that is not there", () => {
+  test.each<[string, Record<string, string>, string]>([
+    ["in its variable", {}, "environment variable TICKETS_PLAYGROUND_API_KEY is not set"],
+    ["in its file", {}, "does not exist"],
+  ])("%s ends the command before its input is opened", async (where, env, message) => {
+    const place = openWorkplace();
+    const service = await startService();
+    // Whoever reads this waits for ever.
+    execFileSync("mkfifo", [place.path("sales.csv")]);
+    if (where.includes("file"))
+      place.write("tickets.config.yaml", "environments: {playground: {apiKey: {file: key}}}\n");
+    const ended = await place.tickets(["stream", "sales.csv", "--env", "playground"], {
+      env: { ...env, TICKETS_PLAYGROUND_BASE_URL: service.baseUrl },
+    });
+    expect(ended).toMatchObject({ exitCode: 5, stderr: expect.stringContaining(message) });
+    expect(service.connections()).toBe(0);
+  });
+
+  test("is no matter to what does not send", async () => {
+    const place = openWorkplace();
+    place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+    const env = { TICKETS_PLAYGROUND_BASE_URL: "https://api.example.com" };
+    for (const args of [["validate"], ["plan"], ["stream", "--dry-run"]])
+      expect((await place.tickets([...args, "events.csv", "--env", "playground"], { env })).exitCode).toBe(0);
+  });
+
+  test("a command that gives it runs when something is sent, and not for a night without news", async () => {
+    const place = openWorkplace();
+    const service = await startService({ key: "the-key-of-the-test" });
+    place.write("sales.csv", salesTable(2));
+    place.write(
+      "c.yaml",
+      `environments: {live: {baseUrl: "${service.baseUrl}", apiKey: {command: [sh, -c, "echo x >> ran; echo the-key-of-the-test"]}}}\n`,
+    );
+    const command = ["stream", "sales.csv", "--env", "live", "--config", "c.yaml"];
+    for (const _ of [1, 2]) expect((await place.tickets(command)).exitCode).toBe(0);
+    expect(place.read("ran")).toBe("x\n");
+  });
+});
+
+describe("the place of an output", () => {
+  test("is made with the folders that are missing above it", async () => {
+    const place = openWorkplace();
+    place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+    const commands = [
+      ["stream", "events.csv", "-o", "a/b/promises.ndjson"],
+      ["plan", "events.csv", "-o", "c/d/actions.ndjson"],
+      ["results", "-o", "e/f/again.csv"],
+      ["init", "events.csv", "-o", "g/h/config.yaml"],
+    ];
+    for (const args of commands) {
+      expect(await place.tickets(args)).toMatchObject({ exitCode: 0 });
+      expect(existsSync(place.path(args.at(-1) ?? ""))).toBe(true);
+    }
+  });
+
+  test("is not made through a link that leads nowhere", async () => {
+    const place = openWorkplace();
+    place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+    symlinkSync("elsewhere", place.path("out.ndjson"));
+    expect((await place.tickets(["stream", "events.csv"])).exitCode).toBe(0);
+    for (const args of [["stream", "--again"], ["plan"]]) {
+      const { exitCode, stderr } = await place.tickets([...args, "events.csv", "-o", "out.ndjson"]);
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining("a link to a file that does not exist")]);
+    }
+    const results = await place.tickets(["results", "-o", "out.ndjson"]);
+    expect(results).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("a link to a file that does not exist"),
+    });
+    expect(existsSync(place.path("elsewhere"))).toBe(false);
+    // The event is registered already, which the service says.
+    expect((await place.tickets(["stream", "--again", "events.csv", "-o", "out.ndjson", "--force"])).exitCode).toBe(4);
+    expect([lstatSync(place.path("out.ndjson")).isFile(), existsSync(place.path("elsewhere"))]).toEqual([true, false]);
+    expect(readdirSync(place.folder).some((name) => name.endsWith(".aside"))).toBe(true);
+  });
+});
+
+test.skipIf(process.platform !== "linux").each([
+  ["/proc", "its file system takes no folders"],
+  ["/dev/null", "a file of that name is in the way"],
+])("a home in %s ends the command with a sentence", async (home, message) => {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write("sales.csv", salesTable(1));
+  const env = { ...service.env, HOME: home, XDG_STATE_HOME: "", XDG_CONFIG_HOME: "" };
+  const { exitCode, stderr } = await place.tickets(["stream", "sales.csv", "--env", "playground"], { env });
+  expect([exitCode, stderr]).toEqual([10, expect.stringContaining(`can't be made (${message})`)]);
+  expect(service.connections()).toBe(0);
+});
+
+describe("a proxy", () => {
+  async function openProxy(status: number) {
+    let asked = 0;
+    const server = createServer();
+    server.on("connect", (_request, socket) => {
+      asked += 1;
+      socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
+    });
+    server.listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    onTestFinished(() => {
+      server.close();
+    });
+    return { port: (server.address() as AddressInfo).port, asked: () => asked }; // it listens on TCP
+  }
+
+  const playground = (port: number) => ({
+    TICKETS_PLAYGROUND_BASE_URL: "https://api.example.com",
+    TICKETS_PLAYGROUND_API_KEY: "k",
+    HTTPS_PROXY: `http://ann:s3cret@127.0.0.1:${port}`,
+  });
+
+  test("that asks for a login is asked once, and named without it", async () => {
+    const place = openWorkplace();
+    const proxy = await openProxy(407);
+    place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+    const env = playground(proxy.port);
+    const { exitCode, stderr } = await place.tickets(["stream", "events.csv", "--env", "playground"], { env });
+    expect([exitCode, proxy.asked()]).toEqual([7, 1]);
+    const shown = `http://…@127.0.0.1:${proxy.port}`;
+    expect(stderr.split("\n")[0]).toContain(`through the proxy ${shown}`);
+    expect(stderr).toContain(`The proxy ${shown} asks for a user name and password (407), and was not tried again.`);
+    expect(stderr).not.toContain("s3cret");
+  });
+
+  test("is named in tickets env, and in what could not be reached; not where NO_PROXY excepts the service", async () => {
+    const place = openWorkplace();
+    const proxy = await openProxy(502);
+    place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+    const env = playground(proxy.port);
+    const shown = `http://…@127.0.0.1:${proxy.port}`;
+    const stream = ["stream", "events.csv", "--env", "playground", "--retries", "0"];
+    const { exitCode, stderr } = await place.tickets(stream, { env });
+    expect([exitCode, stderr]).toEqual([
+      7,
+      expect.stringContaining(`Could not reach https://api.example.com through the proxy ${shown} after 1 attempt`),
+    ]);
+    const { stdout } = await place.tickets(["env", "playground"], { env });
+    expect(stdout).toMatch(/^ {2}proxy +http:\/\/…@127\.0\.0\.1:\d+ +HTTPS_PROXY$/m);
+    for (const NO_PROXY of ["*", "example.com", ".example.com:443", "x, *.example.com", "api.example.com."]) {
+      const past = await place.tickets(["env", "playground"], { env: { ...env, NO_PROXY } });
+      expect(past.stdout).not.toContain("proxy ");
+    }
+    const kept = await place.tickets(["env", "playground"], { env: { ...env, NO_PROXY: "example.com:80,xample.com" } });
+    expect(kept.stdout).toContain("proxy ");
+  });
+});
