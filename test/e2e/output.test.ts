@@ -241,7 +241,7 @@ describe("an output file", () => {
     const output = what === "a folder" ? "home" : "sales.csv/promises.ndjson";
     const { exitCode, stderr } = await place.tickets([...SEND, "-o", output], service);
     expect([2, 10]).toContain(exitCode);
-    expect(stderr).toContain(output);
+    expect(stderr).toContain(output.split("/")[0]);
     expect(stderr).not.toContain("a fault in tickets itself");
     expect(service.connections()).toBe(0);
   });
