@@ -205,7 +205,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
 /** Says what closing the run leaves, and on a terminal asks. */
 async function mayClose(
   { yes }: SettleOptions,
-  { talk }: Context,
+  { talk, stop }: Context,
   { ledger }: Session,
   { run, runNo }: RunRecord,
   hasPlan: boolean,
@@ -227,7 +227,7 @@ async function mayClose(
   ];
   talk.info(`Closing run ${run}, which can't be resumed then: ${parts.join("; ")}.`);
   if (yes || talk.ask === undefined) return true;
-  if (await talk.ask("Close it?")) return true;
+  if (await talk.ask("Close it?", stop)) return true;
   talk.info("The run stays open.");
   return false;
 }
