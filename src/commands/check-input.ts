@@ -154,13 +154,14 @@ export async function checkInput(
             options.action ??
             (source === undefined ? actionOfFileName(settings.fileName) : `source ${source.name}`) ??
             "";
+          const key = source?.config.key;
+          const told = { readAs, findings, ...(key !== undefined && { key: JSON.stringify(key) }) };
           // A lookup's table would stand in memory once more for every worker, and fillDown needs the rows above.
-          if (onRow === undefined) return { mapper, readAs, findings, settings: canSpread ? settings : undefined };
+          if (onRow === undefined) return { mapper, ...told, settings: canSpread ? settings : undefined };
           const from = { file, header: input.header, source: source?.config, mapper };
           return {
             mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)),
-            readAs,
-            findings,
+            ...told,
             settings: undefined,
           };
         } catch (cause) {

@@ -309,6 +309,116 @@ describe("a key of the source", () => {
     expect(second.said).toContain('that of another ticket, "A", which was accepted under it (orders.csv:2).');
     expect(processedBy(field.sandbox)).toBe("E A B");
   });
+
+  describe("that it is given later, or loses, or another one, sends nothing again", () => {
+    const withKey = (key: string): string => `sources:
+  moves:
+    match: "moves*.csv"
+${key === "" ? "" : `    key: "${key}"\n`}    fields: {eventId: E, ticketId: "{Ticket}"}
+    actions:
+      - soldTicket: {when: {Kind: sale}, fields: {userId: "{Value}", price: "1.00", orderTime: "1768600000"}}
+      - updateTicket: {when: {Kind: image}, fields: {imageUrl: "https://img.example.com/{Value}.png"}}
+      - scannedTicket: {when: {Kind: scan}, fields: {orderTime: "{Value}"}}
+      - claimedTicket: {when: {Kind: claim}, fields: {userId: "{Value}", orderTime: "1768600009"}}
+`;
+    const HEADER = "Id,Ticket,Kind,Value\n";
+    const ROWS = "1,A,sale,u1\n2,B,sale,u2\n3,A,image,a\n4,A,image,b\n5,A,scan,1768600001\n6,A,claim,u1\n";
+    const changes: readonly (readonly [string, string, string])[] = [
+      ["one", "", "{Id}"],
+      ["none", "{Id}", ""],
+      ["another one", "{Id}", "{Id}-{Ticket}"],
+    ];
+
+    test.each(changes)("%s", async (_, before, after) => {
+      const field = await openField();
+      await field.write("base.ndjson", lines(newEvent("E")));
+      await field.stream(["base.ndjson"]);
+      await field.write("tickets.config.yaml", withKey(before));
+      await field.write("moves.csv", `${HEADER}${ROWS}`);
+      expect((await field.stream(["moves.csv"])).summary?.actions).toMatchObject({ total: 6, accepted: 6 });
+
+      await field.write("tickets.config.yaml", withKey(after));
+      const accepted = processedBy(field.sandbox);
+      for (const files of [["moves.csv"], ["moves.csv"]]) {
+        const night = await field.stream(files);
+        expect(night.summary?.actions, night.said).toMatchObject({ accepted: 0, alreadySent: 6 });
+      }
+      // What is new is sent, and known from then on under what it is known by now.
+      const more = `${HEADER}${ROWS}7,A,image,c\n8,A,scan,1768600002\n9,C,sale,u3\n`;
+      await field.write("moves.csv", more);
+      expect((await field.stream(["moves.csv"])).summary?.actions).toMatchObject({ accepted: 3, alreadySent: 6 });
+      expect((await field.stream(["moves.csv"])).summary?.actions).toMatchObject({ accepted: 0, alreadySent: 9 });
+      expect(images(field)).toBe("a b c");
+      expect(processedBy(field.sandbox).startsWith(accepted)).toBe(true);
+
+      // A sale with another buyer is the same sale, and changed.
+      await field.write("moves.csv", more.replace("1,A,sale,u1", "1,A,sale,u9"));
+      const changed = await field.stream(["moves.csv"]);
+      expect(changed.summary?.actions).toMatchObject({ accepted: 0, alreadySent: 9, changed: 1 });
+    });
+
+    test("a piece of a history whose contents come back is a problem, not a guess", async () => {
+      const field = await openField();
+      await field.write("base.ndjson", lines(newEvent("E"), sold("A")));
+      await field.stream(["base.ndjson"]);
+      await field.write("tickets.config.yaml", withKey(""));
+      await field.write("moves.csv", `${HEADER}1,A,image,a\n2,A,image,b\n3,A,image,a\n`);
+      await field.stream(["moves.csv"]);
+      await field.write("tickets.config.yaml", withKey("{Id}"));
+      await field.write("moves.csv", `${HEADER}2,A,image,b\n`);
+      const piece = await field.stream(["moves.csv"]);
+      expect(piece.exitCode).toBe(3);
+      expect(piece.said).toContain("[history-unclear]");
+      await field.write("moves.csv", `${HEADER}1,A,image,a\n2,A,image,b\n3,A,image,a\n4,A,image,c\n`);
+      expect((await field.stream(["moves.csv"])).summary?.actions).toMatchObject({ accepted: 1, alreadySent: 3 });
+      // Under one and the same key another key is another deed, whatever it says.
+      await field.write("moves.csv", `${HEADER}5,A,image,c\n`);
+      expect((await field.stream(["moves.csv"])).summary?.actions).toMatchObject({ accepted: 1, alreadySent: 0 });
+      expect(images(field)).toBe("a b a c c");
+    });
+
+    test("what the key of another source brought is not guessed to be the same, and not to be another", async () => {
+      const field = await openField();
+      await field.write("base.ndjson", lines(newEvent("E"), sold("A")));
+      await field.stream(["base.ndjson"]);
+      const other = withKey("{Id} of the shop").replaceAll("moves", "shop").replace("sources:\n", "");
+      await field.write("tickets.config.yaml", `${withKey("{Id}")}${other}`);
+      await field.write("moves.csv", `${HEADER}1,A,image,a\n`);
+      await field.stream(["moves.csv"]);
+      await field.write("shop.csv", `${HEADER}1,A,image,a\n2,A,image,b\n`);
+      const shop = await field.stream(["shop.csv"]);
+      expect(shop.exitCode).toBe(3);
+      expect(shop.said).toContain("[history-unclear]");
+      expect((await field.stream(["shop.csv"], { again: true })).summary?.actions).toMatchObject({ accepted: 2 });
+      expect((await field.stream(["shop.csv"])).summary?.actions).toMatchObject({ accepted: 0, alreadySent: 2 });
+    });
+
+    test.each([
+      ["a key was given", "", '    key: "{Id}"\n'],
+      ["the key was lost", '    key: "{Id}"\n', ""],
+    ])("while a deed is pending in another run and %s: nobody sends it", async (_, before, after) => {
+      const field = await openField();
+      const config = (key: string): string => `sources:
+  moves:
+    match: "moves*.csv"
+${key}    actions:
+      - updateEvent: {fields: {eventId: E, eventName: "{Name}"}}
+`;
+      await field.write("base.ndjson", lines(newEvent("E")));
+      await field.stream(["base.ndjson"]);
+      await field.write("moves.csv", "Id,Name\n1,One\n");
+      await field.write("tickets.config.yaml", config(before));
+      field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
+      expect((await field.stream(["moves.csv"])).exitCode).toBe(6);
+      field.setFaults();
+      await abandon(field);
+      await field.write("tickets.config.yaml", config(after));
+      const night = await field.stream(["moves.csv"]);
+      expect(night.exitCode).toBe(6);
+      expect(night.summary?.actions).toMatchObject({ total: 1, accepted: 0 });
+      expect(acceptedOf(field, "updateEvent", "eventName")).toEqual(["One"]);
+    });
+  });
 });
 
 describe("an action that is pending in another run", () => {
@@ -353,6 +463,16 @@ describe("an action that is pending in another run", () => {
   });
 });
 
+/** The ledger of the field, as if version 2 had written it. */
+function asVersion2(field: Field, change: (older: DatabaseSync) => void): void {
+  const older = new DatabaseSync(join(field.folder, "state", "local", "ledger.db"));
+  change(older);
+  const added = older.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all();
+  for (const { name } of added) if (!OF_VERSION_2.has(String(name))) older.exec(`DROP TABLE ${name}`);
+  older.exec("PRAGMA user_version = 2");
+  older.close();
+}
+
 /** Tables that a ledger of version 2 has. */
 const OF_VERSION_2: ReadonlySet<string> = new Set(
   "meta runs chunks attempts actions identities events tickets outputs output_segments rejects_files settlements tallies".split(
@@ -366,20 +486,38 @@ test("a ledger of version 2 knows its scans and claims, looked into or brought t
   const claim = { action: "claimedTicket", data: { ticketId: "T", userId: "u1", orderTime: 1768600001 } } as const;
   await field.write("gate.ndjson", lines(scan, claim));
   await field.stream(["gate.ndjson"]);
-  const older = new DatabaseSync(join(field.folder, "state", "local", "ledger.db"));
-  for (const action of [scan, claim]) {
-    const [now, then] = [digestOf(identityText(action)), digestOf(formerIdentityText(action) ?? "")];
-    for (const table of ["identities", "actions"])
-      expect(older.prepare(`UPDATE ${table} SET identity = ? WHERE identity = ?`).run(then, now).changes).toBe(1);
-  }
-  const added = older.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all();
-  for (const { name } of added) if (!OF_VERSION_2.has(String(name))) older.exec(`DROP TABLE ${name}`);
-  older.exec("PRAGMA user_version = 2");
-  older.close();
+  asVersion2(field, (older) => {
+    for (const action of [scan, claim]) {
+      const [now, then] = [digestOf(identityText(action)), digestOf(formerIdentityText(action) ?? "")];
+      for (const table of ["identities", "actions"])
+        expect(older.prepare(`UPDATE ${table} SET identity = ? WHERE identity = ?`).run(then, now).changes).toBe(1);
+    }
+  });
   const known = { total: 2, accepted: 0, alreadySent: 2, changed: 0 };
   expect((await field.stream(["gate.ndjson"], { dryRun: true })).summary?.actions).toMatchObject(known);
   expect((await field.stream(["gate.ndjson"])).summary?.actions).toMatchObject(known);
   expect((await field.stream(["gate.ndjson"])).summary?.actions).toMatchObject(known);
+});
+
+test("a ledger of version 2 knows what was accepted under a key that is gone", async () => {
+  const field = await openField();
+  const config = `sources:
+  orders:
+    match: "orders*.csv"
+    fields: {eventId: E, ticketId: "{Ticket}"}
+    key: "{Order}"
+    actions:
+      - soldTicket: {fields: {userId: u1, price: "1.00", orderTime: "1768600000"}}
+`;
+  await field.write("events.ndjson", lines(newEvent("E")));
+  await field.write("tickets.config.yaml", config);
+  await field.write("orders.csv", "Order,Ticket\n1,A\n");
+  expect((await field.stream(["events.ndjson", "orders.csv"])).summary?.actions).toMatchObject({ accepted: 2 });
+  asVersion2(field, () => undefined);
+  await field.write("tickets.config.yaml", config.replace('    key: "{Order}"\n', ""));
+  const known = { total: 1, accepted: 0, alreadySent: 1, changed: 0 };
+  expect((await field.stream(["orders.csv"], { dryRun: true })).summary?.actions).toMatchObject(known);
+  expect((await field.stream(["orders.csv"])).summary?.actions).toMatchObject(known);
 });
 
 test("a deed that repeats one of an invalid row is held back with it, and not taken for sent", async () => {

@@ -3,6 +3,7 @@
 import type { ActionName } from "../../actions/actions.ts";
 import { digestOf, identityText } from "../../actions/identity.ts";
 import type { Memory } from "../../checks/across.ts";
+import { keyedDeeds, mergeKeyed } from "./keyed-deeds.ts";
 import { type Ledger, readMeta, type SqlRow } from "./ledger.ts";
 import { mergeMended } from "./mended-rows.ts";
 import { LAST_FORMER_RUN, PRESENT_IDENTITY } from "./renamed-deeds.ts";
@@ -139,12 +140,14 @@ export function* soldTickets(ledger: Ledger): Generator<SoldTicket> {
   }
 }
 
-/** Where the accepted sale of a ticket came from, and when; nothing where a source's own key identifies it. */
+/** Where the accepted sale of a ticket came from, and when. */
 export function acceptedSale(
   ledger: Ledger,
   ticketId: string,
 ): { readonly source: string; readonly line: number; readonly at: string } | undefined {
-  const deed = acceptedDeeds(ledger, digestOf(identityText({ action: "soldTicket", data: { ticketId } }))).at(-1);
+  const identity = digestOf(identityText({ action: "soldTicket", data: { ticketId } }));
+  const deed =
+    acceptedDeeds(ledger, identity).at(-1) ?? keyedDeeds(ledger, identity).findLast(({ isTaken }) => isTaken);
   return deed && acceptedAt(ledger, deed);
 }
 
@@ -190,6 +193,7 @@ export function mergeOutcomes(ledger: Ledger): void {
         runNo,
         runNo,
       );
+      mergeKeyed(ledger, runNo, { unmerged: UNMERGED, isFormer: runNo <= lastFormer });
       foldActions(ledger, runNo);
       mergeMended(ledger, runNo);
       ledger.run(`UPDATE chunks SET merged = 1 WHERE run_no = ? AND ${UNMERGED}`, runNo);

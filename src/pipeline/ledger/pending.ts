@@ -13,6 +13,8 @@ export interface Pending {
   /** Tickets (as `ticketKey` names them) and events of which an action is pending, with the run that holds it. */
   readonly tickets: ReadonlyMap<string, string>;
   readonly newEvents: ReadonlyMap<string, string>;
+  /** Events of which an update is pending. */
+  readonly updatedEvents: ReadonlySet<string>;
 }
 
 interface PendingDeed {
@@ -23,13 +25,19 @@ interface PendingDeed {
   readonly data: ActionData | undefined;
 }
 
-export const NOTHING_PENDING: Pending = { deeds: new Map(), tickets: new Map(), newEvents: new Map() };
+export const NOTHING_PENDING: Pending = {
+  deeds: new Map(),
+  tickets: new Map(),
+  newEvents: new Map(),
+  updatedEvents: new Set(),
+};
 
 /** @param planDirectory where the plan of a run lies. */
 export async function pendingIdentities(ledger: Ledger, planDirectory: (run: string) => string): Promise<Pending> {
   const deeds = new Map<string, PendingDeed[]>();
   const tickets = new Map<string, string>();
   const newEvents = new Map<string, string>();
+  const updatedEvents = new Set<string>();
   const states = UNDECIDED_STATES.map((state) => `'${state}'`).join(", ");
   const rows = ledger.all(
     `SELECT DISTINCT run_no, run, manifest FROM chunks JOIN runs USING (run_no) WHERE chunks.state IN (${states}) ORDER BY run_no`,
@@ -49,9 +57,10 @@ export async function pendingIdentities(ledger: Ledger, planDirectory: (run: str
         if (others === undefined) deeds.set(key, [deed]);
         else others.push(deed);
         if (action.action === "newEvent") newEvents.set(String(data.eventId), run);
+        if (action.action === "updateEvent") updatedEvents.add(String(data.eventId));
         if (actionSpec(action.action).about === "ticket") tickets.set(ticketKey(data), run);
       }
     }
   }
-  return { deeds, tickets, newEvents };
+  return { deeds, tickets, newEvents, updatedEvents };
 }

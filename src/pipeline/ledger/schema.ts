@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { definePlainIdentity, FILL_KEYED_DEEDS, KEYED_DEEDS } from "./keyed-deeds.ts";
 import { definePresentIdentity, RENAME_DEEDS, RENAMED_BESIDE } from "./renamed-deeds.ts";
 
 /** Version of the tables below, kept in SQLite's `user_version`. */
@@ -217,7 +218,7 @@ CREATE TABLE mendings (
 `;
 
 /** What version 3 adds, statements each. */
-const NIGHTS: readonly string[] = [DOUBTS, INVOCATIONS, MENDED_ROWS, RENAME_DEEDS];
+const NIGHTS: readonly string[] = [DOUBTS, INVOCATIONS, MENDED_ROWS, RENAME_DEEDS, KEYED_DEEDS, FILL_KEYED_DEEDS];
 
 /** What brings a ledger from version n to n + 1, at place n. */
 const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n")];
@@ -225,6 +226,7 @@ const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n")];
 /** Lets a ledger of an earlier version be looked into without changing it. */
 export function standIn(database: DatabaseSync, from: number): void {
   definePresentIdentity(database);
+  definePlainIdentity(database);
   if (from === 0 || from >= LEDGER_VERSION) return;
   if (from === 1) database.exec(`CREATE TEMP VIEW tallies AS ${COUNT_OUTCOMES}`);
   database.exec(
@@ -233,11 +235,14 @@ export function standIn(database: DatabaseSync, from: number): void {
   database.exec(INVOCATIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec("CREATE TEMP VIEW mended_rows AS SELECT '' AS row WHERE 0");
   database.exec(RENAMED_BESIDE);
+  database.exec(KEYED_DEEDS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(FILL_KEYED_DEEDS);
 }
 
 /** Brings the tables to the present version, all or nothing. */
 export function migrate(database: DatabaseSync, from: number): void {
   definePresentIdentity(database);
+  definePlainIdentity(database);
   if (from >= MIGRATIONS.length) return;
   database.exec(
     `BEGIN IMMEDIATE; ${MIGRATIONS.slice(from).join("\n")} PRAGMA user_version = ${MIGRATIONS.length}; COMMIT;`,

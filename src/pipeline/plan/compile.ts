@@ -76,6 +76,8 @@ interface ReadInput {
   readonly delimiter: string | undefined;
   readonly headerLine: number | undefined;
   readonly readAs: string;
+  /** The key of its source, as the config says it. */
+  readonly key: string | undefined;
 }
 
 export interface Compiled {
@@ -126,7 +128,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   const marks = createRowMarks(mended, "all");
   for (const [inputNumber, file] of files.entries()) {
     await using input = await options.open(file);
-    const { mapper, settings, readAs, findings = [] } = await options.mapperFor(file, input);
+    const { mapper, settings, readAs, key, findings = [] } = await options.mapperFor(file, input);
     const publicValues = joinPublicValues();
     // Only the rows show what the keys of JSON rows are, and what becomes public.
     const tellUnderstood = (): void => options.onUnderstood(file, mapper.understanding, input, publicValues.all);
@@ -204,6 +206,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       delimiter: input.delimiter,
       headerLine: input.headerLine,
       readAs,
+      key,
     });
   }
   // What is put in order afterwards is written anew.

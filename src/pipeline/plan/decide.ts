@@ -104,6 +104,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
     // What is sent again on purpose is not compared with what stands around it.
     holds: again ? [] : holds,
     lines,
+    inputs: compiled.inputs,
   });
   const found = {
     bits: new Uint8Array((compiled.rows.read >> 3) + 1),

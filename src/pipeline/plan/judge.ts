@@ -12,7 +12,6 @@ import {
   areAccepted,
   hasRepeats,
   type IndexedDeed,
-  triedDeeds,
 } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
 import { type Candidate, type CandidateLines, candidateFiles, type Hold } from "./candidates.ts";
@@ -20,6 +19,7 @@ import { FACTS_BYTES, lineBytesAt } from "./facts.ts";
 import { type HeldDeed, type HistoryHolds, readHistoryHolds } from "./history-holds.ts";
 import { contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
 import { type DeedVerdict, type InputDeed, type KnownDeed, matchHistory } from "./match-history.ts";
+import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type InputKey } from "./other-keys.ts";
 import { createProbableSet } from "./probable-set.ts";
 import { historyDeed } from "./said.ts";
 
@@ -84,6 +84,8 @@ export interface JudgeOptions {
   readonly holds: Iterable<Hold> | AsyncIterable<Hold>;
   /** Of the candidates, for the few of which more than their digests is asked. */
   readonly lines: CandidateLines;
+  /** Of all inputs, by number. */
+  readonly inputs: readonly InputKey[];
 }
 
 /** A candidate that the digests alone do not decide about. */
@@ -101,6 +103,8 @@ interface Found {
   readonly closed: HeldDeed[];
   /** First ones of the deeds that the input repeats. */
   readonly repeated: Set<number>;
+  /** Whether the key of some candidate brought nothing. */
+  hasNewKeys: boolean;
 }
 
 /**
@@ -110,7 +114,8 @@ interface Found {
  * digests in the index. What they leave open is gathered by identity in a second reading.
  */
 export async function judge(options: JudgeOptions): Promise<Verdicts> {
-  const { directory, candidates } = options;
+  const { directory, candidates, ledger, lines, inputs } = options;
+  const beside = ledger && deedsBeside(ledger);
   const verdicts = new Uint8Array(candidates);
   const details = new Map<number, Detail>();
   const found: Found = {
@@ -120,17 +125,21 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     },
     closed: [],
     repeated: new Set(),
+    hasNewKeys: false,
   };
   const holds = await readHistoryHolds(options.holds);
-  const doubtful = await judgeByDigests(options, holds, found);
+  const doubtful = await judgeByDigests(options, holds, beside, found);
   if (doubtful.size > 0) {
     for (const [identity, group] of await gather(directory, candidates, doubtful)) {
-      const judged = new Group(options, identity, group, found);
-      if (judged.isKeyed) judged.byKey();
-      else if (judged.rule === "history") judged.asHistory(holds.get(identity) ?? []);
-      else if (judged.rule === "recipient") judged.byRecipient();
-      else judged.once();
+      const judged = new Group(options, identity, group, triedOf(identity, group, inputs, beside), found);
+      if (group[0]?.keyed === true) judged.byKey();
+      else judged.byRule(holds.get(identity) ?? []);
     }
+  }
+  if (ledger !== undefined && found.hasNewKeys) {
+    const isNew = (seq: number): boolean => verdicts[seq] === VERDICTS.indexOf("new");
+    for (const group of await findUnderOtherKeys(ledger, directory, { lines, inputs, isNew, take: toDoubtful }))
+      new Group(options, group.identity, group.candidates, group.tried, found).byRule(holds.get(group.identity) ?? []);
   }
   return {
     of: ({ seq }) => VERDICTS[verdicts[seq] ?? 0] ?? "new",
@@ -140,10 +149,28 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
   };
 }
 
+const toDoubtful = (candidate: Candidate): Doubtful => ({
+  ...candidate,
+  content: Buffer.from(contentAt(candidate.block, candidate.at)),
+});
+
+/** What the service was asked for of an identity, oldest first. */
+function triedOf(
+  identity: string,
+  [first]: readonly Doubtful[],
+  inputs: readonly InputKey[],
+  beside: DeedsBeside | undefined,
+): readonly FoundDeed[] {
+  const input = inputs[first?.input ?? -1];
+  if (first === undefined || input === undefined || beside === undefined) return [];
+  return beside.of(Buffer.from(identity, "hex"), first.action, input);
+}
+
 /** @returns the identities (hex) whose candidates have to be looked at together, or one by one. */
 async function judgeByDigests(
   { directory, candidates, ledger, pending }: JudgeOptions,
   holds: HistoryHolds,
+  beside: DeedsBeside | undefined,
   found: Found,
 ): Promise<ReadonlySet<string>> {
   const doubtful = new Set<string>();
@@ -177,7 +204,9 @@ async function judgeByDigests(
       return;
     }
     const deeds = ledger === undefined ? [] : acceptedDeeds(ledger, identity);
-    if (deeds.length > 0) doubtful.add(identity.toString("hex"));
+    const isKnown = deeds.length > 0 || (!keyed && beside?.has(identity) === true);
+    if (keyed && !isKnown) found.hasNewKeys = true;
+    if (isKnown) doubtful.add(identity.toString("hex"));
     else if (rule !== "history" && repeatsMatter && seen.has(identity)) doubtful.add(identity.toString("hex"));
   };
 
@@ -243,18 +272,21 @@ async function gather(
 
 /** The candidates of one identity, beside what the service was asked for of it. */
 class Group {
-  readonly isKeyed: boolean;
-  readonly rule: "once" | "recipient" | "history";
   readonly #options: JudgeOptions;
   readonly #identity: string;
   readonly #candidates: readonly Doubtful[];
+  readonly #tried: readonly FoundDeed[];
   readonly #found: Found;
 
-  constructor(options: JudgeOptions, identity: string, candidates: readonly Doubtful[], found: Found) {
-    const [first] = candidates;
-    if (first === undefined) throw new Error("a group of candidates is empty");
-    this.isKeyed = first.keyed;
-    this.rule = actionSpec(first.action).identity;
+  /** @param tried what the service was asked for, oldest first. */
+  constructor(
+    options: JudgeOptions,
+    identity: string,
+    candidates: readonly Doubtful[],
+    tried: readonly FoundDeed[],
+    found: Found,
+  ) {
+    this.#tried = tried;
     this.#options = options;
     this.#identity = identity;
     this.#candidates = candidates;
@@ -262,8 +294,15 @@ class Group {
   }
 
   #accepted(): readonly AcceptedDeed[] {
-    const { ledger } = this.#options;
-    return ledger === undefined ? [] : acceptedDeeds(ledger, Buffer.from(this.#identity, "hex"));
+    return this.#tried.filter(({ isTaken }) => isTaken);
+  }
+
+  /** As the action's kind has it, without a key. */
+  byRule(holds: readonly HeldDeed[]): void {
+    const rule = actionSpec(this.#action()).identity;
+    if (rule === "history") this.#asHistory(holds);
+    else if (rule === "recipient") this.#byRecipient();
+    else this.#once();
   }
 
   #dataOf(deed: AcceptedDeed): ActionData | undefined {
@@ -277,7 +316,7 @@ class Group {
   }
 
   /** Accepted: sent, or changed. Else the first one is new. */
-  once(): void {
+  #once(): void {
     const deeds = this.#accepted();
     let first: number | undefined;
     for (const { seq, action, content } of this.#candidates) {
@@ -322,7 +361,7 @@ class Group {
   }
 
   /** Claims: one deed where their recipients agree. */
-  byRecipient(): void {
+  #byRecipient(): void {
     const deeds = this.#accepted().map((deed) => ({ deed, data: this.#dataOf(deed) ?? {} }));
     const pending = (this.#options.pending.deeds.get(this.#identity) ?? []).flatMap(({ data }) => data ?? []);
     const firsts: { readonly seq: number; readonly data: ActionData }[] = [];
@@ -340,7 +379,7 @@ class Group {
     }
   }
 
-  asHistory(holds: readonly HeldDeed[]): void {
+  #asHistory(holds: readonly HeldDeed[]): void {
     const known = this.#known();
     const input = this.#inOrder(holds);
     const verdicts = matchHistory(
@@ -349,7 +388,10 @@ class Group {
     );
     const held = holds[0];
     for (const [at, { candidate, hold }] of input.entries()) {
-      const verdict = verdicts[at];
+      const matched = verdicts[at];
+      const isGuess =
+        matched !== undefined && "of" in matched && known[matched.of]?.accepted?.isOfAnotherSource === true;
+      const verdict: DeedVerdict | undefined = isGuess ? { kind: "unclear" } : matched;
       if (verdict === undefined) throw new Error("a deed of a history has no verdict");
       if (hold !== undefined && verdict.kind === "unknown" && verdict.inPlaceOf !== undefined)
         this.#found.closed.push(hold);
@@ -403,11 +445,10 @@ class Group {
 
   /** What the service was asked for of the history, oldest first; what is pending comes last. */
   #known(): readonly KnownOfHistory[] {
-    const { ledger, pending } = this.#options;
+    const { pending } = this.#options;
     const action = this.#action();
-    const tried = ledger === undefined ? [] : triedDeeds(ledger, Buffer.from(this.#identity, "hex"));
     return [
-      ...tried.map((deed): KnownOfHistory => {
+      ...this.#tried.map((deed): KnownOfHistory => {
         const content = deed.content.toString("hex");
         return {
           deed: {
@@ -457,7 +498,7 @@ class Group {
 interface KnownOfHistory {
   readonly deed: KnownDeed;
   /** Undefined for what is pending. */
-  readonly accepted: AcceptedDeed | undefined;
+  readonly accepted: FoundDeed | undefined;
 }
 
 interface InputOfHistory {

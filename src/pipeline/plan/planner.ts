@@ -220,7 +220,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     createdAt: options.now().toISOString(),
     environment: environment?.name ?? "",
     boundTo: environment?.boundTo ?? "",
-    inputs: compiled.inputs.map(({ name, bytes, sha256, rows, encoding, delimiter, headerLine, readAs }, at) => {
+    inputs: compiled.inputs.map(({ name, bytes, sha256, rows, encoding, delimiter, headerLine, readAs, key }, at) => {
       const file = files[at];
       const copy = file === undefined ? undefined : copies.get(file);
       return {
@@ -233,6 +233,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
         rows,
         encoding,
         readAs,
+        ...(key !== undefined && { key }),
         ...(delimiter !== undefined && { delimiter }),
         ...(headerLine !== undefined && { headerLine }),
       };

@@ -1,7 +1,7 @@
 import { actionSpec } from "../../actions/actions.ts";
 import { ticketKey } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
-import { type Candidate, identityOf } from "./candidates.ts";
+import type { Candidate } from "./candidates.ts";
 
 /** What depends on actions that another run may still bring to the service, and waits with them. */
 export interface Waiting {
@@ -11,7 +11,7 @@ export interface Waiting {
   add(candidate: Candidate): void;
 }
 
-export function createWaiting({ deeds, tickets, newEvents }: Pending): Waiting {
+export function createWaiting({ deeds, tickets, newEvents, updatedEvents }: Pending): Waiting {
   if (deeds.size === 0) return { has: () => false, add: () => undefined };
   const waitingTickets = new Set<string>();
   const waitingEvents = new Set<string>();
@@ -22,7 +22,7 @@ export function createWaiting({ deeds, tickets, newEvents }: Pending): Waiting {
       if (eventId != null && action !== "newEvent" && (newEvents.has(eventId) || waitingEvents.has(eventId)))
         return true;
       // The deeds of a history keep their order.
-      if (actionSpec(action).about === "event") return deeds.has(identityOf(candidate).toString("hex"));
+      if (actionSpec(action).about === "event") return action === "updateEvent" && updatedEvents.has(String(eventId));
       const ticket = ticketKey(facts.data);
       return tickets.has(ticket) || waitingTickets.has(ticket);
     },
