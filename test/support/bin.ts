@@ -100,22 +100,24 @@ function onlyDocument(stdout: string): Summary {
   return JSON.parse(text) as Summary; // its counts were checked when it came
 }
 
+/** Home, state and temporary files inside the folder, and nothing of this machine's settings but the path. */
+export const settingsIn = (folder: string): Readonly<Record<string, string | undefined>> => ({
+  PATH: process.env.PATH,
+  HOME: join(folder, "home"),
+  TMPDIR: join(folder, "tmp"),
+  XDG_STATE_HOME: join(folder, "home", "state"),
+  XDG_CONFIG_HOME: join(folder, "home", "config"),
+  // One for all tests, so that each starts as quickly as for a user.
+  NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache"),
+});
+
 async function runBin(args: readonly string[], folder: string, options: RunOptions): Promise<Ended> {
   const { env = {}, stdin, nodeArgs = [], shell } = options;
   const command = [process.execPath, ...nodeArgs, BIN, ...args];
   const [program = "", ...words] = shell === undefined ? command : ["/bin/sh", "-c", shell, "sh", ...command];
   const child = spawn(program, words, {
     cwd: folder,
-    env: {
-      PATH: process.env.PATH,
-      HOME: join(folder, "home"),
-      TMPDIR: join(folder, "tmp"),
-      XDG_STATE_HOME: join(folder, "home", "state"),
-      XDG_CONFIG_HOME: join(folder, "home", "config"),
-      // One for all tests, so that each starts as quickly as for a user.
-      NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache"),
-      ...env,
-    },
+    env: { ...settingsIn(folder), ...env },
     stdio: [stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"],
     timeout: LONGEST_MS,
     killSignal: "SIGKILL",

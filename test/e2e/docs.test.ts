@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { walk } from "../support/docs/walk.ts";
+import { readPage } from "../support/pages.ts";
+
+/** How many blocks of each page can't be run here. The pages that are left out are generated, or pinned by tests of their own. */
+const PAGES = {
+  "README.md": 8,
+};
+
+test.each(Object.entries(PAGES))("%s: every command does what the page shows", async (page, notRun) => {
+  const walked = await walk(readPage(page));
+  for (const { line, shown, now } of walked.compared) expect.soft(now, `${page}:${line}`).toBe(shown);
+  expect(walked.notRun).toHaveLength(notRun);
+});
