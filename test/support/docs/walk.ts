@@ -15,7 +15,7 @@ const SHOWN_FOLDER = "/srv/ticket-stream";
 const SHOWN_PORT = "4010";
 
 /** What a block shows and what is printed now, equal when they agree. */
-export interface Compared {
+interface Compared {
   readonly line: number;
   readonly shown: string;
   readonly now: string;
