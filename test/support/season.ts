@@ -1,6 +1,7 @@
 /** A season as a ticketing system exports it night after night: growing, with rows that change and rows that go away. */
 
 import type { Action, ActionData, ActionName } from "../../src/actions/actions.ts";
+import { randomOf } from "./random.ts";
 
 export interface SeasonOptions {
   readonly seed: number;
@@ -182,15 +183,4 @@ export function createSeason({ seed, tickets, days }: SeasonOptions): Season {
 /** The fields as the columns of a file give them. */
 function inOrder(data: ActionData, columns: readonly ("action" | keyof ActionData)[]): ActionData {
   return Object.fromEntries(columns.flatMap((column) => (column === "action" ? [] : [[column, data[column]]])));
-}
-
-/** Numbers from 0 to 1, the same ones for the same seed (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

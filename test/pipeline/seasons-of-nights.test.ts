@@ -1,0 +1,21 @@
+/** Random seasons of nights, judged by what is known of the world; see support/nights. */
+
+import { expect, test } from "vitest";
+import { playSeason } from "../support/nights/season.ts";
+import { randomOf } from "../support/random.ts";
+
+/** How many seasons, and the number of the first: to play one again. */
+const SEASONS = Number(process.env.SEASONS ?? 40);
+const FIRST = Number(process.env.FIRST_SEASON ?? 1);
+
+test("each of many nights is right, or says of every row what it did not send", async () => {
+  const sums = { nights: 0, accepted: 0, told: 0, mended: 0, doubts: 0 };
+  for (let number = FIRST; number < FIRST + SEASONS; number += 1) {
+    const played = await playSeason(randomOf(number)).catch((cause: unknown) => {
+      throw new Error(`season ${number} (FIRST_SEASON=${number} SEASONS=1 plays it again)`, { cause });
+    });
+    for (const key of Object.keys(sums) as (keyof typeof sums)[]) sums[key] += played[key]; // its own keys
+  }
+  // What is rare must have happened, or the seasons show less than they seem to.
+  for (const times of Object.values(sums)) expect(times, JSON.stringify(sums)).toBeGreaterThan(0);
+}, 900_000);
