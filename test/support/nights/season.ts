@@ -145,7 +145,8 @@ async function openDesk(world: World, random: Random): Promise<Desk> {
       cut = undefined;
       if (lost === "before") return { status: 500, body: "{}" };
       const data = items.map((item) => {
-        if (isRejected(item)) return { status: "failed", reason: "not tonight" };
+        // Who settles a lost answer says one thing of all its actions, so then they share their fate.
+        if (lost === undefined && isRejected(item)) return { status: "failed", reason: "not tonight" };
         take(item);
         const { eventId, ticketId } = item.data;
         const named = item.action === "soldTicket" || ticketId === undefined ? { eventId } : {};
