@@ -389,8 +389,9 @@ function judgeNight(
 }
 
 /**
- * What has no times was accepted in the order in which it happened; but for what a night gave in another order, and for
- * what was streamed on its own, without anything that was accepted before.
+ * What has no times was accepted in the order in which it happened; but for what a night gave in another order (of which
+ * only a person can know that it is another one), and for what was streamed on its own, without anything that was accepted
+ * before.
  */
 function judgeOrder({ deeds, habits }: World, { accepted, inputs, story }: Desk): void {
   const untimed = accepted.filter(
@@ -405,7 +406,7 @@ function judgeOrder({ deeds, habits }: World, { accepted, inputs, story }: Desk)
       const overtaken = before.find(({ content }) => happened.indexOf(content) > happened.indexOf(later.content));
       if (overtaken === undefined) continue;
       const input = inputs.get(later.night);
-      const isAsGiven = overtaken.night === later.night && input?.isReversed === true;
+      const isAsGiven = input?.isReversed === true;
       const isAlone = !before.some(
         ({ night, content }) => night < later.night && input?.shown.has(`${history} ${content}`),
       );
