@@ -66,6 +66,27 @@ test("a reason is a sentence; the service's answer stands in the promises alone"
   expect(readPromises(place.read("sales.playground.promises.ndjson"))[1]?.response).toEqual(failure);
 });
 
+test("two nights' rejects hold a row once, whatever holds it, and two rejects files of it are one row when they are streamed", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write("updates.csv", "ticketId,imageUrl\nT-1,no address\n");
+  place.write("scans.csv", "ticketId,orderTime,action\nT-1,1760000000,scannedTicket\n");
+  const night = ["stream", "updates.csv", "scans.csv", "--max-invalid", "1", ...ENV];
+  expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 4, rows: { invalid: 1, held: 1 } });
+  // Tonight another row of the same ticket holds it.
+  place.write("updates.csv", "ticketId,imageUrl\nT-2,https://img.example/1.png\nT-1,still no address\n");
+  expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 4, rows: { invalid: 1, held: 1 } });
+  expect(readTable(place.read("scans.rejects.csv"))).toHaveLength(1);
+  place.write("scans.rejects.copy.csv", place.read("scans.rejects.csv"));
+  const both = ["stream", "scans.rejects.csv", "scans.rejects.copy.csv", ...ENV];
+  expect((await place.summary(both, service)).summary).toMatchObject({
+    exitCode: 0,
+    rows: { read: 2, mapped: 1, skipped: 1 },
+    actions: { accepted: 1 },
+  });
+  expect(sentOf(service).filter(({ orderTime }) => orderTime === 1760000000)).toHaveLength(1);
+});
+
 test("--abandon names the rejects that it wrote, and how many rows they hold", async () => {
   const place = openWorkplace();
   const service = await startService();

@@ -4,11 +4,17 @@ import { expect, test } from "vitest";
 import { playSeason } from "../support/nights/season.ts";
 import { randomOf } from "../support/random.ts";
 
-/** How many seasons, and the number of the first: to play one again. */
-const SEASONS = Number(process.env.SEASONS ?? 40);
-const FIRST = Number(process.env.FIRST_SEASON ?? 1);
+/** How many, and from where on: `vitest.config.ts`. `FIRST_SEASON=47 SEASONS=1` plays one again. */
+const SEASONS = Number(process.env.SEASONS);
+const FIRST = Number(process.env.FIRST_SEASON);
 
-test("each of many nights is right, or says of every row what it did not send", async () => {
+/** So few seasons need not have everything. */
+const ENOUGH = 8;
+
+test("each of many nights is right, or says of every row what it did not send", {
+  tags: ["both"],
+  timeout: 60_000 + SEASONS * 60_000,
+}, async () => {
   const sums = { nights: 0, accepted: 0, told: 0, mended: 0, doubts: 0 };
   for (let number = FIRST; number < FIRST + SEASONS; number += 1) {
     const played = await playSeason(randomOf(number)).catch((cause: unknown) => {
@@ -17,5 +23,6 @@ test("each of many nights is right, or says of every row what it did not send", 
     for (const key of Object.keys(sums) as (keyof typeof sums)[]) sums[key] += played[key]; // its own keys
   }
   // What is rare must have happened, or the seasons show less than they seem to.
+  if (SEASONS < ENOUGH) return;
   for (const times of Object.values(sums)) expect(times, JSON.stringify(sums)).toBeGreaterThan(0);
-}, 900_000);
+});

@@ -94,6 +94,11 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
           mended.push({ attempted: attemptedOf(each) });
           continue;
         }
+        if (mark?.kind === "repeated") {
+          skipped += 1;
+          countReason(skipReasons, "the same row stands earlier in these rejects (tickets:row)");
+          continue;
+        }
         if (each.kind === "malformed") {
           const mapped = mapper.map(each);
           if (mapped.kind === "skipped") {

@@ -279,7 +279,7 @@ async function decideOnce(
     setBit(countedOn, row);
     for (const { candidate, fate } of fates) {
       const { action } = candidate;
-      if (compiled.mends.has(row) && !open.includes(candidate) && !DONE.has(fate)) waitingMends.add(row);
+      if (compiled.mends.has(row) && !open.includes(candidate) && !isSurelyDone(candidate, fate)) waitingMends.add(row);
       byAction[action] = (byAction[action] ?? 0) + 1;
       if (fate === "waiting") waiting.add(candidate);
       if (fate === "new" || fate === "held") {
@@ -374,8 +374,14 @@ function placed<F extends Finding>(finding: F, inFile: string | undefined): F {
   return rest as F; // only an optional key less
 }
 
-/** Fates of what was taken before, or is sent for an earlier row. */
-const DONE: ReadonlySet<Fate> = new Set<Fate>(["sent", "changed"]);
+/**
+ * Whether just this deed was taken before, so that the bad row that it mends is done with. One of a history without times
+ * may also be another deed that says the same (A, B, A): then the bad row is told of again, rather than never.
+ */
+function isSurelyDone({ action, untimed, keyed }: Candidate, fate: Fate): boolean {
+  const mayBeAnother = untimed && !keyed && actionSpec(action).identity === "history";
+  return (fate === "sent" || fate === "changed") && !mayBeAnother;
+}
 
 /** Whether promises were imported that may be those of this very action. */
 function wasImported(memory: Ledger, { keyed }: Candidate, action: Action): boolean {

@@ -8,6 +8,8 @@ type RowMark =
   | { readonly kind: "mended" }
   /** It may be mended; that depends on the rows before it in the input. */
   | { readonly kind: "unsure" }
+  /** It stands in a rejects file of this input already: two nights' rejects hold it, and it is one row. */
+  | { readonly kind: "repeated" }
   /** It was mended, and this is the key of what it was. */
   | { readonly kind: "mends"; readonly key: string };
 
@@ -25,6 +27,7 @@ export function createRowMarks(keys: ReadonlySet<string>, sees: "all" | "some"):
   const digests = new Set([...keys].map(digestOfKey));
   const sizes = new Set([...keys].map(sizeOfKey));
   const numbers = createRowNumbers();
+  const fromRejects = new Set<string>();
   return {
     of(row, digester) {
       // Behind it more may be lost than the row itself.
@@ -32,6 +35,11 @@ export function createRowMarks(keys: ReadonlySet<string>, sees: "all" | "some"):
       const written = digester.written(row);
       const isCandidate = keys.size > 0 && sizes.has(digester.size(row));
       if (!isCandidate && written === undefined) return undefined;
+      if (written !== undefined) {
+        if (sees === "some") return { kind: "unsure" };
+        if (fromRejects.has(written)) return { kind: "repeated" };
+        fromRejects.add(written);
+      }
       const digest = digester.digest(row);
       if (digests.has(digest)) {
         if (sees === "some") return { kind: "unsure" };

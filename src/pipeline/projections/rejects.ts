@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { parse } from "csv-parse/sync";
 import { stringify } from "csv-stringify/sync";
 import { z } from "zod";
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../../actions/formula-guard.ts";
@@ -144,6 +145,8 @@ const NO_ROWS: ReadonlyMap<number, OpenRow> = new Map();
 interface Rejects {
   readonly header: string;
   readonly extension: string;
+  /** Of the columns. */
+  readonly delimiter: string;
   readonly lines: readonly string[];
 }
 
@@ -197,13 +200,18 @@ async function readOpenRows(
           safeCsv && GUARDED_COLUMN,
         );
   // Rejects are UTF-8, and say so where the source or a flag says otherwise of the input.
-  return { header: input.encoding === "utf-8" ? columns : `\ufeff${columns}`, extension, lines };
+  return {
+    header: input.encoding === "utf-8" ? columns : `\ufeff${columns}`,
+    extension,
+    delimiter: delimiterOf(input),
+    lines,
+  };
 }
 
 async function writeFile(
   { ledger, plan, run }: Parameters<typeof writeRejects>[0],
   at: number,
-  { header, extension, lines }: Rejects,
+  { header, extension, delimiter, lines }: Rejects,
   directory: string,
 ): Promise<{ readonly path: string; readonly record: (ledger: Ledger) => void }> {
   const added = lines.join("");
@@ -214,19 +222,28 @@ async function writeFile(
     path = await freeName(ledger, join(directory, `${stemOf(plan, at)}.rejects.${run.run}`), extension);
     state = { state: "fresh" };
   }
-  // A row that stands there from an earlier night is still the same row to mend.
-  const before =
-    state.state === "ours" && !state.torn ? new Set((await readFile(path, "utf8")).split("\n")) : new Set<string>();
-  const fresh = lines.filter(
-    (line) =>
-      !line
-        .trimEnd()
-        .split("\n")
-        .every((part) => before.has(part)),
+  // A row that stands there from an earlier night is still the same row to mend, whatever holds it tonight. Twice in one
+  // file, it would be two deeds.
+  const before = new Set(
+    state.state === "ours" && !state.torn ? withoutReasons(await readFile(path, "utf8"), extension, delimiter) : [],
   );
+  const told = withoutReasons(header + lines.join(""), extension, delimiter);
+  const fresh = lines.filter((_line, number) => !before.has(told[number] ?? ""));
   await using output = await openOutput({ ledger, path, kind: "rejects", header, state });
   const appended = await output.append(fresh.join(""));
   return { path, record: appended.record };
+}
+
+/** The rows of a rejects file, each as text that is the same for the same row with another reason. */
+function withoutReasons(text: string, extension: string, delimiter: string): readonly string[] {
+  if (extension === "ndjson")
+    return text
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => stringifyJson({ ...(parseVerbatim(line) as object), [REASON_COLUMN]: "" })); // written by `rejectLine`
+  const [columns = [], ...rows]: string[][] = parse(text, { delimiter, bom: true });
+  const reason = columns.indexOf(REASON_COLUMN);
+  return rows.map((cells) => JSON.stringify(cells.toSpliced(reason, 1)));
 }
 
 /** The input's base name without its ending; with its number where an earlier input is called the same. */
@@ -279,5 +296,7 @@ function plainCells(cells: readonly string[], header: readonly string[]): readon
 /** @param guard of a guarded file: what stands in its own column. */
 function csvLine(cells: readonly string[], input: Input, guard: string | false): string {
   const safe = guard === false ? cells : [...cells.map(guardCell), guard];
-  return stringify([[...safe]], { delimiter: input.delimiter ?? ",", record_delimiter: "unix" });
+  return stringify([[...safe]], { delimiter: delimiterOf(input), record_delimiter: "unix" });
 }
+
+const delimiterOf = (input: Input): string => input.delimiter ?? ",";
