@@ -29,7 +29,7 @@ export interface Deed {
 export const historyOf = ({ kind, subject }: Pick<Deed, "kind" | "subject">): string => `${kind} ${subject}`;
 
 /** How the rows of a season give what may be missing. */
-export interface Habits {
+interface Habits {
   /** Contents come back in a history, as in A, B, A. */
   readonly repeats: boolean;
   /** Day from which rows have times: 0 always, infinity never. */
@@ -109,7 +109,7 @@ const KIND_NAMES = Object.keys(KINDS) as readonly Kind[]; // the keys of a const
 export const specOf = (kind: Kind): KindSpec => KINDS[kind];
 
 /** A row of a night's file. */
-export interface Row {
+interface Row {
   readonly deed: Deed;
   readonly isDamaged: boolean;
   /** As it stands in the file, so that the line of a rejects file can be told. */
