@@ -44,7 +44,14 @@ import type { SendContext, SendProgress, Stop, StopRequest } from "../pipeline/s
 import { recover, type SettleContext } from "../pipeline/sending/settle.ts";
 import { endedPlans } from "./prune.ts";
 import { environmentFlags, PLAN_KEPT_MS, planDirectory, proxyOf, type Session } from "./session.ts";
-import { describeActions, describeUnsentRows, hasUnsentRows, type Summary, summarise } from "./summary.ts";
+import {
+  describeActions,
+  describeNothingOpen,
+  describeUnsentRows,
+  hasUnsentRows,
+  type Summary,
+  summarise,
+} from "./summary.ts";
 import { type Context, count, fileInShell, inShell, number } from "./talk.ts";
 import { sharedTemporaryFolder } from "./temporary.ts";
 
@@ -121,6 +128,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
     next: nextCommand(stop, run, rejects.paths, context, environment, plan.manifest),
   });
   tellEnd(context, session, plan.manifest, stops, summary, sent);
+  if (rejects.accepted > 0) talk.info(describeNothingOpen(rejects.accepted));
   return summary;
 }
 
@@ -314,7 +322,7 @@ function tellEnd(
     }
   }
   talk.info(
-    `${describeActions(summary.actions)}.${hasUnsentRows(manifest.rows) ? ` ${describeUnsentRows(manifest.rows)}.` : ""}${describePace(summary.durationMs, sent)}`,
+    `${describeActions(summary.actions, { waiting: manifest.actions.waiting })}.${hasUnsentRows(manifest.rows) ? ` ${describeUnsentRows(manifest.rows)}.` : ""}${describePace(summary.durationMs, sent)}`,
   );
   const written = summary.actions.accepted + summary.actions.rejected + summary.actions.settledByHand;
   if (summary.output !== null && written > 0) talk.info(`Promises: ${displayPath(summary.output, cwd)}`);

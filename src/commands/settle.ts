@@ -41,7 +41,7 @@ import {
   type Session,
   tellSession,
 } from "./session.ts";
-import { describeActions, type Summary, summarise } from "./summary.ts";
+import { describeActions, describeNothingOpen, type Summary, summarise } from "./summary.ts";
 import { type Context, count, number } from "./talk.ts";
 import { traceSummary } from "./trace.ts";
 import { userName } from "./user-name.ts";
@@ -197,6 +197,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
     const open = rows === undefined ? "" : ` holds ${count(rows, "row")} that ${rows === 1 ? "is" : "are"} still open`;
     talk.info(`Rejects: ${displayPath(path, context.cwd)}${open}.`);
   }
+  if (rejects !== undefined && rejects.accepted > 0) talk.info(describeNothingOpen(rejects.accepted));
   if (summary.next !== null && options.decision !== undefined) talk.info(`Next: ${summary.next}`);
   if (options.json) talk.out(`${JSON.stringify(summary)}\n`);
   return summary.exitCode;

@@ -150,9 +150,11 @@ async function describeRun(ledger: Ledger, run: RunRecord, environment: Environm
     `exit ${run.exitCode ?? "-"}`,
     run.endedAt === undefined ? "-" : describeAge(durationMs),
     files.length === 0 ? "-" : describeFiles(files),
-    describeActions(actions, counts.inFlight),
+    describeActions(actions, { inFlight: counts.inFlight, waiting: waitingOf(run) }),
   ].join("  ");
 }
+
+const waitingOf = ({ manifest }: RunRecord): number => parseManifest(manifest).actions.waiting;
 
 const filesOf = ({ manifest }: RunRecord): readonly string[] => parseManifest(manifest).inputs.map(({ name }) => name);
 
@@ -181,7 +183,7 @@ async function showRun(
       ({ name, rows, sha256 }) =>
         `input ${cleanText(name, 200)}: ${count(rows, "row")}, SHA-256 ${sha256.slice(0, 16)}…`,
     ),
-    describeActions(summary.actions, counts.inFlight),
+    describeActions(summary.actions, { inFlight: counts.inFlight, waiting: manifest.actions.waiting }),
     ...chunksOf(ledger, run.runNo).map(
       ({ chunk, state, first, count: actions, httpStatus, detail }) =>
         `chunk ${chunk}: ${stateNow(state, counts)}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,

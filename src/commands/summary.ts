@@ -112,9 +112,13 @@ export function summarise(fields: {
 /**
  * `11,998 accepted, 2 rejected, 40 already sent; of those not sent 3 late`: every part that is not zero.
  *
- * @param inFlight of those in doubt, how many a living process is sending.
+ * @param of `inFlight`: of those in doubt, how many a living process is sending; `waiting`: of those not sent, how many
+ *   wait for what another run holds.
  */
-export function describeActions(actions: Summary["actions"], inFlight = 0): string {
+export function describeActions(
+  actions: Summary["actions"],
+  { inFlight = 0, waiting = 0 }: { readonly inFlight?: number; readonly waiting?: number } = {},
+): string {
   const parts: readonly (readonly [number, string])[] = [
     [actions.accepted, "accepted"],
     [actions.rejected, "rejected"],
@@ -126,10 +130,10 @@ export function describeActions(actions: Summary["actions"], inFlight = 0): stri
     [actions.alreadySent, "already sent"],
   ];
   const told = parts.filter(([value]) => value > 0).map(([value, word]) => `${number(value)} ${word}`);
-  const among = (["late", "superseded"] as const)
-    .filter((part) => actions[part] > 0)
-    .map((part) => `${number(actions[part])} ${part}`);
-  const ofThese = among.length === 0 ? "" : `; of those not sent ${among.join(" and ")}`;
+  const among = Object.entries({ waiting, late: actions.late, superseded: actions.superseded })
+    .filter(([, value]) => value > 0)
+    .map(([part, value]) => `${number(value)} ${part}`);
+  const ofThese = among.length === 0 ? "" : `; of those not sent ${among.join(", ")}`;
   return `${count(actions.total, "action")}${told.length === 0 ? "" : `: ${told.join(", ")}`}${ofThese}`;
 }
 
@@ -154,6 +158,15 @@ export function describeUnsentRows({ invalid, held }: RowCounts): string {
     .filter(([value]) => value > 0)
     .map(([value, word], at) => `${at === 0 ? count(value, "row") : number(value)} ${word}`)
     .join(", ");
+}
+
+/** Why invalid rows are missing from the rejects. */
+export function describeNothingOpen(rows: number): string {
+  const [stand, them, they] =
+    rows === 1
+      ? ["stands in the place of an accepted action", "it", "the rejects leave it"]
+      : ["stand in the place of accepted actions", "them", "the rejects leave them"];
+  return `${count(rows, "invalid row")} ${stand}: nothing of ${them} is open, so ${they} out. Mend ${them} at the source; the next export shows what changed.`;
 }
 
 /** How many changed actions, and how many vanished tickets, are shown to people; programs get more. */

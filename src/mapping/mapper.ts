@@ -50,6 +50,8 @@ export type Mapped =
       readonly findings: readonly Finding[];
       /** What the row would have been, as far as it could be read, to find what depends on it. */
       readonly attempted: readonly Action[];
+      /** Which of the actions of its name each of `attempted` is (open-actions.ts), where the row gives others too. */
+      readonly nths?: readonly number[];
       /** Set where not even the action could be read: `attempted` is then one that as much as possible depends on, and not to be checked. */
       readonly isGuess?: true;
     };

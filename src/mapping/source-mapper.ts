@@ -275,7 +275,9 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     let actions: readonly Action[] = draft.actions;
     if (openText !== "") actions = selectOpenActions(actions, openText, findings);
     if (findings.length > 0) {
-      return { kind: "invalid", findings: withoutRepeats(findings), attempted: attemptedOf(draft) };
+      const attempted = attemptedOf(actions.length === 0 ? draft.actions : actions, draft.faulty);
+      const nths = numbersIn(draft.actions, new Set(attempted));
+      return { kind: "invalid", findings: withoutRepeats(findings), attempted, nths };
     }
     for (const action of actions) if (action.action === "newEvent") seenEvents.add(String(action.data.eventId));
     const eventId = eventOf(actions) ?? event?.read(scope);
@@ -288,7 +290,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       ...(typeof eventId === "string" && { eventId }),
       ...(config.key !== undefined && { keys }),
       ...(stillOpen !== undefined && {
-        nths: nthOfName(draft.actions).filter((_nth, at) => stillOpen.has(draft.actions[at])),
+        nths: numbersIn(draft.actions, stillOpen),
       }),
       ...(isOnlyEvent(draft.actions) && { eventOnly: draft.whyNothing ?? skipReason() }),
     };
@@ -434,9 +436,14 @@ interface Draft {
  * What depends on a row that is not sent. A newEvent is left out of it that can be read and stands in the row only
  * because the row is the first of its event: the next row gives it.
  */
-function attemptedOf({ actions, faulty }: Draft): readonly Action[] {
+function attemptedOf(actions: readonly Action[], faulty: Draft["faulty"]): readonly Action[] {
   const isOnlyEvents = actions.every(({ action }) => action === "newEvent");
   return actions.filter((action) => isOnlyEvents || action.action !== "newEvent" || faulty.has(action));
+}
+
+/** Which of the actions of its name each of `some` is, among all that the row gives. */
+function numbersIn(actions: readonly Action[], some: ReadonlySet<Action | undefined>): readonly number[] {
+  return nthOfName(actions).filter((_nth, at) => some.has(actions[at]));
 }
 
 /** The one event that the row's actions name; undefined when they name none, or several. */

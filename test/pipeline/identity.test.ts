@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { digestOf, formerIdentityText, identityText } from "../../src/actions/identity.ts";
 import { settle } from "../../src/commands/settle.ts";
+import { status } from "../../src/commands/status.ts";
 import { type Field, makeContext, openField, processedBy } from "../support/context.ts";
 
 const lines = (...actions: readonly object[]): string =>
@@ -191,6 +192,66 @@ describe("a row that is invalid tonight", () => {
     );
     expect((await field.stream(["updates.ndjson"])).summary?.actions).toMatchObject({ accepted: 1, alreadySent: 3 });
     expect(images(field)).toBe("a b c d");
+  });
+
+  test("leaves nothing open where it stands in the place of an accepted one, and the rejects leave it out", async () => {
+    const field = await openSold();
+    await field.write("updates.ndjson", lines(updated(url("a")), updated(url("b")), updated(url("c"))));
+    await field.stream(["updates.ndjson"]);
+    await field.write("updates.ndjson", lines(updated(url("a")), bad("no address"), updated(url("c"))));
+    const night = await field.stream(["updates.ndjson"], { maxInvalid: { rows: 5 } });
+    expect(night.exitCode).toBe(4);
+    expect(night.summary).toMatchObject({ rejects: [], next: null, rows: { invalid: 1, held: 0 } });
+    expect(night.said).toContain(
+      "1 invalid row stands in the place of an accepted action: nothing of it is open, so the rejects leave it out.",
+    );
+  });
+
+  test.each(["input", "time"] as const)("leaves open what else it gives, by %s", async (order) => {
+    const field = await openSold();
+    await field.write("more.ndjson", lines(...["A", "B", "C", "V"].map((ticketId) => sold(ticketId))));
+    await field.stream(["more.ndjson"]);
+    const config = `sources:
+  pairs:
+    match: "pairs*.csv"
+    actions:
+      - updateTicket: {fields: {ticketId: T, imageUrl: "{One}"}}
+      - updateTicket: {fields: {ticketId: "{Other}", imageUrl: "https://img.example.com/{Other}.png"}}
+`;
+    await field.write("tickets.config.yaml", config);
+    const rows = (second: string): string => `One,Other\n${url("a")},A\n${second}\n${url("c")},C\n`;
+    await field.write("pairs.csv", rows(`${url("b")},B`));
+    expect((await field.stream(["pairs.csv"], { order })).summary?.actions).toMatchObject({ accepted: 6 });
+    await field.write("pairs.csv", rows("no address,V"));
+    const night = await field.stream(["pairs.csv"], { order, maxInvalid: { rows: 5 } });
+    expect(night.summary?.rows).toMatchObject({ invalid: 1 });
+    const rejects = await field.read("pairs.rejects.csv");
+    expect(rejects).toContain(",2:updateTicket,");
+
+    await field.write("pairs.rejects.csv", rejects.replace("no address", url("b2")));
+    const mended = await field.stream(["pairs.rejects.csv"]);
+    expect(mended.summary?.actions, mended.said).toMatchObject({ total: 1, accepted: 1 });
+    expect(images(field).split(" ").sort().join(" ")).toBe("A B C V a b c");
+  });
+
+  test("is late once what waited for it was streamed without it", async () => {
+    const field = await openSold();
+    await field.write("updates.ndjson", lines(bad("no address"), updated(url("b"))));
+    await field.stream(["updates.ndjson"], { maxInvalid: { rows: 5 } });
+    const [cause, held, ...others] = (await field.read("updates.rejects.ndjson")).trimEnd().split("\n");
+    expect([cause, held]).toEqual([
+      expect.stringContaining("no address"),
+      expect.stringContaining("depends-on-invalid"),
+    ]);
+    expect(others).toEqual([]);
+    await field.write("updates.rejects.ndjson", `${held}\n`);
+    expect((await field.stream(["updates.rejects.ndjson"])).summary?.actions).toMatchObject({ accepted: 1 });
+
+    await field.write("updates.ndjson", lines(updated(url("a")), updated(url("b"))));
+    const mended = await field.stream(["updates.ndjson"]);
+    expect(mended.summary?.actions).toMatchObject({ accepted: 0, alreadySent: 1, late: 1 });
+    expect(mended.said).toContain("history-late: updates.ndjson:1");
+    expect(images(field)).toBe("b");
   });
 
   test("holds what stands before it too, the first night as any", async () => {
@@ -442,6 +503,13 @@ describe("an action that is pending in another run", () => {
     expect(night.summary?.actions).toMatchObject({ total: 4, accepted: 1, inDoubt: 1, notSent: 2 });
     expect(night.said).toContain("1 waiting in another run, 2 waiting for what another run holds");
     expect(processedBy(field.sandbox)).toBe("E S T S");
+    expect(night.said).toContain("of those not sent 2 waiting");
+    const asked = makeContext(field.folder, field.env);
+    for (const run of [undefined, night.summary?.run ?? ""])
+      await status({ run, chunk: undefined, maxAge: undefined, json: false, flags: {} }, asked.context);
+    expect(
+      asked.out().match(/4 actions: 1 accepted, 1 in doubt, 2 not sent; of those not sent 2 waiting/g),
+    ).toHaveLength(2);
 
     const only = await field.stream(["later.ndjson"], { limit: 1 });
     expect(only.exitCode).toBe(6);

@@ -23,6 +23,8 @@ export const candidateFiles = (directory: string) => ({
 export interface Hold {
   /** Number of the candidate that it stands before. */
   readonly before: number;
+  /** Running number of the row. */
+  readonly row: number;
   readonly input: number;
   readonly line: number;
   /** What could be read of its actions. */

@@ -52,9 +52,9 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
     if (row.kind === "malformed") return [];
     const mapped = mapper.map(row);
     if (mapped.kind === "skipped") return [];
-    if (mapped.kind === "invalid") return mapped.attempted.flatMap(referencesOf);
+    if (mapped.kind === "invalid") return mapped.attempted.flatMap((each) => referencesOf(each));
     mapper.retract?.(mapped.actions);
-    return mapped.actions.flatMap(referencesOf);
+    return mapped.actions.flatMap((each) => referencesOf(each));
   };
 
   return {
@@ -80,8 +80,14 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         const unusable = { ...first, rule: "item-shape", message: first?.message ?? "The row can't be mapped." };
         reportFindings(log, file, () => "error", of, rowsOfFile - 1, [unusable]);
       };
-      const reject = (line: number, findings: readonly Finding[], actions: readonly unknown[]): void => {
-        const attempted = actions.flatMap(referencesOf);
+      /** @param nths of the actions; without them nobody knows whether the row gives just these. */
+      const reject = (
+        line: number,
+        findings: readonly Finding[],
+        actions: readonly unknown[],
+        nths: readonly number[] = [],
+      ): void => {
+        const attempted = actions.flatMap((action, at) => referencesOf(action, nths[at]));
         invalid.push({ row, line, reason: reasonOf(findings, severityOf), before: writer.count, attempted });
       };
 
@@ -122,14 +128,19 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
           const further = mapped.isGuess === true ? [] : furtherFindings(mapped.findings, mapped.attempted, now);
           const findings = [...mapped.findings, ...further];
           reportUnusable(each, findings);
-          reject(each.line, findings, mapped.attempted);
+          reject(
+            each.line,
+            findings,
+            mapped.attempted,
+            mapped.isGuess === true ? [] : (mapped.nths ?? nthOfName(mapped.attempted)),
+          );
           continue;
         }
         const { actions, keys, eventId, eventOnly } = mapped;
         publicValues.see(actions, each.kind === "object");
         const findings = findingsOf(actions, now);
         if (findings.length > 0 && report(each, findings)) {
-          reject(each.line, findings, actions);
+          reject(each.line, findings, actions, mapped.nths ?? nthOfName(actions));
           mapper.retract?.(actions);
           continue;
         }
@@ -232,13 +243,19 @@ function furtherFindings(findings: readonly Finding[], attempted: readonly Actio
 }
 
 /** The part of an action that others may depend on, and when it was; nothing where not even that can be read. */
-function referencesOf(attempted: unknown): readonly Placed[] {
+function referencesOf(attempted: unknown, nth?: number): readonly Placed[] {
   if (typeof attempted !== "object" || attempted === null || !("data" in attempted) || !("action" in attempted))
     return [];
   const { action, data } = attempted;
   if (typeof data !== "object" || data === null) return [];
   const { eventId, ticketId, nftId, orderTime } = data as Record<string, unknown>; // an object, as checked above
-  return [{ action: ACTION_NAMES.find((name) => name === action), data: { eventId, ticketId, nftId, orderTime } }];
+  return [
+    {
+      action: ACTION_NAMES.find((name) => name === action),
+      data: { eventId, ticketId, nftId, orderTime },
+      ...(nth !== undefined && { nth }),
+    },
+  ];
 }
 
 export function reasonOf(findings: readonly Finding[], severityOf: (rule: string) => Severity): string {

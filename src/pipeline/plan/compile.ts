@@ -278,9 +278,10 @@ async function join(
     await noteUntil(before);
     const kept = invalid.add({ row: rows.read + row, input, line, reason, isHeld: false });
     if (kept !== undefined) await kept;
-    if (timeOrder === undefined) await holds.add({ before: compiled.candidates + before, input, line, attempted });
+    if (timeOrder === undefined)
+      await holds.add({ before: compiled.candidates + before, row: rows.read + row, input, line, attempted });
     for (const action of attempted) {
-      await timeOrder?.held(action, { input, line });
+      await timeOrder?.held(action, { row: rows.read + row, input, line });
       await salesSeen?.note(action);
     }
   }

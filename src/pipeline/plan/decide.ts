@@ -23,6 +23,7 @@ import { type ChangedAction, describeChange } from "./changed.ts";
 import type { Compiled } from "./compile.ts";
 import { reasonOf } from "./compile-rows.ts";
 import { causeOf, createHeldRows, type HeldFor, type HeldRows } from "./held-rows.ts";
+import { openBeside } from "./history-holds.ts";
 import type { InvalidRow, InvalidRows } from "./invalid-rows.ts";
 import { isUnknownContent, judge, type Verdict, type Verdicts } from "./judge.ts";
 import { findingOf, heldBack, type KnownPlaces } from "./verdict-findings.ts";
@@ -49,6 +50,8 @@ export interface Selection {
   readonly byAction: Readonly<Record<string, number>>;
   /** The rows that others are held for. */
   readonly heldFor: readonly HeldFor[];
+  /** What is open of invalid rows of which a part was accepted already, by row; of the others, all is. */
+  readonly openOfInvalid: ReadonlyMap<number, readonly string[]>;
   /** Rows that were mended and of which nothing is left open but what is sent now. */
   readonly mends: ReadonlyMap<number, string>;
 }
@@ -117,7 +120,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
     const selection = await decideOnce(options, memory, verdicts, lines, found, log);
     if (selection === undefined) continue;
     problems.absorb(log);
-    return selection;
+    return { ...selection, openOfInvalid: await openBeside(verdicts.closed, holds) };
   }
 }
 
@@ -152,7 +155,7 @@ async function decideOnce(
   lines: CandidateLines,
   found: FoundRows,
   log: ProblemLog,
-): Promise<Selection | undefined> {
+): Promise<Omit<Selection, "openOfInvalid"> | undefined> {
   const across = freshAcross();
   const imported = memory !== undefined && readMeta(memory, IMPORTED) !== undefined;
   /** One bit a row: whether an action of it was counted on. */

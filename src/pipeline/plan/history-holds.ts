@@ -1,19 +1,20 @@
 /** Deeds of rows that are not sent, where they belong to a history: each stands in it as one deed of unknown content. */
 
-import { type Action, type ActionName, actionSpec } from "../../actions/actions.ts";
+import { type Action, actionSpec } from "../../actions/actions.ts";
 import { digestHex, identityText } from "../../actions/identity.ts";
+import { openActionText } from "../../mapping/open-actions.ts";
 import type { Hold } from "./candidates.ts";
+import type { Placed } from "./order.ts";
 import { timeOf } from "./said.ts";
 
 export interface HeldDeed {
   /** Number of the candidate that it stands before. */
   readonly before: number;
+  readonly row: number;
   readonly input: number;
   readonly line: number;
-  readonly action: ActionName;
-  /** Which action of that kind of its row it is, from 1, and whether there are several. */
-  readonly nth: number;
-  readonly isOnly: boolean;
+  /** As `tickets:actions` names it; undefined where nobody knows what else its row gives. */
+  readonly open: string | undefined;
   readonly time: bigint | undefined;
 }
 
@@ -22,18 +23,16 @@ export type HistoryHolds = ReadonlyMap<string, readonly HeldDeed[]>;
 
 export async function readHistoryHolds(holds: Iterable<Hold> | AsyncIterable<Hold>): Promise<HistoryHolds> {
   const found = new Map<string, HeldDeed[]>();
-  for await (const { before, input, line, attempted } of holds) {
-    for (const [at, each] of attempted.entries()) {
+  for await (const { before, row, input, line, attempted } of holds) {
+    for (const each of attempted) {
       const held = toAction(each);
       if (held === undefined || actionSpec(held.action).identity !== "history") continue;
-      const isAlike = (other: unknown): boolean => toAction(other)?.action === held.action;
       const deed = {
         before,
+        row,
         input,
         line,
-        action: held.action,
-        nth: attempted.slice(0, at + 1).filter(isAlike).length,
-        isOnly: attempted.filter(isAlike).length === 1,
+        open: openTextOf(each),
         time: timeOf(held.data.orderTime),
       };
       const identity = digestHex(identityText(held));
@@ -43,6 +42,31 @@ export async function readHistoryHolds(holds: Iterable<Hold> | AsyncIterable<Hol
     }
   }
   return found;
+}
+
+/**
+ * What is open of the rows of which a deed stands in the place of an accepted one, by row, as `tickets:actions` names it;
+ * nothing where all of it was accepted.
+ */
+export async function openBeside(
+  closed: readonly HeldDeed[],
+  holds: Iterable<Hold> | AsyncIterable<Hold>,
+): Promise<ReadonlyMap<number, readonly string[]>> {
+  const open = new Map(closed.flatMap(({ row, open }) => (open === undefined ? [] : [[row, [] as string[]]])));
+  if (open.size === 0) return open;
+  const names = new Set(closed.map(({ row, open }) => `${row} ${open}`));
+  for await (const { row, attempted } of holds) {
+    for (const each of attempted) {
+      const name = openTextOf(each);
+      if (name !== undefined && !names.has(`${row} ${name}`)) open.get(row)?.push(name);
+    }
+  }
+  return open;
+}
+
+function openTextOf(attempted: unknown): string | undefined {
+  const { action, nth } = attempted as Placed; // as compile wrote it
+  return action === undefined || nth === undefined ? undefined : openActionText(action, nth);
 }
 
 /** What was read of an action, where it names its kind and its ticket or event. */

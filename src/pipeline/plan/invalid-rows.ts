@@ -23,8 +23,12 @@ export interface InvalidRows extends AsyncDisposable {
   /** Rows that are invalid themselves. */
   readonly invalid: number;
   readonly held: number;
-  /** Writes all of them into a new file, in the order of the input, a JSON object a line, durably. */
-  writeTo(path: string): Promise<void>;
+  /**
+   * Writes all of them into a new file, in the order of the input, a JSON object a line, durably.
+   *
+   * @param open what is open of those of which not all is, by row, as `tickets:actions` names it.
+   */
+  writeTo(path: string, open: ReadonlyMap<number, readonly string[]>): Promise<void>;
 }
 
 /** @param directory where they are sorted. */
@@ -46,11 +50,13 @@ export function createInvalidRows(directory: string): InvalidRows {
     get held() {
       return counts.held;
     },
-    async writeTo(path) {
+    async writeTo(path, open) {
       await using file = await createFile(path);
       for await (const batch of sorter.sorted()) {
         for (const each of batch) {
-          const full = file.bytes(each.subarray(4));
+          const ofRow = open.get(each.readUInt32BE(0));
+          const full =
+            ofRow === undefined ? file.bytes(each.subarray(4)) : file.text(withOpen(each.subarray(4), ofRow));
           if (full !== undefined) await full;
         }
       }
@@ -58,6 +64,10 @@ export function createInvalidRows(directory: string): InvalidRows {
     },
     [Symbol.asyncDispose]: () => sorter[Symbol.asyncDispose](),
   };
+}
+
+function withOpen(line: Buffer, open: readonly string[]): string {
+  return `${stringifyJson({ ...(parseJson(line.toString("utf8")) as object), open })}\n`; // written above
 }
 
 /** The holds of an input, in the order of what they stand before. */

@@ -44,13 +44,15 @@ export interface Placed {
     readonly nftId?: unknown;
     readonly orderTime?: unknown;
   };
+  /** Of one that is not sent: which of the actions of its kind in the row it is, from 1; 0 for the only one. */
+  readonly nth?: number;
 }
 
 export interface TimeOrder extends AsyncDisposable {
   /** Notes the next candidate. */
   candidate(action: Placed): Promise<void> | undefined;
   /** Notes, among the candidates, an action of a row that is not sent. */
-  held(action: Placed, row: { readonly input: number; readonly line: number }): Promise<void> | undefined;
+  held(action: Placed, row: Pick<Hold, "row" | "input" | "line">): Promise<void> | undefined;
   /** Puts the candidate files in order; gives the held actions at their new places. */
   arrange(options: {
     readonly onOrdered: (actions: number) => void;

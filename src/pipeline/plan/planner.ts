@@ -214,7 +214,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     spread?.lanes.map(({ actions }) => actions) ?? [],
   );
   const paths = planFiles(directory);
-  await invalid.writeTo(paths.invalid);
+  await invalid.writeTo(paths.invalid, selection.openOfInvalid);
   const manifest = manifestOf({
     run: options.run,
     createdAt: options.now().toISOString(),

@@ -41,6 +41,8 @@ export interface WrittenRejects {
   readonly paths: readonly string[];
   /** What was found open now: rows by file. */
   readonly rows: ReadonlyMap<string, number>;
+  /** Invalid rows that were found now and stand in the place of accepted actions, so that nothing of them is open. */
+  readonly accepted: number;
 }
 
 /**
@@ -60,16 +62,17 @@ export async function writeRejects(options: {
   const first =
     ledger.get("SELECT 1 AS one FROM chunks WHERE run_no = ? AND rejects_written = 1 LIMIT 1", run.runNo) === undefined;
   const open = new Map<number, Map<number, OpenRow>>();
-  const note = (input: number, number: number, reason: string, action?: string): void => {
+  const note = (input: number, number: number, reason: string, actions: readonly string[] = []): void => {
     const rows = open.get(input) ?? new Map<number, OpenRow>();
     open.set(input, rows);
     const row = rows.get(number) ?? { reasons: [], actions: [] };
     rows.set(number, row);
     row.reasons.push(reason);
-    if (action !== undefined) row.actions.push(action);
+    row.actions.push(...actions);
   };
   const alreadyNoted = ledger.get("SELECT value FROM meta WHERE key = ?", `invalid rows of ${run.run}`) !== undefined;
-  if (first && !alreadyNoted) for (const row of await readInvalid(plan)) note(row.input, row.row, row.reason);
+  const invalid = first && !alreadyNoted ? await readInvalid(plan) : [];
+  for (const row of invalid.filter(isOpen)) note(row.input, row.row, row.reason, row.open);
   const chunks = ["settled", "settled by hand", "abandoned"]
     .flatMap((state) => chunksOf(ledger, run.runNo, state as ChunkState)) // names of three chunk states
     .filter(({ rejectsWritten }) => !rejectsWritten);
@@ -84,7 +87,7 @@ export async function writeRejects(options: {
         row.outcome === "rejected"
           ? `${row.action} ${rejectionText(row)}`
           : `${row.action} was not sent: the run was closed.`;
-      note(record.input, record.row, reason, openActionText(row.action, record.nth));
+      note(record.input, record.row, reason, [openActionText(row.action, record.nth)]);
     }
   }
   const records: ((ledger: Ledger) => void)[] = [];
@@ -112,10 +115,19 @@ export async function writeRejects(options: {
     .all("SELECT path FROM rejects_files WHERE run_no = ? ORDER BY input, path", run.runNo)
     .map((row) => String(row.path))
     .filter((path) => existsSync(path));
-  return { paths, rows: written };
+  return { paths, rows: written, accepted: invalid.filter((row) => !isOpen(row)).length };
 }
 
-const INVALID_ROW = z.object({ row: z.number(), input: z.number(), line: z.number(), reason: z.string() });
+const INVALID_ROW = z.object({
+  row: z.number(),
+  input: z.number(),
+  line: z.number(),
+  reason: z.string(),
+  /** Its open actions, where not all are. */
+  open: z.array(z.string()).optional(),
+});
+
+const isOpen = ({ open }: z.infer<typeof INVALID_ROW>): boolean => open === undefined || open.length > 0;
 
 /** Whether the plan still has all that rejects may be made of. */
 export function canWriteRejects({ directory, manifest }: Plan): boolean {
