@@ -64,14 +64,14 @@ describe("standard output", () => {
 
 describe("--quiet", () => {
   /** Only the lines that are no news of the first night. */
-  const withoutNew = (stderr: string): string => stderr.replace(/^.* NEW\n/, "");
+  const withoutNew = (stderr: string): string => stderr.replace(/^.* NEW( · .*)?\n/, "");
   const quietly = async (place: Workplace, service: Service) => place.tickets([...SEND, "--quiet"], service);
 
   test("holds back progress and summary when all is well, and prints warnings, each once for its row", async () => {
     const { place, service } = await openSales();
     const first = await quietly(place, service);
     expect(first.exitCode).toBe(0);
-    expect(first.stderr).toMatch(/^playground .* NEW\nwarning: event-not-registered: [^\n]*\n$/);
+    expect(first.stderr).toMatch(/^playground .* NEW · .*\nwarning: event-not-registered: [^\n]*\n$/);
     expect(await quietly(place, service)).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
     // A row of another night, and the old ones elsewhere in the file.
     const [header = "", ...rows] = salesTable(12).split(/(?<=\n)/);

@@ -167,9 +167,10 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
 
   test("while rejects are written: they are complete when there is room", async () => {
     const { place, service } = await openSales(1000);
+    const [header = "", ...rows] = salesTable(1000).trimEnd().split("\n");
+    place.write("sales.csv", [`${header},remark`, ...rows.map((row) => `${row},${"x".repeat(1500)}`), ""].join("\n"));
     service.behave({
-      failureOf: ({ data }) =>
-        Number(String(data.ticketId).slice(2)) % 20 === 0 ? { no: "x".repeat(3000) } : undefined,
+      failureOf: ({ data }) => (Number(String(data.ticketId).slice(2)) % 20 === 0 ? { no: "reason" } : undefined),
     });
     const disk = mountSmallDisk(place.path("disk"), 4000);
     disk.fill(40);

@@ -22,7 +22,7 @@ export function rejectionText({ status, response }: Pick<OutcomeRow, "status" | 
   const said = [...new Set(words)].join("; ");
   const code = [...new Set(codes)].filter((each) => !said.includes(each)).join(", ");
   if (said === "" && code === "")
-    return `rejected by the service with status "${cleanText(status)}"; its answer is in the promises file.`;
+    return `rejected by the service${status === "" ? "" : ` with status "${cleanText(status)}"`}; its answer is in the promises file.`;
   const why = said === "" ? code : code === "" ? said : `${said.replace(/[.!]+$/, "")} (${code})`;
   const text = cleanText(why, MOST_CHARACTERS);
   return `rejected by the service: ${text}${/[.!?…]$/.test(text) ? "" : "."}`;
