@@ -148,7 +148,6 @@ export async function checkInput(
             isPayload: input.format === "json",
           };
           const mapper = createMapper(settings);
-          const canSpread = lookups.size === 0 && source?.config.fillDown === undefined;
           const { onRow } = options;
           const readAs =
             options.action ??
@@ -156,8 +155,8 @@ export async function checkInput(
             "";
           const key = source?.config.key;
           const told = { readAs, findings, ...(key !== undefined && { key: JSON.stringify(key) }) };
-          // A lookup's table would stand in memory once more for every worker, and fillDown needs the rows above.
-          if (onRow === undefined) return { mapper, ...told, settings: canSpread ? settings : undefined };
+          // A lookup's table would stand in memory once more for every worker.
+          if (onRow === undefined) return { mapper, ...told, settings: lookups.size === 0 ? settings : undefined };
           const from = { file, header: input.header, source: source?.config, mapper };
           return {
             mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)),

@@ -128,6 +128,11 @@ export function createMapper(options: MapperOptions): Mapper {
   return options.isPayload === true ? mapper : withTotals(mapper);
 }
 
+/** Whether a row says the same to a mapper that has not seen the rows above it: a cell that is filled from above does not. */
+export function readsRowsAlone({ source }: MapperOptions): boolean {
+  return source?.config.fillDown === undefined;
+}
+
 function mapperOf(options: MapperOptions): Mapper {
   const { fileName, header, source, action } = options;
   const clearWord = source?.config.clear ?? options.clearWord ?? DEFAULT_CLEAR_WORD;

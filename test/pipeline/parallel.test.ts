@@ -257,6 +257,18 @@ const SOLD = {
     fields: { eventId: "E", ticketId: "{id}", userId: "{by}", price: "1", orderTime: "1768600000" },
   },
 } satisfies SourceAction;
+const PRICED = {
+  soldTicket: { fields: { eventId: "E", ticketId: "{id}", userId: "{by}", price: "{start}", orderTime: "1768600000" } },
+} satisfies SourceAction;
+/** Sales with their price in the last column, and lines of totals between them: whole ones, short ones, empty ones. */
+const pricedCells = fc
+  .tuple(fc.nat(9), fc.constantFrom("Total", "Summe:", "total-1", "TOTALS"))
+  .map<Line>(([kind, word]) => (at) => {
+    if (kind === 0) return `${word},,,,,${at}`;
+    if (kind === 1) return `${word},${at}`;
+    if (kind === 2) return `${word},paid,m,E,EUR,1.50`;
+    return `T${at},paid,m,E${at % 5},EUR,${at % 90}.25`;
+  });
 const EVENT_FIELDS = { eventId: "{event}", currency: "{currency}", startTime: "{start}" };
 const EVENT = { newEvent: { fields: EVENT_FIELDS } } satisfies SourceAction;
 const PAID_EVENT = { newEvent: { when: { state: "paid" }, fields: EVENT_FIELDS } } satisfies SourceAction;
@@ -284,6 +296,51 @@ describe("a plan by workers", () => {
       planned(folder, [path], { count, leastBytes: 0, rangeBytes: 3000 }, undefined, undefined, undefined, ledger);
     const alone = await plan(0);
     expect(alone.result.rows).toMatchObject({ read: 4000, mended: 6 });
+    expect(await plan(3)).toEqual(alone);
+  });
+
+  it.each(["total", "sale"])("tells a last line as a sum wherever the rows before it were read: %s", async (kind) => {
+    const folder = openFolder();
+    const rows = Array.from({ length: 4000 }, (_, at) => `T${at},paid,m,E,EUR,${at % 90}.25\n`);
+    const sum = Array.from({ length: 4000 }, (_, at) => (at % 90) + 0.25).reduce((one, other) => one + other);
+    const path = join(folder, "sales.csv");
+    const last = kind === "total" ? sum : sum + 0.01;
+    writeFileSync(path, `id,state,by,event,currency,start\n${rows.join("")}4000,paid,m,,,${last}\n`);
+    const plan = (count: number, rangeBytes: number) =>
+      planned(folder, [path], { count, leastBytes: 0, rangeBytes }, { actions: [PRICED] });
+    const alone = await plan(0, 0);
+    const told = alone.tallies.filter(({ rule }) => rule === "totals-line");
+    expect(told.map(({ first }) => first.line)).toEqual(kind === "total" ? [4002] : []);
+    for (const rangeBytes of [3000, 60_000]) expect(await plan(3, rangeBytes)).toEqual(alone);
+  });
+
+  it("tells events that rows far from each other tell differently, by the same rows", async () => {
+    const folder = openFolder();
+    const rows = Array.from(
+      { length: 4000 },
+      (_, at) => `T${at},paid,m,E${at % 7},${at < 3500 || at % 7 > 2 ? "EUR" : "CHF"},${at === 2600 ? 2 : 1}\n`,
+    );
+    const path = join(folder, "sales.csv");
+    writeFileSync(path, `id,state,by,event,currency,start\n${rows.join("")}`);
+    const source: SourceConfig = { fields: { eventId: "{event}" }, actions: [EVENT, PRICED] };
+    const plan = (count: number, rangeBytes: number) =>
+      planned(folder, [path], { count, leastBytes: 0, rangeBytes }, source);
+    const alone = await plan(0, 0);
+    const told = alone.tallies.find(({ rule }) => rule === "event-told-differently");
+    expect(told).toMatchObject({ count: 4, first: { line: 2602, field: "startTime" } });
+    for (const rangeBytes of [3000, 60_000]) expect(await plan(3, rangeBytes)).toEqual(alone);
+  });
+
+  it("of cells that are filled from the rows above is that of one thread, however small its ranges", async () => {
+    const folder = openFolder();
+    const path = join(folder, "sales.csv");
+    const rows = Array.from({ length: 4000 }, (_, at) => `T${at},paid,${at % 1500 === 0 ? `m${at}` : ""},E,EUR,1\n`);
+    writeFileSync(path, `id,state,by,event,currency,start\n${rows.join("")}`);
+    const plan = (count: number) =>
+      planned(folder, [path], { count, leastBytes: 0, rangeBytes: 1000 }, { fillDown: "by", actions: [PRICED] });
+    const alone = await plan(0);
+    expect(alone.result.rows).toMatchObject({ read: 4000, mapped: 4000 });
+    expect(alone.tallies.map(({ rule }) => rule)).not.toContain("fill-down-empty");
     expect(await plan(3)).toEqual(alone);
   });
 
@@ -359,12 +416,15 @@ describe("a plan by workers", () => {
     ],
     ["a source of events with each of their rows", eventCells, { actions: [EVENT, SOLD], skip: { state: "void" } }],
     ["a source of events only, some with conditions", eventCells, { actions: [PAID_EVENT, CHECKED_IN] }],
+    ["sales with lines of totals", pricedCells, { actions: [PRICED] }],
+    ["sales with lines of totals, one of them known", pricedCells, { actions: [PRICED], skip: { id: ["Total"] } }],
+    ["sales with totals and their events", pricedCells, { fields: { eventId: "{event}" }, actions: [EVENT, PRICED] }],
   ])(
     "is that of one thread, with what it says of the whole file: %s",
     { tags: ["long"] },
     async (_, arbitrary, source) => {
       const folder = openFolder();
-      const isTable = arbitrary === sourceCells || arbitrary === eventCells;
+      const isTable = arbitrary !== flatLine && arbitrary !== sourceLine;
       const path = join(folder, isTable ? "sales.csv" : "sales.ndjson");
       const setting = fc.tuple(
         fc.array(arbitrary, { minLength: 20, maxLength: 60 }),

@@ -7,7 +7,7 @@
 
 import { Worker } from "node:worker_threads";
 import type { Severity } from "../../actions/problem.ts";
-import type { FileFinding, Mapper, MapperOptions } from "../../mapping/mapper.ts";
+import { type FileFinding, type Mapper, type MapperOptions, readsRowsAlone } from "../../mapping/mapper.ts";
 import type { Row } from "../../mapping/row.ts";
 import { asBuffer, free } from "../buffers.ts";
 import type { ProblemLog, Room } from "../problems.ts";
@@ -180,6 +180,7 @@ export function createWorkers(
       const { ranged } = input;
       if (count < 2 || settings === undefined || ranged === undefined || input.storedBytes < leastBytes)
         return undefined;
+      if (!readsRowsAlone(settings)) return undefined;
       started ??= startHands(count);
       if (started.length === 0) return undefined;
       const { name, format } = file;
