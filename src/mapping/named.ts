@@ -49,7 +49,7 @@ export interface NamedSource {
 /** Throws `MappingError` for parts of a source that need `actions`. */
 export function namedSource(name: string, config: SourceConfig): NamedSource {
   const path = ["sources", name];
-  for (const key of ["fields", "each", "expect", "skip", "columns", "lookup", "optional", "key"] as const) {
+  for (const key of ["fields", "each", "expect", "skip", "columns", "lookup", "optional", "key", "fillDown"] as const) {
     if (config[key] !== undefined && config.actions === undefined)
       throw new MappingError(
         [...path, key],

@@ -206,6 +206,7 @@ test.each<[string, string, string, RegExp, RegExp?]>([
     /beside actions/,
   ],
   ["fields without actions", "fields: {ticketId: '{ID}'}", "sources.orders.fields", /needs actions/],
+  ["fillDown without actions", "fillDown: ID", "sources.orders.fillDown", /needs actions/],
 ])("%s", (_what, yaml, path, message, hint) => {
   const error = errorOf(sourceOf(yaml));
   expect(error.path).toBe(path);
