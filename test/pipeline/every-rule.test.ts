@@ -83,7 +83,6 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
     'skip: {In: [refunded]}\nactions: [checkedInTicket: {when: {In: {not: "no"}}, fields: {ticketId: "{T}"}}]',
     "T,In\nT-1,yes\nT-2,Refunded\n",
   ),
-  "totals-line": table(scans, "T,At\nT-1,1781280000\nTotal,1781280000\n"),
   "event-told-differently": table(
     'actions: [newEvent: {fields: {eventId: "{E}", currency: EUR, eventName: "{N}"}}]',
     "E,N\ne,Gala\ne,Gala 2026\n",

@@ -49,6 +49,7 @@ describe("each bad file breaks its rule where it should", () => {
     const validated = await validateFiles([file], { cwd: join(FIXTURES, "bad"), ...actionFlag(args) });
     expect(validated.exitCode).toBe(expected.exit);
     expectRowsToAddUp(validated);
+    expect(validated.problems.some(({ rule }) => rule === "totals-line")).toBe(expected.rule === "totals-line");
     if (expected.exit === 2) expect(validated.message).toMatch(/\S/);
     if (expected.rule === undefined) return;
     const { rule, line, field } = expected;
