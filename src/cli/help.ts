@@ -22,7 +22,11 @@ const HELP: Readonly<Record<string, HelpEnd>> = {
   },
   plan: { examples: ["tickets plan sales.csv | head -n 3", "tickets plan export.csv --preview"] },
   init: {
-    examples: ["tickets init attendees.csv", "tickets init orders.csv -o -"],
+    examples: [
+      "tickets init attendees.csv",
+      "tickets init events.csv orders.csv scans.csv",
+      "tickets init orders.csv -o -",
+    ],
     note: "Nothing is asked and nothing is sent; what is a guess says so.",
   },
   schema: { examples: ["tickets schema config > tickets.schema.json"] },

@@ -292,16 +292,16 @@ export function buildProgram(
     );
 
   speaking(program.command("init"))
-    .argument("[file]", "an export, CSV or NDJSON; without it, a commented example")
-    .description("a starter config from an export")
+    .argument("[files...]", "exports, CSV or NDJSON; without them, a commented example")
+    .description("a starter config from exports")
     .option("-o, --output <file>", "file for the config, - for stdout (tickets.config.yaml)")
     .option("--force", "set an existing config aside")
-    .option("--encoding <name>", "encoding of the export (utf-8)")
-    .action((file: string | undefined, flags: Flags) =>
+    .option("--encoding <name>", "encoding of the exports (utf-8)")
+    .action((files: string[], flags: Flags) =>
       run(flags, async (context) =>
         (await import("../commands/init.ts")).init(
           {
-            file,
+            files,
             output: text(flags.output),
             force: flags.force === true,
             encoding: text(flags.encoding),

@@ -1,11 +1,11 @@
-/** `tickets init`: a starter config from an export. Asks nothing, sends nothing, overwrites nothing. */
+/** `tickets init`: a starter config from exports. Asks nothing, sends nothing, overwrites nothing. */
 
 import { lstat, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { withExactNumbers } from "../mapping/exact-numbers.ts";
-import { guessConfig, type Sample } from "../mapping/guess.ts";
+import { type GuessedSource, guessConfig, type Sample } from "../mapping/guess.ts";
 import type { Row } from "../mapping/row.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import { storageFailure } from "../pipeline/ledger/ledger.ts";
@@ -15,8 +15,8 @@ import { type InputFile, resolveInputs } from "../pipeline/readers/inputs.ts";
 import { type Context, count, inShell } from "./talk.ts";
 
 export interface InitOptions {
-  /** The export; without it a commented example is written. */
-  readonly file?: string | undefined;
+  /** The exports, a source for each; without them a commented example is written. */
+  readonly files: readonly string[];
   /** `-`: standard output. */
   readonly output?: string | undefined;
   /** Set an existing config aside. */
@@ -38,8 +38,8 @@ export async function init(options: InitOptions, context: Context): Promise<numb
     // Before the export is read: what can't be written need not be looked for.
     if (!options.force) await refuseExisting(target, cwd, options.output === undefined);
   }
-  const found = options.file === undefined ? undefined : await sampleOf(options.file, options, context);
-  const guess = found === undefined ? undefined : guessConfig(found.sample);
+  const found = options.files.length === 0 ? undefined : await samplesOf(options, context);
+  const guess = found === undefined ? undefined : guessConfig(...found.map(({ sample }) => sample));
   const yaml = guess?.yaml ?? EXAMPLE;
   if (output === "-") talk.out(yaml);
   else {
@@ -50,18 +50,14 @@ export async function init(options: InitOptions, context: Context): Promise<numb
     talk.info(`Written: ${displayPath(target, cwd)}`);
   }
   if (guess === undefined || found === undefined) {
-    talk.info("It holds an example. tickets init FILE looks at an export instead.");
+    talk.info("It holds an example. tickets init FILE... looks at exports instead.");
     return EXIT_CODES.ok;
   }
-  talk.info(
-    `${cleanText(found.file.name, 200)}: ${
-      guess.system !== undefined
-        ? `${guess.system}, told by its headers`
-        : guess.isNamed
-          ? "its columns are called like fields; check which action its rows are"
-          : "an unknown layout, so its columns were guessed by name and by their cells; check each line"
-    }.`,
-  );
+  const inOrder = guess.order.flatMap((at) => {
+    const [file, source] = [found[at]?.file, guess.sources[at]];
+    return file === undefined || source === undefined ? [] : [{ file, source }];
+  });
+  for (const { file, source } of inOrder) talk.info(`${cleanText(file.name, 200)}: ${understood(source)}.`);
   if (guess.open.length > 0) {
     talk.info(`Fill in (${count(guess.open.length, "line")}; until then every command refuses the config):`);
     const shown = guess.open.slice(0, 20);
@@ -76,20 +72,40 @@ export async function init(options: InitOptions, context: Context): Promise<numb
     );
   }
   const config = output === "-" || options.output === undefined ? "" : ` --config ${inShell(displayPath(target, cwd))}`;
-  talk.info(`Next: tickets plan ${inShell(options.file ?? "")} --preview${config}`);
+  const isAsGiven = guess.order.every((at, place) => at === place);
+  const names = isAsGiven ? options.files : inOrder.map(({ file }) => file.name);
+  // Standard input has no name that a source could match.
+  const byName = inOrder.length === 1 && inOrder[0]?.file.path === "-" ? ` --source ${inOrder[0].source.name}` : "";
+  talk.info(`Next: tickets plan ${names.map(inShell).join(" ")} --preview${byName}${config}`);
   return EXIT_CODES.ok;
 }
 
-async function sampleOf(
-  name: string,
-  options: InitOptions,
-  context: Context,
-): Promise<{ readonly file: InputFile; readonly sample: Sample }> {
-  const { stdin, stop: signal, cwd } = context;
-  const files = await resolveInputs([name], { cwd, signal });
-  const [file] = files;
-  if (file === undefined || files.length > 1)
-    throw new Failure("usage", `${cleanText(name, 200)} names ${files.length} files; tickets init looks at one.`);
+function understood({ system, how }: GuessedSource): string {
+  if (system !== undefined) return `${system}, told by its headers`;
+  if (how === "actions") return "its columns are called like fields, and each row names its action";
+  return how === "fields"
+    ? "its columns are called like fields; check which action its rows are"
+    : "an unknown layout, so its columns were guessed by name and by their cells; check each line";
+}
+
+interface Found {
+  readonly file: InputFile;
+  readonly sample: Sample;
+}
+
+async function samplesOf(options: InitOptions, context: Context): Promise<readonly Found[]> {
+  const files = await resolveInputs(options.files, { cwd: context.cwd, signal: context.stop });
+  if (files.length > 1 && files.some(({ path }) => path === "-"))
+    throw new Failure("usage", "Standard input has no name by which its source could be chosen beside others.", {
+      hint: "Save it as a file, or look at it alone: tickets init -",
+    });
+  const found: Found[] = [];
+  for (const file of files) found.push({ file, sample: await sampleOf(file, options, context) });
+  return found;
+}
+
+async function sampleOf(file: InputFile, options: InitOptions, context: Context): Promise<Sample> {
+  const { stdin, stop: signal } = context;
   await using input = await openInput(file, {
     signal,
     stdin,
@@ -124,7 +140,7 @@ async function sampleOf(
       "usage",
       `${cleanText(file.name, 200)} holds actions already ({action, data}); they need no config.`,
       {
-        hint: `Check it: tickets validate ${inShell(name)}`,
+        hint: `Check it: tickets validate ${inShell(file.name)}`,
       },
     );
   const common = {
@@ -132,16 +148,13 @@ async function sampleOf(
     isWhole,
     ...(input.encoding !== "utf-8" && { encoding: input.encoding }),
   };
-  if (input.header === undefined) return { file, sample: { ...common, ...tableOfObjects(rows) } };
+  if (input.header === undefined) return { ...common, ...tableOfObjects(rows) };
   const { delimiter } = input;
   return {
-    file,
-    sample: {
-      ...common,
-      header: input.header,
-      rows: rows.flatMap((row) => (row.kind === "cells" ? [row.cells] : [])),
-      ...(delimiter !== undefined && delimiter !== "," && input.format === "csv" && { delimiter }),
-    },
+    ...common,
+    header: input.header,
+    rows: rows.flatMap((row) => (row.kind === "cells" ? [row.cells] : [])),
+    ...(delimiter !== undefined && delimiter !== "," && input.format === "csv" && { delimiter }),
   };
 }
 

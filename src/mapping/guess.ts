@@ -1,13 +1,14 @@
 /**
- * An export → a starter config. Known systems are told by their headers and get their recipe; of others the columns are
+ * Exports → a starter config, with a source for each. Known systems are told by their headers and get their recipe; of others the columns are
  * guessed by name and by what their cells look like. What could be read in more than one way, and what no export says, is
  * written as `<FILL IN: …>`, which every command refuses until it is replaced.
  */
 
-import { ACTION_NAMES, type ActionName } from "../actions/actions.ts";
+import { ACTION_NAMES, type ActionName, isActionName } from "../actions/actions.ts";
 import type { FieldName } from "../actions/fields.ts";
 import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
 import { actionOfFileName, fieldsOf, missingFields, readColumns } from "./columns.ts";
 import {
   type AmountEvidence,
@@ -24,6 +25,7 @@ import {
   timesOf,
   unixOf,
 } from "./evidence.ts";
+import { exactPattern, widePattern, withoutOverlap } from "./match-patterns.ts";
 import { askedIn, placeholder } from "./placeholder.ts";
 import { RECIPES, type Recipe } from "./recipes.ts";
 
@@ -44,13 +46,27 @@ export interface Sample {
   readonly encoding?: string | undefined;
 }
 
-export interface Guess {
-  /** Name of the source. */
-  readonly source: string;
+/** What one export was taken for. */
+export interface GuessedSource {
+  readonly name: string;
+  /** Base name of its file. */
+  readonly fileName: string;
   /** Which system's export it is, where its headers tell. */
   readonly system: string | undefined;
-  /** Whether the columns are called like fields, so that nothing but the action had to be guessed. */
-  readonly isNamed: boolean;
+  readonly how: How;
+}
+
+/**
+ * What a source was made from: the recipe of its system; rows that name their own actions; columns called like fields, so that
+ * nothing but the action had to be guessed; or the names and cells of unknown columns.
+ */
+type How = "recipe" | "actions" | "fields" | "columns";
+
+export interface Guess {
+  /** In the order of the samples. */
+  readonly sources: readonly GuessedSource[];
+  /** Places in the samples, so that what registers events comes before sales, and those before the rest. */
+  readonly order: readonly number[];
   /** The whole config. */
   readonly yaml: string;
   /** What has to be filled in before it can be used, with the line of the config. */
@@ -62,22 +78,30 @@ export interface Guess {
 /** What only the user knows, as a quoted value. */
 const ask = (what: string): string => JSON.stringify(placeholder(what));
 
-export function guessConfig(sample: Sample): Guess {
-  const evidence = evidenceOf(sample);
-  const recipe = RECIPES.find(({ headers }) => headers.every((header) => hasColumn(sample, header)));
-  const named = recipe === undefined ? namedActions(sample) : [];
-  const name = recipe?.name ?? slug(sample.fileName);
-  const body =
-    recipe !== undefined
-      ? fromRecipe(recipe, evidence)
-      : named.length > 0
-        ? fromNames(evidence, named)
-        : fromColumns(evidence);
-  const system = recipe?.title;
+/** @throws Failure("usage") for two files that no `match` can tell apart. */
+export function guessConfig(...samples: readonly Sample[]): Guess {
+  const drafts = samples.map(draftOf);
+  const order = drafts
+    .map((draft, at) => ({ at, rank: rankOf(draft) }))
+    .sort((one, other) => one.rank - other.rank || one.at - other.at)
+    .map(({ at }) => at);
+  const names = namesOf(drafts);
+  const bodies = withOwnMatches(drafts);
+  const sources = order.flatMap((at) => [
+    ...(drafts.length === 1 ? [] : wrapped(headOf(drafts[at])).map((line) => `  # ${line}`)),
+    `  ${names[at]}:`,
+    ...(bodies[at] ?? []).map((line) => (line === "" ? "" : `    ${line}`)),
+  ]);
   const lines = [
-    `# What ${quoted(sample.fileName)} looked like to tickets init${system === undefined ? "" : `: ${system}`}.`,
-    `# ${sample.isWhole ? "All" : "Its first"} ${sample.rows.length} rows were looked at. What is marked FILL IN no export says, or it can be`,
-    "# read in more than one way: put your own value there; until then it is refused. docs/mapping.md explains all of it.",
+    ...(drafts.length === 1
+      ? [
+          ...headOfOne(drafts[0]),
+          "# read in more than one way: put your own value there; until then it is refused. docs/mapping.md explains all of it.",
+        ]
+      : [
+          `# What ${drafts.length} exports looked like to tickets init. What is marked FILL IN no export says, or it can be read in more`,
+          "# than one way: put your own value there; until then it is refused. docs/mapping.md explains all of it.",
+        ]),
     "",
     "# Without an environment everything goes to the built-in sandbox.",
     "#environments:",
@@ -86,8 +110,7 @@ export function guessConfig(sample: Sample): Guess {
     "#    apiKey: {env: TICKETS_PLAYGROUND_API_KEY}",
     "",
     "sources:",
-    `  ${name}:`,
-    ...body.map((line) => (line === "" ? "" : `    ${line}`)),
+    ...sources,
   ];
   const open = lines.flatMap((line, at) => {
     const asked = /^\s*#/.test(line) ? undefined : askedIn(line);
@@ -97,7 +120,116 @@ export function guessConfig(sample: Sample): Guess {
   const guesses = lines.flatMap((line, at) => (/\S.* # guess/.test(line) ? [at + 1] : []));
   // Texts of the file stand in double quotes or comments. A config that held U+FFFD itself would be taken for damaged.
   const yaml = `${lines.join("\n")}\n`.replaceAll("\ufffd", "\\ufffd");
-  return { source: name, system, isNamed: named.length > 0, yaml, open, guesses };
+  return {
+    sources: drafts.map(({ sample: { fileName }, system, how }, at) => ({
+      name: names[at] ?? "",
+      fileName,
+      system,
+      how,
+    })),
+    order,
+    yaml,
+    open,
+    guesses,
+  };
+}
+
+/** One export as a source, before it is known what stands beside it. */
+interface Draft {
+  readonly sample: Sample;
+  readonly name: string;
+  readonly system: string | undefined;
+  readonly how: How;
+  /** What its rows give. */
+  readonly actions: readonly string[];
+  /** Its lines, not indented; one of them is its `match`. */
+  readonly body: readonly string[];
+}
+
+function draftOf(sample: Sample): Draft {
+  const evidence = evidenceOf(sample);
+  const recipe = RECIPES.find(({ headers }) => headers.every((header) => hasColumn(sample, header)));
+  const name = recipe?.name ?? slug(sample.fileName);
+  const draft = (how: How, body: readonly string[], actions = actionsIn(body)): Draft => ({
+    sample,
+    name,
+    system: recipe?.title,
+    how,
+    actions,
+    body,
+  });
+  if (recipe !== undefined) return draft("recipe", fromRecipe(recipe, evidence));
+  const own = ownActions(evidence);
+  if (own.length > 0) return draft("actions", fromOwnActions(evidence), own);
+  const named = fromNames(evidence, namedActions(sample));
+  return named === undefined ? draft("columns", fromColumns(evidence)) : draft("fields", named);
+}
+
+const actionsIn = (body: readonly string[]): readonly string[] =>
+  body.flatMap((line) => /^(?: {2}- |action: )(\w+)/.exec(line)?.[1] ?? []);
+
+const lookedAt = ({ isWhole, rows }: Sample): string =>
+  `${isWhole ? "All" : "Its first"} ${rows.length} rows were looked at.`;
+
+const headOfOne = (draft: Draft | undefined): readonly string[] =>
+  draft === undefined
+    ? []
+    : [
+        `# What ${quoted(draft.sample.fileName)} looked like to tickets init${draft.system === undefined ? "" : `: ${draft.system}`}.`,
+        `# ${lookedAt(draft.sample)} What is marked FILL IN no export says, or it can be`,
+      ];
+
+const headOf = (draft: Draft | undefined): string =>
+  draft === undefined
+    ? ""
+    : `${quoted(draft.sample.fileName)}${draft.system === undefined ? "" : `: ${draft.system}`}. ${lookedAt(draft.sample)}`;
+
+/** What must be sent first has the smallest: what registers or changes events, then sales, then what happens to tickets. */
+function rankOf({ actions }: Draft): number {
+  if (actions.includes("soldTicket")) return 2;
+  if (actions.includes("newEvent")) return 0;
+  if (actions.includes("updateEvent")) return 1;
+  return actions.length > 0 && actions.every((name) => name === "invalidatedTicket") ? 4 : 3;
+}
+
+/** A name for each source: that of its system, else of its file, with a number where it is taken. */
+function namesOf(drafts: readonly Draft[]): readonly string[] {
+  const taken = new Set<string>();
+  return drafts.map(({ name, sample }) => {
+    const isOnlyOne = drafts.filter((draft) => draft.name === name).length === 1;
+    const wanted = isOnlyOne ? name : slug(sample.fileName);
+    let own = wanted;
+    for (let nth = 2; taken.has(own); nth += 1) own = `${wanted}-${nth}`;
+    taken.add(own);
+    return own;
+  });
+}
+
+/** The bodies, with patterns of which none takes a file of another: that would stop every command. */
+function withOwnMatches(drafts: readonly Draft[]): readonly (readonly string[])[] {
+  const wanted = drafts.map(({ sample: { fileName }, body }) => ({
+    fileName,
+    pattern:
+      body
+        .flatMap((line) => /^match: ("(?:[^"\\]|\\.)*")/.exec(line)?.[1] ?? [])
+        .map((text) => String(JSON.parse(text)))[0] ?? "",
+  }));
+  const found = withoutOverlap(wanted);
+  if ("alike" in found) throw namesAlike(...found.alike.map((at) => wanted[at]?.fileName ?? ""));
+  return drafts.map(({ body }, at) => {
+    const [pattern = "", before = ""] = [found.patterns[at], wanted[at]?.pattern];
+    if (pattern === before) return body;
+    const own = `match: ${JSON.stringify(pattern)}   # as ${before} it could take a file of another source`;
+    return body.map((line) => (line.startsWith("match: ") ? own : line));
+  });
+}
+
+function namesAlike(one = "", other = ""): Failure {
+  return new Failure(
+    "usage",
+    `${cleanText(one, 200)} and ${cleanText(other, 200)} can't be told apart by their names, and a source is chosen by the name of a file.`,
+    { hint: "Rename one of them, or write a config for each: tickets init FILE -o NAME.yaml." },
+  );
 }
 
 interface Evidence extends Sample {
@@ -125,16 +257,10 @@ function hasColumn({ header, lists = [] }: Sample, name: string): boolean {
 
 /** `match` for this file alone: what its config says of the event is not true of the next one. */
 const onlyThisFile = (fileName: string): string =>
-  `match: ${JSON.stringify(fileName.replace(/\.(?:gz|zst)$/i, "").replace(/[*?{},[\]\\/]/g, "?"))}   # this file only: eventId below is that of one event`;
+  `match: ${JSON.stringify(exactPattern(fileName))}   # this file only: eventId below is that of one event`;
 
-/** `match` for the file and its successors: digits of its name, such as a date, may differ. */
-function matchOf(fileName: string): string {
-  const plain = fileName.replace(/\.(?:gz|zst)$/i, "");
-  const [, stem = plain, extension = ""] = /^(.*?)(\.[^.]+)?$/.exec(plain) ?? [];
-  const named = stem.replace(/[*?{},[\]\\/]/g, "?");
-  const pattern = named.replace(/\d[\d_.T:-]*/g, "*");
-  return `${/\p{L}/u.test(pattern) ? `${pattern}*`.replace(/\*+/g, "*") : named}${extension}`;
-}
+/** `match` for the file and its successors. */
+const matchLine = (fileName: string): string => `match: ${JSON.stringify(widePattern(fileName))}`;
 
 function slug(fileName: string): string {
   const text = fileName
@@ -172,7 +298,7 @@ function fromRecipe(recipe: Recipe, evidence: Evidence): readonly string[] {
   for (const written of body) {
     if (written.startsWith("match:")) {
       const isOneEvent = /^ *eventId: .*# FILL IN/m.test(recipe.yaml);
-      lines.push(isOneEvent ? onlyThisFile(evidence.fileName) : `match: ${JSON.stringify(matchOf(evidence.fileName))}`);
+      lines.push(isOneEvent ? onlyThisFile(evidence.fileName) : matchLine(evidence.fileName));
       if (!recipe.yaml.includes("\ncsv:")) lines.push(...csvLine(evidence, false));
     } else if (written.startsWith("csv:")) lines.push(...csvLine(evidence, true));
     else if (written.startsWith("skip:")) continue;
@@ -476,7 +602,7 @@ function withoutEmptyParents(lines: readonly string[]): readonly string[] {
 /** Actions for which the header has all that they need, the best first. */
 function namedActions({ header, fileName, lists }: Sample): readonly ActionName[] {
   const { fields, action, conflict } = readColumns(header);
-  if (conflict !== undefined || lists?.length) return [];
+  if (conflict !== undefined || lists?.some((list) => list !== "metadataAttributes")) return [];
   if (action !== undefined) return [];
   const byName = actionOfFileName(fileName);
   const used = (name: ActionName) => [...fieldsOf(name, new Set())].filter((field) => fields.has(field)).length;
@@ -485,15 +611,41 @@ function namedActions({ header, fileName, lists }: Sample): readonly ActionName[
   ).sort((one, other) => Number(other === byName) - Number(one === byName) || used(other) - used(one));
 }
 
-function fromNames(evidence: Evidence, [best, ...others]: readonly ActionName[]): readonly string[] {
-  const local = evidence.columns.some((column) => timesOf(column)?.readings.some(({ isLocal }) => isLocal) === true);
-  const rules = best === undefined ? [] : rulesOfNamed(evidence, best);
+/** The actions that the rows name themselves in a column called action; none where one of them is no action. */
+function ownActions({ header, columns, lists }: Evidence): readonly ActionName[] {
+  const { action, fields, conflict } = readColumns(header);
+  const column = action === undefined ? undefined : columns[action];
+  if (column === undefined || conflict !== undefined || fields.size === 0) return [];
+  if (lists?.some((list) => list !== "metadataAttributes")) return [];
+  const named = [...column.values.keys()];
+  return column.filled === column.rows && named.every(isActionName) ? named : [];
+}
+
+function fromOwnActions(evidence: Evidence): readonly string[] {
+  return [
+    "# The columns are called like fields, and each row names its action, so they need no rules.",
+    matchLine(evidence.fileName),
+    ...csvLine(evidence),
+    ...zoneOfFields(evidence),
+  ];
+}
+
+function zoneOfFields({ columns }: Evidence): readonly string[] {
+  const isLocal = columns.some((column) => timesOf(column)?.readings.some((reading) => reading.isLocal) === true);
+  return isLocal ? [`zone: ${ask("the time zone of times without one, such as Europe/Berlin")}`] : [];
+}
+
+/** Undefined where the columns are not called so, or rules are needed and a list would be left out of them. */
+function fromNames(evidence: Evidence, [best, ...others]: readonly ActionName[]): readonly string[] | undefined {
+  if (best === undefined) return undefined;
+  const rules = rulesOfNamed(evidence, best);
+  if (rules.length > 0 && evidence.lists?.length) return undefined;
   if (rules.length > 0)
     return [
       "# The columns are called like fields; how some of them are written must be said.",
-      `match: ${JSON.stringify(matchOf(evidence.fileName))}`,
+      matchLine(evidence.fileName),
       ...csvLine(evidence),
-      ...(local ? [`zone: ${ask("the time zone of times without one, such as Europe/Berlin")}`] : []),
+      ...zoneOfFields(evidence),
       "actions:",
       `  - ${best}:   # guess: most of its fields are there${others.length === 0 ? "" : `; ${others.slice(0, 3).join(", ")} could be meant too`}`,
       "      fields:",
@@ -501,14 +653,18 @@ function fromNames(evidence: Evidence, [best, ...others]: readonly ActionName[])
     ];
   return [
     "# The columns are called like fields, so they need no rules.",
-    `match: ${JSON.stringify(matchOf(evidence.fileName))}`,
+    matchLine(evidence.fileName),
     ...csvLine(evidence),
-    ...(local ? [`zone: ${ask("the time zone of times without one, such as Europe/Berlin")}`] : []),
+    ...zoneOfFields(evidence),
     `action: ${best}   # guess: most of its fields are there${others.length === 0 ? "" : `; ${others.slice(0, 3).join(", ")} could be meant too`}`,
   ];
 }
 
 // ── An unknown layout ──
+
+/** Whether all amounts are read without a rule, and could be read in no other way. */
+const isAsFieldsAre = ({ readings: [only, ...others], signs }: AmountEvidence): boolean =>
+  others.length === 0 && signs.length === 0 && only?.decimal === "." && only.thousands === undefined;
 
 /** Rules of columns called like fields; none where all are written as fields are read without a rule. */
 function rulesOfNamed(evidence: Evidence, action: ActionName): readonly string[] {
@@ -519,7 +675,7 @@ function rulesOfNamed(evidence: Evidence, action: ActionName): readonly string[]
     const column = evidence.columns[index];
     if (column === undefined || !takes.has(field) || /[{}]/.test(column.name)) return [];
     const amount = field === "price" ? amountsOf(column) : undefined;
-    if (amount !== undefined && !amount.isPlain) {
+    if (amount !== undefined && !amount.isPlain && !isAsFieldsAre(amount)) {
       needsRules = true;
       return amountLines(column, amount, "");
     }
@@ -704,7 +860,7 @@ function fromColumns(evidence: Evidence): readonly string[] {
   const isOneEvent = !isEvents && !isScans && event.some((line) => askedIn(line) !== undefined);
   const skips = isEvents ? [] : skipLines(skipsOfStatus(columns.status, isScans));
   return [
-    isOneEvent ? onlyThisFile(evidence.fileName) : `match: ${JSON.stringify(matchOf(evidence.fileName))}`,
+    isOneEvent ? onlyThisFile(evidence.fileName) : matchLine(evidence.fileName),
     ...csvLine(evidence),
     ...(lists.length === 0
       ? []

@@ -35,10 +35,10 @@ const PRICES: Readonly<Record<string, string>> = {
 };
 
 /** What a user does: puts an answer in each place that asks for one. */
-function fillIn({ yaml, source }: Guess): string {
+function fillIn({ yaml, sources: [guessed] }: Guess): string {
   return yaml.replace(/^(\s*)(.*?): "<FILL IN: .*>"$/gm, (_line, indent: string, key: string) => {
     const name = key.replace(/^"(.*)"$/, "$1");
-    return `${indent}${key}: ${JSON.stringify(ANSWERS[source]?.[name] ?? PRICES[name])}`;
+    return `${indent}${key}: ${JSON.stringify(ANSWERS[guessed?.name ?? ""]?.[name] ?? PRICES[name])}`;
   });
 }
 
@@ -102,7 +102,7 @@ describe.each(SYSTEMS)("the export of %s, %s,", (system, stem, source, delimiter
 
   test("is recognised, and once filled in gives exactly the expected actions", () => {
     const { guess, csv } = guessFile(path, delimiter);
-    expect(guess.source).toBe(source);
+    expect(guess.sources.map(({ name }) => name)).toEqual([source]);
     expect(guess.open.map(({ what }) => /^"?(.*?)"?:/.exec(what)?.[1]).sort()).toEqual([...open].sort());
     const mapped = mapWith(fillIn(guess), source, csv, delimiter);
     expect(mapped.filter(({ kind }) => kind === "invalid")).toEqual([]);

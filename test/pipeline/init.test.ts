@@ -1,0 +1,200 @@
+/** What `tickets init` writes passes `tickets validate` on the same file, for every sample: a user only fills in what it asks for. */
+
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { generateTwins } from "../../scripts/fixtures.ts";
+import { init } from "../../src/commands/init.ts";
+import { makeContext } from "../support/context.ts";
+import { validateFiles } from "../support/validating.ts";
+
+const FIXTURES = fileURLToPath(new URL("../../fixtures/", import.meta.url));
+const SHARED = fileURLToPath(new URL("../../../shared/exports/", import.meta.url));
+
+const csvIn = (folder: string): readonly string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith(".csv"))
+    .map((name) => join(folder, name));
+
+const SYSTEMS = readdirSync(join(FIXTURES, "exports")).map((system) => join(FIXTURES, "exports", system));
+const EXPORTS = [...SYSTEMS.flatMap(csvIn), ...(existsSync(SHARED) ? csvIn(SHARED) : [])];
+
+/** What a user would write for what an export does not say, by the words that ask for it. */
+const ANSWERS: readonly (readonly [RegExp, string])[] = [
+  [/time zone/, "Europe/Berlin"],
+  [/price/, '"10.00"'],
+  [/id of the event/, "event-1"],
+  [/what the event is called/, "An evening"],
+];
+
+const fillIn = (yaml: string): string =>
+  yaml.replaceAll(/"<FILL IN: ([^>]*)>"/g, (asked, what: string) => {
+    const answer = ANSWERS.find(([words]) => words.test(what));
+    if (answer === undefined) throw new Error(`nobody could answer ${asked}`);
+    return answer[1];
+  });
+
+/** What may be said of a sample though its config is right. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  "event-not-registered": "the sales come without their event, which may have been registered elsewhere",
+  "order-time-missing": "the export has no time of the check-in or the cancellation",
+  "order-time-far": "the samples of this project are of the year after the tests' clock",
+  "event-told-differently": "the events report has one row for each date of an event, with a start of its own",
+};
+
+/** A folder with copies of the files, which were not written just now. */
+function openFolder(files: readonly (readonly [name: string, path: string])[]): string {
+  const folder = mkdtempSync(join(tmpdir(), "tickets-init-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const [name, path] of files) {
+    copyFileSync(path, join(folder, name));
+    utimesSync(join(folder, name), 1_700_000_000, 1_700_000_000);
+  }
+  return folder;
+}
+
+async function initIn(folder: string, files: readonly string[]) {
+  const { context, said } = makeContext(folder, {});
+  expect(await init({ files, force: false }, context)).toBe(0);
+  const config = join(folder, "tickets.config.yaml");
+  const yaml = readFileSync(config, "utf8");
+  writeFileSync(config, fillIn(yaml));
+  return { yaml, said: said() };
+}
+
+async function expectValid(folder: string, files: readonly string[]): Promise<void> {
+  const { exitCode, message, problems, rows } = await validateFiles(files, { cwd: folder });
+  expect(message).toBe("");
+  expect(problems.filter(({ rule }) => EXPECTED[rule] === undefined)).toEqual([]);
+  expect(exitCode).toBe(0);
+  expect(rows.mapped).toBeGreaterThan(0);
+}
+
+describe("the config that tickets init writes is valid for its own file:", () => {
+  test.each(EXPORTS.map((path) => path.split("/").slice(-2).join("/")))("%s", async (shown) => {
+    const path = EXPORTS.find((each) => each.endsWith(`/${shown}`)) ?? "";
+    const folder = openFolder([[basename(path), path]]);
+    await initIn(folder, [basename(path)]);
+    await expectValid(folder, [basename(path)]);
+  });
+
+  test.each(csvIn(FIXTURES).map((path) => basename(path)))(
+    "%s, whose columns are called like fields and needs nothing filled in",
+    async (name) => {
+      const folder = openFolder([[name, join(FIXTURES, name)]]);
+      expect((await initIn(folder, [name])).yaml).not.toMatch(/FILL IN:|actions:/);
+      await expectValid(folder, [name]);
+    },
+  );
+
+  test.each([...generateTwins()].filter(([name]) => name !== "actions.ndjson"))(
+    "%s, rows of JSON",
+    async (name, rows) => {
+      const folder = openFolder([]);
+      writeFileSync(join(folder, name), rows);
+      utimesSync(join(folder, name), 1_700_000_000, 1_700_000_000);
+      await initIn(folder, [name]);
+      await expectValid(folder, [name]);
+    },
+  );
+});
+
+describe("several files give one config with a source for each,", () => {
+  test("valid for all of them at once, and the next command has events before sales", async () => {
+    const names = ["scans.csv", "sales.csv", "attendees.csv", "events.csv", "event-updates.csv", "positions.csv"];
+    const paths = [...EXPORTS.filter((path) => path.startsWith(FIXTURES)), ...csvIn(FIXTURES)];
+    const own = (name: string): string =>
+      [...csvIn(FIXTURES), ...paths.filter((path) => !path.includes("hievents"))].find(
+        (path) => basename(path) === name,
+      ) ?? "";
+    const folder = openFolder(names.map((name) => [name, own(name)]));
+    const { yaml, said } = await initIn(folder, names);
+    const next = /^Next: tickets plan (.*) --preview$/m.exec(said)?.[1]?.split(" ") ?? [];
+    expect(next).toEqual([
+      "events.csv",
+      "event-updates.csv",
+      "sales.csv",
+      "attendees.csv",
+      "positions.csv",
+      "scans.csv",
+    ]);
+    expect([...yaml.matchAll(/^ {2}([\w-]+):$/gm)].map(([, name]) => name)).toEqual([
+      "events",
+      "event-updates",
+      "sales",
+      expect.stringMatching(/attendees$/),
+      "pretix-positions",
+      "scans",
+    ]);
+    await expectValid(folder, next);
+  });
+
+  test("also of one system, each under its own name and match", async () => {
+    const path = join(FIXTURES, "exports/eventbrite/attendees.csv");
+    const names = ["gala.csv", "ball-1.csv", "ball-2.csv"];
+    const folder = openFolder(names.map((name) => [name, path]));
+    const { yaml } = await initIn(folder, names);
+    expect([...yaml.matchAll(/^ {2}([\w-]+):$/gm)].map(([, name]) => name)).toEqual(["gala", "ball", "ball-2"]);
+    for (const name of names) await expectValid(folder, [name]);
+  });
+
+  test("whose patterns do not overlap", async () => {
+    const names = ["orders-2026-04.csv", "orders-2026-05.csv", "orders-old-2026-04.csv", "orders.csv"];
+    const folder = openFolder([]);
+    for (const name of names) {
+      writeFileSync(join(folder, name), `Show ID,Barcode,Mail,Amount\nS,T-${name},u@example.com,1.00\n`);
+      utimesSync(join(folder, name), 1_700_000_000, 1_700_000_000);
+    }
+    const { yaml } = await initIn(folder, names);
+    expect([...yaml.matchAll(/match: "(.*?)"(.*)$/gm)].map(([, pattern, note]) => [pattern, note])).toEqual([
+      ["orders-2026-04.csv", "   # as orders-*.csv it could take a file of another source"],
+      ["orders-2026-05.csv", "   # as orders-*.csv it could take a file of another source"],
+      ["orders-old-*.csv", ""],
+      ["orders.csv", "   # as orders*.csv it could take a file of another source"],
+    ]);
+    await expectValid(folder, names);
+  });
+
+  test("but not of two files with the same name", async () => {
+    const folder = openFolder([["sales.csv", join(FIXTURES, "sales.csv")]]);
+    writeFileSync(join(folder, "SALES.csv"), "eventId,ticketId,userId,price\ne,t,u,1\n");
+    const { context } = makeContext(folder, {});
+    await expect(init({ files: ["sales.csv", "SALES.csv"], force: false }, context)).rejects.toThrow(
+      "sales.csv and SALES.csv can't be told apart by their names",
+    );
+    expect(existsSync(join(folder, "tickets.config.yaml"))).toBe(false);
+  });
+});
+
+test("standard input is named by its source in the next command, and stands alone", async () => {
+  const folder = openFolder([["sales.csv", join(FIXTURES, "sales.csv")]]);
+  const { context, said } = makeContext(folder, {});
+  const given = { ...context, stdin: Readable.from([Buffer.from("eventId,ticketId,userId,price\ne,t,u,1\n")]) };
+  expect(await init({ files: ["-"], force: false, output: "-" }, given)).toBe(0);
+  expect(said()).toContain("Next: tickets plan - --preview --source export");
+  await expect(init({ files: ["-", "sales.csv"], force: false }, given)).rejects.toThrow("Standard input has no name");
+});
+
+describe("no row of a real export is taken for a line of totals:", () => {
+  test.each(SYSTEMS.map((path) => basename(path)))("exports of %s, by their own config", async (system) => {
+    const folder = join(FIXTURES, "exports", system);
+    const { exitCode, problems } = await validateFiles(
+      csvIn(folder).map((path) => basename(path)),
+      { cwd: folder },
+    );
+    expect(exitCode).toBe(0);
+    expect(problems.map(({ rule }) => rule)).not.toContain("totals-line");
+  });
+});

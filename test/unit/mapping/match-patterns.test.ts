@@ -1,0 +1,79 @@
+/** Patterns of several sources: each takes its own file, and none could take one of another. */
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { overlap, widePattern, withoutOverlap } from "../../../src/mapping/match-patterns.ts";
+import { selectSource } from "../../../src/mapping/select-source.ts";
+
+const patternsOf = (...fileNames: readonly string[]) =>
+  withoutOverlap(fileNames.map((fileName) => ({ fileName, pattern: widePattern(fileName) })));
+
+describe("patterns of files", () => {
+  test.each([
+    [
+      ["events.csv", "orders.csv"],
+      ["events*.csv", "orders*.csv"],
+    ],
+    [
+      ["orders.csv", "orders-archive.csv"],
+      ["orders.csv", "orders-archive*.csv"],
+    ],
+    [
+      ["orders-2026-04.csv", "orders-archive-2026-04.csv"],
+      ["orders-????-??.csv", "orders-archive-*.csv"],
+    ],
+    [
+      ["1.csv", "2.csv"],
+      ["1.csv", "2.csv"],
+    ],
+    [
+      ["tickets.csv", "tickets.ndjson", "tickets"],
+      ["tickets*.csv", "tickets*.ndjson", "tickets"],
+    ],
+  ])("%j are as wide as the others let them", (names, patterns) => {
+    expect(patternsOf(...names)).toEqual({ patterns });
+  });
+
+  test.each([[["a.csv", "a.csv.gz"]], [["b.csv", "Orders.csv", "orders.csv"]], [["c[1].csv", "c{1}.csv"]]])(
+    "%j can't all be told apart",
+    (names) => {
+      expect(patternsOf(...names)).toEqual({ alike: [names.length - 2, names.length - 1] });
+    },
+  );
+});
+
+const name = fc
+  .array(fc.constantFrom("a", "A", "s", "ſ", "1", "22", "-", ".", "[", "sales", "*", "😀"), {
+    minLength: 1,
+    maxLength: 5,
+  })
+  .map((parts) => parts.join(""));
+
+test("a pattern takes its own file, and no file is taken by two", () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(name, { minLength: 2, maxLength: 4 }), name, (names, other) => {
+      const found = patternsOf(...names);
+      if ("alike" in found) return;
+      const sources = Object.fromEntries(found.patterns.map((match, at) => [`s${at}`, { match }]));
+      for (const [at, each] of names.entries()) expect(selectSource(sources, each, undefined)?.name).toBe(`s${at}`);
+      selectSource(sources, other, undefined); // which throws where two match
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("patterns overlap where a name exists that both take", () => {
+  const pattern = fc.array(fc.constantFrom("a", "b", "*", "?"), { maxLength: 5 }).map((parts) => parts.join(""));
+  const names = ["", ..."ab"].flatMap((one) =>
+    ["", ..."ab"].flatMap((two) => ["", "a", "b", "ab", "ba", "aab"].map((end) => one + two + end)),
+  );
+  fc.assert(
+    fc.property(pattern, pattern, (one, other) => {
+      const isTaken = (match: string, fileName: string): boolean =>
+        selectSource({ s: { match } }, fileName, undefined) !== undefined;
+      if (names.some((each) => isTaken(one, each) && isTaken(other, each))) expect(overlap(one, other)).toBe(true);
+      if (!/[*?]/.test(one)) expect(overlap(one, other)).toBe(isTaken(other, one));
+    }),
+    { numRuns: 300 },
+  );
+});
