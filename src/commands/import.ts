@@ -198,6 +198,7 @@ const NO_ACTIONS = {
   waiting: 0,
   late: 0,
   superseded: 0,
+  unclear: 0,
 } as const satisfies Manifest["actions"];
 
 /** A run that the ledger lost, or more lines of one that was imported. */

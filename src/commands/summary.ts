@@ -76,7 +76,7 @@ export function summarise(fields: {
 }): Summary {
   const { plan, problems } = fields;
   const counts = fields.counts ?? { ...NOTHING, notSent: plan.actions.planned };
-  const { waiting, late, superseded } = plan.actions;
+  const { waiting, late, superseded, unclear } = plan.actions;
   return {
     run: fields.run,
     environment: fields.environment,
@@ -91,7 +91,7 @@ export function summarise(fields: {
       // What another run may still bring to the service is in doubt here too.
       inDoubt: counts.inDoubt + plan.actions.pending,
       settledByHand: counts.settledByHand,
-      notSent: counts.notSent + waiting + late + superseded,
+      notSent: counts.notSent + waiting + late + superseded + unclear,
       alreadySent: plan.actions.alreadySent,
       changed: plan.actions.changed,
       late,

@@ -1,6 +1,6 @@
 /**
  * Every rule of every table, each with an input that breaks it: raised to `error` nothing is sent and the end is 3, in
- * validate, plan and stream alike; turned off it is silent. A new rule needs a bad file (scripts/bad-fixtures.ts) or a
+ * validate, plan and stream alike; turned off it is silent, and what may have been accepted is not sent even then. A new rule needs a bad file (scripts/bad-fixtures.ts) or a
  * trigger here.
  */
 
@@ -27,6 +27,8 @@ interface Trigger {
   readonly beside?: Readonly<Record<string, string>>;
   /** Done before, while the rule is as it is by default. */
   readonly before?: (field: Field, names: readonly string[]) => Promise<void>;
+  /** It may have been accepted: nothing of it is sent, whatever the config makes of the rule. */
+  readonly isNeverSent?: true;
 }
 
 const scans = 'actions: [scannedTicket: {fields: {ticketId: "{T}", orderTime: "{At}"}}]';
@@ -36,6 +38,9 @@ const rows = (source: string, ndjson: string): Trigger => ({
   files: { "x.ndjson": ndjson },
 });
 const SCAN = '{"action":"scannedTicket","data":{"ticketId":"T","orderTime":1781280000}}';
+const NEW_EVENT = '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}';
+const SOLD =
+  '{"action":"soldTicket","data":{"eventId":"E","ticketId":"T-1","userId":"u","price":"1","orderTime":1781280000}}';
 
 const TRIGGERS: Readonly<Record<string, Trigger>> = {
   "payload-too-long": { files: { "p.json": `[${new Array(5001).fill(SCAN).join(",\n")}]\n` } },
@@ -107,7 +112,45 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
       await field.stream(["sold.ndjson", ...names]);
     },
   },
+  changed: {
+    files: { "sales.ndjson": `${SOLD.replace('"price":"1"', '"price":"2"')}\n` },
+    before: (field) => accept(field, NEW_EVENT, SOLD),
+    isNeverSent: true,
+  },
+  "history-late": {
+    files: { "updates.ndjson": `${update("a")}\n${update("b")}\n${update("c")}\n` },
+    before: (field) => accept(field, NEW_EVENT, SOLD, update("a"), update("c")),
+    isNeverSent: true,
+  },
+  "history-superseded": {
+    files: { "updates.ndjson": `${update("a")}\n${update("b")}\n` },
+    before: async (field, names) => {
+      await accept(field, NEW_EVENT, SOLD);
+      field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [0] });
+      expect((await field.stream(names)).summary?.actions).toMatchObject({ accepted: 1, rejected: 1 });
+      field.setFaults();
+    },
+    isNeverSent: true,
+  },
+  "history-unclear": {
+    files: { "updates.ndjson": `${update("b")}\n` },
+    before: (field) => accept(field, NEW_EVENT, SOLD, update("a"), update("b"), update("a")),
+    isNeverSent: true,
+  },
+  "key-shared": {
+    ...table(
+      'key: "{K}"\nactions: [soldTicket: {fields: {eventId: E, ticketId: "{T}", userId: u, price: "1", orderTime: "1781280000"}}]',
+      "K,T\n1,T-2\n",
+    ),
+    before: async (field) => {
+      await accept(field, NEW_EVENT);
+      await field.write("x-before.csv", "K,T\n1,T-1\n");
+      expect((await field.stream(["x-before.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+    },
+    isNeverSent: true,
+  },
   "imported-history": {
+    isNeverSent: true,
     files: { "scans.csv": "ticketId,orderTime\nT-1,1781280000\n" },
     before: async (field, names) => {
       await field.write("sold.ndjson", `${NEW_EVENT}\n${SOLD}\n`);
@@ -121,9 +164,18 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
   },
 };
 
-const NEW_EVENT = '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}';
-const SOLD =
-  '{"action":"soldTicket","data":{"eventId":"E","ticketId":"T-1","userId":"u","price":"1","orderTime":1781280000}}';
+function update(name: string): string {
+  return JSON.stringify({
+    action: "updateTicket",
+    data: { ticketId: "T-1", imageUrl: `https://img.example.com/${name}.png` },
+  });
+}
+
+/** What the service has accepted before. */
+async function accept(field: Field, ...actions: readonly string[]): Promise<void> {
+  await field.write("before.ndjson", `${actions.join("\n")}\n`);
+  expect((await field.stream(["before.ndjson"])).summary?.actions).toMatchObject({ accepted: actions.length });
+}
 
 interface Bad {
   readonly file: string;
@@ -172,6 +224,16 @@ async function ended(field: Field, command: typeof validate, names: readonly str
 const rulesIn = (out: string): readonly string[] =>
   (JSON.parse(out) as { readonly problems: readonly { readonly rule: string }[] }).problems.map(({ rule }) => rule); // of validate --json
 
+/** How what is never sent is counted. */
+const UNSENT: Readonly<Record<string, { readonly alreadySent: number; readonly notSent: number }>> = {
+  changed: { alreadySent: 1, notSent: 0 },
+  "history-late": { alreadySent: 2, notSent: 1 },
+  "history-superseded": { alreadySent: 1, notSent: 1 },
+  "history-unclear": { alreadySent: 0, notSent: 1 },
+  "key-shared": { alreadySent: 0, notSent: 1 },
+  "imported-history": { alreadySent: 0, notSent: 1 },
+};
+
 describe("every rule", () => {
   test.each(Object.keys(ALL_RULES))("%s: raised it stops everything, off it is silent", async (rule) => {
     const trigger = TRIGGERS[rule] ?? SHOWN.get(rule);
@@ -192,6 +254,25 @@ describe("every rule", () => {
     expect(rulesIn(off.out)).not.toContain(rule);
     expect(off.said).not.toContain(`[${rule}]`);
   });
+
+  const neverSent = Object.entries(TRIGGERS).filter(([, { isNeverSent }]) => isNeverSent);
+
+  test.each(neverSent)(
+    "%s: a warning or off, nothing is sent on a guess, and all is counted",
+    async (rule, trigger) => {
+      for (const severity of ["warn", "off"]) {
+        const { field, names } = await fieldOf(trigger, `rules: {${rule}: ${severity}}\n`);
+        const sentBefore = field.sandbox.engine.counts().accepted;
+        const night = await field.stream(names);
+        expect(night.exitCode, night.said).toBe(0);
+        expect(night.said.includes(rule)).toBe(severity === "warn");
+        const { total = 0, alreadySent, notSent } = night.summary?.actions ?? {};
+        expect({ alreadySent, notSent }).toEqual(UNSENT[rule]);
+        expect(total).toBe((alreadySent ?? 0) + (notSent ?? 0));
+        expect(field.sandbox.engine.counts().accepted).toBe(sentBefore);
+      }
+    },
+  );
 
   test("has a trigger of its own here only where no bad file shows it", () => {
     expect(Object.keys(TRIGGERS).filter((rule) => SHOWN.has(rule))).toEqual([]);

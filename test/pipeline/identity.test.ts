@@ -167,6 +167,18 @@ describe("a history without times", () => {
     expect(unclear.said).toContain("--again");
     expect((await field.stream(["piece.ndjson"], { again: true })).summary?.actions).toMatchObject({ accepted: 1 });
   });
+
+  test("what follows on a row of which that can't be told is held with it", async () => {
+    const field = await openSold();
+    await field.write("updates.ndjson", lines(updated(url("a")), updated(url("b")), updated(url("a"))));
+    await field.stream(["updates.ndjson"]);
+    await field.write("piece.ndjson", lines(updated(url("b")), checkedIn("T", 1768600009)));
+    const night = await field.stream(["piece.ndjson"], { maxInvalid: { rows: 5 } });
+    expect(night.summary?.rows, night.said).toMatchObject({ invalid: 1, held: 1 });
+    expect(acceptedOf(field, "checkedInTicket", "ticketId")).toEqual([]);
+    await field.stream(["piece.ndjson"], { again: true });
+    expect(acceptedOf(field, "checkedInTicket", "ticketId")).toEqual(["T"]);
+  });
 });
 
 describe("a row that is invalid tonight", () => {
@@ -368,6 +380,12 @@ describe("a key of the source", () => {
     const second = await field.stream(["orders.csv"]);
     expect(second.exitCode).toBe(3);
     expect(second.said).toContain('that of another ticket, "A", which was accepted under it (orders.csv:2).');
+    expect(processedBy(field.sandbox)).toBe("E A B");
+
+    // What happens to a ticket whose sale is not sent is not sent either.
+    await field.write("scans.ndjson", lines(checkedIn("D", 1768600009)));
+    const third = await field.stream(["orders.csv", "scans.ndjson"], { maxInvalid: { rows: 1 } });
+    expect(third.summary?.rows, third.said).toMatchObject({ invalid: 1, held: 1 });
     expect(processedBy(field.sandbox)).toBe("E A B");
   });
 

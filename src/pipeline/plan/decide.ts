@@ -46,6 +46,8 @@ export interface Selection {
   readonly late: number;
   /** Rejected earlier, and not sent because something later of their history was accepted since. */
   readonly superseded: number;
+  /** Not sent because nobody can tell whether they were accepted, where the rule that says so is no error. */
+  readonly unclear: number;
   readonly changed: { readonly count: number; readonly shown: readonly ChangedAction[] };
   readonly byAction: Readonly<Record<string, number>>;
   /** The rows that others are held for. */
@@ -129,18 +131,22 @@ function hasDeedsOr(ledger: Ledger | undefined, pending: Pending): boolean {
 }
 
 /** What becomes of a candidate: `new` is sent, unless its row is invalid. */
-type Fate = Exclude<Verdict, "repeated"> | "waiting";
+type Fate = Exclude<Verdict, "repeated"> | "waiting" | "imported";
+
+/** Of these nobody can tell whether they were accepted; none is ever sent, whatever the config makes of their rules. */
+const UNDECIDED: ReadonlySet<Fate> = new Set(["unclear", "key shared", "imported"]);
 
 /** How candidates that are not sent are counted. */
 const COUNTED = {
   sent: "alreadySent",
   changed: "alreadySent",
-  "key shared": "alreadySent",
   pending: "pending",
   waiting: "waiting",
   late: "late",
-  unclear: "late",
   superseded: "superseded",
+  unclear: "unclear",
+  "key shared": "unclear",
+  imported: "unclear",
 } as const satisfies Record<Exclude<Fate, "new" | "held">, string>;
 
 /**
@@ -163,7 +169,7 @@ async function decideOnce(
   const kept: { start: number; end: number; first: number; count: number }[] = [];
   const shown: ChangedAction[] = [];
   const byAction: Record<string, number> = {};
-  const counts = { fresh: 0, alreadySent: 0, changed: 0, pending: 0, waiting: 0, late: 0, superseded: 0 };
+  const counts = { fresh: 0, alreadySent: 0, changed: 0, pending: 0, waiting: 0, late: 0, superseded: 0, unclear: 0 };
   let justFound: InvalidRow[] = [];
   let mustRepeat = false;
   /** Mended rows of which something waits. */
@@ -184,6 +190,12 @@ async function decideOnce(
     return detail?.kind === "repeated" ? detail.first : candidate.seq;
   };
   const fateOf = (candidate: Candidate, ofRow: readonly Candidate[]): Fate => {
+    const fate = fateBeforeImport(candidate, ofRow);
+    const isOpen = fate === "new" || fate === "held" || fate === "late" || fate === "superseded";
+    const mayBeImported = imported && memory !== undefined && isOpen;
+    return mayBeImported && wasImported(memory, candidate, actionOf(candidate, lines)) ? "imported" : fate;
+  };
+  const fateBeforeImport = (candidate: Candidate, ofRow: readonly Candidate[]): Fate => {
     const verdict = verdicts.of(candidate);
     if (verdict !== "repeated" && verdict !== "new") return verdict;
     if (verdict === "repeated") {
@@ -199,9 +211,7 @@ async function decideOnce(
   const problemsOf = (candidate: Candidate, fate: Fate, at: Place): readonly Problem[] => {
     const { action } = candidate;
     const findings: Finding[] = [];
-    const isOpen = fate === "new" || fate === "late" || fate === "superseded";
-    if (imported && memory !== undefined && isOpen && wasImported(memory, candidate, actionOf(candidate, lines)))
-      findings.push(importedHistory({ action }));
+    if (fate === "imported") findings.push(importedHistory({ action }));
     else {
       const detail = verdicts.detailOf(candidate);
       const finding = detail === undefined ? undefined : findingOf(candidate, detail, places);
@@ -236,8 +246,10 @@ async function decideOnce(
     // Where the rule that holds it back is turned off, it is sent all the same.
     const open = fates.flatMap(({ candidate, fate }) => (fate === "new" || fate === "held" ? [candidate] : []));
     const actions = open.map((candidate) => actionOf(candidate, lines));
+    const undecided = fates.flatMap(({ candidate, fate }) => (UNDECIDED.has(fate) ? [candidate] : []));
+    const undecidedActions = undecided.map((candidate) => actionOf(candidate, lines));
     if (hasBit(found.bits, row)) {
-      holdBack(open, actions, at);
+      holdBack([...open, ...undecided], [...actions, ...undecidedActions], at);
       return;
     }
     const problems = fates.flatMap(({ candidate, fate }) => problemsOf(candidate, fate, at));
@@ -271,7 +283,7 @@ async function decideOnce(
     const errors = problems.filter(isError);
     if (errors.length > 0) {
       const cause = causeOf(errors);
-      holdBack(open, isSound ? [] : actions, cause ?? at);
+      holdBack([...open, ...undecided], isSound ? undecidedActions : [...actions, ...undecidedActions], cause ?? at);
       if (cause !== undefined) found.held.note(at, cause);
       justFound.push({ row, input, line, reason: reasonOf(errors, severityOf), isHeld: cause !== undefined });
       setBit(found.bits, row);

@@ -78,6 +78,8 @@ const MANIFEST = z.strictObject({
     waiting: COUNT.default(0),
     late: COUNT.default(0),
     superseded: COUNT.default(0),
+    /** Nobody can tell whether they were accepted, and the config makes that no error. */
+    unclear: COUNT.default(0),
   }),
   byAction: z.record(z.string(), COUNT),
   problems: z.strictObject({ errors: COUNT, warnings: COUNT }),

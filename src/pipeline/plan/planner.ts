@@ -176,7 +176,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const { read, skipped } = compiled.rows;
   const unsent = { invalid: invalid.invalid, held: invalid.held, mended: compiled.rows.mended };
   const rows = { read, mapped: read - skipped - unsent.invalid - unsent.held - unsent.mended, skipped, ...unsent };
-  const notSent = selection.waiting + selection.late + selection.superseded;
+  const notSent = selection.waiting + selection.late + selection.superseded + selection.unclear;
   const actions = {
     total: selection.fresh + selection.alreadySent + selection.pending + notSent,
     planned: selection.fresh,
@@ -186,6 +186,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     waiting: selection.waiting,
     late: selection.late,
     superseded: selection.superseded,
+    unclear: selection.unclear,
   };
   const result = {
     rows,
