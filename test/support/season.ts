@@ -7,6 +7,8 @@ export interface SeasonOptions {
   readonly seed: number;
   readonly tickets: number;
   readonly days: number;
+  /** Updates without times say what an earlier one said, so that only their order tells them apart (true). */
+  readonly returns?: boolean;
 }
 
 export interface Night {
@@ -60,7 +62,7 @@ const OPENING = 1_750_000_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** The same seed makes the same season. */
-export function createSeason({ seed, tickets, days }: SeasonOptions): Season {
+export function createSeason({ seed, tickets, days, returns = true }: SeasonOptions): Season {
   const random = randomOf(seed);
   const deeds: Deed[] = [];
   const events = Math.max(3, Math.round(tickets / 1000));
@@ -88,7 +90,7 @@ export function createSeason({ seed, tickets, days }: SeasonOptions): Season {
     for (let later = day + 1 + (event % 3); later < days; later += 2)
       add("event-updates.csv", "updateEvent", later, {
         eventId,
-        eventName: (later - day) % 4 < 2 ? "Night" : "Evening",
+        eventName: returns ? ((later - day) % 4 < 2 ? "Night" : "Evening") : `Night ${later}`,
       });
   }
   for (let ticket = 0; ticket < tickets; ticket += 1) {
@@ -126,7 +128,8 @@ export function createSeason({ seed, tickets, days }: SeasonOptions): Season {
         });
       } else if (what < 0.7) {
         updates += 1; // likewise
-        const imageUrl = `https://img.example/${updates % 2 === 0 ? "moon" : "sun"}.png`;
+        const image = returns ? (updates % 2 === 0 ? "moon" : "sun") : `phase-${updates}`;
+        const imageUrl = `https://img.example/${image}.png`;
         add("updates.csv", "updateTicket", day, { ticketId, imageUrl });
       } else if (what < 0.9) {
         add("scans.csv", "scannedTicket", day, at, { goneFrom: someNight(day, 20) });
