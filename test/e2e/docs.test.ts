@@ -5,6 +5,11 @@ import { readPage } from "../support/pages.ts";
 /** How many blocks of each page can't be run here. The pages that are left out are generated, or pinned by tests of their own. */
 const PAGES = {
   "README.md": 8,
+  "CONTRIBUTING.md": 2,
+  "docs/environments.md": 1,
+  "docs/ledger.md": 0,
+  "docs/order.md": 2,
+  "docs/rehearsal.md": 0,
 };
 
 test.each(Object.entries(PAGES))("%s: every command does what the page shows", async (page, notRun) => {

@@ -5,13 +5,14 @@
  * - `not run: REASON`: the block can't be run here.
  * - `first: COMMANDS`: what a reader would have done before; ends with 0.
  * - `terminal: NAME`: from here on it is typed there.
+ * - `stop: NAME`: Ctrl-C in that terminal, which is then closed.
  * - `until: TEXT`: the block's last command goes on, and is awaited up to this text.
  * - `begins: COMMAND`: goes on like that, until a block of that terminal shows the same command.
  * - `prints: COMMANDS`: the block is what these print.
  * - `file: PATH`: the block is the content of this file.
  * - `exit: N`: what the block's last command ends with (0).
  */
-const KINDS = ["not run", "first", "prints", "file", "exit", "terminal", "until", "begins"] as const;
+const KINDS = ["not run", "first", "prints", "file", "exit", "terminal", "stop", "until", "begins"] as const;
 type Kind = (typeof KINDS)[number];
 
 interface Note {

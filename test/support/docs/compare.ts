@@ -14,12 +14,15 @@ const VARYING: readonly Varying[] = [
   { shown: /(?<![\w-])[0-9a-f]{8}(?![\w-])/, now: "[0-9a-f]{8}", isName: true },
   { shown: /(?<=process )\d+/, now: "\\d+", isName: true },
   {
-    shown: /(?<=[iI]n )[\d.]+ m?s\b(?:, [\d,]+ actions\/s while sending)?/,
+    shown: /(?<=[iI]n |took )[\d.]+ m?s\b(?:, [\d,]+ actions\/s while sending)?/,
     now: "[\\d.]+ m?s(?:, [\\d,]+ actions\\/s while sending)?",
   },
+  { shown: /\b\d+\.\d s\b/, now: "[\\d.]+ m?s" },
   { shown: /\d+ (?:s|min) ago/, now: "\\d+ (?:s|min) ago" },
   { shown: /\b\d{13}\b/, now: "\\d{13}" },
   { shown: /(?<= by )\w+(?= on \d{4}-)/, now: "\\S+" },
+  // Columns are as wide as what is in them, a folder for instance.
+  { shown: / {2,}/, now: " {2,}" },
   { shown: /…/, now: ".*" },
 ];
 const ANY_VARYING = new RegExp(VARYING.map(({ shown }) => `(${shown.source})`).join("|"), "g");

@@ -14,7 +14,9 @@ export interface Terminal {
   type(command: string, until?: string): Promise<Printed>;
   /** The end of the command that goes on, when it is this one. */
   ended(command: string): Promise<Printed> | undefined;
-  /** Ends the shell and all that runs in it. */
+  /** Ctrl-C, and the end of the shell and of all that runs in it. */
+  stop(): Promise<void>;
+  /** Ends all of it at once. */
   close(): void;
 }
 
@@ -29,6 +31,8 @@ export function openTerminal(folder: string, env: Readonly<Record<string, string
     look();
   });
   shell.stdin.write("exec 2>&1\n");
+  // Its screen closes when nothing that could write on it is left.
+  const isClosed = new Promise((resolve) => shell.on("close", resolve));
   let going: { readonly command: string; readonly end: RegExp } | undefined;
 
   const seen = (isThere: () => boolean): Promise<void> =>
@@ -59,8 +63,14 @@ export function openTerminal(folder: string, env: Readonly<Record<string, string
       return { output: screen, exitCode: 0 };
     },
     ended: (command) => (going?.command === command ? end(going.end) : undefined),
+    async stop() {
+      if (shell.pid === undefined) return;
+      process.kill(-shell.pid, "SIGINT");
+      await isClosed;
+    },
     close() {
-      if (shell.pid !== undefined && shell.exitCode === null) process.kill(-shell.pid, "SIGKILL");
+      if (shell.pid !== undefined && shell.exitCode === null && shell.signalCode === null)
+        process.kill(-shell.pid, "SIGKILL");
     },
   };
 }

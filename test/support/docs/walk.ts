@@ -52,6 +52,8 @@ interface Page {
   /** Text of the page as it has to be here. */
   here(text: string): string;
   typeNow(command: string, until?: string): Promise<Printed>;
+  /** Ctrl-C in a terminal; the next of that name is a new one. */
+  stop(terminal: string): Promise<void>;
   /** `typeNow`, or the end of the same command that goes on. */
   typeOrAwait(command: string, until?: string): Promise<Printed>;
   compare(block: Block, shown: string, output: string): void;
@@ -86,6 +88,10 @@ function openPage(folder: string, port: string): Page {
       writeFileSync(join(screens, page.terminal), printed.output);
       return printed;
     },
+    async stop(terminal) {
+      await terminals.get(terminal)?.stop();
+      terminals.delete(terminal);
+    },
     typeOrAwait: async (command, until) =>
       await (terminalNow(page.terminal).ended(page.here(command)) ?? page.typeNow(command, until)),
     compare({ line }, shown, output) {
@@ -105,8 +111,8 @@ function openPage(folder: string, port: string): Page {
 }
 
 async function walkBlock(block: Block, page: Page): Promise<void> {
-  await follow(block, page);
-  const [file, prints, until] = [noteOf(block, "file"), noteOf(block, "prints"), noteOf(block, "until")];
+  const until = await follow(block, page);
+  const [file, prints] = [noteOf(block, "file"), noteOf(block, "prints")];
   const exit = noteOf(block, "exit") ?? "0";
   const printed = page.last;
   page.last = undefined;
@@ -130,17 +136,19 @@ async function walkBlock(block: Block, page: Page): Promise<void> {
   else page.compare(block, block.text, printed);
 }
 
-/** What the notes say is to be done before the block. */
-async function follow(block: Block, page: Page): Promise<void> {
+/** Does what the notes say is to be done before the block; gives the text up to which the block's own last command is awaited. */
+async function follow(block: Block, page: Page): Promise<string | undefined> {
   let until: string | undefined;
   for (const { kind, text } of block.notes) {
     if (kind === "terminal") page.terminal = text;
+    else if (kind === "stop") await page.stop(text);
     else if (kind === "until") until = text;
-    else if (kind === "begins") await page.typeNow(text, until);
-    else if (kind === "first") {
-      page.expectExit(block, text, "0", await page.typeNow(text));
-    }
+    else if (kind === "begins") {
+      await page.typeNow(text, until);
+      until = undefined;
+    } else if (kind === "first") page.expectExit(block, text, "0", await page.typeNow(text));
   }
+  return until;
 }
 
 async function typeEach(block: Block, page: Page, exit: string, until: string | undefined): Promise<void> {
