@@ -9,8 +9,34 @@ import type { FieldName, FieldValue } from "./fields.ts";
  */
 type IdentityRule = "once" | "recipient" | "history";
 
-export interface ActionSpec {
-  readonly about: "event" | "ticket";
+/**
+ * What an accepted action does. The sandbox performs it, the ledger folds it into what it knows, the checks follow it.
+ *
+ * - `register-event`, `sell-ticket`: there is such an event or ticket from now on; a sold ticket belongs to userId.
+ * - `change-event`, `change-ticket`: fields get other values.
+ * - `resell-ticket`: the ticket belongs to userId from now on.
+ * - `scan-ticket`: the ticket stays as it is.
+ * - `check-in-ticket`: its holder is in; only a claim is expected after it.
+ * - `claim-ticket`: it is in a wallet; its holder stays.
+ * - `invalidate-ticket`: nothing is expected after it.
+ */
+export type EventEffect = "register-event" | "change-event";
+export type TicketEffect =
+  | "sell-ticket"
+  | "change-ticket"
+  | "resell-ticket"
+  | "scan-ticket"
+  | "check-in-ticket"
+  | "claim-ticket"
+  | "invalidate-ticket";
+export type Effect = EventEffect | TicketEffect;
+
+/** What the action is about, and what it does to it. */
+type Deed =
+  | { readonly about: "event"; readonly effect: EventEffect }
+  | { readonly about: "ticket"; readonly effect: TicketEffect };
+
+export type ActionSpec = Deed & {
   readonly required: readonly FieldName[];
   /** Exactly one of these is required. */
   readonly exclusive: readonly FieldName[];
@@ -21,10 +47,14 @@ export interface ActionSpec {
   readonly updates: boolean;
   /** Which of the actions of this kind on its event or ticket (`about`) are the same deed. */
   readonly identity: IdentityRule;
+  /** Its place among the actions of one event or ticket where time does not decide; lower ones come first, 0 to 254. */
+  readonly rank: number;
+  /** Its number in the index of a plan, 0 to 255. Plans lie on disk, so it never changes and no other action ever gets it. */
+  readonly code: number;
   /** File name prefixes that mean this action when a file says nothing else. */
   readonly fileNames: readonly string[];
   readonly meaning: string;
-}
+};
 
 const EVENT_DETAILS = [
   "eventName",
@@ -44,104 +74,131 @@ const TICKET = ["ticketId", "nftId"] as const;
 /** Most actions that one request may hold ("Limits" in the specification). */
 export const MAX_ACTIONS_PER_REQUEST = 5000;
 
-/** The nine actions of the service ("Fields per action" in the specification), one entry each. */
+/** The actions of the service ("Fields per action" in the specification), one entry each. */
 export const ACTIONS = {
   newEvent: {
     about: "event",
+    effect: "register-event",
     required: ["eventId", "currency"],
     exclusive: [],
     anyOf: [],
     optional: EVENT_DETAILS,
     updates: false,
     identity: "once",
+    rank: 0,
+    code: 0,
     fileNames: ["events"],
     meaning: "Registers an event.",
   },
   updateEvent: {
     about: "event",
+    effect: "change-event",
     required: ["eventId"],
     exclusive: [],
     anyOf: [],
     optional: ["currency", ...EVENT_DETAILS],
     updates: true,
     identity: "history",
+    rank: 1,
+    code: 1,
     fileNames: [],
     meaning: "Changes an event.",
   },
   soldTicket: {
     about: "ticket",
+    effect: "sell-ticket",
     required: ["eventId", "ticketId", "userId", "price"],
     exclusive: [],
     anyOf: [],
     optional: ["imageUrl", "mediaUrl", "orderTime", "to", "metadataAttributes", "name", "description"],
     updates: false,
     identity: "once",
+    rank: 2,
+    code: 2,
     fileNames: ["sales"],
     meaning: "Registers the sale of a ticket.",
   },
   updateTicket: {
     about: "ticket",
+    effect: "change-ticket",
     required: [],
     exclusive: TICKET,
     anyOf: [],
     optional: ["imageUrl", "mediaUrl", "metadataAttributes"],
     updates: true,
     identity: "history",
+    rank: 3,
+    code: 3,
     fileNames: ["updates"],
     meaning: "Changes a ticket.",
   },
   resoldTicket: {
     about: "ticket",
+    effect: "resell-ticket",
     required: ["userId", "price"],
     exclusive: TICKET,
     anyOf: [],
     optional: ["orderTime", "to"],
     updates: false,
     identity: "history",
+    rank: 4,
+    code: 4,
     fileNames: ["resales"],
     meaning: "Registers the sale of a ticket by its holder to another user.",
   },
   scannedTicket: {
     about: "ticket",
+    effect: "scan-ticket",
     required: [],
     exclusive: TICKET,
     anyOf: [],
     optional: ["orderTime"],
     updates: false,
     identity: "history",
+    rank: 5,
+    code: 5,
     fileNames: ["scans"],
     meaning: "Registers that a ticket was scanned; it stays valid.",
   },
   checkedInTicket: {
     about: "ticket",
+    effect: "check-in-ticket",
     required: [],
     exclusive: TICKET,
     anyOf: [],
     optional: ["orderTime"],
     updates: false,
     identity: "once",
+    rank: 6,
+    code: 6,
     fileNames: ["checkins"],
     meaning: "Registers that the holder of a ticket was let in.",
   },
   claimedTicket: {
     about: "ticket",
+    effect: "claim-ticket",
     required: [],
     exclusive: TICKET,
     anyOf: ["to", "userId"],
     optional: ["orderTime"],
     updates: false,
     identity: "recipient",
+    rank: 7,
+    code: 7,
     fileNames: ["claims"],
     meaning: "Registers that a user took the ticket into a wallet.",
   },
   invalidatedTicket: {
     about: "ticket",
+    effect: "invalidate-ticket",
     required: [],
     exclusive: TICKET,
     anyOf: [],
     optional: ["orderTime"],
     updates: false,
     identity: "once",
+    rank: 8,
+    code: 8,
     fileNames: ["invalidations", "refunds", "cancellations"],
     meaning: "Registers that a ticket is no longer valid.",
   },
@@ -150,6 +207,25 @@ export const ACTIONS = {
 export type ActionName = keyof typeof ACTIONS;
 
 export const ACTION_NAMES = Object.keys(ACTIONS) as readonly ActionName[]; // the keys of a constant object literal
+
+/** The actions that have one of the effects. */
+export function actionsThat(...effects: readonly Effect[]): readonly ActionName[] {
+  return ACTION_NAMES.filter((name) => effects.includes(ACTIONS[name].effect));
+}
+
+const EVENT_REGISTERING: ReadonlySet<unknown> = new Set(actionsThat("register-event"));
+
+/** Whether it is the name of an action that registers an event. */
+export function registersEvent(action: unknown): boolean {
+  return EVENT_REGISTERING.has(action);
+}
+
+const REGISTERING: ReadonlySet<unknown> = new Set(actionsThat("register-event", "sell-ticket"));
+
+/** Whether it is the name of an action that registers an event or a ticket. */
+export function registers(action: unknown): boolean {
+  return REGISTERING.has(action);
+}
 
 export function isActionName(name: string): name is ActionName {
   return Object.hasOwn(ACTIONS, name);
@@ -179,4 +255,14 @@ const ACCEPTED: ReadonlyMap<ActionName, readonly FieldName[]> = new Map(
 /** All fields that an action takes, required ones first. */
 export function acceptedFields(action: ActionName): readonly FieldName[] {
   return ACCEPTED.get(action) ?? [];
+}
+
+/** "eventId: present for event actions and for soldTicket" (specification, Response body): for those that take one. */
+const ECHOES_EVENT: ReadonlySet<unknown> = new Set(
+  ACTION_NAMES.filter((name) => acceptedFields(name).includes("eventId")),
+);
+
+/** Whether the service's answer to the action of this name says its eventId. */
+export function echoesEvent(action: unknown): boolean {
+  return ECHOES_EVENT.has(action);
 }

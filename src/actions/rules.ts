@@ -26,7 +26,7 @@ export const ACTION_RULES = {
   },
   "action-unknown": {
     severity: "error",
-    reason: "There are nine actions.",
+    reason: "The specification lists the actions that there are.",
     source: "specification, Request body",
     example: '"action":"sellTicket"',
   },

@@ -54,7 +54,7 @@ export function validateItem(item: unknown): readonly ActionFinding[] {
         rule: "action-unknown",
         pointer: "/action",
         ...textOf(action),
-        message: `action is ${typeof action === "string" ? "not one of the nine actions" : typeName(action)}.`,
+        message: `action is ${typeof action === "string" ? "not one of the service's actions" : typeName(action)}.`,
         hint: actionHint(action),
       },
     ];

@@ -1,6 +1,6 @@
 /** What can only be seen across actions: in the order of the input, and against what the environment has accepted. */
 
-import type { Action, ActionData } from "../actions/actions.ts";
+import { type Action, type ActionData, actionSpec, registersEvent, type TicketEffect } from "../actions/actions.ts";
 import { currencyDigits } from "../actions/currencies.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
@@ -73,6 +73,18 @@ interface EventState {
   /** Whether it was said already that it is not known. */
   isTold: boolean;
 }
+
+type LaterEffect = Exclude<TicketEffect, "sell-ticket">;
+
+/** What is expected of a ticket that was checked in. */
+const AFTER_CHECK_IN: Readonly<Record<LaterEffect, boolean>> = {
+  "change-ticket": false,
+  "resell-ticket": false,
+  "scan-ticket": false,
+  "check-in-ticket": false,
+  "claim-ticket": true,
+  "invalidate-ticket": false,
+};
 
 const NONE: readonly AcrossFinding[] = Object.freeze([]);
 
@@ -186,7 +198,7 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
     report("currency-decimals", { field: "price", pointer: "/data/price", value: price, message, hint });
   };
 
-  const newEvent = ({ eventId, currency }: ActionData, at: Place): void => {
+  const registerEvent = ({ eventId, currency }: ActionData, at: Place): void => {
     if (eventId == null) return;
     const event = eventOf(eventId);
     if (event.heldAt !== undefined) {
@@ -207,14 +219,14 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
     if (currency != null) setCurrency(event, currency);
   };
 
-  const updateEvent = ({ eventId, currency }: ActionData): void => {
+  const changeKnownEvent = ({ eventId, currency }: ActionData): void => {
     if (eventId == null) return;
     const event = eventOf(eventId);
     needEvent(event);
     if (currency != null) setCurrency(event, currency);
   };
 
-  const soldTicket = ({ eventId, ticketId, userId, price }: ActionData, at: Place): void => {
+  const sellTicket = ({ eventId, ticketId, userId, price }: ActionData, at: Place): void => {
     if (ticketId == null) return;
     const ticket = tickets.locate("ticketId", ticketId);
     const event = eventId == null ? undefined : eventOf(eventId);
@@ -247,7 +259,7 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
     if (userId != null) tickets.setHolder(ticket, userId);
   };
 
-  const laterAction = ({ action, data }: Action, at: Place): void => {
+  const followTicket = ({ action, data }: Action, effect: LaterEffect, at: Place): void => {
     const field: TicketKind = data.ticketId == null ? "nftId" : "ticketId";
     const id = data[field];
     if (id == null) return;
@@ -272,7 +284,7 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
         });
       }
     }
-    if (status === "invalidated" || (status === "checked-in" && action !== "claimedTicket")) {
+    if (status === "invalidated" || (status === "checked-in" && !AFTER_CHECK_IN[effect])) {
       const since = place === undefined ? "before this input" : `at ${placeText(place)}`;
       const did = status === "invalidated" ? "invalidated" : "checked in";
       report("after-final", {
@@ -281,8 +293,8 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
         hint: "See whether the order is right; --order time sorts by orderTime.",
       });
     }
-    switch (action) {
-      case "resoldTicket": {
+    switch (effect) {
+      case "resell-ticket": {
         const eventNumber = tickets.event(ticket);
         checkPrice(data.price, eventNumber === undefined ? undefined : events[eventNumber]);
         if (data.userId == null) return;
@@ -307,32 +319,39 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
         if (status === "unsold" || status === "sold") tickets.setPlace(ticket, at);
         return;
       }
-      case "checkedInTicket":
+      case "check-in-ticket":
         if (status === "invalidated" || status === "checked-in") return;
         tickets.setStatus(ticket, "checked-in");
         tickets.setPlace(ticket, at);
         return;
-      case "invalidatedTicket":
+      case "invalidate-ticket":
         if (status === "invalidated") return;
         tickets.setStatus(ticket, "invalidated");
         tickets.setPlace(ticket, at);
         return;
+      case "change-ticket":
+      case "scan-ticket":
+      case "claim-ticket":
+        return;
+      default:
+        effect satisfies never;
     }
   };
 
   const check = (action: Action, at: Place): void => {
-    switch (action.action) {
-      case "newEvent":
-        newEvent(action.data, at);
+    const { effect } = actionSpec(action.action);
+    switch (effect) {
+      case "register-event":
+        registerEvent(action.data, at);
         break;
-      case "updateEvent":
-        updateEvent(action.data);
+      case "change-event":
+        changeKnownEvent(action.data);
         break;
-      case "soldTicket":
-        soldTicket(action.data, at);
+      case "sell-ticket":
+        sellTicket(action.data, at);
         break;
       default:
-        laterAction(action, at);
+        followTicket(action, effect, at);
     }
   };
 
@@ -402,7 +421,7 @@ function referencesOf(action: unknown): { eventId?: string; ticketId?: string; n
   const { data } = action;
   if (typeof data !== "object" || data === null) return {};
   const { eventId, ticketId, nftId } = data as Readonly<Record<string, unknown>>; // an object, as checked above
-  const registers = "action" in action && action.action === "newEvent";
+  const registers = "action" in action && registersEvent(action.action);
   return {
     ...(registers && typeof eventId === "string" && { eventId }),
     ...(typeof ticketId === "string" && { ticketId }),

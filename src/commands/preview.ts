@@ -1,6 +1,6 @@
 /** `tickets plan --preview`: the first rows beside the actions they give, and what all rows come to. */
 
-import type { Action } from "../actions/actions.ts";
+import { type Action, actionsThat, registersEvent } from "../actions/actions.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
@@ -89,9 +89,11 @@ export function createPreview(rowsPerFile: number): Preview {
       let state = files.get(file);
       if (state === undefined) {
         const columns = file.source?.actions === undefined ? [] : decidingColumns(file.source, file.header);
-        const conditional = (file.source?.actions ?? []).some((entry) => entry.newEvent?.when !== undefined);
+        const conditional = (file.source?.actions ?? []).some((entry) =>
+          actionsThat("register-event").some((name) => entry[name]?.when !== undefined),
+        );
         // An event without conditions comes with whichever row is its first, and says nothing of the row's value.
-        const isOfRow = (action: string): boolean => conditional || action !== "newEvent";
+        const isOfRow = (action: string): boolean => conditional || !registersEvent(action);
         state = {
           seen: 0,
           isOfRow,

@@ -1,7 +1,7 @@
 /** Columns that are called like fields: which column is which field, and what is said about the others. */
 
 import { ACTION_NAMES, ACTIONS, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
-import { FIELD_NAMES, type FieldName, fieldSpec } from "../actions/fields.ts";
+import { FIELD_NAMES, type FieldName, fieldSpec, relaxingRule } from "../actions/fields.ts";
 import { fold, nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
@@ -80,31 +80,23 @@ export function readColumns(header: readonly string[]): NamedColumns {
   return { fields, action, openActions, notes, conflict };
 }
 
-/** Fields that an action takes only once the rule against them is relaxed, by rule id. */
-const RELAXED_FIELDS: Readonly<Record<string, readonly [readonly ActionName[], FieldName]>> = {
-  "update-ticket-name": [["updateTicket"], "name"],
-  "update-ticket-description": [["updateTicket"], "description"],
-  "update-event-image-url": [["updateEvent"], "imageUrl"],
-  "metadata-template-id": [ACTION_NAMES, "metadataTemplateId"],
-};
-
 /** The fields of an action, and those whose refusal the config's `rules` relaxed. */
 export function fieldsOf(action: ActionName, relaxedRules: ReadonlySet<string>): ReadonlySet<FieldName> {
   const fields = new Set(acceptedFields(action));
-  for (const rule of relaxedRules) {
-    const [actions, field] = RELAXED_FIELDS[rule] ?? [];
-    if (field !== undefined && actions?.includes(action)) fields.add(field);
+  for (const field of FIELD_NAMES) {
+    const rule = relaxingRule(action, field);
+    if (rule !== undefined && relaxedRules.has(rule)) fields.add(field);
   }
   return fields;
 }
 
 /**
- * What `action` can't do without and has no column, such as `price` or `ticketId or nftId`. A sale's userId is not among
- * them: whether the service needs it is not shown, so that is a rule of its own.
+ * What `action` can't do without and has no column, such as `price` or `ticketId or nftId`. A field that a rule of its own
+ * requires, such as a sale's userId, is not among them: whether the service needs it is not shown.
  */
 export function missingFields(action: ActionName, has: (field: FieldName) => boolean): readonly string[] {
   const { required, exclusive, anyOf } = actionSpec(action);
-  const missing: string[] = required.filter((field) => !has(field) && !(action === "soldTicket" && field === "userId"));
+  const missing: string[] = required.filter((field) => !has(field) && relaxingRule(action, field) === undefined);
   for (const group of [exclusive, anyOf]) if (group.length > 0 && !group.some(has)) missing.push(group.join(" or "));
   return missing;
 }

@@ -1,7 +1,14 @@
 /** Rows whose columns are called like fields. The header is compiled once; a row is then one loop over the used columns. */
 
-import { ACTION_NAMES, type Action, type ActionData, type ActionName, isActionName } from "../actions/actions.ts";
-import type { FieldName, FieldValue } from "../actions/fields.ts";
+import {
+  ACTION_NAMES,
+  type Action,
+  type ActionData,
+  type ActionName,
+  actionSpec,
+  isActionName,
+} from "../actions/actions.ts";
+import { type FieldName, type FieldValue, relaxingRule } from "../actions/fields.ts";
 import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
 import { actionHint } from "../actions/validate.ts";
@@ -183,8 +190,10 @@ export function understandingOf(
   if (source?.hasRules === true) notes.push(`the rules of source ${source.name} are not used, because of --action`);
   for (const { field, index } of fixed?.refused ?? [])
     notes.push(`${quote(header[index] ?? field)} is not used: ${fixed?.action} takes no ${field}`);
-  if (fixed?.action === "soldTicket" && !taken.has("userId"))
-    notes.push("no column userId, which soldTicket needs by the service's table");
+  if (fixed !== undefined)
+    for (const field of actionSpec(fixed.action).required)
+      if (relaxingRule(fixed.action, field) !== undefined && !taken.has(field))
+        notes.push(`no column ${field}, which ${fixed.action} needs by the service's table`);
   return {
     how,
     ...(fixed && { action: fixed.action }),
@@ -288,7 +297,7 @@ export function actionOfRow(
           rule: "action-unknown",
           field: "action",
           value: written,
-          message: "action is not one of the nine actions.",
+          message: "action is not one of the service's actions.",
           hint: `${actionHint(written)} If the column means something else, give --action NAME.`,
         },
   );

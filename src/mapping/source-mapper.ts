@@ -7,6 +7,7 @@ import {
   type ActionName,
   acceptedFields,
   isActionName,
+  registersEvent,
 } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName, type FieldValue, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { faultOf } from "../actions/formats.ts";
@@ -279,7 +280,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       const nths = numbersIn(draft.actions, new Set(attempted));
       return { kind: "invalid", findings: withoutRepeats(findings), attempted, nths };
     }
-    for (const action of actions) if (action.action === "newEvent") seenEvents.add(String(action.data.eventId));
+    for (const action of actions) if (registersEvent(action.action)) seenEvents.add(String(action.data.eventId));
     const eventId = eventOf(actions) ?? event?.read(scope);
     const stillOpen = actions === draft.actions ? undefined : new Set<Action | undefined>(actions);
     const keys =
@@ -296,11 +297,11 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     };
   };
 
-  const hasOthers = rules.some(({ action }) => action !== "newEvent");
-  const isConditional = rules.some(({ action, when }) => action === "newEvent" && when !== undefined);
+  const hasOthers = rules.some(({ action }) => !registersEvent(action));
+  const isConditional = rules.some(({ action, when }) => registersEvent(action) && when !== undefined);
   /** An event without conditions comes with whichever row is its first, and says nothing of the row. */
   const isOnlyEvent = (actions: readonly Action[]): boolean =>
-    hasOthers && !isConditional && actions.every(({ action }) => action === "newEvent");
+    hasOthers && !isConditional && actions.every(({ action }) => registersEvent(action));
 
   /** A row with fewer cells than the header, as a line of totals may be: `skip` may know it by what it has. */
   const skippedShort = ({ cells }: Extract<Row, { kind: "malformed" }>): Mapped | undefined => {
@@ -365,7 +366,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       return mapAndWatch(typeof openText === "string" ? openText.trim() : "");
     },
     retract(actions) {
-      for (const { action, data } of actions) if (action === "newEvent") seenEvents.delete(String(data.eventId));
+      for (const { action, data } of actions) if (registersEvent(action)) seenEvents.delete(String(data.eventId));
     },
     takeSeen() {
       const named = [...namedEvents].map(([eventId, before]) => ({ eventId, before, after: seenEvents.has(eventId) }));
@@ -437,8 +438,8 @@ interface Draft {
  * because the row is the first of its event: the next row gives it.
  */
 function attemptedOf(actions: readonly Action[], faulty: Draft["faulty"]): readonly Action[] {
-  const isOnlyEvents = actions.every(({ action }) => action === "newEvent");
-  return actions.filter((action) => isOnlyEvents || action.action !== "newEvent" || faulty.has(action));
+  const isOnlyEvents = actions.every(({ action }) => registersEvent(action));
+  return actions.filter((action) => isOnlyEvents || !registersEvent(action.action) || faulty.has(action));
 }
 
 /** Which of the actions of its name each of `some` is, among all that the row gives. */
@@ -606,7 +607,7 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
   const each = rules.each === undefined ? undefined : compileInnerEach(rules.each, source, [...path, "each"]);
   const names = namesOf(columns, namesOfBoth(source.each?.names, each?.names), lookupNames, isJson);
   const cells: Read[] = [];
-  const fields = compileFields(action, rules, action === "newEvent" ? noting(names, cells) : names, source, path);
+  const fields = compileFields(action, rules, registersEvent(action) ? noting(names, cells) : names, source, path);
   const takes = fieldsOf(action, source.relaxedRules);
   const hasRule = (field: FieldName): boolean =>
     takes.has(field) && (ruleOf(rules.fields ?? {}, field) ?? ruleOf(config.fields ?? {}, field)) !== undefined;
@@ -624,7 +625,7 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
     each,
     when: rules.when === undefined ? undefined : compileWhen(rules.when, outer, [...path, "when"]),
     key: config.key === undefined ? undefined : compileKey(config.key, names, source),
-    onceBy: action === "newEvent" ? fields.find(({ field }) => field === "eventId") : undefined,
+    onceBy: registersEvent(action) ? fields.find(({ field }) => field === "eventId") : undefined,
     cells,
   };
 }

@@ -5,7 +5,14 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { type ActionData, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
+import {
+  type ActionData,
+  type ActionName,
+  type ActionSpec,
+  acceptedFields,
+  actionSpec,
+  type TicketEffect,
+} from "../actions/actions.ts";
 import { FIELD_NAMES, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
 import { ACTION_RULES, type ActionRule } from "../actions/rules.ts";
@@ -77,19 +84,20 @@ export function perform(register: Register, item: unknown): Refusal | Done {
   }
   // validateItem has found no structural fault, and those can't be relaxed.
   const { action, data } = item as { readonly action: ActionName; readonly data: ActionData };
-  switch (action) {
-    case "newEvent":
-      return newEvent(register, data);
-    case "soldTicket":
-      return soldTicket(register, data);
-    case "updateEvent":
-      return updateEvent(register, data);
+  const { effect } = actionSpec(action);
+  switch (effect) {
+    case "register-event":
+      return registerEvent(register, data);
+    case "change-event":
+      return changeEvent(register, data);
+    case "sell-ticket":
+      return sellTicket(register, data);
     default:
-      return changeTicket(register, action, data);
+      return changeTicket(register, { action, effect }, data);
   }
 }
 
-function newEvent({ state, events }: Register, data: ActionData): Refusal | Done {
+function registerEvent({ state, events }: Register, data: ActionData): Refusal | Done {
   const eventId = data.eventId ?? "";
   if (events.find(eventId) !== undefined)
     return {
@@ -98,20 +106,20 @@ function newEvent({ state, events }: Register, data: ActionData): Refusal | Done
       field: "eventId",
       message: "The event is registered already.",
     };
-  const event = state.addEvent(eventId, merged({}, "newEvent", data));
+  const event = state.addEvent(eventId, merged({}, "event", data));
   events.keep(event);
   return { event };
 }
 
-function updateEvent({ events }: Register, data: ActionData): Refusal | Done {
+function changeEvent({ events }: Register, data: ActionData): Refusal | Done {
   const known = events.find(data.eventId ?? "");
   if (known === undefined) return EVENT_NOT_FOUND;
-  const event = { ...known, fields: merged(known.fields, "updateEvent", data) };
+  const event = { ...known, fields: merged(known.fields, "event", data) };
   events.change(event);
   return { event };
 }
 
-function soldTicket({ state, events, unixTime }: Register, data: ActionData): Refusal | Done {
+function sellTicket({ state, events, unixTime }: Register, data: ActionData): Refusal | Done {
   const known = events.find(data.eventId ?? "");
   if (known === undefined) return EVENT_NOT_FOUND;
   const event = { ...known, tickets: known.tickets + 1 };
@@ -121,7 +129,7 @@ function soldTicket({ state, events, unixTime }: Register, data: ActionData): Re
     token: event.tickets,
     holder: data.userId ?? null,
     wallet: data.to ?? newWallet(),
-    fields: { orderTime: unixTime, ...merged({}, "soldTicket", data) },
+    fields: { orderTime: unixTime, ...merged({}, "ticket", data) },
   });
   if (!added)
     return {
@@ -141,9 +149,14 @@ const EVENT_NOT_FOUND: Refusal = {
   message: "No event with this eventId is registered.",
 };
 
-type TicketChange = Exclude<ActionName, "newEvent" | "updateEvent" | "soldTicket">;
+type TicketChange = Exclude<TicketEffect, "sell-ticket">;
 
-function changeTicket(register: Register, action: TicketChange, data: ActionData): Refusal | Done {
+function changeTicket(
+  register: Register,
+  { action, effect }: { readonly action: ActionName; readonly effect: TicketChange },
+  data: ActionData,
+): Refusal | Done {
+  const { change, afterCheckIn } = CHANGES[effect];
   const { state, events, relaxed } = register;
   const ticket = data.ticketId == null ? ticketOfNft(state, data.nftId ?? "") : state.ticket(data.ticketId);
   const event = ticket && events.numbered(ticket.event);
@@ -156,15 +169,15 @@ function changeTicket(register: Register, action: TicketChange, data: ActionData
   if (!relaxed.has("after-final")) {
     if (ticket.state === "invalidated")
       return { ...AFTER_FINAL, code: "ticket_invalidated", message: "The ticket was invalidated." };
-    if (ticket.state === "checked-in" && action !== "claimedTicket")
+    if (ticket.state === "checked-in" && !afterCheckIn)
       return { ...AFTER_FINAL, code: "ticket_checked_in", message: "The ticket was checked in." };
   }
-  const changed: Refusal | TicketRow = CHANGES[action](register, ticket, data);
+  const changed: Refusal | TicketRow = change(register, ticket, data);
   if ("code" in changed) return changed;
   const more = letIn(action, data);
   state.saveTicket({
     ...changed,
-    fields: merged(changed.fields, action, more),
+    fields: merged(changed.fields, "ticket", more),
     ...(more.userId != null && { holder: more.userId }),
     ...(more.to != null && { wallet: more.to }),
   });
@@ -173,39 +186,50 @@ function changeTicket(register: Register, action: TicketChange, data: ActionData
 
 const AFTER_FINAL = { rule: "after-final" } as const;
 
-/** What each action makes of a live ticket. */
-const CHANGES = {
-  updateTicket: (_register, ticket, data) => ({ ...ticket, fields: merged(ticket.fields, "updateTicket", data) }),
-  resoldTicket({ relaxed, unixTime }, ticket, data) {
-    if (data.userId === ticket.holder && !relaxed.has("resold-to-holder"))
-      return {
-        code: "invalid",
-        rule: "resold-to-holder",
-        field: "userId",
-        message: "userId is the user who holds the ticket already.",
-      };
-    const fields = { ...ticket.fields, orderTime: unixTime, ...merged({}, "resoldTicket", data) };
-    return { ...ticket, holder: data.userId ?? null, wallet: data.to ?? newWallet(), fields };
+interface Change {
+  /** Whether a ticket that was checked in may have it done. */
+  readonly afterCheckIn: boolean;
+  readonly change: (register: Register, ticket: TicketRow, data: ActionData) => Refusal | TicketRow;
+}
+
+/** What each effect makes of a live ticket. */
+const CHANGES: Readonly<Record<TicketChange, Change>> = {
+  "change-ticket": {
+    afterCheckIn: false,
+    change: (_register, ticket, data) => ({ ...ticket, fields: merged(ticket.fields, "ticket", data) }),
   },
-  scannedTicket: (_register, ticket) => ({ ...ticket, scans: ticket.scans + 1 }),
-  checkedInTicket: (_register, ticket) => ({ ...ticket, state: "checked-in" }),
-  claimedTicket(_register, ticket, data) {
-    if (ticket.claimed) return { code: "ticket_claimed", message: "The ticket was claimed already." };
-    // The holder stays: a resale is compared with the user of the last sale or resale.
-    return { ...ticket, claimed: true, wallet: data.to ?? newWallet() };
+  "resell-ticket": {
+    afterCheckIn: false,
+    change({ relaxed, unixTime }, ticket, data) {
+      if (data.userId === ticket.holder && !relaxed.has("resold-to-holder"))
+        return {
+          code: "invalid",
+          rule: "resold-to-holder",
+          field: "userId",
+          message: "userId is the user who holds the ticket already.",
+        };
+      const fields = { ...ticket.fields, orderTime: unixTime, ...merged({}, "ticket", data) };
+      return { ...ticket, holder: data.userId ?? null, wallet: data.to ?? newWallet(), fields };
+    },
   },
-  invalidatedTicket: (_register, ticket) => ({ ...ticket, state: "invalidated" }),
-} as const satisfies Record<
-  TicketChange,
-  (register: Register, ticket: TicketRow, data: ActionData) => Refusal | TicketRow
->;
+  "scan-ticket": { afterCheckIn: false, change: (_register, ticket) => ({ ...ticket, scans: ticket.scans + 1 }) },
+  "check-in-ticket": { afterCheckIn: false, change: (_register, ticket) => ({ ...ticket, state: "checked-in" }) },
+  "claim-ticket": {
+    afterCheckIn: true,
+    change(_register, ticket, data) {
+      if (ticket.claimed) return { code: "ticket_claimed", message: "The ticket was claimed already." };
+      // The holder stays: a resale is compared with the user of the last sale or resale.
+      return { ...ticket, claimed: true, wallet: data.to ?? newWallet() };
+    },
+  },
+  "invalidate-ticket": { afterCheckIn: false, change: (_register, ticket) => ({ ...ticket, state: "invalidated" }) },
+};
 
 /**
  * The stored fields after an action: null and absent leave a field as it is, the table's default clears it, and so does
  * a blank text where the default is generated. What only a relaxed rule lets in is stored too, be it a field or not.
  */
-function merged(fields: StoredFields, action: ActionName, data: ActionData): StoredFields {
-  const { about } = actionSpec(action);
+function merged(fields: StoredFields, about: ActionSpec["about"], data: ActionData): StoredFields {
   let next: StoredFields = { ...fields };
   for (const [name, value] of Object.entries(data)) {
     if (value == null || isId(name) || (about === "ticket" && HAS_COLUMN.has(name))) continue;

@@ -1,7 +1,7 @@
 /** What the service would show of an event, a ticket and a promise: defaults, generated texts, what goes on-chain. */
 
 import { hash } from "node:crypto";
-import { type ActionData, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
+import { type ActionData, type ActionName, acceptedFields, actionSpec, echoesEvent } from "../actions/actions.ts";
 import { FIELD_NAMES, FIELDS, type FieldName, fieldSpec, type MetadataAttribute } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
 import { nftIdOf, STORED } from "./lifecycle.ts";
@@ -71,15 +71,10 @@ export function echoedIds(action: string | null, data: unknown): EchoedIds {
   return Object.fromEntries(
     names.flatMap((name) => {
       const id = idIn(data, name);
-      return id === undefined || (name === "eventId" && action !== null && !ECHOES_EVENT.has(action))
-        ? []
-        : [[name, id]];
+      return id === undefined || (name === "eventId" && action !== null && !echoesEvent(action)) ? [] : [[name, id]];
     }),
   );
 }
-
-/** "eventId: present for event actions and for soldTicket" (specification, Response body). */
-const ECHOES_EVENT: ReadonlySet<string> = new Set(["newEvent", "updateEvent", "soldTicket"]);
 
 /** The named fields, with defaults, and whatever else was stored. */
 function withDefaults(names: readonly FieldName[], fields: StoredFields): Record<string, unknown> {
@@ -176,7 +171,7 @@ export function statusOf(state: State, actionPromise: string, now: number): Acti
 }
 
 function statusByAge({ action, data, at }: ProcessedAction, now: number): PromiseStatus {
-  // An accepted action is one of the nine, with data that is an object.
+  // An accepted action is one of the table, with data that is an object.
   const { updates } = actionSpec(action as ActionName);
   const sent = Object.entries(parseJson(data) as ActionData).filter(([, value]) => value != null);
   const broadcast = sent.some(([name]) => STORED.has(name) && FIELDS[name as FieldName].onChain !== false); // a member of STORED

@@ -226,7 +226,7 @@ export const sourceSchema = z.strictObject(
       })
       .optional()
       .describe("Base names of the files that this source describes, such as orders*.csv."),
-    action: oneOf(ACTION_NAMES as readonly [ActionName, ...ActionName[]]) // there are nine
+    action: oneOf(ACTION_NAMES as readonly [ActionName, ...ActionName[]]) // there are some
       .optional()
       .describe("The action of every row, where columns are called like fields."),
     csv: csv.optional().describe("How the file is written, where it should not be detected."),

@@ -1,6 +1,6 @@
 /** What the ledger knows of deeds, events and tickets. */
 
-import type { ActionName } from "../../actions/actions.ts";
+import { ACTION_NAMES, type ActionName, actionSpec, actionsThat } from "../../actions/actions.ts";
 import { digestOf, identityText } from "../../actions/identity.ts";
 import type { Memory } from "../../checks/across.ts";
 import { keyedDeeds, mergeKeyed } from "./keyed-deeds.ts";
@@ -145,10 +145,13 @@ export function acceptedSale(
   ledger: Ledger,
   ticketId: string,
 ): { readonly source: string; readonly line: number; readonly at: string } | undefined {
-  const identity = digestOf(identityText({ action: "soldTicket", data: { ticketId } }));
-  const deed =
-    acceptedDeeds(ledger, identity).at(-1) ?? keyedDeeds(ledger, identity).findLast(({ isTaken }) => isTaken);
-  return deed && acceptedAt(ledger, deed);
+  for (const action of actionsThat("sell-ticket")) {
+    const identity = digestOf(identityText({ action, data: { ticketId } }));
+    const deed =
+      acceptedDeeds(ledger, identity).at(-1) ?? keyedDeeds(ledger, identity).findLast(({ isTaken }) => isTaken);
+    if (deed !== undefined) return acceptedAt(ledger, deed);
+  }
+  return undefined;
 }
 
 /** Where an accepted action came from, and when. */
@@ -213,6 +216,13 @@ const READ = 5_000;
 const RANGE = `run_no = ? AND seq >= ? AND seq < ? AND outcome IN ${TAKEN}
        AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})`;
 
+/** Names of the table as a list of SQL. */
+const inSql = (names: readonly ActionName[]): string => `(${names.map((name) => `'${name}'`).join(", ")})`;
+const ABOUT_EVENTS = inSql(ACTION_NAMES.filter((name) => actionSpec(name).about === "event"));
+const REGISTERING_EVENTS = inSql(actionsThat("register-event"));
+const SELLING = inSql(actionsThat("sell-ticket"));
+const REGISTERING = inSql(actionsThat("register-event", "sell-ticket"));
+
 /** Actions that follow each other in the plan. */
 interface Stretch {
   readonly first: number;
@@ -227,7 +237,7 @@ function stretchesOf(ledger: Ledger, runNo: number): readonly Stretch[] {
   const chunks = ledger.all(
     `SELECT first, first + count AS end, NOT EXISTS (
        SELECT 1 FROM tallies WHERE tallies.run_no = chunks.run_no AND tallies.chunk = chunks.chunk
-       AND outcome IN ${TAKEN} AND action NOT IN ('newEvent', 'soldTicket')) AS says_all
+       AND outcome IN ${TAKEN} AND action NOT IN ${REGISTERING}) AS says_all
      FROM chunks WHERE run_no = ? AND ${UNMERGED} ORDER BY first, chunk`,
     runNo,
   );
@@ -249,13 +259,13 @@ function stretchesOf(ledger: Ledger, runNo: number): readonly Stretch[] {
 function takeOver(ledger: Ledger, runNo: number, { first, end }: Stretch): void {
   ledger.run(
     `INSERT OR IGNORE INTO events (event_id, currency) SELECT event_id, data ->> 'currency' FROM actions
-     WHERE ${RANGE} AND action = 'newEvent' ORDER BY seq`,
+     WHERE ${RANGE} AND action IN ${REGISTERING_EVENTS} ORDER BY seq`,
     ...[runNo, first, end, runNo],
   );
   ledger.run(
     `INSERT OR REPLACE INTO tickets (ticket, event_id, holder, state)
      SELECT '${TICKET_PREFIX}' || ticket_id AS ticket, event_id, user_id, 'sold' FROM actions
-     WHERE ${RANGE} AND action = 'soldTicket' AND ticket_id IS NOT NULL ORDER BY ticket, seq`,
+     WHERE ${RANGE} AND action IN ${SELLING} AND ticket_id IS NOT NULL ORDER BY ticket, seq`,
     ...[runNo, first, end, runNo],
   );
 }
@@ -298,7 +308,7 @@ function foldActions(ledger: Ledger, runNo: number): void {
     }
     for (let from = stretch.first; from < stretch.end; from += READ) {
       const rows = ledger.all(
-        `SELECT action, event_id, ticket_id, nft_id, user_id, CASE WHEN action IN ('newEvent', 'updateEvent') THEN data ->> 'currency' END AS currency
+        `SELECT action, event_id, ticket_id, nft_id, user_id, CASE WHEN action IN ${ABOUT_EVENTS} THEN data ->> 'currency' END AS currency
          FROM actions WHERE ${RANGE} ORDER BY seq`,
         ...[runNo, from, Math.min(from + READ, stretch.end), runNo],
       );
@@ -317,38 +327,39 @@ function fold(
 ): void {
   const text = (column: string): string | null => (row[column] === null ? null : String(row[column]));
   const ticket = (): string => ticketKey({ ticketId: row.ticket_id, nftId: row.nft_id });
-  switch (
-    String(row.action) as ActionName // written by the planner
-  ) {
-    case "newEvent":
+  const { effect } = actionSpec(String(row.action) as ActionName); // written by the planner
+  switch (effect) {
+    case "register-event":
       ledger.run("INSERT OR IGNORE INTO events (event_id, currency) VALUES (?, ?)", text("event_id"), text("currency"));
       return;
-    case "updateEvent":
+    case "change-event":
       ledger.run(
         "INSERT INTO events (event_id, currency) VALUES (?, ?) ON CONFLICT (event_id) DO UPDATE SET currency = coalesce(excluded.currency, currency)",
         text("event_id"),
         text("currency"),
       );
       return;
-    case "soldTicket":
+    case "sell-ticket":
       // All that is known of a ticket begins with its sale.
       sell(ticket(), { eventId: text("event_id"), holder: text("user_id"), state: "sold" });
       return;
-    case "resoldTicket":
+    case "resell-ticket":
       known(ticket()).holder = text("user_id");
       return;
-    case "checkedInTicket": {
+    case "check-in-ticket": {
       const checkedIn = known(ticket());
       if (checkedIn.state === "sold") checkedIn.state = "checked-in";
       return;
     }
-    case "invalidatedTicket":
+    case "invalidate-ticket":
       known(ticket()).state = "invalidated";
       return;
-    case "updateTicket":
-    case "scannedTicket":
-    case "claimedTicket":
+    case "change-ticket":
+    case "scan-ticket":
+    case "claim-ticket":
       known(ticket());
       return;
+    default:
+      effect satisfies never;
   }
 }

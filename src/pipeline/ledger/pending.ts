@@ -1,4 +1,4 @@
-import { type Action, type ActionData, actionSpec } from "../../actions/actions.ts";
+import { type Action, type ActionData, actionSpec, registersEvent } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
 import { openPlan } from "../plan/plan.ts";
 import type { Ledger } from "./ledger.ts";
@@ -56,8 +56,8 @@ export async function pendingIdentities(ledger: Ledger, planDirectory: (run: str
         const others = deeds.get(key);
         if (others === undefined) deeds.set(key, [deed]);
         else others.push(deed);
-        if (action.action === "newEvent") newEvents.set(String(data.eventId), run);
-        if (action.action === "updateEvent") updatedEvents.add(String(data.eventId));
+        if (registersEvent(action.action)) newEvents.set(String(data.eventId), run);
+        if (actionSpec(action.action).effect === "change-event") updatedEvents.add(String(data.eventId));
         if (actionSpec(action.action).about === "ticket") tickets.set(ticketKey(data), run);
       }
     }

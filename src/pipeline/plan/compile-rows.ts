@@ -1,6 +1,6 @@
 /** Rows to checked candidates: everything that can be said of a row by itself. Runs beside itself in workers (worker.ts). */
 
-import { ACTION_NAMES, type Action } from "../../actions/actions.ts";
+import { ACTION_NAMES, type Action, registersEvent } from "../../actions/actions.ts";
 import { isFieldName } from "../../actions/fields.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
 import { checkAction } from "../../checks/shape.ts";
@@ -152,7 +152,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         for (let at = 0; at < actions.length; at += 1) {
           const action = actions[at];
           if (action === undefined) break;
-          const isNewEvent = action.action === "newEvent";
+          const isNewEvent = registersEvent(action.action);
           if (isNewEvent && typeof action.data.eventId === "string") newEvents.add(action.data.eventId);
           // A source gives the event with whichever of its rows comes first, so the row's key is not the event's.
           writer.add(action, { input, line: each.line, row, nth: nths[at] ?? 0 }, isNewEvent ? undefined : keys?.[at]);

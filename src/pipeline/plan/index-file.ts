@@ -1,6 +1,6 @@
 /** The plan's index: for each action where it came from and what deed it is, in fixed-width binary records. */
 
-import { ACTION_NAMES, type ActionName } from "../../actions/actions.ts";
+import { ACTION_NAMES, type ActionName, actionSpec } from "../../actions/actions.ts";
 import { DIGEST_BYTES } from "../../actions/identity.ts";
 
 /** Bytes of the content digest; only compared for equality within one identity, so 64 bits are ample. */
@@ -27,10 +27,10 @@ export interface IndexRecord {
   readonly content: Buffer;
 }
 
-/** Marks beside the action's number. */
+/** Marks beside the action's code. */
 const UNTIMED = 0x100;
 const KEYED = 0x200;
-/** The action's number and the marks; above them stands `nth`. */
+/** The action's code and the marks; above them stands `nth`. */
 const NTH_SHIFT = 12;
 const CODE = (1 << NTH_SHIFT) - 1;
 /** A row that gives more actions of a kind says of none which it is: then all of the kind are open if one is. */
@@ -38,7 +38,7 @@ const MOST_NTH = 2 ** (32 - NTH_SHIFT) - 1;
 
 export type RecordOrigin = Omit<IndexRecord, "identity" | "content">;
 
-const NUMBERS: ReadonlyMap<ActionName, number> = new Map(ACTION_NAMES.map((name, number) => [name, number]));
+const BY_CODE: ReadonlyMap<number, ActionName> = new Map(ACTION_NAMES.map((name) => [actionSpec(name).code, name]));
 
 /** Writes a record but for its digests. */
 export function writeOrigin(buffer: Buffer, at: number, origin: RecordOrigin): void {
@@ -47,7 +47,7 @@ export function writeOrigin(buffer: Buffer, at: number, origin: RecordOrigin): v
   buffer.writeUInt32LE(origin.row, at + 8);
   const marks = (origin.untimed ? UNTIMED : 0) | (origin.keyed ? KEYED : 0);
   const nth = origin.nth > MOST_NTH ? 0 : origin.nth;
-  buffer.writeUInt32LE(((nth << NTH_SHIFT) | (NUMBERS.get(origin.action) ?? 0) | marks) >>> 0, at + 12);
+  buffer.writeUInt32LE(((nth << NTH_SHIFT) | actionSpec(origin.action).code | marks) >>> 0, at + 12);
 }
 
 /** Counts the rows of records that were numbered from 1 on from `rows`. */
@@ -65,7 +65,7 @@ export function readOrigin(buffer: Buffer, at: number): RecordOrigin {
 /** Undefined where the bytes are no record. */
 export function findOrigin(buffer: Buffer, at: number): RecordOrigin | undefined {
   const code = buffer.readUInt32LE(at + 12);
-  const action = ACTION_NAMES[code & CODE & ~(UNTIMED | KEYED)];
+  const action = BY_CODE.get(code & CODE & ~(UNTIMED | KEYED));
   if (action === undefined) return undefined;
   return {
     input: buffer.readUInt32LE(at),

@@ -1,7 +1,7 @@
 /** Which candidates are deeds that the environment has accepted already (design, Identity). */
 
 import { open } from "node:fs/promises";
-import { type Action, type ActionData, type ActionName, actionSpec } from "../../actions/actions.ts";
+import { type Action, type ActionData, type ActionName, actionSpec, registers } from "../../actions/actions.ts";
 import { recipientsAgree } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -181,7 +181,7 @@ async function judgeByDigests(
     const { action, keyed, untimed } = readOrigin(block, at);
     const rule = keyed ? "once" : actionSpec(action).identity;
     // newEvent and soldTicket that repeat within one input have rules of their own, but for those with a key.
-    const repeatsMatter = keyed || (action !== "newEvent" && action !== "soldTicket");
+    const repeatsMatter = keyed || !registers(action);
     if (!looksFurther && (rule === "history" ? holds.size === 0 : !repeatsMatter)) return;
     const identity = identityAt(block, at);
     const key = holds.size > 0 || pending.deeds.size > 0 ? identity.toString("hex") : "";
@@ -323,7 +323,7 @@ class Group {
       const deed = deeds.find((each) => each.content.equals(content) || isUnknownContent(each)) ?? deeds.at(-1);
       if (deed !== undefined) this.#sentOrChanged(seq, content, deed);
       // Two registrations of an event and two sales of a ticket are a problem of the input.
-      else if (first !== undefined && action !== "newEvent" && action !== "soldTicket") this.#repeated(seq, first);
+      else if (first !== undefined && !registers(action)) this.#repeated(seq, first);
       first ??= seq;
     }
   }

@@ -1,9 +1,8 @@
 /**
  * `--order time`: candidates in the order of their orderTime, in memory that does not grow with the input.
  *
- * Each action gets a place: a time, the rank of its kind in the life of a ticket (newEvent, updateEvent, soldTicket,
- * updateTicket, resoldTicket, scannedTicket, checkedInTicket, claimedTicket, invalidatedTicket), and where it stands in
- * the input. Places are compared in that order.
+ * Each action gets a place: a time, the rank of its kind in the life of a ticket (`rank` in the action table), and
+ * where it stands in the input. Places are compared in that order.
  *
  * - An action that has an orderTime has that time.
  * - A sale whose ticket has an earlier action takes that action's time, so that it stands before what depends on it.
@@ -17,7 +16,7 @@
  */
 
 import { join } from "node:path";
-import { ACTION_NAMES, type ActionName } from "../../actions/actions.ts";
+import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, type Effect } from "../../actions/actions.ts";
 import { hash128 } from "../../checks/ticket-states.ts";
 import {
   candidateFiles,
@@ -74,17 +73,23 @@ const BY_INPUT = { place: 4, follows: 17, event: 18, bytes: 22 } as const;
 /** Sorted by place: place (13), whether it follows (1), number in the input (4); then a candidate's record, facts, texts and line, or nothing. */
 const BY_PLACE = { follows: 13, number: 14, record: 18 } as const;
 
-const NEW_EVENT = ACTION_NAMES.indexOf("newEvent");
-const UPDATE_EVENT = ACTION_NAMES.indexOf("updateEvent");
-const SOLD_TICKET = ACTION_NAMES.indexOf("soldTicket");
+/** The rank of an action of which not even its kind can be read: behind all others. */
+const UNKNOWN = { effect: undefined, rank: 0xff } as const;
+
+const EFFECTS: ReadonlyMap<number | undefined, Effect> = new Map(
+  ACTION_NAMES.map((name) => [actionSpec(name).rank, actionSpec(name).effect]),
+);
+
+/** What the action of a place does. */
+const effectAt = (place: Buffer): Effect | undefined => EFFECTS.get(place[RANK]);
 
 const SEEDS = { ticketId: 0x6a09e667, nftId: 0x3c6ef372 } as const;
 
 interface EventPlaces {
   /** Earliest time of its sales. */
   earliest: Buffer | undefined;
-  /** Number in the input of its first newEvent, and the last time that the input gives before it. */
-  newEvent: { readonly number: number; readonly time: Buffer } | undefined;
+  /** Number in the input of its first newEvent, its rank, and the last time that the input gives before it. */
+  newEvent: { readonly number: number; readonly rank: number; readonly time: Buffer } | undefined;
   /** The latest place among its actions that were met in the order of the input. */
   latest: Buffer | undefined;
 }
@@ -114,18 +119,19 @@ export function createTimeOrder(directory: string, limits?: SorterLimits): TimeO
     const number = count;
     count += 1;
     const isTimed = writeTime(lastTime, data.orderTime);
-    const rank = action === undefined ? ACTION_NAMES.length : ACTION_NAMES.indexOf(action);
+    const { effect, rank } = action === undefined ? UNKNOWN : actionSpec(action);
     const putPlace = (buffer: Buffer, at: number): void => {
       lastTime.copy(buffer, at);
       buffer[at + RANK] = rank;
       buffer.writeUInt32BE(number, at + RANK + 1);
     };
-    const event = rank <= SOLD_TICKET ? eventNumber(data.eventId) : 0;
+    const event = action !== undefined && acceptedFields(action).includes("eventId") ? eventNumber(data.eventId) : 0;
     const kind = typeof data.ticketId === "string" ? "ticketId" : "nftId";
     const id = data[kind];
-    if (rank === NEW_EVENT || rank === UPDATE_EVENT || typeof id !== "string") {
+    if (effect === "register-event" || effect === "change-event" || typeof id !== "string") {
       const known = events[event - 1];
-      if (known !== undefined && rank === NEW_EVENT) known.newEvent ??= { number, time: Buffer.from(lastTime) };
+      if (known !== undefined && effect === "register-event")
+        known.newEvent ??= { number, rank, time: Buffer.from(lastTime) };
       return byInput.add(BY_INPUT.bytes, (buffer, at) => {
         buffer.writeUInt32BE(number, at);
         putPlace(buffer, at + BY_INPUT.place);
@@ -149,7 +155,7 @@ export function createTimeOrder(directory: string, limits?: SorterLimits): TimeO
     let latest: Buffer | undefined;
     for (const action of actions) {
       const own = action.subarray(BY_TICKET.place, BY_TICKET.place + PLACE);
-      const isSale = own[RANK] === SOLD_TICKET;
+      const isSale = effectAt(own) === "sell-ticket";
       const event = action.readUInt32BE(BY_TICKET.event);
       const anchor = isSale || action[BY_TICKET.timed] === 1 ? undefined : (latest ?? sale);
       const place = anchor ?? (isSale ? notAfter(own, least) : own);
@@ -192,8 +198,9 @@ export function createTimeOrder(directory: string, limits?: SorterLimits): TimeO
     const event = events[noted.readUInt32BE(BY_INPUT.event) - 1];
     const found = { place, follows: noted[BY_INPUT.follows] === 1 };
     if (event === undefined) return found;
-    if (place[RANK] === NEW_EVENT && event.earliest !== undefined) found.place = withTime(place, event.earliest);
-    if (place[RANK] === UPDATE_EVENT) {
+    const effect = effectAt(place);
+    if (effect === "register-event" && event.earliest !== undefined) found.place = withTime(place, event.earliest);
+    if (effect === "change-event") {
       const anchor = event.latest ?? newEventPlace(event);
       if (anchor !== undefined) {
         found.place = anchor;
@@ -261,7 +268,7 @@ function dependencies(actions: readonly Buffer[]): {
   let sale: Buffer | undefined;
   for (const action of actions) {
     const place = action.subarray(BY_TICKET.place, BY_TICKET.place + PLACE);
-    if (place[RANK] === SOLD_TICKET) {
+    if (effectAt(place) === "sell-ticket") {
       if (sale === undefined || Buffer.compare(place, sale) < 0) sale = place;
     } else if (action[BY_TICKET.timed] === 1) {
       const time = place.subarray(0, TIME);
@@ -286,7 +293,7 @@ function newEventPlace({ newEvent, earliest }: EventPlaces): Buffer | undefined 
   if (newEvent === undefined) return undefined;
   const place = Buffer.alloc(PLACE);
   (earliest ?? newEvent.time).copy(place);
-  place[RANK] = NEW_EVENT;
+  place[RANK] = newEvent.rank;
   place.writeUInt32BE(newEvent.number, RANK + 1);
   return place;
 }

@@ -1,6 +1,7 @@
 /** `--report-vanished`: tickets whose sale was accepted earlier, and which a later full export does not hold any more. */
 
 import { join } from "node:path";
+import { actionSpec, type Effect } from "../../actions/actions.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { acceptedSale, type SoldTicket, soldTickets } from "../ledger/memory.ts";
 import type { Placed } from "./order.ts";
@@ -22,6 +23,19 @@ export interface Vanished {
 /** How many vanished tickets are named; all are counted. */
 const NAMED = 1000;
 
+/** Whether a ticket of such an action has not vanished: the input sells it, or is done with it. */
+const ACCOUNTS_FOR_TICKET: Readonly<Record<Effect, boolean>> = {
+  "register-event": false,
+  "change-event": false,
+  "sell-ticket": true,
+  "change-ticket": false,
+  "resell-ticket": false,
+  "scan-ticket": false,
+  "check-in-ticket": false,
+  "claim-ticket": false,
+  "invalidate-ticket": true,
+};
+
 /** The sales of an input, noted in memory that does not grow with it. */
 export interface SalesSeen extends AsyncDisposable {
   /** Notes an action of the input, also one that is not sent because its row is invalid. */
@@ -40,7 +54,8 @@ export function createSalesSeen(directory: string, limits?: SorterLimits): Sales
   return {
     note({ action, data: { eventId, ticketId } }) {
       if (typeof eventId === "string") events.add(eventId);
-      if ((action !== "soldTicket" && action !== "invalidatedTicket") || typeof ticketId !== "string") return undefined;
+      if (action === undefined || !ACCOUNTS_FOR_TICKET[actionSpec(action).effect]) return undefined;
+      if (typeof ticketId !== "string") return undefined;
       return seen.add(Buffer.byteLength(ticketId), (buffer, at) => buffer.write(ticketId, at));
     },
     async vanished(ledger, signal) {

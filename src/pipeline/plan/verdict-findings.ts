@@ -1,6 +1,13 @@
 /** What is said of actions that are not sent for what was accepted before, or not yet. */
 
-import { type Action, type ActionData, type ActionName, acceptedFields, actionSpec } from "../../actions/actions.ts";
+import {
+  type Action,
+  type ActionData,
+  type ActionName,
+  acceptedFields,
+  actionSpec,
+  type Effect,
+} from "../../actions/actions.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
 import type { Finding } from "../../actions/problem.ts";
 import { cleanText, masked } from "../../actions/text.ts";
@@ -77,17 +84,25 @@ function changed(candidate: Candidate, deed: AcceptedDeed, { memory, lines }: Kn
   return {
     rule: "changed",
     message: `It was accepted with another content and is not sent again${values.length === 0 ? "" : `: ${values.join(", ")}`}.`,
-    hint:
-      REMEDY[action] ?? "If it is another deed, stream its row alone with --again. If not, put it right at the source.",
+    hint: REMEDY[actionSpec(action).effect],
   };
 }
 
 const NOTHING = { before: {}, now: {} } as const;
 
-const REMEDY: Readonly<Partial<Record<ActionName, string>>> = {
-  newEvent: "To change the event, send an updateEvent. If the new value is wrong, put it right at the source.",
-  soldTicket:
+const OTHER_DEED = "If it is another deed, stream its row alone with --again. If not, put it right at the source.";
+
+const REMEDY: Readonly<Record<Effect, string>> = {
+  "register-event": "To change the event, send an updateEvent. If the new value is wrong, put it right at the source.",
+  "sell-ticket":
     "To change the ticket, send an updateTicket or a resoldTicket. If the new value is wrong, put it right at the source.",
+  "change-event": OTHER_DEED,
+  "change-ticket": OTHER_DEED,
+  "resell-ticket": OTHER_DEED,
+  "scan-ticket": OTHER_DEED,
+  "check-in-ticket": OTHER_DEED,
+  "claim-ticket": OTHER_DEED,
+  "invalidate-ticket": OTHER_DEED,
 };
 
 function shown(field: string, data: Readonly<Record<string, unknown>>): string {

@@ -1,4 +1,4 @@
-import { actionSpec } from "../../actions/actions.ts";
+import { actionSpec, registersEvent } from "../../actions/actions.ts";
 import { ticketKey } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { Candidate } from "./candidates.ts";
@@ -19,16 +19,17 @@ export function createWaiting({ deeds, tickets, newEvents, updatedEvents }: Pend
     has(candidate) {
       const { action, facts } = candidate;
       const { eventId } = facts.data;
-      if (eventId != null && action !== "newEvent" && (newEvents.has(eventId) || waitingEvents.has(eventId)))
+      if (eventId != null && !registersEvent(action) && (newEvents.has(eventId) || waitingEvents.has(eventId)))
         return true;
       // The deeds of a history keep their order.
-      if (actionSpec(action).about === "event") return action === "updateEvent" && updatedEvents.has(String(eventId));
+      if (actionSpec(action).about === "event")
+        return actionSpec(action).effect === "change-event" && updatedEvents.has(String(eventId));
       const ticket = ticketKey(facts.data);
       return tickets.has(ticket) || waitingTickets.has(ticket);
     },
     add({ action, facts }) {
       if (actionSpec(action).about === "ticket") waitingTickets.add(ticketKey(facts.data));
-      else if (action === "newEvent") waitingEvents.add(String(facts.data.eventId));
+      else if (registersEvent(action)) waitingEvents.add(String(facts.data.eventId));
     },
   };
 }

@@ -1,5 +1,6 @@
 /** What an exchange with the service means for the chunk: the table of the design's §9, as a flat ladder. Pure. */
 
+import { echoesEvent } from "../../actions/actions.ts";
 import { ExactNumber, isJsonObject } from "../../actions/exact-number.ts";
 import { typeName } from "../../actions/formats.ts";
 import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../../actions/json.ts";
@@ -224,10 +225,9 @@ function itemTexts(text: string): (at: number) => string | undefined {
  * others need echo nothing, but what they echo must match.
  */
 function echoMismatch({ action, data }: SentAction, item: JsonObject, success: boolean): string | undefined {
-  const echoesEvent = action === "newEvent" || action === "updateEvent" || action === "soldTicket";
   return (
     mismatch("action", action, item.action, success) ??
-    mismatch("eventId", data.eventId, item.eventId, success && echoesEvent) ??
+    mismatch("eventId", data.eventId, item.eventId, success && echoesEvent(action)) ??
     mismatch("ticketId", data.ticketId, item.ticketId, success) ??
     mismatch("nftId", data.nftId, item.nftId, success)
   );
