@@ -20,7 +20,7 @@ type IdentityRule = "once" | "recipient" | "history";
  * - `claim-ticket`: it is in a wallet; its holder stays.
  * - `invalidate-ticket`: nothing is expected after it.
  */
-export type EventEffect = "register-event" | "change-event";
+type EventEffect = "register-event" | "change-event";
 export type TicketEffect =
   | "sell-ticket"
   | "change-ticket"
