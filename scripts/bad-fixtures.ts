@@ -966,4 +966,17 @@ export const BAD_FILES: readonly BadFile[] = [
       "T-2,52908400098527886e0f7030069857d2e4169ee7,1781280060",
     ),
   },
+  {
+    file: "sales-totals-line.csv",
+    exit: 3,
+    rule: "totals-line",
+    line: 4,
+    why: "a line of totals below the rows",
+    content: lines(
+      "eventId,ticketId,userId,price,orderTime",
+      "ber-2026,T-1,guest-1001,39.00,1768600000",
+      "ber-2026,T-2,guest-1002,39.00,1768600060",
+      ",Total,,78.00,",
+    ),
+  },
 ];
