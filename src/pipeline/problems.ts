@@ -69,12 +69,14 @@ export function createProblemLog(cap: number, keeps: Room["keeps"] = "all"): Pro
   return {
     add(problem) {
       keep(problem);
+      // Whether a row is marked depends on the room that is left, of which a worker knows an older state.
+      const { mark: _mark, ...first } = problem;
       const { rule, severity, action } = problem;
       tally({
         rule,
         severity,
         count: 1,
-        first: problem,
+        first,
         byAction: action === undefined ? NONE : new Map([[action, 1]]),
       });
     },
