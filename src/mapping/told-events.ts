@@ -39,10 +39,10 @@ const MOST_TOLD = 100;
 export function watchEvents(): EventWatch {
   const fresh = new Map<string, { cells: string; readonly fields: Map<FieldName, ToldField> }>();
   const known = new Map<string, Map<FieldName, Telling>>();
-  const differences = new Map<string, FileFinding>();
+  const differences = new Map<string, FileFinding & { readonly line: number; readonly field: FieldName }>();
   const compare = (eventId: string, field: FieldName, first: Telling, { value, line }: Telling): void => {
     const key = JSON.stringify([eventId, field]);
-    if (first.value === value || differences.has(key) || differences.size >= MOST_TOLD) return;
+    if (first.value === value || differences.has(key)) return;
     differences.set(key, {
       rule: "event-told-differently" satisfies MappingRule,
       line,
@@ -85,7 +85,11 @@ export function watchEvents(): EventWatch {
         }
       }
     },
-    findings: () => [...differences.values()],
+    // By their rows: which were joined first depends on where the file was cut.
+    findings: () =>
+      [...differences.values()]
+        .sort((one, other) => one.line - other.line || (one.field < other.field ? -1 : 1))
+        .slice(0, MOST_TOLD),
   };
 }
 
