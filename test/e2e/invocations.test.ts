@@ -47,7 +47,7 @@ test("every command that sends or checks leaves what it was, how it ended and wh
     ["validate", 0, '["sales.csv"]'],
     ["validate", 3, JSON.stringify([bad])],
     ["stream", 2, '["missing.csv"]'],
-    ["stream", 0, '["sales.csv"]'],
+    ["stream", 5, '["sales.csv"]'],
     ["settle", 2, "[]"],
   ]);
   expect(JSON.parse(String(noted[0]?.counts))).toMatchObject({ rows: { read: 3 }, actions: { accepted: 3 } });

@@ -79,7 +79,7 @@ test.skipIf(process.platform !== "linux").each(
   const place = openWorkplace();
   prepare(place);
   const ended = await interrupted(place, args, stdin === "pipe" ? "pipe" : "ignore", signal);
-  expect(ended).toMatchObject({ code, said: expect.stringContaining(`stopped by ${signal}. Nothing is in doubt.`) });
+  expect(ended).toMatchObject({ code, said: expect.stringContaining(`Stopped by ${signal}. Nothing is in doubt.`) });
   expect(readdirSync(place.path("tmp")).filter((name) => !/^tickets-\d+$/.test(name))).toEqual([]);
   const runs = place.path(".tickets/sandbox/runs");
   expect(existsSync(runs) ? readdirSync(runs) : []).toEqual([]);
@@ -97,5 +97,5 @@ test.skipIf(process.platform !== "linux").each(SIGNALS)("%s ends the wait for an
     "ignore",
     signal,
   );
-  expect([ended, said]).toEqual([code, expect.stringContaining(`stopped by ${signal}`)]);
+  expect([ended, said]).toEqual([code, expect.stringContaining(`Stopped by ${signal}`)]);
 });
