@@ -117,7 +117,9 @@ export function buildProgram(
     });
     process_.onFirstSignal((signal) => {
       if (kind === "sending")
-        terminal.warn(`${signal}: finishing the request in flight; once more gives it up and leaves it in doubt.`);
+        terminal.warn(
+          `${signal}: stopping once no request is in flight; once more gives one up and leaves it in doubt.`,
+        );
     });
     let exitCode: number = EXIT_CODES.internal;
     try {
