@@ -260,7 +260,7 @@ describe("a promises file that a power cut left torn", () => {
   test("is cut back and completed: it ends in the middle of a line", () => isCutBack(MIDDLE));
   test.each(TAILS)("is cut back and completed: %s", { tags: ["long"] }, (_, tear) => isCutBack(tear));
 
-  test("is cut back where the file system made room for what it then did not write", async () => {
+  test("is cut back where the file system made room for what it then did not write", { tags: ["long"] }, async () => {
     const { rig, command, text, recorded } = await cutOff();
     const bytes = Buffer.from(text).fill(0, recorded + 40);
     writeFileSync(rig.place.path("out.ndjson"), bytes);
@@ -270,7 +270,9 @@ describe("a promises file that a power cut left torn", () => {
     expectAllTold(rig, rig.placed);
   });
 
-  test("is left alone when what stands at its end is not what was being written; the rest goes elsewhere", async () => {
+  test("is left alone when what stands at its end is not what was being written; the rest goes elsewhere", {
+    tags: ["long"],
+  }, async () => {
     const { rig, command, text, recorded } = await cutOff();
     rig.place.write("out.ndjson", `${text}{"mine":1}\n`);
     const moved = await rig.run(command);
@@ -361,7 +363,7 @@ describe("settle", () => {
     expectAllTold(rig, rig.placed);
   });
 
-  test("for one chunk, twice is as good as once", async () => {
+  test("for one chunk, twice is as good as once", { tags: ["long"] }, async () => {
     const { rig, settle } = await inDoubt("intended");
     const one = [...settle, "--not-sent", "--chunk", "2"];
     expect((await rig.run(one)).exitCode).toBe(0);
@@ -369,7 +371,9 @@ describe("settle", () => {
     expect(states(rig)).toBe("settled planned planned planned");
   });
 
-  test("--abandon that dies half-way is repeated, and no other command sends what is left", async () => {
+  test("--abandon that dies half-way is repeated, and no other command sends what is left", {
+    tags: ["long"],
+  }, async () => {
     const rig = await sales(20);
     // Refused by the key, so the run is open and nothing is in doubt.
     rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 2 } }] });
@@ -511,6 +515,7 @@ describe("settle", () => {
 
 test.each(["answered", "settled", "projected", "ended"] as const)(
   "resume that dies at %s is repeated",
+  { tags: ["long"] },
   async (point) => {
     const rig = await sales(20);
     await rig.run(rig.stream("--chunk-size", "5"), { interruption: { kind: "boundary", point: "entered", time: 1 } });
@@ -568,6 +573,7 @@ test("a run whose rejects can't be written, since its plan lacks the inputs, say
 describe("the same command after a kill", () => {
   test.each(["stored", "rejects written", "merged"] as const)(
     "at %s with --again repeats what was asked for once, not twice",
+    { tags: ["long"] },
     async (point) => {
       const rig = await sales(20);
       await rig.run(rig.stream());
@@ -579,7 +585,7 @@ describe("the same command after a kill", () => {
     },
   );
 
-  test("does not send what the service has just rejected once more", async () => {
+  test("does not send what the service has just rejected once more", { tags: ["long"] }, async () => {
     const rig = await sales(20);
     rig.sandbox.setFaults({ rules: [{ fault: "failure-items", items: [4], on: { request: 1 } }] });
     await rig.run(rig.stream(), { interruption: { kind: "boundary", point: "stored", time: 1 } });
@@ -587,7 +593,7 @@ describe("the same command after a kill", () => {
     expect(count(rig)).toBe(20);
   });
 
-  test("ends well although its scans have no time", async () => {
+  test("ends well although its scans have no time", { tags: ["long"] }, async () => {
     const rig = await sales(5);
     rig.place.write("scans.csv", "ticketId\nT-1\nT-2\n");
     const command = ["stream", "events.csv", "sales.csv", "scans.csv", "--env", "playground"];
@@ -799,7 +805,7 @@ describe("signals", () => {
     expect(rig.requests().map(({ length }) => length)).toEqual([5, 5, 5, 5, 5]);
   });
 
-  test("a second Ctrl-C gives the request in flight up and leaves it in doubt", async () => {
+  test("a second Ctrl-C gives the request in flight up and leaves it in doubt", { tags: ["long"] }, async () => {
     const rig = await sales(20);
     const stopped = await signalled(rig, rig.stream("--chunk-size", "5", "--json"), 2, "SIGINT", "SIGTERM");
     expect([6, 130]).toContain(stopped.exitCode);
@@ -1014,7 +1020,9 @@ describe("the ledger", () => {
     return { rig, command };
   }
 
-  test("that was restored from a backup of the middle of a run does not send the rest a second time", async () => {
+  test("that was restored from a backup of the middle of a run does not send the rest a second time", {
+    tags: ["long"],
+  }, async () => {
     const { rig, command } = await restoredFromTheMiddle();
     for (const args of [command, ["resume", "--env", "playground"]]) {
       const refused = await rig.run(args);
@@ -1161,7 +1169,7 @@ describe("the ledger", () => {
     expect(count(rig)).toBe(20);
   });
 
-  test("that is damaged stops the run before anything is sent, and is not made anew", async () => {
+  test("that is damaged stops the run before anything is sent, and is not made anew", { tags: ["long"] }, async () => {
     const { rig, command } = await finished();
     const path = join(rig.state, "ledger.db");
     truncateSync(path, 5000);
@@ -1174,7 +1182,9 @@ describe("the ledger", () => {
     await expectImported(rig, command);
   });
 
-  test("belongs to its base URL; with another one nothing is sent until a person rebinds it", async () => {
+  test("belongs to its base URL; with another one nothing is sent until a person rebinds it", {
+    tags: ["long"],
+  }, async () => {
     const { rig, command } = await finished();
     const other = await startSandbox({ engine: rig.sandbox.engine, apiKey: rig.sandbox.apiKey });
     onTestFinished(() => other[Symbol.asyncDispose]());

@@ -84,7 +84,9 @@ describe("a ledger that was lost", () => {
     expect(sent(rig)).toBe(20);
   });
 
-  test("and whose promises stand in several files is missed until all of them are imported", async () => {
+  test("and whose promises stand in several files is missed until all of them are imported", {
+    tags: ["long"],
+  }, async () => {
     const rig = await sales();
     await rig.run(to("a.ndjson"));
     rig.place.write("sales.csv", salesTable(29));
@@ -102,7 +104,7 @@ describe("a ledger that was lost", () => {
     expect(sent(rig)).toBe(30);
   });
 
-  test("is still missed when what was imported is only a part of a run", async () => {
+  test("is still missed when what was imported is only a part of a run", { tags: ["long"] }, async () => {
     const rig = await sales();
     await rig.run(to("a.ndjson"));
     loseLedger(rig);
@@ -117,7 +119,9 @@ describe("a ledger that was lost", () => {
     expect(sent(rig)).toBe(20);
   });
 
-  test("while a chunk was on its way says that the rest is not known, also after the import", async () => {
+  test("while a chunk was on its way says that the rest is not known, also after the import", {
+    tags: ["long"],
+  }, async () => {
     const rig = await sales();
     const died = await rig.run(to("a.ndjson", "--chunk-size", "5"), {
       interruption: { kind: "boundary", point: "recorded", time: 2 },
@@ -134,7 +138,7 @@ describe("a ledger that was lost", () => {
     expect(sent(rig)).toBe(before);
   });
 
-  test("is no loss where nothing can have been taken", async () => {
+  test("is no loss where nothing can have been taken", { tags: ["long"] }, async () => {
     const rig = await sales();
     rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403 }] });
     expect(await rig.run(to("a.ndjson"))).toMatchObject({ exitCode: 5 });
@@ -144,7 +148,7 @@ describe("a ledger that was lost", () => {
     expect(sent(rig)).toBe(20);
   });
 
-  test("together with the list of runs is noticed by the folders of the runs", async () => {
+  test("together with the list of runs is noticed by the folders of the runs", { tags: ["long"] }, async () => {
     const rig = await sales();
     await rig.run(to("a.ndjson"));
     loseLedger(rig);
@@ -159,7 +163,9 @@ describe("a ledger that was lost", () => {
     expect(sent(rig)).toBe(20);
   });
 
-  test("is given up by a person only with a reason, which is kept; then all is sent again", async () => {
+  test("is given up by a person only with a reason, which is kept; then all is sent again", {
+    tags: ["long"],
+  }, async () => {
     const rig = await sales();
     await rig.run(to("a.ndjson"));
     loseLedger(rig);
@@ -193,7 +199,9 @@ describe("a ledger that was put back from an older copy", () => {
     expect(sent(rig)).toBe(30);
   });
 
-  test("of the middle of a run is noticed also when the promises went to standard output", async () => {
+  test("of the middle of a run is noticed also when the promises went to standard output", {
+    tags: ["long"],
+  }, async () => {
     const rig = await sales();
     rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 3 } }] });
     const first = await rig.run(to("-", "--chunk-size", "5"));
@@ -215,7 +223,9 @@ describe("a ledger that was put back from an older copy", () => {
 });
 
 describe("the list of runs", () => {
-  test("that is missing is made again from the ledger, which is told, and does its work again", async () => {
+  test("that is missing is made again from the ledger, which is told, and does its work again", {
+    tags: ["long"],
+  }, async () => {
     const rig = await sales();
     await rig.run(to("a.ndjson"));
     rmSync(listOf(rig));
@@ -231,7 +241,7 @@ describe("the list of runs", () => {
   test.each([
     ["half a line", (line: string) => line.slice(0, 40)],
     ["zeros, as after a power cut", () => "\0".repeat(200)],
-  ])("that ends in %s after a crash is cut back, and nothing is said", async (_what, tail) => {
+  ])("that ends in %s after a crash is cut back, and nothing is said", { tags: ["long"] }, async (_what, tail) => {
     const rig = await sales();
     await rig.run(to("a.ndjson"));
     const whole = readFileSync(listOf(rig), "utf8");
@@ -244,7 +254,9 @@ describe("the list of runs", () => {
     expect(readRunList(listOf(rig))?.runs.size).toBe(2);
   });
 
-  test("that is damaged in the middle stops everything, and a person has it made again", async () => {
+  test("that is damaged in the middle stops everything, and a person has it made again", {
+    tags: ["long"],
+  }, async () => {
     const rig = await sales();
     await rig.run(to("a.ndjson"));
     const text = readFileSync(listOf(rig), "utf8");
@@ -260,7 +272,7 @@ describe("the list of runs", () => {
     expect(await rig.run(to("c.ndjson"))).toMatchObject({ exitCode: 2 });
   });
 
-  test("of another machine is told once, and its generation grows", async () => {
+  test("of another machine is told once, and its generation grows", { tags: ["long"] }, async () => {
     const rig = await sales();
     await rig.run(to("a.ndjson"));
     const head = {
@@ -277,7 +289,7 @@ describe("the list of runs", () => {
     expect((await rig.run(to("a.ndjson"))).stderr).not.toContain("another machine");
   });
 
-  test("and a copy of it on a second machine: who sees the other's promises stops", async () => {
+  test("and a copy of it on a second machine: who sees the other's promises stops", { tags: ["long"] }, async () => {
     const rig = await sales();
     await rig.run(to("a.ndjson"));
     const other = rig.place.path("other");
@@ -291,7 +303,7 @@ describe("the list of runs", () => {
   });
 });
 
-test("the first line says NEW as long as nothing was sent", async () => {
+test("the first line says NEW as long as nothing was sent", { tags: ["long"] }, async () => {
   const rig = await sales();
   rig.place.write("bad.csv", "eventId,ticketId\n,\n");
   await rig.run(["stream", "bad.csv", "--action", "soldTicket", "--env", "playground"]);
@@ -302,7 +314,9 @@ test("the first line says NEW as long as nothing was sent", async () => {
   expect((await rig.run(to("a.ndjson"))).stderr).toMatch(/ledger\.db with 1 earlier run\b/m);
 });
 
-test("a sandbox that was begun anew misses nothing, and one that lost its ledger does", async () => {
+test("a sandbox that was begun anew misses nothing, and one that lost its ledger does", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   place.write("sales.csv", salesTable(3));
   place.write("events.csv", "eventId,currency\nE-1,EUR\n");

@@ -164,7 +164,9 @@ describe("a bad row of which a mended one was accepted", () => {
     expect(service.sent().map(({ data }) => data.ticketId)).toEqual(["T-1", "T-2", "T-3", "T-4", "T-55"]);
   });
 
-  test("is still invalid while the mended one is not sent, and when it is rejected; sent once more, it is mended", async () => {
+  test("is still invalid while the mended one is not sent, and when it is rejected; sent once more, it is mended", {
+    tags: ["long"],
+  }, async () => {
     const { place, service, night, rejects } = await mendedNight(withPrice);
     expect((await place.tickets(night, service)).exitCode).toBe(3);
     service.behave({ failureOf: ({ data }) => (data.ticketId === "T-5" ? { status: "error" } : undefined) });
@@ -180,7 +182,7 @@ describe("a bad row of which a mended one was accepted", () => {
     });
   });
 
-  test("is mended in the rejects file too, when that is streamed as it was", async () => {
+  test("is mended in the rejects file too, when that is streamed as it was", { tags: ["long"] }, async () => {
     const { place, service, rejects } = await mendedNight(withPrice);
     const bad = place.read("sales.csv");
     await place.tickets(rejects, service);
@@ -199,7 +201,9 @@ describe("a bad row of which a mended one was accepted", () => {
     });
   });
 
-  test("needs its column: without tickets:row the mended row is sent, and the bad one stays invalid", async () => {
+  test("needs its column: without tickets:row the mended row is sent, and the bad one stays invalid", {
+    tags: ["long"],
+  }, async () => {
     const { place, service, night, rejects } = await mendedNight(withPrice);
     const without = place.read("sales.rejects.csv").replace(/^(.*),[^,]*$/gm, "$1");
     expect(without).not.toContain("tickets:row");
@@ -218,7 +222,7 @@ describe("a bad row of which a mended one was accepted", () => {
     expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
   });
 
-  test("is one of several equal ones: each is mended for itself", async () => {
+  test("is one of several equal ones: each is mended for itself", { tags: ["long"] }, async () => {
     const row = "E-1,#REF!,user-9,?,1700000009\n";
     const { place, service, night, rejects } = await mendedNight(
       (cells) => cells,
@@ -251,7 +255,9 @@ describe("a bad row of which a mended one was accepted", () => {
     });
   });
 
-  test("is mended only when all of its actions are: a part that is rejected keeps it open", async () => {
+  test("is mended only when all of its actions are: a part that is rejected keeps it open", {
+    tags: ["long"],
+  }, async () => {
     const place = openWorkplace();
     const service = await startService({
       failureOf: ({ action }) => (action === "checkedInTicket" ? { status: "error" } : undefined),
@@ -282,7 +288,9 @@ describe("a bad row of which a mended one was accepted", () => {
     ]);
   });
 
-  test("is mended where its export has titles above the header, and its rejects have none", async () => {
+  test("is mended where its export has titles above the header, and its rejects have none", {
+    tags: ["long"],
+  }, async () => {
     const place = openWorkplace();
     const service = await startService();
     place.write("tickets.config.yaml", 'sources: {orders: {match: "sales*.csv", csv: {header: 3}}}\n');
@@ -326,7 +334,9 @@ describe("a bad row of which a mended one was accepted", () => {
     expect(ofTicket.map(({ data }) => data.userId)).toEqual(["user-2", "u-9", "u-8", "u-7"]);
   });
 
-  test("is mended in NDJSON, whatever the order of its keys and the spelling of what is not in it", async () => {
+  test("is mended in NDJSON, whatever the order of its keys and the spelling of what is not in it", {
+    tags: ["long"],
+  }, async () => {
     const place = openWorkplace();
     const service = await startService();
     const row = (price: string): string =>
@@ -345,7 +355,7 @@ describe("a bad row of which a mended one was accepted", () => {
     expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { read: 1, mended: 1 } });
   });
 
-  test("is known again when the process died between the answer and the end", async () => {
+  test("is known again when the process died between the answer and the end", { tags: ["long"] }, async () => {
     const { place, service, night, rejects } = await mendedNight(withPrice);
     for (const point of ["settled", "rejects written", "merged"]) {
       const env = { ...service.env, TICKETS_TEST_CRASH_AT: `${point}:1` };
@@ -401,7 +411,7 @@ describe("guards against formulas", () => {
     expect(again.summary).toMatchObject({ state: "nothing new", actions: { total: 6, alreadySent: 6 } });
   });
 
-  test("a file that was begun without them is not continued with them", async () => {
+  test("a file that was begun without them is not continued with them", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     const service = await startService();
     place.write("sales.csv", salesTable(2));

@@ -78,7 +78,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     expectAllOnce(place, service, 4000);
   });
 
-  test("when the ledger is made: nothing is sent", async () => {
+  test("when the ledger is made: nothing is sent", { tags: ["long"] }, async () => {
     const { place, service } = await openSales(20);
     const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
     const env = { ...service.env, TICKETS_STATE_DIR: disk.path };
@@ -131,7 +131,9 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     expectAllOnce(place, service, 5000);
   });
 
-  test("while the output grows: what was answered is in the ledger, and the output is completed", async () => {
+  test("while the output grows: what was answered is in the ledger, and the output is completed", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await openSales(3000);
     const disk = mountSmallDisk(place.path("disk"), 4000);
     const command = [...SEND, "-o", "disk/promises.ndjson"];
@@ -165,7 +167,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     expect([...promises]).toEqual(tickets(3000));
   });
 
-  test("while rejects are written: they are complete when there is room", async () => {
+  test("while rejects are written: they are complete when there is room", { tags: ["long"] }, async () => {
     const { place, service } = await openSales(1000);
     const [header = "", ...rows] = salesTable(1000).trimEnd().split("\n");
     place.write("sales.csv", [`${header},remark`, ...rows.map((row) => `${row},${"x".repeat(1500)}`), ""].join("\n"));
@@ -291,7 +293,7 @@ describe("a damaged ledger stops the run and says what to do; it is never made a
     ["cut to nothing", (path) => truncateSync(path, 0)],
     ["not SQLite", (path) => writeFileSync(path, "hello\n".repeat(10_000))],
     ["another database", (path) => rmSync(path)],
-  ])("%s", async (what, damage) => {
+  ])("%s", { tags: ["long"] }, async (what, damage) => {
     const { place, service } = await openSales(1200);
     await place.tickets(SEND, service);
     const path = ledgerOf(place);

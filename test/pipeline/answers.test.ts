@@ -515,7 +515,7 @@ const NONE = {
 };
 
 describe("every answer and every fault", () => {
-  test.each(ROWS)("$name", async ({ fault, config, options = {}, ...row }) => {
+  const isAnswered = async ({ fault, config, options = {}, ...row }: Row): Promise<void> => {
     const field = await openField(config);
     await writeInput(field);
     // A rule that may strike again strikes the repetitions of the second request too.
@@ -556,7 +556,11 @@ describe("every answer and every fault", () => {
       expect((await run(field, options)).exitCode).toBe(0);
       expect(processedBy(field.sandbox)).toBe(row.again[1]);
     }
-  });
+  };
+  // Where a time limit has to pass, it is waited for.
+  const isSlow = ({ options }: Row): boolean => options?.flags?.timeout !== undefined;
+  test.each(ROWS.filter((row) => !isSlow(row)))("$name", isAnswered);
+  test.each(ROWS.filter(isSlow))("$name", { tags: ["long"] }, isAnswered);
 
   test("leave out no fault of the sandbox", () => {
     const tried = new Set(

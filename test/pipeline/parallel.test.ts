@@ -135,16 +135,24 @@ describe("an input in ranges", () => {
   it.each([
     ["csv", nastyCsv],
     ["ndjson", nastyNdjson],
-  ])("gives the rows, lines and failures that it gives when read in one go: %s", async (format, nasty) => {
-    const path = join(openFolder(), `nasty.${format}`);
-    await fc.assert(
-      fc.asyncProperty(nasty, fc.integer({ min: 1, max: 300_000 }), async (bytes, rangeBytes) => {
-        writeFileSync(path, bytes);
-        expect(await outcome(() => rowsInRanges(path, rangeBytes))).toEqual(await outcome(() => sequentialRows(path)));
-      }),
-      { numRuns: 60 },
-    );
-  });
+  ])(
+    "gives the rows, lines and failures that it gives when read in one go: %s",
+    {
+      tags: ["long"],
+    },
+    async (format, nasty) => {
+      const path = join(openFolder(), `nasty.${format}`);
+      await fc.assert(
+        fc.asyncProperty(nasty, fc.integer({ min: 1, max: 300_000 }), async (bytes, rangeBytes) => {
+          writeFileSync(path, bytes);
+          expect(await outcome(() => rowsInRanges(path, rangeBytes))).toEqual(
+            await outcome(() => sequentialRows(path)),
+          );
+        }),
+        { numRuns: 60 },
+      );
+    },
+  );
 
   it.each([
     ["a quote that never closes", '"open', 9],
