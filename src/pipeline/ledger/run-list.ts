@@ -237,7 +237,7 @@ function knownRuns(ledger: Ledger | undefined, only?: string): ReadonlyMap<strin
        (SELECT count(*) FROM attempts WHERE attempts.run_no = runs.run_no) AS attempts,
        (SELECT coalesce(sum(actions), 0) FROM tallies WHERE tallies.run_no = runs.run_no AND outcome <> 'not sent') AS answered,
        (SELECT coalesce(sum(actions), 0) FROM tallies WHERE tallies.run_no = runs.run_no AND outcome IN ('accepted', 'settled by hand')) AS taken
-     FROM runs WHERE ?1 IS NULL OR run = ?1`,
+     FROM runs WHERE run = coalesce(?, run)`,
     only ?? null,
   );
   return new Map(
