@@ -112,7 +112,7 @@ describe("a quiet night", () => {
     expect(await place.tickets(["stream", name, ...PLAYGROUND, "--quiet"], options)).toMatchObject({
       exitCode: 0,
       stdout: "",
-      stderr: expect.stringMatching(/^(.* NEW\n)?(warning: .*\n)+$/),
+      stderr: expect.stringMatching(/^(.* NEW( · .*)?\n)?(warning: .*\n)+$/),
     });
   });
 });

@@ -291,6 +291,7 @@ describe("links", () => {
   test("of the user's own at the output are followed", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     mkdirSync(place.path("archive"));
+    place.write("archive/promises.ndjson", "");
     symlinkSync("archive/promises.ndjson", place.path("promises.ndjson"));
     const command = [...SEND, "-o", "promises.ndjson"];
     expect(await place.tickets(command, service)).toMatchObject({ exitCode: 0 });

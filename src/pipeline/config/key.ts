@@ -3,6 +3,7 @@
 import { execFile } from "node:child_process";
 import { access, constants, stat } from "node:fs/promises";
 import { inspect } from "node:util";
+import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
 import { openFile } from "../readers/open-file.ts";
 import { describeKeySource, type Environment, type KeySource } from "./environment.ts";
@@ -60,7 +61,7 @@ export async function readKey(
   const { env = process.env, commandLimitMs = COMMAND_LIMIT_MS } = options;
   const source = environment.keySource;
   const refuse: Refuse = (what, cause) =>
-    new Failure("not-let-in", `No key for ${environment.name}: ${describeKeySource(source)} ${what}`, {
+    new Failure("not-let-in", cleanText(`No key for ${environment.name}: ${describeKeySource(source)} ${what}`, 1000), {
       hint: hintFor(source, environment),
       ...(cause === undefined ? {} : { cause }),
     });
