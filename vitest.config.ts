@@ -1,12 +1,10 @@
 import { defineConfig } from "vitest/config";
 
 /** `TESTS` is read here and nowhere else: `all` walks everything, `rest` what `npm test` leaves out, without it the short walk. */
-// Season 71 shows a hole that is not mended yet, so the seasons end before it: a mended row that comes again does not stand
-// in its history, so a later deed that says the same counts as sent.
 const WALKS = {
   short: { INVARIANT_TRIALS: "20", INVARIANT_SEED: "1", RACE_ROUNDS: "3", SEASONS: "8", FIRST_SEASON: "40" },
-  rest: { INVARIANT_TRIALS: "280", INVARIANT_SEED: "21", RACE_ROUNDS: "20", SEASONS: "23", FIRST_SEASON: "48" },
-  all: { INVARIANT_TRIALS: "300", INVARIANT_SEED: "1", RACE_ROUNDS: "20", SEASONS: "31", FIRST_SEASON: "40" },
+  rest: { INVARIANT_TRIALS: "280", INVARIANT_SEED: "21", RACE_ROUNDS: "20", SEASONS: "60", FIRST_SEASON: "48" },
+  all: { INVARIANT_TRIALS: "300", INVARIANT_SEED: "1", RACE_ROUNDS: "20", SEASONS: "68", FIRST_SEASON: "40" },
 };
 const asked = process.env.TESTS ?? "short";
 const walk = asked === "all" || asked === "rest" ? asked : "short";

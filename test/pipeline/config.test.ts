@@ -138,8 +138,8 @@ describe("scripts", () => {
       [PROJECT]: environment("a"),
       ...Object.fromEntries(["js", "cjs", "mjs", "ts"].map((name) => [`above/project/.config/config.${name}`, mark])),
     });
-    // In a process of its own: cosmiconfig looks at the real working directory, and late.
-    const module = new URL("../../src/pipeline/config/config.ts", import.meta.url);
+    // In a process of its own: cosmiconfig looks at the real working directory, and late. As it is built, for the lowest Node.
+    const module = new URL("../../dist/pipeline/config/config.js", import.meta.url);
     const program = `const { loadConfig } = await import(${JSON.stringify(module.href)});
       const config = await loadConfig({ cwd: process.cwd(), env: { HOME: ${JSON.stringify(folders.home)} } });
       process.stdout.write([...config.environments.keys()].join());`;

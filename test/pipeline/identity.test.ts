@@ -276,6 +276,35 @@ describe("a row that is invalid tonight", () => {
     expect(images(field)).toBe("a b c");
   });
 
+  test.each(["input", "time"] as const)("stands for what was accepted when it was mended, by %s", async (order) => {
+    const field = await openSold();
+    await field.write("updates.ndjson", lines(bad("no address")));
+    await field.stream(["updates.ndjson"], { maxInvalid: { rows: 5 } });
+    await field.write(
+      "updates.rejects.ndjson",
+      (await field.read("updates.rejects.ndjson")).replace("no address", url("a")),
+    );
+    expect((await field.stream(["updates.rejects.ndjson"])).summary?.actions).toMatchObject({ accepted: 1 });
+
+    await field.write("updates.ndjson", lines(bad("no address"), updated(url("b"))));
+    const second = await field.stream(["updates.ndjson"], { order });
+    expect(second.summary).toMatchObject({ rows: { mended: 1 }, actions: { total: 1, accepted: 1 } });
+
+    // It says what the mended row said, and is a deed of its own.
+    await field.write("updates.ndjson", lines(bad("no address"), updated(url("b")), updated(url("a"))));
+    const third = await field.stream(["updates.ndjson"], { order });
+    expect(third.summary?.actions).toMatchObject({ total: 2, alreadySent: 1, accepted: 1 });
+    expect((await field.stream(["updates.ndjson"], { order })).summary?.actions).toMatchObject({ alreadySent: 2 });
+
+    await field.write(
+      "updates.ndjson",
+      lines(updated(url("c")), bad("no address"), updated(url("b")), updated(url("a"))),
+    );
+    const late = await field.stream(["updates.ndjson"], { order });
+    expect(late.summary?.actions).toMatchObject({ accepted: 0, alreadySent: 2, late: 1 });
+    expect(images(field)).toBe("a b a");
+  });
+
   test("holds the updates of its event", async () => {
     const field = await openSold();
     const renamed = (eventName: unknown): object => ({ action: "updateEvent", data: { eventId: "E", eventName } });

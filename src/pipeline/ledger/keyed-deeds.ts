@@ -8,6 +8,7 @@ import type { Action } from "../../actions/actions.ts";
 import { digestOf, identityText } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "./ledger.ts";
+import { TAKEN } from "./outcomes.ts";
 import { PRESENT_IDENTITY } from "./renamed-deeds.ts";
 
 /** What identifies the deeds of an input: the key of a source, as its config says it. */
@@ -45,7 +46,7 @@ const keyedAmong = (where: string, identity = "identity"): string => `
 INSERT OR IGNORE INTO keyed_deeds (identity, run_no, seq, content, taken, source, key)
 SELECT plain, run_no, seq, content, taken, by_source, by_key FROM (
   SELECT plain_identity(action, data) AS plain, ${identity} AS identity, run_no, seq, content,
-    outcome IN ('accepted', 'settled by hand') AS taken, ? AS by_source, ? AS by_key
+    outcome IN ${TAKEN} AS taken, ? AS by_source, ? AS by_key
   FROM actions WHERE outcome <> 'not sent' AND content <> ${UNKNOWN_CONTENT} AND ${where})
 WHERE plain <> identity ORDER BY plain, seq`;
 

@@ -6,6 +6,7 @@ import type { Memory } from "../../checks/across.ts";
 import { keyedDeeds, mergeKeyed } from "./keyed-deeds.ts";
 import { type Ledger, readMeta, type SqlRow } from "./ledger.ts";
 import { mergeMended } from "./mended-rows.ts";
+import { TAKEN } from "./outcomes.ts";
 import { LAST_FORMER_RUN, PRESENT_IDENTITY } from "./renamed-deeds.ts";
 
 /** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */
@@ -13,9 +14,6 @@ export const IMPORTED = "imported";
 
 /** What the manifest of an imported run says in place of the mapping's digest. */
 export const IMPORTED_MAPPING = "imported";
-
-/** Outcomes that mean the service has the action. */
-const TAKEN = "('accepted', 'settled by hand')";
 
 /** The events and tickets that the environment has accepted, for the checks across actions. */
 export function ledgerMemory(ledger: Ledger): Memory {

@@ -1,10 +1,47 @@
 /** Which bad rows are done with: a mended one was streamed from a rejects file, and all of its actions were taken. */
 
+import type { Action, ActionData, ActionName } from "../../actions/actions.ts";
+import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "./ledger.ts";
+import { TAKEN } from "./outcomes.ts";
 
-/** Keys (`tickets:row`) of rows of which a mended one was taken. */
-export function mendedRows(ledger: Ledger): ReadonlySet<string> {
-  return new Set(ledger.all("SELECT row FROM mended_rows").map(({ row }) => String(row)));
+/** Rows of which a mended one was taken. */
+export interface MendedRows {
+  /** Their keys (`tickets:row`). */
+  readonly keys: ReadonlySet<string>;
+  /** What was sent of a row when it was mended, oldest first. */
+  deedsOf(key: string): readonly MendedDeed[];
+}
+
+/** An action of a mended row that the service took. */
+export interface MendedDeed extends Action {
+  readonly accepted: AcceptedAt;
+}
+
+/** Where the ledger has an accepted action. */
+export interface AcceptedAt {
+  readonly runNo: number;
+  readonly seq: number;
+}
+
+export const NO_MENDED_ROWS: MendedRows = { keys: new Set(), deedsOf: () => [] };
+
+export function mendedRows(ledger: Ledger): MendedRows {
+  return {
+    keys: new Set(ledger.all("SELECT row FROM mended_rows").map(({ row }) => String(row))),
+    deedsOf: (key) =>
+      ledger
+        .all(
+          `SELECT run_no, seq, action, data FROM mendings JOIN actions USING (run_no, seq)
+           WHERE row = ? AND outcome IN ${TAKEN} ORDER BY run_no, seq`,
+          key,
+        )
+        .map(({ run_no, seq, action, data }) => ({
+          action: String(action) as ActionName, // written by the planner
+          data: parseJson(String(data)) as ActionData, // written by the planner
+          accepted: { runNo: Number(run_no), seq: Number(seq) },
+        })),
+  };
 }
 
 /** A mended row of a plan. */
@@ -33,14 +70,16 @@ export function noteMended(ledger: Ledger, mendings: readonly Mending[]): void {
   if (done.length > 0) ledger.transaction(() => noteMendings(ledger, 0, done));
 }
 
-/** Part of a transaction: takes over the run's mended rows of which every action was taken by now. */
+/**
+ * Part of a transaction: takes over the run's mended rows of which every action was taken by now. What was sent of them
+ * stays: it is what stands in their histories for them.
+ */
 export function mergeMended(ledger: Ledger, runNo: number): void {
   ledger.run(
     `INSERT OR IGNORE INTO mended_rows (row)
      SELECT row FROM mendings WHERE run_no = ? GROUP BY row HAVING min(EXISTS (
        SELECT 1 FROM actions WHERE actions.run_no = mendings.run_no AND actions.seq = mendings.seq
-       AND outcome IN ('accepted', 'settled by hand')))`,
+       AND outcome IN ${TAKEN}))`,
     runNo,
   );
-  ledger.run("DELETE FROM mendings WHERE run_no = ? AND row IN (SELECT row FROM mended_rows)", runNo);
 }

@@ -4,6 +4,9 @@ import type { SQLInputValue } from "node:sqlite";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import type { Outcome } from "./schema.ts";
 
+/** Outcomes that mean the service has the action, for SQL. */
+export const TAKEN = "('accepted', 'settled by hand')";
+
 export interface OutcomeRow {
   /** Place in the plan, from 1. */
   readonly seq: number;

@@ -7,6 +7,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Action } from "../../actions/actions.ts";
 import { digestHex, formerIdentityText, identityText } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
+import { TAKEN } from "./outcomes.ts";
 
 const RENAMED = "action IN ('scannedTicket', 'claimedTicket')";
 
@@ -32,7 +33,7 @@ export function definePresentIdentity(database: DatabaseSync): void {
 /** An action's identity in SQL, where it may be a former one. */
 export const PRESENT_IDENTITY = `CASE WHEN ${RENAMED} THEN present_identity(action, data, identity) ELSE identity END`;
 
-const DEEDS = `SELECT present_identity(action, data, identity) AS identity, run_no, seq, content, outcome IN ('accepted', 'settled by hand') AS taken
+const DEEDS = `SELECT present_identity(action, data, identity) AS identity, run_no, seq, content, outcome IN ${TAKEN} AS taken
   FROM actions WHERE ${RENAMED} AND outcome <> 'not sent'
   AND EXISTS (SELECT 1 FROM chunks WHERE chunks.run_no = actions.run_no AND chunks.chunk = actions.chunk AND merged = 1)`;
 

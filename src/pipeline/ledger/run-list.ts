@@ -21,6 +21,7 @@ import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
 import { type Ledger, storageFailure } from "./ledger.ts";
 import { IMPORTED_MAPPING } from "./memory.ts";
+import { TAKEN } from "./outcomes.ts";
 import { countRun, listRuns, type RunRecord } from "./runs.ts";
 
 const COUNT = z.number().int().nonnegative();
@@ -236,7 +237,7 @@ function knownRuns(ledger: Ledger | undefined, only?: string): ReadonlyMap<strin
     `SELECT run, manifest ->> '$.mapping' AS mapping,
        (SELECT count(*) FROM attempts WHERE attempts.run_no = runs.run_no) AS attempts,
        (SELECT coalesce(sum(actions), 0) FROM tallies WHERE tallies.run_no = runs.run_no AND outcome <> 'not sent') AS answered,
-       (SELECT coalesce(sum(actions), 0) FROM tallies WHERE tallies.run_no = runs.run_no AND outcome IN ('accepted', 'settled by hand')) AS taken
+       (SELECT coalesce(sum(actions), 0) FROM tallies WHERE tallies.run_no = runs.run_no AND outcome IN ${TAKEN}) AS taken
      FROM runs WHERE run = coalesce(?, run)`,
     only ?? null,
   );

@@ -206,14 +206,14 @@ CREATE TABLE invocations (
 CREATE TABLE told_warnings (digest BLOB PRIMARY KEY, told_at TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/** Bad rows of which a mended one was taken, and what is sent of mended rows. */
+/** Bad rows of which a mended one was taken, and what was sent of mended rows. */
 const MENDED_ROWS = `
 CREATE TABLE mended_rows (row TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TABLE mendings (
   run_no INTEGER NOT NULL,
   row TEXT NOT NULL,
   seq INTEGER NOT NULL,
-  PRIMARY KEY (run_no, row, seq)
+  PRIMARY KEY (row, run_no, seq)
 ) STRICT, WITHOUT ROWID;
 `;
 
@@ -233,7 +233,7 @@ export function standIn(database: DatabaseSync, from: number): void {
     "CREATE TEMP TABLE doubted_items (run_no INTEGER, seq INTEGER, response TEXT, PRIMARY KEY (run_no, seq))",
   );
   database.exec(INVOCATIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
-  database.exec("CREATE TEMP VIEW mended_rows AS SELECT '' AS row WHERE 0");
+  database.exec(MENDED_ROWS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(RENAMED_BESIDE);
   database.exec(KEYED_DEEDS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(FILL_KEYED_DEEDS);

@@ -59,7 +59,10 @@ export interface BatchInvalid {
 }
 
 /** A row of the batch that is done with. */
-type BatchMended = Pick<BatchInvalid, "attempted">;
+export interface BatchMended extends Omit<BatchInvalid, "reason"> {
+  /** Its key (`tickets:row`). */
+  readonly key: string;
+}
 
 /** Where an action comes from. */
 interface Origin {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { Action } from "../../actions/actions.ts";
 import { type FieldKind, fieldSpec, isFieldName } from "../../actions/fields.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
+import type { AcceptedAt } from "../ledger/mended-rows.ts";
 import type { CandidateBytes } from "./batch.ts";
 import { FACTS_BYTES, factsReader, lineBytesAt, textBytesAt } from "./facts.ts";
 import type { AppendFile } from "./files.ts";
@@ -19,7 +20,7 @@ export const candidateFiles = (directory: string) => ({
   texts: join(directory, "candidates.texts"),
 });
 
-/** An action that is not sent because its row is invalid: what depends on it and stands behind it is held back. */
+/** What stands among the candidates and is not sent: of an invalid row, so that what depends on it and stands behind it is held back. */
 export interface Hold {
   /** Number of the candidate that it stands before. */
   readonly before: number;
@@ -29,6 +30,8 @@ export interface Hold {
   readonly line: number;
   /** What could be read of its actions. */
   readonly attempted: readonly unknown[];
+  /** Of an action that was accepted when its row was mended, which stands here for the row: nothing is held back for it. */
+  readonly accepted?: AcceptedAt | undefined;
 }
 
 /** The candidate files while they are written. */

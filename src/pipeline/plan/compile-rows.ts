@@ -11,7 +11,7 @@ import { createRowDigester } from "../../mapping/row-digest.ts";
 import type { ProblemLog } from "../problems.ts";
 import type { InputFile } from "../readers/inputs.ts";
 import { markOfRow } from "../told-warnings.ts";
-import { type Batch, type BatchInvalid, createCandidateWriter } from "./batch.ts";
+import { type Batch, type BatchInvalid, type BatchMended, createCandidateWriter } from "./batch.ts";
 import type { RowMarks } from "./mended-rows.ts";
 import type { Placed } from "./order.ts";
 import { seePublicValues } from "./public-values.ts";
@@ -47,7 +47,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
   /** Rows of the file so far; the items of a JSON array are told by their number. */
   let rowsOfFile = 0;
 
-  /** What a row is about of which a mended one was accepted. Nothing else follows from it. */
+  /** What a row is about of which a mended one was accepted. */
   const attemptedOf = (row: Row): BatchInvalid["attempted"] => {
     if (row.kind === "malformed") return [];
     const mapped = mapper.map(row);
@@ -62,7 +62,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
       const skipReasons = new Map<string, number>();
       const eventOnlyReasons = new Map<string, number>();
       const invalid: BatchInvalid[] = [];
-      const mended: Batch["mended"][number][] = [];
+      const mended: BatchMended[] = [];
       const mends: Batch["mends"][number][] = [];
       let isUnsure = false;
       const newEvents = new Set<string>();
@@ -97,7 +97,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         const mark = options.marks.of(each, digester);
         if (mark?.kind === "unsure") isUnsure = true;
         if (mark?.kind === "mended") {
-          mended.push({ attempted: attemptedOf(each) });
+          mended.push({ row, line: each.line, before: writer.count, attempted: attemptedOf(each), key: mark.key });
           continue;
         }
         if (mark?.kind === "repeated") {

@@ -3,11 +3,12 @@
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
 import type { FileFinding, Understanding } from "../../mapping/mapper.ts";
+import type { MendedRows } from "../ledger/mended-rows.ts";
 import type { ProblemLog } from "../problems.ts";
 import { findingsOfContent } from "../readers/content.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/inputs.ts";
-import type { Batch } from "./batch.ts";
+import type { Batch, BatchInvalid, BatchMended } from "./batch.ts";
 import { appendCandidates, type CandidateFiles, candidateFiles, endCandidates } from "./candidates.ts";
 import { createRowCompiler, type RowCompiler, reportFindings } from "./compile-rows.ts";
 import { placedActions } from "./facts.ts";
@@ -27,8 +28,8 @@ export interface CompileOptions {
   readonly directory: string;
   readonly open: (file: InputFile) => Promise<Input>;
   readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
-  /** Keys of the rows of which a mended one was accepted. */
-  readonly mended: ReadonlySet<string>;
+  /** The rows of which a mended one was accepted. */
+  readonly mended: MendedRows;
   /** Of those who take the rows of large files where they can. */
   readonly workers: WorkerOptions;
   /** Of all rules. */
@@ -124,8 +125,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
     unfit: false,
   };
 
-  const { mended } = options;
-  const marks = createRowMarks(mended, "all");
+  const marks = createRowMarks(options.mended.keys, "all");
   for (const [inputNumber, file] of files.entries()) {
     await using input = await options.open(file);
     const { mapper, settings, readAs, key, findings = [] } = await options.mapperFor(file, input);
@@ -158,7 +158,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
             settings,
             now: options.now,
             readAs,
-            mended,
+            mended: options.mended.keys,
             notesEvents,
             compilerOf,
             problems,
@@ -238,9 +238,14 @@ async function* oneByOne(
   }
 }
 
+/** The rows that are not sent by themselves, in the order in which they stand. */
+function inPlace({ invalid, mended }: Batch): readonly (BatchInvalid | BatchMended)[] {
+  return mended.length === 0 ? invalid : [...invalid, ...mended].sort((one, other) => one.row - other.row);
+}
+
 /** Appends what the next rows of a file came to. */
 async function join(
-  { problems, invalid, holds, timeOrder, salesSeen, rowEvents }: CompileOptions,
+  { problems, invalid, mended, holds, timeOrder, salesSeen, rowEvents }: CompileOptions,
   files: CandidateFiles,
   compiled: {
     readonly rows: { read: number; skipped: number; mended: number };
@@ -274,22 +279,27 @@ async function join(
       if (seen !== undefined) await seen;
     }
   };
-  for (const { row, line, reason, before, attempted } of batch.invalid) {
+  for (const each of inPlace(batch)) {
+    const { line, before, attempted } = each;
+    const row = rows.read + each.row;
+    const place = { row, input, line };
     await noteUntil(before);
-    const kept = invalid.add({ row: rows.read + row, input, line, reason, isHeld: false });
-    if (kept !== undefined) await kept;
-    if (timeOrder === undefined)
-      await holds.add({ before: compiled.candidates + before, row: rows.read + row, input, line, attempted });
-    for (const action of attempted) {
-      await timeOrder?.held(action, { row: rows.read + row, input, line });
-      await salesSeen?.note(action);
+    for (const action of attempted) await salesSeen?.note(action);
+    if ("key" in each) {
+      rows.mended += 1;
+      for (const { accepted, ...action } of mended.deedsOf(each.key)) {
+        if (timeOrder === undefined)
+          await holds.add({ ...place, before: compiled.candidates + before, attempted: [action], accepted });
+        else await timeOrder.held(action, { ...place, accepted });
+      }
+      continue;
     }
+    const kept = invalid.add({ ...place, reason: each.reason, isHeld: false });
+    if (kept !== undefined) await kept;
+    if (timeOrder === undefined) await holds.add({ ...place, before: compiled.candidates + before, attempted });
+    else for (const action of attempted) await timeOrder.held(action, place);
   }
   await noteUntil(batch.candidates);
-  for (const { attempted } of batch.mended) {
-    rows.mended += 1;
-    for (const action of attempted) await salesSeen?.note(action);
-  }
   for (const { row, key } of batch.mends) compiled.mends.set(rows.read + row, key);
   rows.read += batch.rows;
   rows.skipped += batch.skipped;

@@ -331,7 +331,8 @@ async function decideOnce(
   const decideAfterHolds = async (candidates: readonly Candidate[]): Promise<void> => {
     const [head] = candidates;
     for (; hold !== undefined && head !== undefined && hold.before <= head.seq; hold = await held.next())
-      across.holdBack(hold.attempted, { source: sourceOf(compiled, hold.input), line: hold.line });
+      if (hold.accepted === undefined)
+        across.holdBack(hold.attempted, { source: sourceOf(compiled, hold.input), line: hold.line });
     decide(candidates);
     for (const row of justFound) await invalid.add(row);
     justFound = [];

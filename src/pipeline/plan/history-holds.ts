@@ -1,8 +1,12 @@
-/** Deeds of rows that are not sent, where they belong to a history: each stands in it as one deed of unknown content. */
+/**
+ * Deeds of rows that are not sent, where they belong to a history. Each stands in it as one deed: of an invalid row, one of
+ * unknown content; of one that was mended, the one that was accepted for it.
+ */
 
 import { type Action, actionSpec } from "../../actions/actions.ts";
 import { digestHex, identityText } from "../../actions/identity.ts";
 import { openActionText } from "../../mapping/open-actions.ts";
+import type { AcceptedAt } from "../ledger/mended-rows.ts";
 import type { Hold } from "./candidates.ts";
 import type { Placed } from "./order.ts";
 import { timeOf } from "./said.ts";
@@ -16,6 +20,8 @@ export interface HeldDeed {
   /** As `tickets:actions` names it; undefined where nobody knows what else its row gives. */
   readonly open: string | undefined;
   readonly time: bigint | undefined;
+  /** Of a row that was mended. */
+  readonly accepted: AcceptedAt | undefined;
 }
 
 /** By identity (hex), in the order of the input; only what could be read of the rows. */
@@ -23,7 +29,7 @@ export type HistoryHolds = ReadonlyMap<string, readonly HeldDeed[]>;
 
 export async function readHistoryHolds(holds: Iterable<Hold> | AsyncIterable<Hold>): Promise<HistoryHolds> {
   const found = new Map<string, HeldDeed[]>();
-  for await (const { before, row, input, line, attempted } of holds) {
+  for await (const { before, row, input, line, attempted, accepted } of holds) {
     for (const each of attempted) {
       const held = toAction(each);
       if (held === undefined || actionSpec(held.action).identity !== "history") continue;
@@ -34,6 +40,7 @@ export async function readHistoryHolds(holds: Iterable<Hold> | AsyncIterable<Hol
         line,
         open: openTextOf(each),
         time: timeOf(held.data.orderTime),
+        accepted,
       };
       const identity = digestHex(identityText(held));
       const deeds = found.get(identity);

@@ -381,12 +381,12 @@ class Group {
 
   #asHistory(holds: readonly HeldDeed[]): void {
     const known = this.#known();
-    const input = this.#inOrder(holds);
+    const input = this.#inOrder(holds, known);
     const verdicts = matchHistory(
       known.map(({ deed }) => deed),
       input.map(({ deed }) => deed),
     );
-    const held = holds[0];
+    const held = holds.find(({ accepted }) => accepted === undefined);
     for (const [at, { candidate, hold }] of input.entries()) {
       const matched = verdicts[at];
       const isGuess =
@@ -473,25 +473,27 @@ class Group {
     return first.action;
   }
 
-  /** The candidates, and the deeds of invalid rows where they stand among them. */
-  #inOrder(holds: readonly HeldDeed[]): readonly InputOfHistory[] {
+  /** The candidates, and the deeds of rows that are not sent where they stand among them. */
+  #inOrder(holds: readonly HeldDeed[], known: readonly KnownOfHistory[]): readonly InputOfHistory[] {
     const given = this.#candidates.map((candidate): InputOfHistory => {
       const deed = historyDeed(candidate.action, candidate.content.toString("hex"), () => this.#dataOfLine(candidate));
       return { candidate, hold: undefined, deed: { ...deed, isTimed: !candidate.untimed } };
     });
     let passed = 0;
     const ordered: InputOfHistory[] = [];
-    const unknown = (hold: HeldDeed): InputOfHistory => ({
-      candidate: undefined,
-      hold,
-      deed: { content: undefined, time: hold.time },
-    });
+    const standing = (hold: HeldDeed): readonly InputOfHistory[] => {
+      const { accepted, time } = hold;
+      if (accepted === undefined) return [{ candidate: undefined, hold, deed: { content: undefined, time } }];
+      const is = known.findIndex(({ accepted: deed }) => deed?.runNo === accepted.runNo && deed.seq === accepted.seq);
+      // Under a key that tells it apart, it is no deed of this history.
+      return is === -1 ? [] : [{ candidate: undefined, hold, deed: { content: undefined, is } }];
+    };
     for (const each of given) {
       for (; (holds[passed]?.before ?? Infinity) <= (each.candidate?.seq ?? 0); passed += 1)
-        ordered.push(...holds.slice(passed, passed + 1).map(unknown));
+        ordered.push(...holds.slice(passed, passed + 1).flatMap(standing));
       ordered.push(each);
     }
-    return [...ordered, ...holds.slice(passed).map(unknown)];
+    return [...ordered, ...holds.slice(passed).flatMap(standing)];
   }
 }
 

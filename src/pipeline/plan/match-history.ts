@@ -22,10 +22,20 @@ export interface KnownDeed extends HistoryDeed {
   readonly state: "accepted" | "rejected" | "pending";
 }
 
-/** A deed of the input; one of an invalid row is unknown, but perhaps for its time. */
+/** A deed of the input. */
 export type InputDeed =
   | (HistoryDeed & { readonly isTimed: boolean })
-  | { readonly content: undefined; readonly time: bigint | undefined };
+  | UnknownDeed
+  /** Of a row that was mended: the known deed with this number, surely. */
+  | { readonly content: undefined; readonly is: number };
+
+/** Of an invalid row: nothing is known of it, but perhaps its time. */
+interface UnknownDeed {
+  readonly content: undefined;
+  readonly time: bigint | undefined;
+}
+
+const isUnknown = (deed: InputDeed): deed is UnknownDeed => deed.content === undefined && !("is" in deed);
 
 /** What becomes of a deed of the input. `of`, `since`: number of a known deed; `before`: number of one of the input. */
 export type DeedVerdict =
@@ -54,12 +64,13 @@ type KnownInput = Exclude<InputDeed, { readonly content: undefined }>;
  */
 export function matchHistory(known: readonly KnownDeed[], input: readonly InputDeed[]): readonly DeedVerdict[] {
   const taken = known.flatMap(({ state }, at) => (state === "rejected" ? [] : [at]));
-  const isHeld = input.some(({ content }) => content === undefined);
+  const isHeld = input.some(isUnknown);
   const open = isHeld ? HELD : NEW;
   if (taken.length === 0)
     return input.map(({ content }) => (content === undefined ? { kind: "unknown", inPlaceOf: undefined } : open));
 
   const match = new Match(known, taken, input);
+  match.mended();
   match.equalTimed();
   match.sameTime();
   match.timesThatCame();
@@ -69,7 +80,9 @@ export function matchHistory(known: readonly KnownDeed[], input: readonly InputD
   const lastOld = Math.max(-1, ...match.bound.keys());
   return input.map((deed, at): DeedVerdict => {
     const bound = match.bound.get(at);
-    if (deed.content === undefined) return { kind: "unknown", inPlaceOf: bound?.of };
+    if (isUnknown(deed)) return { kind: "unknown", inPlaceOf: bound?.of };
+    // The same row may be given more often than it was mended.
+    if (deed.content === undefined) return { kind: "old", of: deed.is };
     if (!isClear && !deed.isTimed && bound?.kind !== "changed") return { kind: "unclear" };
     if (bound !== undefined) return bound;
     const since = match.supersededBy(deed, at);
@@ -118,6 +131,12 @@ class Match {
 
   #leftWhere(fits: (said: Said) => boolean): number[] {
     return [...this.#left].filter((of) => fits(this.#knownAt(of).said()));
+  }
+
+  /** What the ledger itself says of a row. */
+  mended(): void {
+    for (const [at, deed] of this.#input.entries())
+      if (deed.content === undefined && "is" in deed && this.#left.has(deed.is)) this.#bind(at, deed.is, "old");
   }
 
   /** Timed deeds are a set: the k-th equal one is the k-th accepted, wherever they stand. */
@@ -231,7 +250,7 @@ class Match {
   unknown(): void {
     const around = [...this.bound].map(([at, { of }]) => ({ at, of }));
     for (const [at, deed] of this.#input.entries()) {
-      if (deed.content !== undefined || this.#left.size === 0) continue;
+      if (!isUnknown(deed) || this.#left.size === 0) continue;
       const sameTime = deed.time === undefined ? undefined : this.#leftWhere(({ time }) => time === deed.time)[0];
       const of = sameTime ?? this.#missingAt(at, around);
       if (of !== undefined) this.#bind(at, of, "changed");

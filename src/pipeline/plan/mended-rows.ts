@@ -5,7 +5,7 @@ import { digestOfKey, keyOf, type RowDigester, sizeOfKey } from "../../mapping/r
 
 /** What is known of a row. */
 type RowMark =
-  | { readonly kind: "mended" }
+  | { readonly kind: "mended"; readonly key: string }
   /** It may be mended; that depends on the rows before it in the input. */
   | { readonly kind: "unsure" }
   /** It stands in a rejects file of this input already: two nights' rejects hold it, and it is one row. */
@@ -43,7 +43,8 @@ export function createRowMarks(keys: ReadonlySet<string>, sees: "all" | "some"):
       const digest = digester.digest(row);
       if (digests.has(digest)) {
         if (sees === "some") return { kind: "unsure" };
-        if (keys.has(numbers.key(digest, written))) return { kind: "mended" };
+        const key = numbers.key(digest, written);
+        if (keys.has(key)) return { kind: "mended", key };
       }
       // One that is as it was is told by what it says itself; nothing needs to be remembered of it.
       return written === undefined || digestOfKey(written) === digest ? undefined : { kind: "mends", key: written };

@@ -51,7 +51,7 @@ export interface TimeOrder extends AsyncDisposable {
   /** Notes the next candidate. */
   candidate(action: Placed): Promise<void> | undefined;
   /** Notes, among the candidates, an action of a row that is not sent. */
-  held(action: Placed, row: Pick<Hold, "row" | "input" | "line">): Promise<void> | undefined;
+  held(action: Placed, row: Omit<Hold, "before" | "attempted">): Promise<void> | undefined;
   /** Puts the candidate files in order; gives the held actions at their new places. */
   arrange(options: {
     readonly onOrdered: (actions: number) => void;

@@ -8,7 +8,7 @@ import { severityIn } from "../../checks/severity.ts";
 import { makeFolder } from "../folders.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { ledgerMemory } from "../ledger/memory.ts";
-import { type Mending, mendedRows } from "../ledger/mended-rows.ts";
+import { type Mending, mendedRows, NO_MENDED_ROWS } from "../ledger/mended-rows.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { ProblemLog } from "../problems.ts";
 import type { CsvOptions } from "../readers/csv.ts";
@@ -128,7 +128,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     salesSeen,
     rowEvents: groups,
     invalid,
-    mended: options.ledger === undefined ? new Set() : mendedRows(options.ledger),
+    mended: options.ledger === undefined ? NO_MENDED_ROWS : mendedRows(options.ledger),
     workers: options.workers,
     severities: options.severities,
     holds: compiledHolds,

@@ -4,7 +4,7 @@ import { type InputDeed, type KnownDeed, matchHistory, oldLength } from "../../.
 
 /**
  * Deeds in a word each: `A` says A, `A3` says A at the time 3; known ones: `-A` was rejected, `~A` is pending; of the input:
- * `?` is of an invalid row, `?3` likewise with its time.
+ * `?` is of an invalid row, `?3` likewise with its time; `=0` is of a row for which the first known deed was accepted.
  */
 const words = (text: string): readonly string[] => text.split(" ").filter((word) => word !== "");
 
@@ -21,6 +21,7 @@ function known(word: string): KnownDeed {
 
 function given(word: string): InputDeed {
   if (word.startsWith("?")) return { content: undefined, time: word === "?" ? undefined : BigInt(word.slice(1)) };
+  if (word.startsWith("=")) return { content: undefined, is: Number(word.slice(1)) };
   return { ...saying(word), isTimed: word.length > 1 };
 }
 
@@ -111,6 +112,23 @@ describe("a history beside an invalid row", () => {
     ["by its time", "A1 B2 C3", "?2 A1", "?:B2 old"],
     ["contents that come back", "A B A", "A ? A B B", "old ? old old held"],
     ["a late one stays late", "A C", "? B C", "?:A late old"],
+  ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
+    expect(judged(accepted, input)).toBe(verdicts);
+  });
+});
+
+describe("a history with a row that was mended", () => {
+  it.each<[string, string, string, string]>([
+    ["it stands for what was accepted for it", "A", "=0", "old"],
+    ["what says the same further on is new", "A B", "=0 B A", "old old new"],
+    ["what says the same beside it is new", "A", "=0 A", "old new"],
+    ["what says the same before it is late", "A", "A =0", "late old"],
+    ["of two that say the same it is its own", "A A", "A =1 A", "old old new"],
+    ["with times", "A1 A1", "=0 A1 A1", "old old new"],
+    ["what stands before it is late", "A", "B =0", "late old"],
+    ["given more often than it was mended", "A B", "=0 =0 B", "old old old"],
+    ["beside an invalid row", "A", "=0 ? B", "old ? held"],
+    ["an invalid row does not take its place", "A B", "=0 ?", "old ?:B"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
     expect(judged(accepted, input)).toBe(verdicts);
   });
