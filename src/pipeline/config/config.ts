@@ -56,7 +56,7 @@ interface LoadedDocument extends ConfigDocument {
 }
 
 /** A config that lies in the working directory. */
-export interface FoundConfig {
+interface FoundConfig {
   readonly file: string;
   readonly digest: string;
   readonly isTrusted: boolean;

@@ -14,7 +14,7 @@ export interface MendedRows {
 }
 
 /** An action of a mended row that the service took. */
-export interface MendedDeed extends Action {
+interface MendedDeed extends Action {
   readonly accepted: AcceptedAt;
 }
 

@@ -33,7 +33,7 @@ describe("no pattern hangs a run", () => {
   });
 
   test("a cell that takes many searches is a problem", () => {
-    const yaml = String.raw`actions:
+    const yaml = `actions:
   - scannedTicket: {each: {in: "{C}", match: '(?<x>x)(?:.*y)?'}, fields: {ticketId: "{item.x}"}}`;
     const [row] = mapText(yaml, `C\n${"x".repeat(100_000)}\n`).mapped;
     expect(row).toMatchObject({
