@@ -10,6 +10,7 @@ const PAGES = {
   "docs/ledger.md": 0,
   "docs/order.md": 2,
   "docs/rehearsal.md": 0,
+  "docs/sandbox.md": 0,
 };
 
 async function walkPage(page: string, notRun: number): Promise<void> {
