@@ -21,9 +21,15 @@ export function identityText({ action, data }: Pick<Action, "action" | "data">):
   return `["${action}",${quoteJson(subject)}]`;
 }
 
-/** The same for a source that says itself what identifies its deeds. */
-export function ownKeyText({ action }: Pick<Action, "action">, key: string): string {
-  return stringifyJson([action, "key", key]);
+/**
+ * The same for a source that says itself what identifies its deeds.
+ *
+ * @param nth which of the deeds of its kind it is among those of its row, from 1; 0 for the only one. A key identifies a row,
+ *   which may give several deeds of a history; all else it gives once.
+ */
+export function ownKeyText({ action }: Pick<Action, "action">, key: string, nth: number): string {
+  const isFurther = nth > 1 && actionSpec(action).identity === "history";
+  return stringifyJson([action, "key", key, ...(isFurther ? [nth] : [])]);
 }
 
 /**

@@ -418,6 +418,52 @@ describe("a key of the source", () => {
     expect(processedBy(field.sandbox)).toBe("E A B");
   });
 
+  test("of a row that gives several deeds of a kind names each of them", async () => {
+    const field = await openSold();
+    await field.write(
+      "tickets.config.yaml",
+      `sources:
+  seats:
+    match: "seats*.csv"
+    fields: {ticketId: T}
+    key: "{Id}"
+    actions:
+      - updateTicket: {fields: {imageUrl: "https://img.example.com/{One}.png"}}
+      - updateTicket: {when: {Two: {empty: false}}, fields: {imageUrl: "https://img.example.com/{Two}.png"}}
+      - scannedTicket: {each: {in: "{Scans}", match: "(?<at>[0-9]+)"}, fields: {orderTime: "{item.at}"}}
+`,
+    );
+    const seats = async (row: string) => {
+      await field.write("seats.csv", `Id,One,Two,Scans\n${row}\n`);
+      const { summary, said } = await field.stream(["seats.csv"]);
+      return { actions: summary?.actions, said };
+    };
+    expect((await seats("1,a,,1768600001")).actions).toMatchObject({ total: 2, accepted: 2 });
+    const more = "1,a,b,1768600001;1768600002;1768600003";
+    expect((await seats(more)).actions).toMatchObject({ total: 5, accepted: 3, alreadySent: 2 });
+    expect((await seats(more)).actions).toMatchObject({ accepted: 0, alreadySent: 5, changed: 0 });
+    const other = await seats("1,a,c,1768600001;1768600002;1768600003");
+    expect(other.actions, other.said).toMatchObject({ accepted: 0, alreadySent: 5, changed: 1 });
+    expect(images(field)).toBe("a b");
+    expect(acceptedOf(field, "scannedTicket", "orderTime")).toEqual([1768600001, 1768600002, 1768600003]);
+  });
+
+  test("that two rows of one ticket share is a problem where they say something else", async () => {
+    const field = await openSold();
+    const config = KEYED.replace("soldTicket", "updateTicket").replace(
+      /fields: \{userId.*/,
+      'fields: {imageUrl: "{Image}"}',
+    );
+    await field.write("tickets.config.yaml", config.replace('"{Ticket}"', "T"));
+    await field.write("orders.csv", `Order,Image\n1,${url("a")}\n1,${url("a")}\n1,${url("b")}\n`);
+    const night = await field.stream(["orders.csv"], { maxInvalid: { rows: 1 } });
+    expect(night.summary, night.said).toMatchObject({ rows: { mapped: 2, invalid: 1 }, actions: { accepted: 1 } });
+    expect(night.said).toContain(
+      "orders.csv:4 The key of this row is that of another updateTicket of this ticket, at orders.csv:2, which says something else.",
+    );
+    expect(images(field)).toBe("a");
+  });
+
   describe("that it is given later, or loses, or another one, sends nothing again", () => {
     const withKey = (key: string): string => `sources:
   moves:

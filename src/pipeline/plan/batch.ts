@@ -106,7 +106,7 @@ export function createCandidateWriter(keeps: boolean): CandidateWriter {
         untimed: action.data.orderTime == null,
         keyed,
       });
-      const identity = digestHex(keyed ? ownKeyText(action, key) : identityText(action));
+      const identity = digestHex(keyed ? ownKeyText(action, key, nth) : identityText(action));
       buffer.write(identity, recordAt + RECORD_BYTES - CONTENT_BYTES - DIGEST_BYTES, DIGEST_BYTES, "hex");
       const { json, content } = textsOf(action);
       buffer.write(digestHex(content), recordAt + RECORD_BYTES - CONTENT_BYTES, CONTENT_BYTES, "hex");

@@ -60,7 +60,9 @@ export type Detail =
       readonly accepted: readonly AcceptedDeed[];
       readonly given: readonly Pick<Candidate, "start" | "length">[];
     }
-  | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace };
+  | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
+  /** With another deed of the same ticket or event, which says something else. */
+  | { readonly kind: "key repeated"; readonly at: RowPlace };
 
 /** One verdict per candidate; candidates may be asked for again and again. */
 export interface Verdicts {
@@ -355,6 +357,8 @@ class Group {
         this.#found.set(seq, "key shared", { kind: "key shared", accepted: stranger.deed });
       else if (first !== undefined && first.of !== of)
         this.#found.set(seq, "key shared", { kind: "key shared", at: first.candidate });
+      else if (first !== undefined && isOfHistory(candidate) && !first.candidate.content.equals(content))
+        this.#found.set(seq, "key shared", { kind: "key repeated", at: first.candidate });
       else if (first !== undefined) this.#repeated(seq, first.candidate.seq);
       given.push({ candidate, of });
     }
@@ -508,6 +512,8 @@ interface InputOfHistory {
   readonly hold: HeldDeed | undefined;
   readonly deed: InputDeed;
 }
+
+const isOfHistory = ({ action }: Doubtful): boolean => actionSpec(action).identity === "history";
 
 function subjectOf({ eventId, ticketId, nftId }: ActionData): string {
   if (ticketId != null) return `ticket:${ticketId}`;

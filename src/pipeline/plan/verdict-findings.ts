@@ -63,6 +63,12 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         message: `The key of this row is that of another ${about}, ${owner(detail, places)}.`,
         hint: "Make the source's key one that no two tickets share.",
       };
+    case "key repeated":
+      return {
+        rule: "key-shared",
+        message: `The key of this row is that of another ${action} of this ${about}, at ${textOf(places.placeOf(detail.at))}, which says something else.`,
+        hint: "Make the source's key one that no two rows share, or take out the row that says it no more.",
+      };
   }
 }
 
