@@ -14,7 +14,14 @@ import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { noteMended } from "../pipeline/ledger/mended-rows.ts";
 import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
 import { chunksOf, countRun, enterRun, openRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
-import { hasSameInput, lanesOf, type Manifest, parseManifest, waitsForAnotherRun } from "../pipeline/plan/manifest.ts";
+import {
+  hasSameInput,
+  lanesOf,
+  type Manifest,
+  parseManifest,
+  sharesInput,
+  waitsForAnotherRun,
+} from "../pipeline/plan/manifest.ts";
 import { inspectOutput, makeOutputFolder, type OutputState, setAside } from "../pipeline/projections/output-file.ts";
 import { promiseFormat, promisesHeader } from "../pipeline/projections/promise-lines.ts";
 import type { ToldWarnings } from "../pipeline/told-warnings.ts";
@@ -136,10 +143,6 @@ async function send(
     talk.error(`${options.files.join(", ")} ${options.files.length === 1 ? "was" : "were"} not read.`);
     return resumed.summary;
   }
-  if (options.again && resumed?.manifest.again === true) {
-    talk.info("That was an interrupted --again, and is done now. To send once more, run the command once more.");
-    return resumed.summary;
-  }
   mergeOutcomes(ledger);
 
   const output = outputPath(options, environment.name, cwd);
@@ -169,7 +172,11 @@ async function send(
     // The same command after an interruption: what the run came to is its answer. What the service has just rejected is
     // not sent once more, and what can't be told from a repetition is none.
     await rm(directory, { recursive: true, force: true });
-    talk.info(`That was this very input, and is done now; to send what is still open, run the command once more.`);
+    talk.info(
+      options.again && resumed.manifest.again
+        ? "That was an interrupted --again, and is done now. To send once more, run the command once more."
+        : "That was this very input, and is done now; to send what is still open, run the command once more.",
+    );
     return resumed.summary;
   }
   if (plan.manifest === undefined || isNothingNew) {
@@ -180,6 +187,14 @@ async function send(
       tellPlan(context, options, checked, environment, startedAt, "nothing new", told),
       resumed?.summary,
     );
+  }
+  if (options.again && resumed?.manifest.again === true && sharesInput(resumed.manifest, plan)) {
+    // Nothing but this tells a repetition of the interrupted command from a wish to send once more.
+    await rm(directory, { recursive: true, force: true });
+    talk.error(
+      `That was an interrupted --again of some of this input, and is done now. ${options.files.join(", ")} ${options.files.length === 1 ? "was" : "were"} not sent: since the interruption the files, or the way they are read, have changed. To send all of it once more, run the command once more.`,
+    );
+    return { ...resumed.summary, exitCode: EXIT_CODES["stopped-early"] };
   }
   tellChecked(context, options, checked, toldWarnings(context, session));
   talk.info(

@@ -132,6 +132,16 @@ export function hasSameInput(
   return told(manifest) === told(other);
 }
 
+/** Whether both plans were made of a file of the same name or of the same bytes. Standard input has no name. */
+export function sharesInput(
+  manifest: Manifest,
+  other: { readonly inputs: readonly Pick<Manifest["inputs"][number], "name" | "sha256">[] },
+): boolean {
+  return manifest.inputs.some((one) =>
+    other.inputs.some(({ name, sha256 }) => (name === one.name && name !== "-") || sha256 === one.sha256),
+  );
+}
+
 /** @throws when the text is not a manifest of this version. */
 export function parseManifest(text: string): Manifest {
   return MANIFEST.parse(JSON.parse(text));

@@ -1,0 +1,68 @@
+/** `stream --again` after an interruption: only the same command repeated is answered by the interrupted run. */
+
+import { describe, expect, test } from "vitest";
+import { type Field, openField, processedBy } from "../support/context.ts";
+
+const update = (ticketId: string, number: number): string =>
+  `${JSON.stringify({ action: "updateTicket", data: { ticketId, imageUrl: `https://img.example/${number}` } })}\n`;
+
+/** `a.ndjson` was sent, and is being sent again when the service stops taking anything. */
+async function interrupted(): Promise<Field> {
+  const field = await openField();
+  await field.write(
+    "sales.ndjson",
+    `${JSON.stringify({ action: "newEvent", data: { eventId: "E", currency: "EUR" } })}\n${["A", "B"]
+      .map((ticketId) =>
+        JSON.stringify({
+          action: "soldTicket",
+          data: { eventId: "E", ticketId, userId: "u", price: "1", orderTime: 1768600000 },
+        }),
+      )
+      .join("\n")}\n`,
+  );
+  expect((await field.stream(["sales.ndjson"])).exitCode).toBe(0);
+  await field.write("a.ndjson", update("A", 1));
+  await field.write("b.ndjson", update("B", 1));
+  expect((await field.stream(["a.ndjson"])).exitCode).toBe(0);
+  field.setFaults({ fault: "status", status: 429, on: { request: 1 } });
+  expect((await field.stream(["a.ndjson"], { again: true })).exitCode).toBe(7);
+  field.setFaults();
+  return field;
+}
+
+describe("after an interrupted --again", () => {
+  test("the same command finishes it and sends nothing beside it", async () => {
+    const field = await interrupted();
+    const done = await field.stream(["a.ndjson"], { again: true });
+    expect(done).toMatchObject({ exitCode: 0, summary: { actions: { accepted: 1 } } });
+    expect(done.said).toContain("That was an interrupted --again, and is done now");
+    expect(processedBy(field.sandbox)).toBe("E A B A A");
+  });
+
+  test("another file is read and sent after it", async () => {
+    const field = await interrupted();
+    const done = await field.stream(["b.ndjson"], { again: true });
+    expect(done).toMatchObject({ exitCode: 0, summary: { actions: { accepted: 1 }, resumed: { state: "finished" } } });
+    expect(processedBy(field.sandbox)).toBe("E A B A A B");
+  });
+
+  test("another file that is not there is an error", async () => {
+    const field = await interrupted();
+    const done = await field.stream(["c.ndjson"], { again: true });
+    expect(done.exitCode).toBe(2);
+    expect(done.said).toContain("c.ndjson");
+  });
+
+  test.each([
+    ["the file changed", "a.ndjson", update("A", 1) + update("B", 1)],
+    ["the same rows have another name", "c.ndjson", update("A", 1)],
+  ])("%s: it is finished, and that the rest was not sent is said, with an exit code", async (_what, name, text) => {
+    const field = await interrupted();
+    await field.write(name, text);
+    const done = await field.stream([name], { again: true });
+    expect(done).toMatchObject({ exitCode: 7, summary: { exitCode: 7, actions: { accepted: 1 } } });
+    expect(done.said).toContain(`${name} was not sent`);
+    expect(processedBy(field.sandbox)).toBe("E A B A A");
+    expect((await field.stream([name], { again: true })).exitCode).toBe(0);
+  });
+});
