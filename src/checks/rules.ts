@@ -179,7 +179,8 @@ export const ACROSS_RULES = {
   },
   "key-shared": {
     severity: "error",
-    reason: "The key of a source says which deed a row is; two tickets or events can't be one deed, nor can rows that say different things.",
+    reason:
+      "The key of a source says which deed a row is; two tickets or events can't be one deed, nor can rows that say different things.",
     source: NEVER_TWICE,
     example: "key: an order's number, in rows of several tickets",
   },
