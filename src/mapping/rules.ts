@@ -160,6 +160,26 @@ export const MAPPING_RULES = {
     source: ROWS,
     example: 'key: "{Barcode}" for a row without barcode',
   },
+  "rejects-misread": {
+    severity: "error",
+    reason:
+      "A row of a rejects file is read as something else than when it was rejected, where its cells mean another deed.",
+    source: ROWS,
+    example: "sales.rejects.csv streamed without the source that sales.csv had",
+  },
+  "rejects-row-twice": {
+    severity: "error",
+    reason: "Two rows have one tickets:row and say different things, so nothing tells which one the bad row became.",
+    source: ROWS,
+    example: "a rejected row that was split into two",
+  },
+  "mended-unsure": {
+    severity: "warn",
+    reason:
+      "A row that reads like a mended one is not sent, though it names no ticket or event and may be another row.",
+    source: ROWS,
+    example: ",,North without a ticketId, again in another night's export",
+  },
 } as const satisfies Record<string, Rule>;
 
 export type MappingRule = keyof typeof MAPPING_RULES;

@@ -105,6 +105,27 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
     files: { "x1.csv": "T\nT-1\n", "x2.csv": "T\nT-2\n" },
   },
   "key-empty": table(`key: "{K}"\n${scans}`, "T,At,K\nT-1,1781280000,\n"),
+  "rejects-misread": {
+    files: { "checkins.csv": "" },
+    before: async (field) =>
+      field.write("checkins.csv", (await rejectsOf(field, "T-1,soon")).replace("soon", "1781280000")),
+  },
+  "rejects-row-twice": {
+    files: { "scans.rejects.csv": "" },
+    before: async (field) => {
+      const [header, row = ""] = (await rejectsOf(field, "T-1,soon")).split("\n");
+      const mended = ["1781280000", "1781280001"].map((time) => row.replace("soon", time));
+      await field.write("scans.rejects.csv", [header, ...mended, ""].join("\n"));
+    },
+  },
+  "mended-unsure": {
+    files: { "scans.csv": "ticketId,orderTime\n,1781280000\n" },
+    before: async (field) => {
+      await accept(field, NEW_EVENT, SOLD);
+      await field.write("scans.rejects.csv", (await rejectsOf(field, ",1781280000")).replace(/^,/m, "T-1,"));
+      expect((await field.stream(["scans.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+    },
+  },
   "scan-without-time": {
     files: { "scans.csv": "ticketId\nT-1\n" },
     before: async (field, names) => {
@@ -175,6 +196,13 @@ function update(name: string): string {
 async function accept(field: Field, ...actions: readonly string[]): Promise<void> {
   await field.write("before.ndjson", `${actions.join("\n")}\n`);
   expect((await field.stream(["before.ndjson"])).summary?.actions).toMatchObject({ accepted: actions.length });
+}
+
+/** The rejects of a bad row of scans. */
+async function rejectsOf(field: Field, row: string): Promise<string> {
+  await field.write("scans.csv", `ticketId,orderTime\n${row}\n`);
+  await field.stream(["scans.csv"], { maxInvalid: { rows: 1 } });
+  return await field.read("scans.rejects.csv");
 }
 
 interface Bad {

@@ -305,6 +305,53 @@ describe("a row that is invalid tonight", () => {
     expect(images(field)).toBe("a b a");
   });
 
+  test("comes too late in its rejects once a later one was accepted, and so does what waited for it", async () => {
+    const field = await openSold();
+    await field.write("updates.ndjson", lines(updated(url("a")), bad("no address"), updated(url("c"))));
+    await field.stream(["updates.ndjson"], { maxInvalid: { rows: 5 } });
+    await field.write("more.ndjson", lines(updated(url("d"))));
+    expect((await field.stream(["more.ndjson"])).summary?.actions).toMatchObject({ accepted: 1 });
+    await field.write(
+      "updates.rejects.ndjson",
+      (await field.read("updates.rejects.ndjson")).replace("no address", url("b")),
+    );
+    const mended = await field.stream(["updates.rejects.ndjson"]);
+    expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 0, superseded: 3 });
+    expect(mended.said).toContain(
+      "Its row was rejected, and the service has accepted a later updateTicket of the same ticket since",
+    );
+    expect(images(field)).toBe("d");
+  });
+
+  test("that becomes what was accepted before it is a problem, not what was sent before", async () => {
+    const field = await openSold();
+    await field.write("updates.ndjson", lines(updated(url("a")), updated(url("b"))));
+    await field.stream(["updates.ndjson"]);
+    await field.write("updates.ndjson", lines(updated(url("a")), updated(url("b")), bad("no address")));
+    await field.stream(["updates.ndjson"], { maxInvalid: { rows: 5 } });
+    const rejects = await field.read("updates.rejects.ndjson");
+    await field.write("updates.rejects.ndjson", rejects.replaceAll("no address", url("a")));
+    const mended = await field.stream(["updates.rejects.ndjson"], { maxInvalid: { rows: 0 } });
+    expect(mended.exitCode).toBe(3);
+    expect(mended.said).toContain("can't be told");
+  });
+
+  test("that became a deed which another row had brought is not done with", async () => {
+    const field = await openSold();
+    const scanned = (orderTime?: unknown): object => ({ action: "scannedTicket", data: { ticketId: "T", orderTime } });
+    await field.write("scans.ndjson", lines(scanned()));
+    await field.stream(["scans.ndjson"]);
+    await field.write("scans.ndjson", lines(scanned(), scanned("soon")));
+    await field.stream(["scans.ndjson"], { maxInvalid: { rows: 5 } });
+    await field.write(
+      "scans.rejects.ndjson",
+      (await field.read("scans.rejects.ndjson")).replace('"soon"', "1768600009"),
+    );
+    expect((await field.stream(["scans.rejects.ndjson"])).summary?.actions).toMatchObject({ accepted: 0, changed: 1 });
+    const night = await field.stream(["scans.ndjson"]);
+    expect(night.summary?.rows).toMatchObject({ invalid: 1, mended: 0 });
+  });
+
   test("holds the updates of its event", async () => {
     const field = await openSold();
     const renamed = (eventName: unknown): object => ({ action: "updateEvent", data: { eventId: "E", eventName } });
@@ -446,6 +493,38 @@ describe("a key of the source", () => {
     expect(other.actions, other.said).toMatchObject({ accepted: 0, alreadySent: 5, changed: 1 });
     expect(images(field)).toBe("a b");
     expect(acceptedOf(field, "scannedTicket", "orderTime")).toEqual([1768600001, 1768600002, 1768600003]);
+  });
+
+  test("does not let a deed undo what came after it", async () => {
+    const field = await openSold();
+    await field.write(
+      "tickets.config.yaml",
+      `sources:
+  moves:
+    match: "moves*.csv"
+    key: "{Id}"
+    fields: {ticketId: T}
+    actions: [{updateTicket: {fields: {imageUrl: "https://img.example.com/{Image}.png"}}}]
+`,
+    );
+    const moves = async (...rows: readonly string[]) => {
+      await field.write("moves.csv", ["Id,Image", ...rows, ""].join("\n"));
+      const night = await field.stream(["moves.csv"], { maxInvalid: { rows: 5 } });
+      return { actions: night.summary?.actions, said: night.said };
+    };
+    expect((await moves("1,a", "3,c")).actions).toMatchObject({ accepted: 2 });
+    const late = await moves("1,a", "2,b", "3,c");
+    expect(late.actions, late.said).toMatchObject({ accepted: 0, alreadySent: 2, late: 1 });
+    expect(late.said).toContain("history-late: moves.csv:3");
+
+    field.setFaults(rejecting(0));
+    expect((await moves("4,d", "5,e")).actions).toMatchObject({ accepted: 1, rejected: 1 });
+    field.setFaults();
+    expect((await moves("4,d", "5,e", "6,f")).actions).toMatchObject({ accepted: 1, alreadySent: 1, superseded: 1 });
+    expect(images(field)).toBe("a c e f");
+
+    // Alone it goes all the same.
+    expect((await moves("2,b")).actions).toMatchObject({ accepted: 1 });
   });
 
   test("that two rows of one ticket share is a problem where they say something else", async () => {

@@ -1,16 +1,18 @@
-/** Which bad rows are done with: a mended one was streamed from a rejects file, and all of its actions were taken. */
+/** Rows of rejects files: when they were rejected, and which are done with, since all that was sent of a mended one was taken. */
 
 import type { Action, ActionData, ActionName } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "./ledger.ts";
 import { TAKEN } from "./outcomes.ts";
 
-/** Rows of which a mended one was taken. */
-export interface MendedRows {
-  /** Their keys (`tickets:row`). */
-  readonly keys: ReadonlySet<string>;
+/** What is known of rows of rejects files, by their keys (`tickets:row`). */
+export interface RejectedRows {
+  /** Those of which a mended one was taken. */
+  readonly mended: ReadonlySet<string>;
   /** What was sent of a row when it was mended, oldest first. */
   deedsOf(key: string): readonly MendedDeed[];
+  /** When and as what it was first rejected; undefined where this ledger did not reject it. */
+  firstRejected(key: string): FirstRejected | undefined;
 }
 
 /** An action of a mended row that the service took. */
@@ -24,11 +26,23 @@ export interface AcceptedAt {
   readonly seq: number;
 }
 
-export const NO_MENDED_ROWS: MendedRows = { keys: new Set(), deedsOf: () => [] };
+export interface FirstRejected {
+  readonly runNo: number;
+  /** Place in the plan of the action that the service rejected; undefined where nothing of the row was sent. */
+  readonly seq: number | undefined;
+  /** What its input was read as. */
+  readonly readAs: string;
+}
 
-export function mendedRows(ledger: Ledger): MendedRows {
+export const NO_REJECTED_ROWS: RejectedRows = {
+  mended: new Set(),
+  deedsOf: () => [],
+  firstRejected: () => undefined,
+};
+
+export function rejectedRows(ledger: Ledger): RejectedRows {
   return {
-    keys: new Set(ledger.all("SELECT row FROM mended_rows").map(({ row }) => String(row))),
+    mended: new Set(ledger.all("SELECT row FROM mended_rows").map(({ row }) => String(row))),
     deedsOf: (key) =>
       ledger
         .all(
@@ -41,6 +55,12 @@ export function mendedRows(ledger: Ledger): MendedRows {
           data: parseJson(String(data)) as ActionData, // written by the planner
           accepted: { runNo: Number(run_no), seq: Number(seq) },
         })),
+    firstRejected: (key) => {
+      const row = ledger.get("SELECT run_no, seq, read_as FROM rejected_rows WHERE row = ?", key);
+      if (row === undefined) return undefined;
+      const { run_no, seq, read_as } = row;
+      return { runNo: Number(run_no), seq: seq === null ? undefined : Number(seq), readAs: String(read_as) };
+    },
   };
 }
 
@@ -82,4 +102,10 @@ export function mergeMended(ledger: Ledger, runNo: number): void {
        AND outcome IN ${TAKEN}))`,
     runNo,
   );
+}
+
+/** Part of a transaction: the row stands in a rejects file of the run. The first run that rejected it counts. */
+export function noteRejected(ledger: Ledger, key: string, { runNo, seq, readAs }: FirstRejected): void {
+  const sql = "INSERT OR IGNORE INTO rejected_rows (row, run_no, seq, read_as) VALUES (?, ?, ?, ?)";
+  ledger.run(sql, key, runNo, seq ?? null, readAs);
 }

@@ -206,7 +206,7 @@ CREATE TABLE invocations (
 CREATE TABLE told_warnings (digest BLOB PRIMARY KEY, told_at TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/** Bad rows of which a mended one was taken, and what was sent of mended rows. */
+/** Bad rows of which a mended one was taken, what was sent of mended rows, and which run first put a row into a rejects file. */
 const MENDED_ROWS = `
 CREATE TABLE mended_rows (row TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TABLE mendings (
@@ -214,6 +214,12 @@ CREATE TABLE mendings (
   row TEXT NOT NULL,
   seq INTEGER NOT NULL,
   PRIMARY KEY (row, run_no, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE rejected_rows (
+  row TEXT PRIMARY KEY,
+  run_no INTEGER NOT NULL,
+  seq INTEGER,
+  read_as TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 `;
 

@@ -19,8 +19,8 @@ export interface Batch {
   readonly invalid: readonly BatchInvalid[];
   /** Bad rows of which a mended one was accepted: neither invalid nor sent. */
   readonly mended: readonly BatchMended[];
-  /** Rows that were mended, and what they were (from 1, within the batch). */
-  readonly mends: readonly { readonly row: number; readonly key: string }[];
+  /** Rows from rejects files (from 1, within the batch), and what they are there. */
+  readonly rejected: readonly BatchRejected[];
   /** Which rows are mended depends on the rows before, which a worker does not know. */
   readonly isUnsure: boolean;
   /** Events that its valid rows register. */
@@ -62,6 +62,14 @@ export interface BatchInvalid {
 export interface BatchMended extends Omit<BatchInvalid, "reason"> {
   /** Its key (`tickets:row`). */
   readonly key: string;
+}
+
+/** A row from a rejects file of which something may be sent. */
+interface BatchRejected {
+  readonly row: number;
+  /** Its key (`tickets:row`). */
+  readonly key: string;
+  readonly isMended: boolean;
 }
 
 /** Where an action comes from. */

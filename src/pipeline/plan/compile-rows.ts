@@ -3,11 +3,13 @@
 import { ACTION_NAMES, type Action, registersEvent } from "../../actions/actions.ts";
 import { isFieldName } from "../../actions/fields.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
+import { cleanText } from "../../actions/text.ts";
 import { checkAction } from "../../checks/shape.ts";
 import type { Mapper } from "../../mapping/mapper.ts";
 import { nthOfName } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { createRowDigester } from "../../mapping/row-digest.ts";
+import type { MappingRule } from "../../mapping/rules.ts";
 import type { ProblemLog } from "../problems.ts";
 import type { InputFile } from "../readers/inputs.ts";
 import { markOfRow } from "../told-warnings.ts";
@@ -63,7 +65,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
       const eventOnlyReasons = new Map<string, number>();
       const invalid: BatchInvalid[] = [];
       const mended: BatchMended[] = [];
-      const mends: Batch["mends"][number][] = [];
+      const rejected: Batch["rejected"][number][] = [];
       let isUnsure = false;
       const newEvents = new Set<string>();
       const rowEvents: { row: number; eventId: string }[] = [];
@@ -97,7 +99,14 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         const mark = options.marks.of(each, digester);
         if (mark?.kind === "unsure") isUnsure = true;
         if (mark?.kind === "mended") {
-          mended.push({ row, line: each.line, before: writer.count, attempted: attemptedOf(each), key: mark.key });
+          const attempted = attemptedOf(each);
+          // Any row that lacks the same may read so.
+          const findings = attempted.some(namesSomething) ? [] : [MENDED_UNSURE];
+          if (findings.length > 0 && report(each, findings)) {
+            reject(each.line, findings, attempted);
+            continue;
+          }
+          mended.push({ row, line: each.line, before: writer.count, attempted, key: mark.key });
           continue;
         }
         if (mark?.kind === "repeated") {
@@ -138,7 +147,10 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         }
         const { actions, keys, eventId, eventOnly } = mapped;
         publicValues.see(actions, each.kind === "object");
-        const findings = findingsOf(actions, now);
+        const findings = [
+          ...findingsOf(actions, now),
+          ...(mark === undefined ? [] : findingsOfMark(mark, options.readAs)),
+        ];
         if (findings.length > 0 && report(each, findings)) {
           reject(each.line, findings, actions, mapped.nths ?? nthOfName(actions));
           mapper.retract?.(actions);
@@ -147,7 +159,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         if (eventOnly !== undefined) countReason(eventOnlyReasons, eventOnly);
         if (notesEvents && eventId !== undefined && actions.some(({ data }) => data.eventId == null))
           rowEvents.push({ row, eventId });
-        if (mark?.kind === "mends") mends.push({ row, key: mark.key });
+        if (mark?.kind === "rejected") rejected.push({ row, key: mark.key, isMended: mark.isMended });
         const nths = mapped.nths ?? (actions.length === 1 ? ONLY : nthOfName(actions));
         for (let at = 0; at < actions.length; at += 1) {
           const action = actions[at];
@@ -165,7 +177,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         eventOnlyReasons,
         invalid,
         mended,
-        mends,
+        rejected,
         isUnsure,
         newEvents: [...newEvents],
         rowEvents,
@@ -181,6 +193,36 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
 }
 
 const ONLY: readonly number[] = [0];
+
+const MENDED_UNSURE = {
+  rule: "mended-unsure" satisfies MappingRule,
+  message:
+    "A row that reads like this one was mended and sent before, so this one is not; but it names no ticket or event, and may be another row.",
+  hint: "If it is another one, stream it alone with its ids. Put the rows right at the source.",
+} as const;
+
+function namesSomething({ data }: Placed): boolean {
+  return [data.ticketId, data.nftId, data.eventId].some((id) => typeof id === "string" && id !== "");
+}
+
+/** What is wrong with a row because of the rejects file from which it comes. */
+function findingsOfMark(mark: NonNullable<ReturnType<RowMarks["of"]>>, readAs: string): readonly Finding[] {
+  if (mark.kind !== "rejected") return [];
+  const findings: Finding[] = [];
+  if (mark.readAs !== undefined && mark.readAs !== readAs)
+    findings.push({
+      rule: "rejects-misread" satisfies MappingRule,
+      message: `It was rejected when it was read as ${cleanText(mark.readAs, 100)}, and is read as ${cleanText(readAs, 100)} now, where the same cells mean another deed.`,
+      hint: "Stream the rejects under the name that they were given, with the options that the run had: --source NAME or --action NAME.",
+    });
+  if (mark.twin !== undefined)
+    findings.push({
+      rule: "rejects-row-twice" satisfies MappingRule,
+      message: `It has the tickets:row of line ${mark.twin}, and says something else: which of them the bad row became can't be told.`,
+      hint: "Take one of them out, or empty its tickets:row if it is a row of its own.",
+    });
+  return findings;
+}
 
 function countReason(reasons: Map<string, number>, reason: string): void {
   reasons.set(reason, (reasons.get(reason) ?? 0) + 1);

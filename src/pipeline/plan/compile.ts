@@ -3,7 +3,7 @@
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
 import type { FileFinding, Understanding } from "../../mapping/mapper.ts";
-import type { MendedRows } from "../ledger/mended-rows.ts";
+import type { RejectedRows } from "../ledger/mended-rows.ts";
 import type { ProblemLog } from "../problems.ts";
 import { findingsOfContent } from "../readers/content.ts";
 import type { Input } from "../readers/input.ts";
@@ -28,8 +28,8 @@ export interface CompileOptions {
   readonly directory: string;
   readonly open: (file: InputFile) => Promise<Input>;
   readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
-  /** The rows of which a mended one was accepted. */
-  readonly mended: MendedRows;
+  /** Rows that an earlier run rejected. */
+  readonly rejectedRows: RejectedRows;
   /** Of those who take the rows of large files where they can. */
   readonly workers: WorkerOptions;
   /** Of all rules. */
@@ -86,6 +86,8 @@ export interface Compiled {
   readonly rows: { readonly read: number; readonly skipped: number; readonly mended: number };
   /** By row: the key of the row that it was before it was mended. */
   readonly mends: ReadonlyMap<number, string>;
+  /** By row: the key that it has in the rejects file from which it comes. */
+  readonly rejected: ReadonlyMap<number, string>;
   /** Skipped rows by reason. */
   readonly skipReasons: ReadonlyMap<string, number>;
   /** Rows that give their event and nothing else, by reason. */
@@ -117,6 +119,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   const compiled = {
     rows: { read: 0, skipped: 0, mended: 0 },
     mends: new Map<number, string>(),
+    rejected: new Map<number, string>(),
     skipReasons: new Map<string, number>(),
     eventOnlyReasons: new Map<string, number>(),
     candidates: 0,
@@ -125,7 +128,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
     unfit: false,
   };
 
-  const marks = createRowMarks(options.mended.keys, "all");
+  const marks = createRowMarks(options.rejectedRows.mended, "all", options.rejectedRows);
   for (const [inputNumber, file] of files.entries()) {
     await using input = await options.open(file);
     const { mapper, settings, readAs, key, findings = [] } = await options.mapperFor(file, input);
@@ -158,7 +161,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
             settings,
             now: options.now,
             readAs,
-            mended: options.mended.keys,
+            mended: options.rejectedRows.mended,
             notesEvents,
             compilerOf,
             problems,
@@ -245,11 +248,12 @@ function inPlace({ invalid, mended }: Batch): readonly (BatchInvalid | BatchMend
 
 /** Appends what the next rows of a file came to. */
 async function join(
-  { problems, invalid, mended, holds, timeOrder, salesSeen, rowEvents }: CompileOptions,
+  { problems, invalid, rejectedRows, holds, timeOrder, salesSeen, rowEvents }: CompileOptions,
   files: CandidateFiles,
   compiled: {
     readonly rows: { read: number; skipped: number; mended: number };
     readonly mends: Map<number, string>;
+    readonly rejected: Map<number, string>;
     readonly skipReasons: Map<string, number>;
     readonly eventOnlyReasons: Map<string, number>;
     candidates: number;
@@ -287,7 +291,7 @@ async function join(
     for (const action of attempted) await salesSeen?.note(action);
     if ("key" in each) {
       rows.mended += 1;
-      for (const { accepted, ...action } of mended.deedsOf(each.key)) {
+      for (const { accepted, ...action } of rejectedRows.deedsOf(each.key)) {
         if (timeOrder === undefined)
           await holds.add({ ...place, before: compiled.candidates + before, attempted: [action], accepted });
         else await timeOrder.held(action, { ...place, accepted });
@@ -300,7 +304,10 @@ async function join(
     else for (const action of attempted) await timeOrder.held(action, place);
   }
   await noteUntil(batch.candidates);
-  for (const { row, key } of batch.mends) compiled.mends.set(rows.read + row, key);
+  for (const { row, key, isMended } of batch.rejected) {
+    compiled.rejected.set(rows.read + row, key);
+    if (isMended) compiled.mends.set(rows.read + row, key);
+  }
   rows.read += batch.rows;
   rows.skipped += batch.skipped;
   compiled.candidates += batch.candidates;

@@ -1,12 +1,13 @@
 /** Which candidates are sent: those that are new, and sound in their order beside all others. */
 
-import { type Action, actionSpec } from "../../actions/actions.ts";
+import { type Action, actionSpec, registersEvent } from "../../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../../actions/identity.ts";
 import { stringifyJson } from "../../actions/json.ts";
 import type { Finding, Problem, Severity } from "../../actions/problem.ts";
 import type { Across } from "../../checks/across.ts";
 import { type Ledger, readMeta } from "../ledger/ledger.ts";
 import { acceptedDeeds, hasDeeds, IMPORTED } from "../ledger/memory.ts";
+import type { RejectedRows } from "../ledger/mended-rows.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { ProblemLog } from "../problems.ts";
 import { digestOfTold } from "../told-warnings.ts";
@@ -72,6 +73,8 @@ export interface SelectOptions {
   readonly again: boolean;
   /** What another run may still bring to the service. */
   readonly pending: Pending;
+  /** Rows that an earlier run rejected. */
+  readonly rejectedRows: RejectedRows;
   readonly problems: ProblemLog;
   readonly severityOf: (rule: string) => Severity;
   readonly signal: AbortSignal;
@@ -110,6 +113,13 @@ export async function select(options: SelectOptions): Promise<Selection> {
     holds: again ? [] : holds,
     lines,
     inputs: compiled.inputs,
+    // Where the config lets them pass, they are deeds that repeat like any other.
+    isSentOnce: (action) =>
+      options.severityOf(registersEvent(action) ? "event-registered-twice" : "ticket-sold-twice") !== "error",
+    rejected: (row) => {
+      const key = compiled.rejected.get(row);
+      return key === undefined ? undefined : options.rejectedRows.firstRejected(key);
+    },
   });
   const found = {
     bits: new Uint8Array((compiled.rows.read >> 3) + 1),
@@ -197,6 +207,8 @@ async function decideOnce(
   };
   const fateBeforeImport = (candidate: Candidate, ofRow: readonly Candidate[]): Fate => {
     const verdict = verdicts.of(candidate);
+    // Where the config lets go what is held, it still waits for what is pending.
+    if (verdict === "held" && waiting.has(candidate)) return "waiting";
     if (verdict !== "repeated" && verdict !== "new") return verdict;
     if (verdict === "repeated") {
       const first = firstOf(candidate);
@@ -391,12 +403,12 @@ function placed<F extends Finding>(finding: F, inFile: string | undefined): F {
 }
 
 /**
- * Whether just this deed was taken before, so that the bad row that it mends is done with. One of a history without times
- * may also be another deed that says the same (A, B, A): then the bad row is told of again, rather than never.
+ * Whether just this deed was taken before, so that the bad row that it mends is done with. One of a history may also be another
+ * deed that says the same (A, B, A), or much the same: then the bad row is told of again, rather than never.
  */
 function isSurelyDone({ action, untimed, keyed }: Candidate, fate: Fate): boolean {
-  const mayBeAnother = untimed && !keyed && actionSpec(action).identity === "history";
-  return (fate === "sent" || fate === "changed") && !mayBeAnother;
+  const isOneOfMany = !keyed && actionSpec(action).identity === "history";
+  return fate === "sent" ? !(isOneOfMany && untimed) : fate === "changed" && !isOneOfMany;
 }
 
 /** Whether promises were imported that may be those of this very action. */

@@ -13,11 +13,13 @@ import {
   hasRepeats,
   type IndexedDeed,
 } from "../ledger/memory.ts";
+import type { FirstRejected } from "../ledger/mended-rows.ts";
 import type { Pending } from "../ledger/pending.ts";
 import { type Candidate, type CandidateLines, candidateFiles, type Hold } from "./candidates.ts";
 import { FACTS_BYTES, lineBytesAt } from "./facts.ts";
 import { type HeldDeed, type HistoryHolds, readHistoryHolds } from "./history-holds.ts";
 import { contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
+import { findOutOfOrder } from "./keyed-order.ts";
 import { type DeedVerdict, type InputDeed, type KnownDeed, matchHistory } from "./match-history.ts";
 import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type InputKey } from "./other-keys.ts";
 import { createProbableSet } from "./probable-set.ts";
@@ -53,7 +55,7 @@ export type Detail =
   | { readonly kind: "changed"; readonly from: AcceptedDeed }
   | { readonly kind: "repeated"; readonly first: number }
   | { readonly kind: "late"; readonly before: RowPlace }
-  | { readonly kind: "superseded"; readonly since: AcceptedDeed }
+  | { readonly kind: "superseded"; readonly since: AcceptedDeed; readonly isFromRejects: boolean }
   | { readonly kind: "held"; readonly by: RowPlace }
   | {
       readonly kind: "unclear";
@@ -88,6 +90,10 @@ export interface JudgeOptions {
   readonly lines: CandidateLines;
   /** Of all inputs, by number. */
   readonly inputs: readonly InputKey[];
+  /** Of actions that register: whether the second of an input is left out, rather than a problem of the input. */
+  readonly isSentOnce: (action: ActionName) => boolean;
+  /** When a row was first rejected, where it comes from a rejects file. */
+  readonly rejected: (row: number) => FirstRejected | undefined;
 }
 
 /** A candidate that the digests alone do not decide about. */
@@ -143,6 +149,20 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     for (const group of await findUnderOtherKeys(ledger, directory, { lines, inputs, isNew, take: toDoubtful }))
       new Group(options, group.identity, group.candidates, group.tried, found).byRule(holds.get(group.identity) ?? []);
   }
+  if (ledger !== undefined && found.hasNewKeys) {
+    const isOne = (seq: number, ...of: readonly Verdict[]): boolean =>
+      of.includes(VERDICTS[verdicts[seq] ?? 0] ?? "new");
+    const { rejected } = options;
+    const outOfOrder = await findOutOfOrder(ledger, directory, {
+      lines,
+      rejected,
+      isNew: (seq) => isOne(seq, "new"),
+      isOld: (seq) => isOne(seq, "sent", "changed", "pending"),
+    });
+    for (const [{ seq, row }, order] of outOfOrder)
+      if (order.kind === "late") found.set(seq, "late", order);
+      else found.set(seq, "superseded", { ...order, isFromRejects: rejected(row) !== undefined });
+  }
   return {
     of: ({ seq }) => VERDICTS[verdicts[seq] ?? 0] ?? "new",
     detailOf: ({ seq }) => details.get(seq),
@@ -170,7 +190,7 @@ function triedOf(
 
 /** @returns the identities (hex) whose candidates have to be looked at together, or one by one. */
 async function judgeByDigests(
-  { directory, candidates, ledger, pending }: JudgeOptions,
+  { directory, candidates, ledger, pending, isSentOnce, rejected }: JudgeOptions,
   holds: HistoryHolds,
   beside: DeedsBeside | undefined,
   found: Found,
@@ -180,15 +200,19 @@ async function judgeByDigests(
   const looksFurther = ledger !== undefined || pending.deeds.size > 0;
 
   const judgeOne = (seq: number, block: Buffer, at: number, isAccepted: boolean): void => {
-    const { action, keyed, untimed } = readOrigin(block, at);
+    const { action, keyed, untimed, row } = readOrigin(block, at);
     const rule = keyed ? "once" : actionSpec(action).identity;
     // newEvent and soldTicket that repeat within one input have rules of their own, but for those with a key.
-    const repeatsMatter = keyed || !registers(action);
+    const repeatsMatter = keyed || !registers(action) || isSentOnce(action);
     if (!looksFurther && (rule === "history" ? holds.size === 0 : !repeatsMatter)) return;
     const identity = identityAt(block, at);
     const key = holds.size > 0 || pending.deeds.size > 0 ? identity.toString("hex") : "";
     if (rule === "history" && holds.has(key)) {
       doubtful.add(key);
+      return;
+    }
+    if (rule === "history" && untimed && !keyed && rejected(row) !== undefined) {
+      doubtful.add(identity.toString("hex"));
       return;
     }
     if (isAccepted) {
@@ -325,7 +349,8 @@ class Group {
       const deed = deeds.find((each) => each.content.equals(content) || isUnknownContent(each)) ?? deeds.at(-1);
       if (deed !== undefined) this.#sentOrChanged(seq, content, deed);
       // Two registrations of an event and two sales of a ticket are a problem of the input.
-      else if (first !== undefined && !registers(action)) this.#repeated(seq, first);
+      else if (first !== undefined && (!registers(action) || this.#options.isSentOnce(action)))
+        this.#repeated(seq, first);
       first ??= seq;
     }
   }
@@ -404,7 +429,7 @@ class Group {
   }
 
   #setVerdict(
-    { seq }: Doubtful,
+    { seq, row }: Doubtful,
     verdict: DeedVerdict,
     known: readonly KnownOfHistory[],
     input: readonly InputOfHistory[],
@@ -427,7 +452,8 @@ class Group {
       }
       case "superseded": {
         const since = known[verdict.since]?.accepted;
-        this.#found.set(seq, "superseded", since && { kind: "superseded", since });
+        const isFromRejects = this.#options.rejected(row) !== undefined;
+        this.#found.set(seq, "superseded", since && { kind: "superseded", since, isFromRejects });
         return;
       }
       case "held":
@@ -481,7 +507,9 @@ class Group {
   #inOrder(holds: readonly HeldDeed[], known: readonly KnownOfHistory[]): readonly InputOfHistory[] {
     const given = this.#candidates.map((candidate): InputOfHistory => {
       const deed = historyDeed(candidate.action, candidate.content.toString("hex"), () => this.#dataOfLine(candidate));
-      return { candidate, hold: undefined, deed: { ...deed, isTimed: !candidate.untimed } };
+      const rejected = this.#options.rejected(candidate.row);
+      const after = rejected && this.#tried.filter((each) => isBefore(each, rejected)).length;
+      return { candidate, hold: undefined, deed: { ...deed, isTimed: !candidate.untimed, after } };
     });
     let passed = 0;
     const ordered: InputOfHistory[] = [];
@@ -511,6 +539,11 @@ interface InputOfHistory {
   readonly candidate: Doubtful | undefined;
   readonly hold: HeldDeed | undefined;
   readonly deed: InputDeed;
+}
+
+/** Whether a deed was asked for before a row was rejected. */
+function isBefore(deed: Pick<AcceptedDeed, "runNo" | "seq">, { runNo, seq = Infinity }: FirstRejected): boolean {
+  return deed.runNo < runNo || (deed.runNo === runNo && deed.seq <= seq);
 }
 
 const isOfHistory = ({ action }: Doubtful): boolean => actionSpec(action).identity === "history";

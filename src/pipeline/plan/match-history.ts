@@ -24,7 +24,11 @@ export interface KnownDeed extends HistoryDeed {
 
 /** A deed of the input. */
 export type InputDeed =
-  | (HistoryDeed & { readonly isTimed: boolean })
+  | (HistoryDeed & {
+      readonly isTimed: boolean;
+      /** Of a row from a rejects file: how many of the known deeds the service was asked for before it was rejected. */
+      readonly after?: number | undefined;
+    })
   | UnknownDeed
   /** Of a row that was mended: the known deed with this number, surely. */
   | { readonly content: undefined; readonly is: number };
@@ -46,7 +50,7 @@ export type DeedVerdict =
   | { readonly kind: "new" }
   /** New, but it stands before one that is old: sending it now would undo what came after. */
   | { readonly kind: "late"; readonly before: number }
-  /** Rejected, and something later of its history was accepted since. */
+  /** Rejected, by the service or as a bad row, and something later of its history was accepted since. */
   | { readonly kind: "superseded"; readonly since: number }
   /** New, beside a deed of which nobody knows whether it is old. */
   | { readonly kind: "held" }
@@ -74,6 +78,7 @@ export function matchHistory(known: readonly KnownDeed[], input: readonly InputD
   match.equalTimed();
   match.sameTime();
   match.timesThatCame();
+  match.fromRejects();
   match.timesThatWent();
   const isClear = match.untimed(isHeld);
   match.unknown();
@@ -83,7 +88,8 @@ export function matchHistory(known: readonly KnownDeed[], input: readonly InputD
     if (isUnknown(deed)) return { kind: "unknown", inPlaceOf: bound?.of };
     // The same row may be given more often than it was mended.
     if (deed.content === undefined) return { kind: "old", of: deed.is };
-    if (!isClear && !deed.isTimed && bound?.kind !== "changed") return { kind: "unclear" };
+    const isUnclear = match.doubtful.has(at) || (!isClear && !deed.isTimed);
+    if (isUnclear && bound?.kind !== "changed") return { kind: "unclear" };
     if (bound !== undefined) return bound;
     const since = match.supersededBy(deed, at);
     if (since !== undefined) return { kind: "superseded", since };
@@ -100,6 +106,8 @@ const HELD: DeedVerdict = { kind: "held" };
 /** Binds deeds of the input to accepted ones, a rule after the other. */
 class Match {
   readonly bound = new Map<number, Extract<DeedVerdict, { readonly of: number }>>();
+  /** Deeds of the input of which it can't be told whether they are old. */
+  readonly doubtful = new Set<number>();
   readonly #known: readonly KnownDeed[];
   readonly #input: readonly InputDeed[];
   /** Numbers of accepted deeds that no deed of the input is bound to, oldest first. */
@@ -119,7 +127,9 @@ class Match {
   /** Deeds of the input that are not bound yet. */
   #open(isTimed: boolean): (readonly [number, KnownInput])[] {
     return this.#input.flatMap((deed, at) =>
-      deed.content === undefined || deed.isTimed !== isTimed || this.bound.has(at) ? [] : [[at, deed] as const],
+      deed.content === undefined || deed.isTimed !== isTimed || this.bound.has(at) || this.doubtful.has(at)
+        ? []
+        : [[at, deed] as const],
     );
   }
 
@@ -184,6 +194,20 @@ class Match {
     }
   }
 
+  /**
+   * A row from a rejects file that says what was accepted since it was rejected is that deed. Where it says what was accepted
+   * before, it may be that one, or say the same once more (A, B and a bad row that becomes A).
+   */
+  fromRejects(): void {
+    for (const [at, { content, after }] of this.#open(false)) {
+      if (after === undefined) continue;
+      const same = [...this.#left].filter((of) => this.#knownAt(of).content === content);
+      const since = same.find((of) => of >= after);
+      if (since !== undefined) this.#bind(at, since, "old");
+      else if (same.length > 0) this.doubtful.add(at);
+    }
+  }
+
   /** The reverse: accepted with a time that the input lacks. */
   timesThatWent(): void {
     const open = this.#open(false);
@@ -219,6 +243,9 @@ class Match {
       return of === undefined ? [] : [{ at, of }];
     });
     const isUnique = contents.size === open.length && new Set(accepted).size === accepted.length;
+    // Which of those that say the same is old can't be told by their order where they stand before one with a time.
+    const isBeforeTimed = open.some(([at]) => at < this.#lastTimed());
+    if (!isUnique && !isHeld && isBeforeTimed && accepted.length < open.length) return false;
     if (!isUnique && !isHeld) {
       const given = open.map(([, { content }]) => content);
       const old = oldLength(accepted, given);
@@ -239,16 +266,21 @@ class Match {
     return true;
   }
 
+  /** Place of the last deed with a time that is known; -1 where there is none. */
+  #lastTimed(): number {
+    return this.#input.findLastIndex((deed, at) => deed.content !== undefined && deed.isTimed && this.bound.has(at));
+  }
+
   #contentAt(at: number): string {
     return this.#input[at]?.content ?? "";
   }
 
   /**
-   * A deed of an invalid row stands in the place of the accepted one that has its time, or that is missing between those
-   * around it.
+   * A deed of an invalid row stands in the place of the accepted one that has its time; of those without times, of the one
+   * that is missing between the two around it. Beyond the first and the last of them it may be a new one as well.
    */
   unknown(): void {
-    const around = [...this.bound].map(([at, { of }]) => ({ at, of }));
+    const around = [...this.bound].flatMap(([at, { of }]) => (this.#isUntimed(of) ? { at, of } : []));
     for (const [at, deed] of this.#input.entries()) {
       if (!isUnknown(deed) || this.#left.size === 0) continue;
       const sameTime = deed.time === undefined ? undefined : this.#leftWhere(({ time }) => time === deed.time)[0];
@@ -257,7 +289,7 @@ class Match {
     }
   }
 
-  /** @param around the deeds of the input that are known, with the accepted ones that they are. */
+  /** @param around the deeds of the input without times that are known, with the accepted ones that they are. */
   #missingAt(at: number, around: readonly { readonly at: number; readonly of: number }[]): number | undefined {
     const from = around.reduce<Neighbour>(
       (last, each) => (each.at < at && each.at > (last?.at ?? -1) ? each : last),
@@ -267,19 +299,27 @@ class Match {
       (next, each) => (each.at > at && each.at < (next?.at ?? Infinity) ? each : next),
       undefined,
     );
-    if (from === undefined && to === undefined) return undefined;
-    const between = [...this.#left].filter((of) => of > (from?.of ?? -1) && of < (to?.of ?? Infinity));
-    return from === undefined ? between.at(-1) : between[0];
+    if (from === undefined || to === undefined) return undefined;
+    return [...this.#left].find((of) => of > from.of && of < to.of && this.#isUntimed(of));
+  }
+
+  #isUntimed(of: number): boolean {
+    return this.#knownAt(of).said().time === undefined;
   }
 
   /** What was accepted since the deed was rejected, and is later than it; undefined where it was not, or nothing was. */
   supersededBy(deed: KnownInput, at: number): number | undefined {
-    const tried = this.#known.findLastIndex(
-      (each) => each.state === "rejected" && (each.content === deed.content || agreeButForTime(each, deed)),
-    );
-    if (tried === -1) return undefined;
-    const earlier = new Set([...this.bound].flatMap(([place, { of }]) => (place < at ? [of] : [])));
     const { time } = deed.isTimed ? deed.said() : { time: undefined };
+    // With a time it is one of a set, and may come late.
+    const after = deed.isTimed ? undefined : deed.after;
+    const tried = Math.max(
+      this.#known.findLastIndex(
+        (each) => each.state === "rejected" && (each.content === deed.content || agreeButForTime(each, deed)),
+      ),
+      (after ?? 0) - 1,
+    );
+    if (tried === -1 && after === undefined) return undefined;
+    const earlier = new Set([...this.bound].flatMap(([place, { of }]) => (place < at ? [of] : [])));
     const since = this.#known.findIndex((each, of) => {
       if (of <= tried || each.state === "rejected") return false;
       const other = time === undefined ? undefined : each.said().time;

@@ -2,6 +2,7 @@
 
 import type { Row } from "../../mapping/row.ts";
 import { digestOfKey, keyOf, type RowDigester, sizeOfKey } from "../../mapping/row-digest.ts";
+import { NO_REJECTED_ROWS, type RejectedRows } from "../ledger/mended-rows.ts";
 
 /** What is known of a row. */
 type RowMark =
@@ -10,8 +11,20 @@ type RowMark =
   | { readonly kind: "unsure" }
   /** It stands in a rejects file of this input already: two nights' rejects hold it, and it is one row. */
   | { readonly kind: "repeated" }
-  /** It was mended, and this is the key of what it was. */
-  | { readonly kind: "mends"; readonly key: string };
+  /** It comes from a rejects file. */
+  | RejectedMark;
+
+interface RejectedMark {
+  readonly kind: "rejected";
+  /** Its key there. */
+  readonly key: string;
+  /** It says something else than it did. */
+  readonly isMended: boolean;
+  /** What it was read as when it was rejected; undefined where that is not known. */
+  readonly readAs: string | undefined;
+  /** Line of an earlier row of the input that has the same key and says something else. */
+  readonly twin: number | undefined;
+}
 
 /** Looks at all rows of an input, in order. */
 export interface RowMarks {
@@ -23,11 +36,15 @@ export interface RowMarks {
  * @param sees "all" where every row of the input is shown, in order; "some" in a worker, which can only tell that a row
  *   may be one of them.
  */
-export function createRowMarks(keys: ReadonlySet<string>, sees: "all" | "some"): RowMarks {
+export function createRowMarks(
+  keys: ReadonlySet<string>,
+  sees: "all" | "some",
+  known: Pick<RejectedRows, "firstRejected"> = NO_REJECTED_ROWS,
+): RowMarks {
   const digests = new Set([...keys].map(digestOfKey));
   const sizes = new Set([...keys].map(sizeOfKey));
   const numbers = createRowNumbers();
-  const fromRejects = new Set<string>();
+  const fromRejects = new Map<string, { readonly line: number; readonly digest: string }>();
   return {
     of(row, digester) {
       // Behind it more may be lost than the row itself.
@@ -35,19 +52,19 @@ export function createRowMarks(keys: ReadonlySet<string>, sees: "all" | "some"):
       const written = digester.written(row);
       const isCandidate = keys.size > 0 && sizes.has(digester.size(row));
       if (!isCandidate && written === undefined) return undefined;
-      if (written !== undefined) {
-        if (sees === "some") return { kind: "unsure" };
-        if (fromRejects.has(written)) return { kind: "repeated" };
-        fromRejects.add(written);
-      }
+      if (written !== undefined && sees === "some") return { kind: "unsure" };
       const digest = digester.digest(row);
+      const first = written === undefined ? undefined : fromRejects.get(written);
+      if (first?.digest === digest) return { kind: "repeated" };
+      if (written !== undefined && first === undefined) fromRejects.set(written, { line: row.line, digest });
       if (digests.has(digest)) {
         if (sees === "some") return { kind: "unsure" };
         const key = numbers.key(digest, written);
         if (keys.has(key)) return { kind: "mended", key };
       }
-      // One that is as it was is told by what it says itself; nothing needs to be remembered of it.
-      return written === undefined || digestOfKey(written) === digest ? undefined : { kind: "mends", key: written };
+      if (written === undefined) return undefined;
+      const readAs = known.firstRejected(written)?.readAs;
+      return { kind: "rejected", key: written, isMended: digestOfKey(written) !== digest, readAs, twin: first?.line };
     },
   };
 }

@@ -8,7 +8,7 @@ import { severityIn } from "../../checks/severity.ts";
 import { makeFolder } from "../folders.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { ledgerMemory } from "../ledger/memory.ts";
-import { type Mending, mendedRows, NO_MENDED_ROWS } from "../ledger/mended-rows.ts";
+import { type Mending, NO_REJECTED_ROWS, rejectedRows } from "../ledger/mended-rows.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { ProblemLog } from "../problems.ts";
 import type { CsvOptions } from "../readers/csv.ts";
@@ -123,12 +123,13 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   await using invalid = createInvalidRows(directory);
   await using compiledHolds = createHolds(directory);
   const groups = options.lanes > 1 ? createLaneGroups(ledger ? ledgerMemory(ledger) : EMPTY_MEMORY) : undefined;
+  const known = ledger === undefined ? NO_REJECTED_ROWS : rejectedRows(ledger);
   const compiled = await compile({
     timeOrder,
     salesSeen,
     rowEvents: groups,
     invalid,
-    mended: options.ledger === undefined ? NO_MENDED_ROWS : mendedRows(options.ledger),
+    rejectedRows: known,
     workers: options.workers,
     severities: options.severities,
     holds: compiledHolds,
@@ -171,6 +172,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     severityOf,
     signal,
     pending: options.pending,
+    rejectedRows: known,
     across: () => acrossFor(options, compiled),
   });
   const { read, skipped } = compiled.rows;

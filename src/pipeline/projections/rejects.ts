@@ -18,6 +18,7 @@ import {
 import type { Row } from "../../mapping/row.ts";
 import { createRowDigester } from "../../mapping/row-digest.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { noteRejected } from "../ledger/mended-rows.ts";
 import { openOutcomesOfChunk } from "../ledger/outcomes.ts";
 import { chunksOf, type RunRecord } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/schema.ts";
@@ -33,6 +34,8 @@ interface OpenRow {
   readonly reasons: string[];
   /** The row's open actions as `tickets:actions` takes them; empty for all. */
   readonly actions: string[];
+  /** Place in the plan of the first of its actions that the service rejected. */
+  readonly seq: number | undefined;
 }
 
 /** What a run left to do. */
@@ -62,10 +65,10 @@ export async function writeRejects(options: {
   const first =
     ledger.get("SELECT 1 AS one FROM chunks WHERE run_no = ? AND rejects_written = 1 LIMIT 1", run.runNo) === undefined;
   const open = new Map<number, Map<number, OpenRow>>();
-  const note = (input: number, number: number, reason: string, actions: readonly string[] = []): void => {
+  const note = (input: number, number: number, reason: string, actions: readonly string[] = [], seq?: number): void => {
     const rows = open.get(input) ?? new Map<number, OpenRow>();
     open.set(input, rows);
-    const row = rows.get(number) ?? { reasons: [], actions: [] };
+    const row = rows.get(number) ?? { reasons: [], actions: [], seq };
     rows.set(number, row);
     row.reasons.push(reason);
     row.actions.push(...actions);
@@ -87,7 +90,7 @@ export async function writeRejects(options: {
         row.outcome === "rejected"
           ? `${row.action} ${rejectionText(row)}`
           : `${row.action} was not sent: the run was closed.`;
-      note(record.input, record.row, reason, [openActionText(row.action, record.nth)]);
+      note(record.input, record.row, reason, [openActionText(row.action, record.nth)], row.seq);
     }
   }
   const records: ((ledger: Ledger) => void)[] = [];
@@ -102,6 +105,7 @@ export async function writeRejects(options: {
     written.set(path, (written.get(path) ?? 0) + rows.size);
     records.push((to) => {
       record(to);
+      for (const { key, seq } of rejects.rows) noteRejected(to, key, { runNo: run.runNo, seq, readAs: rejects.readAs });
       to.run("INSERT OR IGNORE INTO rejects_files (run_no, input, path) VALUES (?, ?, ?)", run.runNo, at, path);
     });
   }
@@ -160,6 +164,10 @@ interface Rejects {
   /** Of the columns. */
   readonly delimiter: string;
   readonly lines: readonly string[];
+  /** Of each line: the key of its row (`tickets:row`), and the first of its actions that the service rejected. */
+  readonly rows: readonly { readonly key: string; readonly seq: number | undefined }[];
+  /** What the input was read as. */
+  readonly readAs: string;
 }
 
 /** @param numbers of the rows of the inputs before this one. */
@@ -187,8 +195,10 @@ async function readOpenRows(
     ...(readWith !== undefined && { encoding: readWith }),
     ...(source.delimiter !== undefined && { csv: { delimiter: source.delimiter, headerLine: source.headerLine } }),
   });
-  const digester = createRowDigester(input.header, source.readAs ?? "");
+  const { readAs = "" } = source;
+  const digester = createRowDigester(input.header, readAs);
   const lines: string[] = [];
+  const rejected: Rejects["rows"][number][] = [];
   // Rows are numbered over all inputs.
   let number = plan.manifest.inputs.slice(0, at).reduce((sum, each) => sum + each.rows, 0);
   for await (const batch of input.batches()) {
@@ -197,8 +207,10 @@ async function readOpenRows(
       const open = rows.get(number);
       const written = digester.written(row);
       const key = numbers.key(digester.digest(row), written);
+      if (open === undefined) continue;
       // A row that comes from a rejects file and is still open is still the row that it was there.
-      if (open !== undefined) lines.push(rejectLine(row, input, open, written ?? key, safeCsv && GUARDED));
+      rejected.push({ key: written ?? key, seq: open.seq });
+      lines.push(rejectLine(row, input, open, written ?? key, safeCsv && GUARDED));
     }
   }
   const table = input.header !== undefined;
@@ -217,6 +229,8 @@ async function readOpenRows(
     extension,
     delimiter: delimiterOf(input),
     lines,
+    rows: rejected,
+    readAs,
   };
 }
 

@@ -4,7 +4,8 @@ import { type InputDeed, type KnownDeed, matchHistory, oldLength } from "../../.
 
 /**
  * Deeds in a word each: `A` says A, `A3` says A at the time 3; known ones: `-A` was rejected, `~A` is pending; of the input:
- * `?` is of an invalid row, `?3` likewise with its time; `=0` is of a row for which the first known deed was accepted.
+ * `?` is of an invalid row, `?3` likewise with its time; `=0` is of a row for which the first known deed was accepted; `A<2` is of a row that became
+ * bad after the first two were asked for.
  */
 const words = (text: string): readonly string[] => text.split(" ").filter((word) => word !== "");
 
@@ -22,7 +23,8 @@ function known(word: string): KnownDeed {
 function given(word: string): InputDeed {
   if (word.startsWith("?")) return { content: undefined, time: word === "?" ? undefined : BigInt(word.slice(1)) };
   if (word.startsWith("=")) return { content: undefined, is: Number(word.slice(1)) };
-  return { ...saying(word), isTimed: word.length > 1 };
+  const [deed = "", after] = word.split("<");
+  return { ...saying(deed), isTimed: deed.length > 1, ...(after !== undefined && { after: Number(after) }) };
 }
 
 /** The verdicts in a word each; with the accepted deed where one is meant. */
@@ -95,6 +97,11 @@ describe("a history with times", () => {
     ["times that came do not take what says something else", "A", "B1", "new"],
     ["times that came, for a rejected one", "A -B C", "A1 B2 C3", "changed:A superseded changed:C"],
     ["a new one without a time before an old one", "A1 B2", "A1 C B2", "old late old"],
+    ["equal ones without times around one with a time", "C1", "B C1 B", "late old new"],
+    ["which of them was sent can't be told", "C1 B", "B C1 B", "unclear old unclear"],
+    ["nor of more of them", "C1 B B", "B C1 B B", "unclear old unclear unclear"],
+    ["all of them were", "C1 B B", "B C1 B", "old old old"],
+    ["behind it they can be told", "C1 B", "C1 B B", "old old new"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
     expect(judged(accepted, input)).toBe(verdicts);
   });
@@ -105,13 +112,31 @@ describe("a history beside an invalid row", () => {
     ["nothing new is sent, before or after", "A", "A B ? C", "old held ? held"],
     ["the first time", "", "A ? B", "held ? held"],
     ["in the place of an accepted one", "A B C", "A ? C", "old ?:B old"],
-    ["in the place of the last one", "A B", "A ? C", "old ?:B held"],
-    ["in the place of the first ones", "A B C", "? ? C", "?:B ?:A old"],
+    ["in the place of the last one, perhaps", "A B", "A ? C", "old ? held"],
+    ["in the place of the first ones, perhaps", "A B C", "? ? C", "? ? old"],
+    ["of which one with a time is missing", "A1 B2 C3", "A1 ? C3", "old ? old"],
     ["beside all that were accepted", "A B", "A B ?", "old old ?"],
     ["alone", "A B", "?", "?"],
     ["by its time", "A1 B2 C3", "?2 A1", "?:B2 old"],
     ["contents that come back", "A B A", "A ? A B B", "old ? old old held"],
-    ["a late one stays late", "A C", "? B C", "?:A late old"],
+    ["a late one stays late", "A C", "? B C", "? late old"],
+  ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
+    expect(judged(accepted, input)).toBe(verdicts);
+  });
+});
+
+describe("a history with a row from a rejects file", () => {
+  it.each<[string, string, string, string]>([
+    ["nothing was accepted since", "A", "B<1 C<1", "new new"],
+    ["something was", "A D", "B<1 C<1", "superseded superseded"],
+    ["something was, and nothing before", "D", "B<0", "superseded"],
+    ["what was accepted since stands before it", "A B", "B<1 C<1", "old new"],
+    ["what was accepted since stands before it, and more", "A B D", "B<1 C<1", "old superseded"],
+    ["it was accepted since", "A B D", "B<1", "old"],
+    ["with a time it may come late", "A1 D4", "B2<1", "new"],
+    ["it says what was accepted before, and may be that", "A B", "A<2", "unclear"],
+    ["beside rows that say else", "A B", "A<2 C<2", "unclear new"],
+    ["it was rejected once more", "A -B D", "B<1", "superseded"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
     expect(judged(accepted, input)).toBe(verdicts);
   });
@@ -128,7 +153,7 @@ describe("a history with a row that was mended", () => {
     ["what stands before it is late", "A", "B =0", "late old"],
     ["given more often than it was mended", "A B", "=0 =0 B", "old old old"],
     ["beside an invalid row", "A", "=0 ? B", "old ? held"],
-    ["an invalid row does not take its place", "A B", "=0 ?", "old ?:B"],
+    ["an invalid row does not take its place", "A B C", "=0 ? C", "old ?:B old"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
     expect(judged(accepted, input)).toBe(verdicts);
   });
