@@ -123,6 +123,7 @@ export async function checkInput(
         stdin: context.stdin,
         allowEmpty: options.allowEmpty,
       },
+      sources: new Set(Object.keys(config.sources).map(readAsSource)),
       readingOf: (file) => readingOf(sourceOf(file)?.config),
       mapperFor: async (file, input) => {
         const source = sourceOf(file);
@@ -151,7 +152,7 @@ export async function checkInput(
           const { onRow } = options;
           const readAs =
             options.action ??
-            (source === undefined ? actionOfFileName(settings.fileName) : `source ${source.name}`) ??
+            (source === undefined ? actionOfFileName(settings.fileName) : readAsSource(source.name)) ??
             "";
           const key = source?.config.key;
           const told = { readAs, findings, ...(key !== undefined && { key: JSON.stringify(key) }) };
@@ -220,6 +221,9 @@ export async function checkInput(
 }
 
 /** How many workers plan large files. From the fifth on they would wait for this thread, which joins what they make. */
+/** What the rows of a source are read as. */
+const readAsSource = (name: string): string => `source ${name}`;
+
 function workersOf({ TICKETS_WORKERS: given }: Context["env"]): number {
   if (given === undefined || given === "") return Math.min(MOST_WORKERS, availableParallelism());
   if (/^\d{1,2}$/.test(given)) return Number(given);

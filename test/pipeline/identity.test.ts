@@ -527,6 +527,32 @@ describe("a key of the source", () => {
     expect((await moves("2,b")).actions).toMatchObject({ accepted: 1 });
   });
 
+  test("that two sources share is a problem where their deeds may be others, and none where one was renamed", async () => {
+    const field = await openSold();
+    const source = (name: string): string => `  ${name}:
+    match: "${name}*.csv"
+    key: "{No}"
+    actions: [{scannedTicket: {fields: {ticketId: T, orderTime: "{Time}"}}}]
+`;
+    const scans = async (...names: readonly string[]) => {
+      const { summary, exitCode, said } = await field.stream(names.map((name) => `${name}.csv`));
+      return { exitCode, said, actions: summary?.actions };
+    };
+    for (const name of ["north", "south"]) await field.write(`${name}.csv`, "No,Time\n1,\n2,1768600002\n");
+    await field.write("tickets.config.yaml", `sources:\n${source("north")}${source("south")}`);
+    const both = await scans("north", "south");
+    expect(both.exitCode).toBe(3);
+    expect(both.said).toContain(
+      "south.csv:2 The key of this row is that of a scannedTicket of the same ticket from source north",
+    );
+    expect((await scans("north")).actions).toMatchObject({ accepted: 2 });
+    expect((await scans("south")).exitCode).toBe(3);
+    expect((await scans("north")).actions).toMatchObject({ alreadySent: 2 });
+
+    await field.write("tickets.config.yaml", `sources:\n${source("south")}`);
+    expect((await scans("south")).actions).toMatchObject({ accepted: 0, alreadySent: 2 });
+  });
+
   test("that two rows of one ticket share is a problem where they say something else", async () => {
     const field = await openSold();
     const config = KEYED.replace("soldTicket", "updateTicket").replace(

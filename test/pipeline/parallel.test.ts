@@ -186,6 +186,7 @@ async function planned(
     run: "run",
     copyInputs: false,
     reading: {},
+    sources: new Set(),
     mapperFor: async (file, input) => {
       const settings = {
         fileName: file.name.split("/").at(-1) ?? "",

@@ -4,7 +4,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
-import type { Action } from "../../actions/actions.ts";
+import type { Action, ActionName } from "../../actions/actions.ts";
 import { digestOf, identityText } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "./ledger.ts";
@@ -36,6 +36,11 @@ CREATE TABLE keyed_deeds (
   source TEXT,
   key TEXT,
   PRIMARY KEY (identity, run_no, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE key_sources (
+  action TEXT NOT NULL,
+  source TEXT NOT NULL,
+  PRIMARY KEY (action, source)
 ) STRICT, WITHOUT ROWID;
 `;
 
@@ -84,8 +89,19 @@ export function mergeKeyed(
      FROM runs, json_each(manifest, '$.inputs') AS input WHERE run_no = ? AND input.value ->> 'key' IS NOT NULL`,
     runNo,
   );
-  for (const { name, source, key } of inputs)
-    ledger.run(keyedAmong(`${chunks} AND source = ?`), String(source ?? ""), String(key), runNo, runNo, String(name));
+  for (const { name, source, key } of inputs) {
+    const of = `${chunks} AND source = ?`;
+    ledger.run(keyedAmong(of), String(source ?? ""), String(key), runNo, runNo, String(name));
+    ledger.run(
+      `INSERT OR IGNORE INTO key_sources (action, source) SELECT DISTINCT action, ? FROM actions WHERE outcome <> 'not sent' AND ${of}`,
+      ...[String(source ?? ""), runNo, runNo, String(name)],
+    );
+  }
+}
+
+/** What inputs with a key of their own were read as that gave deeds of a kind. */
+export function keySources(ledger: Ledger, action: ActionName): readonly string[] {
+  return ledger.all("SELECT source FROM key_sources WHERE action = ?", action).map(({ source }) => String(source));
 }
 
 /** Whether there is any; when not, nothing need be looked up. */

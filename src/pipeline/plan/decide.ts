@@ -75,6 +75,8 @@ export interface SelectOptions {
   readonly pending: Pending;
   /** Rows that an earlier run rejected. */
   readonly rejectedRows: RejectedRows;
+  /** What the sources of the config read rows as. */
+  readonly sources: ReadonlySet<string>;
   readonly problems: ProblemLog;
   readonly severityOf: (rule: string) => Severity;
   readonly signal: AbortSignal;
@@ -113,6 +115,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
     holds: again ? [] : holds,
     lines,
     inputs: compiled.inputs,
+    sources: options.sources,
     // Where the config lets them pass, they are deeds that repeat like any other.
     isSentOnce: (action) =>
       options.severityOf(registersEvent(action) ? "event-registered-twice" : "ticket-sold-twice") !== "error",

@@ -2,8 +2,9 @@
 
 import { open } from "node:fs/promises";
 import { type Action, type ActionData, type ActionName, actionSpec, registers } from "../../actions/actions.ts";
-import { recipientsAgree } from "../../actions/identity.ts";
+import { digestOf, identityText, recipientsAgree } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
+import { keyedDeeds, keySources } from "../ledger/keyed-deeds.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import {
   type AcceptedDeed,
@@ -64,7 +65,9 @@ export type Detail =
     }
   | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
   /** With another deed of the same ticket or event, which says something else. */
-  | { readonly kind: "key repeated"; readonly at: RowPlace };
+  | { readonly kind: "key repeated"; readonly at: RowPlace }
+  /** With a deed of another source. */
+  | { readonly kind: "key of source"; readonly source: string };
 
 /** One verdict per candidate; candidates may be asked for again and again. */
 export interface Verdicts {
@@ -90,6 +93,8 @@ export interface JudgeOptions {
   readonly lines: CandidateLines;
   /** Of all inputs, by number. */
   readonly inputs: readonly InputKey[];
+  /** What the sources of the config read rows as. */
+  readonly sources: ReadonlySet<string>;
   /** Of actions that register: whether the second of an input is left out, rather than a problem of the input. */
   readonly isSentOnce: (action: ActionName) => boolean;
   /** When a row was first rejected, where it comes from a rejects file. */
@@ -190,17 +195,19 @@ function triedOf(
 
 /** @returns the identities (hex) whose candidates have to be looked at together, or one by one. */
 async function judgeByDigests(
-  { directory, candidates, ledger, pending, isSentOnce, rejected }: JudgeOptions,
+  options: JudgeOptions,
   holds: HistoryHolds,
   beside: DeedsBeside | undefined,
   found: Found,
 ): Promise<ReadonlySet<string>> {
+  const { directory, candidates, ledger, pending, isSentOnce, rejected } = options;
   const doubtful = new Set<string>();
   const seen = createProbableSet();
   const looksFurther = ledger !== undefined || pending.deeds.size > 0;
+  const isOfSeveralSources = severalSources(options);
 
   const judgeOne = (seq: number, block: Buffer, at: number, isAccepted: boolean): void => {
-    const { action, keyed, untimed, row } = readOrigin(block, at);
+    const { action, keyed, untimed, row, input } = readOrigin(block, at);
     const rule = keyed ? "once" : actionSpec(action).identity;
     // newEvent and soldTicket that repeat within one input have rules of their own, but for those with a key.
     const repeatsMatter = keyed || !registers(action) || isSentOnce(action);
@@ -212,6 +219,10 @@ async function judgeByDigests(
       return;
     }
     if (rule === "history" && untimed && !keyed && rejected(row) !== undefined) {
+      doubtful.add(identity.toString("hex"));
+      return;
+    }
+    if (isAccepted && keyed && isOfSeveralSources(action, input)) {
       doubtful.add(identity.toString("hex"));
       return;
     }
@@ -246,6 +257,20 @@ async function judgeByDigests(
       judgeOne(seq, block, number * RECORD_BYTES, accepted?.[number] === 1);
   }
   return doubtful;
+}
+
+/** Whether a kind of deeds has keys of several sources, which may be the same for different deeds. */
+function severalSources({ ledger, inputs, sources }: JudgeOptions): (action: ActionName, input: number) => boolean {
+  const known = new Map<ActionName, ReadonlySet<string>>();
+  return (action, input) => {
+    let of = known.get(action);
+    if (of === undefined) {
+      const keyed = ledger === undefined || actionSpec(action).identity === "once" ? [] : keySources(ledger, action);
+      of = new Set(keyed.filter((source) => sources.has(source)));
+      known.set(action, of);
+    }
+    return of.size > 1 || (of.size === 1 && !of.has(inputs[input]?.readAs ?? ""));
+  };
 }
 
 function deedsOf(records: Buffer): readonly IndexedDeed[] {
@@ -377,7 +402,9 @@ class Group {
         subjects.find((each) => each.deed.content.equals(content)) ?? subjects.findLast((each) => each.of === of);
       const [stranger] = subjects;
       const [first] = given;
-      if (deed !== undefined) this.#sentOrChanged(seq, content, deed.deed);
+      const otherSource = this.#otherSource(candidate, deed?.deed, first?.candidate);
+      if (otherSource !== undefined) this.#found.set(seq, "key shared", { kind: "key of source", source: otherSource });
+      else if (deed !== undefined) this.#sentOrChanged(seq, content, deed.deed);
       else if (stranger !== undefined)
         this.#found.set(seq, "key shared", { kind: "key shared", accepted: stranger.deed });
       else if (first !== undefined && first.of !== of)
@@ -387,6 +414,25 @@ class Group {
       else if (first !== undefined) this.#repeated(seq, first.candidate.seq);
       given.push({ candidate, of });
     }
+  }
+
+  /** The source of the deed that has the candidate's key, where it is another one that the config still has. */
+  #otherSource(
+    candidate: Doubtful,
+    deed: AcceptedDeed | undefined,
+    first: Pick<Doubtful, "input"> | undefined,
+  ): string | undefined {
+    const { ledger, inputs, sources } = this.#options;
+    if (actionSpec(candidate.action).identity === "once") return undefined;
+    const readAs = inputs[candidate.input]?.readAs;
+    const inInput = first && inputs[first.input]?.readAs;
+    if (deed === undefined || ledger === undefined) return inInput === readAs ? undefined : inInput;
+    const data = this.#dataOf(deed);
+    const plain = data && digestOf(identityText({ action: candidate.action, data }));
+    const by =
+      plain && keyedDeeds(ledger, plain).find((each) => each.runNo === deed.runNo && each.seq === deed.seq)?.by;
+    // One that the config has no more was renamed.
+    return by === undefined || by.source === readAs || !sources.has(by.source) ? undefined : by.source;
   }
 
   /** Claims: one deed where their recipients agree. */

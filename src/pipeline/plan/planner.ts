@@ -48,6 +48,8 @@ export interface PlanOptions {
     readonly clock?: Clock | undefined;
   };
   readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
+  /** What the sources of the config read rows as. */
+  readonly sources: ReadonlySet<string>;
   readonly workers: WorkerOptions;
   /** How a file is written, where a source of the config says so. */
   readonly readingOf: (file: InputFile) => { readonly encoding?: string; readonly csv?: CsvOptions };
@@ -173,6 +175,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     signal,
     pending: options.pending,
     rejectedRows: known,
+    sources: options.sources,
     across: () => acrossFor(options, compiled),
   });
   const { read, skipped } = compiled.rows;

@@ -63,6 +63,12 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         message: `The key of this row is that of another ${about}, ${owner(detail, places)}.`,
         hint: "Make the source's key one that no two tickets share.",
       };
+    case "key of source":
+      return {
+        rule: "key-shared",
+        message: `The key of this row is that of a ${action} of the same ${about} from ${cleanText(detail.source, 100)}, which may be the same deed or another one.`,
+        hint: "Make the sources' keys differ where they mean different deeds, such as by the source's name in front.",
+      };
     case "key repeated":
       return {
         rule: "key-shared",
