@@ -362,6 +362,19 @@ describe("a row that is invalid tonight", () => {
   });
 });
 
+test.each(["warn", "off"])("what registers is sent once, also where the rule that says so is %s", async (severity) => {
+  const field = await openField();
+  await field.write(
+    "tickets.config.yaml",
+    `rules: {ticket-sold-twice: ${severity}, event-registered-twice: ${severity}}\n`,
+  );
+  await field.write("sales.ndjson", lines(newEvent("E"), newEvent("E"), sold("T"), sold("T"), sold("T", "u2")));
+  const night = await field.stream(["sales.ndjson"]);
+  expect(night.summary?.actions, night.said).toMatchObject({ total: 5, accepted: 2, alreadySent: 3 });
+  expect(night.said).toContain("deed-repeated");
+  expect(processedBy(field.sandbox)).toBe("E T");
+});
+
 describe("a history with times", () => {
   test("of resales, a rejected one is not sent once a later one was accepted, and a late one is", async () => {
     const field = await openSold();
@@ -681,6 +694,20 @@ ${key}    actions:
 });
 
 describe("an action that is pending in another run", () => {
+  test("is waited for also where what it holds is let go", async () => {
+    const field = await openSold();
+    await field.write("a.ndjson", lines(updated(url("a"))));
+    field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
+    expect((await field.stream(["a.ndjson"])).exitCode).toBe(6);
+    field.setFaults();
+    await abandon(field);
+    await field.write("tickets.config.yaml", "rules: {depends-on-invalid: off}\n");
+    await field.write("b.ndjson", lines(updated(url("a")), updated("no address"), updated(url("c"))));
+    const night = await field.stream(["b.ndjson"], { maxInvalid: { rows: 5 } });
+    expect(night.summary?.actions, night.said).toMatchObject({ accepted: 0, inDoubt: 1, notSent: 1 });
+    expect(images(field)).toBe("a");
+  });
+
   test("makes what depends on it wait, and the end says so", async () => {
     const field = await openField();
     await field.write("base.ndjson", lines(newEvent("E"), sold("S"), sold("T")));
