@@ -525,6 +525,14 @@ export const BAD_FILES: readonly BadFile[] = [
     content: lines(`${SALE_HEADER},name`, `${SALE_ROW},"Row 7,\nSeat 4"`, "ber-2026,T-2,guest-1002"),
   },
   {
+    file: "claims-lone-carriage-return.csv",
+    exit: 3,
+    rule: "lone-carriage-return",
+    line: 3,
+    why: "a file whose lines end in LF, and one of them in a carriage return: two rows in one",
+    content: lines("ticketId,userId", "T-1,U-1", "T-2,U-2\rT-3,U-3", "T-4,U-4"),
+  },
+  {
     file: "sales-csv-quotes.csv",
     exit: 3,
     rule: "csv-quotes",

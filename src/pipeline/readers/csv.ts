@@ -55,8 +55,9 @@ interface Span {
  * raw text; rows without quotes and those whose quotes all stand where they belong are split here, and csv-parse judges
  * the others.
  *
- * Rows end in LF or CRLF, mixed as they come; in CR too when the header does. Blank lines are passed over, and so is a
- * first line `sep=;`, by which spreadsheets declare the delimiter.
+ * Rows end in LF or CRLF, mixed as they come; in CR too when the header does. Where it does not, a CR in an unquoted cell
+ * makes the row malformed: it may be the end of another. Blank lines are passed over, and so is a first line `sep=;`, by
+ * which spreadsheets declare the delimiter.
  */
 export function csvParser(options: CsvOptions = {}): CsvParser {
   const { after } = options;
@@ -203,7 +204,9 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
         }
         lineEnds += 1;
         if (quoted) continue;
-        const end = byte === LF && at > start && afterCr ? at - 1 : at;
+        let end = at;
+        // Programs that write CRLF for the LF of a CRLF leave several.
+        if (!crEndsRows) while (end > start && bytes[end - 1] === CR) end -= 1;
         if (end > start) spans.push({ start, end, line: rowLine, hasQuotes });
         start = at + 1;
         rowLine = lineEnds + 1;
@@ -221,9 +224,11 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
     return rows;
   }
 
-  /** Bytes of the row so far: a CR outside quotes is part of its line end, whose LF may be still to come. */
+  /** Bytes of the row so far: a CR outside quotes at its end is part of its line end, whose LF may be still to come. */
   function carried(): number {
-    return carry[carry.length - 1] === CR && !inQuotes ? carry.length - 1 : carry.length;
+    let length = carry.length;
+    if (!inQuotes) while (length > 0 && carry[length - 1] === CR) length -= 1;
+    return length;
   }
 
   function followLongRow(rows: Row[], using: CsvDialect): void {
@@ -249,6 +254,7 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
     const separator = String.fromCharCode(using.delimiter);
     const rows: Row[] = [];
     const quoteText = String.fromCharCode(using.quote);
+    const mayHoldReturns = !using.crEndsRows && bytes.includes(CR);
     for (const { start, end, line, hasQuotes } of spans) {
       if (end - start > MAX_ROW_BYTES) {
         const row = completeLongRow(bytes.subarray(start, end), line, using);
@@ -264,7 +270,9 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
         rows.push(...stopAt(quoteRow(bytes.subarray(start, end), line, using)));
         break;
       }
-      if (cells.length === header?.length)
+      const returnAt = mayHoldReturns ? loneReturn(text, separator, quoteText) : undefined;
+      if (returnAt !== undefined) rows.push(loneReturnRow(text, bytes.subarray(start, end), line, returnAt));
+      else if (cells.length === header?.length)
         rows.push({ kind: "cells", line, cells: isGuarded ? cells.map(unguardCell) : cells });
       else rows.push(cellCountRow(bytes.subarray(start, end), line, cells));
     }
@@ -299,6 +307,16 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
       rule: "csv-quotes",
       message: `${messages[fault.kind]} Nothing after this row was read.`,
       hint: 'Put a cell that holds quotes in quotes and double those inside: "5"" single".',
+    });
+  }
+
+  function loneReturnRow(text: string, row: Buffer, line: number, { at, column }: LoneReturn): Row {
+    const around = [text.slice(0, at).slice(-20), text.slice(at + 1, at + 21)];
+    const [before = "", after = ""] = around.map((part) => JSON.stringify(cleanText(part, 20)));
+    return malformed(line, rawText(row), true, {
+      rule: "lone-carriage-return",
+      message: `${columnName(column)} holds a carriage return outside quotes, between ${before} and ${after}; the lines of this file end otherwise, so two rows may stand in one.`,
+      hint: "Give every line the same end (LF or CRLF), and put a cell that holds a line break in quotes.",
     });
   }
 
@@ -404,6 +422,27 @@ function firstRow(bytes: Buffer, start: number, quote: number, ended: boolean): 
   }
   if (!ended) return undefined;
   return { end: bytes.length, next: bytes.length, endsInCr: false, hasQuotes, lineEnds: lfs };
+}
+
+interface LoneReturn {
+  /** Where in the row's text it is, and in which cell. */
+  readonly at: number;
+  readonly column: number;
+}
+
+/** The first CR outside quotes in a row that has no line end of its own any more. */
+function loneReturn(row: string, delimiter: string, quote: string): LoneReturn | undefined {
+  if (!row.includes("\r")) return undefined;
+  let isQuoted = false;
+  let column = 0;
+  for (let at = 0; at < row.length; at += 1) {
+    const character = row[at];
+    if (character === quote) isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if (character === delimiter) column += 1;
+    else if (character === "\r") return { at, column };
+  }
+  return undefined;
 }
 
 /** The cells of whole rows with quotes, or undefined when a quote is wrong. */

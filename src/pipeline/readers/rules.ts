@@ -20,6 +20,13 @@ export const READER_RULES = {
     source: CSV,
     example: 't-1,5" single,EUR',
   },
+  "lone-carriage-return": {
+    severity: "error",
+    reason:
+      "In a table whose lines end in LF or CRLF, a carriage return outside quotes is the end of a line by another program: two rows stand in one.",
+    source: CSV,
+    example: "t-1 CR t-2 LF in a table whose other lines end in LF",
+  },
   "row-too-long": {
     severity: "error",
     reason:

@@ -38,7 +38,13 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
   ["CR with LF inside a cell", 'a,b\r"1\n2",3\r4,5\r', "a|b", ["2 1\n2|3", "4 4|5"]],
   ["CR, LF and CRLF where the header ends in CR", "a,b\r1,2\n3,4\r\n5,6\r", "a|b", ["2 1|2", "3 3|4", "4 5|6"]],
   ["CRLF in a cell where rows end in CR", 'a,b\r"1\r\n2",3\r4,5', "a|b", ["2 1\r\n2|3", "4 4|5"]],
-  ["a CR inside a cell where rows end in LF", 'a,b\n"1\r2",3\r4\n', "a|b", ["2 1\r2|3\r4"]],
+  ["a CR inside a quoted cell where rows end in LF", 'a,b\n"1\r2",3\n', "a|b", ["2 1\r2|3"]],
+  ["a CR in an unquoted cell where rows end in LF", "a\n1\n2\r3\n4\n", "a", ["2 1", "3 ! lone-carriage-return", "4 4"]],
+  ["a CR in an unquoted cell where rows end in CRLF", "a\r\n1\r2\r3\r\n4", "a", ["2 ! lone-carriage-return", "3 4"]],
+  ["a CR between two rows of several cells", "a,b\n1,2\r3,4\n5,6\n", "a|b", ["2 ! lone-carriage-return", "3 5|6"]],
+  ["a CR in the unquoted cell beside a quoted one", 'a,b\n"1\r2",3\r4\n', "a|b", ["2 ! lone-carriage-return"]],
+  ["a CR in the last row, which has no line end", "a\n1\n2\r3", "a", ["2 1", "3 ! lone-carriage-return"]],
+  ["lines that end in CR CR LF", 'a,b\n1,2\r\r\n"3","4"\r\r\n\r\r\n5,6\r\r', "a|b", ["2 1|2", "3 3|4", "5 5|6"]],
   ["blank lines", "\n\na,b\n\n1,2\n\r\n\n3,4\n\n", "a|b", ["5 1|2", "8 3|4"]],
   ["a row of delimiters only", "a,b\n,\n", "a|b", ["2 |"]],
   ["a quoted empty cell is no blank line", 'a\n""\n\nx\n', "a", ["2 ", "4 x"]],
@@ -97,6 +103,10 @@ describe("what a malformed row says", () => {
       'Column 2 ("b") begins with a quote that never closes (line 3). Nothing after this row was read.',
     ],
     ['a,"b\n', "Column 2 begins with a quote that never closes. Nothing after this row was read."],
+    [
+      "a,b\n1,t3\rt4\n",
+      'Column 2 ("b") holds a carriage return outside quotes, between "1,t3" and "t4"; the lines of this file end otherwise, so two rows may stand in one.',
+    ],
   ])("%j: %s", (text, message) => {
     expect(messageOf(read(text).rows[0])).toBe(message);
   });
