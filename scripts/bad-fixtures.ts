@@ -504,6 +504,14 @@ export const BAD_FILES: readonly BadFile[] = [
     content: lines("ticketId,userId", "T-1,U-1", "ticketId,userId", "T-2,U-2"),
   },
   {
+    file: "claims-header-reordered.csv",
+    exit: 3,
+    rule: "header-repeated",
+    line: 3,
+    why: "two files that were put together, and the columns of the second stand in another order; nothing of it is read",
+    content: lines("ticketId,userId", "T-1,U-1", "User ID,Ticket ID", "U-2,T-2"),
+  },
+  {
     file: "sales-cell-count.csv",
     exit: 3,
     rule: "cell-count",

@@ -3,10 +3,8 @@
 import { ACTION_NAMES, ACTIONS, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec, relaxingRule } from "../actions/fields.ts";
 import { fold, nearest } from "../actions/nearest.ts";
-import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { OPEN_ACTIONS_COLUMN, OWN_COLUMNS } from "./open-actions.ts";
-import type { MappingRule } from "./rules.ts";
 
 /** Fields whose everyday names many exports use for something else, and whose content becomes public. */
 const EXACT_ONLY: ReadonlySet<string> = new Set<FieldName>(["name", "description", "to"]);
@@ -123,20 +121,6 @@ export function actionOfFileName(fileName: string): ActionName | undefined {
 export const FILE_NAME_PATTERNS: string = Object.values(ACTIONS)
   .flatMap(({ fileNames }) => fileNames.map((prefix) => `${prefix}*`))
   .join(", ");
-
-const HEADER_REPEATED: Finding = {
-  rule: "header-repeated" satisfies MappingRule,
-  message: "The row is the header again.",
-  hint: "Remove it: files that are put together need one header, at the top.",
-};
-
-/** What is wrong with a row by its likeness to the header. The first cell tells nearly every row from it. */
-export function compileHeaderFault(header: readonly string[]): (cells: readonly string[]) => Finding | undefined {
-  const names = header.map((name) => name.trim());
-  if (names.every((name) => name === "")) return () => undefined;
-  return (cells) =>
-    cells[0]?.trim() === names[0] && cells.every((cell, at) => cell.trim() === names[at]) ? HEADER_REPEATED : undefined;
-}
 
 /** A header in a message. */
 export function quote(header: string): string {

@@ -16,7 +16,6 @@ import { Failure } from "../failure.ts";
 import { type Coerce, coercerOf } from "./coerce.ts";
 import {
   actionOfFileName,
-  compileHeaderFault,
   FILE_NAME_PATTERNS,
   fieldsOf,
   missingFields,
@@ -142,7 +141,6 @@ export function createNamedMapper(settings: NamedSettings & { readonly header: r
     });
   }
   const compiled = compileColumns(columns, fixed, settings);
-  const headerFault = compileHeaderFault(header);
   const clean =
     settings.source?.guards === true
       ? (cells: readonly string[]) => cells.map((cell) => unguard(cell.trim()))
@@ -152,8 +150,6 @@ export function createNamedMapper(settings: NamedSettings & { readonly header: r
     map(row) {
       if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
       if (row.kind === "object") throw new Error("a row of cells was expected");
-      const fault = headerFault(row.cells);
-      if (fault !== undefined) return { kind: "invalid", findings: [fault], attempted: [] };
       return mapCells(compiled, clean === undefined ? row.cells : clean(row.cells));
     },
   };

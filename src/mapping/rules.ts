@@ -10,12 +10,6 @@ export const MAPPING_RULES = {
     source: "specification, Null versus empty and the defaults of Field types",
     example: "\\clear in metadataAttributes",
   },
-  "header-repeated": {
-    severity: "error",
-    reason: "The row is the header again, as files that were put together have it: its names are no values.",
-    source: ROWS,
-    example: "ticketId,userId in the header and in a row",
-  },
   "action-conflict": {
     severity: "error",
     reason: "The row names another action than --action does.",

@@ -17,7 +17,7 @@ import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { compileAttributes } from "./attributes.ts";
 import { coercerOf } from "./coerce.ts";
-import { compileHeaderFault, fieldsOf, missingFields, publicName, quote } from "./columns.ts";
+import { fieldsOf, missingFields, publicName, quote } from "./columns.ts";
 import { compileEach, type Each, enter, namesOfBoth } from "./each.ts";
 import { withExactNumbers } from "./exact-numbers.ts";
 import { compileFillDown } from "./fill-down.ts";
@@ -141,7 +141,6 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       ? undefined
       : attempt(() => compileFillDown(filling, columns, isJson, isMended, [...path, "fillDown"]));
   faults.throwAny();
-  const headerFault = compileHeaderFault(header ?? []);
   const open = header === undefined ? -1 : header.findIndex((written) => written.trim() === OPEN_ACTIONS_COLUMN);
   const looked = uniqueLooks(rules);
   const watch = watchOf(source, rules);
@@ -353,8 +352,6 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       }
       if (row.kind === "cells") {
         if (isJson) throw new Error("a row of JSON was expected");
-        const fault = headerFault(row.cells);
-        if (fault !== undefined) return { kind: "invalid", findings: [fault], attempted: [] };
         if (row.cells.every((cell) => cell.trim() === "")) return { kind: "skipped", reason: "empty row" };
         scope.cells = fillDown === undefined ? row.cells : fillDown.fill(row.cells, scope.findings);
         return mapAndWatch(open === -1 ? "" : (row.cells[open]?.trim() ?? ""));

@@ -149,6 +149,23 @@ describe("events, sales and scans of three systems in one run", () => {
   });
 });
 
+describe("a lookup file in which two were put together", () => {
+  const REORDERED = "Code,E-mail,Customer,Date,Time\nGH78,,cust-4,2026-03-04,12:00:00\n";
+
+  test.each<[name: string, orders: string, said: string]>([
+    ["with the header of the second", `${ORDERS}${ORDERS}`, "orders.csv:5 The row is the header again."],
+    ["with its columns in another order", `${ORDERS}${REORDERED}`, "orders.csv:5 The row is a header again, with"],
+    ["with a carriage return between two rows", ORDERS.replace("22\n", "22\r"), 'orders.csv:2 Column 5 ("Time") holds'],
+  ])("%s stops before anything is sent", async (_name, orders, said) => {
+    const field = await openSeason();
+    await field.write("orders.csv", orders);
+    const night = await field.stream(FILES);
+    expect(night.exitCode, night.said).toBe(2);
+    expect(night.said).toContain(said);
+    expect(processed(field)).toEqual([]);
+  });
+});
+
 describe("the same exports another night", () => {
   test("show rows that changed with both values, and send none of them", async () => {
     const field = await openSeason();

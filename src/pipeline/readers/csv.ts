@@ -10,6 +10,7 @@ import { type CsvDialect, type QuoteFault, type RowTracker, trackRow } from "./c
 import { detectDelimiter } from "./delimiter.ts";
 import type { RangeStart } from "./ranges.ts";
 import { EMPTY, MAX_ROW_BYTES, malformed, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
+import { compileSecondHeader, type SecondHeader } from "./second-header.ts";
 
 export interface CsvOptions {
   /** One ASCII character; detected from the header when absent. */
@@ -72,6 +73,7 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
   /** The file was written by `tickets` with `--safe-csv`. */
   let isGuarded = header?.includes(GUARDED_COLUMN) ?? false;
   let headerLine = after?.headerLine;
+  let secondHeader = compileSecondHeader(header ?? []);
   let stopped = false;
   /** What was taken and belongs to a row that has not ended. */
   let carry: Buffer = EMPTY;
@@ -161,6 +163,7 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
     if (only === undefined) return stopAt(quoteRow(bytes.subarray(start, line.end), rowLine, dialect));
     isGuarded = only.includes(GUARDED_COLUMN);
     header = isGuarded ? only.map(unguardCell) : only;
+    secondHeader = compileSecondHeader(header);
     headerLine = rowLine;
     lineEnds += line.lineEnds;
     rowLine = lineEnds + 1;
@@ -270,11 +273,16 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
         rows.push(...stopAt(quoteRow(bytes.subarray(start, end), line, using)));
         break;
       }
-      const returnAt = mayHoldReturns ? loneReturn(text, separator, quoteText) : undefined;
-      if (returnAt !== undefined) rows.push(loneReturnRow(text, bytes.subarray(start, end), line, returnAt));
-      else if (cells.length === header?.length)
-        rows.push({ kind: "cells", line, cells: isGuarded ? cells.map(unguardCell) : cells });
-      else rows.push(cellCountRow(bytes.subarray(start, end), line, cells));
+      const returnIn = mayHoldReturns ? cellOfLoneReturn(text, separator, quoteText) : undefined;
+      if (returnIn !== undefined) rows.push(loneReturnRow(bytes.subarray(start, end), line, returnIn));
+      else if (cells.length !== header?.length) rows.push(cellCountRow(bytes.subarray(start, end), line, cells));
+      else {
+        const row: Row = { kind: "cells", line, cells: isGuarded ? cells.map(unguardCell) : cells };
+        const second = secondHeader(row.cells);
+        if (second === undefined) rows.push(row);
+        else rows.push(secondHeaderRow(bytes.subarray(start, end), line, second));
+        if (stopped) break;
+      }
     }
     return rows;
   }
@@ -310,13 +318,26 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
     });
   }
 
-  function loneReturnRow(text: string, row: Buffer, line: number, { at, column }: LoneReturn): Row {
-    const around = [text.slice(0, at).slice(-20), text.slice(at + 1, at + 21)];
-    const [before = "", after = ""] = around.map((part) => JSON.stringify(cleanText(part, 20)));
+  function loneReturnRow(row: Buffer, line: number, column: number): Row {
     return malformed(line, rawText(row), true, {
       rule: "lone-carriage-return",
-      message: `${columnName(column)} holds a carriage return outside quotes, between ${before} and ${after}; the lines of this file end otherwise, so two rows may stand in one.`,
+      message: `${columnName(column)} holds a carriage return outside quotes; the lines of this file end otherwise, so two rows may stand in one.`,
       hint: "Give every line the same end (LF or CRLF), and put a cell that holds a line break in quotes.",
+    });
+  }
+
+  /** Behind one with the columns in another order, every cell would be taken for what it is not. */
+  function secondHeaderRow(row: Buffer, line: number, kind: SecondHeader): Row {
+    const isSame = kind === "same columns";
+    stopped = !isSame;
+    return malformed(line, rawText(row), isSame, {
+      rule: "header-repeated",
+      message: isSame
+        ? "The row is the header again."
+        : "The row is a header again, with the columns in another order. Nothing after this row was read.",
+      hint: isSame
+        ? "Remove it: files that are put together need one header, at the top."
+        : "Give the two files by themselves: their columns differ.",
     });
   }
 
@@ -424,14 +445,8 @@ function firstRow(bytes: Buffer, start: number, quote: number, ended: boolean): 
   return { end: bytes.length, next: bytes.length, endsInCr: false, hasQuotes, lineEnds: lfs };
 }
 
-interface LoneReturn {
-  /** Where in the row's text it is, and in which cell. */
-  readonly at: number;
-  readonly column: number;
-}
-
-/** The first CR outside quotes in a row that has no line end of its own any more. */
-function loneReturn(row: string, delimiter: string, quote: string): LoneReturn | undefined {
+/** The cell with the first CR outside quotes, in a row without its own line end. */
+function cellOfLoneReturn(row: string, delimiter: string, quote: string): number | undefined {
   if (!row.includes("\r")) return undefined;
   let isQuoted = false;
   let column = 0;
@@ -440,7 +455,7 @@ function loneReturn(row: string, delimiter: string, quote: string): LoneReturn |
     if (character === quote) isQuoted = !isQuoted;
     else if (isQuoted) continue;
     else if (character === delimiter) column += 1;
-    else if (character === "\r") return { at, column };
+    else if (character === "\r") return column;
   }
   return undefined;
 }

@@ -13,6 +13,13 @@ export const READER_RULES = {
     source: CSV,
     example: "price,currency in the header, 12,50,EUR in the row",
   },
+  "header-repeated": {
+    severity: "error",
+    reason:
+      "A row of column names, in any order and spelling, is the header of another file that was put behind this one: no values. Where the order differs, what follows stands under wrong columns and is not read.",
+    source: CSV,
+    example: "ticketId,userId in the header, and User ID,Ticket ID in a row",
+  },
   "csv-quotes": {
     severity: "error",
     reason:

@@ -778,14 +778,6 @@ actions:
     expect(mapText(`${SCAN}{ticketId: "{T}"}`, "T,x\n,\n").mapped).toEqual([{ kind: "skipped", reason: "empty row" }]);
   });
 
-  test("that is the header again is a problem", () => {
-    const csv = "T,U\n1,2\n\ufeffT, U \nT,2\n";
-    const expected = [{ kind: "actions" }, { findings: [{ rule: "header-repeated" }] }, { kind: "actions" }];
-    expect(mapText(`${SCAN}{ticketId: "{T}"}`, csv).mapped).toMatchObject(expected);
-    const named = csv.replaceAll("T", "ticketId").replaceAll("U", "userId");
-    expect(mapText("action: claimedTicket", named).mapped).toMatchObject(expected);
-  });
-
   test("before 1970 has no Unix time", () => {
     const yaml = `zone: UTC\n${SCAN}{ticketId: t, orderTime: {from: "{At}", format: d.M.yyyy}}`;
     for (const text of ["31.12.1969", "1.7.0026", "1.7.0099"]) {

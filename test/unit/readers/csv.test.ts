@@ -44,6 +44,22 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
   ["a CR between two rows of several cells", "a,b\n1,2\r3,4\n5,6\n", "a|b", ["2 ! lone-carriage-return", "3 5|6"]],
   ["a CR in the unquoted cell beside a quoted one", 'a,b\n"1\r2",3\r4\n', "a|b", ["2 ! lone-carriage-return"]],
   ["a CR in the last row, which has no line end", "a\n1\n2\r3", "a", ["2 1", "3 ! lone-carriage-return"]],
+  ["the header again", "a,b\n1,2\na,b\n3,4\n", "a|b", ["2 1|2", "3 ! header-repeated", "4 3|4"]],
+  [
+    "the header again in another spelling",
+    "ticketId,b c\nTicket ID, B_C\n3,4\n",
+    "ticketId|b c",
+    ["2 ! header-repeated", "3 3|4"],
+  ],
+  ["the header again behind a byte order mark", "a,b\n\ufeffa,b\n3,4\n", "a|b", ["2 ! header-repeated", "3 3|4"]],
+  ["the header again with a blank cell", "a,b,c\na,b,\n3,4,5\n", "a|b|c", ["2 ! header-repeated", "3 3|4|5"]],
+  ["the header again, quoted", 'a,b\n"A","B"\n3,4\n', "a|b", ["2 ! header-repeated", "3 3|4"]],
+  ["the header again in another order", "a,b\n1,2\nB,a\n3,4\n", "a|b", ["2 1|2", "3 !! header-repeated"]],
+  ["a header of one column again", "ticketId\nt\nTicket-ID\n", "ticketId", ["2 t", "3 ! header-repeated"]],
+  ["one cell that is a column's name", "a,b\na,1\na,\n", "a|b", ["2 a|1", "3 a|"]],
+  ["a column's name twice", "a,b\na,a\n", "a|b", ["2 a|a"]],
+  ["columns of one name", "a,a,b\na,b,a\n", "a|a|b", ["2 !! header-repeated"]],
+  ["a header of blanks", ",\n,\n", "|", ["2 |"]],
   ["lines that end in CR CR LF", 'a,b\n1,2\r\r\n"3","4"\r\r\n\r\r\n5,6\r\r', "a|b", ["2 1|2", "3 3|4", "5 5|6"]],
   ["blank lines", "\n\na,b\n\n1,2\n\r\n\n3,4\n\n", "a|b", ["5 1|2", "8 3|4"]],
   ["a row of delimiters only", "a,b\n,\n", "a|b", ["2 |"]],
@@ -105,7 +121,7 @@ describe("what a malformed row says", () => {
     ['a,"b\n', "Column 2 begins with a quote that never closes. Nothing after this row was read."],
     [
       "a,b\n1,t3\rt4\n",
-      'Column 2 ("b") holds a carriage return outside quotes, between "1,t3" and "t4"; the lines of this file end otherwise, so two rows may stand in one.',
+      'Column 2 ("b") holds a carriage return outside quotes; the lines of this file end otherwise, so two rows may stand in one.',
     ],
   ])("%j: %s", (text, message) => {
     expect(messageOf(read(text).rows[0])).toBe(message);

@@ -8,6 +8,8 @@ import { feed } from "./feed.ts";
 
 const BREAKERS = {
   "cell-count": () => feed(csvParser(), "price,currency\n12,50,EUR\n"),
+  "header-repeated": () => feed(csvParser(), "ticketId,userId\nUser ID,Ticket ID\nu-1,t-1\n"),
+  "lone-carriage-return": () => feed(csvParser(), "ticketId\nt-1\rt-2\n"),
   "csv-quotes": () => feed(csvParser(), 'ticketId,name,currency\nt-1,5" single,EUR\n'),
   "row-too-long": () => feed(csvParser(), `a\n${"x".repeat(MAX_ROW_BYTES + 1)}\n`),
   "json-invalid": () => feed(ndjsonParser(), '{"action": newEvent}'),
