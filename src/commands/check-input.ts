@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
 import { isFieldName } from "../actions/fields.ts";
+import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { severityIn, severityTable } from "../checks/severity.ts";
 import { Failure } from "../failure.ts";
@@ -26,7 +27,7 @@ import type { Order } from "../pipeline/plan/order.ts";
 import { type Allowance, makePlan, type PlanResult } from "../pipeline/plan/planner.ts";
 import type { PublicValues } from "../pipeline/plan/public-values.ts";
 import { createProblemLog, type ProblemLog } from "../pipeline/problems.ts";
-import { type ContentFinding, findingsOfEnd } from "../pipeline/readers/content.ts";
+import { findingsOfEnd } from "../pipeline/readers/content.ts";
 import { openInput } from "../pipeline/readers/input.ts";
 import { type InputFile, resolveInputs } from "../pipeline/readers/inputs.ts";
 import { ALL_RULES } from "./session.ts";
@@ -135,7 +136,7 @@ export async function checkInput(
         }
         const lookups = await readLookups(source?.config, context.stop, (lookup, { line, rule, ...finding }) => {
           const severity = severityOf(rule);
-          if (severity === "error") throw new Failure("usage", `${cleanText(lookup, 200)}:${line} ${finding.message}`);
+          if (severity === "error") throw lookupFailure(lookup, line, finding);
           if (severity !== "off") problems.add({ source: lookup, line, severity, rule, ...finding });
         });
         try {
@@ -309,7 +310,7 @@ function readingOf(source: SourceConfig | undefined): {
 async function readLookups(
   source: SourceConfig | undefined,
   signal: AbortSignal,
-  report: (file: string, finding: ContentFinding) => void,
+  report: (file: string, finding: Finding & { readonly line: number }) => void,
 ): Promise<ReadonlyMap<string, LookupTable>> {
   const tables = new Map<string, LookupTable>();
   for (const [name, { file, csv }] of Object.entries(source?.lookup ?? {})) {
@@ -320,15 +321,23 @@ async function readLookups(
     const rows: (readonly string[])[] = [];
     for await (const batch of input.batches()) {
       for (const row of batch) {
-        if (row.kind === "cells") rows.push(row.cells);
-        else if (row.kind === "malformed")
-          throw new Failure("usage", `${file}:${row.line} ${row.findings[0]?.message ?? "can't be read"}`);
+        if (row.kind === "cells") {
+          for (const finding of row.findings ?? []) report(file, { ...finding, line: row.line });
+          rows.push(row.cells);
+        } else if (row.kind === "malformed") {
+          const [finding] = row.findings;
+          throw lookupFailure(file, row.line, finding ?? { message: "can't be read" });
+        }
       }
     }
     for (const finding of findingsOfEnd(input)) report(file, finding);
     tables.set(name, { file, header: input.header, rows });
   }
   return tables;
+}
+
+function lookupFailure(file: string, line: number, { message, hint }: Pick<Finding, "message" | "hint">): Failure {
+  return new Failure("usage", `${cleanText(file, 200)}:${line} ${message}`, hint === undefined ? {} : { hint });
 }
 
 /** Rules of the config that can't be carried out, each with the file, line and column where it stands. */

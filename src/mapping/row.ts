@@ -3,13 +3,19 @@ import type { Finding } from "../actions/problem.ts";
 /**
  * One record of an input file; `line` is the 1-based physical line where it starts.
  *
- * - `cells`: a CSV or TSV row, cells as written (untrimmed), quotes resolved.
+ * - `cells`: a CSV or TSV row, cells as written (untrimmed), quotes resolved; with `findings` where it can be read as it
+ *   stands and is hardly meant so.
  * - `object`: an NDJSON line or an item of a JSON array, parsed with exact integers.
  * - `malformed`: not readable as a row. `bordersKnown` is false when what follows in the file can't be trusted either,
  *   as after a quote that never closes.
  */
 export type Row =
-  | { readonly kind: "cells"; readonly line: number; readonly cells: readonly string[] }
+  | {
+      readonly kind: "cells";
+      readonly line: number;
+      readonly cells: readonly string[];
+      readonly findings?: readonly Finding[];
+    }
   | {
       readonly kind: "object";
       readonly line: number;

@@ -5,7 +5,7 @@ import { isFieldName } from "../../actions/fields.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
 import { cleanText } from "../../actions/text.ts";
 import { checkAction } from "../../checks/shape.ts";
-import type { Mapper } from "../../mapping/mapper.ts";
+import type { Mapped, Mapper } from "../../mapping/mapper.ts";
 import { nthOfName } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { createRowDigester } from "../../mapping/row-digest.ts";
@@ -93,6 +93,18 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         invalid.push({ row, line, reason: reasonOf(findings, severityOf), before: writer.count, attempted });
       };
 
+      const rejectDoubted = (line: number, findings: readonly Finding[], mapped: Mapped): void => {
+        if (mapped.kind === "skipped") {
+          reject(line, findings, []);
+        } else if (mapped.kind === "invalid") {
+          const nths = mapped.isGuess === true ? [] : (mapped.nths ?? nthOfName(mapped.attempted));
+          reject(line, findings, mapped.attempted, nths);
+        } else {
+          reject(line, findings, mapped.actions, mapped.nths ?? nthOfName(mapped.actions));
+          mapper.retract?.(mapped.actions);
+        }
+      };
+
       for (const each of rows) {
         row += 1;
         rowsOfFile += 1;
@@ -128,6 +140,11 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
           continue;
         }
         const mapped = mapper.map(each);
+        // What it may hide is no more skipped than sent.
+        if (each.kind === "cells" && each.findings !== undefined && report(each, each.findings)) {
+          rejectDoubted(each.line, each.findings, mapped);
+          continue;
+        }
         if (mapped.kind === "skipped") {
           skipped += 1;
           countReason(skipReasons, mapped.reason);

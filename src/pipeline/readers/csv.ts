@@ -9,7 +9,16 @@ import { splitQuoted } from "./csv-cells.ts";
 import { type CsvDialect, type QuoteFault, type RowTracker, trackRow } from "./csv-quotes.ts";
 import { detectDelimiter } from "./delimiter.ts";
 import type { RangeStart } from "./ranges.ts";
-import { EMPTY, MAX_ROW_BYTES, malformed, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
+import {
+  EMPTY,
+  MAX_ROW_BYTES,
+  malformed,
+  type ReaderFinding,
+  type RowParser,
+  rawText,
+  rowTooLong,
+} from "./row-parser.ts";
+import { findRowsInCell, type RowsInCell } from "./rows-in-cell.ts";
 import { compileSecondHeader, type SecondHeader } from "./second-header.ts";
 
 export interface CsvOptions {
@@ -277,10 +286,12 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
       if (returnIn !== undefined) rows.push(loneReturnRow(bytes.subarray(start, end), line, returnIn));
       else if (cells.length !== header?.length) rows.push(cellCountRow(bytes.subarray(start, end), line, cells));
       else {
-        const row: Row = { kind: "cells", line, cells: isGuarded ? cells.map(unguardCell) : cells };
-        const second = secondHeader(row.cells);
-        if (second === undefined) rows.push(row);
-        else rows.push(secondHeaderRow(bytes.subarray(start, end), line, second));
+        const plain = isGuarded ? cells.map(unguardCell) : cells;
+        const second = secondHeader(plain);
+        const found = hasQuotes ? findRowsInCell(cells, separator, line, (cell) => lineEndsIn(cell, using)) : undefined;
+        if (second !== undefined) rows.push(secondHeaderRow(bytes.subarray(start, end), line, second));
+        else if (found === undefined) rows.push({ kind: "cells", line, cells: plain });
+        else rows.push({ kind: "cells", line, cells: plain, findings: [rowsInCell(found)] });
         if (stopped) break;
       }
     }
@@ -361,6 +372,14 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
       { rule: "cell-count", message, hint },
       count < expected ? cells : undefined,
     );
+  }
+
+  function rowsInCell({ column, firstLine, lastLine }: RowsInCell): ReaderFinding {
+    return {
+      rule: "rows-in-cell",
+      message: `${columnName(column)} holds what looks like rows of the table: its quote opens in line ${firstLine} and closes in line ${lastLine}.`,
+      hint: 'Double a quote that stands for itself (5"" single), or take it out. If the cell is right as it is, say rules: {rows-in-cell: warn} in the config.',
+    };
   }
 
   function columnName(index: number): string {
@@ -458,6 +477,11 @@ function cellOfLoneReturn(row: string, delimiter: string, quote: string): number
     else if (character === "\r") return column;
   }
   return undefined;
+}
+
+/** Physical line ends in a cell. */
+function lineEndsIn(cell: string, { crEndsRows }: CsvDialect): number {
+  return cell.split(crEndsRows ? /\r\n|\n|\r/ : "\n").length - 1;
 }
 
 /** The cells of whole rows with quotes, or undefined when a quote is wrong. */

@@ -37,7 +37,7 @@ export function rawText(bytes: Buffer): string {
   return head.toString("utf8", 0, completeLength(head));
 }
 
-interface ReaderFinding extends Finding {
+export interface ReaderFinding extends Finding {
   readonly rule: ReaderRule;
 }
 

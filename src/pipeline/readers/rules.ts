@@ -4,7 +4,7 @@ const SERVICE_BODY = "specification, Request body";
 const CSV = "RFC 4180";
 const JSON_TEXT = "RFC 8259";
 
-/** What the readers find: rows that can't be read as rows, before any mapping. */
+/** What the readers find: rows that can't be read as rows, or hardly are what they are read as, before any mapping. */
 export const READER_RULES = {
   "cell-count": {
     severity: "error",
@@ -33,6 +33,13 @@ export const READER_RULES = {
       "In a table whose lines end in LF or CRLF, a carriage return outside quotes is the end of a line by another program: two rows stand in one.",
     source: CSV,
     example: "t-1 CR t-2 LF in a table whose other lines end in LF",
+  },
+  "rows-in-cell": {
+    severity: "error",
+    reason:
+      "A quoted cell whose lines look like rows of the table is a lone quote that another one closes rows later, so that the rows between are lost.",
+    source: CSV,
+    example: 't-1,EUR,"call above t-2,EUR,seat " in a table of three columns',
   },
   "row-too-long": {
     severity: "error",

@@ -44,6 +44,20 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
   ["a CR between two rows of several cells", "a,b\n1,2\r3,4\n5,6\n", "a|b", ["2 ! lone-carriage-return", "3 5|6"]],
   ["a CR in the unquoted cell beside a quoted one", 'a,b\n"1\r2",3\r4\n', "a|b", ["2 ! lone-carriage-return"]],
   ["a CR in the last row, which has no line end", "a\n1\n2\r3", "a", ["2 1", "3 ! lone-carriage-return"]],
+  [
+    "rows in the last cell",
+    'a,b,c\n1,2,"x\n3,4,\n5,6,y"\n7,8,9\n',
+    "a|b|c",
+    ["2 1|2|x\n3,4,\n5,6,y ? rows-in-cell", "5 7|8|9"],
+  ],
+  ["rows in the first cell", 'a,b,c\n"1,2,3\n4,5,6\n7",8,9\n', "a|b|c", ["2 1,2,3\n4,5,6\n7|8|9 ? rows-in-cell"]],
+  ["rows in a cell between", 'a,b,c\r\n1,"2,3\r\n4,5",6\r\n', "a|b|c", ["2 1|2,3\r\n4,5|6 ? rows-in-cell"]],
+  ["rows and blank lines in a cell", 'a,b,c\n1,2,"x\n\n3,4,y"\n', "a|b|c", ["2 1|2|x\n\n3,4,y ? rows-in-cell"]],
+  ["rows that end in CR in a cell", 'a,b,c\r1,2,"x\r3,4,y"\r', "a|b|c", ["2 1|2|x\r3,4,y ? rows-in-cell"]],
+  ["rows with quotes of their own in a cell", 'a,b,c\n1,2,"x\n3,"",y"\n', "a|b|c", ['2 1|2|x\n3,",y ? rows-in-cell']],
+  ["lines with too few delimiters for rows", 'a,b,c\n1,2,"x\n3,4\n5,6,y"\n', "a|b|c", ["2 1|2|x\n3,4\n5,6,y"]],
+  ["an address of several lines", 'a,b,c\n1,2,"Hall 5\nStreet 7, Town"\n', "a|b|c", ["2 1|2|Hall 5\nStreet 7, Town"]],
+  ["two lines in a table of two columns", 'a,b\n"x, y\nz",1\n', "a|b", ["2 x, y\nz|1"]],
   ["the header again", "a,b\n1,2\na,b\n3,4\n", "a|b", ["2 1|2", "3 ! header-repeated", "4 3|4"]],
   [
     "the header again in another spelling",
@@ -119,6 +133,10 @@ describe("what a malformed row says", () => {
       'Column 2 ("b") begins with a quote that never closes (line 3). Nothing after this row was read.',
     ],
     ['a,"b\n', "Column 2 begins with a quote that never closes. Nothing after this row was read."],
+    [
+      'a,b,c\n1,"2\n3","x\n4,5,y"\n',
+      'Column 3 ("c") holds what looks like rows of the table: its quote opens in line 3 and closes in line 4.',
+    ],
     [
       "a,b\n1,t3\rt4\n",
       'Column 2 ("b") holds a carriage return outside quotes; the lines of this file end otherwise, so two rows may stand in one.',
@@ -216,7 +234,10 @@ test("whatever csv-stringify writes is read back, each row with its physical lin
         delimiter: fc.constant(delimiter),
         crlf: fc.constant(crlf),
         blanks: fc.array(fc.nat(2), { minLength: 1, maxLength: 5 }),
-        rows: fc.array(fc.array(cell, { minLength: columns, maxLength: columns }), { minLength: 1, maxLength: 12 }),
+        // No row is the header again, whose names are longer than any cell.
+        rows: fc
+          .array(fc.array(cell, { minLength: columns, maxLength: columns }), { minLength: 1, maxLength: 12 })
+          .map(([header = [], ...others]) => [header.map((name, at) => `column number ${at} ${name}`), ...others]),
         size: fc.integer({ min: 1, max: 40 }),
       }),
     );

@@ -10,6 +10,7 @@ const BREAKERS = {
   "cell-count": () => feed(csvParser(), "price,currency\n12,50,EUR\n"),
   "header-repeated": () => feed(csvParser(), "ticketId,userId\nUser ID,Ticket ID\nu-1,t-1\n"),
   "lone-carriage-return": () => feed(csvParser(), "ticketId\nt-1\rt-2\n"),
+  "rows-in-cell": () => feed(csvParser(), 'a,b,c\n1,2,"x\n3,4,y"\n'),
   "csv-quotes": () => feed(csvParser(), 'ticketId,name,currency\nt-1,5" single,EUR\n'),
   "row-too-long": () => feed(csvParser(), `a\n${"x".repeat(MAX_ROW_BYTES + 1)}\n`),
   "json-invalid": () => feed(ndjsonParser(), '{"action": newEvent}'),
@@ -20,7 +21,8 @@ const BREAKERS = {
 
 test.each(Object.entries(BREAKERS))("%s is found", (rule, breakIt) => {
   const rows = breakIt();
-  expect(rows).toMatchObject([{ kind: "malformed", findings: [{ rule }] }]);
+  const kind = rule === "rows-in-cell" ? "cells" : "malformed";
+  expect(rows).toMatchObject([{ kind, findings: [{ rule }] }]);
 });
 
 test.each(Object.entries(READER_RULES))("%s has what docs/rules.md prints", (_id, rule) => {

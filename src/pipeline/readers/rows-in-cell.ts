@@ -1,0 +1,51 @@
+/** Lines of a file that a quoted cell has swallowed: where one lone quote opens it and another, rows later, closes it. */
+
+/** Which cell looks so, and on which physical lines it begins and ends. */
+export interface RowsInCell {
+  readonly column: number;
+  readonly firstLine: number;
+  readonly lastLine: number;
+}
+
+/**
+ * The first cell of a row whose lines look like rows of the table: what stands before its first line break fills the row
+ * that it begins in, what stands behind its last one the row that it ends in, and each line between them is a row. In
+ * tables of one or two columns any two lines of a text look so, and nothing is said.
+ *
+ * @param line on which the row begins.
+ * @param countLineEnds in a cell, as the reader counts them.
+ */
+export function findRowsInCell(
+  cells: readonly string[],
+  delimiter: string,
+  line: number,
+  countLineEnds: (text: string) => number,
+): RowsInCell | undefined {
+  if (cells.length < 3) return undefined;
+  let firstLine = line;
+  for (const [column, cell] of cells.entries()) {
+    const lineEnds = countLineEnds(cell);
+    if (looksLikeRows(cell, delimiter, column, cells.length))
+      return { column, firstLine, lastLine: firstLine + lineEnds };
+    firstLine += lineEnds;
+  }
+  return undefined;
+}
+
+const LINE_BREAK = /\r\n|\n|\r/;
+
+function looksLikeRows(cell: string, delimiter: string, column: number, columns: number): boolean {
+  const [first, ...others] = cell.split(LINE_BREAK);
+  const last = others.pop();
+  if (first === undefined || last === undefined) return false;
+  return (
+    delimitersIn(first, delimiter) === columns - column - 1 &&
+    delimitersIn(last, delimiter) === column &&
+    // Blank lines are no rows anywhere in a table.
+    others.every((line) => line === "" || delimitersIn(line, delimiter) === columns - 1)
+  );
+}
+
+function delimitersIn(text: string, delimiter: string): number {
+  return text.split(delimiter).length - 1;
+}
