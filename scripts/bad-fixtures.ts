@@ -846,6 +846,15 @@ export const BAD_FILES: readonly BadFile[] = [
     content: lines("ticketId,orderTime", "184467440737,1781280000", "1.84E+11,1781280060"),
   },
   {
+    file: "scans-control-character.csv",
+    exit: 0,
+    rule: "control-character",
+    line: 3,
+    field: "ticketId",
+    why: "a control character in an id, which nobody sees (a warning)",
+    content: lines("ticketId,orderTime", "T-1,1781280000", "T-2\u0001,1781280060"),
+  },
+  {
     file: "events-text-looks-damaged.csv",
     exit: 0,
     rule: "text-looks-damaged",

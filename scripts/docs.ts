@@ -147,6 +147,7 @@ What the specification leaves open is taken so:
 
 - **A price** is digits, and after a point more digits: \`12\`, \`12.50\`, \`0\`. It has no sign, so it is never negative; no currency, thousands separator or exponent. Its digits reach the service as they are: \`12.5\` and \`12.50\` are not made alike.
 - **Blanks in ids** count: \`T 1\` and \`T1\` are two tickets, and so are \`T1\` and \`T1 \` in a list of \`{action, data}\`. Around a cell of a table they are taken off. An id of blanks alone is empty, and an error.
+- **Control and invisible characters** count, too: \`T1\` with a U+0001 or a U+200B in it is another ticket than \`T1\`. In an id, an nftId or a wallet every one of them is a warning (\`control-character\`), in texts only control characters other than line breaks and tabs.
 - **The chain of an nftId** is any text without blanks before the two numbers, such as \`MATIC\` or \`SANDBOX\`. The specification names no chains, so none is checked; nor can it be seen here that two nftIds are of one chain.
 - **A promise** need not be a UUID, although the specification calls it "UUID form": any text is kept as it came, which is not blank and has at most 4096 characters ([guarantees.md](guarantees.md#what-an-answer-means)).`,
     `## Actions

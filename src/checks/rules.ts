@@ -41,6 +41,13 @@ export const LIKELY_RULES = {
     source: LIKELY,
     example: '"eventName":"CafÃ©"',
   },
+  "control-character": {
+    severity: "warn",
+    reason:
+      "Nobody sees or types such a character, so an id that holds one is not the id that it looks like, and a public text keeps it for ever.",
+    source: LIKELY,
+    example: '"ticketId":"T-1\\u0001"',
+  },
   "end-before-start": {
     severity: "warn",
     reason: "The event ends before it starts.",

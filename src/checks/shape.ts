@@ -26,6 +26,8 @@ export function checkAction(item: unknown, now?: number): readonly Finding[] {
   return likely.length === 0 ? wrong : [...wrong, ...likely];
 }
 
+/** Fields that name somebody or something, of which not one character is to be seen wrongly. */
+const NAMES = FIELD_NAMES.filter((name) => ["id", "nftId", "wallet"].includes(fieldSpec(name).kind));
 const IDS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "id");
 const TEXTS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "text");
 const URLS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "url");
@@ -34,6 +36,7 @@ const URLS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "url");
 const LOOKED_AT: ReadonlyMap<
   ActionName,
   {
+    readonly names: readonly FieldName[];
     readonly ids: readonly FieldName[];
     readonly texts: readonly FieldName[];
     readonly urls: readonly FieldName[];
@@ -46,6 +49,7 @@ const LOOKED_AT: ReadonlyMap<
     return [
       action,
       {
+        names: accepted.filter((name) => NAMES.includes(name)),
         ids: accepted.filter((name) => IDS.includes(name)),
         texts: accepted.filter((name) => TEXTS.includes(name)),
         urls: accepted.filter((name) => URLS.includes(name)),
@@ -80,6 +84,11 @@ function likelyMistakes(
   const looked = LOOKED_AT.get(action);
   if (looked === undefined) return NONE;
   let findings = data.orderTime == null ? (TIME_MISSING.get(action) ?? NONE) : NONE;
+  for (const field of looked.names) {
+    const value = data[field];
+    if (typeof value === "string" && !PLAIN.test(value) && !looksDamaged(value))
+      findings = both(findings, unseen(field, value, UNSEEN));
+  }
   for (const field of looked.ids) {
     const value = data[field];
     if (typeof value === "string" && (looksMangled(value) || looksDamaged(value)))
@@ -89,6 +98,7 @@ function likelyMistakes(
     const value = data[field];
     if (typeof value !== "string") continue;
     if (looksDamaged(value)) findings = [...findings, damaged(field, value)];
+    else if (holdsControl(value)) findings = both(findings, unseen(field, value, CONTROL));
     findings = both(findings, mistakesOfText(field, `/data/${field}`, value));
   }
   for (const field of looked.urls) {
@@ -181,11 +191,41 @@ function damaged(field: FieldName, value: string): Finding {
   };
 }
 
+/** Nearly every text, of which nothing more need be asked. */
+const PLAIN = /^[ -~]*$/;
+
+/** What steers or is not seen: in an id, all of it. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+
+/** In words, line breaks and tabs have their use, and so have joiners and marks of direction. */
+const CONTROL = /(?![\t\n\r])[\p{Cc}\p{Zl}\p{Zp}\ufeff]/u;
+
+const holdsControl = (text: string): boolean => !PLAIN.test(text) && CONTROL.test(text);
+
+function unseen(field: FieldName, value: string, kinds: RegExp): readonly Finding[] {
+  const [found] = kinds.exec(value) ?? [];
+  if (found === undefined) return NONE;
+  const code = `U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+  const what = /\p{Cc}/u.test(found) ? "control" : "invisible";
+  return [
+    {
+      rule: "control-character",
+      field,
+      pointer: `/data/${field}`,
+      value,
+      message: `${field} holds the ${what} character ${code}.`,
+      hint: "Nobody sees it, and with it the text is another one. See where it comes from, and export again without it.",
+    },
+  ];
+}
+
 function withAttributes(findings: readonly Finding[], attributes: unknown): readonly Finding[] {
   const attribute = firstText(attributes, looksDamaged);
   const told = attribute === undefined ? findings : [...findings, damaged("metadataAttributes", attribute)];
+  const steered = firstText(attributes, holdsControl);
+  const seen = steered === undefined ? told : both(told, unseen("metadataAttributes", steered, CONTROL));
   const open = firstText(attributes, holdsLogin);
-  return open === undefined ? told : both(told, mistakesOfText("metadataAttributes", "/data/metadataAttributes", open));
+  return open === undefined ? seen : both(seen, mistakesOfText("metadataAttributes", "/data/metadataAttributes", open));
 }
 
 /** The first text in the attributes that is so. No lists of texts are made of them: nearly every action has some. */

@@ -22,13 +22,19 @@ const COMMON_LABELS = [
 
 /** The bytes 0x80 to 0x9F of windows-1252 (WHATWG Encoding Standard): Node 22 decodes them as control characters. */
 const WINDOWS_1252_HIGH = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
-const C1_CONTROL = /[\u0080-\u009f]/g;
+const C1_CONTROL = /[\u0080-\u009f]/;
+const C1_CONTROLS = /[\u0080-\u009f]/g;
 
 /** The canonical name of an encoding label such as `latin1`. Throws a usage failure for one that nobody knows. */
 export function resolveEncoding(label: string): string {
   try {
     return new TextDecoder(label.trim(), { fatal: true }).encoding;
   } catch (cause) {
+    if (/^(?:cp|ibm|dos-?)?-?(?:437|850|852|858)$/i.test(label.trim()))
+      throw new Failure("usage", `${cleanText(label.trim(), 40)} can't be read, only what browsers know.`, {
+        hint: `Convert the file first: iconv -f CP${label.replace(/\D/g, "")} -t UTF-8.`,
+        cause,
+      });
     const near = nearest(label, COMMON_LABELS);
     throw new Failure("usage", `There is no encoding called "${cleanText(label, 40)}".`, {
       hint:
@@ -71,7 +77,7 @@ interface DecodeOptions {
 
 /**
  * The blocks as valid UTF-8 without a byte order mark, cut between characters. Throws a usage failure at the first byte
- * that is not valid in the encoding, and at a NUL: nothing is ever replaced by U+FFFD.
+ * that is not valid in the encoding or has no character there, and at a NUL: nothing is ever replaced by U+FFFD.
  */
 export async function* toUtf8(blocks: AsyncIterable<Buffer>, options: DecodeOptions): AsyncGenerator<Buffer, void> {
   const decoded = options.encoding === "utf-8" ? checkedUtf8(blocks, options) : transcoded(blocks, options);
@@ -100,26 +106,89 @@ async function* checkedUtf8(blocks: AsyncIterable<Buffer>, options: DecodeOption
 }
 
 async function* transcoded(blocks: AsyncIterable<Buffer>, options: DecodeOptions): AsyncGenerator<Buffer, void> {
-  const decode = options.encoding === "windows-1252" ? windows1252 : streamingDecoder(options.encoding);
+  const { encoding } = options;
+  const decode = encoding === "windows-1252" ? windows1252 : streamingDecoder(encoding);
+  const isLegacy = !encoding.startsWith("utf-");
   let offset = 0;
   for await (const block of blocks) {
-    yield Buffer.from(decodeOrFail(block, true));
+    const text = decodeOrFail(block, true);
+    // No text of an older encoding has these: they are bytes for which it has no character.
+    if (isLegacy && !isAscii(block)) {
+      const at = text.search(C1_CONTROL);
+      if (at !== -1) throw noCharacter(options, block, offset, text, at);
+    }
+    yield Buffer.from(text);
     offset += block.length;
   }
-  yield Buffer.from(decodeOrFail(Buffer.alloc(0), false));
+  yield Buffer.from(decodeOrFail(EMPTY, false));
 
   function decodeOrFail(block: Buffer, more: boolean): string {
     try {
       return decode(block, more);
     } catch (cause) {
+      if (isSingleByte(encoding)) throw noCharacter(options, block, offset, "", 0, cause);
       const place = more
         ? `after byte offset ${offset}, line ${options.lineEnds() + 1}`
         : `at its end, byte offset ${offset}`;
-      throw new Failure("usage", `${options.name} is not valid ${options.encoding} (${place}).`, {
+      throw new Failure("usage", `${options.name} is not valid ${encoding} (${place}).`, {
         hint: "Name the encoding it was saved in with --encoding, or save it as UTF-8.",
         cause,
       });
     }
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+
+const isSingleByte = (encoding: string): boolean =>
+  /^(?:windows-(?:125\d|874)|iso-8859-.*|koi8-.|macintosh|x-mac-cyrillic|ibm866)$/.test(encoding);
+
+/**
+ * For a block with something that the encoding has no character for.
+ *
+ * @param text that the block gives, with a control character in place of it at `at`; of no use where bytes are not characters.
+ */
+function noCharacter(
+  options: DecodeOptions,
+  block: Buffer,
+  offset: number,
+  text: string,
+  at: number,
+  cause?: unknown,
+): Failure {
+  const { encoding, name, lineEnds } = options;
+  const hint = `Another encoding may be right: ${OTHER_ENCODINGS}`;
+  if (!isSingleByte(encoding)) {
+    const line = lineEnds() + countLineEnds(Buffer.from(text.slice(0, at))) + 1;
+    const code = (text.charCodeAt(at) || 0).toString(16).toUpperCase().padStart(4, "0");
+    return new Failure(
+      "usage",
+      `${name} is hardly ${encoding}: it gives the control character U+${code} in line ${line}.`,
+      {
+        hint,
+        cause,
+      },
+    );
+  }
+  const decodeOne = encoding === "windows-1252" ? windows1252 : streamingDecoder(encoding);
+  const found = block.findIndex((byte) => byte >= 0x80 && !isCharacter(decodeOne, byte));
+  const byte = (block[found] ?? 0).toString(16).toUpperCase();
+  const line = lineEnds() + countLineEnds(block.subarray(0, found)) + 1;
+  return new Failure(
+    "usage",
+    `${name} is not ${encoding}, which has no character for byte 0x${byte} at byte offset ${offset + found}, line ${line}.`,
+    { hint, cause },
+  );
+}
+
+const OTHER_ENCODINGS =
+  'what Excel calls "CSV (MS-DOS)" is cp850 or cp437. Convert it (iconv -f CP850 -t UTF-8), or export again as UTF-8.';
+
+function isCharacter(decode: (block: Buffer, more: boolean) => string, byte: number): boolean {
+  try {
+    return decode(Buffer.of(byte), false).search(C1_CONTROL) === -1;
+  } catch {
+    return false;
   }
 }
 
@@ -132,7 +201,7 @@ function windows1252(block: Buffer): string {
   const text = block.toString("latin1");
   return isAscii(block)
     ? text
-    : text.replace(C1_CONTROL, (byte) => WINDOWS_1252_HIGH[byte.charCodeAt(0) - 0x80] ?? byte);
+    : text.replace(C1_CONTROLS, (byte) => WINDOWS_1252_HIGH[byte.charCodeAt(0) - 0x80] ?? byte);
 }
 
 function notUtf8(options: DecodeOptions, bytes: Buffer, offset: number): Failure {

@@ -37,6 +37,36 @@ describe("an action by itself", () => {
   ])("%s of %o breaks %j", (action, data, rules) => expect(rulesOf(action, data)).toEqual(rules));
 
   it.each([
+    ["ticketId", "t\u0001x", "control character U+0001"],
+    ["ticketId", "t\ny", "control character U+000A"],
+    ["ticketId", "t\0z", "control character U+0000"],
+    ["eventId", "e\u0081", "control character U+0081"],
+    ["eventId", "e\u007f", "control character U+007F"],
+    ["userId", "anna\u200b@example.com", "invisible character U+200B"],
+    ["userId", "u\u00adx", "invisible character U+00AD"],
+    ["userId", "u1\u2028u2", "invisible character U+2028"],
+    ["ticketId", "\u{e0041}t", "invisible character U+E0041"],
+  ])("tells what nobody sees in %s %j", (field, value, what) => {
+    expect(checkAction({ action: "soldTicket", data: { ...sale, [field]: value } })).toMatchObject([
+      { rule: "control-character", field, value, pointer: `/data/${field}`, message: `${field} holds the ${what}.` },
+    ]);
+  });
+
+  it("tells it of an nftId, a wallet, public texts and attributes too, where a text may have lines and joiners", () => {
+    const event = { eventId: "e", currency: "EUR" };
+    const family = "👨\u200d👩\u200d👧 Zoë\u200f\n\tline two\r\n";
+    const metadataAttributes = [{ trait_type: "Row", value: "7\u0085" }];
+    expect(rulesOf("newEvent", { ...event, eventName: family })).toEqual([]);
+    expect(rulesOf("newEvent", { ...event, eventName: "a\u000bb" })).toEqual(["control-character eventName"]);
+    expect(rulesOf("newEvent", { ...event, eventName: "a\ufeffb" })).toEqual(["control-character eventName"]);
+    expect(rulesOf("soldTicket", { ...sale, metadataAttributes })).toEqual(["control-character metadataAttributes"]);
+    expect(rulesOf("updateTicket", { nftId: "A\u200b-1-2", imageUrl: "" })).toEqual(["control-character nftId"]);
+    expect(rulesOf("claimedTicket", { ticketId: "t", orderTime: 1767225600, to: "anna\u200b.eth" })).toContain(
+      "control-character to",
+    );
+  });
+
+  it.each([
     [1767225600000, "looks like milliseconds", "Give 1767225600, which is 2026-01-01 00:00:00 UTC."],
     [1767225600000000, "looks like microseconds", "Give 1767225600, which is 2026-01-01 00:00:00 UTC."],
     [1767225600123456789n, "looks like nanoseconds", "Give 1767225600, which is 2026-01-01 00:00:00 UTC."],

@@ -78,7 +78,7 @@ test("a NUL byte means that it is no text", async () => {
 
 describe("other encodings", () => {
   test.each<[encoding: string, bytes: Uint8Array, text: string]>([
-    ["windows-1252", Uint8Array.of(0x80, 0x92, 0x9f, 0x81, 0xe9, 0xff, 0x41), "€’Ÿ\u0081éÿA"],
+    ["windows-1252", Uint8Array.of(0x80, 0x92, 0x9f, 0xe9, 0xff, 0x41), "€’ŸéÿA"],
     ["iso-8859-2", Uint8Array.of(0xa3, 0xb3), "Łł"],
     ["utf-16le", Buffer.from("\ufeffa😀\n", "utf16le"), "a😀\n"],
     ["utf-16be", Buffer.from("a😀\n", "utf16le").swap16(), "a😀\n"],
@@ -93,6 +93,34 @@ describe("other encodings", () => {
     ["utf-16le", [0x41, 0x00, 0x42]],
   ])("invalid %s is an error", async (encoding, bytes) => {
     expect(await failure(decode(Uint8Array.from(bytes), encoding))).toContain(`sales.csv is not valid ${encoding}`);
+  });
+
+  test.each<[encoding: string, wrong: number]>([
+    ...[0x81, 0x8d, 0x8f, 0x90, 0x9d].map((byte): [string, number] => ["windows-1252", byte]),
+    ["windows-1250", 0x83],
+    ["windows-1253", 0xaa],
+    ["windows-1257", 0xa1],
+    ["iso-8859-2", 0x85],
+  ])("%s has no character for byte %i", async (encoding, wrong) => {
+    const bytes = Uint8Array.of(0x41, 0x0a, 0xe4, 0x0a, 0x42, wrong, 0x43);
+    for (const size of SIZES)
+      expect(await failure(decode(bytes, encoding, size))).toContain(
+        `sales.csv is not ${encoding}, which has no character for byte 0x${wrong.toString(16).toUpperCase()} at byte offset 5, line 3. Another encoding may be right: what Excel calls "CSV (MS-DOS)" is cp850 or cp437.`,
+      );
+  });
+
+  test("a control character that several bytes give is told by its code", async () => {
+    const bytes = Uint8Array.of(0x41, 0x0a, 0x81, 0x30, 0x81, 0x30, 0x41);
+    expect(await failure(decode(bytes, "gb18030"))).toContain(
+      "sales.csv is hardly gb18030: it gives the control character U+0080 in line 2.",
+    );
+  });
+
+  test("what browsers don't know and Excel writes is to be converted", async () => {
+    for (const label of ["cp850", "CP437", "ibm850", "850"])
+      expect(await failure(Promise.resolve().then(() => resolveEncoding(label)))).toContain(
+        `${label} can't be read, only what browsers know. Convert the file first: iconv -f CP${label.replace(/\D/g, "")} -t UTF-8.`,
+      );
   });
 
   test("labels are resolved, unknown ones get the nearest", async () => {
