@@ -185,9 +185,12 @@ function nearMisses(column: Watched): readonly FileFinding[] {
     const isUnmet = unmet.has(value);
     // Another spelling beside the right one is told with the values that are not named, where those are told.
     if (!isUnmet && isToldApart) return [];
-    const meant = [...strange].find(([text]) => (isUnmet ? isNear(value, text) : isSpelling(value, text)));
-    if (meant === undefined) return [];
-    const [text, { rows, line }] = meant;
+    const meant = [...strange].filter(([text]) => (isUnmet ? isNear(value, text) : isSpelling(value, text)));
+    const [first] = meant;
+    if (first === undefined) return [];
+    const [text, { line }] = first;
+    const told = meant.slice(0, SPELLINGS).map(([each, { rows }]) => `${rowsText(rows)} ${quoted(each)}`);
+    const held = told.join(", ") + (meant.length > told.length ? ` and ${meant.length - told.length} more` : "");
     return [
       {
         rule: "value-near" satisfies MappingRule,
@@ -195,8 +198,8 @@ function nearMisses(column: Watched): readonly FileFinding[] {
         field: label,
         value,
         message: isUnmet
-          ? `The source names it, but no row holds it; ${rowsText(rows)} ${quoted(text)}.`
-          : `The source names it; ${rowsText(rows)} ${quoted(text)}, which is another value.`,
+          ? `The source names it, but no row holds it; ${held}.`
+          : `The source names it; ${held}, which is another value.`,
         hint: `Did you mean ${quoted(text)}${isUnmet ? "" : " too"}? Values are compared exactly.`,
       },
     ];
@@ -215,11 +218,17 @@ function takenByElse({ label, known, text, rows, line }: Else): FileFinding {
 }
 
 /** The same but for case, blanks and marks. */
-const isSpelling = (one: string, other: string): boolean => other !== "" && fold(one) === fold(other);
+const isSpelling = (one: string, other: string): boolean => other !== "" && spelt(one) === spelt(other);
+
+/** Spellings of a value that are shown. */
+const SPELLINGS = 5;
+
+/** Without what nobody sees or types the same way each time: accents, controls, characters without width. */
+const spelt = (text: string): string => fold(text.normalize("NFKD").replace(/[\p{Mn}\p{Cc}\p{Cf}]/gu, ""));
 
 /** Another spelling, or a letter of a longer word is another; other digits are another value. */
 function isNear(one: string, other: string): boolean {
-  const [a, b] = [fold(one), fold(other)];
+  const [a, b] = [spelt(one), spelt(other)];
   if (a === b) return true;
   if (a.replace(/\D/g, "") !== b.replace(/\D/g, "") || a.length > 64 || b.length > 64) return false;
   return Math.min(a.length, b.length) >= 5 && distance(a, b) <= (a.length >= 10 ? 2 : 1);

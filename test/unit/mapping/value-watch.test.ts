@@ -146,6 +146,14 @@ describe("another spelling of a value that the source names", () => {
     ]);
   });
 
+  test("is told also where nobody sees the difference, and every one of them is", () => {
+    const yaml = `${FIELDS}\nactions:\n  - soldTicket: {when: {Status: {not: annulé}}}`;
+    const [said] = saidOf(yaml, "ID,Status\na,annulé\nb,annule\u0301\nc,annulé\u200b\nd,ANNULE\ne,payé\n");
+    expect(said).toMatchObject({ rule: "value-near", line: 3 });
+    expect(said?.message.match(/1 row holds/g)).toHaveLength(3);
+    expect(said?.message).toContain('"ANNULE"');
+  });
+
   test("is told where skip lets it through", () => {
     expect(
       saidOf(`${FIELDS}\nskip: {Status: draft}\nactions: [soldTicket: {}]`, "ID,Status\na,draft\nb,Draft\n"),
