@@ -11,7 +11,7 @@ import { makeFolder } from "../pipeline/folders.ts";
 import { openLedger, readMeta, rebind, runListPath } from "../pipeline/ledger/ledger.ts";
 import { acquireLock, isLocked, readLockHolder } from "../pipeline/ledger/lock.ts";
 import { openRunList, type RunListContent, readRunList, thisMachine } from "../pipeline/ledger/run-list.ts";
-import { lastRun } from "../pipeline/ledger/runs.ts";
+import { lastRun, openRuns } from "../pipeline/ledger/runs.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
 import { setAside } from "../pipeline/projections/output-file.ts";
 import { diskUseOf } from "./disk.ts";
@@ -137,11 +137,12 @@ export async function forgetLostRuns(options: ForgetOptions, context: Context): 
   const strays = list === undefined ? strayPlans(environment, ledger, () => true) : [];
   runList.addStrays(strays);
   const runs = lost.map(({ run }) => run);
+  const open = ledger === undefined ? [] : openRuns(ledger).filter(({ run }) => runs.includes(run));
   runList.forget(runs, userName(), cleanText(reason, 500));
   talk.warn(
     runs.length === 0
       ? `The list of runs was made again from the ledger of ${environment.name}.`
-      : `${count(runs.length, "run")} of ${environment.name} forgotten (${runs.join(", ")}). What the ledger does not know of them is sent again when it is in the input.`,
+      : `${count(runs.length, "run")} of ${environment.name} forgotten (${runs.join(", ")}). What the ledger does not know of them is sent again when it is in the input.${open.length === 0 ? "" : ` The next command goes on with ${open.map(({ run }) => run).join(", ")}, and sends what the ledger has as not sent.`}`,
   );
   talk.detail(`Kept in ${displayPath(path, cwd)}.`);
   return EXIT_CODES.ok;

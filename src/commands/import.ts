@@ -14,15 +14,16 @@ import { parseJson, stringifyJson } from "../actions/json.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import { type Ledger, writeMeta } from "../pipeline/ledger/ledger.ts";
+import { isImportedRun } from "../pipeline/ledger/lost-doubts.ts";
 import { IMPORTED, IMPORTED_MAPPING, mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { insertOutcomes, type NewOutcome } from "../pipeline/ledger/outcomes.ts";
 import { chunksOf, findRun, type RunRecord } from "../pipeline/ledger/runs.ts";
 import { dataOfLine } from "../pipeline/plan/batch.ts";
 import { CONTENT_BYTES } from "../pipeline/plan/index-file.ts";
-import { type Manifest, manifestOf, parseManifest } from "../pipeline/plan/manifest.ts";
+import { type Manifest, manifestOf } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
 import { promiseFormat } from "../pipeline/projections/promise-lines.ts";
-import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
+import { lostRunsFailure } from "./lost-runs.ts";
 import {
   type EnvironmentOptions,
   environmentFlags,
@@ -88,8 +89,7 @@ export async function importResults(options: ImportOptions, context: Context): P
     const missing = known === undefined ? ofRun : missingFrom(session.ledger, known, ofRun);
     if (missing.length === 0) continue;
     // An imported run may go on in another file, or in the rest of this one.
-    if (known === undefined || parseManifest(known.manifest).mapping === IMPORTED_MAPPING)
-      importRun(session, run, missing);
+    if (known === undefined || isImportedRun(known)) importRun(session, run, missing);
     else await completeRun(session, known, missing);
     imported += missing.length;
   }
@@ -103,10 +103,11 @@ export async function importResults(options: ImportOptions, context: Context): P
 }
 
 /** What is missing after an import stops the next command, so it is told now. */
-function tellStillLost({ environment, boundTo, runList, ledger }: Session, { talk, cwd }: Context): void {
-  const lost = lostRunsOf({ environment, boundTo }, runList.content, ledger);
+function tellStillLost(session: Session, { talk, cwd }: Context): void {
+  const { environment } = session;
+  const lost = session.lost();
   if (lost.length === 0) return;
-  const { message, hint } = lostRunsFailure(lost, environment, cwd);
+  const { message, hint } = lostRunsFailure(lost, environment, cwd, "Until that is mended nothing is sent.");
   talk.warn(message);
   if (hint !== undefined) talk.info(hint);
 }

@@ -37,10 +37,13 @@ export function lostRunsOf(
     run,
     createdAt,
     actions: actions.planned,
+    attempts: 0,
     outputs: [],
+    unread: [],
     how: "unknown",
     known: 0,
     undecided: undefined,
+    planned: [],
   }));
 }
 
@@ -101,29 +104,55 @@ function plansIn(directory: string): readonly Manifest[] {
 /** How many runs are told of one by one. */
 const SHOWN = 5;
 
-/** What happened, and the ways out, for a command that would otherwise send again what those runs have sent. */
-export function lostRunsFailure(lost: readonly LostRun[], environment: Environment, cwd: string): Failure {
+/**
+ * What happened, and the ways out, for a command that would otherwise send again what those runs have sent.
+ *
+ * @param left what the command did not do.
+ */
+export function lostRunsFailure(
+  lost: readonly LostRun[],
+  environment: Environment,
+  cwd: string,
+  left = "Nothing was sent.",
+): Failure {
   const name = environment.name;
   const flags = environment.named.map(inShell).join(" ");
-  const [first] = lost;
   const isImport = lost.every(({ how }) => how === "incomplete");
   const shown = lost.slice(0, SHOWN).map((run) => describeLost(run));
   const more = lost.length > SHOWN ? `, and ${lost.length - SHOWN} more` : "";
   const what = isImport
     ? `The ledger of ${name} still lacks a part of ${lost.length === 1 ? "a run" : "runs"} that ${lost.length === 1 ? "was" : "were"} imported`
     : `The ledger of ${name} was lost, or put back from an older copy: it does not know all that was sent from here`;
-  const outputs = [...new Set(lost.flatMap((run) => run.outputs))];
-  const files = outputs.filter((path) => existsSync(path));
-  const commands = files.map((path) => `tickets results --import ${fileInShell(displayPath(path, cwd))} ${flags}`);
-  const gone = outputs.filter((path) => !existsSync(path)).map((path) => displayPath(path, cwd));
-  const give =
-    commands.length > 0
-      ? `Give it back its memory: ${commands.join("; ")}.`
-      : `Give it back its memory: tickets results --import FILE ${flags}, with the promises ${first !== undefined && lost.length === 1 ? `of run ${first.run}` : "of those runs"}.`;
-  const missing = gone.length === 0 ? "" : ` Restore ${gone.map((path) => cleanText(path, 200)).join(", ")} first.`;
-  return new Failure("usage", `${what}: ${shown.join(", ")}${more}. Nothing was sent.`, {
-    hint: `${give}${missing}\nIf you know that nothing of it will be sent twice: tickets env --forget-lost ${flags} --reason "…"`,
+  const hints = [memoryHint(lost, flags, cwd), ...doubtHints(lost, flags)].filter((hint) => hint !== "");
+  return new Failure("usage", `${what}: ${shown.join(", ")}${more}. ${left}`, {
+    hint: `${hints.join("\n")}\nIf you know that nothing of it will be sent twice: tickets env --forget-lost ${flags} --reason "…"`,
   });
+}
+
+/** Which promises to import; empty where the ledger has read all that there are. */
+function memoryHint(lost: readonly LostRun[], flags: string, cwd: string): string {
+  const unread = [...new Set(lost.flatMap((run) => run.unread))];
+  const commands = unread
+    .filter((path) => existsSync(path))
+    .map((path) => `tickets results --import ${fileInShell(displayPath(path, cwd))} ${flags}`);
+  const gone = unread.filter((path) => !existsSync(path)).map((path) => displayPath(path, cwd));
+  const missing = gone.length === 0 ? "" : ` Restore ${gone.map((path) => cleanText(path, 200)).join(", ")} first.`;
+  if (commands.length > 0) return `Give it back its memory: ${commands.join("; ")}.${missing}`;
+  if (unread.length === 0 && lost.every(({ outputs }) => outputs.length > 0)) return "";
+  const [first] = lost;
+  const whose = first !== undefined && lost.length === 1 ? `of run ${first.run}` : "of those runs";
+  return `Give it back its memory: tickets results --import FILE ${flags}, with the promises ${whose}.${missing}`;
+}
+
+/** Of a run that the ledger knows, a person can decide about what no promises file tells. */
+function doubtHints(lost: readonly LostRun[], flags: string): readonly string[] {
+  return lost
+    .filter(({ how }) => how !== "unknown")
+    .slice(0, SHOWN)
+    .map(
+      ({ run }) =>
+        `What no promises file tells of run ${run} can be put into doubt, and then be decided about: tickets settle ${run} ${flags}`,
+    );
 }
 
 /** `run 7f3a0c11 of 2026-03-01T03:00:00.000Z (20 actions)` */

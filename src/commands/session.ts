@@ -21,6 +21,7 @@ import { userStateDirectory } from "../pipeline/config/paths.ts";
 import { type Ledger, openLedger, readMeta, runListPath, writeMeta } from "../pipeline/ledger/ledger.ts";
 import { acquireLock } from "../pipeline/ledger/lock.ts";
 import {
+  type LostRun,
   openRunList,
   type RunList,
   type RunListContent,
@@ -164,6 +165,8 @@ export interface Session extends AsyncDisposable {
   readonly neighbours: readonly Neighbour[];
   readonly ledger: Ledger;
   readonly runList: RunList;
+  /** Runs that were sent from here and of which the ledger does not know all. Asked each time, since a command may mend it. */
+  readonly lost: () => readonly LostRun[];
   /** Where requests go; for the sandbox known only now that it runs. */
   readonly baseUrl: string;
   readonly boundTo: string;
@@ -225,6 +228,7 @@ export async function openSession(
     // Before a new one is made, which would be taken for a known one by the next command.
     if (!existsSync(environment.ledgerPath)) refuseLost();
     ledger = openLedger({ path: environment.ledgerPath, boundTo });
+    const opened = ledger;
     const lacksRuns = refuseLost();
     const runList = openRunList(runListPath(environment.ledgerPath), thisMachine());
     if (runList.isNew) makeRunList(context, environment, ledger, runList, boundTo);
@@ -236,6 +240,7 @@ export async function openSession(
       neighbours,
       ledger,
       runList,
+      lost: () => lostRunsOf({ environment, boundTo }, runList.content, opened),
       boundTo,
       baseUrl: started?.url ?? environment.baseUrl,
       key: async () => (started === undefined ? await keyOfService() : new Key(started.apiKey)),

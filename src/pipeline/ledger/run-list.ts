@@ -12,6 +12,7 @@ import {
   ftruncateSync,
   openSync,
   readFileSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { hostname } from "node:os";
@@ -22,9 +23,12 @@ import { Failure } from "../../failure.ts";
 import { type Ledger, storageFailure } from "./ledger.ts";
 import { IMPORTED_MAPPING } from "./memory.ts";
 import { TAKEN } from "./outcomes.ts";
-import { countRun, listRuns, type RunRecord } from "./runs.ts";
+import { chunksOf, countRun, listRuns, type RunRecord } from "./runs.ts";
 
 const COUNT = z.number().int().nonnegative();
+
+/** Actions of a plan that follow each other: the first one's number, and how many. */
+const STRETCH = z.tuple([COUNT, COUNT]);
 
 const ENTRY = z.discriminatedUnion("entry", [
   /** Whose list it is from here on: the first line, and again whenever another machine goes on with it. */
@@ -63,6 +67,19 @@ const ENTRY = z.discriminatedUnion("entry", [
     undecided: COUNT,
     rejected: COUNT,
     notSent: COUNT,
+    /** What of an open run was never on its way to the service. Earlier versions did not say. */
+    planned: z.array(STRETCH).optional(),
+  }),
+  /** A person was told what the ledger lacks of the run; from here on the ledger holds that in doubt. */
+  z.strictObject({
+    entry: z.literal("doubted"),
+    at: z.string(),
+    run: z.string(),
+    who: z.string(),
+    attempts: COUNT,
+    taken: COUNT,
+    undecided: COUNT,
+    planned: z.array(STRETCH),
   }),
   /** A person said that the ledger may do without these runs. */
   z.strictObject({
@@ -74,6 +91,7 @@ const ENTRY = z.discriminatedUnion("entry", [
   }),
 ]);
 type Entry = z.infer<typeof ENTRY>;
+export type Stretch = z.infer<typeof STRETCH>;
 
 /** What the list tells of a run. */
 interface ListedRun {
@@ -87,7 +105,7 @@ interface ListedRun {
   readonly attempts: number;
   readonly taken: number;
   /** Undefined when the command that sent for it last was killed. */
-  readonly stopped: { readonly undecided: number } | undefined;
+  readonly stopped: { readonly undecided: number; readonly planned: readonly Stretch[] } | undefined;
   readonly isForgotten: boolean;
 }
 
@@ -171,9 +189,14 @@ function contentOf(entries: readonly Entry[]): RunListContent | undefined {
       case "output":
         change(entry.run, ({ outputs }) => ({ outputs: withOutput(outputs, entry.output) }));
         break;
-      case "stopped": {
-        const { attempts, taken, undecided } = entry;
-        change(entry.run, () => ({ attempts, taken, stopped: { undecided }, isForgotten: false }));
+      case "stopped":
+      case "doubted": {
+        const { attempts, taken, undecided, planned = [] } = entry;
+        change(entry.run, (known) =>
+          entry.entry === "stopped" && saysLess(entry, known)
+            ? {}
+            : { attempts, taken, stopped: { undecided, planned }, isForgotten: false },
+        );
         break;
       }
       case "forgotten":
@@ -184,17 +207,32 @@ function contentOf(entries: readonly Entry[]): RunListContent | undefined {
   return head === undefined ? undefined : { runs, head };
 }
 
+/**
+ * Whether a ledger that once held more of the run wrote this, or one that knows the run from an import, which tells nothing
+ * of doubts. Either has no say, unless a person has said that the run may be forgotten.
+ */
+function saysLess({ attempts, taken }: Standing, known: ListedRun): boolean {
+  const isOfImport = attempts === 0 && taken > 0;
+  return isOfImport || (!known.isForgotten && (attempts < known.attempts || taken < known.taken));
+}
+
 const withOutput = (outputs: readonly string[], output: string | null): readonly string[] =>
   output === null ? outputs : [...outputs.filter((each) => each !== output), output];
 
 /** A run that was sent from here and of which the ledger does not know all. */
-export interface LostRun extends Pick<ListedRun, "run" | "createdAt" | "actions" | "outputs"> {
+export interface LostRun extends Pick<ListedRun, "run" | "createdAt" | "actions" | "attempts"> {
   /** `unknown`: not at all; `older`: less than it once did; `incomplete`: what was imported is not all, or can't be known to be. */
   readonly how: "unknown" | "older" | "incomplete";
   /** Its actions whose outcome the ledger knows. */
   readonly known: number;
   /** Actions of it that were in doubt or refused when it was last heard of; undefined when it was killed. */
   readonly undecided: number | undefined;
+  /** What of it was surely never on its way to the service. */
+  readonly planned: readonly Stretch[];
+  /** Files that hold its promises, the latest last; without those that went to standard output. */
+  readonly outputs: readonly string[];
+  /** Of these, the ones that may hold more than the ledger knows. */
+  readonly unread: readonly string[];
 }
 
 /**
@@ -213,15 +251,31 @@ export function findLostRuns(
     const { run, createdAt, actions, outputs, stopped, attempts, taken } = listed;
     if (listed.isForgotten || !isOf(listed.boundTo)) return [];
     const inLedger = known.get(run);
-    const lost = { run, createdAt, actions, outputs, known: inLedger?.answered ?? 0, undecided: stopped?.undecided };
+    const lost = {
+      run,
+      createdAt,
+      actions,
+      attempts,
+      outputs,
+      unread: outputs.filter((path) => !isRead(ledger, path)),
+      known: inLedger?.answered ?? 0,
+      undecided: stopped?.undecided,
+      planned: stopped?.planned ?? [],
+    };
     // A run of which nothing can have been taken is no loss.
     const isHarmless = stopped !== undefined && stopped.undecided === 0 && taken === 0;
     if (inLedger === undefined) return isHarmless ? [] : [{ ...lost, how: "unknown" }];
-    if (!inLedger.isImported && inLedger.attempts >= attempts) return [];
+    if (!inLedger.isImported && inLedger.attempts >= attempts && inLedger.taken >= taken) return [];
     const isComplete =
       inLedger.answered >= actions || (stopped !== undefined && stopped.undecided === 0 && inLedger.taken >= taken);
     return isComplete ? [] : [{ ...lost, how: inLedger.isImported ? "incomplete" : "older" }];
   });
+}
+
+/** Whether the ledger knows the file as long as it is, so that importing it brings nothing. */
+function isRead(ledger: Ledger | undefined, path: string): boolean {
+  const length = ledger?.get("SELECT length FROM outputs WHERE path = ?", path)?.length;
+  return length !== undefined && statSync(path, { throwIfNoEntry: false })?.size === Number(length);
 }
 
 interface KnownRun {
@@ -266,8 +320,10 @@ export interface RunList {
   sending(ledger: Ledger, run: RunRecord, plan: RunOfPlan): void;
   /** The run's promises go on in another file. */
   moved(run: string, output: string): void;
-  /** What the ledger holds of the run when the command ends. */
+  /** What the ledger holds of the run when the command ends. Of one that was imported it can't say more than the list. */
   stopped(ledger: Ledger, run: RunRecord): void;
+  /** What the ledger lacked of the run is in doubt there now. */
+  doubted(ledger: Ledger, run: RunRecord, who: string): void;
   /**
    * Adds what the ledger has and the list lacks: the process died between the two, or the list was lost.
    */
@@ -297,6 +353,7 @@ export function openRunList(path: string, machine: string): RunList {
   const entries = [...read.entries];
   let { length } = read;
   const append = (...added: readonly Entry[]): void => {
+    if (added.length === 0) return;
     const text = added.map(runListLine).join("");
     try {
       appendDurably(path, length, text);
@@ -326,11 +383,17 @@ export function openRunList(path: string, machine: string): RunList {
     machine,
     generation,
   });
-  const ended = (ledger: Ledger, { run, runNo }: RunRecord): Entry => {
+  const ended = (ledger: Ledger, { run, runNo }: RunRecord): Extract<Entry, { entry: "stopped" }> => {
     const { inDoubt, refused, rejected, notSent } = countRun(ledger, runNo);
     const state = String(ledger.get("SELECT state FROM runs WHERE run_no = ?", runNo)?.state);
-    const counts = { undecided: inDoubt + refused, rejected, notSent };
+    const counts = { undecided: inDoubt + refused, rejected, notSent, planned: plannedOf(ledger, runNo) };
     return { entry: "stopped", at: now(), run, state, ...standingOf(ledger, run), ...counts };
+  };
+  /** Nothing where the list knows more of the run than the ledger does. */
+  const endedAsKnown = (ledger: Ledger, run: RunRecord): readonly Entry[] => {
+    const entry = ended(ledger, run);
+    const known = content().runs.get(run.run);
+    return known !== undefined && saysLess(entry, known) ? [] : [entry];
   };
   const content = (): RunListContent => {
     const told = contentOf(entries);
@@ -346,7 +409,11 @@ export function openRunList(path: string, machine: string): RunList {
     },
     sending: (ledger, { run, output }, plan) => append(begun({ ...plan, run }, output, standingOf(ledger, run))),
     moved: (run, output) => append({ entry: "output", at: now(), run, output }),
-    stopped: (ledger, run) => append(ended(ledger, run)),
+    stopped: (ledger, run) => append(...endedAsKnown(ledger, run)),
+    doubted(ledger, run, who) {
+      const { attempts, taken, undecided, planned = [] } = ended(ledger, run);
+      append({ entry: "doubted", at: now(), run: run.run, who, attempts, taken, undecided, planned });
+    },
     complete(ledger, planOf) {
       const { runs } = content();
       const all = listRuns(ledger).toReversed();
@@ -359,14 +426,14 @@ export function openRunList(path: string, machine: string): RunList {
       added.push(
         ...all
           .filter((run) => runs.has(run.run) && run.state !== "open" && !isToldToTheEnd(run))
-          .map((run) => ended(ledger, run)),
+          .flatMap((run) => endedAsKnown(ledger, run)),
       );
-      if (added.length > 0) append(...added);
+      append(...added);
       return missing.length;
     },
     addStrays(plans) {
       const added = plans.map((plan) => begun(plan, undefined, { attempts: 0, taken: 0 }));
-      if (added.length > 0) append(...added);
+      append(...added);
     },
     forget: (runs, who, reason) => append({ entry: "forgotten", at: now(), runs: [...runs], who, reason }),
   };
@@ -379,6 +446,17 @@ type Standing = Pick<ListedRun, "attempts" | "taken">;
 function standingOf(ledger: Ledger, run: string): Standing {
   const { attempts = 0, taken = 0 } = knownRuns(ledger, run).get(run) ?? {};
   return { attempts, taken };
+}
+
+/** What of an open run is still to be sent, as few stretches as there are. */
+function plannedOf(ledger: Ledger, runNo: number): Stretch[] {
+  const stretches: Stretch[] = [];
+  for (const { first, count } of chunksOf(ledger, runNo, "planned")) {
+    const last = stretches.at(-1);
+    if (last !== undefined && last[0] + last[1] === first) last[1] += count;
+    else stretches.push([first, count]);
+  }
+  return stretches;
 }
 
 /** Cuts what a crash left after `length`, appends, and has it on disk when it returns. */

@@ -297,10 +297,10 @@ export function markSettled(ledger: Ledger, { runNo, chunk }: ChunkRecord): void
   ledger.run("UPDATE chunks SET state = 'settled', answer = NULL WHERE run_no = ? AND chunk = ?", runNo, chunk);
 }
 
-/** Part of a transaction: parts of a chunk become chunks of their own. */
+/** Part of a transaction: parts of a chunk, or of the plan, become chunks of their own. */
 export function addChunks(
   ledger: Ledger,
-  parent: ChunkRecord,
+  parent: Pick<ChunkRecord, "runNo" | "lane" | "httpStatus"> & { readonly chunk: number | undefined },
   parts: readonly (Pick<ChunkRecord, "first" | "count" | "offset" | "length"> & { readonly detail?: string })[],
   state: ChunkState,
 ): void {
@@ -319,7 +319,7 @@ export function addChunks(
       part.offset,
       part.length,
       state,
-      chunk,
+      chunk ?? null,
       state === "planned" ? null : (httpStatus ?? null),
       part.detail ?? null,
     );
