@@ -174,7 +174,8 @@ export const ACROSS_RULES = {
   },
   "history-superseded": {
     severity: "warn",
-    reason: "The service rejected it, and has accepted a later one of the same kind and ticket or event since.",
+    reason:
+      "The service did not take it when it was sent, and has accepted a later one of the same kind and ticket or event since.",
     source: ORDER,
     example: "an updateTicket that was rejected yesterday, before one that was accepted",
   },

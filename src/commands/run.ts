@@ -42,6 +42,7 @@ import { sendLanes } from "../pipeline/sending/lanes.ts";
 import { isProxyAsking } from "../pipeline/sending/proxy.ts";
 import type { SendContext, SendProgress, Stop, StopRequest } from "../pipeline/sending/send.ts";
 import { recover, type SettleContext } from "../pipeline/sending/settle.ts";
+import { closeSuperseded } from "../pipeline/sending/superseded.ts";
 import { endedPlans } from "./prune.ts";
 import { environmentFlags, PLAN_KEPT_MS, planDirectory, proxyOf, type Session } from "./session.ts";
 import {
@@ -77,6 +78,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   const settling: SettleContext = { ledger, plan, runNo: run.runNo, promises };
   await recover(settling);
   if (environment.refusalsAreWhole) reopenRefused(ledger, run.runNo);
+  tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
   const stops = inDoubtOrRefused(session, run);
   const before = { ...countRun(ledger, run.runNo), at: performance.now() };
   if (stops.length === 0) {
@@ -106,7 +108,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   const exitCode =
     done && waitsForAnotherRun(plan.manifest.actions)
       ? EXIT_CODES["in-doubt"]
-      : exitCodeOf(stop, counts.rejected > 0 || hasUnsentRows(plan.manifest.rows));
+      : exitCodeOf(stop, counts.rejected + counts.superseded > 0 || hasUnsentRows(plan.manifest.rows));
   mergeOutcomes(ledger);
   crashPoint("merged");
   if (done) await prunePlans(session);
@@ -130,6 +132,15 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   tellEnd(context, session, plan.manifest, stops, summary, sent);
   if (rejects.accepted > 0) talk.info(describeNothingOpen(rejects.accepted));
   return summary;
+}
+
+/** Tells what `closeSuperseded` has closed. */
+export function tellSuperseded({ talk }: Context, actions: number): void {
+  if (actions === 0) return;
+  const [were, they] = actions === 1 ? ["was", "it"] : ["were", "they"];
+  talk.warn(
+    `${count(actions, "action")} of which it was in doubt whether the service has ${actions === 1 ? "it" : "them"} ${were} not sent: something later of the same history was accepted meanwhile, and ${they} would undo it. To send ${actions === 1 ? "it" : "them"} all the same, stream the rows in the rejects with --again.`,
+  );
 }
 
 /** Tells the list of runs what the ledger holds. Without it a lost ledger is noticed all the same, only less is known of it. */

@@ -5,6 +5,7 @@ import { type Action, actionSpec } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
+import type { Ledger } from "../pipeline/ledger/ledger.ts";
 import { doubtWhatIsLost, isImportedRun } from "../pipeline/ledger/lost-doubts.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import {
@@ -32,9 +33,10 @@ import {
   wasSettledByHand,
 } from "../pipeline/sending/by-hand.ts";
 import { actionsOf, projectUnwritten, recover } from "../pipeline/sending/settle.ts";
+import { closeSuperseded, findSuperseded } from "../pipeline/sending/superseded.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
 import { shown } from "./problems.ts";
-import { carryOut, noteInList, openPromises, rejectsDirectory } from "./run.ts";
+import { carryOut, noteInList, openPromises, rejectsDirectory, tellSuperseded } from "./run.ts";
 import {
   type EnvironmentOptions,
   environmentFlags,
@@ -143,7 +145,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
 
   switch (options.decision) {
     case undefined:
-      await showQuestions(context, plan, chunks, run, environmentFlags(environment));
+      await showQuestions(context, ledger, plan, chunks, run, environmentFlags(environment));
       break;
     case "sent":
     case "not-sent":
@@ -164,6 +166,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
           talk.info(`The other ${number(chunk.count - first)} wait on as chunk ${restOf(session, chunk, first)}.`);
       }
       await projectUnwritten(settling);
+      if (run.state === "open") tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
       // A run that a person has put right is theirs to go on with, not theirs to wait for.
       if (run.state === "open" && chunks.length > 0)
         noteStop(ledger, run.runNo, run.exitCode ?? EXIT_CODES["in-doubt"], false);
@@ -425,6 +428,7 @@ const SHOWN = 10;
 /** The doubtful actions, and what would happen if they were sent twice. */
 async function showQuestions(
   { talk, verbose }: Context,
+  ledger: Ledger,
   plan: Plan,
   chunks: readonly ChunkRecord[],
   run: RunRecord,
@@ -457,6 +461,11 @@ async function showQuestions(
         `  ${number(actions.length - refusedTwice)} of them it would take a second time, and register twice (${kinds(actions, false)}).`,
       );
   }
+  const superseded = await findSuperseded(ledger, plan, chunks);
+  if (superseded.size > 0 && run.state === "open")
+    talk.info(
+      `Of ${count(superseded.size, "action")} something later of the same history was accepted: sent now, ${superseded.size === 1 ? "it" : "they"} would undo it. With --not-sent ${superseded.size === 1 ? "it is" : "they are"} not sent again, and ${superseded.size === 1 ? "goes" : "go"} into rejects.`,
+    );
   if (chunks.length > 0) {
     const command = `tickets settle ${run.run} ${env}`;
     talk.info(`If the service has them:               ${command} --sent --reason "…"`);

@@ -31,7 +31,7 @@ export interface Summary {
     readonly changed: number;
     /** Of those not sent, how many are new but stand before others of their history that were accepted. */
     readonly late: number;
-    /** Of those not sent, how many were rejected earlier, and something later of their history was accepted since. */
+    /** Of those not sent, how many were rejected or in doubt earlier, and something later of their history was accepted since. */
     readonly superseded: number;
   };
   readonly byAction: Readonly<Record<string, number>>;
@@ -54,6 +54,7 @@ const NOTHING: RunCounts = {
   inFlight: 0,
   settledByHand: 0,
   notSent: 0,
+  superseded: 0,
   chunks: { total: 0, settled: 0 },
   byAction: {},
 };
@@ -95,7 +96,7 @@ export function summarise(fields: {
       alreadySent: plan.actions.alreadySent,
       changed: plan.actions.changed,
       late,
-      superseded,
+      superseded: superseded + counts.superseded,
     },
     byAction: plan.byAction,
     chunks: counts.chunks,

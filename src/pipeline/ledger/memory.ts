@@ -6,7 +6,7 @@ import type { Memory } from "../../checks/across.ts";
 import { keyedDeeds, mergeKeyed } from "./keyed-deeds.ts";
 import { type Ledger, readMeta, type SqlRow } from "./ledger.ts";
 import { mergeMended } from "./mended-rows.ts";
-import { TAKEN } from "./outcomes.ts";
+import { SUPERSEDED, TAKEN } from "./outcomes.ts";
 import { LAST_FORMER_RUN, PRESENT_IDENTITY } from "./renamed-deeds.ts";
 
 /** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */
@@ -189,7 +189,7 @@ export function mergeOutcomes(ledger: Ledger): void {
       ledger.run(
         `INSERT OR IGNORE INTO identities (identity, run_no, seq, content, taken)
          SELECT ${identity} AS identity, run_no, seq, content, outcome IN ${TAKEN} FROM actions
-         WHERE run_no = ? AND outcome <> 'not sent' AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})
+         WHERE run_no = ? AND (outcome <> 'not sent' OR status = '${SUPERSEDED}') AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})
          ORDER BY 1, seq`,
         runNo,
         runNo,

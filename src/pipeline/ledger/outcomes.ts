@@ -7,6 +7,9 @@ import type { Outcome } from "./schema.ts";
 /** Outcomes that mean the service has the action, for SQL. */
 export const TAKEN = "('accepted', 'settled by hand')";
 
+/** Status of an action that was closed unsent because something later of its history was taken. */
+export const SUPERSEDED = "superseded";
+
 export interface OutcomeRow {
   /** Place in the plan, from 1. */
   readonly seq: number;

@@ -2,6 +2,7 @@
 
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { type Mending, noteMendings } from "./mended-rows.ts";
+import { SUPERSEDED } from "./outcomes.ts";
 import type { ChunkState, RunState } from "./schema.ts";
 
 export interface RunRecord {
@@ -297,6 +298,11 @@ export function markSettled(ledger: Ledger, { runNo, chunk }: ChunkRecord): void
   ledger.run("UPDATE chunks SET state = 'settled', answer = NULL WHERE run_no = ? AND chunk = ?", runNo, chunk);
 }
 
+/** The number that the run's next chunk will have. */
+export function nextChunkNumber(ledger: Ledger, runNo: number): number {
+  return Number(ledger.get("SELECT max(chunk) AS last FROM chunks WHERE run_no = ?", runNo)?.last) + 1;
+}
+
 /** Part of a transaction: parts of a chunk, or of the plan, become chunks of their own. */
 export function addChunks(
   ledger: Ledger,
@@ -305,14 +311,14 @@ export function addChunks(
   state: ChunkState,
 ): void {
   const { runNo, chunk, lane, httpStatus } = parent;
-  const last = Number(ledger.get("SELECT max(chunk) AS last FROM chunks WHERE run_no = ?", runNo)?.last);
+  const next = nextChunkNumber(ledger, runNo);
   for (const [at, part] of parts.entries()) {
     if (part.count < 1) throw new Error(`a part of chunk ${chunk} would hold no action`);
     ledger.run(
       `INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, parent, http_status, detail)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       runNo,
-      last + 1 + at,
+      next + at,
       lane,
       part.first,
       part.count,
@@ -398,6 +404,8 @@ export interface RunCounts {
   readonly inFlight: number;
   readonly settledByHand: number;
   readonly notSent: number;
+  /** Of those not sent: closed because something later of their history was taken. */
+  readonly superseded: number;
   readonly chunks: { readonly total: number; readonly settled: number };
   readonly byAction: Readonly<Record<string, number>>;
 }
@@ -426,6 +434,15 @@ export function countRun(ledger: Ledger, runNo: number): RunCounts {
       runNo,
     )?.n,
   );
+  const superseded = outcomes.has("not sent")
+    ? Number(
+        ledger.get(
+          `SELECT count(*) AS n FROM chunks JOIN actions USING (run_no, chunk)
+           WHERE run_no = ? AND state = 'abandoned' AND seq >= first AND seq < first + count AND status = '${SUPERSEDED}'`,
+          runNo,
+        )?.n,
+      )
+    : 0;
   const of = (map: ReadonlyMap<string, number>, key: string): number => map.get(key) ?? 0;
   const chunks = ledger.get(
     "SELECT count(*) AS total, sum(state IN ('settled', 'settled by hand')) AS settled FROM chunks WHERE run_no = ? AND state <> 'split'",
@@ -439,6 +456,7 @@ export function countRun(ledger: Ledger, runNo: number): RunCounts {
     inFlight: of(unsettled, "sending") + of(unsettled, "answered"),
     settledByHand: of(outcomes, "settled by hand"),
     notSent: of(outcomes, "not sent") + of(unsettled, "planned") + unlisted,
+    superseded,
     chunks: { total: Number(chunks?.total), settled: Number(chunks?.settled ?? 0) },
     byAction: Object.fromEntries(
       tallies.filter(({ outcome }) => outcome === "accepted").map(({ action, n }) => [String(action), Number(n)]),

@@ -48,7 +48,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "superseded":
       return {
         rule: "history-superseded",
-        message: `${detail.isFromRejects ? "Its row was rejected, and the service" : "The service rejected it and"} has accepted a later ${action} of the same ${about} since${acceptedPlace(detail.since, places)}: sent now, it would undo that one.`,
+        message: `${detail.isFromRejects ? "Its row was rejected, and the service" : "The service did not take it, and"} has accepted a later ${action} of the same ${about} since${acceptedPlace(detail.since, places)}: sent now, it would undo that one.`,
         hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone with --again.",
       };
     case "unclear":

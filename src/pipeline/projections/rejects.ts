@@ -19,7 +19,7 @@ import type { Row } from "../../mapping/row.ts";
 import { createRowDigester } from "../../mapping/row-digest.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { noteRejected } from "../ledger/mended-rows.ts";
-import { openOutcomesOfChunk } from "../ledger/outcomes.ts";
+import { openOutcomesOfChunk, SUPERSEDED } from "../ledger/outcomes.ts";
 import { chunksOf, type RunRecord } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/schema.ts";
 import { createRowNumbers, type RowNumbers } from "../plan/mended-rows.ts";
@@ -89,7 +89,9 @@ export async function writeRejects(options: {
       const reason =
         row.outcome === "rejected"
           ? `${row.action} ${rejectionText(row)}`
-          : `${row.action} was not sent: the run was closed.`;
+          : row.status === SUPERSEDED
+            ? `${row.action} was not sent: something later of its history was accepted, which it would undo. To send it all the same, stream this row with --again.`
+            : `${row.action} was not sent: the run was closed.`;
       note(record.input, record.row, reason, [openActionText(row.action, record.nth)], row.seq);
     }
   }

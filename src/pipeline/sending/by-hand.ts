@@ -2,7 +2,7 @@
 
 import { crashPoint } from "../crash-points.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { insertOutcomes } from "../ledger/outcomes.ts";
+import { insertOutcomes, SUPERSEDED } from "../ledger/outcomes.ts";
 import {
   addChunks,
   type ChunkRecord,
@@ -16,6 +16,7 @@ import {
 import type { Plan } from "../plan/plan.ts";
 import { chunkFacts, runFacts } from "./settle.ts";
 import { type ItemFacts, toOutcomes } from "./settling.ts";
+import { findSuperseded } from "./superseded.ts";
 
 const DECISIONS = ["sent", "not-sent", "abandon"] as const;
 export type Decision = (typeof DECISIONS)[number];
@@ -85,7 +86,7 @@ export async function settleSent(
     plan,
     await cutAfter(ledger, plan, chunk, first),
     settlement,
-    { outcome: "settled by hand", status: "settled-by-hand" },
+    () => ({ outcome: "settled by hand", status: "settled-by-hand" }),
     "settled by hand",
   );
 }
@@ -105,7 +106,10 @@ export async function settleNotSent(
 ): Promise<void> {
   const cut = await cutAfter(ledger, plan, chunk, first);
   if (run.state !== "open") {
-    await settleWhole(ledger, plan, cut, settlement, { outcome: "not sent", status: "not-sent" }, "abandoned");
+    // Its row goes into rejects, and must not be sent from there after what came later.
+    const superseded = await findSuperseded(ledger, plan, [cut.head]);
+    const itemOf = (seq: number): ByHand => (superseded.has(seq) ? LEFT_BEHIND : NOT_SENT);
+    await settleWhole(ledger, plan, cut, settlement, itemOf, "abandoned");
     return;
   }
   ledger.transaction(() => {
@@ -132,7 +136,7 @@ export async function abandonRun(
   noteStop(ledger, run.runNo, run.exitCode ?? exitCode, true);
   for (const chunk of chunksOf(ledger, run.runNo, "planned")) {
     const whole = await cutAfter(ledger, plan, chunk, chunk.count);
-    await settleWhole(ledger, plan, whole, settlement, { outcome: "not sent", status: "not-sent" }, "abandoned");
+    await settleWhole(ledger, plan, whole, settlement, () => NOT_SENT, "abandoned");
     crashPoint("settled");
   }
   ledger.transaction(() => {
@@ -165,17 +169,27 @@ export function settleNotSentWithoutPlan(ledger: Ledger, chunk: ChunkRecord, set
   });
 }
 
+interface ByHand {
+  readonly outcome: "settled by hand" | "not sent";
+  readonly status: string;
+}
+
+const NOT_SENT: ByHand = { outcome: "not sent", status: "not-sent" };
+const LEFT_BEHIND: ByHand = { outcome: "not sent", status: SUPERSEDED };
+
+/** @param itemOf what is said of an action, by its number in the plan. */
 async function settleWhole(
   ledger: Ledger,
   plan: Plan,
   { head: chunk, apply }: Cut,
   settlement: Settlement,
-  item: { readonly outcome: "settled by hand" | "not sent"; readonly status: string },
+  itemOf: (seq: number) => ByHand,
   state: "settled by hand" | "abandoned",
 ): Promise<void> {
   const facts = await chunkFacts(plan, chunk);
   const said = doubtedItems(ledger, chunk);
   const itemAt = (at: number): ItemFacts => {
+    const item = itemOf(chunk.first + at);
     const response = said.get(chunk.first + at);
     return response === undefined ? item : { ...item, response };
   };
