@@ -287,6 +287,7 @@ describe("every rule", () => {
 
   test.each(neverSent)(
     "%s: a warning or off, nothing is sent on a guess, and all is counted",
+    { tags: ["long"] },
     async (rule, trigger) => {
       for (const severity of ["warn", "off"]) {
         const { field, names } = await fieldOf(trigger, `rules: {${rule}: ${severity}}\n`);
