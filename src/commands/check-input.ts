@@ -103,7 +103,7 @@ export async function checkInput(
   );
   const sourceOf = (file: InputFile) => {
     try {
-      return selectSource(config.sources, nameOf(file), options.source);
+      return selectSource(config.sources, nameOf(file), options.source, file.isRejects);
     } catch (cause) {
       throw atItsPlace(config, cause, cwd);
     }

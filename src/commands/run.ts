@@ -296,7 +296,7 @@ function nextCommand(
       if (waitsForAnotherRun(actions)) return `tickets status ${env}`;
       return rejects.length === 0
         ? null
-        : `tickets stream ${[...rejects.map((path) => fileInShell(displayPath(path, context.cwd))), ...flags.map(inShell)].join(" ")} ${env}`;
+        : `tickets stream ${[...rejects.map((path) => fileInShell(displayPath(path, context.cwd))), ...flagsOfRejects(flags).map(inShell)].join(" ")} ${env}`;
     case "in doubt":
       return `tickets settle ${run.run} ${env}`;
     case "refused":
@@ -304,6 +304,12 @@ function nextCommand(
     default:
       return `tickets resume ${run.run} ${env}`;
   }
+}
+
+/** Rejects are CSV, TSV or NDJSON by their names, whatever the inputs were. */
+function flagsOfRejects(flags: readonly string[]): readonly string[] {
+  const at = flags.indexOf("--input-format");
+  return at === -1 ? flags : flags.toSpliced(at, 2);
 }
 
 function tellEnd(

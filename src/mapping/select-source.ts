@@ -5,19 +5,30 @@ import { Failure } from "../failure.ts";
 import { literalPattern } from "./literal-pattern.ts";
 import { MappingError } from "./mapping-error.ts";
 import { wholeMatcher } from "./pattern.ts";
+import { inputsOfRejects, type LikelyNames } from "./rejects-names.ts";
 import type { SourceConfig } from "./source.ts";
 
 export type Sources = Readonly<Record<string, SourceConfig>>;
 
+interface Selected {
+  readonly name: string;
+  readonly config: SourceConfig;
+}
+
 /**
  * The source that `--source` names, else the one whose `match` fits the file's base name, with or without its `.gz` or
- * `.zst`; undefined when none does. Throws `Failure("usage")` for an unknown name and for two sources that match.
+ * `.zst`; undefined when none does. A rejects file belongs to the source of the input that it comes from: where it shows
+ * that it is one, what that input was called counts before its own name, otherwise after it.
+ * Throws `Failure("usage")` for an unknown name and for two sources that match.
+ *
+ * @param isRejects whether the file has the column `tickets:row`.
  */
 export function selectSource(
   sources: Sources,
   fileName: string,
   wanted: string | undefined,
-): { readonly name: string; readonly config: SourceConfig } | undefined {
+  isRejects = false,
+): Selected | undefined {
   const names = Object.keys(sources);
   if (wanted !== undefined) {
     const config = Object.hasOwn(sources, wanted) ? sources[wanted] : undefined;
@@ -28,13 +39,41 @@ export function selectSource(
       hint: near === undefined ? known : `Did you mean ${near}?`,
     });
   }
-  const fitting = names.flatMap((name) => {
-    const config = sources[name];
-    return config !== undefined && matches(config, fileName) ? [{ name, config }] : [];
+  const inputs = inputsOfRejects(fileName);
+  if (!isRejects) return sourceMatching(sources, [fileName]) ?? sourceOfInputs(sources, inputs, fileName);
+  const isOfStandardInput = inputs.some((names) => names[0]?.includes(""));
+  const ofInput = sourceOfInputs(sources, inputs, fileName);
+  // Standard input has no name, so whatever matches its rejects did not match it.
+  return ofInput === undefined && !isOfStandardInput ? sourceMatching(sources, [fileName]) : ofInput;
+}
+
+/** The source of the input that a rejects file comes from. */
+function sourceOfInputs(sources: Sources, inputs: readonly LikelyNames[], fileName: string): Selected | undefined {
+  const found = inputs.flatMap((likely) => {
+    for (const names of likely) {
+      const source = sourceMatching(sources, names);
+      if (source !== undefined) return [source];
+    }
+    return [];
   });
-  const [first, second] = fitting;
-  if (first === undefined || second === undefined) return first;
-  throw new MappingError(
+  const [first] = found;
+  const other = found.find(({ name }) => name !== first?.name);
+  if (first !== undefined && other !== undefined) throw twoSources(fileName, first, other);
+  return first;
+}
+
+/** The one source that matches any of the names. */
+function sourceMatching(sources: Sources, fileNames: readonly string[]): Selected | undefined {
+  const [first, second] = Object.entries(sources).flatMap(([name, config]) => {
+    const fileName = fileNames.find((each) => matches(config, each));
+    return fileName === undefined ? [] : [{ name, config, fileName }];
+  });
+  if (first !== undefined && second !== undefined) throw twoSources(second.fileName, first, second);
+  return first === undefined ? undefined : { name: first.name, config: first.config };
+}
+
+function twoSources(fileName: string, first: Selected, second: Selected): MappingError {
+  return new MappingError(
     ["sources", second.name, "match"],
     `${fileName} matches two sources, ${first.name} and ${second.name}.`,
     "Narrow one match, or choose by --source NAME.",

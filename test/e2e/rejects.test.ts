@@ -1,5 +1,7 @@
 /** Rejects files: the rows that are still open, each with a reason and with exactly its open actions. */
 
+import { basename } from "node:path";
+import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
 import { type Item, type Service, startService } from "../support/service.ts";
@@ -424,4 +426,128 @@ describe("guards against formulas", () => {
     expect(service.sent()).toHaveLength(2);
     expect((await place.tickets(command, service)).exitCode).toBe(0);
   });
+});
+
+/** A source whose ids are not those of the cells, so that rows which are mapped without it become other tickets. */
+const shop = (rest: string): string => `sources:
+  shop:
+${rest}
+    fields: {eventId: E-1, ticketId: "shop-{Ticket}"}
+    actions: [soldTicket: {fields: {userId: "{User}", orderTime: "1700000000", price: "{Price}"}}]
+`;
+
+interface Night {
+  readonly input: string;
+  readonly content: string | Buffer;
+  readonly config?: string;
+  readonly flags?: readonly string[];
+}
+
+const SALES = "Ticket,User,Price\nT-1,J\u00fcrgen,1.00\nT-2,\u00c4nne,oops\n";
+const LATIN = Buffer.from(SALES, "latin1");
+const ITEMS = SALES.trim()
+  .split("\n")
+  .slice(1)
+  .map((line) => {
+    const [Ticket, User, Price] = line.split(",");
+    return { Ticket, User, Price };
+  });
+const NDJSON = ITEMS.map((item) => `${JSON.stringify(item)}\n`).join("");
+
+async function mendAsPrinted({ input, content, config, flags = [] }: Night): Promise<void> {
+  const place = openWorkplace();
+  const service = await startService();
+  if (config !== undefined) place.write("tickets.config.yaml", config);
+  if (input !== "-") place.write(input, content);
+  const given = { ...service, ...(input === "-" && { stdin: content }) };
+  const first = await place.summary(["stream", input, ...flags, ...ENV, "--max-invalid", "1"], given);
+  expect(first.summary).toMatchObject({ exitCode: 4, actions: { accepted: 1 } });
+  for (const path of first.summary.rejects) {
+    const name = basename(path);
+    place.write(name, place.read(name).replace("oops", "2.00"));
+  }
+  const mended = await place.summary(first.summary.next?.split(" ").slice(1) ?? [], service);
+  expect(mended.summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+  expect(sentOf(service)).toMatchObject([
+    { ticketId: "shop-T-1", userId: "J\u00fcrgen", price: "1.00" },
+    { ticketId: "shop-T-2", userId: "\u00c4nne", price: "2.00" },
+  ]);
+  const again = await place.summary(["stream", input, ...flags, ...ENV], given);
+  expect(again.summary).toMatchObject({ exitCode: 0, rows: { mended: 1 }, actions: { alreadySent: 1 } });
+}
+
+describe("the command that is printed for mended rejects sends them as their input was sent", () => {
+  test("a source that matches one name", () =>
+    mendAsPrinted({ input: "sales.csv", content: SALES, config: shop('    match: "sales.csv"') }));
+
+  test.each<[string, Night]>([
+    [
+      "a compressed input of which the source names the whole name",
+      { input: "sales.csv.gz", content: gzipSync(SALES), config: shop('    match: "sales.csv.gz"') },
+    ],
+    [
+      "an encoding, a delimiter and a header line",
+      {
+        input: "sales.csv",
+        content: Buffer.from(`Sales of the week\n${SALES.replaceAll(",", "|")}`, "latin1"),
+        config: shop('    match: "sales.csv"\n    csv: {encoding: windows-1252, delimiter: "|", header: 2}'),
+      },
+    ],
+    [
+      "an encoding, where the input's byte order mark said otherwise",
+      {
+        input: "sales.csv",
+        content: `\ufeff${SALES}`,
+        config: shop('    match: "sales.csv"\n    csv: {encoding: windows-1252}'),
+      },
+    ],
+    [
+      "--encoding, where the input's byte order mark said otherwise",
+      {
+        input: "sales.csv",
+        content: `\ufeff${SALES}`,
+        config: shop('    match: "sales.csv"'),
+        flags: ["--encoding", "windows-1252"],
+      },
+    ],
+    [
+      "rows of JSON in another encoding",
+      {
+        input: "sales.ndjson",
+        content: Buffer.from(NDJSON, "latin1"),
+        config: shop('    match: "sales.ndjson"\n    csv: {encoding: windows-1252}'),
+      },
+    ],
+    [
+      "a format that its name does not tell",
+      { input: "sales.txt", content: SALES, config: shop('    match: "sales.txt"'), flags: ["--input-format", "csv"] },
+    ],
+    [
+      "a JSON array that its name does not tell",
+      {
+        input: "sales.data",
+        content: JSON.stringify(
+          ITEMS.map(({ Ticket, User: userId, Price: price }) => ({
+            action: "soldTicket",
+            data: { eventId: "E-1", ticketId: `shop-${Ticket}`, userId, price, orderTime: 1700000000 },
+          })),
+        ),
+        flags: ["--input-format", "json"],
+      },
+    ],
+    [
+      "standard input, and a source that is named",
+      { input: "-", content: LATIN, config: shop("    csv: {encoding: windows-1252}"), flags: ["--source", "shop"] },
+    ],
+    [
+      "--action, of standard input, beside a source that matches its rejects",
+      {
+        input: "-",
+        content:
+          "eventId,ticketId,userId,price,orderTime\nE-1,shop-T-1,J\u00fcrgen,1.00,1700000000\nE-1,shop-T-2,\u00c4nne,oops,1700000000\n",
+        config: shop('    match: "*.csv"\n    csv: {delimiter: ";"}'),
+        flags: ["--action", "soldTicket"],
+      },
+    ],
+  ])("%s", { tags: ["long"] }, (_what, night) => mendAsPrinted(night));
 });

@@ -15,6 +15,7 @@ import {
   REASON_COLUMN,
   ROW_COLUMN,
 } from "../../mapping/open-actions.ts";
+import { stemOfRejects } from "../../mapping/rejects-names.ts";
 import type { Row } from "../../mapping/row.ts";
 import { createRowDigester } from "../../mapping/row-digest.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -225,9 +226,9 @@ async function readOpenRows(
           input,
           safeCsv && GUARDED_COLUMN,
         );
-  // Rejects are UTF-8, and say so where the source or a flag says otherwise of the input.
+  // Rejects are UTF-8, and say so where the source or a flag says otherwise of the input, or may.
   return {
-    header: input.encoding === "utf-8" ? columns : `\ufeff${columns}`,
+    header: input.encoding === "utf-8" && !input.hasBom ? columns : `\ufeff${columns}`,
     extension,
     delimiter: delimiterOf(input),
     lines,
@@ -266,6 +267,7 @@ async function writeFile(
 function withoutReasons(text: string, extension: string, delimiter: string): readonly string[] {
   if (extension === "ndjson")
     return text
+      .replace(/^\ufeff/, "")
       .split("\n")
       .filter((line) => line !== "")
       .map((line) => stringifyJson({ ...(parseVerbatim(line) as object), [REASON_COLUMN]: "" })); // written by `rejectLine`
@@ -276,9 +278,7 @@ function withoutReasons(text: string, extension: string, delimiter: string): rea
 
 /** The input's base name without its ending; with its number where an earlier input is called the same. */
 function stemOf(plan: Plan, at: number): string {
-  const stems = plan.manifest.inputs.map(({ name }) =>
-    name === "-" ? "stdin" : basename(name).replace(/\.(csv|tsv|ndjson|jsonl|json)(\.(gz|zst))?$/i, ""),
-  );
+  const stems = plan.manifest.inputs.map(({ name }) => stemOfRejects(name === "-" ? "" : basename(name)));
   const stem = stems[at] ?? "input";
   return stems.indexOf(stem) === at ? stem : `${stem}.${at + 1}`;
 }

@@ -30,6 +30,8 @@ export interface Input extends AsyncDisposable {
   readonly delimiter: string | undefined;
   /** Canonical name of the encoding it is read in. */
   readonly encoding: string;
+  /** It begins with a byte order mark, which wins over any encoding that is declared. */
+  readonly hasBom: boolean;
   /**
    * The rows in their order, up to 1000 at a time; may be called once. The event loop gets its turn between batches. A
    * malformed row whose borders are not known is the last one. Throws a usage failure where the input can't be read on.
@@ -100,7 +102,8 @@ async function startReading(
   const first = await blocks.next();
   const head = first.done === true ? EMPTY : first.value;
   refuseBinary(file, head);
-  const encoding = bomEncoding(head) ?? wanted;
+  const ofBom = bomEncoding(head);
+  const encoding = ofBom ?? wanted;
   let parser: Pick<RowParser, "lineEnds"> | undefined;
   const decoded = toUtf8(rejoin(head, blocks), {
     encoding,
@@ -210,6 +213,7 @@ async function startReading(
     headerLine: csv?.headerLine,
     delimiter: csv?.delimiter,
     encoding,
+    hasBom: ofBom !== undefined,
     batches,
     parts,
     drain,

@@ -4,6 +4,7 @@ import { glob, isDynamicPattern } from "tinyglobby";
 import { nearest } from "../../actions/nearest.ts";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
+import { REASON_COLUMN, ROW_COLUMN } from "../../mapping/open-actions.ts";
 import { fileFailure, openBytes } from "./bytes.ts";
 import { detectDelimiter } from "./delimiter.ts";
 import { shownName } from "./names.ts";
@@ -22,6 +23,8 @@ export interface InputFile {
   readonly format: InputFormat | "detect";
   readonly compression: Compression;
   readonly fromGlob: boolean;
+  /** Its first line shows the column `tickets:row`: it is a rejects file, whatever it is called. */
+  readonly isRejects?: boolean;
 }
 
 export interface ResolveOptions {
@@ -61,8 +64,7 @@ export async function resolveInputs(
       if (earlier !== undefined) throw givenTwice(name, earlier, pattern);
       namedBy.set(identity, pattern);
       const input = toInputFile(name, cwd, name !== pattern, inputFormat);
-      await refuseOwnOutput(input);
-      inputs.push(input);
+      inputs.push((await refuseOwnOutput(input)) ? { ...input, isRejects: true } : input);
     }
   }
   return inputs;
@@ -164,13 +166,15 @@ function givenTwice(name: string, earlier: string, pattern: string): Failure {
   return new Failure("usage", `${shownName({ name })} was given twice${twice}.`, { hint: "Name each file once." });
 }
 
-const REJECTS_KEY = "tickets:reason";
 const PROMISES_KEYS = ["environment", "run", "seq"] as const;
 
-/** Throws when the first line shows that `tickets` wrote the file: its promises always, its rejects when a glob found them. */
-async function refuseOwnOutput(input: InputFile): Promise<void> {
+/**
+ * Throws when the first line shows that `tickets` wrote the file: its promises always, its rejects when a glob found
+ * them. Whether it shows rejects.
+ */
+async function refuseOwnOutput(input: InputFile): Promise<boolean> {
   // A pipe or a shell's <(...) gives its bytes once: never look into it before it is read.
-  if (input.path === "-" || !(await stat(input.path)).isFile()) return;
+  if (input.path === "-" || !(await stat(input.path)).isFile()) return false;
   const keys = keysOf(input.format, await firstLine(input));
   const isPromises =
     PROMISES_KEYS.every((key) => keys.includes(key)) && (keys.includes("actionPromise") || keys.includes("status"));
@@ -181,11 +185,12 @@ async function refuseOwnOutput(input: InputFile): Promise<void> {
         : "Name the file it was made from.",
     });
   }
-  if (input.fromGlob && keys.includes(REJECTS_KEY)) {
+  if (input.fromGlob && keys.includes(REASON_COLUMN)) {
     throw new Failure("usage", `${shownName(input)} is a rejects file that tickets wrote; a glob does not take it.`, {
       hint: "To send it, mend it and name it by itself. Else narrow the glob.",
     });
   }
+  return keys.includes(ROW_COLUMN);
 }
 
 /** The first line as far as the first block goes; "" when it can't be had, which opening the input will explain. */
@@ -208,6 +213,6 @@ function keysOf(format: InputFile["format"], line: string): readonly string[] {
     const value: unknown = JSON.parse(line.replace(/[\s,\]]+$/, ""));
     return typeof value === "object" && value !== null ? Object.keys(value) : [];
   } catch {
-    return line.includes(`"${REJECTS_KEY}"`) ? [REJECTS_KEY] : [];
+    return [REASON_COLUMN, ROW_COLUMN].filter((key) => line.includes(`"${key}"`));
   }
 }

@@ -1,0 +1,47 @@
+/** How rejects files are called, and of which inputs a file that is called so may be. */
+
+const ENDINGS = ["csv", "tsv", "ndjson", "jsonl", "json"] as const;
+const ENDING = new RegExp(`\\.(?:${ENDINGS.join("|")})(?:\\.(?:gz|zst))?$`, "i");
+const REJECTS = /^(.+)\.rejects(?:\..+)?\.(csv|tsv|ndjson)(?:\.(?:gz|zst))?$/i;
+
+/** Which endings an input may have whose rejects end so, unless --input-format said what it is. */
+const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
+  csv: ["csv"],
+  tsv: ["tsv"],
+  ndjson: ["ndjson", "jsonl", "json"],
+};
+
+const STANDARD_INPUT = "stdin";
+
+/** What the rejects of an input begin with. `inputName` is its base name, "" for standard input. */
+export function stemOfRejects(inputName: string): string {
+  return inputName === "" ? STANDARD_INPUT : inputName.replace(ENDING, "");
+}
+
+/** Base names, the likelier ones in the earlier lists. */
+export type LikelyNames = readonly (readonly string[])[];
+
+/**
+ * What the input may be called that a rejects file comes from, "" for standard input; of rejects of rejects the first
+ * input. Of several readings of the name nothing says which is right. None for a file that is not called like rejects.
+ */
+export function inputsOfRejects(fileName: string): readonly LikelyNames[] {
+  const [, stem = "", ending = ""] = REJECTS.exec(fileName) ?? [];
+  if (stem === "") return [];
+  const earlier = inputsOfRejects(`${stem}.${ending}`);
+  const own = namesOf(stem, ending.toLowerCase());
+  if (earlier.length > 0) return earlier.map((names) => [...names, ...own]);
+  // Of two inputs that are called the same, the second has its number behind the stem.
+  const [, numbered] = /^(.+)\.(?:[2-9]|[1-9]\d+)$/.exec(stem) ?? [];
+  return numbered === undefined ? [own] : [own, namesOf(numbered, ending.toLowerCase())];
+}
+
+function namesOf(stem: string, ending: string): LikelyNames {
+  if (stem === STANDARD_INPUT) return [[""]];
+  const likely = INPUTS_OF[ending] ?? [];
+  const others = ENDINGS.filter((each) => !likely.includes(each));
+  const called = (endings: readonly string[]): readonly string[] => endings.map((each) => `${stem}.${each}`);
+  return [called(likely), packed(called(likely)), [stem], called(others), packed(called(others))];
+}
+
+const packed = (names: readonly string[]): readonly string[] => names.flatMap((name) => [`${name}.gz`, `${name}.zst`]);
