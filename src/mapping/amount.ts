@@ -10,13 +10,16 @@ export interface AmountOptions {
   readonly path: RulePath;
 }
 
-/** The amount with a decimal point and without marks, a minus before a negative one; undefined when it is not written as declared. */
-export function compileAmount({
-  decimal,
-  thousands,
-  signs,
-  path,
-}: AmountOptions): (text: string) => string | undefined {
+/**
+ * The amount with a decimal point and without marks, a minus before a negative one; undefined when it is not written as
+ * declared. Nobody writes zeros before thousands, so `0,250` has no group: its mark is a decimal one.
+ *
+ * @param groupsFrom "0" to read what has such zeros all the same, for messages.
+ */
+export function compileAmount(
+  { decimal, thousands, signs, path }: AmountOptions,
+  groupsFrom: "0" | "1" = "1",
+): (text: string) => string | undefined {
   const point = decimal ?? (thousands === "." ? "," : ".");
   if (decimal !== undefined && decimal !== "." && decimal !== ",")
     throw new MappingError([...path, "decimal"], "is neither . nor ,");
@@ -33,7 +36,7 @@ export function compileAmount({
         : thousands === "'"
           ? "['’]"
           : literalPattern(thousands);
-  const whole = group === undefined ? "\\d+" : `\\d{1,3}(?:${group}\\d{3})+|\\d+`;
+  const whole = group === undefined ? "\\d+" : `[${groupsFrom}-9]\\d{0,2}(?:${group}\\d{3})+|\\d+`;
   // Of kr and kr. the longer counts, or the rest would hold its point.
   const longestFirst = [...signs].sort((one, other) => other.length - one.length);
   const pattern = new RegExp(`^(${whole})(?:${literalPattern(point)}(\\d+))?$`);

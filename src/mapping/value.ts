@@ -138,6 +138,7 @@ function amountStep(steps: ValueSteps, { path, label }: ValueContext): Step {
     path,
   };
   const parse = compileAmount(options);
+  const hintOfGroups = groupsHint(options);
   const declared = [
     `decimal: ${JSON.stringify(options.decimal ?? ".")}`,
     ...(options.thousands === undefined ? [] : [`thousands: ${JSON.stringify(options.thousands)}`]),
@@ -146,14 +147,33 @@ function amountStep(steps: ValueSteps, { path, label }: ValueContext): Step {
   return (text, { findings }) => {
     const amount = parse(text);
     if (amount !== undefined) return amount;
+    const groups = hintOfGroups(text);
     findings.push({
       rule: "price-invalid",
       field: label,
       value: text,
-      message: `${label} is not an amount as the source declares it (${declared}).`,
-      hint: amountHint(text),
+      message:
+        groups === undefined
+          ? `${label} is not an amount as the source declares it (${declared}).`
+          : `${label} begins with 0, and a number that is grouped in thousands never does (${declared}).`,
+      hint: groups ?? amountHint(text),
     });
     return "";
+  };
+}
+
+/** Both readings of what would be grouped in thousands if it did not begin with 0. */
+function groupsHint(options: AmountOptions): (text: string) => string | undefined {
+  const { thousands, signs, path } = options;
+  const grouped = compileAmount(options, "0");
+  const isDecimal = thousands === "," || thousands === ".";
+  const decimal = isDecimal ? compileAmount({ decimal: thousands, thousands: undefined, signs, path }) : undefined;
+  return (text) => {
+    const asGroups = grouped(text)?.replace(/^(-?)0+(?=\d)/, "$1");
+    if (asGroups === undefined) return undefined;
+    const asDecimal = decimal?.(text);
+    const other = asDecimal === undefined ? "" : `; with ${thousands} as its decimal mark, ${asDecimal}`;
+    return `Grouped as declared it would be ${asGroups}${other}. Declare what the file means; it is never guessed.`;
   };
 }
 

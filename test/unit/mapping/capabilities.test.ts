@@ -473,6 +473,16 @@ describe("20 money", () => {
     // Without a declaration the text stays, and the check of the field says what to declare.
     expect(dataOf(price('"{P}"'), 'P\n"12,50"\n')).toMatchObject([{ price: "12,50" }]);
   });
+
+  test.each([
+    ['{from: "{P}", thousands: ","}', "0,100", "it would be 100; with , as its decimal mark, 0.100."],
+    ['{from: "{P}", decimal: ",", thousands: "."}', "0.250", "it would be 250; with . as its decimal mark, 0.250."],
+    ['{from: "{P}", decimal: ",", thousands: "."}', "0.250,00", "it would be 250.00. Declare"],
+  ])("%s does not take %s for thousands, and names both readings", (steps, written, hint) => {
+    const [mapped] = mapText(price(steps), `P,x\n"${written}",y\n`).mapped;
+    expect(mapped).toMatchObject({ kind: "invalid", findings: [{ rule: "price-invalid", value: written }] });
+    expect(mapped?.kind === "invalid" ? mapped.findings[0]?.hint : "").toContain(hint);
+  });
 });
 
 describe("21 a currency that is checked", () => {
