@@ -192,9 +192,13 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
   };
 
   const checkPrice = (price: string | null | undefined, event: EventState | undefined): void => {
-    if (price == null || event?.digits === undefined || decimals(price) <= event.digits) return;
-    const message = `price has ${decimals(price)} decimals, ${event.currency} has ${event.digits === 0 ? "none" : event.digits}.`;
-    const hint = "See whether the event's currency is right, and the price is not a computed one.";
+    if (price == null || event?.digits === undefined) return;
+    const written = decimals(price);
+    if (written <= event.digits) return;
+    const message = `price has ${written} decimals, ${event.currency} has ${event.digits === 0 ? "none" : event.digits}.`;
+    const hint = LIKE_THOUSANDS.test(price)
+      ? `If these are thousands (${price.replace(".", "")}), write it so, or declare in the source how the file writes them: decimal: ",", thousands: ".".`
+      : "See whether the event's currency is right, and the price is not a computed one.";
     report("currency-decimals", { field: "price", pointer: "/data/price", value: price, message, hint });
   };
 
@@ -429,10 +433,14 @@ function referencesOf(action: unknown): { eventId?: string; ticketId?: string; n
   };
 }
 
-/** Decimals that a price really uses: 12.50 has one. */
+/** `1.250`: the point may be one between thousands. */
+const LIKE_THOUSANDS = /^[1-9]\d{0,2}\.\d{3}$/;
+
+/** Decimals that a price really uses: 12.50 has one. Three are three, whatever the last is: they may be a group of thousands. */
 function decimals(price: string): number {
   const point = price.indexOf(".");
   if (point === -1) return 0;
+  if (price.length - point - 1 === 3) return 3;
   let end = price.length;
   while (price.charCodeAt(end - 1) === 0x30) end -= 1;
   return end - point - 1;

@@ -48,6 +48,13 @@ export const LIKELY_RULES = {
     source: LIKELY,
     example: '"ticketId":"T-1\\u0001"',
   },
+  "update-without-change": {
+    severity: "warn",
+    reason:
+      "What an update leaves out is not changed, so one with an id alone does nothing: its columns may be renamed.",
+    source: "specification, Null versus empty",
+    example: '{"action":"updateTicket","data":{"ticketId":"T-1"}}',
+  },
   "end-before-start": {
     severity: "warn",
     reason: "The event ends before it starts.",
@@ -136,9 +143,10 @@ export const ACROSS_RULES = {
   },
   "currency-decimals": {
     severity: "warn",
-    reason: "The price says more than the smallest unit of the event's currency.",
+    reason:
+      "The price says more than the smallest unit of the event's currency. Three decimals may be thousands, whatever the last is.",
     source: "ISO 4217, minor units",
-    example: '"price":"12.505" for an event in EUR',
+    example: '"price":"12.505" or "1.250" for an event in EUR',
   },
   "depends-on-invalid": {
     severity: "error",

@@ -76,6 +76,31 @@ const TIME_MISSING: ReadonlyMap<ActionName, readonly Finding[]> = new Map(
   ]),
 );
 
+/** What an update is about; without anything else it changes nothing. */
+const REFERENCES: ReadonlySet<string> = new Set<FieldName>(["eventId", "ticketId", "nftId"]);
+
+/** One constant list per action that changes something: a column that was renamed leaves such on every row. */
+const WITHOUT_CHANGE: ReadonlyMap<ActionName, readonly Finding[]> = new Map(
+  ACTION_NAMES.filter((action) => actionSpec(action).updates).map((action) => [
+    action,
+    Object.freeze([
+      {
+        rule: "update-without-change",
+        action,
+        pointer: "/data",
+        message: `${action} changes nothing: it has no field but its id.`,
+        hint: "See whether a column was renamed, or is empty; leave rows out that change nothing.",
+      },
+    ]),
+  ]),
+);
+
+function changesSomething(data: Readonly<Record<string, unknown>>): boolean {
+  // Null, as what is left out, changes nothing.
+  for (const field in data) if (data[field] != null && !REFERENCES.has(field)) return true;
+  return false;
+}
+
 function likelyMistakes(
   action: ActionName,
   data: Readonly<Record<string, unknown>>,
@@ -84,6 +109,8 @@ function likelyMistakes(
   const looked = LOOKED_AT.get(action);
   if (looked === undefined) return NONE;
   let findings = data.orderTime == null ? (TIME_MISSING.get(action) ?? NONE) : NONE;
+  const unchanging = WITHOUT_CHANGE.get(action);
+  if (unchanging !== undefined && !changesSomething(data)) findings = both(findings, unchanging);
   for (const field of looked.names) {
     const value = data[field];
     if (typeof value === "string" && !PLAIN.test(value) && !looksDamaged(value))

@@ -298,7 +298,13 @@ function furtherFindings(findings: readonly Finding[], attempted: readonly Actio
   const ofColumns = findings.some(({ field }) => field === undefined || !isFieldName(field));
   return attempted
     .flatMap((action) => checkAction(action, now))
-    .filter(({ field, rule }) => (field === undefined || !told.has(field)) && !(ofColumns && FOLLOWS.has(rule)));
+    .filter(
+      ({ field, rule }) =>
+        (field === undefined || !told.has(field)) &&
+        !(ofColumns && FOLLOWS.has(rule)) &&
+        // What could not be read may be the change.
+        rule !== "update-without-change",
+    );
 }
 
 /** The part of an action that others may depend on, and when it was; nothing where not even that can be read. */

@@ -275,7 +275,14 @@ describe("prices", () => {
     ["EUR", "12.5", ""],
     ["EUR", "12.50", ""],
     ["EUR", "12.505", "warn currency-decimals"],
-    ["EUR", "12.500", ""],
+    ["EUR", "1.250", "warn currency-decimals"],
+    ["EUR", "1.000", "warn currency-decimals"],
+    ["EUR", "12.500", "warn currency-decimals"],
+    ["EUR", "950.00", ""],
+    ["EUR", "9.5000", ""],
+    ["EUR", "1000", ""],
+    ["JPY", "1.000", "warn currency-decimals"],
+    ["KWD", "1.250", ""],
     ["JPY", "1200", ""],
     ["JPY", "1200.00", ""],
     ["JPY", "12.5", "warn currency-decimals"],
@@ -285,6 +292,17 @@ describe("prices", () => {
     ["DEM", "1.12345", ""],
   ])("in %s may be %s: %s", (currency, price, expected) => {
     expect(found([[event("e", currency)], [sale("t", { price })]]).at(-1)).toBe(expected);
+  });
+
+  it.each([
+    ["1.250", "If these are thousands (1250), write it so"],
+    ["0.250", "See whether the event's currency is right"],
+    ["12.505", "If these are thousands (12505), write it so"],
+    ["12.5051", "See whether the event's currency is right"],
+  ])("%s with too many decimals may be thousands, which is said where it is so", (price, hint) => {
+    const rows = [[event("e", "EUR"), sale("t", { price })]];
+    const [, [finding] = []] = across(rows).row(rows[0] ?? [], { source: "in.csv", line: 2 });
+    expect(finding?.hint).toContain(hint);
   });
 
   it("of resales are in the currency of the ticket's event, as it is then", () => {

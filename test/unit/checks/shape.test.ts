@@ -21,7 +21,12 @@ describe("an action by itself", () => {
   it.each([
     ["soldTicket", { ...sale, orderTime: undefined }, ["order-time-missing orderTime"]],
     ["newEvent", { eventId: "e", currency: "EUR" }, []],
-    ["updateTicket", { ticketId: "t" }, []],
+    ["updateTicket", { ticketId: "t" }, ["update-without-change undefined"]],
+    ["updateTicket", { nftId: "E-1-2", imageUrl: null }, ["update-without-change undefined"]],
+    ["updateTicket", { ticketId: "t", imageUrl: "" }, []],
+    ["updateTicket", { ticketId: "t", metadataAttributes: [] }, []],
+    ["updateEvent", { eventId: "e" }, ["update-without-change undefined"]],
+    ["updateEvent", { eventId: "e", startTime: 0 }, []],
     [
       "soldTicket",
       { ...sale, price: "1,5", orderTime: undefined },
