@@ -2,6 +2,7 @@
 
 import { ACTION_NAMES, type ActionName, actionSpec, isActionName } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec } from "../actions/fields.ts";
+import { looksMangled, mangledId } from "../actions/mangled-ids.ts";
 import type { Finding } from "../actions/problem.ts";
 import { validateItem } from "../actions/validate.ts";
 import { farTime } from "./far-times.ts";
@@ -159,38 +160,11 @@ function likelyMistakes(
   return findings;
 }
 
-/** What spreadsheets make of long digits, what they write for a failed formula, and what scripts write for nothing. */
-const MANGLED =
-  /^(?:\d(?:[.,]\d+)?[Ee]\+\d+|\d+\.0|#(?:N\/A|REF!|VALUE!|NAME\?|DIV\/0!|NUM!|NULL!)|N\/A|n\/a|NaN|nan|null|NULL|\(null\)|\\N|None|undefined|\[object Object\])$/;
-
-function looksMangled(value: string): boolean {
-  // Almost every id fails one of these at once; the expression need not run for it.
-  const last = value.charCodeAt(value.length - 1);
-  const first = value.charCodeAt(0);
-  const endsAsNumber = last >= 0x30 && last <= 0x39;
-  if (first >= 0x30 && first <= 0x39) return endsAsNumber && /[+.]/.test(value) && MANGLED.test(value);
-  return !endsAsNumber && value.length <= "[object Object]".length && MANGLED.test(value);
-}
-
 function mistakesOfId(field: FieldName, value: string): readonly Finding[] {
   return [
-    ...(looksMangled(value) ? [mangled(field, value)] : []),
+    ...(looksMangled(value) ? [mangledId(field, value)] : []),
     ...(looksDamaged(value) ? [damaged(field, value)] : []),
   ];
-}
-
-function mangled(field: FieldName, value: string): Finding {
-  const spreadsheet = /^[\d#]/.test(value);
-  return {
-    rule: "id-looks-mangled",
-    field,
-    pointer: `/data/${field}`,
-    value,
-    message: `${field} looks like what a ${spreadsheet ? "spreadsheet" : "script"} writes in place of an id.`,
-    hint: spreadsheet
-      ? "Export again, and don't open and save the file in a spreadsheet."
-      : "See why the export has no value there.",
-  };
 }
 
 /** A lost character, or UTF-8 that was read as windows-1252: `Ã¼`, `Â°`, `â€™`. A quotation mark or a dash may follow a real Ã. */

@@ -30,8 +30,16 @@ export interface Understanding {
   readonly notes: readonly string[];
 }
 
+/** What is said of a row that is mapped, whether all of it could be read or not. */
+interface Noted {
+  /** What is likely wrong with the cells of the row, and does not show in its actions. */
+  readonly likely?: readonly Finding[];
+  /** The word by which a part of its ticket's id calls the row a line of totals. */
+  readonly totals?: string;
+}
+
 export type Mapped =
-  | {
+  | (Noted & {
       readonly kind: "actions";
       /** Never empty. Their data is as written: checking it is the next step's work. */
       readonly actions: readonly Action[];
@@ -43,9 +51,9 @@ export type Mapped =
       readonly nths?: readonly number[];
       /** Why the row gives nothing else, where it only gives the event that it is the first row of. */
       readonly eventOnly?: string;
-    }
+    })
   | { readonly kind: "skipped"; readonly reason: string }
-  | {
+  | (Noted & {
       readonly kind: "invalid";
       readonly findings: readonly Finding[];
       /** What the row would have been, as far as it could be read, to find what depends on it. */
@@ -54,7 +62,7 @@ export type Mapped =
       readonly nths?: readonly number[];
       /** Set where not even the action could be read: `attempted` is then one that as much as possible depends on, and not to be checked. */
       readonly isGuess?: true;
-    };
+    });
 
 /** What is said of a whole file, with the line of the first row that shows it. */
 export interface FileFinding extends Finding {

@@ -1,5 +1,6 @@
 /** What a name in a template stands for: a column, a path in a JSON row, the counter `n`, the item of `each`, a lookup's column. */
 
+import type { FieldName } from "../actions/fields.ts";
 import { typeName } from "../actions/formats.ts";
 import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
@@ -7,6 +8,14 @@ import { quote } from "./columns.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { ColumnAliases, PositionConfig } from "./source.ts";
 import { createWantedKeys, type WantedKeys } from "./wanted-keys.ts";
+
+/** A cell that is a part of an id, and looks like no part of one. */
+export interface IdCell {
+  readonly field: FieldName;
+  /** As the source calls it. */
+  readonly column: string;
+  readonly text: string;
+}
 
 /** The row being read. One object serves all rows of a file. */
 export interface Scope {
@@ -22,6 +31,8 @@ export interface Scope {
   findings: Finding[];
   /** Told of a text that takes the `else` of a value table which holds it in another spelling. */
   readonly onElse?: (label: string, known: string, text: string) => void;
+  /** Told of a part of an id that looks like none. */
+  readonly onIdCell?: (cell: IdCell) => void;
 }
 
 /** A trimmed text of the row; empty when there is none. Adds to the scope's findings what can't be read. */

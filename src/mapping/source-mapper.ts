@@ -21,6 +21,7 @@ import { fieldsOf, missingFields, publicName, quote } from "./columns.ts";
 import { compileEach, type Each, enter, namesOfBoth } from "./each.ts";
 import { withExactNumbers } from "./exact-numbers.ts";
 import { compileFillDown } from "./fill-down.ts";
+import { mangledCells, totalsCell, watchIdCells } from "./id-cells.ts";
 import { compileLookup, type LookupTable } from "./lookup.ts";
 import type { FileFinding, Mapped, Mapper, Understanding } from "./mapper.ts";
 import { collectFaults, type Faults, MappingError, type RulePath } from "./mapping-error.ts";
@@ -28,6 +29,7 @@ import {
   type Columns,
   columnsOf,
   type EachNames,
+  type IdCell,
   listed,
   type Names,
   namesOf,
@@ -149,6 +151,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
   /** Events that the rows since the last look name, and whether they were seen before. */
   const namedEvents = new Map<string, boolean>();
   let line = 0;
+  let idCells: IdCell[] = [];
   const scope: Scope = {
     cells: [],
     value: {},
@@ -157,6 +160,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     turn: 0,
     findings: [],
     onElse: (label, known, text) => watch.seeElse(label, known, text, line),
+    onIdCell: (cell) => idCells.push(cell),
   };
 
   const add = (rule: ActionRules, draft: Draft): void => {
@@ -277,7 +281,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     if (findings.length > 0) {
       const attempted = attemptedOf(actions.length === 0 ? draft.actions : actions, draft.faulty);
       const nths = numbersIn(draft.actions, new Set(attempted));
-      return { kind: "invalid", findings: withoutRepeats(findings), attempted, nths };
+      return { kind: "invalid", findings: withoutRepeats(findings), attempted, nths, ...noted() };
     }
     for (const action of actions) if (registersEvent(action.action)) seenEvents.add(String(action.data.eventId));
     const eventId = eventOf(actions) ?? event?.read(scope);
@@ -293,7 +297,15 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
         nths: numbersIn(draft.actions, stillOpen),
       }),
       ...(isOnlyEvent(draft.actions) && { eventOnly: draft.whyNothing ?? skipReason() }),
+      ...noted(),
     };
+  };
+
+  /** What the cells of the row's ids show. */
+  const noted = () => {
+    if (idCells.length === 0) return undefined;
+    const totals = totalsCell(idCells);
+    return { likely: mangledCells(idCells), ...(totals !== undefined && { totals }) };
   };
 
   const hasOthers = rules.some(({ action }) => !registersEvent(action));
@@ -344,6 +356,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     },
     map(row) {
       line = row.line;
+      if (idCells.length > 0) idCells = [];
       scope.findings = [];
       scope.turn += 1;
       if (row.kind === "malformed") {
@@ -756,7 +769,8 @@ function compileField(
   const coerce = coercerOf(action, field, source.clearWord, source.config.zone);
   if (typeof rule === "string" && isConstant(rule, path))
     return constantField(field, compileTemplate(rule, names, path, "all columns are"), coerce, source, path);
-  const text = compileValue(rule, context);
+  const compile = (from: Names): Read => compileValue(rule, { ...context, names: from });
+  const text = kind === "id" || kind === "nftId" ? watchIdCells(field, names, compile) : compile(names);
   return {
     field,
     read: (scope) => {

@@ -1,5 +1,7 @@
+import { fold } from "../actions/nearest.ts";
+
 /** How exports call a line of totals, folded (`fold`): lower case, without blanks, `_` and `-`. */
-export const TOTALS_WORDS: ReadonlySet<string> = new Set([
+const TOTALS_WORDS: ReadonlySet<string> = new Set([
   ...["total", "totals", "subtotal", "grandtotal", "sum", "totalsum", "sumtotal", "overalltotal"], // English
   ...["summe", "summen", "gesamt", "gesamtsumme", "gesamtbetrag", "zwischensumme", "endsumme", "insgesamt"], // German
   ...["totaux", "soustotal", "totalgénéral", "totalgeneral", "somme"], // French
@@ -12,3 +14,9 @@ export const TOTALS_WORDS: ReadonlySet<string> = new Set([
   ...["toplam", "geneltoplam", "σύνολο", "итого", "всего", "разом", "общо"], // Turkish, Greek, Russian, Ukrainian, Bulgarian
   ...["合計", "総計", "小計", "合计", "总计", "總計", "小计", "합계", "총계", "المجموع", "الإجمالي", "סהכ"], // Japanese, Chinese, Korean, Arabic, Hebrew
 ]);
+
+/** Whether the text is such a word and nothing else. */
+export function isTotalsWord(text: string): boolean {
+  if (text.length > 40 || /\d/.test(text)) return false;
+  return TOTALS_WORDS.has(fold(text.trim().replace(/[\s:.=]+$/, "")));
+}

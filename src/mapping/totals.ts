@@ -1,12 +1,11 @@
 /** A line of totals that an export puts under its rows: it looks like a ticket, and its amount is that of all of them. */
 
 import type { Action } from "../actions/actions.ts";
-import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import type { FileFinding, Mapped, Mapper } from "./mapper.ts";
 import type { Row } from "./row.ts";
 import type { MappingRule } from "./rules.ts";
-import { TOTALS_WORDS } from "./totals-words.ts";
+import { isTotalsWord } from "./totals-words.ts";
 
 /** What some rows sum up to. Plain data. */
 export interface SeenAmounts {
@@ -51,7 +50,7 @@ export function withTotals(mapper: Mapper): Mapper {
       }
       const actions = mapped.kind === "actions" ? mapped.actions : mapped.attempted;
       fresh = follow(fresh, lastOf(row, mapped.kind === "actions" ? actions : []));
-      const word = row.kind === "malformed" ? shortTotals(row.cells) : totalsWord(row, actions);
+      const word = row.kind === "malformed" ? shortTotals(row.cells) : (mapped.totals ?? totalsWord(row, actions));
       if (word === undefined) return mapped;
       if (mapped.kind === "actions") mapper.retract?.(actions);
       return totalsRow(word, mapped, actions);
@@ -90,11 +89,6 @@ function shortTotals(cells: readonly string[] = []): string | undefined {
 }
 
 const isFilled = (cell: string): boolean => cell.charCodeAt(0) > 32 || cell.trim() !== "";
-
-function isTotalsWord(text: string): boolean {
-  if (text.length > 40 || /\d/.test(text)) return false;
-  return TOTALS_WORDS.has(fold(text.trim().replace(/[\s:.=]+$/, "")));
-}
 
 function totalsRow(word: string, mapped: Mapped, attempted: readonly Action[]): Mapped {
   const finding = {

@@ -152,7 +152,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         }
         if (mapped.kind === "invalid") {
           const further = mapped.isGuess === true ? [] : furtherFindings(mapped.findings, mapped.attempted, now);
-          const findings = [...mapped.findings, ...further];
+          const findings = [...mapped.findings, ...(mapped.likely ?? []), ...further];
           reportUnusable(each, findings);
           reject(
             each.line,
@@ -165,6 +165,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         const { actions, keys, eventId, eventOnly } = mapped;
         publicValues.see(actions, each.kind === "object");
         const findings = [
+          ...(mapped.likely ?? []),
           ...findingsOf(actions, now),
           ...(mark === undefined ? [] : findingsOfMark(mark, options.readAs)),
         ];

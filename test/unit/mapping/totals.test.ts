@@ -38,6 +38,26 @@ describe("a row whose ticket is called", () => {
     expect(rulesOf(read(`${ROWS}Total,,35.5,\n`, yaml).mapped.at(-1))).toContain("totals-line");
   });
 
+  test.each(['"{ID}-{Seat}"', '"shop-{ID}"', '{from: ["{ID}-{Seat}", "{User}"]}'])(
+    "Total is told also where its ticketId is made of it: %s",
+    (template) => {
+      const { mapped } = read(`${ROWS}Total,u4,36.00,D\n`, SOLD.replace('"{ID}"', template));
+      expect(rulesOf(mapped.at(-1))).toEqual(["totals-line"]);
+      expect(mapped.slice(0, -1).map(rulesOf)).toEqual(["actions", "actions", "actions"]);
+    },
+  );
+
+  test.each([
+    ["names another field's part", SOLD.replace('["{User}", guest]', '"u-{User}"'), "t4,Total,1.00,D"],
+    [
+      "is replaced by a value table",
+      SOLD.replace('"{ID}"', '{from: "{ID}-{Seat}", map: {Total-D: x}, else: "{ID}-{Seat}"}'),
+      "Total,u,1,D",
+    ],
+  ])("Total is none where it %s", (_what, yaml, row) => {
+    expect(rulesOf(read(`${ROWS}${row}\n`, yaml).mapped.at(-1))).toBe("actions");
+  });
+
   test("by columns that are called like fields, too", () => {
     const mapper = createMapper({ fileName: "sales.csv", header: ["eventId", "ticketId", "userId", "price"] });
     expect(rulesOf(mapper.map({ kind: "cells", line: 2, cells: ["e", "Total", "u", "12"] }))).toEqual(["totals-line"]);

@@ -1,0 +1,32 @@
+/** What spreadsheets and scripts write in place of an id. */
+
+import type { FieldName } from "./fields.ts";
+import type { Finding } from "./problem.ts";
+
+/** What spreadsheets make of long digits, what they write for a failed formula, and what scripts write for nothing. */
+const MANGLED =
+  /^(?:\d(?:[.,]\d+)?[Ee]\+\d+|\d+\.0|#(?:N\/A|REF!|VALUE!|NAME\?|DIV\/0!|NUM!|NULL!)|N\/A|n\/a|NaN|nan|null|NULL|\(null\)|\\N|None|undefined|\[object Object\])$/;
+
+export function looksMangled(value: string): boolean {
+  // Almost every id fails one of these at once; the expression need not run for it.
+  const last = value.charCodeAt(value.length - 1);
+  const first = value.charCodeAt(0);
+  const endsAsNumber = last >= 0x30 && last <= 0x39;
+  if (first >= 0x30 && first <= 0x39) return endsAsNumber && /[+.]/.test(value) && MANGLED.test(value);
+  return !endsAsNumber && value.length <= "[object Object]".length && MANGLED.test(value);
+}
+
+/** @param column where the text stands, when it is only a part of the id. */
+export function mangledId(field: FieldName, value: string, column?: string): Finding {
+  const spreadsheet = /^[\d#]/.test(value);
+  return {
+    rule: "id-looks-mangled",
+    field,
+    ...(column === undefined && { pointer: `/data/${field}` }),
+    value,
+    message: `${column === undefined ? field : `${column}, a part of ${field},`} looks like what a ${spreadsheet ? "spreadsheet" : "script"} writes in place of an id.`,
+    hint: spreadsheet
+      ? "Export again, and don't open and save the file in a spreadsheet."
+      : "See why the export has no value there.",
+  };
+}

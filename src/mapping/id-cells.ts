@@ -1,0 +1,57 @@
+/** The cells that an id is put together from: what would be told of a whole id is told of its parts, too. */
+
+import type { FieldName } from "../actions/fields.ts";
+import { looksMangled, mangledId } from "../actions/mangled-ids.ts";
+import type { Finding } from "../actions/problem.ts";
+import { cleanText } from "../actions/text.ts";
+import type { IdCell, Names, Read } from "./names.ts";
+import { isTotalsWord } from "./totals-words.ts";
+
+/** What `compile` makes of the names; tells the scope of each cell in the id that looks like none. */
+export function watchIdCells(field: FieldName, names: Names, compile: (names: Names) => Read): Read {
+  const columns: string[] = [];
+  /** What each of the columns held when it was last read; the rules of an id need not read all. */
+  const texts: string[] = [];
+  const read = compile({
+    read(name, path) {
+      const cell = names.read(name, path);
+      const at = columns.push(name) - 1;
+      return (scope) => {
+        const text = cell(scope);
+        texts[at] = text;
+        return text;
+      };
+    },
+  });
+  if (columns.length === 0) return read;
+  const mayBeSum = isOfTicket(field);
+  return (scope) => {
+    for (let at = 0; at < columns.length; at += 1) texts[at] = "";
+    const id = read(scope);
+    if (id === "" || scope.onIdCell === undefined) return id;
+    for (let at = 0; at < columns.length; at += 1) {
+      const text = texts[at] ?? "";
+      // What is the whole id is looked at with the action; what a value table replaced is no part of it.
+      if (text === "" || text === id || !id.includes(text)) continue;
+      if (looksMangled(text) || (mayBeSum && isTotalsWord(text)))
+        scope.onIdCell({ field, column: columns[at] ?? "", text });
+    }
+    return id;
+  };
+}
+
+const isOfTicket = (field: FieldName): boolean => field === "ticketId" || field === "nftId";
+
+/** What is likely wrong with the cells; the same cell in several actions is told once. */
+export function mangledCells(cells: readonly IdCell[]): readonly Finding[] {
+  const found = new Map<string, Finding>();
+  for (const { field, column, text } of cells)
+    if (looksMangled(text))
+      found.set(JSON.stringify([field, column, text]), mangledId(field, text, cleanText(column, 60)));
+  return [...found.values()];
+}
+
+/** The word by which one of the cells calls its row a sum. */
+export function totalsCell(cells: readonly IdCell[]): string | undefined {
+  return cells.find(({ field, text }) => isOfTicket(field) && isTotalsWord(text))?.text;
+}

@@ -1,0 +1,78 @@
+/** A template must not hide what would be told of its cell, were it the whole id. */
+
+import { describe, expect, test } from "vitest";
+import { createMapper, type Mapped } from "../../../src/mapping/mapper.ts";
+import { json } from "./rows.ts";
+import { sourceOf, tableOf } from "./samples.ts";
+
+const sold = (fields: string) => `actions:
+  - soldTicket: {fields: {eventId: e, price: "1", userId: u, ${fields}}}`;
+
+function mapped(yaml: string, csv: string): readonly Mapped[] {
+  const { header, rows } = tableOf(csv);
+  const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
+  return rows.map((cells, at) => mapper.map({ kind: "cells", line: at + 2, cells }));
+}
+
+const likely = (row: Mapped | undefined): readonly string[] =>
+  row === undefined || row.kind === "skipped"
+    ? []
+    : (row.likely ?? []).map(({ rule, field, value }) => `${rule} ${field} ${value}`);
+
+describe("a mangled cell that an id is put together from is told", () => {
+  test.each(["1.23457E+11", "1,5E+10", "184.0", "#N/A", "null", "NaN", "undefined"])("in a template: %s", (text) => {
+    const [row] = mapped(sold('ticketId: "{Order #}-{No}"'), `Order #,No\n"${text}",7\n`);
+    expect(row?.kind).toBe("actions");
+    expect(likely(row)).toEqual([`id-looks-mangled ticketId ${text}`]);
+    expect(row?.kind === "actions" ? row.likely?.[0]?.message : "").toContain(
+      "Order #, a part of ticketId, looks like",
+    );
+  });
+
+  test.each([
+    [
+      "eventId",
+      'fields: {eventId: "wave-{A}", ticketId: "{B}"}\nactions: [soldTicket: {fields: {userId: u, price: "1"}}]',
+    ],
+    ["userId", sold('ticketId: "{B}"').replace("userId: u", 'userId: "shop-{A}"')],
+    ["ticketId", sold('ticketId: ["{C}", "{A}-{B}"]')],
+    ["ticketId", sold('ticketId: {from: "{A}-{B}", map: {x: y}, else: "{A}/{B}"}')],
+    ["nftId", 'actions: [scannedTicket: {fields: {nftId: "{A}-1-{B}"}}]'],
+  ])("of %s in %s", (field, yaml) => {
+    expect(likely(mapped(yaml, "A,B,C\nnull,7,\n")[0])).toEqual([`id-looks-mangled ${field} null`]);
+  });
+
+  test("in the items of a JSON row", () => {
+    const yaml = 'each: {path: codes}\nactions: [scannedTicket: {fields: {ticketId: "{order}-{item.id}"}}]';
+    const mapper = createMapper({ fileName: "x.ndjson", source: { name: "s", config: sourceOf(yaml) } });
+    expect(likely(mapper.map(json('{"order":"o-1","codes":[{"id":"a"},{"id":"null"}]}')))).toEqual([
+      "id-looks-mangled ticketId null",
+    ]);
+  });
+
+  test("once for all actions of a row, and beside what else is wrong with it", () => {
+    const yaml = `fields: {ticketId: "{A}-{B}"}
+actions: [scannedTicket: {fields: {orderTime: {from: "{At}", format: unix}}}, checkedInTicket: {}]`;
+    const [row] = mapped(yaml, "A,B,At\nnull,7,never\n");
+    expect(row?.kind).toBe("invalid");
+    expect(likely(row)).toEqual(["id-looks-mangled ticketId null"]);
+  });
+});
+
+describe("nothing is told of a cell", () => {
+  test.each([
+    ["that is the whole id, of which the action tells", sold('ticketId: "{A}"'), "null,7"],
+    ["that a value table replaced", sold('ticketId: {from: "{A}", map: {"null": "guest"}}'), "null,7"],
+    ["that only its field's other choice reads", sold('ticketId: ["{B}-x", "{A}-{B}"]'), "null,7"],
+    ["that is like any other", sold('ticketId: "{A}-{B}"'), "nullable,1.5"],
+  ])("%s", (_what, yaml, row) => {
+    const [first] = mapped(yaml, `A,B\n${row}\n`);
+    expect(first?.kind).toBe("actions");
+    expect(likely(first)).toEqual([]);
+  });
+
+  test("of the row before", () => {
+    const rows = mapped(sold('ticketId: "{A}-{B}"'), "A,B\nnull,7\n1,8\n");
+    expect(rows.map(likely)).toEqual([["id-looks-mangled ticketId null"], []]);
+  });
+});
