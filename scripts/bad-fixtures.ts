@@ -864,6 +864,14 @@ export const BAD_FILES: readonly BadFile[] = [
     content: lines("eventId,eventName,currency", "gala,Café Gala,EUR", "ball,CafÃ© Ball,EUR"),
   },
   {
+    file: "update-without-change.ndjson",
+    exit: 0,
+    rule: "update-without-change",
+    line: 1,
+    why: "an update that names a ticket and changes nothing of it (a warning)",
+    content: lines('{"action":"updateTicket","data":{"ticketId":"WAVE26-0001"}}'),
+  },
+  {
     file: "currency-decimals.ndjson",
     exit: 0,
     rule: "currency-decimals",

@@ -44,7 +44,6 @@ const SOLD =
 
 const TRIGGERS: Readonly<Record<string, Trigger>> = {
   "payload-too-long": { files: { "p.json": `[${new Array(5001).fill(SCAN).join(",\n")}]\n` } },
-  "update-without-change": { files: { "u.ndjson": '{"action":"updateTicket","data":{"ticketId":"T-1"}}\n' } },
   "row-too-long": { files: { "scans.ndjson": `{"ticketId":"${"x".repeat(1_100_000)}"}\n` } },
   "input-empty": { files: { "scans.csv": "" } },
   "input-no-rows": { files: { "scans.csv": "ticketId,orderTime\n" } },
