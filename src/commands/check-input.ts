@@ -96,7 +96,12 @@ export async function checkInput(
   const { talk, cwd } = context;
   if (options.reportVanished) refuseHalfInput(options, environment !== undefined);
   if (order === "time") talk.info("Order: by orderTime, each event and sale before what depends on it.");
-  const files = await resolveInputs(options.files, { cwd, inputFormat: options.inputFormat, signal: context.stop });
+  const files = await resolveInputs(options.files, {
+    cwd,
+    inputFormat: options.inputFormat,
+    onPassedOver: talk.warn,
+    signal: context.stop,
+  });
   const problems = createProblemLog(Math.max(PROBLEMS_KEPT, options.maxProblems ?? 0));
   const relaxedRules = new Set(
     Object.entries(config.rules).flatMap(([rule, severity]) => (severity === "error" ? [] : [rule])),
@@ -314,7 +319,9 @@ async function readLookups(
 ): Promise<ReadonlyMap<string, LookupTable>> {
   const tables = new Map<string, LookupTable>();
   for (const [name, { file, csv }] of Object.entries(source?.lookup ?? {})) {
-    const [lookup] = await resolveInputs([file], { signal });
+    const [lookup, another] = await resolveInputs([file], { signal });
+    if (another !== undefined)
+      throw new Failure("usage", `The lookup ${name} takes one file, and ${cleanText(file, 200)} matches several.`);
     if (lookup === undefined) throw new Failure("usage", `The lookup file ${file} is missing.`);
     await using input = await openInput(lookup, { signal, ...readingOf({ ...(csv !== undefined && { csv }) }) });
     if (input.header === undefined) throw new Failure("usage", `The lookup file ${file} is not a table with a header.`);

@@ -94,7 +94,11 @@ interface Found {
 }
 
 async function samplesOf(options: InitOptions, context: Context): Promise<readonly Found[]> {
-  const files = await resolveInputs(options.files, { cwd: context.cwd, signal: context.stop });
+  const files = await resolveInputs(options.files, {
+    cwd: context.cwd,
+    onPassedOver: context.talk.warn,
+    signal: context.stop,
+  });
   if (files.length > 1 && files.some(({ path }) => path === "-"))
     throw new Failure("usage", "Standard input has no name by which its source could be chosen beside others.", {
       hint: "Save it as a file, or look at it alone: tickets init -",

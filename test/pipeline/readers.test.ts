@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,6 +27,14 @@ afterEach(async () => {
 
 async function write(name: string, content: string | Uint8Array): Promise<void> {
   await writeFile(join(folder, name), content);
+}
+
+async function link(target: string, name: string): Promise<void> {
+  await symlink(target, join(folder, name));
+}
+
+async function pipe(name: string): Promise<void> {
+  execFileSync("mkfifo", [join(folder, name)]);
 }
 
 async function resolveNames(patterns: readonly string[], options: ResolveOptions = {}): Promise<readonly string[]> {
@@ -110,6 +119,62 @@ describe("which files are read", () => {
     expect(inputs).toEqual([
       { path: join(folder, "sales[1].csv"), name: "sales[1].csv", format: "csv", compression: "none", fromGlob: false },
     ]);
+  });
+
+  test.each([
+    [
+      "a dangling link",
+      "b.csv",
+      "b.csv is a link to gone.csv, where no file can be reached.",
+      () => link("gone.csv", "b.csv"),
+    ],
+    [
+      "a link that leads to itself",
+      "b.csv",
+      "b.csv is a link to b.csv, which leads back to itself.",
+      () => link("b.csv", "b.csv"),
+    ],
+    ["a named pipe", undefined, "b.csv is a named pipe; a glob does not take it.", () => pipe("b.csv")],
+    [
+      "a link to a named pipe",
+      undefined,
+      "b.csv is a named pipe; a glob does not take it.",
+      async () => {
+        await pipe("pipe");
+        await link("pipe", "b.csv");
+      },
+    ],
+    [
+      "a dangling link behind a link to a directory",
+      "d/b.csv",
+      "d/b.csv is a link to gone.csv",
+      async () => {
+        await mkdir(join(folder, "real"));
+        await link("real", "d");
+        await link("gone.csv", "real/b.csv");
+      },
+    ],
+  ])("%s stops a glob that matches it", async (_name, named, message, make) => {
+    await write("a.csv", CSV);
+    await make();
+    expect(await failure(resolveNames(["{*,d/*}.csv"]))).toContain(message);
+    if (named !== undefined) expect(await failure(resolveNames([named]))).toContain(message);
+  });
+
+  test("directories that a glob matches are told, but those whose files it matches too", async () => {
+    const told: string[] = [];
+    const options = { onPassedOver: (sentence: string) => told.push(sentence) };
+    for (const name of ["old.csv", "empty.csv"]) await mkdir(join(folder, name));
+    await write("a.csv", CSV);
+    await write("old.csv/b.csv", CSV);
+    await link("old.csv", "linked.csv");
+    expect(await resolveNames(["*.csv"], options)).toEqual(["a.csv"]);
+    expect(told).toEqual(["*.csv matches 3 directories, which are not read: empty.csv, linked.csv, old.csv."]);
+    expect(await resolveNames(["old.cs[v]/**"], options)).toEqual(["old.csv/b.csv"]);
+    expect(told.slice(1)).toEqual([]);
+    expect(await failure(resolveNames(["e*.csv"]))).toContain(
+      "No file matches e*.csv, only directories do: empty.csv.",
+    );
   });
 
   test("an absolute glob gives absolute names", async () => {

@@ -171,6 +171,15 @@ describe("a lookup file in which two were put together", () => {
   });
 });
 
+test("a lookup that matches several files stops before anything is sent", async () => {
+  const field = await openSeason();
+  await field.write("tickets.config.yaml", SOURCES.replace("file: orders.csv", 'file: "orders*.csv"'));
+  await field.write("orders-2.csv", ORDERS);
+  const night = await field.stream(FILES);
+  expect(night.exitCode, night.said).toBe(2);
+  expect(night.said).toMatch(/The lookup order takes one file, and .*orders\*\.csv matches several\./);
+});
+
 describe("the same exports another night", () => {
   test("show rows that changed with both values, and send none of them", async () => {
     const field = await openSeason();

@@ -1,12 +1,13 @@
-import { stat } from "node:fs/promises";
-import { basename, isAbsolute, resolve } from "node:path";
-import { glob, isDynamicPattern } from "tinyglobby";
+import { lstat, readlink, stat } from "node:fs/promises";
+import { basename, resolve } from "node:path";
+import { isDynamicPattern } from "tinyglobby";
 import { nearest } from "../../actions/nearest.ts";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
 import { REASON_COLUMN, ROW_COLUMN } from "../../mapping/open-actions.ts";
 import { fileFailure, openBytes } from "./bytes.ts";
 import { detectDelimiter } from "./delimiter.ts";
+import { findMatches } from "./matches.ts";
 import { shownName } from "./names.ts";
 
 const INPUT_FORMATS = ["csv", "tsv", "ndjson", "json"] as const;
@@ -32,6 +33,8 @@ export interface ResolveOptions {
   readonly cwd?: string | undefined;
   /** `--input-format`: the format of every input, whatever its name. */
   readonly inputFormat?: string | undefined;
+  /** Told of directories that a glob matches, and that are not read. */
+  readonly onPassedOver?: ((sentence: string) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -46,8 +49,8 @@ const WORKBOOKS: readonly string[] = ["xlsx", "xls", "xlsm", "ods", "numbers"];
 
 /**
  * The inputs that the arguments of a command name, in their order; a glob's matches sorted by name, numbers in them as numbers. An existing path
- * wins over its meaning as a glob. Throws a usage failure for what is missing, unreadable, a directory, given twice, of
- * unknown format, or written by this tool itself (promises; rejects too, unless named literally).
+ * wins over its meaning as a glob. Throws a usage failure for what is missing, unreadable, a directory (a glob may match
+ * some beside files), a link that leads nowhere, a pipe that a glob matches, given twice, of unknown format, or written by this tool itself (promises; rejects too, unless named literally).
  */
 export async function resolveInputs(
   patterns: readonly string[],
@@ -58,7 +61,7 @@ export async function resolveInputs(
   const inputs: InputFile[] = [];
   const namedBy = new Map<string, string>();
   for (const pattern of patterns) {
-    for (const name of await namesOf(pattern, cwd, options.signal)) {
+    for (const name of await namesOf(pattern, cwd, options)) {
       const identity = await identityOf(name, cwd);
       const earlier = namedBy.get(identity);
       if (earlier !== undefined) throw givenTwice(name, earlier, pattern);
@@ -82,19 +85,38 @@ function toInputFormat(text: string): InputFormat {
   });
 }
 
-async function namesOf(pattern: string, cwd: string, signal: AbortSignal | undefined): Promise<readonly string[]> {
+async function namesOf(
+  pattern: string,
+  cwd: string,
+  { signal, onPassedOver }: ResolveOptions,
+): Promise<readonly string[]> {
   signal?.throwIfAborted();
   if (pattern === "-") return [pattern];
   if (pattern === "") throw new Failure("usage", "A file name is empty.", { hint: "Was a variable not set?" });
   if (!isDynamicPattern(pattern) || (await exists(resolve(cwd, pattern)))) return [pattern];
-  const matches = await glob(pattern, {
-    cwd,
-    absolute: isAbsolute(pattern),
-    expandDirectories: false,
-    ...(signal === undefined ? {} : { signal }),
-  });
-  if (matches.length === 0) throw new Failure("usage", `No file matches ${cleanText(pattern, 300)}.`);
-  return matches.sort(compareNames);
+  const { files, directories } = await findMatches(pattern, cwd, signal);
+  const passedOver = directories.toSorted(compareNames).map((name) => shownName({ name }));
+  const names = passedOver.slice(0, 5).join(", ") + (passedOver.length > 5 ? ", …" : "");
+  const shown = cleanText(pattern, 300);
+  if (files.length === 0)
+    throw new Failure("usage", `No file matches ${shown}${names === "" ? "" : `, only directories do: ${names}`}.`);
+  if (names !== "")
+    onPassedOver?.(
+      `${shown} matches ${passedOver.length === 1 ? "a directory, which is" : `${passedOver.length} directories, which are`} not read: ${names}.`,
+    );
+  for (const name of files) await refusePipe(name, cwd);
+  return files.toSorted(compareNames);
+}
+
+/** A pipe that a glob finds may have no writer, and would be waited for without end. */
+async function refusePipe(name: string, cwd: string): Promise<void> {
+  const found = await stat(resolve(cwd, name)).catch(() => undefined);
+  if (found === undefined || found.isFile()) return;
+  throw new Failure(
+    "usage",
+    `${shownName({ name })} is a ${found.isFIFO() ? "named pipe" : "socket or device"}; a glob does not take it.`,
+    { hint: "Name it by itself, or narrow the glob." },
+  );
 }
 
 /** Runs of digits compare as numbers, so that `updates-8.csv` comes before `updates-10.csv`; all else by its characters. */
@@ -151,8 +173,24 @@ async function identityOf(name: string, cwd: string): Promise<string> {
     if (found.isDirectory()) throw directory(name);
     return `${found.dev}:${found.ino}`;
   } catch (cause) {
-    throw cause instanceof Failure ? cause : fileFailure({ name }, cause);
+    throw cause instanceof Failure ? cause : ((await linkFailure(name, path, cause)) ?? fileFailure({ name }, cause));
   }
+}
+
+/** For a link that can't be followed; undefined for all else. */
+async function linkFailure(name: string, path: string, cause: unknown): Promise<Failure | undefined> {
+  const isLink = await lstat(path).then(
+    (found) => found.isSymbolicLink(),
+    () => false,
+  );
+  if (!isLink) return undefined;
+  const target = cleanText(await readlink(path), 300);
+  const isCircle = cause instanceof Error && "code" in cause && cause.code === "ELOOP";
+  return new Failure(
+    "usage",
+    `${shownName({ name })} is a link to ${target}, ${isCircle ? "which leads back to itself" : "where no file can be reached"}.`,
+    { hint: isCircle ? "Remove it, or let it lead to the file." : "Is what it leads to mounted, and there?", cause },
+  );
 }
 
 function directory(name: string): Failure {

@@ -1,0 +1,85 @@
+/** What a glob matches: files, and all else that stands under such a name and can't be read as one. */
+
+import { type Dirent, readdir as readDirectory } from "node:fs";
+import { stat } from "node:fs/promises";
+import { isAbsolute, join, resolve } from "node:path";
+import { glob } from "tinyglobby";
+import { fileFailure } from "./bytes.ts";
+
+export interface Matches {
+  /** Everything but directories, links that lead nowhere included. */
+  readonly files: readonly string[];
+  /** Directories under which nothing matches either. */
+  readonly directories: readonly string[];
+}
+
+/**
+ * Looks for what `pattern` matches, so that nothing of it is left out in silence. Throws a usage failure for a directory
+ * on the way that can't be looked into.
+ */
+export async function findMatches(pattern: string, cwd: string, signal: AbortSignal | undefined): Promise<Matches> {
+  const unreadable: { readonly path: string; readonly cause: unknown }[] = [];
+  const find = (followsLinks: boolean): Promise<string[]> =>
+    glob(pattern, {
+      cwd,
+      absolute: isAbsolute(pattern),
+      expandDirectories: false,
+      onlyFiles: followsLinks,
+      followSymbolicLinks: followsLinks,
+      fs: { readdir: listing(followsLinks, (path, cause) => unreadable.push({ path, cause })) },
+      ...(signal === undefined ? {} : { signal }),
+    });
+  // The one looks behind links to directories, and the other at them.
+  const found = new Set([...(await find(true)), ...(await find(false))].map((name) => name.replace(/(?<=.)\/$/, "")));
+  const [first] = unreadable;
+  if (first !== undefined) throw fileFailure({ name: first.path }, first.cause);
+  const files: string[] = [];
+  const directories: string[] = [];
+  for (const name of found) ((await isDirectory(resolve(cwd, name))) ? directories : files).push(name);
+  return {
+    files,
+    directories: directories.filter((directory) => !files.some((file) => file.startsWith(`${directory}/`))),
+  };
+}
+
+/**
+ * `readdir` as the glob calls it, which shows it everything that is no directory as a file: else it would pass over pipes,
+ * and over links that lead nowhere.
+ */
+function listing(followsLinks: boolean, onError: (path: string, cause: unknown) => void): typeof readDirectory {
+  const list = (
+    path: string,
+    options: { readonly withFileTypes: true },
+    done: (error: NodeJS.ErrnoException | null, entries: Dirent[]) => void,
+  ): void => {
+    readDirectory(path, options, (error, entries = []) => {
+      if (error !== null && error.code !== "ENOENT" && error.code !== "ENOTDIR") onError(path, error);
+      void shown(path, entries, followsLinks).then((all) => done(error, all));
+    });
+  };
+  return list as typeof readDirectory; // the glob calls it in this one of its forms
+}
+
+async function shown(path: string, entries: readonly Dirent[], followsLinks: boolean): Promise<Dirent[]> {
+  const all: Dirent[] = [];
+  for (const entry of entries) {
+    const isFollowed = followsLinks && entry.isSymbolicLink() && (await leadsSomewhere(join(path, entry.name)));
+    if (!entry.isDirectory() && !isFollowed) entry.isFile = () => true;
+    all.push(entry);
+  }
+  return all;
+}
+
+function leadsSomewhere(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile() || found.isDirectory(),
+    () => false,
+  );
+}
+
+function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
