@@ -23,6 +23,13 @@ export function cleanLines(text: string): string {
   return text.replace(CONTROL, (run) => run.replace(/[^\n]+/g, " "));
 }
 
+/** JSON text of the same meaning without such characters: what stands in its strings is written as `\\u` escapes. */
+export function escapeUnseen(json: string): string {
+  return json.replace(CONTROL, (run) =>
+    run.replace(/[^\n\r\t]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+  );
+}
+
 /** Number of Unicode code points, which is how the service's length limits are counted. */
 export function codePoints(text: string): number {
   let count = text.length;

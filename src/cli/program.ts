@@ -110,6 +110,7 @@ export function buildProgram(
       color: flags.color !== false,
       logFormat: flags.logFormat === "json" ? "json" : "pretty",
       isOutputText: kind === "listing" && flags.json !== true,
+      isOutputJson: flags.json === true,
       stdin: process.stdin,
       stdout: process.stdout,
       stderr: process.stderr,

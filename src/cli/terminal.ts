@@ -3,7 +3,7 @@
 import { createInterface } from "node:readline/promises";
 import type { ChalkInstance } from "chalk";
 import type { Ora } from "ora";
-import { cleanLines } from "../actions/text.ts";
+import { cleanLines, escapeUnseen } from "../actions/text.ts";
 import type { ProgressState, Talk } from "../commands/talk.ts";
 import { number } from "../commands/talk.ts";
 import { wrapLines } from "./wrap.ts";
@@ -15,6 +15,8 @@ export interface TerminalOptions {
   readonly logFormat: "pretty" | "json";
   /** What goes to standard output is for people, so on a terminal its lines break between words. */
   readonly isOutputText: boolean;
+  /** What goes there is one JSON document. */
+  readonly isOutputJson: boolean;
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
@@ -90,7 +92,8 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
       if (verbose) say("detail", text);
     },
     out: (text) => {
-      stdout.write(options.isOutputText ? fitted(text, stdout) : text);
+      if (options.isOutputText) stdout.write(fitted(cleanLines(text), stdout));
+      else stdout.write(options.isOutputJson || stdout.isTTY === true ? escapeUnseen(text) : text);
     },
     progress: (state) => {
       if (state === undefined) {

@@ -11,6 +11,7 @@ import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.t
 import { planFiles } from "../pipeline/plan/plan.ts";
 import { isPlainFile, makeWayFor } from "../pipeline/projections/output-file.ts";
 import { type CheckedInput, checkInput, type InputOptions, type OnRow } from "./check-input.ts";
+import { copyToOutput } from "./json-lines.ts";
 import { createPreview, describePreview } from "./preview.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
 import {
@@ -121,8 +122,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
       await written.catch((cause: unknown) => Promise.reject(storageFailure(target, cause)));
       talk.info(`${told} Written to ${displayPath(target, cwd)}.`);
     } else {
-      if (!options.json && seen === undefined)
-        await pipeline(createReadStream(actions), context.stdout, { end: false });
+      if (!options.json && seen === undefined) await copyToOutput(actions, context);
       talk.info(told);
     }
     return hasUnsentRows(plan.rows) ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;

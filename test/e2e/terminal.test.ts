@@ -101,6 +101,44 @@ describe.each([80, 40])("on %i columns", (columns) => {
   });
 });
 
+test("what came from elsewhere steers no terminal, whatever is written there", async () => {
+  const hostile = "T\u009b31m\u202egnp\u200b";
+  const place = openWorkplace();
+  const data = { eventId: "E", ticketId: hostile, userId: hostile, price: "1", orderTime: 1768600000 };
+  place.write(
+    "in.ndjson",
+    `${[
+      { action: "newEvent", data: { eventId: "E", currency: "EUR" } },
+      { action: "soldTicket", data },
+    ]
+      .map((action) => JSON.stringify(action))
+      .join("\n")}\n`,
+  );
+  const service = await startService({
+    failureOf: ({ action }) => (action === "soldTicket" ? { status: "error", message: hostile } : undefined),
+  });
+  const env = ["--env", "playground"];
+  const commands = [
+    ["plan", "in.ndjson"],
+    ["stream", "in.ndjson", "-o", "-", ...env],
+    ["results", ...env],
+    ["status", ...env],
+    ["status", "--json", ...env],
+  ];
+  for (const command of commands) {
+    const { raw } = await onTerminal(place, 200, command, service);
+    expect(raw, command.join(" ")).not.toMatch(/[\u0080-\u009f\u200b\u202a-\u202e]/);
+  }
+  const results = await place.tickets(["results", ...env], service);
+  const told = results.stdout
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as object); // lines of ours
+  expect(told).toContainEqual(
+    expect.objectContaining({ ticketId: hostile, response: { status: "error", message: hostile } }),
+  );
+});
+
 describe("colours", () => {
   test("are there on a terminal, in the live line too", async () => {
     const place = openWorkplace();

@@ -3,6 +3,7 @@
 import { stringify } from "csv-stringify/sync";
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../../actions/formula-guard.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
+import { escapeUnseen } from "../../actions/text.ts";
 import type { OutcomeRow } from "../ledger/outcomes.ts";
 
 const PROMISE_FORMATS = ["ndjson", "csv"] as const;
@@ -58,7 +59,7 @@ export function promiseLines(rows: readonly Told[], label: RunLabel, format: Pro
   return stringify(
     lines.map((line) => {
       const cells = COLUMNS.map((column) =>
-        column === "response" ? (line.response === undefined ? "" : stringifyJson(line.response)) : line[column],
+        column === "response" ? (line.response === undefined ? "" : jsonText(line.response)) : line[column],
       );
       return safeCsv ? [...cells.map((cell) => (typeof cell === "string" ? guardCell(cell) : cell)), GUARDED] : cells;
     }),
@@ -85,7 +86,7 @@ function ndjsonLines(rows: readonly Told[], { environment, run }: RunLabel): str
     lines += row.outcome === "accepted" ? '"status":"success",' : `"status":${quoted(row.status)},`;
     if (actionPromise !== undefined) lines += `"actionPromise":${quoted(actionPromise)},`;
     lines += `${label}${row.seq},"chunk":${row.chunk},"at":"${row.at}"`;
-    lines += response === undefined ? "}\n" : `,"response":${stringifyJson(parseJson(response))}}\n`;
+    lines += response === undefined ? "}\n" : `,"response":${jsonText(parseJson(response))}}\n`;
   }
   return lines;
 }
@@ -93,7 +94,10 @@ function ndjsonLines(rows: readonly Told[], { environment, run }: RunLabel): str
 /** Whether JSON writes the text as it is. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
+const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : escapeUnseen(JSON.stringify(text)));
+
+/** What came from elsewhere must not steer the terminal on which a file is looked at. */
+const jsonText = (value: unknown): string => escapeUnseen(stringifyJson(value));
 
 function toLine(row: Told, { environment, run }: RunLabel) {
   const { source, line, action, eventId, ticketId, nftId, status, actionPromise, response, seq, chunk, at } = row;

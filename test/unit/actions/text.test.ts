@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fold, nearest } from "../../../src/actions/nearest.ts";
-import { cleanText, codePoints } from "../../../src/actions/text.ts";
+import { cleanText, codePoints, escapeUnseen } from "../../../src/actions/text.ts";
 
 describe("text for people", () => {
   it.each([
@@ -29,6 +29,17 @@ describe("text for people", () => {
         expect(Array.from(cleaned).length).toBeLessThanOrEqual(max + 1);
       }),
     );
+  });
+
+  it("writes JSON of the same meaning without a control character", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 100 }), (text) => {
+        const json = escapeUnseen(`${JSON.stringify({ [text]: text }, undefined, 1)}\n`);
+        expect(json.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u);
+        expect(JSON.parse(json)).toEqual({ [text]: text });
+      }),
+    );
+    expect(escapeUnseen('"a\u009b31m\u202e\u{e0041}ü"')).toBe('"a\\u009b31m\\u202e\\udb40\\udc41ü"');
   });
 
   it("counts code points, half pairs as one each", () => {

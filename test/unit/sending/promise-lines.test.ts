@@ -68,6 +68,25 @@ describe("a line of NDJSON", () => {
   });
 });
 
+describe.each(["ndjson", "csv"] as const)("what steers a terminal, in %s", (format) => {
+  const text = "\u001b[31m\u009b31m\u202e\u200b";
+
+  it("is escaped in the service's item", () => {
+    const line = promiseLines([rejected(JSON.stringify({ status: "error", message: text }))], LABEL, format);
+    expect(line.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  });
+});
+
+it("what steers a terminal is escaped in ids, names and states, and keeps its meaning", () => {
+  const text = "\u001b[31m\u009b31m\u202e\u200b";
+  const row = sold({ source: text, eventId: text, ticketId: text, nftId: text, actionPromise: text });
+  const line = promiseLines([row, rejected("{}", text)], { ...LABEL, environment: text }, "ndjson");
+  expect(line.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  const [first = "", second = ""] = line.split("\n");
+  expect(JSON.parse(first)).toMatchObject({ source: text, ticketId: text, actionPromise: text, environment: text });
+  expect(JSON.parse(second)).toMatchObject({ status: text });
+});
+
 describe("the lines of a chunk", () => {
   it("leave out what was never sent", () => {
     const rows = [sold(), sold({ seq: 4, outcome: "not sent" }), sold({ seq: 5 })];
