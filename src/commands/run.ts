@@ -22,6 +22,7 @@ import {
   plannedLanes,
   type RunRecord,
   reopenRefused,
+  wholeOf,
 } from "../pipeline/ledger/runs.ts";
 import { lanesOf, type Manifest, parseManifest, waitsForAnotherRun } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
@@ -356,26 +357,43 @@ function describePace(ms: number, sent: { readonly actions: number; readonly ms:
   return ` In ${(ms / 1000).toFixed(1)} s, ${number(rate)} actions/s while sending.`;
 }
 
+/** `chunk 4 (a part of chunk 2, actions 5 to 8)`: a run is first told in the chunks that were planned. */
+function chunkAndActions({ chunk, first, count: actions }: ChunkRecord, whole: number | undefined): string {
+  const part = whole === undefined ? "" : `a part of chunk ${whole}, `;
+  const range =
+    actions === 1 ? `action ${number(first)}` : `actions ${number(first)} to ${number(first + actions - 1)}`;
+  return `chunk ${chunk} (${part}${range})`;
+}
+
 /** @param first of the stops that are told. */
-function tellStop(context: Context, { environment }: Session, stop: Stop, hasLanes: boolean, first: Stop): void {
+function tellStop(
+  context: Context,
+  { environment, ledger }: Session,
+  stop: Stop,
+  hasLanes: boolean,
+  first: Stop,
+): void {
   const { talk } = context;
   const serviceName = environment.kind === "sandbox" ? "the sandbox" : environment.baseUrl;
   const throughProxy = proxyOf(environment, context.env)?.shown;
   const said = stop === first ? "Stopped:" : "Also:";
-  const after = (chunk: ChunkRecord): string =>
-    hasLanes ? `chunk ${chunk.chunk} or after it in its lane` : `chunk ${chunk.chunk} or after it`;
+  const nameOf = (chunk: ChunkRecord): string => {
+    const whole = wholeOf(ledger, chunk);
+    return whole === undefined ? `chunk ${chunk.chunk}` : `chunk ${chunk.chunk} (a part of chunk ${whole})`;
+  };
+  const after = (chunk: ChunkRecord): string => `${nameOf(chunk)} or after it${hasLanes ? " in its lane" : ""}`;
   switch (stop.kind) {
     case "finished":
       break;
     case "in doubt":
       talk.error(
-        `${said} chunk ${stop.chunk.chunk} (actions ${number(stop.chunk.first)} to ${number(stop.chunk.first + stop.chunk.count - 1)}) is in doubt: ${cleanText(stop.detail, 300)}. ${isAnswered(stop) ? "" : "Its answer is not known. "}Nothing after it${hasLanes ? " in its lane" : ""} was sent.`,
+        `${said} ${chunkAndActions(stop.chunk, wholeOf(ledger, stop.chunk))} is in doubt: ${cleanText(stop.detail, 300)}. ${isAnswered(stop) ? "" : "Its answer is not known. "}Nothing after it${hasLanes ? " in its lane" : ""} was sent.`,
       );
       if (stop.body !== "") talk.error(`The service said: ${cleanText(stop.body, 500)}`);
       break;
     case "refused":
       talk.error(
-        `${said} the service refused chunk ${stop.chunk.chunk}: ${cleanText(stop.detail, 300)}. ${stop.whole ? "By refusalsAreWhole nothing of it was taken." : "Part of it may have been taken."}`,
+        `${said} the service refused ${nameOf(stop.chunk)}: ${cleanText(stop.detail, 300)}. ${stop.whole ? "By refusalsAreWhole nothing of it was taken." : "Part of it may have been taken."}`,
       );
       if (stop.body !== "") talk.error(`The service said: ${cleanText(stop.body, 500)}`);
       break;

@@ -17,6 +17,7 @@ import {
   openRuns,
   type RunRecord,
   UNDECIDED_STATES,
+  wholeOf,
 } from "../pipeline/ledger/runs.ts";
 import { type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan, type Plan, planFiles } from "../pipeline/plan/plan.ts";
@@ -438,8 +439,9 @@ async function showQuestions(
   for (const chunk of chunks) {
     const actions = await actionsOf(plan, chunk);
     const records = await plan.records(chunk);
+    const whole = wholeOf(ledger, chunk);
     talk.info(
-      `Chunk ${chunk.chunk} is ${chunk.state}: ${count(chunk.count, "action")}, ${number(chunk.first)} to ${number(chunk.first + chunk.count - 1)} of the run. ${cleanText(chunk.detail ?? "", 300)}`,
+      `Chunk ${chunk.chunk}${whole === undefined ? "" : ` (a part of chunk ${whole})`} is ${chunk.state}: ${count(chunk.count, "action")}, ${number(chunk.first)} to ${number(chunk.first + chunk.count - 1)} of the run. ${cleanText(chunk.detail ?? "", 300)}`,
     );
     for (const [at, action] of actions.slice(0, SHOWN).entries()) {
       const record = records[at];

@@ -5,7 +5,7 @@ import { rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, escapeUnseen } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import { formatDuration } from "../pipeline/config/duration.ts";
@@ -23,6 +23,7 @@ import {
   listRuns,
   type RunCounts,
   type RunRecord,
+  wholeOf,
 } from "../pipeline/ledger/runs.ts";
 import type { ChunkState } from "../pipeline/ledger/schema.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
@@ -186,7 +187,7 @@ async function showRun(
     describeActions(summary.actions, { inFlight: counts.inFlight, waiting: manifest.actions.waiting }),
     ...chunksOf(ledger, run.runNo).map(
       ({ chunk, state, first, count: actions, httpStatus, detail }) =>
-        `chunk ${chunk}: ${stateNow(state, counts)}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
+        `chunk ${chunk}${partOf(wholeOf(ledger, { runNo: run.runNo, chunk }))}: ${stateNow(state, counts)}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
     ),
     ...ledger
       .all("SELECT chunk, decision, who, at, reason FROM settlements WHERE run_no = ? ORDER BY id", run.runNo)
@@ -200,6 +201,8 @@ async function showRun(
   talk.out(`${lines.join("\n")}\n`);
   return EXIT_CODES.ok;
 }
+
+const partOf = (whole: number | undefined): string => (whole === undefined ? "" : ` (a part of chunk ${whole})`);
 
 /**
  * What the next command would find: an answer that is stored counts as what it says, and only a process that holds the
@@ -274,7 +277,7 @@ async function showChunk(
     const record = records[at];
     const { eventId, ticketId, nftId } = data;
     talk.out(
-      `${JSON.stringify({ source: plan.manifest.inputs[record?.input ?? 0]?.name, line: record?.line, action, eventId, ticketId, nftId, chunk: number, state: chunk.state })}\n`,
+      `${escapeUnseen(JSON.stringify({ source: plan.manifest.inputs[record?.input ?? 0]?.name, line: record?.line, action, eventId, ticketId, nftId, chunk: number, state: chunk.state }))}\n`,
     );
   }
   return EXIT_CODES.ok;
@@ -295,7 +298,8 @@ function showChunkOfLedger(talk: Context["talk"], ledger: Ledger, run: RunRecord
     );
   for (const row of rows) {
     const given = Object.entries(row).filter(([, value]) => value !== null);
-    talk.out(`${JSON.stringify({ ...Object.fromEntries(given), chunk: chunk.chunk, state: chunk.state })}\n`);
+    const line = JSON.stringify({ ...Object.fromEntries(given), chunk: chunk.chunk, state: chunk.state });
+    talk.out(`${escapeUnseen(line)}\n`);
   }
   return EXIT_CODES.ok;
 }

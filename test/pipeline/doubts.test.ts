@@ -113,8 +113,10 @@ test("items with different reasons are chunks of their own, each told", async ()
   field.setFaults({ fault: "missing-promise", items: [1, 2, 4] });
   const first = await field.stream(["night.ndjson"], { flags: { chunkSize: 6 } });
   expect(first.exitCode).toBe(6);
-  expect(first.said).toContain("chunk 2 (actions 2 to 3) is in doubt: success without an actionPromise");
-  expect(first.said).toContain("chunk 3 (actions 5 to 5) is in doubt: success without an actionPromise");
+  expect(first.said).toContain(
+    "chunk 2 (a part of chunk 1, actions 2 to 3) is in doubt: success without an actionPromise",
+  );
+  expect(first.said).toContain("chunk 3 (a part of chunk 1, action 5) is in doubt: success without an actionPromise");
 });
 
 test("an answer that is in doubt as a whole is kept, with the promises in it", async () => {

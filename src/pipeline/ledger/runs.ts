@@ -332,6 +332,21 @@ export function addChunks(
   }
 }
 
+/** The planned chunk that a chunk is a part of; undefined for one that was planned itself. */
+export function wholeOf(ledger: Ledger, { runNo, chunk }: Pick<ChunkRecord, "runNo" | "chunk">): number | undefined {
+  const row = ledger.get(
+    `WITH RECURSIVE above(chunk, parent) AS (
+       SELECT chunk, parent FROM chunks WHERE run_no = ? AND chunk = ?
+       UNION ALL
+       SELECT chunks.chunk, chunks.parent FROM chunks JOIN above ON chunks.chunk = above.parent WHERE run_no = ?
+     ) SELECT chunk FROM above WHERE parent IS NULL`,
+    runNo,
+    chunk,
+    runNo,
+  );
+  return row === undefined || Number(row.chunk) === chunk ? undefined : Number(row.chunk);
+}
+
 /** Part of a transaction: keeps what the service said of actions that are in doubt all the same. */
 export function keepDoubtedItems(
   ledger: Ledger,
