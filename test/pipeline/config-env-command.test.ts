@@ -61,7 +61,7 @@ describe("tickets env", () => {
   refusalsAreWhole  false                                                  default
   complete          false                                                  default
   confirm           false                                                  default
-  freshConnection   false                                                  default
+  freshConnection   true                                                   default
   accept            none                                                   default
   statusPath        none                                                   default
   sameServiceAs     none                                                   default

@@ -27,7 +27,7 @@ const TWO = `environments:
     output: promises.ndjson
     stateDir: state
     confirm: false
-    freshConnection: true
+    freshConnection: false
     accept: [price-invalid]
 `;
 const PLAY = { TICKETS_PLAYGROUND_BASE_URL: "https://play.example.com" };
@@ -278,7 +278,7 @@ describe("precedence", () => {
       statusPath: "/actions/{actionPromise}",
       output: "$/above/project/promises.ndjson",
       confirm: false,
-      freshConnection: true,
+      freshConnection: false,
       accept: ["price-invalid"],
       origins: { maxRejected: `${FILE}:13`, apiKey: `${FILE}:5`, confirm: `${FILE}:19` },
     });
@@ -303,7 +303,7 @@ describe("precedence", () => {
       refusalsAreWhole: false,
       complete: false,
       confirm: false,
-      freshConnection: false,
+      freshConnection: true,
       accept: [],
       stateDir: "$/home/.local/state/tickets",
       ledgerPath: "$/home/.local/state/tickets/playground/ledger.db",

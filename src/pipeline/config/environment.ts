@@ -375,7 +375,7 @@ function settle(
     ...optional("sameServiceAs", from("sameServiceAs", declared.sameServiceAs, undefined)),
     ...optional("output", from("output", declared.output, undefined)),
     confirm: from("confirm", declared.confirm, name === "production"),
-    freshConnection: from("freshConnection", declared.freshConnection, false),
+    freshConnection: from("freshConnection", declared.freshConnection, true),
     accept: from("accept", declared.accept, []),
     ...optional("queue", from("queue", declared.queue, undefined)),
     ...stateOf(config, owner, env, flags.stateDir, (origin) => {

@@ -99,7 +99,11 @@ const environmentSchema = z.strictObject(
       .record(z.string(), z.unknown(), { error: needs("a map") })
       .optional()
       .describe("Many machines."),
-    freshConnection: yesOrNo().optional().describe("Never use a connection twice (false)."),
+    freshConnection: yesOrNo()
+      .optional()
+      .describe(
+        "A new connection for every request (true). false: a late second answer to one request can be taken for the answer to the next.",
+      ),
     accept: z
       .array(textValue("the id of a rule"), { error: needs("a list of rule ids") })
       .optional()
