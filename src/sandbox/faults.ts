@@ -41,9 +41,19 @@ const dateForm = z.enum(["imf", "rfc850", "asctime"]);
 
 /**
  * A byte order mark; trailers behind chunks; HTTP/1.0; a length that is too short or too long; a second answer at once,
- * which may be a 429.
+ * which may be a 429; or one that is late.
  */
-const FRAMINGS = ["bom", "trailers", "http-1.0", "length-short", "length-long", "twice", "then-429"] as const;
+const FRAMINGS = [
+  "bom",
+  "trailers",
+  "http-1.0",
+  "length-short",
+  "length-long",
+  "twice",
+  "then-429",
+  "late-429",
+  "late-twice",
+] as const;
 
 const ruleSchema = z.discriminatedUnion("fault", [
   // Adds to whatever else happens to the request.
@@ -167,8 +177,15 @@ const ruleSchema = z.discriminatedUnion("fault", [
   }),
   // The ordinary answer as other bytes on the connection.
   z.strictObject({ fault: z.literal("framing"), ...commonShape, as: z.enum(FRAMINGS) }),
-  // Another status before the body is read; the connection stays.
-  z.strictObject({ fault: z.literal("early-answer"), ...commonShape, status: z.int().min(200).max(599).optional() }),
+  // Another status before the body is read; the connection stays. A 2xx has `items` bare failure items, which only a
+  // guess can give. What comes of the body then may be processed all the same.
+  z.strictObject({
+    fault: z.literal("early-answer"),
+    ...commonShape,
+    status: z.int().min(200).max(599).optional(),
+    items: z.int().nonnegative().max(5000).optional(),
+    processed: z.enum(["none", "all"]).optional(),
+  }),
   // A body that does not end before the client goes, or `mebibytes` are written.
   z.strictObject({ fault: z.literal("endless"), ...commonShape, mebibytes: z.int().positive().max(65_536).optional() }),
   z.strictObject({

@@ -74,7 +74,7 @@ export async function answerBadly(fault: Fault, exchange: Exchange): Promise<voi
     case "encoding":
       return sendEncoded(response, whole(), fault.encoding ?? "gzip", fault.announce);
     case "framing":
-      return sendFramed(response, whole(), fault.as);
+      return sendFramed(response, whole(), fault.as, signal);
     case "early-answer": // strikes before the body is read, as too-large
       return sendJson(response, fault.status ?? 403, { message: MESSAGES[fault.status ?? 403] });
     case "endless":
@@ -175,8 +175,17 @@ function sendEncoded(
   response.end(bytes);
 }
 
+const TOO_MANY = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n";
+/** Time enough for the next request to be on its way. */
+const LATE_MS = 20;
+
 /** Writes the answer on the bare connection, since Node's own responses are always in order. */
-function sendFramed(response: ServerResponse, body: string, as: Extract<Fault, { fault: "framing" }>["as"]): void {
+async function sendFramed(
+  response: ServerResponse,
+  body: string,
+  as: Extract<Fault, { fault: "framing" }>["as"],
+  signal: AbortSignal,
+): Promise<void> {
   const { socket } = response;
   if (socket === null) return;
   const head = (more: string, version = "1.1"): string =>
@@ -205,7 +214,12 @@ function sendFramed(response: ServerResponse, body: string, as: Extract<Fault, {
     case "twice":
       return void socket.write(whole(body) + whole(body));
     case "then-429":
-      return void socket.write(`${whole(body)}HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n`);
+      return void socket.write(`${whole(body)}${TOO_MANY}`);
+    case "late-429":
+    case "late-twice":
+      socket.write(whole(body));
+      await delay(LATE_MS, undefined, { signal });
+      if (!socket.destroyed) socket.write(as === "late-429" ? TOO_MANY : whole(body));
   }
 }
 

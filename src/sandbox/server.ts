@@ -3,6 +3,7 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import type { MetadataAttribute } from "../actions/fields.ts";
@@ -10,7 +11,7 @@ import { duplicateKey, parseJson } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
 import { type CallbackCounts, type Callbacks, isLoopbackHost, startCallbacks } from "./callbacks.ts";
 import { type Engine, openEngine } from "./engine.ts";
-import { type FaultScript, type Faults, openFaults, parseFaultScript } from "./faults.ts";
+import { type Fault, type FaultScript, type Faults, openFaults, parseFaultScript } from "./faults.ts";
 import { answerBadly, drainedOrGone, sendJson } from "./misbehave.ts";
 import { renderPage } from "./page.ts";
 import { PROMISE_STATUSES } from "./view.ts";
@@ -233,10 +234,7 @@ async function stream({ context, request, response }: Visit): Promise<void> {
   const early = faults.chooseEarly({ request: number, bytes: Number(request.headers["content-length"] ?? 0) });
   if (early !== undefined) {
     if (early.fault === "too-large") return closeOn(request, response);
-    if (early.fault === "early-answer") {
-      const status = early.status ?? 403;
-      return sendJson(response, status, { message: STATUS_CODES[status] ?? `Status ${status}` });
-    }
+    if (early.fault === "early-answer") return answerEarly(context, request, response, early);
     request.socket.destroy();
     return;
   }
@@ -261,6 +259,29 @@ async function stream({ context, request, response }: Visit): Promise<void> {
     return answerBadly(fault, { response, items, process, random, earlierPromise, signal });
   }
   sendJson(response, 200, { status: "success", data: process(items) });
+}
+
+/** An answer before the body is read, which may be processed when it is there: if it ever is. */
+async function answerEarly(
+  { engine, callbacks }: Context,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status = 403, items = 1, processed = "none" }: Extract<Fault, { fault: "early-answer" }>,
+): Promise<void> {
+  const isGood = status < 300;
+  const body = isGood
+    ? { status: "success", data: Array.from({ length: items }, () => ({ status: "error" })) }
+    : { message: STATUS_CODES[status] ?? `Status ${status}` };
+  response.shouldKeepAlive = true; // or Node would close on the rest
+  if (processed === "none") return sendJson(response, status, body);
+  const coming = buffer(request);
+  sendJson(response, status, body);
+  try {
+    const late = parseJson((await coming).toString());
+    if (Array.isArray(late)) engine.process(late, { onCallback: callbacks.enqueue });
+  } catch {
+    // It never came whole: nothing is processed.
+  }
 }
 
 /** 413 before the body is read, then the end of the connection, whatever the client is still writing. */

@@ -169,6 +169,20 @@ const ROWS: readonly Row[] = [
   fine("HTTP/1.0", { fault: "framing", as: "http-1.0" }),
   fine("each answer twice on the connection", { fault: "framing", as: "twice", on: {} }),
   fine("each answer with a 429 behind it", { fault: "framing", as: "then-429", on: {} }),
+  ...(["twice", "then-429"] as const).map((as) =>
+    fine(
+      `each answer ${as} on a connection that is used again`,
+      { fault: "framing", as, on: {} },
+      { config: "freshConnection: false" },
+    ),
+  ),
+  ...(["late-twice", "late-429"] as const).map((as) =>
+    fine(`each answer ${as} on the connection, when the next request may be on its way`, {
+      fault: "framing",
+      as,
+      on: {},
+    }),
+  ),
   ...[[100], [103], [102, 103, 100, 100], [150]].map((statuses) =>
     fine(`${statuses.join(", ")} before every answer`, { fault: "interim", statuses, on: {} }),
   ),
@@ -239,7 +253,7 @@ const ROWS: readonly Row[] = [
       chunks: "settled, settled, in doubt, planned",
       counts: { accepted: 3, inDoubt: 1, notSent: 2 },
       promises: "E T1 T3",
-      said: /chunk 4 \(actions 3 to 3\) is in doubt: an actionPromise beside another status than success: \{.*"ticketId":"T2"/,
+      said: /chunk 4 \(a part of chunk 2, action 3\) is in doubt: an actionPromise beside another status than success: \{.*"ticketId":"T2"/,
       again: [6, TAKEN],
     }),
   ),
@@ -567,6 +581,62 @@ describe("every answer and every fault", () => {
       ROWS.flatMap(({ fault }) => [fault].flat()).map((rule) => ("fault" in rule ? rule.fault : "")),
     );
     expect(FAULTS.filter((name) => !tried.has(name))).toEqual([]);
+  });
+});
+
+describe("an answer that comes while the request is still being written", () => {
+  /** In one request more than a connection takes at once. */
+  const LARGE = [
+    { action: "newEvent", data: { eventId: "E", currency: "EUR" } },
+    ...Array.from({ length: 299 }, (_, at) => ({
+      action: "soldTicket",
+      data: {
+        eventId: "E",
+        ticketId: `T${at}`,
+        userId: "u",
+        price: "1",
+        orderTime: 1768600000,
+        metadataAttributes: [{ trait_type: "a", value: "x".repeat(80_000) }],
+      },
+    })),
+  ];
+  const early = async (fault: object): Promise<{ readonly field: Field; readonly first: Done }> => {
+    const field = await openField("maxChunkBytes: 67108864");
+    await field.write("night.ndjson", LARGE.map((action) => `${JSON.stringify(action)}\n`).join(""));
+    field.setFaults({ fault: "early-answer", on: { request: 1 }, ...fault });
+    return { field, first: await field.stream(["night.ndjson"], { flags: { chunkSize: 5000, retries: 0 } }) };
+  };
+
+  test.each(["none", "all"])(
+    "is a doubt when it says that all is well or rejected; processed: %s",
+    async (processed) => {
+      const { field, first } = await early({ status: 200, items: LARGE.length, processed });
+      expect(first).toMatchObject({
+        exitCode: 6,
+        said: expect.stringContaining(
+          "HTTP 200, but the answer came before the whole request was sent. Nothing after it",
+        ),
+        summary: { actions: { inDoubt: 300, rejected: 0, accepted: 0 } },
+      });
+      // The request is given up with its connection, so its rest never comes.
+      expect(processedBy(field.sandbox)).toBe("");
+      expect((await field.stream(["night.ndjson"])).exitCode).toBe(6);
+      expectNothingDoubled(field.sandbox);
+    },
+  );
+
+  test.each([
+    [401, 5, "planned"],
+    [403, 5, "planned"],
+    [429, 7, "planned"],
+    [400, 9, "refused"],
+    [407, 9, "refused"],
+    [307, 9, "refused"],
+    [408, 6, "in doubt"],
+    [503, 6, "in doubt"],
+  ])("with %i is what it always is: exit %i, %s", async (code, exit, state) => {
+    const { field, first } = await early({ status: code, processed: "all" });
+    expect([first.exitCode, chunkStates(field), processedBy(field.sandbox)]).toEqual([exit, state, ""]);
   });
 });
 

@@ -21,6 +21,8 @@ export type Exchange =
       readonly body: Buffer;
       /** The body came to its end. */
       readonly whole: boolean;
+      /** It began before the whole request had been handed over. */
+      readonly early: boolean;
       /** Why it did not. */
       readonly error?: Error;
     };
@@ -79,10 +81,16 @@ export function readExchange(
     case "lost":
       return { kind: "in doubt", detail: describe(exchange.error), body: "" };
     case "answer": {
-      const { status, headers, body, whole, error } = exchange;
+      const { status, headers, body, whole, early, error } = exchange;
       const detail = `HTTP ${status}`;
       const text = body.toString("utf8", 0, MOST_SHOWN_BYTES);
       if (status >= 200 && status < 300) {
+        if (early)
+          return {
+            kind: "in doubt",
+            detail: `${detail}, but the answer came before the whole request was sent`,
+            body: text,
+          };
         if (!whole) {
           const why = error === undefined ? "" : ` (${describe(error)})`;
           return { kind: "in doubt", detail: `${detail}, but the answer was cut off${why}`, body: text };

@@ -12,7 +12,7 @@ import {
 import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent } from "undici";
 import type { Key } from "../config/key.ts";
 import type { Exchange } from "./answer.ts";
-import { type Awaited, withoutInterim } from "./interim.ts";
+import { type Connections, openConnections } from "./connection.ts";
 import { proxyFor } from "./proxy.ts";
 
 /** Largest answer that is read; 5000 items with every id at its longest stay far below. */
@@ -20,6 +20,9 @@ export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** A connection that was idle longer may be closing at the other end; a request on it would be in doubt for nothing. */
 const MAX_IDLE_MS = 2000;
+
+/** The longest that connecting may take, handshakes and a proxy included. Nothing is sent meanwhile, so it is tried again. */
+const MAX_CONNECT_MS = 15_000;
 
 /** The longest that a Node timer waits; longer ones would end at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -46,42 +49,46 @@ export function openClient(options: {
   const { baseUrl, key, timeoutMs, freshConnection, env } = options;
   const { origin, pathname } = new URL(baseUrl);
   const path = `${pathname.replace(/\/$/, "")}/stream`;
-  const awaited: Awaited = { head: false };
-  let dispatcher = openDispatcher(origin, env, awaited);
+  const connections = openConnections();
+  const isProxied = proxyFor(origin, env) !== undefined;
+  let dispatcher = openDispatcher(origin, env, connections);
   let idleSince: Instant | undefined;
+  const renew = async (): Promise<void> => {
+    idleSince = undefined;
+    await dispatcher.destroy();
+    dispatcher = openDispatcher(origin, env, connections);
+  };
 
   return {
     async post(body, signal, onLeaving) {
-      if (idleSince !== undefined && msSince(idleSince) > MAX_IDLE_MS) {
-        await dispatcher.destroy();
-        dispatcher = openDispatcher(origin, env, awaited);
-      }
+      if (idleSince !== undefined && msSince(idleSince) > MAX_IDLE_MS) await renew();
       // That the other side has closed the connection may not have been read yet. Two turns of the event loop hold a
       // whole look at all sockets, after which the request takes a new one.
       if (idleSince !== undefined) {
         await turn();
         await turn();
       }
-      const leaves = (): void => {
-        awaited.head = true;
-        onLeaving?.();
-      };
-      const result = await exchange(dispatcher, signal, timeoutMs, leaves, {
-        origin,
-        path,
-        method: "POST",
-        reset: freshConnection,
-        headers: {
-          "x-api-key": key.reveal(),
-          "content-type": "application/json",
-          accept: "application/json",
-          // Who says nothing takes every encoding (RFC 9110, 12.5.3).
-          "accept-encoding": "identity",
-          "user-agent": "tickets",
+      const result = await exchange(
+        { dispatcher, connections, isProxied, signal, timeoutMs, onLeaving },
+        {
+          origin,
+          path,
+          method: "POST",
+          reset: freshConnection,
+          headers: {
+            "x-api-key": key.reveal(),
+            "content-type": "application/json",
+            accept: "application/json",
+            // Who says nothing takes every encoding (RFC 9110, 12.5.3).
+            "accept-encoding": "identity",
+            "user-agent": "tickets",
+          },
+          body,
         },
-        body,
-      });
+      );
       idleSince = instant();
+      // What is left of a request that was answered must not reach the service, nor a connection that comes too late.
+      if (result.kind === "not sent" || (result.kind === "answer" && result.early)) await renew();
       return withoutKey(decoded(result), key);
     },
     [Symbol.asyncDispose]: () => dispatcher.destroy(),
@@ -150,7 +157,7 @@ const instant = (): Instant => ({ monotonicMs: performance.now(), wallMs: Date.n
 const msSince = ({ monotonicMs, wallMs }: Instant): number =>
   Math.max(performance.now() - monotonicMs, Date.now() - wallMs);
 
-function openDispatcher(origin: string, env: NodeJS.ProcessEnv, awaited: Awaited): Dispatcher {
+function openDispatcher(origin: string, env: NodeJS.ProcessEnv, connections: Connections): Dispatcher {
   const settings: Client.Options = {
     pipelining: 1,
     keepAliveTimeout: MAX_IDLE_MS,
@@ -164,42 +171,43 @@ function openDispatcher(origin: string, env: NodeJS.ProcessEnv, awaited: Awaited
     connectTimeout: 0,
   };
   const proxy = proxyFor(origin, env);
-  if (proxy === undefined) return new Client(origin, { ...settings, connect: connector(settings, awaited) });
+  if (proxy === undefined) return new Client(origin, { ...settings, connect: connector(settings, connections) });
   return new EnvHttpProxyAgent({
     ...settings,
     connections: 1,
     // The connection to the service, through the proxy.
     factory: (target: string | URL, options: Client.Options) =>
-      new Client(target, { ...options, connect: connector(options, awaited) }),
-    requestTls: { allowH2: false },
+      new Client(target, { ...options, connect: connector(options, connections) }),
+    requestTls: { allowH2: false, timeout: 0 },
+    proxyTls: { timeout: 0 },
     httpProxy: "",
     httpsProxy: proxy.url,
     noProxy: "", // decided already
   });
 }
 
-/** Connects as undici would, and keeps interim responses from it. */
-function connector(settings: Client.Options, awaited: Awaited): buildConnector.connector {
-  const { connect } = settings;
+/** Connects as undici would. `exchange` keeps the time. */
+function connector({ connect }: Client.Options, connections: Connections): buildConnector.connector {
   const open = typeof connect === "function" ? connect : buildConnector({ allowH2: false, timeout: 0, ...connect });
-  return (options, callback) =>
-    open(options, (...[error, socket]) => {
-      if (error !== null) callback(error, null);
-      else callback(null, withoutInterim(socket, awaited));
-    });
+  return connections.watched(open);
 }
 
-function exchange(
-  dispatcher: Dispatcher,
-  signal: AbortSignal,
-  timeoutMs: number,
-  onLeaving: (() => void) | undefined,
-  request: Dispatcher.DispatchOptions,
-): Promise<Exchange> {
+interface Way {
+  readonly dispatcher: Dispatcher;
+  readonly connections: Connections;
+  readonly isProxied: boolean;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly onLeaving: (() => void) | undefined;
+}
+
+function exchange(way: Way, request: Dispatcher.DispatchOptions): Promise<Exchange> {
+  const { dispatcher, connections, isProxied, signal, timeoutMs, onLeaving } = way;
   return new Promise((resolve) => {
     let started = false;
     let ended = false;
     let status: number | undefined;
+    let early = false;
     let headers: Record<string, string | string[] | undefined> = {};
     const chunks: Buffer[] = [];
     let abort: ((reason: Error) => void) | undefined;
@@ -207,8 +215,7 @@ function exchange(
     const end = (error?: Error): void => {
       if (ended) return;
       ended = true;
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
+      stopClocks();
       if (status !== undefined) {
         resolve({
           kind: "answer",
@@ -221,6 +228,7 @@ function exchange(
           },
           body: Buffer.concat(chunks),
           whole: error === undefined,
+          early,
           ...(error !== undefined && { error }),
         });
       } else resolve({ kind: started ? "lost" : "not sent", error: error ?? new Error("no answer") });
@@ -231,7 +239,20 @@ function exchange(
       abort?.(error);
     };
     const onAbort = (): void => giveUp(toError(signal.reason));
-    const timer = setTimeout(() => giveUp(timeoutError(timeoutMs)), Math.min(timeoutMs, MAX_TIMER_MS));
+    const timer = setTimeout(
+      () => giveUp(timeoutError(`no whole answer within ${seconds(timeoutMs)}`)),
+      Math.min(timeoutMs, MAX_TIMER_MS),
+    );
+    const connectMs = Math.min(timeoutMs, MAX_CONNECT_MS);
+    const connecting = setTimeout(() => {
+      const cause = UNCONNECTED[connections.stopConnecting() ?? (isProxied ? "no tunnel" : "no connection")];
+      giveUp(timeoutError(`${cause} within ${seconds(connectMs)}`));
+    }, connectMs);
+    const stopClocks = (): void => {
+      clearTimeout(timer); // or they would hold the process for as long as an answer may take
+      clearTimeout(connecting);
+      signal.removeEventListener("abort", onAbort);
+    };
 
     if (signal.aborted) return onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
@@ -243,14 +264,25 @@ function exchange(
           if (ended || started) controller.abort(new Error("given up"));
           else {
             started = true;
+            clearTimeout(connecting);
             abort = (reason) => controller.abort(reason);
+            connections.awaitAnswer();
             onLeaving?.();
           }
         },
-        onResponseStart(_controller, statusCode, responseHeaders) {
+        onResponseStart(controller, statusCode, responseHeaders) {
           if (statusCode < 200) return;
           status = statusCode;
           headers = responseHeaders as typeof headers; // undici: lower-case names to text or lists of text
+          const isEarly = connections.isEarly();
+          early = isEarly !== false;
+          // Only what would be believed waits to be looked at again: the server of an early refusal may be about to reset.
+          if (typeof isEarly === "boolean" || statusCode >= 300) return;
+          controller.pause();
+          void isEarly.then((stillEarly) => {
+            early = stillEarly;
+            controller.resume();
+          });
         },
         onResponseData(_controller, chunk) {
           chunks.push(chunk);
@@ -263,8 +295,7 @@ function exchange(
         },
       });
     } catch (fault) {
-      clearTimeout(timer); // or it would hold the process for as long as an answer may take
-      signal.removeEventListener("abort", onAbort);
+      stopClocks();
       throw fault;
     }
   });
@@ -274,8 +305,17 @@ function text(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
-function timeoutError(timeoutMs: number): Error {
-  return Object.assign(new Error(`no whole answer within ${timeoutMs / 1000} s`), { code: "ETIMEDOUT" });
+/** How far connecting came, for people. */
+const UNCONNECTED = {
+  "no connection": "no connection",
+  "no handshake": "a connection, but no TLS handshake",
+  "no tunnel": "no connection through the proxy",
+} as const;
+
+const seconds = (ms: number): string => `${ms / 1000} s`;
+
+function timeoutError(message: string): Error {
+  return Object.assign(new Error(message), { code: "ETIMEDOUT" });
 }
 
 function toError(reason: unknown): Error {

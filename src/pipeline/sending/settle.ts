@@ -81,7 +81,14 @@ export async function projectUnwritten(context: SettleContext): Promise<void> {
 /** An answer that was stored when the process died, read again. */
 function readStored(ledger: Ledger, { chunk, actions }: ChunkFacts) {
   const { body, at } = readAnswer(ledger, chunk);
-  const exchange = { kind: "answer", status: chunk.httpStatus ?? 200, headers: {}, body, whole: true } as const;
+  const exchange = {
+    kind: "answer",
+    status: chunk.httpStatus ?? 200,
+    headers: {},
+    body,
+    whole: true,
+    early: false,
+  } as const;
   return { reading: readExchange(exchange, sentActions(actions), [], promisesOfRun(ledger, chunk.runNo, 0)), body, at };
 }
 

@@ -22,6 +22,7 @@ const answer = (status: number, body: unknown, more: Partial<Exchange & { kind: 
   headers: {},
   body: Buffer.isBuffer(body) ? body : Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
   whole: true,
+  early: false,
   ...more,
 });
 

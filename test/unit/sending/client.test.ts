@@ -12,7 +12,10 @@ import { deadPort, type RawServer, startProxy, startRaw } from "../../support/ra
 import { until } from "../../support/until.ts";
 
 const BODY = Buffer.from('[{"action":"newEvent","data":{"eventId":"E1","currency":"EUR"}}]');
+/** More than any system takes at once. */
 const LARGE = Buffer.alloc(24 * 1024 * 1024, " ");
+/** More than is written at once, and read to its end in good time. */
+const WHOLE = Buffer.alloc(4 * 1024 * 1024, " ");
 const NEVER = new AbortController().signal;
 /** Ends what would hang; nothing asserts it. */
 const LONG_MS = 600_000;
@@ -265,6 +268,87 @@ describe("an answer", () => {
     },
   );
 
+  test.each([
+    ["200", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", 200],
+    ["200 with a reset", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}", 200],
+    ["200 behind 103", `HTTP/1.1 103 Hints\r\n\r\n${answerText("{}")}`, 200],
+    ["403", "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n{}", 403],
+  ])("%s that came while the request was being written is told apart", async (name, answer, status) => {
+    const certificate = selfSigned("localhost");
+    trust(certificate.cert);
+    for (const tls of [undefined, certificate]) {
+      const server = await startRaw({
+        ...(tls !== undefined && { tls }),
+        onConnection: (socket) =>
+          socket.once("data", () => {
+            socket.pause();
+            socket.write(answer, () => {
+              if (name.endsWith("reset")) socket.destroy();
+            });
+          }),
+      });
+      const client = open(tls === undefined ? at(server) : `https://localhost:${server.port}`);
+      const exchange = await client.post(LARGE, NEVER);
+      // Behind TLS the reset may be there before the answer has been looked at twice.
+      if (name.endsWith("reset") && exchange.kind === "lost") continue;
+      expect(exchange).toMatchObject({ kind: "answer", status, early: true });
+    }
+  });
+
+  test("whose first bytes came while the request was being written is told apart", async () => {
+    const text = answerText("{}");
+    const server = await startRaw({
+      onConnection: (socket) =>
+        socket.once("data", () => {
+          socket.pause();
+          socket.write(text.slice(0, 6), () => socket.resume());
+        }),
+      onRequest: (socket) => socket.write(text.slice(6)),
+    });
+    expect(await open(at(server)).post(Buffer.alloc(12 * 1024 * 1024, " "), NEVER)).toMatchObject({
+      kind: "answer",
+      status: 200,
+      early: true,
+    });
+  });
+
+  test("to a whole large request is not called early, nor one behind an early 103", async () => {
+    const certificate = selfSigned("localhost");
+    trust(certificate.cert);
+    for (const tls of [undefined, certificate]) {
+      const server = await startRaw({
+        ...(tls !== undefined && { tls }),
+        onConnection: (socket) => socket.once("data", () => socket.write("HTTP/1.1 103 Early Hints\r\n\r\n")),
+        onRequest: (socket) => socket.write(answerText("{}")),
+      });
+      const client = open(tls === undefined ? at(server) : `https://localhost:${server.port}`);
+      for (const body of [WHOLE, BODY, BODY])
+        expect(await client.post(body, NEVER)).toMatchObject({ kind: "answer", status: 200, early: false });
+    }
+  });
+
+  test.each([200, 403, 429])("after an early %i the rest of the request never reaches the service", async (status) => {
+    const held: Socket[] = [];
+    const server = await startRaw({
+      onConnection: (socket, number) => {
+        if (number > 1) return;
+        socket.once("data", () => {
+          socket.pause();
+          held.push(socket);
+          socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: 2\r\n\r\n{}`);
+        });
+      },
+      onRequest: (socket) => socket.write(answerText("{}")),
+    });
+    const client = open(at(server));
+    expect(await client.post(LARGE, NEVER)).toMatchObject({ kind: "answer", status, early: true });
+    held[0]?.resume();
+    expect(await client.post(BODY, NEVER)).toMatchObject({ kind: "answer", status: 200, early: false });
+    await until(() => server.connections[0]?.closed === true);
+    expect(server.connections[0]?.received.length).toBeLessThan(LARGE.length);
+    expect(server.connections).toHaveLength(2);
+  });
+
   test("that does not end is given up after 64 MiB", async () => {
     const block = Buffer.alloc(1024 * 1024, " ");
     let written = 0;
@@ -435,6 +519,26 @@ describe("a request of which no byte was written is not sent", () => {
     expect(exchange).toMatchObject({ kind: "not sent", error: { code: "ETIMEDOUT" } });
   });
 
+  test("the other side takes the connection and never speaks TLS: given up long before the timeout, and tried anew", async () => {
+    const server = await startRaw({});
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const client = open(`https://127.0.0.1:${server.port}`);
+    for (let round = 1; round <= 2; round += 1) {
+      const posted = client.post(BODY, NEVER);
+      await until(() => (server.connections[round - 1]?.received ?? "") !== "");
+      vi.advanceTimersByTime(15_000);
+      expect(await posted).toMatchObject({
+        kind: "not sent",
+        error: { code: "ETIMEDOUT", message: "a connection, but no TLS handshake within 15 s" },
+      });
+      await until(() => server.connections[round - 1]?.closed === true);
+      expect(server.connections).toHaveLength(round);
+    }
+  });
+
   test("interrupted during the handshake", async () => {
     const interrupt = new AbortController();
     const server = await startRaw({ onConnection: () => interrupt.abort(new Error("interrupted")) });
@@ -504,6 +608,20 @@ describe("a kept-alive connection", () => {
     const server = await startRaw(echo(head));
     await two(open(at(server)));
     expect(server.connections).toHaveLength(2);
+  });
+
+  // A second answer to one request can't be told from the answer to the next one, other than by its connection.
+  test.each([
+    ["an answer as good", answerText('{"second":true}')],
+    ["a 429", "HTTP/1.1 429 Slow\r\nContent-Length: 0\r\n\r\n"],
+  ])("brings no late second answer where every request has its own: %s", async (_what, late) => {
+    const server = await startRaw({
+      onRequest: (socket, request) => socket.write(request === 1 ? answerText("{}") : late),
+    });
+    const client = open(at(server), { freshConnection: true });
+    for (const _ of [1, 2]) expect(shape(await client.post(BODY, NEVER))).toMatchObject({ status: 200, body: "{}" });
+    expect(server.connections).toHaveLength(2);
+    await until(() => server.connections[0]?.closed === true);
   });
 
   test("is not where every request shall have its own", async () => {
@@ -657,10 +775,19 @@ describe("through a proxy", () => {
 
   test("a proxy that never answers has sent nothing", async () => {
     const proxy = await startRaw({});
-    const env = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
-    expect(shape(await open(`https://${HOST}`, { env, timeoutMs: ENOUGH_MS }).post(BODY, NEVER))).toEqual({
-      kind: "not sent",
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => {
+      vi.useRealTimers();
     });
+    const env = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
+    const posted = open(`https://${HOST}`, { env }).post(BODY, NEVER);
+    await until(() => (proxy.connections[0]?.received ?? "") !== "");
+    vi.advanceTimersByTime(15_000);
+    expect(await posted).toMatchObject({
+      kind: "not sent",
+      error: { code: "ETIMEDOUT", message: "no connection through the proxy within 15 s" },
+    });
+    await until(() => proxy.connections[0]?.closed === true);
   });
 
   test("a service behind it that is cut off is a doubt", async () => {

@@ -1,0 +1,118 @@
+/** What a connection tells that undici does not: how far connecting came, and whether an answer came before its request had left. */
+
+import { Socket } from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
+import { TLSSocket } from "node:tls";
+import type { buildConnector } from "undici";
+
+/** The connections of one client, which has one request at a time. */
+export interface Connections {
+  /** Connects as `open` would; what comes back is watched. */
+  watched(open: buildConnector.connector): buildConnector.connector;
+  /** The next bytes begin the answer to a request that is being written now. */
+  awaitAnswer(): void;
+  /**
+   * Whether the answer began before the whole request was handed to the system: such an answer can't be about all of it.
+   * Resolves false for one that only seemed to.
+   */
+  isEarly(): boolean | Promise<boolean>;
+  /** Gives up connecting. Returns how far it had come. */
+  stopConnecting(): "no connection" | "no handshake" | undefined;
+}
+
+export function openConnections(): Connections {
+  const awaited: Awaited = { head: false };
+  let connecting: Socket | undefined;
+
+  return {
+    watched: (open) => (options, callback) => {
+      const opened: unknown = open(options, (...[error, socket]) => {
+        connecting = undefined;
+        if (error !== null) callback(error, null);
+        else callback(null, watchHead(socket, awaited));
+      });
+      // undici's own connector returns the socket; that of a proxy does not.
+      if (opened instanceof Socket) connecting = opened;
+    },
+    awaitAnswer() {
+      awaited.head = true;
+      awaited.early = undefined;
+    },
+    isEarly() {
+      const socket = awaited.early;
+      if (socket === undefined) return false;
+      // What TLS has handed over it tells some turns of the event loop later.
+      return socket instanceof TLSSocket ? settled(socket) : true;
+    },
+    stopConnecting() {
+      const socket = connecting;
+      connecting = undefined;
+      if (socket === undefined) return undefined;
+      const how = socket.connecting ? "no connection" : "no handshake";
+      socket.destroy();
+      return how;
+    },
+  };
+}
+
+/** Turns in which TLS tells of all that it had handed over before, also TLS within TLS. */
+const TLS_TURNS = 2;
+
+async function settled(socket: Socket): Promise<boolean> {
+  for (let passed = 0; passed < TLS_TURNS; passed += 1) await turn();
+  return socket.destroyed || isUnsent(socket);
+}
+
+/** Node counts bytes until the system has taken all of them; it reads an answer before it writes on. */
+const isUnsent = ({ writableLength }: Socket): boolean => writableLength > 0;
+
+interface Awaited {
+  /** Whether the next bytes begin a response. */
+  head: boolean;
+  /** The connection on which it began before the request had left. */
+  early?: Socket | undefined;
+}
+
+/** Of `HTTP/1.1 100`. */
+const STATUS_LENGTH = 12;
+/** Not 101: what follows a change of the protocol is no HTTP. */
+const INTERIM = /^HTTP\/1\.[01] 1(?!01)\d\d$/;
+/** The first bytes of such a response, as few as there may be. */
+const MAY_BECOME_INTERIM = /^H(T(T(P(\/(1(\.([01]( (1(\d)?)?)?)?)?)?)?)?)?)?$/;
+/** A head that is longer is not waited for to its end. */
+const LONGEST_HEAD = 16 * 1024;
+
+/**
+ * Lets whoever reads from the socket see no interim response (1xx) before the one that is awaited; a server may send them
+ * unasked (RFC 9110, 15.2). undici ends the connection on `100 Continue`, and the request would be in doubt for nothing.
+ */
+function watchHead(socket: Socket, awaited: Awaited): Socket {
+  const read = socket.read.bind(socket) as (size?: number) => Buffer | null; // undici sets no encoding
+  /** What may be the beginning of such a head, and whether it came before the request had left. */
+  let kept: { readonly bytes: Buffer; readonly early: boolean } | undefined;
+  socket.read = (size?: number): Buffer | null => {
+    const bytes = read(size);
+    if (bytes === null || !awaited.head) return bytes;
+    let rest = kept === undefined ? bytes : Buffer.concat([kept.bytes, bytes]);
+    let early = kept?.early ?? isUnsent(socket);
+    kept = undefined;
+    for (;;) {
+      const status = rest.toString("latin1", 0, STATUS_LENGTH);
+      const isInterim = INTERIM.test(status);
+      const end = isInterim ? rest.indexOf("\r\n\r\n") : -1;
+      const isUnfinished = isInterim && end === -1 && rest.length < LONGEST_HEAD;
+      if (isUnfinished || status === "" || MAY_BECOME_INTERIM.test(status)) {
+        if (rest.length > 0) kept = { bytes: rest, early };
+        return null;
+      }
+      if (end === -1) {
+        awaited.head = false;
+        if (early) awaited.early = socket;
+        return rest;
+      }
+      rest = rest.subarray(end + 4);
+      early = isUnsent(socket);
+    }
+  };
+  return socket;
+}
