@@ -14,16 +14,19 @@ type Signal = (typeof SIGNALS)[number];
 /** How often each came to this process, and how often to the older Node that started it; both may get the same one. */
 const heard = { SIGINT: { here: 0, above: 0 }, SIGTERM: { here: 0, above: 0 }, SIGHUP: { here: 0, above: 0 } };
 
+/**
+ * The first signal asks to stop, and another gives the request in flight up. A hangup never does: one terminal that goes
+ * away sends several of them, from the kernel, the shell and the end of the session.
+ */
 function hear(signal: Signal, where: "here" | "above"): void {
   const times = heard[signal];
   const before = Math.max(times.here, times.above);
   times[where] += 1;
   if (times[where] <= before) return;
-  if (stop.signal.aborted) abort.abort(new Error(`interrupted by a second ${signal}`));
-  else {
+  if (!stop.signal.aborted) {
     stop.abort(signal);
     onFirstSignal?.(signal);
-  }
+  } else if (signal !== "SIGHUP") abort.abort(new Error(`interrupted by a second signal, ${signal}`));
 }
 for (const signal of SIGNALS) process.on(signal, () => hear(signal, "here"));
 process.on("message", (told) => {

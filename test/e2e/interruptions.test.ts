@@ -1,6 +1,6 @@
 /** What others do to a run while it works: its output, its standard streams, its terminal. It goes on, and says so. */
 
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   appendFileSync,
@@ -293,6 +293,41 @@ test.skipIf(process.platform !== "linux")(
     await expectAllOnce(place, service);
   },
 );
+
+test.skipIf(process.platform !== "linux").each([
+  ["three hangups, as one closed window sends them, are one request to stop", ["SIGHUP", "SIGHUP", "SIGHUP"], 129, 0],
+  ["a hangup behind Ctrl-C does not give the request up", ["SIGINT", "SIGHUP"], 130, 0],
+  ["a hangup behind SIGTERM does not give the request up", ["SIGTERM", "SIGHUP"], 143, 0],
+  ["SIGTERM behind a hangup gives the request up", ["SIGHUP", "SIGTERM"], 6, CHUNK],
+  ["Ctrl-C behind a hangup gives the request up", ["SIGHUP", "SIGINT"], 6, CHUNK],
+] as const)("%s", async (_, signals, exitCode, inDoubt) => {
+  const { place, service } = await openSales();
+  // Signals that come together may be heard as one: each is sent when the one before was heard.
+  place.write(
+    "tell.mjs",
+    `import fs from "node:fs";
+     for (const name of ["SIGHUP", "SIGINT", "SIGTERM"]) process.on(name, () => fs.writeSync(2, "heard " + name + "\\n"));`,
+  );
+  let child: ChildProcess | undefined;
+  let told = "";
+  meanwhile(service, async () => {
+    for (const [at, signal] of signals.entries()) {
+      child?.kill(signal);
+      while (told.split("heard SIG").length - 1 <= at) await setImmediate();
+    }
+  });
+  const { summary } = await place.summary([...SEND, "-o", "promises.ndjson"], {
+    ...service,
+    nodeArgs: ["--import", place.path("tell.mjs")],
+    onSpawn: (spawned) => {
+      child = spawned;
+      spawned.stderr?.on("data", (text: Buffer) => {
+        told += text.toString();
+      });
+    },
+  });
+  expect(summary).toMatchObject({ exitCode, actions: { accepted: 3 * CHUNK - inDoubt, inDoubt } });
+});
 
 /** Writes a byte into the first line, and nothing else; as a person would, not within a tick of the last change. */
 function overwrite(path: string, byte: string): void {
