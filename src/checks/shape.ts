@@ -5,6 +5,7 @@ import { FIELD_NAMES, type FieldName, fieldSpec } from "../actions/fields.ts";
 import { looksMangled, mangledId } from "../actions/mangled-ids.ts";
 import type { Finding } from "../actions/problem.ts";
 import { validateItem } from "../actions/validate.ts";
+import { damageIn } from "./damage.ts";
 import { farTime } from "./far-times.ts";
 import { holdsLogin, mistakesOfText, mistakesOfUrl } from "./urls.ts";
 
@@ -167,17 +168,10 @@ function mistakesOfId(field: FieldName, value: string): readonly Finding[] {
   ];
 }
 
-/** A lost character, or UTF-8 that was read as windows-1252: `Ã¼`, `Â°`, `â€™`. A quotation mark or a dash may follow a real Ã. */
-const DAMAGED =
-  /\ufffd|Ã(?:[\u0080-\u009f¡-ª¬-º¼-¿€‚ƒ„†‡ˆ‰Š‹ŒŽœžŸ]|[‘’“”•–—˜™š›…](?=\p{L}))|Â[\u0080-\u009f¡-©¬-¹¼-¿]|â(?:€|\u0080)/u;
-
-/** One of these stands in all of them, and looking for it alone takes half as long. */
-const SUSPECT = /[ÂÃâ\ufffd]/;
-
-const looksDamaged = (text: string): boolean => SUSPECT.test(text) && DAMAGED.test(text);
+const looksDamaged = (text: string): boolean => damageIn(text) !== undefined;
 
 function damaged(field: FieldName, value: string): Finding {
-  const [found = ""] = DAMAGED.exec(value) ?? [];
+  const found = damageIn(value) ?? "";
   const what =
     found === "\ufffd"
       ? "U+FFFD, which stands where a character was lost"

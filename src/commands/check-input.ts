@@ -27,7 +27,7 @@ import type { Order } from "../pipeline/plan/order.ts";
 import { type Allowance, makePlan, type PlanResult } from "../pipeline/plan/planner.ts";
 import type { PublicValues } from "../pipeline/plan/public-values.ts";
 import { createProblemLog, type ProblemLog } from "../pipeline/problems.ts";
-import { findingsOfEnd } from "../pipeline/readers/content.ts";
+import { findingsOfText } from "../pipeline/readers/content.ts";
 import { openInput } from "../pipeline/readers/input.ts";
 import { type InputFile, resolveInputs } from "../pipeline/readers/inputs.ts";
 import { ALL_RULES } from "./session.ts";
@@ -141,7 +141,7 @@ export async function checkInput(
         }
         const lookups = await readLookups(source?.config, context.stop, (lookup, { line, rule, ...finding }) => {
           const severity = severityOf(rule);
-          if (severity === "error") throw lookupFailure(lookup, line, finding);
+          if (severity === "error") throw lookupFailure(lookup, line, finding, "input-invalid");
           if (severity !== "off") problems.add({ source: lookup, line, severity, rule, ...finding });
         });
         try {
@@ -337,14 +337,19 @@ async function readLookups(
         }
       }
     }
-    for (const finding of findingsOfEnd(input)) report(file, finding);
+    for (const finding of findingsOfText(input)) report(file, finding);
     tables.set(name, { file, header: input.header, rows });
   }
   return tables;
 }
 
-function lookupFailure(file: string, line: number, { message, hint }: Pick<Finding, "message" | "hint">): Failure {
-  return new Failure("usage", `${cleanText(file, 200)}:${line} ${message}`, hint === undefined ? {} : { hint });
+function lookupFailure(
+  file: string,
+  line: number,
+  { message, hint }: Pick<Finding, "message" | "hint">,
+  code: "usage" | "input-invalid" = "usage",
+): Failure {
+  return new Failure(code, `${cleanText(file, 200)}:${line} ${message}`, hint === undefined ? {} : { hint });
 }
 
 /** Rules of the config that can't be carried out, each with the file, line and column where it stands. */

@@ -1,6 +1,8 @@
-/** What is said of an input as a whole: that it holds nothing, or that its last line may be cut off. */
+/** What is said of an input as a whole: that it holds nothing, is read in a wrong encoding, or that its last line may be cut off. */
 
 import type { Finding } from "../../actions/problem.ts";
+import { cleanText } from "../../actions/text.ts";
+import { decodeForMessage } from "./encoding.ts";
 import type { Input } from "./input.ts";
 import type { InputRule } from "./rules.ts";
 
@@ -22,11 +24,40 @@ export function findingsOfContent(input: Input, rows: number, allowEmpty: boolea
     return [{ rule: "input-empty", line: 1, message, hint }];
   }
   if (rows === 0)
-    return [{ rule: "input-no-rows", line: 1, message: "The input has no rows: there is nothing to send." }];
-  return findingsOfEnd(input);
+    return [
+      ...findingsOfEncoding(input),
+      { rule: "input-no-rows", line: 1, message: "The input has no rows: there is nothing to send." },
+    ];
+  return findingsOfText(input);
 }
 
-export function findingsOfEnd({ unendedLine }: Input): readonly ContentFinding[] {
+/** What is said of any text that was read to its end, be it an input or what a source looks up in. */
+export const findingsOfText = (input: Input): readonly ContentFinding[] => [
+  ...findingsOfEncoding(input),
+  ...findingsOfEnd(input),
+];
+
+/** Encodings in which a character takes several bytes, so that a few of them may be valid UTF-8 by chance. */
+const MULTI_BYTE = /^(?:gb|big5|euc|shift_jis|iso-2022)/;
+const LEAST_OF_MULTI_BYTE = 8;
+
+function findingsOfEncoding({ encoding, asUtf8 }: Input): readonly ContentFinding[] {
+  // UTF-16 has a NUL at every line end.
+  if (asUtf8?.isValid !== true || asUtf8.first === undefined || encoding.startsWith("utf-")) return [];
+  if (MULTI_BYTE.test(encoding) && asUtf8.characters < LEAST_OF_MULTI_BYTE) return [];
+  const { line, word } = asUtf8.first;
+  const quoted = (text: string): string => JSON.stringify(cleanText(text, 60));
+  return [
+    {
+      rule: "looks-like-utf8",
+      line,
+      message: `The file is read as ${encoding}, but all of it is valid UTF-8: ${quoted(word.toString())} would become ${quoted(decodeForMessage(word, encoding))}.`,
+      hint: `Leave --encoding out, or declare encoding: utf-8 in csv of its source. If it really is ${encoding}, set this rule to off.`,
+    },
+  ];
+}
+
+function findingsOfEnd({ unendedLine }: Input): readonly ContentFinding[] {
   if (unendedLine === undefined) return [];
   const message = "The last line has no line end, so it may be cut off.";
   const hint = "Compare it with the system that wrote it. A whole export ends its last line too.";

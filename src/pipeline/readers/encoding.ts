@@ -73,6 +73,8 @@ interface DecodeOptions {
   readonly name: string;
   /** Line ends in all that was yielded so far; asked only when something is wrong. */
   readonly lineEnds: () => number;
+  /** They are UTF-8, and no encoding that is named changes that. */
+  readonly isRejects?: boolean;
 }
 
 /**
@@ -157,7 +159,9 @@ function noCharacter(
   cause?: unknown,
 ): Failure {
   const { encoding, name, lineEnds } = options;
-  const hint = `Another encoding may be right: ${OTHER_ENCODINGS}`;
+  const hint = isUtf8(block.subarray(0, completeLength(block)))
+    ? "It looks like UTF-8: leave the encoding out."
+    : `Another encoding may be right: ${OTHER_ENCODINGS}`;
   if (!isSingleByte(encoding)) {
     const line = lineEnds() + countLineEnds(Buffer.from(text.slice(0, at))) + 1;
     const code = (text.charCodeAt(at) || 0).toString(16).toUpperCase().padStart(4, "0");
@@ -192,6 +196,11 @@ function isCharacter(decode: (block: Buffer, more: boolean) => string, byte: num
   }
 }
 
+/** The bytes as text, for a message: what is wrong in them is replaced. */
+export function decodeForMessage(bytes: Buffer, encoding: string): string {
+  return encoding === "windows-1252" ? windows1252(bytes) : new TextDecoder(encoding).decode(bytes);
+}
+
 function streamingDecoder(encoding: string): (block: Buffer, more: boolean) => string {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
   return (block, more) => decoder.decode(block, { stream: more });
@@ -219,15 +228,16 @@ function notUtf8(options: DecodeOptions, bytes: Buffer, offset: number): Failure
   const cut = invalid > bytes.length ? "a character is cut off" : `byte 0x${wrong}`;
   const line = options.lineEnds() + countLineEnds(bytes.subarray(0, at)) + 1;
   const utf16 = offset === 0 && bomEncoding(bytes)?.startsWith("utf-16");
-  return new Failure(
-    "usage",
-    `${options.name} is not valid UTF-8: ${cut} at byte offset ${offset + at}, line ${line}.`,
-    {
-      hint: utf16
-        ? `It is UTF-16: add --encoding ${bomEncoding(bytes)}, or save it as UTF-8.`
-        : "Name the encoding it was saved in (often --encoding windows-1252), or save it as UTF-8.",
-    },
-  );
+  const wrongAt = `${cut} at byte offset ${offset + at}, line ${line}.`;
+  if (options.isRejects)
+    return new Failure("input-invalid", `${options.name} is a rejects file and not valid UTF-8: ${wrongAt}`, {
+      hint: "Rejects are UTF-8, whatever the encoding of their source. Save the file as UTF-8.",
+    });
+  return new Failure("usage", `${options.name} is not valid UTF-8: ${wrongAt}`, {
+    hint: utf16
+      ? `It is UTF-16: add --encoding ${bomEncoding(bytes)}, or save it as UTF-8.`
+      : "Name the encoding it was saved in (often --encoding windows-1252), or save it as UTF-8.",
+  });
 }
 
 function notText(options: DecodeOptions, text: Buffer, nul: number, offset: number): Failure {

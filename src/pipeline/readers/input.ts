@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { Failure } from "../../failure.ts";
+import { REASON_COLUMN, ROW_COLUMN } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
 import { type CsvOptions, type CsvStart, csvParser } from "./csv.ts";
@@ -10,11 +11,12 @@ import { shownName } from "./names.ts";
 import { ndjsonParser } from "./ndjson.ts";
 import { createRangeCutter, type Range } from "./ranges.ts";
 import { EMPTY, type RowParser } from "./row-parser.ts";
+import { type AsUtf8, type Utf8Watch, watchUtf8 } from "./utf8-watch.ts";
 
 const ROWS_PER_BATCH = 1000;
 
 export interface OpenInputOptions extends BytesOptions {
-  /** `--encoding` or the source's: any label of the WHATWG Encoding Standard (utf-8). A byte order mark wins over it. */
+  /** `--encoding` or the source's: any label of the WHATWG Encoding Standard (utf-8). A byte order mark wins over it; rejects are UTF-8. */
   readonly encoding?: string | undefined;
   readonly csv?: CsvOptions | undefined;
 }
@@ -32,6 +34,8 @@ export interface Input extends AsyncDisposable {
   readonly encoding: string;
   /** It begins with a byte order mark, which wins over any encoding that is declared. */
   readonly hasBom: boolean;
+  /** What its bytes so far would be as UTF-8, where they are read in another encoding. */
+  readonly asUtf8: AsUtf8 | undefined;
   /**
    * The rows in their order, up to 1000 at a time; may be called once. The event loop gets its turn between batches. A
    * malformed row whose borders are not known is the last one. Throws a usage failure where the input can't be read on.
@@ -103,12 +107,18 @@ async function startReading(
   const head = first.done === true ? EMPTY : first.value;
   refuseBinary(file, head);
   const ofBom = bomEncoding(head);
-  const encoding = ofBom ?? wanted;
+  const isRejects = showsRejects(head);
+  // An editor may have saved them without their byte order mark.
+  const encoding = ofBom ?? (isRejects ? "utf-8" : wanted);
   let parser: Pick<RowParser, "lineEnds"> | undefined;
-  const decoded = toUtf8(rejoin(head, blocks), {
+  const lineEnds = (): number => parser?.lineEnds ?? 0;
+  const stored = rejoin(head, blocks);
+  const utf8Watch = encoding === "utf-8" ? undefined : watchUtf8();
+  const decoded = toUtf8(utf8Watch === undefined ? stored : watched(stored, utf8Watch, lineEnds), {
     encoding,
     name: shownName(file),
-    lineEnds: () => parser?.lineEnds ?? 0,
+    lineEnds,
+    isRejects,
   });
 
   let lastByte: number | undefined;
@@ -214,6 +224,9 @@ async function startReading(
     delimiter: csv?.delimiter,
     encoding,
     hasBom: ofBom !== undefined,
+    get asUtf8() {
+      return utf8Watch?.seen;
+    },
     batches,
     parts,
     drain,
@@ -254,6 +267,27 @@ async function* notingLastByte(
 async function* rejoin(head: Buffer, rest: AsyncGenerator<Buffer, void>): AsyncGenerator<Buffer, void> {
   yield head;
   yield* rest;
+}
+
+async function* watched(
+  blocks: AsyncGenerator<Buffer, void>,
+  watch: Utf8Watch,
+  lineEnds: () => number,
+): AsyncGenerator<Buffer, void> {
+  for await (const block of blocks) {
+    watch.take(block, () => lineEnds() + 1);
+    yield block;
+  }
+  watch.end();
+}
+
+/** Columns, or keys, that `tickets` gives to rejects and nobody else to anything. */
+const OWN_COLUMN = new RegExp(`(?:^|["\\s,;|])(?:${REASON_COLUMN}|${ROW_COLUMN})(?:["\\s,;|]|$)`);
+
+/** Whether the first line is that of rejects: they are UTF-8, whatever a source or a flag says of what they come from. */
+function showsRejects(head: Buffer): boolean {
+  const end = head.findIndex((byte) => LINE_ENDS.includes(byte));
+  return OWN_COLUMN.test(head.toString("latin1", 0, end === -1 ? head.length : end));
 }
 
 /** What standard input holds, by its first character. */

@@ -86,6 +86,13 @@ export const INPUT_RULES = {
     source: "good practice",
     example: "sales.csv with a header only",
   },
+  "looks-like-utf8": {
+    severity: "error",
+    reason:
+      "A text in a legacy encoding is next to never valid UTF-8 by chance; UTF-8 that is read in one becomes another text, on the blockchain too.",
+    source: "WHATWG Encoding Standard; RFC 3629",
+    example: "sales.csv in UTF-8 with --encoding windows-1252, where Gärten becomes GÃ¤rten",
+  },
   "last-line-unended": {
     severity: "warn",
     reason:

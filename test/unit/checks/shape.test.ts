@@ -119,12 +119,56 @@ describe("an action by itself", () => {
     ]);
   });
 
-  it.each(["Café", "ÂNGELA", "AMANHÃ", "AMANHÃ…", "«AMANHû", "IRMÃO", "Ôâ", "日本", "€ 5"])(
-    "takes %s for sound",
+  it.each([
+    ...[
+      "Voilà",
+      "à la carte",
+      "Città di Nuit",
+      "metà prezzo 10€",
+      "10€",
+      "Œuvre",
+      "œuvre",
+      "Škoda",
+      "Žižkov",
+      "İstanbul",
+    ],
+    ...["Αθήνα", "Ελλάδα", "Київ", "Москва", "Їжак", "🎉 Party", "Łódź", "Århus", "PERÚ", "JOSÉ", "naïve", "½ Preis"],
+    ...["„Zitat“", "L’été", "«Œuvre»", "日本", "שלום", "Ý", "ß", "Ísland", "Ángel", "Àpreslo"],
+  ])("takes %s, read as windows-1252, for damaged", (right) => {
+    const text = new TextDecoder("windows-1252").decode(Buffer.from(right));
+    expect(rulesOf("newEvent", { eventId: "e", currency: "EUR", eventName: text })).toEqual([
+      "text-looks-damaged eventName",
+    ]);
+  });
+
+  it.each(["VoilÃ", "Ã la carte", "Entrée mÃ©tÃ©o", "Città 日本 CafÃ©"])(
+    "takes %s for damaged in part",
     (eventName) => {
-      expect(checkAction({ action: "newEvent", data: { eventId: "e", currency: "EUR", eventName } })).toEqual([]);
+      expect(rulesOf("newEvent", { eventId: "e", currency: "EUR", eventName })).toEqual([
+        "text-looks-damaged eventName",
+      ]);
     },
   );
+
+  it.each([
+    ...[
+      "Café",
+      "ÂNGELA",
+      "AMANHÃ",
+      "AMANHÃ…",
+      "«AMANHû",
+      "IRMÃO",
+      "Ôâ",
+      "日本",
+      "€ 5",
+      "CAFÉ’S PARTY",
+      "Spaß…",
+      "IRMÃ™",
+    ],
+    ...["Œuvre", "«Été»", "BEYONCÉ’S", "L’ÉTÉ…", "Ã", "Škoda – Žižkov", "N° 5", "5° Ã5", "CRÉÉ® 2026"],
+  ])("takes %s for sound", (eventName) => {
+    expect(checkAction({ action: "newEvent", data: { eventId: "e", currency: "EUR", eventName } })).toEqual([]);
+  });
 
   it("looks at attributes for damage, as a list and as text", () => {
     const list = [

@@ -1,0 +1,48 @@
+/** Characters that were lost, or misread in another encoding, before the text came here. */
+
+import { isUtf8 } from "node:buffer";
+
+/** What windows-1252 has at 0x80 to 0x9F; of its five gaps, what decoders take them for. */
+const HIGH = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
+const BYTE_OF_HIGH: ReadonlyMap<string, number> = new Map([...HIGH].map((character, at) => [character, 0x80 + at]));
+/** The bytes that follow the first in a UTF-8 character, read as windows-1252. */
+const FOLLOWING = `\\u0080-\\u00bf${HIGH}`;
+
+/** One of these stands in every damaged text; looking for it alone costs little. */
+const SUSPECT = new RegExp(`\\ufffd|[Â-ô][${FOLLOWING}]|Ã(?!\\p{L})`, "u");
+
+/**
+ * UTF-8 that was read as windows-1252, told beside characters that are right: `Ã¼`, `Â°`, `â€™`, and `Ã` for an à whose
+ * second half, a no-break space, was trimmed. A quotation mark or a dash may follow a real Ã, which is no letter of a
+ * word in small letters, nor a word.
+ */
+const FRAGMENT =
+  /\ufffd|Ã(?:[\u0080-\u009f¡-ª¬-º¼-¿€‚ƒ„†‡ˆ‰Š‹ŒŽœžŸ]|[‘’“”•–—˜™š›…](?=\p{L}))|Â[\u0080-\u009f¡-©¬-¹¼-¿]|â(?:€|\u0080)|(?<=\p{Ll})Ã(?!\p{L})|(?<!\p{L})Ã(?=\s)/u;
+
+/** `CAFÉ’S`, `AMANHÃ…`, `Spaß…`: a letter and the mark behind it, which happen to be the bytes of a character. */
+const LETTER_AND_MARK = /(?:(?<=\p{Lu})[Â-Þ]|ß)[‘’“”•–—™›…»®]/gu;
+
+const SEQUENCE = new RegExp(`[Â-ô][${FOLLOWING}]+`, "u");
+
+/** The first characters that show the damage, of which U+FFFD stands where one was lost; undefined in a sound text. */
+export function damageIn(text: string): string | undefined {
+  if (!SUSPECT.test(text)) return undefined;
+  const fragment = FRAGMENT.exec(text)?.[0];
+  if (fragment !== undefined) return fragment;
+  const rest = text.replace(LETTER_AND_MARK, "");
+  return isMisreadUtf8(rest) ? SEQUENCE.exec(rest)?.[0] : undefined;
+}
+
+/** Whether the text, as bytes of windows-1252, is valid UTF-8 beyond ASCII. Chance gives that to hardly any text. */
+function isMisreadUtf8(text: string): boolean {
+  const bytes = new Uint8Array(text.length);
+  let isAscii = true;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const byte = code <= 0xff ? code : BYTE_OF_HIGH.get(text.charAt(at));
+    if (byte === undefined) return false;
+    if (byte >= 0x80) isAscii = false;
+    bytes[at] = byte;
+  }
+  return !isAscii && isUtf8(bytes);
+}
