@@ -1,6 +1,6 @@
 /** `tickets init`: a starter config from exports. Asks nothing, sends nothing, overwrites nothing. */
 
-import { lstat, open, rename, rm } from "node:fs/promises";
+import { lstat, open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
@@ -10,8 +10,11 @@ import type { Row } from "../mapping/row.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import { storageFailure } from "../pipeline/ledger/ledger.ts";
 import { makeOutputFolder } from "../pipeline/projections/output-file.ts";
+import { openBytes } from "../pipeline/readers/bytes.ts";
+import { findingsOfEncoding } from "../pipeline/readers/content.ts";
 import { openInput } from "../pipeline/readers/input.ts";
 import { type InputFile, resolveInputs } from "../pipeline/readers/inputs.ts";
+import { watchUtf8 } from "../pipeline/readers/utf8-watch.ts";
 import { type Context, count, inShell } from "./talk.ts";
 
 export interface InitOptions {
@@ -104,17 +107,41 @@ async function samplesOf(options: InitOptions, context: Context): Promise<readon
       hint: "Save it as a file, or look at it alone: tickets init -",
     });
   const found: Found[] = [];
-  for (const file of files) found.push({ file, sample: await sampleOf(file, options, context) });
+  for (const file of files) {
+    const encoding = await encodingOf(file, options, context);
+    found.push({ file, sample: await sampleOf(file, encoding, context) });
+  }
   return found;
 }
 
-async function sampleOf(file: InputFile, options: InitOptions, context: Context): Promise<Sample> {
+/** `--encoding` is that of the files that are not UTF-8: others would be read as another text. */
+async function encodingOf(
+  file: InputFile,
+  { encoding }: InitOptions,
+  { talk, stop: signal }: Context,
+): Promise<string | undefined> {
+  if (encoding === undefined || !(await canBeReadTwice(file))) return encoding;
+  await using source = await openBytes(file, { signal });
+  const watch = watchUtf8();
+  for await (const block of source.blocks()) {
+    watch.take(block, () => 0);
+    if (!watch.seen.isValid) return encoding;
+  }
+  watch.end();
+  if (!watch.seen.isValid) return encoding;
+  if (watch.seen.characters > 0)
+    talk.info(
+      `${cleanText(file.name, 200)} is UTF-8, so --encoding ${cleanText(encoding, 40)} is not declared for it.`,
+    );
+  return undefined;
+}
+
+/** A pipe gives its bytes once. */
+const canBeReadTwice = async ({ path }: InputFile): Promise<boolean> => path !== "-" && (await stat(path)).isFile();
+
+async function sampleOf(file: InputFile, encoding: string | undefined, context: Context): Promise<Sample> {
   const { stdin, stop: signal } = context;
-  await using input = await openInput(file, {
-    signal,
-    stdin,
-    ...(options.encoding !== undefined && { encoding: options.encoding }),
-  });
+  await using input = await openInput(file, { signal, stdin, ...(encoding !== undefined && { encoding }) });
   const rows: Row[] = [];
   let isWhole = true;
   reading: for await (const batch of input.batches()) {
@@ -136,6 +163,11 @@ async function sampleOf(file: InputFile, options: InitOptions, context: Context)
       rows.push(row);
     }
   }
+  const [misread] = findingsOfEncoding(input);
+  if (misread !== undefined)
+    throw new Failure("usage", `${cleanText(file.name, 200)}:${misread.line} ${misread.message}`, {
+      hint: "Leave --encoding out, or save it as a file.",
+    });
   if (input.header === undefined && rows.length === 0)
     throw new Failure("usage", `${cleanText(file.name, 200)} is empty: there is nothing to guess from.`);
   const first = rows[0];

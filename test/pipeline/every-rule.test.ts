@@ -47,6 +47,7 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
   "row-too-long": { files: { "scans.ndjson": `{"ticketId":"${"x".repeat(1_100_000)}"}\n` } },
   "input-empty": { files: { "scans.csv": "" } },
   "input-no-rows": { files: { "scans.csv": "ticketId,orderTime\n" } },
+  "looks-like-utf8": table(`csv: {encoding: latin1}\n${scans}`, "T,At\nGärten,1781280000\n"),
   "last-line-unended": { files: { "scans.csv": "ticketId,orderTime\nT,1781280000" } },
   "action-conflict": table("action: scannedTicket", "action,ticketId,orderTime\nsoldTicket,T-1,1781280000\n"),
   "time-skipped": table(`zone: Europe/Berlin\n${scans}`, "T,At\nT-1,2026-03-29T02:30:00\n"),

@@ -178,6 +178,30 @@ describe("several files give one config with a source for each,", () => {
   });
 });
 
+test("--encoding is declared for the files that are not UTF-8, and for no others", async () => {
+  const folder = openFolder([]);
+  const write = (name: string, text: string, encoding: BufferEncoding): void => {
+    writeFileSync(join(folder, name), Buffer.from(text, encoding));
+    utimesSync(join(folder, name), 1_700_000_000, 1_700_000_000);
+  };
+  write("events.csv", "Event ID,Event Name,Currency\nE1,Città di Nuit,CHF\n", "utf8");
+  write("ventes.csv", "Event ID;Ticket ID;User ID;Price;Catégorie\nE1;B-1;c1;10.50;Étudiant\n", "latin1");
+  write("plain.ndjson", '{"eventId":"E1","ticketId":"S-1","userId":"u","price":"1"}\n', "utf8");
+  const { context, said } = makeContext(folder, {});
+  const files = ["events.csv", "ventes.csv", "plain.ndjson"];
+  expect(await init({ files, force: false, encoding: "windows-1252" }, context)).toBe(0);
+  const yaml = readFileSync(join(folder, "tickets.config.yaml"), "utf8");
+  expect(yaml.match(/encoding: .*/g)).toEqual(["encoding: windows-1252}   # as this file is written"]);
+  expect(yaml).toContain('csv: {delimiter: ";", encoding: windows-1252}');
+  expect(yaml).not.toContain("Ã");
+  expect(said()).toContain("events.csv is UTF-8, so --encoding windows-1252 is not declared for it.");
+  const { context: other } = makeContext(folder, {});
+  const stdin = Readable.from([Buffer.from("Event ID,Event Name,Currency\nE1,Città di Nuit,CHF\n")]);
+  await expect(
+    init({ files: ["-"], force: true, encoding: "windows-1252" }, { ...other, stdin }),
+  ).rejects.toMatchObject({ message: expect.stringContaining('"Città" would become'), hint: expect.anything() });
+});
+
 test("standard input is named by its source in the next command, and stands alone", async () => {
   const folder = openFolder([["sales.csv", join(FIXTURES, "sales.csv")]]);
   const { context, said } = makeContext(folder, {});

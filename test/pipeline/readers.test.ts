@@ -12,6 +12,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Failure } from "../../src/failure.ts";
 import type { Row } from "../../src/mapping/row.ts";
 import { fileFailure } from "../../src/pipeline/readers/bytes.ts";
+import { findingsOfContent } from "../../src/pipeline/readers/content.ts";
 import { type OpenInputOptions, openInput } from "../../src/pipeline/readers/input.ts";
 import { type InputFile, type ResolveOptions, resolveInputs } from "../../src/pipeline/readers/inputs.ts";
 
@@ -60,13 +61,13 @@ async function read(file: InputFile, options: OpenInputOptions = {}) {
   return { rows, sizes, header, headerLine, delimiter, encoding, format, bytesRead, sha256 };
 }
 
-async function failure(promise: Promise<unknown>): Promise<string> {
+async function failure(promise: Promise<unknown>, code = "usage"): Promise<string> {
   const error = await promise.then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
   if (!(error instanceof Failure)) throw new Error("no failure was thrown", { cause: error });
-  expect(error.code).toBe("usage");
+  expect(error.code).toBe(code);
   return `${error.message} ${error.hint ?? ""}`;
 }
 
@@ -400,6 +401,45 @@ describe("encodings", () => {
       encoding: "utf-8",
       rows: ROWS,
     });
+  });
+
+  test.each<[what: string, encoding: string, content: Buffer, found: string | undefined]>([
+    ["UTF-8", "windows-1252", Buffer.from("a,b\n1,x\n2,Gärten und Öl\n"), "3 Gärten GÃ¤rten"],
+    ["UTF-8 in the header", "latin1", Buffer.from("a,Catégorie\n1,x\n"), "1 Catégorie CatÃ©gorie"],
+    ["UTF-8 far behind", "windows-1250", Buffer.from(`a,b\n${"1,x\n".repeat(50_000)}2,Œuvre\n`), "50002 Œuvre Ĺ’uvre"],
+    ["UTF-8 of many blocks", "koi8-r", Buffer.from(`a,b\n${"1,žŸ€\n".repeat(30_000)}`), "2 žŸ€"],
+    ["UTF-8 with a header only", "windows-1252", Buffer.from("a,Événement\n"), "1 Événement Ã‰vÃ©nement"],
+    ["what it is said to be", "windows-1252", Buffer.from("a,b\n1,G\xe4rten\n", "latin1"), undefined],
+    ["legacy behind UTF-8", "windows-1252", Buffer.from("a,b\n1,GÃ¤rten\n2,G\xe4rten\n", "latin1"), undefined],
+    ["a character that is cut off", "windows-1252", Buffer.from("a,b\n1,GÃ¤rten\n2,AMANHÃ", "latin1"), undefined],
+    ["ASCII", "windows-1252", Buffer.from("a,b\n1,x\n"), undefined],
+    ["two bytes of GBK", "gbk", Buffer.from([...Buffer.from("a,b\n1,"), 0xd0, 0xa1, 0x0a]), undefined],
+    ["much UTF-8 as GBK", "gbk", Buffer.from("a,b\n1,中文中文中文中文\n"), "2 中文中文中文中文"],
+  ])("a legacy encoding of %s", async (_, encoding, content, found) => {
+    await write("sales.csv", content);
+    await using input = await openInput(await inputOf("sales.csv"), { encoding });
+    let rows = 0;
+    for await (const batch of input.batches()) rows += batch.length;
+    const findings = findingsOfContent(input, rows, false).filter(({ rule }) => rule === "looks-like-utf8");
+    if (found === undefined) return expect(findings).toEqual([]);
+    const [line, ...words] = found.split(" ");
+    expect(findings).toMatchObject([{ line: Number(line) }]);
+    for (const word of [`read as ${input.encoding}`, ...words]) expect(findings[0]?.message).toContain(word);
+  });
+
+  test.each([
+    ["rejects.csv", "eventId,tickets:reason,tickets:row\nE,Gärten,1\n"],
+    ["rejects.csv", '"eventId";"tickets:row"\r\n"E";"Gärten"\r\n'],
+    ["rejects.ndjson", '{"eventId":"Gärten","tickets:reason":"","tickets:row":"1"}\n'],
+  ])("rejects are UTF-8, whatever is said of them: %s", async (name, text) => {
+    await write(name, text);
+    const read_ = await read(await inputOf(name), { encoding: "windows-1252" });
+    expect(read_.encoding).toBe("utf-8");
+    expect(JSON.stringify(read_.rows)).toContain("Gärten");
+    await write(name, Buffer.from(text, "latin1"));
+    expect(await failure(read(await inputOf(name), { encoding: "windows-1252" }), "input-invalid")).toContain(
+      "is a rejects file and not valid UTF-8",
+    );
   });
 
   test.each<[name: string, head: Uint8Array | string, message: string]>([

@@ -430,3 +430,23 @@ sources:
     expect(without.said).toContain("report.csv has no header in line 40: it ends before.");
   });
 });
+
+test("a lookup file that is UTF-8 and read as something else stops before anything is sent", async () => {
+  const field = await openField();
+  await field.write(
+    "tickets.config.yaml",
+    `sources:
+  scans:
+    match: "scans*.csv"
+    lookup: {o: {file: gates.csv, where: {Gate: "{Gate}"}, csv: {encoding: windows-1252}}}
+    actions:
+      - scannedTicket: {fields: {ticketId: "{T}-{o.Name}", orderTime: "{At}"}}
+`,
+  );
+  await field.write("gates.csv", "Gate,Name\n1,Südtor\n");
+  await field.write("scans.csv", "T,At,Gate\nA,1781280000,1\n");
+  const { exitCode, said } = await field.stream(["scans.csv"]);
+  expect(exitCode).toBe(3);
+  expect(said).toMatch(/gates\.csv:2 .*"Südtor" would become "SÃ¼dtor"/);
+  expect(field.sandbox.engine.counts().accepted).toBe(0);
+});

@@ -41,7 +41,8 @@ export const findingsOfText = (input: Input): readonly ContentFinding[] => [
 const MULTI_BYTE = /^(?:gb|big5|euc|shift_jis|iso-2022)/;
 const LEAST_OF_MULTI_BYTE = 8;
 
-function findingsOfEncoding({ encoding, asUtf8 }: Input): readonly ContentFinding[] {
+/** That the bytes read so far are UTF-8, and are read as something else. */
+export function findingsOfEncoding({ encoding, asUtf8 }: Input): readonly ContentFinding[] {
   // UTF-16 has a NUL at every line end.
   if (asUtf8?.isValid !== true || asUtf8.first === undefined || encoding.startsWith("utf-")) return [];
   if (MULTI_BYTE.test(encoding) && asUtf8.characters < LEAST_OF_MULTI_BYTE) return [];
