@@ -25,6 +25,7 @@ import {
   timesOf,
   unixOf,
 } from "./evidence.ts";
+import { areStatuses, isStatusName, saysGone, saysIn, saysSold, TRAITS, WORDS, wordsOf } from "./header-words.ts";
 import { exactPattern, widePattern, withoutOverlap } from "./match-patterns.ts";
 import { askedIn, placeholder } from "./placeholder.ts";
 import { RECIPES, type Recipe } from "./recipes.ts";
@@ -324,9 +325,13 @@ const decides = (yaml: string, name: string): boolean =>
     .split("\n")
     .some((line) => namedIn(/when: \{(.*?)\}/.exec(line)?.[1] ?? /^\s*- \{(.*)\}$/.exec(line)?.[1] ?? "").has(name));
 
+/** What `expect` does with a value that is not named. */
+const OTHERS_TOLD =
+  "all that stand in this file; a row with another is an error, or skipped with a warning if no when takes it";
+
 /**
  * `expect` of every column by whose values rows differ: all that stand in the file, exactly so. So a value that comes later
- * is told, whatever its row gives.
+ * is told: as an error where its row gives an action, otherwise as a warning.
  *
  * @param more - lines `expect: {Column: value}` about other columns.
  */
@@ -340,7 +345,7 @@ function expectLines(more: readonly string[], columns: readonly ColumnProfile[])
     .filter(({ values }) => values.size > 0 && values.size <= MOST_VALUES)
     .map((column) => {
       const values = [...column.values.keys(), ...(column.filled < column.rows ? [""] : [])];
-      return `  ${yamlText(column.name)}: [${values.map(yamlText).join(", ")}]   # all that stand in this file; another one is then a problem`;
+      return `  ${yamlText(column.name)}: [${values.map(yamlText).join(", ")}]   # ${OTHERS_TOLD}`;
     });
   return statuses.length === 0 ? more : ["expect:", ...own, ...statuses];
 }
@@ -638,8 +643,10 @@ function zoneOfFields({ columns }: Evidence): readonly string[] {
 /** Undefined where the columns are not called so, or rules are needed and a list would be left out of them. */
 function fromNames(evidence: Evidence, [best, ...others]: readonly ActionName[]): readonly string[] | undefined {
   if (best === undefined) return undefined;
-  const rules = rulesOfNamed(evidence, best);
+  const [status, ...more] = statusesBeside(evidence);
+  const rules = rulesOfNamed(evidence, best, status !== undefined);
   if (rules.length > 0 && evidence.lists?.length) return undefined;
+  if (status !== undefined) return fromNamesByStatus(evidence, best, [status, ...more], rules);
   if (rules.length > 0)
     return [
       "# The columns are called like fields; how some of them are written must be said.",
@@ -666,10 +673,52 @@ function fromNames(evidence: Evidence, [best, ...others]: readonly ActionName[])
 const isAsFieldsAre = ({ readings: [only, ...others], signs }: AmountEvidence): boolean =>
   others.length === 0 && signs.length === 0 && only?.decimal === "." && only.thousands === undefined;
 
-/** Rules of columns called like fields; none where all are written as fields are read without a rule. */
-function rulesOfNamed(evidence: Evidence, action: ActionName): readonly string[] {
+/** Columns of states that are no field: without a condition their rows would all give the same. */
+function statusesBeside({ header, columns }: Evidence): readonly ColumnProfile[] {
+  const { fields } = readColumns(header);
+  const used = new Set(fields.values());
+  return statusesOf(columns.filter(({ name, index }) => !used.has(index) && name !== "" && !/[{}]/.test(name)));
+}
+
+function fromNamesByStatus(
+  evidence: Evidence,
+  action: ActionName,
+  [status, ...more]: readonly [ColumnProfile, ...ColumnProfile[]],
+  rules: readonly string[],
+): readonly string[] {
+  const { sold, gone, in: arrived } = statusWords(status);
+  const isSale = action === "soldTicket";
+  const taken = isSale ? [...sold, ...gone, ...arrived] : [];
+  return [
+    "# The columns are called like fields; what each status gives must be said.",
+    matchLine(evidence.fileName),
+    ...csvLine(evidence),
+    ...zoneOfFields(evidence),
+    ...expectLines([], [status, ...more]),
+    ...(isSale ? skipLines(skipsOfStatus(status, false)) : []),
+    "actions:",
+    `  - ${action}:   # guess: most of its fields are there`,
+    ...whenLines(status, taken),
+    "      fields:",
+    ...indented(8, rules),
+    ...(isSale && gone.length > 0
+      ? [
+          "  - invalidatedTicket:             # guess: what these values mean",
+          `      when: {${yamlText(status.name)}: [${gone.map(yamlText).join(", ")}]}`,
+          "      fields:",
+          ...indented(
+            8,
+            rules.filter((line) => line.startsWith("ticketId:")),
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** Rules of columns called like fields; none where all are written as fields are read without a rule, unless they are needed. */
+function rulesOfNamed(evidence: Evidence, action: ActionName, isNeeded: boolean): readonly string[] {
   const { fields } = readColumns(evidence.header);
-  let needsRules = false;
+  let needsRules = isNeeded;
   const takes = fieldsOf(action, new Set());
   const lines = [...fields].flatMap(([field, index]) => {
     const column = evidence.columns[index];
@@ -692,43 +741,7 @@ function rulesOfNamed(evidence: Evidence, action: ActionName): readonly string[]
   return needsRules ? lines : [];
 }
 
-/** Words by which columns are found, the surest first; compared by their letters and digits only. */
-const WORDS = {
-  ticketId:
-    "ticketid barcode ticketcode ticketbarcode ticketnumber ticketno ticketreference ticketsecret ticketnummer qrcode attendeeid publicid voucherid ticketref ticket code uuid guid id",
-  eventId:
-    "eventid eventslug eventcode eventreference showid performanceid event veranstaltungsid veranstaltung show evenement",
-  userId:
-    "userid customerid buyerid accountid memberid externalcustomerid kundennummer email emailaddress buyeremail customeremail mail",
-  price:
-    "ticketprice pricepaid paidprice price facevalue ticketvalue totalpaid amountpaid amount total totalamount paid preis betrag prix prijs gross",
-  orderTime:
-    "ordertime orderdate orderedat purchasedate purchasedat soldat soldon saledate dateofsale createdat createddate created bookingdate bookedat paidat datetime timestamp date time bestelldatum kaufdatum datum scannedat",
-  status: "ticketstatus attendeestatus status orderstatus state paymentstatus zustand statut",
-  quantity: "quantity qty tickets numberoftickets ticketspurchased anzahl menge count",
-  currency: "currency currencycode paidcurrency waehrung wahrung devise",
-  checkedIn: "checkedinat checkintime checkindate arrivaltime firstscannedat scannedat scantime checkedin",
-  cancelled: "cancelledat canceledat refundedat invalidatedat ticketinvalidatedat voidedat",
-  eventName: "eventname eventtitle event title veranstaltung",
-  startTime: "eventstart startdate starttime startsat start begin beginn",
-  endTime: "eventend enddate endtime endsat end ende",
-} as const;
 type Wanted = keyof typeof WORDS;
-
-const TRAITS: Readonly<Record<string, string>> = {
-  "Ticket type": "tickettype ticketname product category productname tarif kategorie",
-  Section: "section seatzone zone block bereich",
-  Row: "row seatrow reihe",
-  Seat: "seat seatnumber seatno platz sitz",
-};
-
-/** `Order Date/Time` and `orderDateTime` → order, date, time. */
-const wordsOf = (name: string): readonly string[] =>
-  name
-    .replace(/(\p{Ll}|\p{N})(?=\p{Lu})/gu, "$1 ")
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== "");
 
 /** Whole words in a row, written together: of `Event Fees` eventfees, event and fees. */
 function runsOf(name: string): ReadonlySet<string> {
@@ -762,6 +775,8 @@ interface Columns {
   readonly price: ColumnProfile | undefined;
   readonly time: ColumnProfile | undefined;
   readonly status: ColumnProfile | undefined;
+  /** All columns that may decide what a row gives, the surest first. */
+  readonly statuses: readonly ColumnProfile[];
   readonly currency: ColumnProfile | undefined;
   /** A number of tickets, beside the id of the order that they belong to. */
   readonly order: { readonly id: ColumnProfile; readonly quantity: ColumnProfile } | undefined;
@@ -780,6 +795,7 @@ function columnsOf(evidence: Evidence): Columns {
   const id = all.find((column) => isUnique(column) && isIdName(column) && mayBeId(column));
   const amounts = all.filter((column) => !isTime(column) && isMoney(column));
   const times = all.filter((column) => timesOf(column) !== undefined);
+  const statuses = statusesOf(all);
   const order = quantity === undefined || id === undefined ? undefined : { id, quantity };
   const isId = (column: ColumnProfile) => isUnique(column) && mayBeId(column);
   return {
@@ -790,16 +806,33 @@ function columnsOf(evidence: Evidence): Columns {
       find("price").find((column) => amountsOf(column) !== undefined) ??
       (amounts.length === 1 ? amounts[0] : undefined),
     time: find("orderTime").find(isTime) ?? (times.length === 1 ? times[0] : undefined),
-    // A status has few values; in a short file that says nothing.
-    status: find("status").find(({ values, rows }) => values.size <= 30 && (rows < 20 || values.size <= rows / 2)),
+    status: statuses[0],
+    statuses,
     currency: find("currency").find((column) => areMost(column, (text) => /^[A-Za-z]{3}$/.test(text))),
     called: find,
   };
 }
 
+/** Columns of states: by their names, then by what their values say. */
+function statusesOf(columns: readonly ColumnProfile[]): readonly ColumnProfile[] {
+  const known = new Set(called(WORDS.status, columns));
+  const named = columns.filter((column) => !known.has(column) && isStatusName(column.name));
+  const others = columns.filter(
+    (column) => !known.has(column) && !named.includes(column) && areStatuses([...column.values.keys()]),
+  );
+  return [...known, ...named, ...others].filter(hasFewValues);
+}
+
+/** A status has few values, which are no times and no amounts; in a short file their number says nothing. */
+function hasFewValues(column: ColumnProfile): boolean {
+  const { values, rows } = column;
+  if (values.size === 0 || values.size > 30 || (rows >= 20 && values.size > rows / 2)) return false;
+  return !isTime(column) && !isMoney(column);
+}
+
 /** Names of amounts, which are whole numbers now and then. */
 const AMOUNT_NAME =
-  /^(?:fees?|price|prices|total|subtotal|amount|paid|tax|vat|cost|discount|refund(?:ed)?|balance|gebuehr|preis|betrag)$/;
+  /^(?:fees?|price|prices|total|subtotal|amount|paid|tax|vat|cost|discount|refund(?:ed)?|balance|gebuehr|gebuhr|preis|betrag|prix|montant|frais|prezzo|importo|precio|importe|preco|valor|prijs|bedrag)$/;
 
 /** Ids are short and stand for something: no time, no amount, no answer to a question. */
 function mayBeId(column: ColumnProfile): boolean {
@@ -839,7 +872,11 @@ function isList({ values }: ColumnProfile): boolean {
   return lists > 0 && lists * 20 >= values.size;
 }
 
+const ID_WORD =
+  /^(?:n|num|numero|numer|codigo|codice|billet|biglietto|bilhete|ingresso|entrada|boleto|kenmerk|referencia|riferimento)$/;
+
 const isIdName = ({ name }: ColumnProfile): boolean =>
+  wordsOf(name).some((word) => ID_WORD.test(word)) ||
   /(?:^|[^a-z])(?:ids?|no|nr)(?:[^a-z]|$)|[a-z]I[dD](?:[^a-z]|$)|code|numm?er|#|\bref|reference|position|\bline|index|seat|platz/.test(
     name.replace(/^[A-Z]+|\b[A-Z]/g, (letters) => letters.toLowerCase()),
   );
@@ -977,10 +1014,12 @@ function eventRules({ all, status, currency, called: find }: Columns): readonly 
         ]),
     "      fields:",
     ...indented(8, [
-      ...(id === undefined ? [`eventId: ${ask("no column is different in every row")}`] : field("eventId", id)),
+      ...(id === undefined
+        ? [`eventId: ${ask("no column that is called like an id is different in every row")}`]
+        : field("eventId", id)),
       ...field("eventName", title),
       ...(currency === undefined
-        ? [`currency: ${ask("the currency of the events, such as EUR, which no column seems to hold")}`]
+        ? [`currency: ${ask("the currency of the events, such as EUR: no column is called so")}`]
         : field("currency", currency)),
       ...(["startTime", "endTime"] as const).flatMap((name) =>
         find(name)
@@ -1011,25 +1050,23 @@ function expectLine(currency: ColumnProfile): readonly string[] {
   if (currency.values.size !== 1 || only === undefined || currency.filled < currency.rows)
     return [`# ${cleanText(currency.name, 40)} in this file: ${valuesText(currency)}. An event has one currency.`];
   return [
-    `expect: {${yamlText(currency.name)}: ${yamlText(only)}}   # as in all ${rowsText(currency.rows)}; another one is then a problem`,
+    `expect: {${yamlText(currency.name)}: ${yamlText(only)}}   # as in all ${rowsText(currency.rows)}; a row with another that gives an action is an error`,
   ];
 }
 
 /** The currency, and every column of states. */
-function expectOf({ currency, called: find }: Columns): readonly string[] {
+function expectOf({ currency, statuses }: Columns): readonly string[] {
   const lines = currency === undefined ? [] : expectLine(currency);
   const [comment, expected] = lines[0]?.startsWith("#") === true ? [lines, []] : [[], lines];
-  const states = find("status").filter(
-    (column) => column.values.size <= 30 && (column.rows < 20 || column.values.size <= column.rows / 2),
-  );
-  return [...comment, ...expectLines(expected, states)];
+  return [...comment, ...expectLines(expected, statuses)];
 }
 
 /** Names of columns that hold the id of an event. A column that is only called Event may hold its title. */
-const EVENT_ID_NAME = /^(?:event|show|performance|veranstaltungs?)(?:id|slug|code|reference|ref)$/;
+const EVENT_ID_NAME =
+  /^(?:event|show|performance|veranstaltungs?)(?:id|slug|code|reference|ref|nummer|nr)$|^(?:id|code|codice|codigo)(?:de|do|del|dell|della|d|l)?(?:evenement|evento|spectacle|spettacolo|seance|espectaculo|espetaculo)$/;
 
 function eventLine([event, ...others]: readonly ColumnProfile[]): readonly string[] {
-  if (event === undefined) return [`  eventId: ${ask("the id of the event, which no column seems to hold")}`];
+  if (event === undefined) return [`  eventId: ${ask("the id of the event: no column is called so")}`];
   const told = `${event.values.size} different in ${rowsText(event.rows)}${others.length === 0 ? "" : `; also ${namesText(others)}`}`;
   if (!EVENT_ID_NAME.test(wordsOf(event.name).join("")))
     return [`  eventId: ${ask("the id of the event")}   # or ${template(event)}, if that is one: ${told}`];
@@ -1057,7 +1094,15 @@ function ticketLine({ rows }: Evidence, { all, ticket, order }: Columns): readon
       ];
     }
   }
-  return [`  ticketId: ${ask("no column and no two of them are different in every row")}`];
+  const unique = all.filter((column) => isUnique(column) && mayBeId(column));
+  const [first] = unique;
+  if (first !== undefined)
+    return [
+      `  ticketId: ${ask("the id of the ticket: no column is called so")}   # or ${template(first)}, if that is one: different in all ${total}${unique.length === 1 ? "" : `; so are ${namesText(unique.slice(1))}`}`,
+    ];
+  return [
+    `  ticketId: ${ask("no column that may be an id, and no two that are called so, are different in every row")}`,
+  ];
 }
 
 function areUniqueTogether(one: ColumnProfile, other: ColumnProfile, rows: readonly (readonly string[])[]): boolean {
@@ -1067,19 +1112,9 @@ function areUniqueTogether(one: ColumnProfile, other: ColumnProfile, rows: reado
   return seen.size === rows.length;
 }
 
-/** Words of statuses that need no explanation. Of others the user must say what they are. */
-const SOLD =
-  /^(?:paid|sold|complete|completed|confirmed|active|valid|attending|acquired|issued|success|successful|ok|bezahlt|verkauft)$/i;
-const GONE = /^(?:cancell?ed|refunded|void|voided|invalid|invalidated|revoked|storniert|annull?iert|erstattet)$/i;
-const IN = /^(?:checked[ _-]?in|arrived|scanned|entered|eingecheckt)$/i;
-
 function statusWords(status: ColumnProfile | undefined) {
   const values = [...(status?.values.keys() ?? [])];
-  return {
-    sold: values.filter((value) => SOLD.test(value)),
-    gone: values.filter((value) => GONE.test(value)),
-    in: values.filter((value) => IN.test(value)),
-  };
+  return { sold: values.filter(saysSold), gone: values.filter(saysGone), in: values.filter(saysIn) };
 }
 
 function whenLines(status: ColumnProfile | undefined, taken: readonly string[]): readonly string[] {

@@ -156,7 +156,7 @@ describe("an unknown layout", () => {
       'csv: {delimiter: ";"}   # as this file is written',
       'zone: "<FILL IN: the time zone of Bestelldatum and other times that name none, such as Europe/Berlin>"',
       "expect:",
-      "  Status: [bezahlt, storniert, offen]   # all that stand in this file; another one is then a problem",
+      "  Status: [bezahlt, storniert, offen]   # all that stand in this file; a row with another is an error, or skipped with a warning if no when takes it",
       "fields:",
       '  eventId: "<FILL IN: the id of the event>"   # or "{Veranstaltung}", if that is one: 1 different in 4 rows',
       '  ticketId: "{Bestellnummer}-{Platz-Nr}"   # guess: only together are they different in all 4 rows',
@@ -231,10 +231,62 @@ b2,2.60,Ball,12.00
 `;
     const guess = guessConfig({ fileName: "x.csv", isWhole: true, ...tableOf(csv) });
     expect(guess.yaml).not.toMatch(/(?:eventId|ticketId|userId): "\{(?:Event Fees|Which)/);
-    expect(guess.open.map(({ what }) => what)).toContain("eventId: the id of the event, which no column seems to hold");
+    expect(guess.open.map(({ what }) => what)).toContain("eventId: the id of the event: no column is called so");
     const lines = guess.yaml.split("\n");
     expect(guess.guesses.length).toBeGreaterThan(0);
     for (const line of guess.guesses) expect(lines[line - 1]).toContain("# guess");
+  });
+
+  test.each([
+    ["N° billet;Événement;N° client;Prix;Date de vente;État", "payée", "annulée", "en attente", '# or "{Événement}"'],
+    ["Numéro de billet;Spectacle;Client;Montant;Date d’achat;Statut", "Payé", "Remboursé", "Réservé", "# or"],
+    ["Codice biglietto;Evento;Cliente;Prezzo;Data di vendita;Stato", "pagato", "annullato", "in attesa", "# or"],
+    ["Código de barras;Espectáculo;Comprador;Importe;Fecha de compra;Estado", "Pagada", "Anulada", "Pendiente", "# or"],
+    ["Kaartnummer;Voorstelling;Klant;Prijs;Aankoopdatum;Toestand", "betaald", "geannuleerd", "openstaand", "# or"],
+    ["Número do bilhete;Sessão;Cliente;Preço;Data da venda;Situação", "pago", "cancelado", "pendente", "# or"],
+    ["Kartennummer;Vorstellung;Kunde;Betrag;Verkaufsdatum;Zahlungsstatus", "bezahlt", "storniert", "offen", "# or"],
+    ["Strichcode;Veranstaltung;Kundennummer;Preis;Kaufdatum;Bemerkung", "bezahlt", "storniert", "offen", "# or"],
+    ["ETAT_BILLET;EVENEMENT;CLIENT;PRIX;DATE;etat", "PAYE", "ANNULE", "EN ATTENTE", "# or"],
+  ])("has its columns told in any language: %s", (header, sold, gone, waiting, event) => {
+    const rows = Array.from({ length: 24 }, (_, at) => {
+      const status = [sold, sold, gone, waiting][at % 4];
+      return `${1000 + at};E${at % 3};C${at % 9};${10 + (at % 4)},50;${13 + (at % 15)}/10/2026 10:00;${status}`;
+    });
+    const lines = bodyOf("ventes.csv", `${header}\n${rows.join("\n")}\n`, ";");
+    const [ticket = "", , client, , time, status = ""] = header.split(";");
+    const yamlName = /^[\p{L}\p{N} _]+$/u.test(status) ? status : JSON.stringify(status);
+    expect(lines).toContain(`      when: {${yamlName}: [${sold}, ${gone}]}   # guess`);
+    expect(lines).toContain(`      when: {${yamlName}: [${gone}]}`);
+    expect(lines.join("\n")).toContain(`no action takes ${waiting} (6 rows)`);
+    expect(lines.join("\n")).toContain(`ticketId: "{${ticket}}"   # guess: different in all 24 rows`);
+    expect(lines.join("\n")).toContain(`userId: "{${client}}"   # guess`);
+    expect(lines.join("\n")).toMatch(new RegExp(`orderTime: .*"\\{${time}\\}"`));
+    expect(lines.find((line) => line.includes("eventId:"))).toContain(event);
+  });
+
+  test("of which one says yes or no to a cancellation asks what it means", () => {
+    const csv = "Barcode,Event ID,Email,Price,Cancelled\n1,e,a@example.com,1.00,no\n2,e,b@example.com,1.00,yes\n";
+    const lines = bodyOf("sold.csv", csv);
+    expect(lines).toContain("      # Cancelled in this file: no 1, yes 1");
+    expect(lines.join("\n")).toContain('when: {Cancelled: "<FILL IN: the value that gives this action');
+  });
+
+  test("asks about a column that is different in every row though it is not called like an id", () => {
+    const lines = bodyOf("x.csv", "Zutritt,Preis\nabc,1.00\ndef,2.00\n");
+    expect(lines.find((line) => line.includes("ticketId:"))).toBe(
+      '  ticketId: "<FILL IN: the id of the ticket: no column is called so>"   # or "{Zutritt}", if that is one: different in all 2 rows',
+    );
+  });
+
+  test("called like fields has a condition by the status beside them", () => {
+    const csv = `eventId,ticketId,userId,price,État
+${["payée", "annulée", "en attente"].map((status, at) => `e,t${at},u,1.00,${status}`).join("\n")}
+`;
+    const lines = bodyOf("sales.csv", csv);
+    expect(lines).toContain("      when: {État: [payée, annulée]}   # guess");
+    expect(lines).toContain("      when: {État: [annulée]}");
+    expect(lines.join("\n")).toContain("no action takes en attente (1 row)");
+    expect(lines).toContain('        ticketId: "{ticketId}"');
   });
 
   test("of a known system with statuses that its recipe does not know asks about each", () => {
@@ -255,7 +307,9 @@ e,A,1,Paid,g@example.com,2026-05-01,10:00:00,Pit,1.00
 e,A,2,pending,g@example.com,2026-05-01,10:00:00,Pit,1.00
 `;
     const lines = bodyOf("positions.csv", csv);
-    expect(lines).toContain("  Status: [Paid, pending]   # all that stand in this file; another one is then a problem");
+    expect(lines).toContain(
+      "  Status: [Paid, pending]   # all that stand in this file; a row with another is an error, or skipped with a warning if no when takes it",
+    );
     expect(lines).toContain("      when: {Status: Paid}");
     expect(lines.join("\n")).toContain("skip:   # rows with these give nothing\n  Status:\n    - pending\nactions:");
     expect(lines).toContain(
