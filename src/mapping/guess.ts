@@ -643,7 +643,7 @@ function zoneOfFields({ columns }: Evidence): readonly string[] {
 /** Undefined where the columns are not called so, or rules are needed and a list would be left out of them. */
 function fromNames(evidence: Evidence, [best, ...others]: readonly ActionName[]): readonly string[] | undefined {
   if (best === undefined) return undefined;
-  const [status, ...more] = statusesBeside(evidence);
+  const [status, ...more] = statusesBeside(evidence, best);
   const rules = rulesOfNamed(evidence, best, status !== undefined);
   if (rules.length > 0 && evidence.lists?.length) return undefined;
   if (status !== undefined) return fromNamesByStatus(evidence, best, [status, ...more], rules);
@@ -674,10 +674,13 @@ const isAsFieldsAre = ({ readings: [only, ...others], signs }: AmountEvidence): 
   others.length === 0 && signs.length === 0 && only?.decimal === "." && only.thousands === undefined;
 
 /** Columns of states that are no field: without a condition their rows would all give the same. */
-function statusesBeside({ header, columns }: Evidence): readonly ColumnProfile[] {
+function statusesBeside({ header, columns }: Evidence, action: ActionName): readonly ColumnProfile[] {
   const { fields } = readColumns(header);
   const used = new Set(fields.values());
-  return statusesOf(columns.filter(({ name, index }) => !used.has(index) && name !== "" && !/[{}]/.test(name)));
+  const beside = columns.filter(({ name, index }) => !used.has(index) && name !== "" && !/[{}]/.test(name));
+  const statuses = statusesOf(beside);
+  // What is said of a ticket that is cancelled may be the reason, in whatever column.
+  return action === "soldTicket" ? statuses : statuses.filter(({ name }) => isStatusName(name));
 }
 
 function fromNamesByStatus(
