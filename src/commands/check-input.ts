@@ -30,6 +30,7 @@ import { createProblemLog, type ProblemLog } from "../pipeline/problems.ts";
 import { findingsOfText } from "../pipeline/readers/content.ts";
 import { openInput } from "../pipeline/readers/input.ts";
 import { type InputFile, resolveInputs } from "../pipeline/readers/inputs.ts";
+import { INPUT_RULES } from "../pipeline/readers/rules.ts";
 import { ALL_RULES } from "./session.ts";
 import type { Context } from "./talk.ts";
 
@@ -141,7 +142,8 @@ export async function checkInput(
         }
         const lookups = await readLookups(source?.config, context.stop, (lookup, { line, rule, ...finding }) => {
           const severity = severityOf(rule);
-          if (severity === "error") throw lookupFailure(lookup, line, finding, "input-invalid");
+          if (severity === "error")
+            throw lookupFailure(lookup, line, finding, Object.hasOwn(INPUT_RULES, rule) ? "input-invalid" : "usage");
           if (severity !== "off") problems.add({ source: lookup, line, severity, rule, ...finding });
         });
         try {
