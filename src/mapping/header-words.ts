@@ -1,7 +1,7 @@
 /** Words by which the columns of an unknown export, and its statuses, are told: German, English, French, Italian, Spanish, Dutch, Portuguese. */
 
 /** Without capitals, accents and the like: `Événement` and `evenement` are one word. */
-export function plainText(text: string): string {
+function plainText(text: string): string {
   return text
     .toLowerCase()
     .replace(/ß/g, "ss")
