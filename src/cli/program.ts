@@ -380,7 +380,10 @@ export function buildProgram(
       ]),
     )
     .addOption(
-      new Option("--not-sent", "the service does not have them: they are sent again").conflicts(["sent", "abandon"]),
+      new Option(
+        "--not-sent",
+        "the service does not have them: they are sent again, or go into rejects where the run is closed",
+      ).conflicts(["sent", "abandon"]),
     )
     .addOption(
       new Option("--abandon", "close the run: what was not sent stays unsent").conflicts(["sent", "notSent", "chunk"]),

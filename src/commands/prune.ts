@@ -14,7 +14,7 @@ import { planFiles } from "../pipeline/plan/plan.ts";
 import { bytesIn, describeBytes } from "./disk.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import { type EnvironmentOptions, loadSettings, lockPath, planDirectory, runsDirectory } from "./session.ts";
-import { type Context, count } from "./talk.ts";
+import { type Context, number } from "./talk.ts";
 import { leftTemporaryFolders } from "./temporary.ts";
 
 export interface PruneOptions extends EnvironmentOptions {
@@ -60,7 +60,9 @@ export async function prune(options: PruneOptions, context: Context): Promise<nu
 
   const bytes = removable.reduce((sum, each) => sum + each.bytes, 0);
   for (const [what, some] of Map.groupBy(removable, (each) => each.what))
-    talk.info(`${count(some.length, what)}: ${describeBytes(sumOf(some))}`);
+    talk.info(
+      `${some.length === 1 ? `1 ${what}` : `${number(some.length)} ${SEVERAL[what]}`}: ${describeBytes(sumOf(some))}`,
+    );
   talk.info(
     removable.length === 0
       ? `Nothing of ${environment.name} is older than ${formatDuration(olderThan)} and not needed any more.`
@@ -73,6 +75,12 @@ export async function prune(options: PruneOptions, context: Context): Promise<nu
 }
 
 const sumOf = (some: readonly Removable[]): number => some.reduce((sum, { bytes }) => sum + bytes, 0);
+
+const SEVERAL: Readonly<Record<Removable["what"], string>> = {
+  "plan of an ended run": "plans of ended runs",
+  "plan that never became a run": "plans that never became runs",
+  "temporary folder": "temporary folders",
+};
 
 const toRemove = (path: string, what: Removable["what"]): Removable => ({ path, what, bytes: bytesIn(path) });
 

@@ -295,9 +295,7 @@ function nextCommand(
     case "finished":
       // What another run may still bring to the service is decided there, and first.
       if (waitsForAnotherRun(actions)) return `tickets status ${env}`;
-      return rejects.length === 0
-        ? null
-        : `tickets stream ${[...rejects.map((path) => fileInShell(displayPath(path, context.cwd))), ...flagsOfRejects(flags).map(inShell)].join(" ")} ${env}`;
+      return rejects.length === 0 ? null : streamOfRejects(rejects, flags, context, env);
     case "in doubt":
       return `tickets settle ${run.run} ${env}`;
     case "refused":
@@ -305,6 +303,17 @@ function nextCommand(
     default:
       return `tickets resume ${run.run} ${env}`;
   }
+}
+
+/** The command that sends rejects once they are mended. */
+export function streamOfRejects(
+  paths: readonly string[],
+  flags: readonly string[],
+  { cwd }: Pick<Context, "cwd">,
+  env: string,
+): string {
+  const files = paths.map((path) => fileInShell(displayPath(path, cwd)));
+  return `tickets stream ${[...files, ...flagsOfRejects(flags).map(inShell)].join(" ")} ${env}`;
 }
 
 /** Rejects are CSV, TSV or NDJSON by their names, whatever the inputs were. */

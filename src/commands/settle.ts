@@ -37,7 +37,7 @@ import { actionsOf, projectUnwritten, recover } from "../pipeline/sending/settle
 import { closeSuperseded, findSuperseded } from "../pipeline/sending/superseded.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
 import { shown } from "./problems.ts";
-import { carryOut, noteInList, openPromises, rejectsDirectory, tellSuperseded } from "./run.ts";
+import { carryOut, noteInList, openPromises, rejectsDirectory, streamOfRejects, tellSuperseded } from "./run.ts";
 import {
   type EnvironmentOptions,
   environmentFlags,
@@ -191,6 +191,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   mergeOutcomes(ledger);
   if (options.decision !== undefined) noteInList(context, session, run);
   const summary = summaryOf(
+    context,
     session,
     findRun(ledger, run.run) ?? run,
     plan.manifest,
@@ -343,7 +344,7 @@ function settleWithoutPlan(
     );
   if (decision !== undefined) noteInList(context, session, run);
   const closed = findRun(ledger, run.run) ?? run;
-  const summary = summaryOf(session, closed, parseManifest(run.manifest), [], run.output ?? null, startedAt);
+  const summary = summaryOf(context, session, closed, parseManifest(run.manifest), [], run.output ?? null, startedAt);
   const { inDoubt, refused } = summary.actions;
   talk.info(`${describeActions(summary.actions)}.`);
   if (summary.next !== null) {
@@ -394,6 +395,7 @@ function chosenChunks(
 }
 
 function summaryOf(
+  context: Context,
   { ledger, environment }: Session,
   run: RunRecord,
   manifest: Manifest,
@@ -419,7 +421,9 @@ function summaryOf(
       ? `tickets settle ${run.run} ${env}`
       : run.state === "open"
         ? `tickets resume ${run.run} ${env}`
-        : null,
+        : rejects.length > 0
+          ? streamOfRejects(rejects, manifest.options.flags ?? [], context, env)
+          : null,
   });
 }
 
@@ -470,9 +474,14 @@ async function showQuestions(
     );
   if (chunks.length > 0) {
     const command = `tickets settle ${run.run} ${env}`;
-    talk.info(`If the service has them:               ${command} --sent --reason "…"`);
-    talk.info(`If it does not (they are sent again):  ${command} --not-sent --reason "…"`);
-    talk.info(`To close the run, its doubt unsettled: ${command} --abandon --reason "…"`);
+    const isClosed = run.state !== "open";
+    const ways: readonly (readonly [string, string])[] = [
+      ["If the service has them:", "--sent"],
+      [`If it does not (they ${isClosed ? "go into rejects" : "are sent again"}):`, "--not-sent"],
+      ...(isClosed ? [] : [["To close the run, its doubt unsettled:", "--abandon"] as const]),
+    ];
+    const width = Math.max(...ways.map(([words]) => words.length)) + 1;
+    for (const [words, flag] of ways) talk.info(`${words.padEnd(width)}${command} ${flag} --reason "…"`);
   }
 }
 

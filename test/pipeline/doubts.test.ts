@@ -108,6 +108,22 @@ test("a promise beside another status: the service does not have it, a person sa
   );
 });
 
+test("a doubt of a closed run: what the service does not have goes into rejects, and the next command names them", async () => {
+  const field = await begin();
+  field.setFaults({ fault: "drop", when: "before", on: { request: 2 } });
+  expect((await night(field)).exitCode).toBe(6);
+  const looked = await person(field, { decision: undefined });
+  expect(looked.said).toMatch(/^If it does not \(they are sent again\): {2}tickets settle \w+ --env local --not-sent/m);
+  expect(looked.said).toMatch(/^To close the run, its doubt unsettled: tickets settle \w+ --env local --abandon/m);
+  await person(field, { decision: "abandon" });
+  const closed = await person(field, { decision: undefined });
+  expect(closed.said).toMatch(/^If the service has them: {15}tickets settle \w+ --env local --sent/m);
+  expect(closed.said).toMatch(/^If it does not \(they go into rejects\): tickets settle \w+ --env local --not-sent/m);
+  expect(closed.said).not.toContain("--abandon");
+  const settled = await person(field, { decision: "not-sent" });
+  expect(settled.said).toContain("Next: tickets stream night.rejects.ndjson --env local");
+});
+
 test("items with different reasons are chunks of their own, each told", async () => {
   const field = await begin();
   field.setFaults({ fault: "missing-promise", items: [1, 2, 4] });
