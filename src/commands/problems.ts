@@ -149,9 +149,18 @@ export function tellProblems(
     const known = before > 0 && fresh.count > 0 ? `, ${number(before)} of them told before` : "";
     const often = times === 1 ? "" : ` (${number(times)} times${each === "" ? "" : `: ${each}`}${known})`;
     const say = fresh.count === 0 ? talk.warnAgain : talk.warn;
+    if (SAYS_ITS_OWN.has(rule) && fresh.all.length > 1) {
+      for (const problem of fresh.all.slice(0, options.most))
+        say(`${rule}: ${problemLine(problem, options.verbose).replace(` [${rule}]`, "")}`);
+      if (times > options.most) say(`${rule}: ${number(times)} times in all. --max-problems shows more.`);
+      continue;
+    }
     say(`${rule}${often}: ${problemLine(fresh.first ?? first, options.verbose).replace(` [${rule}]`, "")}`);
   }
 }
+
+/** Each names values of its own file, which no other example shows. */
+const SAYS_ITS_OWN: ReadonlySet<string> = new Set(["value-not-named", "value-near"]);
 
 /** The warnings of a rule that no earlier run told. Where not all are kept, none is taken for told. */
 function freshOf(
@@ -159,11 +168,12 @@ function freshOf(
   rule: string,
   times: number,
   told: ToldWarnings | undefined,
-): { readonly count: number; readonly first: Problem | undefined } {
+): { readonly count: number; readonly first: Problem | undefined; readonly all: readonly Problem[] } {
   const ofRule = kept.filter((problem) => problem.severity === "warn" && problem.rule === rule);
   const digests = ofRule.map(digestOfWarning);
   const wasTold = (digest: string | undefined): boolean => digest !== undefined && told?.was(digest) === true;
   const fresh = ofRule.filter((_, at) => !wasTold(digests[at]));
   for (const digest of digests) if (digest !== undefined) told?.note(digest);
-  return ofRule.length < times ? { count: times, first: undefined } : { count: fresh.length, first: fresh[0] };
+  if (ofRule.length < times) return { count: times, first: undefined, all: ofRule };
+  return { count: fresh.length, first: fresh[0], all: fresh.length === 0 ? ofRule : fresh };
 }

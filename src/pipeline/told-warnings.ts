@@ -34,7 +34,11 @@ const FOR_ALL_ROWS: ReadonlySet<string> = new Set(["event-not-registered", "valu
 export function digestOfWarning({ rule, field, value, message, mark }: Problem): string | undefined {
   if (FOR_ALL_ROWS.has(rule))
     return digestOfTold([rule, field ?? null, value ?? null, message.replaceAll(/"[^"]*"|\d[\d,.]*/g, withoutCount)]);
-  return mark === undefined ? undefined : digestOfTold([rule, field ?? null, value ?? null, message, mark]);
+  // The row that it contradicts may stand elsewhere tonight, or be known by the environment alone.
+  const told = message.replace(ELSEWHERE, "");
+  return mark === undefined ? undefined : digestOfTold([rule, field ?? null, value ?? null, told, mark]);
 }
+
+const ELSEWHERE = / before this input|,? (?:at|since) [^;]*?:\d+(?=[;.,]|$)/g;
 
 const withoutCount = (part: string): string => (part.startsWith('"') ? part : "#");

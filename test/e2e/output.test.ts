@@ -93,6 +93,37 @@ describe("--quiet", () => {
     expect(service.sent()).toHaveLength(14);
   });
 
+  test("a warning that names another row is told once, wherever that row stands later", async () => {
+    const { place, service } = await openSales();
+    const at = (action: string, ticketId: string, orderTime: number): string =>
+      `${JSON.stringify({ action, data: { ticketId, orderTime } })}\n`;
+    const deeds = [at("checkedInTicket", "T-1", 1_781_280_000), at("scannedTicket", "T-1", 1_781_280_060)];
+    const night = ["stream", "deeds.ndjson", "--env", "playground", "--quiet"];
+    place.write("deeds.ndjson", deeds.join(""));
+    expect((await place.tickets(night, service)).stderr).toContain("after-final");
+    place.write("deeds.ndjson", [at("scannedTicket", "T-9", 1_781_280_000), ...deeds].join(""));
+    expect(await place.tickets(night, service)).toMatchObject({ exitCode: 0, stderr: "" });
+    place.write("deeds.ndjson", deeds.slice(1).join(""));
+    expect(await place.tickets(night, service)).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+
+  test("values that nobody named are told of each file", async () => {
+    const place = openWorkplace();
+    place.write(
+      "tickets.config.yaml",
+      `sources:
+  ins:
+    match: "*.csv"
+    actions: [checkedInTicket: {when: {In: "yes"}, fields: {ticketId: "{T}", orderTime: "{At}"}}]
+`,
+    );
+    place.write("a.csv", "T,At,In\nA,1781280000,yes\nB,1781280000,oui\n");
+    place.write("b.csv", "T,At,In\nC,1781280000,yes\nD,1781280000,peut-être\n");
+    const { stderr } = await place.tickets(["stream", "a.csv", "b.csv", "--quiet"]);
+    expect(stderr).toContain('warning: value-not-named: a.csv:3 In: No when, skip or expect names "oui"');
+    expect(stderr).toContain('warning: value-not-named: b.csv:3 In: No when, skip or expect names "peut-être"');
+  });
+
   test("what changed since it was accepted is told once for the same values, with what can be done", async () => {
     const { place, service } = await openSales();
     await quietly(place, service);
