@@ -218,7 +218,7 @@ async function judgeByDigests(
       doubtful.add(key);
       return;
     }
-    if (rule === "history" && untimed && !keyed && rejected(row) !== undefined) {
+    if (rule === "history" && !keyed && rejected(row) !== undefined) {
       doubtful.add(identity.toString("hex"));
       return;
     }
@@ -555,7 +555,11 @@ class Group {
       const deed = historyDeed(candidate.action, candidate.content.toString("hex"), () => this.#dataOfLine(candidate));
       const rejected = this.#options.rejected(candidate.row);
       const after = rejected && this.#tried.filter((each) => isBefore(each, rejected)).length;
-      return { candidate, hold: undefined, deed: { ...deed, isTimed: !candidate.untimed, after } };
+      return {
+        candidate,
+        hold: undefined,
+        deed: { ...deed, isTimed: !candidate.untimed, after, rejectedIn: rejected?.runNo },
+      };
     });
     let passed = 0;
     const ordered: InputOfHistory[] = [];

@@ -28,6 +28,8 @@ export type InputDeed =
       readonly isTimed: boolean;
       /** Of a row from a rejects file: how many of the known deeds the service was asked for before it was rejected. */
       readonly after?: number | undefined;
+      /** Likewise: the run that rejected it. */
+      readonly rejectedIn?: number | undefined;
     })
   | UnknownDeed
   /** Of a row that was mended: the known deed with this number, surely. */
@@ -70,8 +72,12 @@ export function matchHistory(known: readonly KnownDeed[], input: readonly InputD
   const taken = known.flatMap(({ state }, at) => (state === "rejected" ? [] : [at]));
   const isHeld = input.some(isUnknown);
   const open = isHeld ? HELD : NEW;
+  const otherForms = formsOfOtherRuns(input);
   if (taken.length === 0)
-    return input.map(({ content }) => (content === undefined ? { kind: "unknown", inPlaceOf: undefined } : open));
+    return input.map(({ content }, at) => {
+      if (content === undefined) return { kind: "unknown", inPlaceOf: undefined };
+      return otherForms.has(at) ? { kind: "unclear" } : open;
+    });
 
   const match = new Match(known, taken, input);
   match.mended();
@@ -91,11 +97,35 @@ export function matchHistory(known: readonly KnownDeed[], input: readonly InputD
     const isUnclear = match.doubtful.has(at) || (!isClear && !deed.isTimed);
     if (isUnclear && bound?.kind !== "changed") return { kind: "unclear" };
     if (bound !== undefined) return bound;
+    if (otherForms.has(at)) return { kind: "unclear" };
     const since = match.supersededBy(deed, at);
     if (since !== undefined) return { kind: "superseded", since };
     if (!deed.isTimed && at < lastOld) return { kind: "late", before: lastOld };
     return open;
   });
+}
+
+/**
+ * Rejects hold a row once for each form in which the exports of several nights had it: first without its time, then with it, or
+ * bad in another cell. Numbers of the deeds that may be one of those which another run rejected.
+ */
+function formsOfOtherRuns(input: readonly InputDeed[]): ReadonlySet<number> {
+  const rejected = input.flatMap((deed, at) =>
+    deed.content === undefined || deed.rejectedIn === undefined ? [] : [{ at, deed, run: deed.rejectedIn }],
+  );
+  const runs = new Set(rejected.map(({ run }) => run));
+  if (runs.size < 2) return new Set();
+  const timed = rejected.filter(({ deed }) => deed.isTimed);
+  const withoutTime = rejected.filter(
+    ({ deed, run }) =>
+      !deed.isTimed && timed.some((other) => other.run !== run && other.deed.said().rest === deed.content),
+  );
+  // As many as one run had of the same are so many deeds.
+  const beyond = [...groupBy(timed, ({ deed }) => deed.content).values()].flatMap((equal) => {
+    const most = Math.max(...[...groupBy(equal, ({ run }) => String(run)).values()].map(({ length }) => length));
+    return equal.slice(most);
+  });
+  return new Set([...withoutTime, ...beyond].map(({ at }) => at));
 }
 
 type Neighbour = { readonly at: number; readonly of: number } | undefined;

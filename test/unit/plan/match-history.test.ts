@@ -5,7 +5,7 @@ import { type InputDeed, type KnownDeed, matchHistory, oldLength } from "../../.
 /**
  * Deeds in a word each: `A` says A, `A3` says A at the time 3; known ones: `-A` was rejected, `~A` is pending; of the input:
  * `?` is of an invalid row, `?3` likewise with its time; `=0` is of a row for which the first known deed was accepted; `A<2` is of a row that became
- * bad after the first two were asked for.
+ * bad after the first two were asked for, and `A<2@7` one that the run 7 rejected.
  */
 const words = (text: string): readonly string[] => text.split(" ").filter((word) => word !== "");
 
@@ -23,8 +23,13 @@ function known(word: string): KnownDeed {
 function given(word: string): InputDeed {
   if (word.startsWith("?")) return { content: undefined, time: word === "?" ? undefined : BigInt(word.slice(1)) };
   if (word.startsWith("=")) return { content: undefined, is: Number(word.slice(1)) };
-  const [deed = "", after] = word.split("<");
-  return { ...saying(deed), isTimed: deed.length > 1, ...(after !== undefined && { after: Number(after) }) };
+  const [deed = "", after, rejectedIn] = word.split(/[<@]/);
+  return {
+    ...saying(deed),
+    isTimed: deed.length > 1,
+    ...(after !== undefined && { after: Number(after) }),
+    ...(rejectedIn !== undefined && { rejectedIn: Number(rejectedIn) }),
+  };
 }
 
 /** The verdicts in a word each; with the accepted deed where one is meant. */
@@ -136,6 +141,10 @@ describe("a history with a row from a rejects file", () => {
     ["with a time it may come late", "A1 D4", "B2<1", "new"],
     ["it says what was accepted before, and may be that", "A B", "A<2", "unclear"],
     ["beside rows that say else", "A B", "A<2 C<2", "unclear new"],
+    ["one night without its time, another with it", "", "A<0@1 A2<0@2", "unclear new"],
+    ["the same, of one night", "", "A<0@1 A2<0@1", "new new"],
+    ["with its time in two nights", "", "A2<0@1 A2<0@2 A2<0@2 A2<0@3", "new new unclear unclear"],
+    ["with its time in two nights, and accepted", "A2", "A2<0@1 A2<0@2", "old unclear"],
     ["it was rejected once more", "A -B D", "B<1", "superseded"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
     expect(judged(accepted, input)).toBe(verdicts);
