@@ -93,20 +93,6 @@ describe("--quiet", () => {
     expect(service.sent()).toHaveLength(14);
   });
 
-  test("a warning that names another row is told once, wherever that row stands later", async () => {
-    const { place, service } = await openSales();
-    const at = (action: string, ticketId: string, orderTime: number): string =>
-      `${JSON.stringify({ action, data: { ticketId, orderTime } })}\n`;
-    const deeds = [at("checkedInTicket", "T-1", 1_781_280_000), at("scannedTicket", "T-1", 1_781_280_060)];
-    const night = ["stream", "deeds.ndjson", "--env", "playground", "--quiet"];
-    place.write("deeds.ndjson", deeds.join(""));
-    expect((await place.tickets(night, service)).stderr).toContain("after-final");
-    place.write("deeds.ndjson", [at("scannedTicket", "T-9", 1_781_280_000), ...deeds].join(""));
-    expect(await place.tickets(night, service)).toMatchObject({ exitCode: 0, stderr: "" });
-    place.write("deeds.ndjson", deeds.slice(1).join(""));
-    expect(await place.tickets(night, service)).toMatchObject({ exitCode: 0, stderr: "" });
-  });
-
   test("values that nobody named are told of each file", async () => {
     const place = openWorkplace();
     place.write(
