@@ -93,6 +93,19 @@ describe("--quiet", () => {
     expect(service.sent()).toHaveLength(14);
   });
 
+  test("of two scans that differ by their times alone each has its own warning", async () => {
+    const { place, service } = await openSales();
+    const at = (action: string, orderTime: number): string =>
+      `${JSON.stringify({ action, data: { ticketId: "T-1", orderTime } })}\n`;
+    const deeds = [at("checkedInTicket", 1_781_280_000), at("scannedTicket", 1_781_280_060)];
+    const night = async (lines: readonly string[]) => {
+      place.write("deeds.ndjson", lines.join(""));
+      return (await place.tickets(["stream", "deeds.ndjson", "--env", "playground", "--quiet"], service)).stderr;
+    };
+    expect(await night(deeds)).toContain("after-final: deeds.ndjson:2");
+    expect(await night([...deeds, at("scannedTicket", 1_781_280_090)])).toContain("after-final: deeds.ndjson:3");
+  });
+
   test("values that nobody named are told of each file", async () => {
     const place = openWorkplace();
     place.write(

@@ -2,7 +2,6 @@
 
 import { type Action, actionSpec, registersEvent } from "../../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../../actions/identity.ts";
-import { stringifyJson } from "../../actions/json.ts";
 import type { Finding, Problem, Severity } from "../../actions/problem.ts";
 import type { Across } from "../../checks/across.ts";
 import { type Ledger, readMeta } from "../ledger/ledger.ts";
@@ -328,8 +327,9 @@ async function decideOnce(
 
   const marked = (problem: Problem, candidates: readonly Candidate[]): Problem => {
     if (log.room.keeps !== "all") return problem;
-    const actions = candidates.map((candidate) => actionOf(candidate, lines));
-    return { ...problem, mark: digestOfTold(["actions", stringifyJson(actions)]) };
+    // Whole: two scans of a ticket differ by their times alone.
+    const actions = candidates.map((candidate) => lines.of(candidate).toString("utf8").trimEnd());
+    return { ...problem, mark: digestOfTold(["actions", ...actions]) };
   };
 
   const keep = ({ start, length, seq }: Candidate): void => {
