@@ -121,7 +121,7 @@ function formsOfOtherRuns(input: readonly InputDeed[]): ReadonlySet<number> {
       !deed.isTimed && timed.some((other) => other.run !== run && other.deed.said().rest === deed.content),
   );
   // As many as one run had of the same are so many deeds.
-  const beyond = [...groupBy(timed, ({ deed }) => deed.content).values()].flatMap((equal) => {
+  const beyond = [...groupBy(rejected, ({ deed }) => deed.content).values()].flatMap((equal) => {
     const most = Math.max(...[...groupBy(equal, ({ run }) => String(run)).values()].map(({ length }) => length));
     return equal.slice(most);
   });

@@ -144,6 +144,8 @@ describe("a history with a row from a rejects file", () => {
     ["one night without its time, another with it", "", "A<0@1 A2<0@2", "unclear new"],
     ["the same, of one night", "", "A<0@1 A2<0@1", "new new"],
     ["with its time in two nights", "", "A2<0@1 A2<0@2 A2<0@2 A2<0@3", "new new unclear unclear"],
+    ["bad in two nights, and mended to the same", "A", "B<1@1 B<1@2", "new unclear"],
+    ["bad in two nights, and twice in one", "A", "B<1@1 C<1@2 B<1@2 B<1@2", "new new new unclear"],
     ["with its time in two nights, and accepted", "A2", "A2<0@1 A2<0@2", "old unclear"],
     ["it was rejected once more", "A -B D", "B<1", "superseded"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
