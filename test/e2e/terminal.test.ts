@@ -70,7 +70,10 @@ async function onTerminal(
 
 const SENT = ["stream", "sales.csv"];
 
-describe.each([80, 40])("on %i columns", (columns) => {
+describe("on 80 columns", () => breaksBetweenWords(80));
+describe("on 40 columns", { tags: ["long"] }, () => breaksBetweenWords(40));
+
+function breaksBetweenWords(columns: number): void {
   /** A line that is too long must be one word, or a command that is to be copied. */
   const expectBroken = (lines: readonly string[]): void => {
     for (const line of lines)
@@ -99,7 +102,7 @@ describe.each([80, 40])("on %i columns", (columns) => {
     await place.tickets(SENT);
     expectBroken((await onTerminal(place, columns, ["status"])).lines);
   });
-});
+}
 
 test("what came from elsewhere steers no terminal, whatever is written there", async () => {
   const hostile = "T\u009b31m\u202egnp\u200b";

@@ -120,7 +120,7 @@ describe("a large file", () => {
   const ROWS = 110_000;
   const table = HEADER + Array.from({ length: ROWS }, (_, number) => row(number)).join("");
 
-  test("gives the same plan whether one thread reads it or several", async () => {
+  test("gives the same plan whether one thread reads it or several", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write("sales.csv", table);
     expect(table.length).toBeGreaterThan(16 * 1024 * 1024); // smaller ones are always read by one
