@@ -362,6 +362,25 @@ describe("a row that is invalid tonight", () => {
   });
 });
 
+test("a history of which --limit leaves a part out is not guessed to be in order, with a key or without", async () => {
+  for (const key of ["", '    key: "{Id}"\n']) {
+    const field = await openSold();
+    const actions = '    actions: [{updateTicket: {fields: {imageUrl: "https://img.example.com/{Image}.png"}}}]\n';
+    await field.write(
+      "tickets.config.yaml",
+      `sources:\n  moves:\n    match: "moves*.csv"\n${key}    fields: {ticketId: T}\n${actions}`,
+    );
+    await field.write("moves.csv", "Id,Image\n2,b\n");
+    await field.stream(["moves.csv"]);
+    await field.write("moves.csv", "Id,Image\n1,a\n2,b\n");
+    const canary = await field.stream(["moves.csv"], { limit: 1 });
+    expect(canary.exitCode).toBe(3);
+    expect(canary.said).toContain("can't be told, since --limit leaves rows out");
+    expect((await field.stream(["moves.csv"], { limit: 2 })).summary?.actions).toMatchObject({ accepted: 0, late: 1 });
+    expect(images(field)).toBe("b");
+  }
+});
+
 test.each(["warn", "off"])("what registers is sent once, also where the rule that says so is %s", async (severity) => {
   const field = await openField();
   await field.write(

@@ -3,6 +3,7 @@
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
 import type { FileFinding, Understanding } from "../../mapping/mapper.ts";
+import type { Row } from "../../mapping/row.ts";
 import type { RejectedRows } from "../ledger/mended-rows.ts";
 import type { ProblemLog } from "../problems.ts";
 import { findingsOfContent } from "../readers/content.ts";
@@ -95,6 +96,8 @@ export interface Compiled {
   readonly candidates: number;
   /** Every event that the input registers, wherever its newEvent stands. */
   readonly newEvents: ReadonlySet<string>;
+  /** Rows behind the limit were left out. */
+  readonly isCut: boolean;
   /** True when part of a file could not be read as rows at all, so that no allowance for invalid rows helps. */
   readonly unreadable: boolean;
   /** True when what is said of one of the files as a whole is an error, which no allowance for invalid rows covers. */
@@ -124,6 +127,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
     eventOnlyReasons: new Map<string, number>(),
     candidates: 0,
     newEvents: new Set<string>(),
+    isCut: false,
     unreadable: false,
     unfit: false,
   };
@@ -167,7 +171,13 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
             problems,
           })
         : undefined;
-    const batches = inWorkers ?? oneByOne(input, compilerOf(false), problems, () => limit - compiled.rows.read);
+    const take = (rows: readonly Row[]): readonly Row[] => {
+      const room = limit - compiled.rows.read;
+      if (rows.length <= room) return rows;
+      compiled.isCut = true;
+      return rows.slice(0, room);
+    };
+    const batches = inWorkers ?? oneByOne(input, compilerOf(false), problems, take);
     try {
       for await (const batch of batches) {
         signal.throwIfAborted();
@@ -232,12 +242,11 @@ async function* oneByOne(
   input: Input,
   compiler: RowCompiler,
   problems: ProblemLog,
-  room: () => number,
+  take: (rows: readonly Row[]) => readonly Row[],
 ): AsyncGenerator<Batch> {
   for await (const rows of input.batches()) {
     // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
-    const within = rows.length <= room() ? rows : rows.slice(0, room());
-    yield compiler.compile(within, problems.fork());
+    yield compiler.compile(take(rows), problems.fork());
   }
 }
 

@@ -115,6 +115,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
     lines,
     inputs: compiled.inputs,
     sources: options.sources,
+    isCut: compiled.isCut,
     // Where the config lets them pass, they are deeds that repeat like any other.
     isSentOnce: (action) =>
       options.severityOf(registersEvent(action) ? "event-registered-twice" : "ticket-sold-twice") !== "error",

@@ -60,6 +60,8 @@ export type Detail =
   | { readonly kind: "held"; readonly by: RowPlace }
   | {
       readonly kind: "unclear";
+      /** Perhaps only because rows behind were left out. */
+      readonly isCut: boolean;
       readonly accepted: readonly AcceptedDeed[];
       readonly given: readonly Pick<Candidate, "start" | "length">[];
     }
@@ -97,6 +99,8 @@ export interface JudgeOptions {
   readonly sources: ReadonlySet<string>;
   /** Of actions that register: whether the second of an input is left out, rather than a problem of the input. */
   readonly isSentOnce: (action: ActionName) => boolean;
+  /** Rows behind were left out (`--limit`). */
+  readonly isCut: boolean;
   /** When a row was first rejected, where it comes from a rejects file. */
   readonly rejected: (row: number) => FirstRejected | undefined;
 }
@@ -157,16 +161,20 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
   if (ledger !== undefined && found.hasNewKeys) {
     const isOne = (seq: number, ...of: readonly Verdict[]): boolean =>
       of.includes(VERDICTS[verdicts[seq] ?? 0] ?? "new");
-    const { rejected } = options;
+    const { rejected, isCut } = options;
     const outOfOrder = await findOutOfOrder(ledger, directory, {
       lines,
       rejected,
+      isCut,
       isNew: (seq) => isOne(seq, "new"),
       isOld: (seq) => isOne(seq, "sent", "changed", "pending"),
     });
-    for (const [{ seq, row }, order] of outOfOrder)
+    for (const [candidate, order] of outOfOrder) {
+      const { seq, row } = candidate;
       if (order.kind === "late") found.set(seq, "late", order);
+      else if (order.kind === "unclear") found.set(seq, "unclear", { ...order, isCut, given: [candidate] });
       else found.set(seq, "superseded", { ...order, isFromRejects: rejected(row) !== undefined });
+    }
   }
   return {
     of: ({ seq }) => VERDICTS[verdicts[seq] ?? 0] ?? "new",
@@ -460,6 +468,7 @@ class Group {
     const verdicts = matchHistory(
       known.map(({ deed }) => deed),
       input.map(({ deed }) => deed),
+      this.#options.isCut,
     );
     const held = holds.find(({ accepted }) => accepted === undefined);
     for (const [at, { candidate, hold }] of input.entries()) {
@@ -508,6 +517,7 @@ class Group {
       case "unclear":
         this.#found.set(seq, "unclear", {
           kind: "unclear",
+          isCut: this.#options.isCut,
           accepted: known.flatMap(({ accepted: deed }) => deed ?? []),
           given: input.flatMap(({ candidate }) => candidate ?? []),
         });

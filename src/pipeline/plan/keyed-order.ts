@@ -21,10 +21,14 @@ const replaces = (action: ActionName): boolean => REPLACING.has(actionSpec(actio
 export type OutOfOrder =
   | { readonly kind: "superseded"; readonly since: TriedDeed }
   /** It stands before this one of the input, which was accepted. */
-  | { readonly kind: "late"; readonly before: Candidate };
+  | { readonly kind: "late"; readonly before: Candidate }
+  /** Of these some may stand behind it, among rows that were left out. */
+  | { readonly kind: "unclear"; readonly accepted: readonly TriedDeed[] };
 
 export interface KeyedOrderOptions {
   readonly lines: CandidateLines;
+  /** Rows behind were left out (`--limit`). */
+  readonly isCut: boolean;
   readonly isNew: (seq: number) => boolean;
   /** Accepted or pending. */
   readonly isOld: (seq: number) => boolean;
@@ -44,7 +48,7 @@ interface Subject {
 export async function findOutOfOrder(
   ledger: Ledger,
   directory: string,
-  { lines, isNew, isOld, rejected }: KeyedOrderOptions,
+  { lines, isCut, isNew, isOld, rejected }: KeyedOrderOptions,
 ): Promise<readonly (readonly [Candidate, OutOfOrder])[]> {
   const subjects = new Map<string, Subject>();
   const nameOf = (candidate: Candidate): Buffer =>
@@ -80,7 +84,9 @@ export async function findOutOfOrder(
       const since = tried && accepted.find((deed) => byAge(deed, tried) > 0 && !earlier.has(nameOfDeed(deed)));
       if (since !== undefined) return [[candidate, { kind: "superseded", since }]];
       const before = old.findLast(({ seq }) => seq > candidate.seq);
-      return before === undefined ? [] : [[candidate, { kind: "late", before }]];
+      if (before !== undefined) return [[candidate, { kind: "late", before }]];
+      const isUnclear = isCut && accepted.some((deed) => !earlier.has(nameOfDeed(deed)));
+      return isUnclear ? [[candidate, { kind: "unclear", accepted }]] : [];
     });
   });
 }

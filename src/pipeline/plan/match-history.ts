@@ -66,9 +66,14 @@ type KnownInput = Exclude<InputDeed, { readonly content: undefined }>;
 /**
  * @param known what the service was asked for, oldest first.
  * @param input in the order of the input.
+ * @param isCut - rows of the input that come behind were left out, so that nobody knows what new ones stand before.
  * @returns one verdict for each of `input`.
  */
-export function matchHistory(known: readonly KnownDeed[], input: readonly InputDeed[]): readonly DeedVerdict[] {
+export function matchHistory(
+  known: readonly KnownDeed[],
+  input: readonly InputDeed[],
+  isCut = false,
+): readonly DeedVerdict[] {
   const taken = known.flatMap(({ state }, at) => (state === "rejected" ? [] : [at]));
   const isHeld = input.some(isUnknown);
   const open = isHeld ? HELD : NEW;
@@ -101,6 +106,7 @@ export function matchHistory(known: readonly KnownDeed[], input: readonly InputD
     const since = match.supersededBy(deed, at);
     if (since !== undefined) return { kind: "superseded", since };
     if (!deed.isTimed && at < lastOld) return { kind: "late", before: lastOld };
+    if (!deed.isTimed && isCut && match.hasUntimedLeft()) return { kind: "unclear" };
     return open;
   });
 }
@@ -333,6 +339,11 @@ class Match {
     return [...this.#left].find((of) => of > from.of && of < to.of && this.#isUntimed(of));
   }
 
+  /** Whether an accepted deed without a time is none of the input's. */
+  hasUntimedLeft(): boolean {
+    return [...this.#left].some((of) => this.#isUntimed(of));
+  }
+
   #isUntimed(of: number): boolean {
     return this.#knownAt(of).said().time === undefined;
   }
@@ -342,12 +353,12 @@ class Match {
     const { time } = deed.isTimed ? deed.said() : { time: undefined };
     // With a time it is one of a set, and may come late.
     const after = deed.isTimed ? undefined : deed.after;
-    const tried = Math.max(
-      this.#known.findLastIndex(
-        (each) => each.state === "rejected" && (each.content === deed.content || agreeButForTime(each, deed)),
-      ),
-      (after ?? 0) - 1,
-    );
+    const tried =
+      after === undefined
+        ? this.#known.findLastIndex(
+            (each) => each.state === "rejected" && (each.content === deed.content || agreeButForTime(each, deed)),
+          )
+        : after - 1;
     if (tried === -1 && after === undefined) return undefined;
     const earlier = new Set([...this.bound].flatMap(([place, { of }]) => (place < at ? [of] : [])));
     const since = this.#known.findIndex((each, of) => {

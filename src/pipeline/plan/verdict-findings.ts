@@ -54,8 +54,8 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "unclear":
       return {
         rule: "history-unclear",
-        message: `What of this ${about}'s ${action} was accepted can't be told, since the same ones repeat. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}. This input: ${listed(detail.given.map((line) => dataOfLine(line, places)))}.`,
-        hint: `${canBeTimed(action) ? "Give each its orderTime, or give" : "Give"} the source a key that tells them apart, or stream the rows that are new alone with --again.`,
+        message: `What of this ${about}'s ${action} was accepted can't be told, ${detail.isCut ? "since --limit leaves rows out" : "since the same ones repeat"}. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}. This input: ${listed(detail.given.map((line) => dataOfLine(line, places)))}.`,
+        hint: `${detail.isCut ? "Stream the file without --limit. " : ""}${canBeTimed(action) ? "Give each its orderTime, or give" : "Give"} the source a key that tells them apart, or stream the rows that are new alone with --again.`,
       };
     case "key shared":
       return {

@@ -148,9 +148,20 @@ describe("a history with a row from a rejects file", () => {
     ["bad in two nights, and twice in one", "A", "B<1@1 C<1@2 B<1@2 B<1@2", "new new new unclear"],
     ["with its time in two nights, and accepted", "A2", "A2<0@1 A2<0@2", "old unclear"],
     ["it was rejected once more", "A -B D", "B<1", "superseded"],
+    ["it was rejected before what came, and the same once more after it", "-B D -B", "B<1 B<3", "superseded new"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
     expect(judged(accepted, input)).toBe(verdicts);
   });
+});
+
+it("of which the input was cut is not known to be in order", () => {
+  const cut = (accepted: string, input: string): readonly string[] =>
+    matchHistory(words(accepted).map(known), words(input).map(given), true).map(({ kind }) => kind);
+  expect(cut("B", "A")).toEqual(["unclear"]);
+  expect(cut("A B", "A C")).toEqual(["old", "unclear"]);
+  expect(cut("A B", "A B C")).toEqual(["old", "old", "new"]);
+  expect(cut("B1", "A2")).toEqual(["new"]);
+  expect(cut("", "A")).toEqual(["new"]);
 });
 
 describe("a history with a row that was mended", () => {
