@@ -19,6 +19,11 @@ export function nearest(written: string, known: Iterable<string>): string | unde
   return best;
 }
 
+/** A text without what nobody sees or types the same way each time: accents, controls, characters without width. */
+export function foldSpelling(text: string): string {
+  return fold(text.normalize("NFKD").replace(/[\p{Mn}\p{Cc}\p{Cf}]/gu, ""));
+}
+
 /** Names are compared ignoring case, blanks, `_` and `-`. */
 export function fold(name: string): string {
   return name.toLowerCase().replace(/[\s_-]+/g, "");

@@ -4,6 +4,7 @@ import type { MetadataAttribute } from "../actions/fields.ts";
 import { readDecimal } from "./coerce.ts";
 import { MappingError } from "./mapping-error.ts";
 import type { Scope } from "./names.ts";
+import type { MappingRule } from "./rules.ts";
 import type { TraitRules } from "./source.ts";
 import { compileValue, isSteps, type ValueContext } from "./value.ts";
 
@@ -32,6 +33,16 @@ export function compileAttributes(
     for (const { trait, display, read } of compiled) {
       const value = read(scope);
       if (value === "") continue;
+      if (value === context.clearWord) {
+        scope.findings.push({
+          rule: "not-clearable" satisfies MappingRule,
+          field: trait,
+          value,
+          message: "A trait can't be cleared: an update replaces all traits.",
+          hint: "Leave the cell empty; the trait is then left out.",
+        });
+        continue;
+      }
       if (display === undefined) {
         attributes.push({ trait_type: trait, value });
         continue;

@@ -116,6 +116,11 @@ const ITEMS_UNDERSTOOD: Understanding = {
 
 const ITEM_KEYS: ReadonlySet<string> = new Set(["action", "data", ...OWN_COLUMNS]);
 
+/** An item of a request body and nothing else: it is taken as it is, also among the rows of a source. */
+export function isOnlyItem(value: ObjectRow["value"]): boolean {
+  return isItem(value) && isJsonObject(value.data) && Object.keys(value).every((key) => ITEM_KEYS.has(key));
+}
+
 /** An item of a request body, whole or damaged, as opposed to a flat row with a column `action`. */
 function isItem(value: ObjectRow["value"]): boolean {
   if (isItemInOtherLetters(value)) return true;
@@ -138,7 +143,7 @@ function isItemInOtherLetters(value: ObjectRow["value"]): boolean {
   );
 }
 
-function mapItem(value: ObjectRow["value"]): Mapped {
+export function mapItem(value: ObjectRow["value"]): Mapped {
   const { [REASON_COLUMN]: _reason, [ROW_COLUMN]: _row, [OPEN_ACTIONS_COLUMN]: open, ...item } = value;
   const { action, data } = item;
   const isObject = isJsonObject(data);

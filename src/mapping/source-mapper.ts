@@ -37,6 +37,7 @@ import {
   type Read,
   type Scope,
 } from "./names.ts";
+import { isOnlyItem, mapItem } from "./objects.ts";
 import { nthOfName, OPEN_ACTIONS_COLUMN, selectOpenActions } from "./open-actions.ts";
 import type { Row } from "./row.ts";
 import type { MappingRule } from "./rules.ts";
@@ -371,6 +372,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       }
       if (!isJson) throw new Error("a row of cells was expected");
       scope.value = withExactNumbers(row);
+      if (isOnlyItem(row.value)) return mapItem(row.value);
       columns.keys?.seeRow(row.value);
       const openText = row.value[OPEN_ACTIONS_COLUMN];
       return mapAndWatch(typeof openText === "string" ? openText.trim() : "");

@@ -1,7 +1,7 @@
 /** Which values of the columns that conditions compare a file holds, against those that the source names. */
 
 import { distance } from "fastest-levenshtein";
-import { fold } from "../actions/nearest.ts";
+import { foldSpelling } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import type { FileFinding } from "./mapper.ts";
 import type { Read, Scope } from "./names.ts";
@@ -218,17 +218,14 @@ function takenByElse({ label, known, text, rows, line }: Else): FileFinding {
 }
 
 /** The same but for case, blanks and marks. */
-const isSpelling = (one: string, other: string): boolean => other !== "" && spelt(one) === spelt(other);
+const isSpelling = (one: string, other: string): boolean => other !== "" && foldSpelling(one) === foldSpelling(other);
 
 /** Spellings of a value that are shown. */
 const SPELLINGS = 5;
 
-/** Without what nobody sees or types the same way each time: accents, controls, characters without width. */
-const spelt = (text: string): string => fold(text.normalize("NFKD").replace(/[\p{Mn}\p{Cc}\p{Cf}]/gu, ""));
-
 /** Another spelling, or a letter of a longer word is another; other digits are another value. */
 function isNear(one: string, other: string): boolean {
-  const [a, b] = [spelt(one), spelt(other)];
+  const [a, b] = [foldSpelling(one), foldSpelling(other)];
   if (a === b) return true;
   if (a.replace(/\D/g, "") !== b.replace(/\D/g, "") || a.length > 64 || b.length > 64) return false;
   return Math.min(a.length, b.length) >= 5 && distance(a, b) <= (a.length >= 10 ? 2 : 1);

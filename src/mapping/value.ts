@@ -1,6 +1,6 @@
 /** A rule of a field → the text of the field: templates, lists, and steps in their fixed order. */
 
-import { fold, nearest } from "../actions/nearest.ts";
+import { foldSpelling, nearest } from "../actions/nearest.ts";
 import { type AmountOptions, compileAmount, divideAmount, REMAINDERS, type Remainder } from "./amount.ts";
 import { BEFORE_1970 } from "./coerce.ts";
 import { amountsThatRead, formatsThatRead } from "./evidence.ts";
@@ -90,13 +90,13 @@ function compileMap(steps: ValueSteps, context: ValueContext): Step | undefined 
   );
   const otherwise =
     steps.else === undefined ? undefined : compileTemplate(steps.else, names, [...path, "else"], emptyWhen);
-  const spellings = new Map([...table.keys()].map((known) => [fold(known), known]));
+  const spellings = new Map([...table.keys()].map((known) => [foldSpelling(known), known]));
   return (text, scope) => {
     const value = table.get(text);
     if (value !== undefined) return value(scope);
     if (text === "") return "";
     if (otherwise !== undefined) {
-      const known = scope.onElse === undefined ? undefined : spellings.get(fold(text));
+      const known = scope.onElse === undefined ? undefined : spellings.get(foldSpelling(text));
       if (known !== undefined) scope.onElse?.(label, known, text);
       return otherwise(scope);
     }

@@ -555,6 +555,10 @@ describe("a key of the source", () => {
     expect((await moves("4,d", "5,e", "6,f")).actions).toMatchObject({ accepted: 1, alreadySent: 1, superseded: 1 });
     expect(images(field)).toBe("a c e f");
 
+    // Twice it is as late as once.
+    const twice = await moves("2,b", "2,b", "3,c");
+    expect(twice.actions, twice.said).toMatchObject({ accepted: 0, alreadySent: 1, late: 2 });
+
     // Alone it goes all the same.
     expect((await moves("2,b")).actions).toMatchObject({ accepted: 1 });
   });

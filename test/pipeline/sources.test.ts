@@ -450,3 +450,44 @@ test("a lookup file that is UTF-8 and read as something else stops before anythi
   expect(said).toMatch(/gates\.csv:2 .*"Südtor" would become "SÃ¼dtor"/);
   expect(field.sandbox.engine.counts().accepted).toBe(0);
 });
+
+describe("files of a source", () => {
+  const EVENT = `sources:
+  gala:
+    match: "gala*"
+    actions:
+      - newEvent: {fields: {eventId: "{E}", currency: EUR, eventName: "{N}"}}
+      - soldTicket: {when: {N: {empty: false}}, fields: {eventId: "{E}", ticketId: "{T}", userId: u, price: "1.00", orderTime: "1772356522"}}
+`;
+
+  async function openGala(): Promise<Field> {
+    const field = await openField();
+    await field.write("tickets.config.yaml", EVENT);
+    return field;
+  }
+
+  test("give an event once, and tell it where they tell it differently", async () => {
+    const field = await openGala();
+    await field.write("gala-1.csv", "E,N,T\ne,Gala,t1\n");
+    await field.write("gala-2.csv", "E,N,T\ne,Gala,t2\n");
+    await field.write("gala-3.csv", "E,N,T\ne,Ball,t3\n");
+    const night = await field.stream(["gala-1.csv", "gala-2.csv"]);
+    expect(night.summary?.actions, night.said).toMatchObject({ total: 4, accepted: 3, alreadySent: 1 });
+    expect(night.said).not.toContain("deed-repeated");
+    const other = await openGala();
+    for (const name of ["gala-1.csv", "gala-3.csv"]) await other.write(name, await field.read(name));
+    expect((await other.stream(["gala-1.csv", "gala-3.csv"])).exitCode).toBe(3);
+  });
+
+  test("may hold {action, data} lines, which are taken as they are", async () => {
+    const field = await openGala();
+    const data = { eventId: "e", ticketId: "t2", userId: "u2", price: "2.00", orderTime: 1772356523 };
+    const lines = [
+      { E: "e", N: "Gala", T: "t1" },
+      { action: "soldTicket", data },
+    ];
+    await field.write("gala.ndjson", lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const night = await field.stream(["gala.ndjson"]);
+    expect(night.summary?.actions, night.said).toMatchObject({ total: 3, accepted: 3 });
+  });
+});

@@ -282,6 +282,8 @@ async function decideOnce(
       for (const { candidate, fate } of fates) {
         const { action } = candidate;
         if (fate !== "sent" || verdicts.of(candidate) !== "repeated") continue;
+        const detail = verdicts.detailOf(candidate);
+        if (detail?.kind === "repeated" && detail.isExpected) continue;
         problems.push({
           ...at,
           severity: repeatSeverity,

@@ -1,7 +1,14 @@
 /** Which candidates are deeds that the environment has accepted already (design, Identity). */
 
 import { open } from "node:fs/promises";
-import { type Action, type ActionData, type ActionName, actionSpec, registers } from "../../actions/actions.ts";
+import {
+  type Action,
+  type ActionData,
+  type ActionName,
+  actionSpec,
+  registers,
+  registersEvent,
+} from "../../actions/actions.ts";
 import { digestOf, identityText, recipientsAgree } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
 import { keyedDeeds, keySources } from "../ledger/keyed-deeds.ts";
@@ -54,7 +61,8 @@ export interface RowPlace {
 /** What there is to say of a verdict. */
 export type Detail =
   | { readonly kind: "changed"; readonly from: AcceptedDeed }
-  | { readonly kind: "repeated"; readonly first: number }
+  /** `isExpected`: nothing need be said of it. */
+  | { readonly kind: "repeated"; readonly first: number; readonly isExpected: boolean }
   | { readonly kind: "late"; readonly before: RowPlace }
   | { readonly kind: "superseded"; readonly since: AcceptedDeed; readonly isFromRejects: boolean }
   | { readonly kind: "held"; readonly by: RowPlace }
@@ -169,11 +177,16 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
       isNew: (seq) => isOne(seq, "new"),
       isOld: (seq) => isOne(seq, "sent", "changed", "pending"),
     });
+    const repeats = repeatsByFirst(details);
     for (const [candidate, order] of outOfOrder) {
-      const { seq, row } = candidate;
-      if (order.kind === "late") found.set(seq, "late", order);
-      else if (order.kind === "unclear") found.set(seq, "unclear", { ...order, isCut, given: [candidate] });
-      else found.set(seq, "superseded", { ...order, isFromRejects: rejected(row) !== undefined });
+      const { seq: first, row } = candidate;
+      const isFromRejects = rejected(row) !== undefined;
+      // What repeats it is as late as it is.
+      for (const seq of [first, ...(repeats.get(first) ?? [])]) {
+        if (order.kind === "late") found.set(seq, "late", order);
+        else if (order.kind === "unclear") found.set(seq, "unclear", { ...order, isCut, given: [candidate] });
+        else found.set(seq, "superseded", { ...order, isFromRejects });
+      }
     }
   }
   return {
@@ -182,6 +195,18 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     isRepeated: ({ seq }) => found.repeated.has(seq),
     closed: found.closed,
   };
+}
+
+/** By the number of the first: those that repeat it. */
+function repeatsByFirst(details: ReadonlyMap<number, Detail>): ReadonlyMap<number, readonly number[]> {
+  const repeats = new Map<number, number[]>();
+  for (const [seq, detail] of details) {
+    if (detail.kind !== "repeated") continue;
+    const known = repeats.get(detail.first);
+    if (known === undefined) repeats.set(detail.first, [seq]);
+    else known.push(seq);
+  }
+  return repeats;
 }
 
 const toDoubtful = (candidate: Candidate): Doubtful => ({
@@ -218,7 +243,8 @@ async function judgeByDigests(
     const { action, keyed, untimed, row, input } = readOrigin(block, at);
     const rule = keyed ? "once" : actionSpec(action).identity;
     // newEvent and soldTicket that repeat within one input have rules of their own, but for those with a key.
-    const repeatsMatter = keyed || !registers(action) || isSentOnce(action);
+    const repeatsMatter =
+      keyed || !registers(action) || isSentOnce(action) || comesWithRows({ action, input }, options);
     if (!looksFurther && (rule === "history" ? holds.size === 0 : !repeatsMatter)) return;
     const identity = identityAt(block, at);
     const key = holds.size > 0 || pending.deeds.size > 0 ? identity.toString("hex") : "";
@@ -377,14 +403,17 @@ class Group {
   /** Accepted: sent, or changed. Else the first one is new. */
   #once(): void {
     const deeds = this.#accepted();
-    let first: number | undefined;
-    for (const { seq, action, content } of this.#candidates) {
+    let first: Doubtful | undefined;
+    for (const candidate of this.#candidates) {
+      const { seq, action, content } = candidate;
       const deed = deeds.find((each) => each.content.equals(content) || isUnknownContent(each)) ?? deeds.at(-1);
       if (deed !== undefined) this.#sentOrChanged(seq, content, deed);
+      else if (first !== undefined && comesWithRows(candidate, this.#options) && first.content.equals(content))
+        this.#repeated(seq, first.seq, true);
       // Two registrations of an event and two sales of a ticket are a problem of the input.
       else if (first !== undefined && (!registers(action) || this.#options.isSentOnce(action)))
-        this.#repeated(seq, first);
-      first ??= seq;
+        this.#repeated(seq, first.seq);
+      first ??= candidate;
     }
   }
 
@@ -393,8 +422,8 @@ class Group {
     else this.#found.set(seq, "changed", { kind: "changed", from: deed });
   }
 
-  #repeated(seq: number, first: number): void {
-    this.#found.set(seq, "repeated", { kind: "repeated", first });
+  #repeated(seq: number, first: number, isExpected = false): void {
+    this.#found.set(seq, "repeated", { kind: "repeated", first, isExpected });
     this.#found.repeated.add(first);
   }
 
@@ -518,7 +547,7 @@ class Group {
         this.#found.set(seq, "unclear", {
           kind: "unclear",
           isCut: this.#options.isCut,
-          accepted: known.flatMap(({ accepted: deed }) => deed ?? []),
+          accepted: known.flatMap(({ accepted: deed }) => (deed?.isTaken === true ? deed : [])),
           given: input.flatMap(({ candidate }) => candidate ?? []),
         });
         return;
@@ -599,6 +628,14 @@ interface InputOfHistory {
   readonly candidate: Doubtful | undefined;
   readonly hold: HeldDeed | undefined;
   readonly deed: InputDeed;
+}
+
+/** Each file of a source gives the event with whichever of its rows comes first. */
+function comesWithRows(
+  { action, input }: Pick<Doubtful, "action" | "input">,
+  { inputs, sources }: JudgeOptions,
+): boolean {
+  return registersEvent(action) && sources.has(inputs[input]?.readAs ?? "");
 }
 
 /** Whether a deed was asked for before a row was rejected. */

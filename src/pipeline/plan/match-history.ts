@@ -102,9 +102,9 @@ export function matchHistory(
     const isUnclear = match.doubtful.has(at) || (!isClear && !deed.isTimed);
     if (isUnclear && bound?.kind !== "changed") return { kind: "unclear" };
     if (bound !== undefined) return bound;
-    if (otherForms.has(at)) return { kind: "unclear" };
     const since = match.supersededBy(deed, at);
     if (since !== undefined) return { kind: "superseded", since };
+    if (otherForms.has(at)) return { kind: "unclear" };
     if (!deed.isTimed && at < lastOld) return { kind: "late", before: lastOld };
     if (!deed.isTimed && isCut && match.hasUntimedLeft()) return { kind: "unclear" };
     return open;

@@ -9,8 +9,9 @@ export interface RowsInCell {
 
 /**
  * The first cell of a row whose lines look like rows of the table: what stands before its first line break fills the row
- * that it begins in, what stands behind its last one the row that it ends in, and each line between them is a row. In
- * tables of one or two columns any two lines of a text look so, and nothing is said.
+ * that it begins in, what stands behind its last one the row that it ends in, and most lines between them are rows. In
+ * tables of one column any lines look so, and of two columns any two: nothing is said. A delimiter with a blank behind it is
+ * one of prose, as addresses have it.
  *
  * @param line on which the row begins.
  * @param countLineEnds in a cell, as the reader counts them.
@@ -21,7 +22,7 @@ export function findRowsInCell(
   line: number,
   countLineEnds: (text: string) => number,
 ): RowsInCell | undefined {
-  if (cells.length < 3) return undefined;
+  if (cells.length < 2) return undefined;
   let firstLine = line;
   for (const [column, cell] of cells.entries()) {
     const lineEnds = countLineEnds(cell);
@@ -38,14 +39,23 @@ function looksLikeRows(cell: string, delimiter: string, column: number, columns:
   const [first, ...others] = cell.split(LINE_BREAK);
   const last = others.pop();
   if (first === undefined || last === undefined) return false;
+  if (columns === 2 && others.every((line) => line === "")) return false;
   return (
     delimitersIn(first, delimiter) === columns - column - 1 &&
     delimitersIn(last, delimiter) === column &&
-    // Blank lines are no rows anywhere in a table.
-    others.every((line) => line === "" || delimitersIn(line, delimiter) === columns - 1)
+    mostAreRows(others, delimiter, columns)
   );
 }
 
+/** One of the rows may itself have too many cells, or too few. Blank lines are no rows anywhere in a table. */
+function mostAreRows(lines: readonly string[], delimiter: string, columns: number): boolean {
+  const filled = lines.filter((line) => line !== "");
+  return filled.filter((line) => delimitersIn(line, delimiter) === columns - 1).length * 2 >= filled.length;
+}
+
 function delimitersIn(text: string, delimiter: string): number {
-  return text.split(delimiter).length - 1;
+  return text
+    .split(delimiter)
+    .slice(1)
+    .filter((behind) => !behind.startsWith(" ")).length;
 }

@@ -756,6 +756,15 @@ describe("a row of a source", () => {
     ]);
   });
 
+  test("clears no trait, and says so", () => {
+    const yaml = `actions:
+  - updateTicket: {fields: {ticketId: "{ID}", metadataAttributes: {A: "{A}", B: "{B}"}}}`;
+    const { mapped } = mapText(yaml, "ID,A,B\na,\\clear,x\n");
+    expect(mapped).toMatchObject([
+      { kind: "invalid", findings: [{ rule: "not-clearable", field: "A", value: "\\clear" }] },
+    ]);
+  });
+
   test("clears a field by the source's word, also through its steps", () => {
     const yaml = `clear: "-"\nzone: UTC
 actions:

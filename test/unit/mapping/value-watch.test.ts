@@ -160,6 +160,17 @@ describe("another spelling of a value that the source names", () => {
     ).toMatchObject([{ rule: "value-near", field: "Status", value: "draft", line: 3 }]);
   });
 
+  test("is told where a value table takes by its else what only looks like what it names", () => {
+    const yaml = `actions:
+  - soldTicket:
+      fields: {eventId: e, ticketId: "{ID}", userId: u, price: {from: "{Kind}", map: {Étudiant: 25}, else: "0"}}`;
+    const said = saidOf(yaml, "ID,Kind\na,Étudiant\nb,E\u0301tudiant\nc,Étudiant\u200b\n");
+    expect(said.map(({ rule, line }) => [rule, line])).toEqual([
+      ["value-near", 3],
+      ["value-near", 4],
+    ]);
+  });
+
   test("is told where a value table takes it by its else", () => {
     const yaml = `actions:
   - soldTicket:

@@ -57,6 +57,19 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
   ["rows with quotes of their own in a cell", 'a,b,c\n1,2,"x\n3,"",y"\n', "a|b|c", ['2 1|2|x\n3,",y ? rows-in-cell']],
   ["lines with too few delimiters for rows", 'a,b,c\n1,2,"x\n3,4\n5,6,y"\n', "a|b|c", ["2 1|2|x\n3,4\n5,6,y"]],
   ["an address of several lines", 'a,b,c\n1,2,"Hall 5\nStreet 7, Town"\n', "a|b|c", ["2 1|2|Hall 5\nStreet 7, Town"]],
+  [
+    "rows in a cell, one of them with a cell too many",
+    'a,b,c\n1,2,"x\n3,4,\n7,8,9,9\n3,4,y"\n',
+    "a|b|c",
+    ["2 1|2|x\n3,4,\n7,8,9,9\n3,4,y ? rows-in-cell"],
+  ],
+  ["rows in a cell of two columns", 'a,b\n1,"x\n3,\n4,y"\n5,6\n', "a|b", ["2 1|x\n3,\n4,y ? rows-in-cell", "5 5|6"]],
+  [
+    "an address whose commas would fill the table",
+    'a,b,c,d\n1,"12 Main St, Flat 3, London\nUK, E1 6AN",u,v\n',
+    "a|b|c|d",
+    ["2 1|12 Main St, Flat 3, London\nUK, E1 6AN|u|v"],
+  ],
   ["two lines in a table of two columns", 'a,b\n"x, y\nz",1\n', "a|b", ["2 x, y\nz|1"]],
   ["the header again", "a,b\n1,2\na,b\n3,4\n", "a|b", ["2 1|2", "3 ! header-repeated", "4 3|4"]],
   [
