@@ -1,6 +1,7 @@
 /** Rows of another file, joined by key: `{order.Total}` is the column Total of the one row of `order` that fits. */
 
 import { quote } from "./columns.ts";
+import type { FileFinding } from "./mapper.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import { columnsOf, type Names, type Read, type Scope } from "./names.ts";
 import type { MappingRule } from "./rules.ts";
@@ -15,6 +16,14 @@ export interface LookupTable {
   readonly rows: readonly (readonly string[])[];
 }
 
+/** How often a lookup was asked by rows that say what to look for, and found a row. */
+export interface LookupTally {
+  asked: number;
+  found: number;
+  /** What was looked for first. */
+  example: string | undefined;
+}
+
 type Found = readonly string[] | "none" | "several";
 
 /** The columns of a lookup as names. `names` are those of the row that is joined. */
@@ -24,6 +33,7 @@ export function compileLookup(
   table: LookupTable,
   names: Names,
   path: RulePath,
+  tally: LookupTally,
 ): Names {
   if (config.missing !== undefined && config.missing !== "error" && config.missing !== "empty")
     throw new MappingError([...path, "missing"], "is neither error nor empty");
@@ -45,6 +55,11 @@ export function compileLookup(
     turn = scope.turn;
     const key = where.map(({ ofRow }) => ofRow(scope));
     found = key.includes("") ? "none" : (index.get(joined(key)) ?? "none");
+    if (!key.includes("")) {
+      tally.asked += 1;
+      tally.example ??= key.join(", ");
+      if (found !== "none") tally.found += 1;
+    }
     if (found === "none" && config.missing === "empty") return found;
     if (typeof found === "string")
       scope.findings.push({
@@ -89,4 +104,22 @@ function indexOf(table: LookupTable, keys: readonly Read[]): ReadonlyMap<string,
 
 function joined(key: readonly string[]): string {
   return key.length === 1 ? (key[0] ?? "") : JSON.stringify(key);
+}
+
+/** A lookup that may find nothing, and found nothing for any row: its file is another one, or is written otherwise. */
+export function fitsNothing(
+  name: string,
+  { file }: LookupTable,
+  { asked, found, example }: LookupTally,
+): readonly FileFinding[] {
+  if (asked === 0 || found > 0) return [];
+  return [
+    {
+      rule: "lookup-fits-nothing" satisfies MappingRule,
+      field: name,
+      ...(example !== undefined && { value: example }),
+      message: `${file} fits none of the ${asked === 1 ? "one row that looks" : `${asked} rows that look`} into it, so that what it should add is missing everywhere.`,
+      hint: "Is it the file of the same export, and are the values written alike?",
+    },
+  ];
 }

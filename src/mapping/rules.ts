@@ -95,6 +95,13 @@ export const MAPPING_RULES = {
     source: ROWS,
     example: "two orders of the same reference in orders.csv",
   },
+  "lookup-fits-nothing": {
+    severity: "warn",
+    reason:
+      "A lookup with missing: empty finds nothing for any row, so that its file may be another one, or be written otherwise.",
+    source: ROWS,
+    example: 'where: {Code: "{Voucher}"} for discounts.csv with early, and rows with EARLY',
+  },
   "value-not-named": {
     severity: "warn",
     reason:

@@ -22,7 +22,7 @@ import { compileEach, type Each, enter, namesOfBoth } from "./each.ts";
 import { withExactNumbers } from "./exact-numbers.ts";
 import { compileFillDown } from "./fill-down.ts";
 import { mangledCells, totalsCell, watchIdCells } from "./id-cells.ts";
-import { compileLookup, type LookupTable } from "./lookup.ts";
+import { compileLookup, fitsNothing, type LookupTable, type LookupTally } from "./lookup.ts";
 import type { FileFinding, Mapped, Mapper, Understanding } from "./mapper.ts";
 import { collectFaults, type Faults, MappingError, type RulePath } from "./mapping-error.ts";
 import {
@@ -122,7 +122,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
   const faults = collectFaults();
   const { attempt } = faults;
   const source: Source = { ...settings, path, columns, isJson, each, lookupNames, faults };
-  compileLookups(source);
+  const lookupFindings = compileLookups(source);
   attempt(() => refuseUnusedFields(source));
   const rules = config.actions.flatMap(
     (entry, at) => attempt(() => compileAction(entry, source, [...path, "actions", at])) ?? [],
@@ -402,6 +402,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       ...keysMissing(columns, optional),
       ...watch.findings(),
       ...events.findings(),
+      ...lookupFindings(),
     ],
   };
 }
@@ -488,7 +489,17 @@ function uniqueLooks(rules: readonly ActionRules[]): readonly Looked[] {
   return [...byLabel.values()];
 }
 
-function compileLookups({ config, lookups, lookupNames, path, columns, each, isJson }: Source): void {
+/** @returns what is said of the lookups when all rows are read. */
+function compileLookups({
+  config,
+  lookups,
+  lookupNames,
+  path,
+  columns,
+  each,
+  isJson,
+}: Source): () => readonly FileFinding[] {
+  const tallies: { readonly name: string; readonly table: LookupTable; readonly tally: LookupTally }[] = [];
   const names = namesOf(columns, each?.names ?? { counts: false }, lookupNames, isJson);
   for (const [name, lookup] of Object.entries(config.lookup ?? {})) {
     const at = [...path, "lookup", name];
@@ -497,8 +508,11 @@ function compileLookups({ config, lookups, lookupNames, path, columns, each, isJ
     const table = lookups.get(name);
     if (table === undefined) throw new Error(`the lookup file of ${name} was not read`);
     // A lookup may join by the columns of those before it, not by its own. The map is the one that `names` looks into.
-    (lookupNames as Map<string, Names>).set(name, compileLookup(name, lookup, table, names, at));
+    const tally: LookupTally = { asked: 0, found: 0, example: undefined };
+    (lookupNames as Map<string, Names>).set(name, compileLookup(name, lookup, table, names, at, tally));
+    if (lookup.missing === "empty") tallies.push({ name, table, tally });
   }
+  return () => tallies.flatMap(({ name, table, tally }) => fitsNothing(name, table, tally));
 }
 
 function compileExpect({ config, path, columns, each, lookupNames, isJson }: Source) {

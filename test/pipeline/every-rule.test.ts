@@ -81,6 +81,13 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
     ),
     beside: { "orders.csv": "Ref,T\n1,T-1\n1,T-2\n" },
   },
+  "lookup-fits-nothing": {
+    ...table(
+      'lookup: {o: {file: orders.csv, missing: empty, where: {Ref: "{R}"}}}\nactions: [scannedTicket: {fields: {ticketId: ["{o.T}", "{T}"], orderTime: "1781280000"}}]',
+      "R,T\n2,T-2\n",
+    ),
+    beside: { "orders.csv": "Ref,T\n1,T-1\n" },
+  },
   "value-not-named": table(
     'actions: [checkedInTicket: {when: {In: "yes"}, fields: {ticketId: "{T}"}}]',
     "T,In\nT-1,yes\nT-2,ja\n",
