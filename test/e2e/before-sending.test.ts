@@ -65,7 +65,7 @@ describe("the place of an output", () => {
     }
   });
 
-  test("is not made through a link that leads nowhere", async () => {
+  test("is not made through a link that leads nowhere", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     symlinkSync("elsewhere", place.path("out.ndjson"));

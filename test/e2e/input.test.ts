@@ -8,6 +8,7 @@ import { openWorkplace, type RunOptions } from "../support/bin.ts";
 import { BY_MODES_ONLY } from "../support/rights.ts";
 import { expectSpokenAsSpecified, startService } from "../support/service.ts";
 import { readLines, readPromises, salesTable } from "../support/tables.ts";
+import { forWalks } from "../support/walks.ts";
 
 const PLAYGROUND = ["--env", "playground"];
 const NEEDS_MODES = "(needs setpriv, or a user other than root)";
@@ -24,21 +25,25 @@ const NDJSON = [1, 2, 3].map((n) => `${JSON.stringify(sale(n))}\n`).join("");
 const ITEMS = [1, 2, 3].map((n) => ({ action: "soldTicket", data: sale(n) }));
 
 describe("input of every kind arrives as the same actions", () => {
-  test.each<[string, string | Buffer]>([
-    ["sales.csv", salesTable(3)],
-    ["sales.csv", `\ufeff${salesTable(3).replaceAll("\n", "\r\n")}`],
-    ["sales.csv", salesTable(3).replaceAll(",", ";")],
-    ["sales.csv", salesTable(3).replaceAll(",", "|")],
-    ["sales.tsv", salesTable(3).replaceAll(",", "\t")],
-    ["sales.ndjson", NDJSON],
-    ["sales.jsonl", NDJSON.trimEnd()],
-    ["sales.json", JSON.stringify(ITEMS)],
-    ["sales.json", JSON.stringify(ITEMS, undefined, 2)],
-    ["sales.csv.gz", gzipSync(salesTable(3))],
-    ["sales.csv.zst", zstdCompressSync(salesTable(3))],
-    ["sales.ndjson.gz", gzipSync(NDJSON)],
-    ["sales.json.zst", zstdCompressSync(JSON.stringify(ITEMS))],
-  ])("%s", async (name, content) => {
+  const KINDS = forWalks<readonly [string, string | Buffer]>(
+    [
+      ["sales.csv", salesTable(3)],
+      ["sales.csv", `\ufeff${salesTable(3).replaceAll("\n", "\r\n")}`],
+      ["sales.csv", salesTable(3).replaceAll(",", ";")],
+      ["sales.csv", salesTable(3).replaceAll(",", "|")],
+      ["sales.tsv", salesTable(3).replaceAll(",", "\t")],
+      ["sales.ndjson", NDJSON],
+      ["sales.jsonl", NDJSON.trimEnd()],
+      ["sales.json", JSON.stringify(ITEMS)],
+      ["sales.json", JSON.stringify(ITEMS, undefined, 2)],
+      ["sales.csv.gz", gzipSync(salesTable(3))],
+      ["sales.csv.zst", zstdCompressSync(salesTable(3))],
+      ["sales.ndjson.gz", gzipSync(NDJSON)],
+      ["sales.json.zst", zstdCompressSync(JSON.stringify(ITEMS))],
+    ],
+    2,
+  );
+  const arrives = async (name: string, content: string | Buffer): Promise<void> => {
     const place = openWorkplace();
     const service = await startService();
     place.write(name, content);
@@ -48,7 +53,9 @@ describe("input of every kind arrives as the same actions", () => {
     expect(service.sent()).toEqual(ITEMS);
     const promises = readPromises(place.read("sales.playground.promises.ndjson"));
     expect(promises.map(({ source }) => source)).toEqual([name, name, name]);
-  });
+  };
+  test.each(KINDS.short)("%s", arrives);
+  test.each(KINDS.long)("%s", { tags: ["long"] }, arrives);
 
   test.each<[string, string | Buffer, readonly string[]]>([
     ["CSV", salesTable(3), ["--action", "soldTicket"]],
@@ -144,11 +151,12 @@ describe("a path that can't be used is exit 2 with one sentence", () => {
   };
 
   test("a missing file", () => refuses("sales.csv", () => {}));
-  test("a glob that matches nothing", () => refuses("sales-*.csv", () => {}));
-  test("a directory", () => refuses("sales.csv", (path) => mkdirSync(path)));
+  test("a glob that matches nothing", { tags: ["long"] }, () => refuses("sales-*.csv", () => {}));
+  test("a directory", { tags: ["long"] }, () => refuses("sales.csv", (path) => mkdirSync(path)));
   test("a link that leads nowhere", () => refuses("sales.csv", (path) => symlinkSync("gone.csv", path)));
-  test("a name that does not say what it holds", () =>
-    refuses("sales.txt", (path) => writeFileSync(path, salesTable(1))));
+  test("a name that does not say what it holds", { tags: ["long"] }, () =>
+    refuses("sales.txt", (path) => writeFileSync(path, salesTable(1))),
+  );
   test.skipIf(BY_MODES_ONLY === undefined)(`a file without permission ${NEEDS_MODES}`, () =>
     refuses(
       "sales.csv",

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type Ended, openWorkplace, type Workplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, startService } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
+import { forWalks } from "../support/walks.ts";
 
 const KEY = "s3cr3t-key-Zm9vYmFy-0123456789";
 const COMMAND = ["stream", "sales.csv", "--env", "playground"];
@@ -79,7 +80,8 @@ describe("a wrong key", () => {
 });
 
 describe("the right key", () => {
-  test.each(TALK)("shows nowhere after a whole run: %s %s %s", async (...talk) => {
+  const NAME = "shows nowhere after a whole run: %s %s %s";
+  const showsNowhere = async (...talk: readonly string[]): Promise<void> => {
     const place = openSales();
     const service = await startService({ key: KEY });
     const words = talk.filter((word) => word !== undefined);
@@ -91,7 +93,9 @@ describe("the right key", () => {
     expect(said.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
     expectSpokenAsSpecified(service);
     expectNoKey(place, said);
-  });
+  };
+  test.each(forWalks(TALK, 3).short)(NAME, showsNowhere);
+  test.each(forWalks(TALK, 3).long)(NAME, { tags: ["long"] }, showsNowhere);
 
   test.each([
     [400, 9],

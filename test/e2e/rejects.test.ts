@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
 import { type Item, type Service, startService } from "../support/service.ts";
 import { type Cells, editTable, readPromises, readTable, salesTable } from "../support/tables.ts";
+import { forWalks } from "../support/walks.ts";
 
 const ENV = ["--env", "playground"];
 
@@ -139,12 +140,16 @@ async function mendedNight(mend: (row: Cells) => Cells, text = salesTable(5).rep
 const withPrice = (row: Cells): Cells => ({ ...row, price: "10.50" });
 
 describe("a bad row of which a mended one was accepted", () => {
-  test.each<[string, (text: string) => string]>([
-    ["as it was", (text) => text],
-    ["on another line, with other blanks", (text) => reordered(text).replace("T-5,", " T-5 ,")],
-    ["among other columns", (text) => text.replace(/^(.+)$/gm, "$1,").replace("orderTime,", "orderTime,note")],
-    ["of a file with a date in its name", (text) => text],
-  ])("is mended in the next full export, %s", async (how, edit) => {
+  const EXPORTS = forWalks<readonly [how: string, edit: (text: string) => string]>(
+    [
+      ["as it was", (text) => text],
+      ["on another line, with other blanks", (text) => reordered(text).replace("T-5,", " T-5 ,")],
+      ["among other columns", (text) => text.replace(/^(.+)$/gm, "$1,").replace("orderTime,", "orderTime,note")],
+      ["of a file with a date in its name", (text) => text],
+    ],
+    2,
+  );
+  const isMended = async (how: string, edit: (text: string) => string): Promise<void> => {
     const { place, service, night, rejects } = await mendedNight((row) => ({
       ...row,
       ticketId: "T-55",
@@ -164,7 +169,9 @@ describe("a bad row of which a mended one was accepted", () => {
     });
     expect(stderr).toContain("1 mended");
     expect(service.sent().map(({ data }) => data.ticketId)).toEqual(["T-1", "T-2", "T-3", "T-4", "T-55"]);
-  });
+  };
+  test.each(EXPORTS.short)("is mended in the next full export, %s", isMended);
+  test.each(EXPORTS.long)("is mended in the next full export, %s", { tags: ["long"] }, isMended);
 
   test("is still invalid while the mended one is not sent, and when it is rejected; sent once more, it is mended", {
     tags: ["long"],
@@ -381,7 +388,7 @@ describe("guards against formulas", () => {
   const ROWS = IDS.map((id, at) => `E-1,${id},u,${at === 1 ? "?" : "1.00"},1700000000\n`);
   const SALES = `eventId,ticketId,userId,price,orderTime\n${ROWS.join("")}`;
 
-  test.each([[], ["--safe-csv"]])("are told by the file, in promises and in rejects: %j", async (...flags) => {
+  const areTold = async (...flags: readonly string[]): Promise<void> => {
     const place = openWorkplace();
     const service = await startService();
     place.write("sales.csv", SALES);
@@ -411,7 +418,9 @@ describe("guards against formulas", () => {
     place.write("sales.csv", SALES.replace(",?,", ",1.00,"));
     const again = await place.summary(["stream", "sales.csv", ...ENV, ...state, "-o", "more.ndjson"], service);
     expect(again.summary).toMatchObject({ state: "nothing new", actions: { total: 6, alreadySent: 6 } });
-  });
+  };
+  test("are told by the file, in promises and in rejects: --safe-csv", () => areTold("--safe-csv"));
+  test("are told by the file, in promises and in rejects", { tags: ["long"] }, () => areTold());
 
   test("a file that was begun without them is not continued with them", { tags: ["long"] }, async () => {
     const place = openWorkplace();

@@ -12,6 +12,7 @@ import { deadPort, startProxy } from "../support/raw-server.ts";
 import { send } from "../support/requests.ts";
 import { expectSpokenAsSpecified, startService } from "../support/service.ts";
 import { readPromises, readTable, salesTable } from "../support/tables.ts";
+import { forWalks } from "../support/walks.ts";
 
 const SEND = ["stream", "sales.csv", "--env", "playground"];
 
@@ -37,11 +38,15 @@ describe("the key shows nowhere, nor does the password of a proxy", () => {
   const KEY = "s3cr3t-key-Zm9vYmFy-0123456789";
   const talks = [["--verbose"], ["--verbose", "--log-format", "json"], ["--json"]];
 
-  test.each<[string, () => Promise<number>, number]>([
-    ["is not there", deadPort, 7],
-    ["refuses the key", async () => (await startProxy({ status: 407 })).port, 7],
-    ["leads nowhere", async () => (await startProxy({ leadsTo: await deadPort() })).port, 7],
-  ])("when a proxy %s", async (_, open, exitCode) => {
+  const PROXIES = forWalks<readonly [string, () => Promise<number>, number]>(
+    [
+      ["is not there", deadPort, 7],
+      ["refuses the key", async () => (await startProxy({ status: 407 })).port, 7],
+      ["leads nowhere", async () => (await startProxy({ leadsTo: await deadPort() })).port, 7],
+    ],
+    3,
+  );
+  const showsNothing = async (_: string, open: () => Promise<number>, exitCode: number): Promise<void> => {
     const { place } = await openSales();
     const env = {
       TICKETS_PLAYGROUND_BASE_URL: "https://tickets.example.com/v1",
@@ -53,7 +58,9 @@ describe("the key shows nowhere, nor does the password of a proxy", () => {
     said.push(await place.tickets(["status", "--env", "playground", "--json"], { env }));
     expect(said.map((ended) => ended.exitCode)).toEqual([exitCode, exitCode, exitCode, 0]);
     expectNowhere(place, said, KEY, "pr0xy-s3cret", "operator:");
-  });
+  };
+  test.each(PROXIES.short)("when a proxy %s", showsNothing);
+  test.each(PROXIES.long)("when a proxy %s", { tags: ["long"] }, showsNothing);
 
   test("when the program itself fails, with the request in the error and in its causes", {
     tags: ["long"],

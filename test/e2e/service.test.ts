@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, type Service, type ServiceOptions, startService } from "../support/service.ts";
 import { readPromises, readTable, salesTable } from "../support/tables.ts";
+import { forWalks } from "../support/walks.ts";
 
 const COMMAND = ["stream", "sales.csv", "--env", "playground", "--chunk-size", "10"];
 
@@ -45,7 +46,8 @@ const FAILURES: readonly unknown[] = [
 ];
 
 describe("an action that the service does not accept", () => {
-  test.each(FAILURES)("%j is in the promises with its whole answer, and in the rejects", async (failure) => {
+  const NAME = "%j is in the promises with its whole answer, and in the rejects";
+  const isKept = async (failure: (typeof FAILURES)[number]): Promise<void> => {
     const place = openSales(25);
     const service = await startService({ failureOf: ({ data }) => (data.ticketId === "T-13" ? failure : undefined) });
     const { exitCode, stderr, summary } = await place.summary(COMMAND, { env: service.env });
@@ -78,7 +80,9 @@ describe("an action that the service does not accept", () => {
     expect(rows[0]).toMatch(
       /^E-1,T-13,user-6,13\.50,1700000013,.*rejected by the service.*,soldTicket,\d+\.[0-9a-f]{32}$/,
     );
-  });
+  };
+  test.each(forWalks(FAILURES, 3).short)(NAME, isKept);
+  test.each(forWalks(FAILURES, 3).long)(NAME, { tags: ["long"] }, isKept);
 
   test("keeps its answer to the last digit", async () => {
     const place = openSales(1);

@@ -6,6 +6,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { BIN, openWorkplace, type Workplace } from "../support/bin.ts";
+import { forWalks } from "../support/walks.ts";
 
 const SIGNALS = [
   ["SIGTERM", 143],
@@ -70,12 +71,23 @@ async function idle(child: ChildProcess): Promise<void> {
   }
 }
 
-test.skipIf(process.platform !== "linux").each(
-  ENDLESS.map(([what, args, stdin], at) => {
+type Endless = readonly [
+  signal: NodeJS.Signals,
+  what: string,
+  args: readonly string[],
+  stdin: string | undefined,
+  code: number,
+];
+
+const WAITS = forWalks(
+  ENDLESS.map(([what, args, stdin], at): Endless => {
     const [signal, code] = SIGNALS[at % SIGNALS.length] ?? SIGNALS[0];
-    return [signal, what, args, stdin, code] as const;
+    return [signal, what, args, stdin, code];
   }),
-)("%s ends %s", async (signal, _, args, stdin, code) => {
+  3,
+);
+
+const endsIt = async (...[signal, _, args, stdin, code]: Endless): Promise<void> => {
   const place = openWorkplace();
   prepare(place);
   const ended = await interrupted(place, args, stdin === "pipe" ? "pipe" : "ignore", signal);
@@ -83,7 +95,10 @@ test.skipIf(process.platform !== "linux").each(
   expect(readdirSync(place.path("tmp")).filter((name) => !/^tickets-\d+$/.test(name))).toEqual([]);
   const runs = place.path(".tickets/sandbox/runs");
   expect(existsSync(runs) ? readdirSync(runs) : []).toEqual([]);
-});
+};
+
+test.skipIf(process.platform !== "linux").each(WAITS.short)("%s ends %s", endsIt);
+test.skipIf(process.platform !== "linux").each(WAITS.long)("%s ends %s", { tags: ["long"] }, endsIt);
 
 test.skipIf(process.platform !== "linux").each(SIGNALS)("%s ends the wait for another run", async (signal, code) => {
   const place = openWorkplace();

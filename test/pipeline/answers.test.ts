@@ -9,6 +9,7 @@ import { startSandbox } from "../../src/sandbox/server.ts";
 import { type Asked, type Done, expectNothingDoubled, type Field, openField, processedBy } from "../support/context.ts";
 import { deadPort } from "../support/raw-server.ts";
 import { until } from "../support/until.ts";
+import { forWalks } from "../support/walks.ts";
 
 /** Six actions: in chunks of two they are three requests, [E T1] [T2 T3] [T4 T5]. */
 const INPUT = [
@@ -635,19 +636,26 @@ describe("an answer that comes while the request is still being written", () => 
     },
   );
 
-  test.each([
-    [401, 5, "planned"],
-    [403, 5, "planned"],
-    [429, 7, "planned"],
-    [400, 9, "refused"],
-    [407, 9, "refused"],
-    [307, 9, "refused"],
-    [408, 6, "in doubt"],
-    [503, 6, "in doubt"],
-  ])("with %i is what it always is: exit %i, %s", async (code, exit, state) => {
+  const EARLY = forWalks(
+    [
+      [401, 5, "planned"],
+      [403, 5, "planned"],
+      [429, 7, "planned"],
+      [400, 9, "refused"],
+      [407, 9, "refused"],
+      [307, 9, "refused"],
+      [408, 6, "in doubt"],
+      [503, 6, "in doubt"],
+    ] as const,
+    4,
+  );
+  const NAME = "with %i is what it always is: exit %i, %s";
+  const isAsEver = async (code: number, exit: number, state: string): Promise<void> => {
     const { field, first } = await early({ status: code, processed: "all" });
     expect([first.exitCode, chunkStates(field), processedBy(field.sandbox)]).toEqual([exit, state, ""]);
-  });
+  };
+  test.each(EARLY.short)(NAME, isAsEver);
+  test.each(EARLY.long)(NAME, { tags: ["long"] }, isAsEver);
 });
 
 describe("what comes before any answer", () => {

@@ -386,7 +386,7 @@ describe("a plan by workers", () => {
     );
   });
 
-  it("takes nothing of a file that was given up for the rows of the next one", async () => {
+  it("takes nothing of a file that was given up for the rows of the next one", { tags: ["long"] }, async () => {
     const folder = openFolder();
     const paths = ["sales-1.csv", "sales-2.csv"].map((name, file) => {
       const rows = Array.from({ length: 60_000 }, (_, at) => `E,${file}-${at},u,${at % 1000 === 7 ? "free" : "10"}\n`);
