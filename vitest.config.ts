@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** `TESTS` is read here and nowhere else: `all` walks everything, `rest` what `npm test` leaves out, without it the short walk. */
 const WALKS = {
@@ -18,10 +19,24 @@ const project = (name: string, timeoutMs: number) => ({
 
 const MINUTE_MS = 60_000;
 
+/** Files whose one test takes longest: begun last, they would have the machine for themselves. */
+const LONGEST = ["seasons-of-nights", "invariant", "crash", "docs"];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+      return at === -1 ? LONGEST.length : at;
+    };
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+  }
+}
+
 /** Every core gets a worker. Time limits are there to end a hung test, on the busiest machine; nothing is ever asserted by them. */
 export default defineConfig({
   test: {
     maxWorkers: "100%",
+    sequence: { sequencer: LongestFirst },
     // What somebody sets for a run of their own counts more.
     env: Object.fromEntries(Object.entries(WALKS[walk]).map(([name, many]) => [name, process.env[name] ?? many])),
     tags: [
