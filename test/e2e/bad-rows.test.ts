@@ -120,7 +120,7 @@ describe("one bad row among 12,000", () => {
   });
 });
 
-test("what depends on a bad row is held back with it, and mended with it", async () => {
+test("what depends on a bad row is held back with it, and mended with it", { tags: ["long"] }, async () => {
   const place = openWorkplace();
   const resold = readTable(readFileSync(fixture("resales.csv"), "utf8"));
   const times = Map.groupBy(resold, ({ ticketId }) => ticketId ?? "");

@@ -143,7 +143,7 @@ describe("a process that dies at a boundary of a chunk's life", () => {
     expect(count(rig)).toBe(20);
   };
   /** Those around what the service may have got. */
-  const OFTEN: readonly CrashPoint[] = ["entered", "intended", "answered", "stored", "settled", "projected"];
+  const OFTEN: readonly CrashPoint[] = ["entered", "intended", "answered", "stored"];
   const isShort = ({ point, time, chunks }: (typeof PASSES)[number]) =>
     chunks === CHUNKS && time < CHUNKS && OFTEN.includes(point);
   test.each(PASSES.filter(isShort))("$point, pass $time of $chunks: the same command puts it right", dies);
@@ -173,7 +173,9 @@ describe("a process that dies with four lanes", () => {
     return { rig, placed, command };
   }
 
-  test("with a request on its way in each: four doubts, each named, and nothing is sent before all are settled", async () => {
+  test("with a request on its way in each: four doubts, each named, and nothing is sent before all are settled", {
+    tags: ["long"],
+  }, async () => {
     const { rig, placed, command } = await fourLanes();
     rig.sandbox.setFaults({
       rules: [

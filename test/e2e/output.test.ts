@@ -123,7 +123,9 @@ describe("--quiet", () => {
     expect(stderr).toContain('warning: value-not-named: b.csv:3 In: No when, skip or expect names "peut-être"');
   });
 
-  test("what changed since it was accepted is told once for the same values, with what can be done", async () => {
+  test("what changed since it was accepted is told once for the same values, with what can be done", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await openSales();
     await quietly(place, service);
     const table = place.read("sales.csv");
@@ -138,7 +140,9 @@ describe("--quiet", () => {
     expect((await quietly(place, service)).stderr).toContain("10.50 → 12.99");
   });
 
-  test("a warning that was told while nothing was sent is told again by the night that sends", async () => {
+  test("a warning that was told while nothing was sent is told again by the night that sends", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await openSales();
     await place.tickets([...SEND, "--dry-run"], service);
     await place.tickets(["validate", "sales.csv", "--env", "playground"], service);

@@ -40,7 +40,7 @@ function pack(place: Workplace): string {
   return join(checkout, `ticket-stream-${JSON.parse(manifest).version}.tgz`);
 }
 
-test("holds all that its pages link to, and a manifest without what only a checkout needs", () => {
+test("holds all that its pages link to, and a manifest without what only a checkout needs", { tags: ["long"] }, () => {
   const place = openWorkplace();
   const tarball = pack(place);
   execFileSync("tar", ["xzf", tarball], { cwd: place.folder });

@@ -353,7 +353,7 @@ describe("a plan by workers", () => {
     expect(await plan(3)).toEqual(alone);
   });
 
-  it("is byte for byte that of one thread, with all that is said of the rows", async () => {
+  it("is byte for byte that of one thread, with all that is said of the rows", { tags: ["long"] }, async () => {
     const folder = openFolder();
     const events = join(folder, "events.csv");
     writeFileSync(events, "eventId,currency\nE0,EUR\nE1,JPY\n");

@@ -373,7 +373,7 @@ describe("an answer", () => {
     expect(written).toBeLessThan(1024);
   });
 
-  test("that drips is bounded by the timeout, however long it goes on", async () => {
+  test("that drips is bounded by the timeout, however long it goes on", { tags: ["long"] }, async () => {
     let drip: NodeJS.Timeout | undefined;
     const server = await startRaw({
       onRequest(socket) {
@@ -458,7 +458,7 @@ describe("a request whose answer never came is lost, not unsent", () => {
     expect(exchange).toMatchObject({ kind: "lost", error: { code: "ETIMEDOUT" } });
   });
 
-  test("a request that nobody reads, within the timeout", async () => {
+  test("a request that nobody reads, within the timeout", { tags: ["long"] }, async () => {
     const server = await startRaw({ onConnection: (socket) => socket.pause() });
     expect(shape(await open(at(server), { timeoutMs: ENOUGH_MS }).post(LARGE, NEVER))).toEqual({ kind: "lost" });
   });
