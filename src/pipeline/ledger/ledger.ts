@@ -176,6 +176,7 @@ function wrap(database: DatabaseSync, path: string, isNew: boolean): Ledger {
   const prepared = (sql: string): StatementSync => {
     let statement = statements.get(sql);
     if (statement === undefined) {
+      if (/\?\d/.test(sql)) throw new Error(`the lowest Node binds no numbered parameters: ${sql}`);
       statement = database.prepare(sql);
       statements.set(sql, statement);
     }

@@ -58,11 +58,8 @@ function addAttempts(ledger: Ledger, runNo: number, doubted: readonly ChunkRecor
   for (let missing = Math.max(1, listed - known + 1); missing > 0; missing -= 1)
     ledger.run(
       `INSERT INTO attempts (run_no, chunk, attempt, started_at, ended_at, class, detail)
-       SELECT ?1, ?2, coalesce(max(attempt), 0) + 1, ?3, ?3, 'in doubt', ?4 FROM attempts WHERE run_no = ?1 AND chunk = ?2`,
-      runNo,
-      chunk,
-      at,
-      WHY,
+       SELECT ?, ?, coalesce(max(attempt), 0) + 1, ?, ?, 'in doubt', ? FROM attempts WHERE run_no = ? AND chunk = ?`,
+      ...[runNo, chunk, at, at, WHY, runNo, chunk],
     );
 }
 

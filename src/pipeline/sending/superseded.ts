@@ -76,7 +76,7 @@ function timeIn({ untimed }: IndexRecord, line: Buffer | undefined): bigint | un
   return timeOf((parseJson(line.toString("utf8")) as Action).data.orderTime); // written by the planner
 }
 
-const BEHIND = `run_no = ?1 AND seq > ?3 AND outcome IN ${TAKEN} AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ?1 AND lane = ?2)`;
+const BEHIND = `run_no = ? AND seq > ? AND outcome IN ${TAKEN} AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND lane = ?)`;
 
 /** The end of the lane's last chunk of which something was taken. */
 function lastTaken(ledger: Ledger, runNo: number, lane: number): number {
@@ -90,9 +90,7 @@ function* takenBehind(ledger: Ledger, runNo: number, lane: number, from: number)
   const rows = ledger.iterate(
     `SELECT seq, lower(hex(identity)) AS identity, lower(hex(content)) AS content, data ->> 'orderTime' AS time
      FROM actions WHERE ${BEHIND}`,
-    runNo,
-    lane,
-    from,
+    ...[runNo, from, runNo, lane],
   );
   for (const { seq, identity, content, time } of rows)
     yield {
