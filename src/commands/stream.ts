@@ -11,8 +11,8 @@ import type { Environment } from "../pipeline/config/environment.ts";
 import { crashPoint } from "../pipeline/crash-points.ts";
 import { wasTold } from "../pipeline/ledger/invocations.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
-import { noteMended } from "../pipeline/ledger/mended-rows.ts";
 import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
+import { noteMended } from "../pipeline/ledger/rejected-rows.ts";
 import { chunksOf, countRun, enterRun, openRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
 import {
   hasSameInput,

@@ -5,8 +5,8 @@ import { digestOf, identityText } from "../../actions/identity.ts";
 import type { Memory } from "../../checks/across.ts";
 import { keyedDeeds, mergeKeyed } from "./keyed-deeds.ts";
 import { type Ledger, readMeta, type SqlRow } from "./ledger.ts";
-import { mergeMended } from "./mended-rows.ts";
 import { SUPERSEDED, TAKEN } from "./outcomes.ts";
+import { mergeMended } from "./rejected-rows.ts";
 import { LAST_FORMER_RUN, PRESENT_IDENTITY } from "./renamed-deeds.ts";
 
 /** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */

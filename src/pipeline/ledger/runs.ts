@@ -1,8 +1,8 @@
 /** Runs, chunks and attempts: the life of §3 of the design, one function per step. Each is one transaction or part of the caller's. */
 
 import type { Ledger, SqlRow } from "./ledger.ts";
-import { type Mending, noteMendings } from "./mended-rows.ts";
 import { SUPERSEDED } from "./outcomes.ts";
+import { type Mending, noteMendings } from "./rejected-rows.ts";
 import type { ChunkState, RunState } from "./schema.ts";
 
 export interface RunRecord {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Action } from "../../actions/actions.ts";
 import { type FieldKind, fieldSpec, isFieldName } from "../../actions/fields.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
-import type { AcceptedAt } from "../ledger/mended-rows.ts";
+import type { AcceptedAt } from "../ledger/rejected-rows.ts";
 import type { CandidateBytes } from "./batch.ts";
 import { FACTS_BYTES, factsReader, lineBytesAt, textBytesAt } from "./facts.ts";
 import type { AppendFile } from "./files.ts";

@@ -93,7 +93,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         invalid.push({ row, line, reason: reasonOf(findings, severityOf), before: writer.count, attempted });
       };
 
-      const rejectDoubted = (line: number, findings: readonly Finding[], mapped: Mapped): void => {
+      const rejectMapped = (line: number, findings: readonly Finding[], mapped: Mapped): void => {
         if (mapped.kind === "skipped") {
           reject(line, findings, []);
         } else if (mapped.kind === "invalid") {
@@ -142,7 +142,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         const mapped = mapper.map(each);
         // What it may hide is no more skipped than sent.
         if (each.kind === "cells" && each.findings !== undefined && report(each, each.findings)) {
-          rejectDoubted(each.line, each.findings, mapped);
+          rejectMapped(each.line, each.findings, mapped);
           continue;
         }
         if (mapped.kind === "skipped") {
@@ -154,12 +154,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
           const further = mapped.isGuess === true ? [] : furtherFindings(mapped.findings, mapped.attempted, now);
           const findings = [...mapped.findings, ...(mapped.likely ?? []), ...further];
           reportUnusable(each, findings);
-          reject(
-            each.line,
-            findings,
-            mapped.attempted,
-            mapped.isGuess === true ? [] : (mapped.nths ?? nthOfName(mapped.attempted)),
-          );
+          rejectMapped(each.line, findings, mapped);
           continue;
         }
         const { actions, keys, eventId, eventOnly } = mapped;
@@ -170,8 +165,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
           ...(mark === undefined ? [] : findingsOfMark(mark, options.readAs)),
         ];
         if (findings.length > 0 && report(each, findings)) {
-          reject(each.line, findings, actions, mapped.nths ?? nthOfName(actions));
-          mapper.retract?.(actions);
+          rejectMapped(each.line, findings, mapped);
           continue;
         }
         if (eventOnly !== undefined) countReason(eventOnlyReasons, eventOnly);

@@ -4,7 +4,7 @@ import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
 import type { FileFinding, Understanding } from "../../mapping/mapper.ts";
 import type { Row } from "../../mapping/row.ts";
-import type { RejectedRows } from "../ledger/mended-rows.ts";
+import type { RejectedRows } from "../ledger/rejected-rows.ts";
 import type { ProblemLog } from "../problems.ts";
 import { findingsOfContent } from "../readers/content.ts";
 import type { Input } from "../readers/input.ts";

@@ -6,8 +6,8 @@ import type { Finding, Problem, Severity } from "../../actions/problem.ts";
 import type { Across } from "../../checks/across.ts";
 import { type Ledger, readMeta } from "../ledger/ledger.ts";
 import { acceptedDeeds, hasDeeds, IMPORTED } from "../ledger/memory.ts";
-import type { RejectedRows } from "../ledger/mended-rows.ts";
 import type { Pending } from "../ledger/pending.ts";
+import type { RejectedRows } from "../ledger/rejected-rows.ts";
 import type { ProblemLog } from "../problems.ts";
 import { digestOfTold } from "../told-warnings.ts";
 import {

@@ -6,7 +6,7 @@
 import { type Action, actionSpec } from "../../actions/actions.ts";
 import { digestHex, identityText } from "../../actions/identity.ts";
 import { openActionText } from "../../mapping/open-actions.ts";
-import type { AcceptedAt } from "../ledger/mended-rows.ts";
+import type { AcceptedAt } from "../ledger/rejected-rows.ts";
 import type { Hold } from "./candidates.ts";
 import type { Placed } from "./order.ts";
 import { timeOf } from "./said.ts";

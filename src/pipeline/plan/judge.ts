@@ -21,8 +21,8 @@ import {
   hasRepeats,
   type IndexedDeed,
 } from "../ledger/memory.ts";
-import type { FirstRejected } from "../ledger/mended-rows.ts";
 import type { Pending } from "../ledger/pending.ts";
+import type { FirstRejected } from "../ledger/rejected-rows.ts";
 import { type Candidate, type CandidateLines, candidateFiles, type Hold } from "./candidates.ts";
 import { FACTS_BYTES, lineBytesAt } from "./facts.ts";
 import { type HeldDeed, type HistoryHolds, readHistoryHolds } from "./history-holds.ts";

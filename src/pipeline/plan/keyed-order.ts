@@ -9,7 +9,7 @@ import { digestOf, identityText } from "../../actions/identity.ts";
 import { keyedDeeds } from "../ledger/keyed-deeds.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type TriedDeed, triedDeeds } from "../ledger/memory.ts";
-import type { FirstRejected } from "../ledger/mended-rows.ts";
+import type { FirstRejected } from "../ledger/rejected-rows.ts";
 import { actionOf, type Candidate, type CandidateLines, identityOf, readCandidates } from "./candidates.ts";
 
 /** Of these the last one counts, so that an earlier one must not come after it. */

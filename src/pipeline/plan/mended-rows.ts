@@ -2,7 +2,7 @@
 
 import type { Row } from "../../mapping/row.ts";
 import { digestOfKey, keyOf, type RowDigester, sizeOfKey } from "../../mapping/row-digest.ts";
-import { NO_REJECTED_ROWS, type RejectedRows } from "../ledger/mended-rows.ts";
+import { NO_REJECTED_ROWS, type RejectedRows } from "../ledger/rejected-rows.ts";
 
 /** What is known of a row. */
 type RowMark =

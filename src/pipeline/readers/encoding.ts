@@ -159,9 +159,11 @@ function noCharacter(
   cause?: unknown,
 ): Failure {
   const { encoding, name, lineEnds } = options;
-  const hint = isUtf8(block.subarray(0, completeLength(block)))
-    ? "It looks like UTF-8: leave the encoding out."
-    : `Another encoding may be right: ${OTHER_ENCODINGS}`;
+  const complete = block.subarray(0, completeLength(block));
+  const hint =
+    !isAscii(complete) && isUtf8(complete)
+      ? "It looks like UTF-8: leave the encoding out."
+      : `Another encoding may be right: ${OTHER_ENCODINGS}`;
   if (!isSingleByte(encoding)) {
     const line = lineEnds() + countLineEnds(Buffer.from(text.slice(0, at))) + 1;
     const code = (text.charCodeAt(at) || 0).toString(16).toUpperCase().padStart(4, "0");

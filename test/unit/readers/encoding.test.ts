@@ -98,6 +98,7 @@ describe("other encodings", () => {
   test.each<[encoding: string, wrong: number]>([
     ...[0x81, 0x8d, 0x8f, 0x90, 0x9d].map((byte): [string, number] => ["windows-1252", byte]),
     ["windows-1250", 0x83],
+    ["windows-1253", 0xd2],
     ["windows-1253", 0xff],
     ["windows-1257", 0xa1],
     ["iso-8859-2", 0x85],
