@@ -2,9 +2,9 @@
 //
 //     node scripts/test-all.mjs [--rest]      --rest: without what `npm test` has just walked on the carried Node
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -24,7 +24,24 @@ function walk(node, tests) {
     PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
     ...(tests !== "short" && { TESTS: tests }),
   };
-  if (spawnSync(node, [VITEST, "run"], { cwd: ROOT, env, stdio: "inherit" }).status !== 0) failed.push(what);
+  const report = join(folder, `${tests}-${stdout.trim()}.json`);
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  const ended = spawnSync(node, [VITEST, "run", ...reporters], { cwd: ROOT, env, stdio: "inherit" });
+  if (ended.status !== 0) failed.push(`${what}\n${failures(report).join("\n")}`);
+}
+
+/** What failed, in few words: it is told again at the very end, since a log of several walks is often cut to its last lines. */
+function failures(report) {
+  if (!existsSync(report)) return ["  vitest ended without a report"];
+  const tests = JSON.parse(readFileSync(report, "utf8")).testResults.flatMap((file) => {
+    const failedTests = file.assertionResults.filter(({ status }) => status === "failed");
+    const inFile = `${relative(ROOT, file.name)}: `;
+    if (failedTests.length === 0) return file.status === "failed" ? [inFile + file.message] : [];
+    return failedTests.map(({ fullName, failureMessages }) => `${inFile}${fullName}\n${failureMessages.join("\n")}`);
+  });
+  return tests.length === 0
+    ? ["  no test: see vitest's own words above"]
+    : tests.map((told) => `  ${told.slice(0, 2_000)}`);
 }
 
 /** The registry's own build of that version, in a folder. */
@@ -36,9 +53,9 @@ function install(version, folder) {
   return join(folder, "node_modules", name, "bin", process.platform === "win32" ? "node.exe" : "node");
 }
 
-walk(process.execPath, process.argv.includes("--rest") ? "rest" : "all");
 const folder = mkdtempSync(join(tmpdir(), "tickets-nodes-"));
 try {
+  walk(process.execPath, process.argv.includes("--rest") ? "rest" : "all");
   for (const version of OTHERS) walk(install(version, join(folder, version)), "short");
 } finally {
   rmSync(folder, { recursive: true, force: true });
