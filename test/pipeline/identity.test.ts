@@ -408,6 +408,24 @@ describe("a history with times", () => {
     expect((await field.stream(["resales.ndjson"])).summary?.actions).toMatchObject({ accepted: 1, alreadySent: 2 });
   });
 
+  test("of resales, one that was mended in its rejects is not sent behind a later one; a scan is", async () => {
+    const field = await openSold();
+    const scanned = { action: "scannedTicket", data: { ticketId: "T", orderTime: 1768600009 } };
+    await field.write("moves.ndjson", lines({ ...resold("u2", 1768600001) }, scanned, resold("u3", 1768600003)));
+    field.setFaults(rejecting(0, 1));
+    expect((await field.stream(["moves.ndjson"])).summary?.actions).toMatchObject({ accepted: 1, rejected: 2 });
+    field.setFaults();
+    const later = { action: "scannedTicket", data: { ticketId: "T", orderTime: 1768600019 } };
+    await field.write("later.ndjson", lines(later));
+    expect((await field.stream(["later.ndjson"])).summary?.actions).toMatchObject({ accepted: 1 });
+    const rejects = await field.read("moves.rejects.ndjson");
+    await field.write("moves.rejects.ndjson", rejects.replace("11.00", "12.00").replace("1768600009", "1768600008"));
+    const mended = await field.stream(["moves.rejects.ndjson"]);
+    expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 1, superseded: 1 });
+    expect(mended.said).toContain("history-superseded: moves.rejects.ndjson:1");
+    expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["u3"]);
+  });
+
   test("resales that later get their times are the same", async () => {
     const field = await openSold();
     const untimed = (userId: string): object => ({
@@ -561,6 +579,68 @@ describe("a key of the source", () => {
 
     // Alone it goes all the same.
     expect((await moves("2,b")).actions).toMatchObject({ accepted: 1 });
+  });
+
+  const source = (name: string, action: string, fields: string, key?: string): string => `  ${name}:
+    match: "${name}*.csv"
+${key === undefined ? "" : `    key: "${key}"\n`}    actions: [{${action}: {fields: {${fields}}}}]
+`;
+
+  test.each<[string, string, string]>([
+    ["of the same times", "1,u2,1768600001\n2,u3,1768600003\n", "1,u2,1768600001\n2,u3,1768600003\n"],
+    ["of times that came", "1,u2,\n2,u3,\n", "1,u2,1768600001\n2,u3,1768600003\n"],
+  ])("does not let a rejected resale undo a later one, %s", async (_, first, second) => {
+    const field = await openSold();
+    const resales = source(
+      "resales",
+      "resoldTicket",
+      'ticketId: T, userId: "{To}", price: "10", orderTime: "{At}"',
+      "{Id}",
+    );
+    await field.write("tickets.config.yaml", `sources:\n${resales}`);
+    await field.write("resales.csv", `Id,To,At\n${first}`);
+    field.setFaults(rejecting(0));
+    expect((await field.stream(["resales.csv"])).summary?.actions).toMatchObject({ accepted: 1, rejected: 1 });
+    field.setFaults();
+    // A new one that comes late is one of a set, as it is without a key.
+    await field.write("resales.csv", `Id,To,At\n${second}3,u4,1768600002\n`);
+    const night = await field.stream(["resales.csv"]);
+    expect(night.summary?.actions, night.said).toMatchObject({ accepted: 1, alreadySent: 1, superseded: 1 });
+    expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["u3", "u4"]);
+  });
+
+  test.each<[string, string | undefined, string | undefined]>([
+    ["both", "{Id}", "{Id}"],
+    ["the earlier", "{Id}", undefined],
+    ["the later", undefined, "{Id}"],
+    ["neither", undefined, undefined],
+  ])("does not let an update come late that another source gives, where %s has one", async (_, one, other) => {
+    const field = await openSold();
+    const fields = 'ticketId: T, imageUrl: "https://img.example.com/{Image}.png"';
+    const [a, b] = [source("a", "updateTicket", fields, one), source("b", "updateTicket", fields, other)];
+    await field.write("tickets.config.yaml", `sources:\n${a}${b}`);
+    await field.write("b.csv", "Id,Image\n2,b\n");
+    expect((await field.stream(["b.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+    await field.write("a.csv", "Id,Image\n1,a\n");
+    const late = await field.stream(["a.csv", "b.csv"]);
+    expect(late.summary?.actions, late.said).toMatchObject({ accepted: 0, alreadySent: 1, late: 1 });
+    expect(images(field)).toBe("b");
+  });
+
+  test.each<[string, string | undefined]>([
+    ["a key", "{Id}"],
+    ["no key", undefined],
+  ])("holds an event's update behind a bad one, with %s", async (_, key) => {
+    const field = await openSold();
+    const updates = source("updates", "updateEvent", 'eventId: E, eventName: "{Name}", shopUrl: "{Url}"', key);
+    await field.write("tickets.config.yaml", `sources:\n${updates}`);
+    const rows = (first: string): string => `Id,Name,Url\n1,First,${first}\n2,Second,https://shop.example.com/2\n`;
+    await field.write("updates.csv", rows("no address"));
+    const held = await field.stream(["updates.csv"], { maxInvalid: { rows: 5 } });
+    expect(held.summary, held.said).toMatchObject({ rows: { invalid: 1, held: 1 }, actions: { accepted: 0 } });
+    await field.write("updates.csv", rows("https://shop.example.com/1"));
+    expect((await field.stream(["updates.csv"])).summary?.actions).toMatchObject({ accepted: 2 });
+    expect(acceptedOf(field, "updateEvent", "eventName")).toEqual(["First", "Second"]);
   });
 
   test("that two sources share is a problem where their deeds may be others, and none where one was renamed", async () => {

@@ -15,7 +15,6 @@ import {
   type Candidate,
   type CandidateLines,
   type Hold,
-  identityOf,
   openCandidateLines,
   readCandidates,
 } from "./candidates.ts";
@@ -26,6 +25,7 @@ import { causeOf, createHeldRows, type HeldFor, type HeldRows } from "./held-row
 import { openBeside } from "./history-holds.ts";
 import type { InvalidRow, InvalidRows } from "./invalid-rows.ts";
 import { isUnknownContent, judge, type Verdict, type Verdicts } from "./judge.ts";
+import { historyOf, replaces } from "./keyed-order.ts";
 import { findingOf, heldBack, type KnownPlaces } from "./verdict-findings.ts";
 import { createWaiting } from "./waiting.ts";
 
@@ -232,7 +232,8 @@ async function decideOnce(
       const finding = detail === undefined ? undefined : findingOf(candidate, detail, places);
       if (finding !== undefined) findings.push(finding);
     }
-    const before = fate === "new" && heldHistories.size > 0 ? heldHistories.get(hexOf(candidate)) : undefined;
+    const mayBeHeld = fate === "new" && heldHistories.size > 0 && isInOrder(candidate);
+    const before = mayBeHeld ? heldHistories.get(historyOf(candidate, lines).toString("hex")) : undefined;
     if (before !== undefined) findings.push(heldBack(before));
     return findings.flatMap((finding) => {
       const severity = severityOf(finding.rule);
@@ -244,8 +245,8 @@ async function decideOnce(
   const holdBack = (candidates: readonly Candidate[], actions: readonly Action[], at: Place): void => {
     across.holdBack(actions, at);
     for (const candidate of candidates) {
-      if (candidate.keyed || actionSpec(candidate.action).identity !== "history") continue;
-      const history = hexOf(candidate);
+      if (!isInOrder(candidate)) continue;
+      const history = historyOf(candidate, lines).toString("hex");
       if (!heldHistories.has(history)) heldHistories.set(history, at);
     }
   };
@@ -434,7 +435,9 @@ function importedHistory({ action }: Pick<Action, "action">): Finding {
   };
 }
 
-const hexOf = (candidate: Candidate): string => identityOf(candidate).toString("hex");
+/** Whether it must not come before what stands before it in its history: with a key, a scan is told apart from all others. */
+const isInOrder = ({ action, keyed }: Candidate): boolean =>
+  actionSpec(action).identity === "history" && (!keyed || replaces(action));
 
 const isError = ({ severity }: Problem): boolean => severity === "error";
 

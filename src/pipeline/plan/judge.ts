@@ -11,7 +11,7 @@ import {
 } from "../../actions/actions.ts";
 import { digestOf, identityText, recipientsAgree } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
-import { keyedDeeds, keySources } from "../ledger/keyed-deeds.ts";
+import { hasKeyedDeeds, keyedDeeds, keySources } from "../ledger/keyed-deeds.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import {
   type AcceptedDeed,
@@ -27,7 +27,7 @@ import { type Candidate, type CandidateLines, candidateFiles, type Hold } from "
 import { FACTS_BYTES, lineBytesAt } from "./facts.ts";
 import { type HeldDeed, type HistoryHolds, readHistoryHolds } from "./history-holds.ts";
 import { contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
-import { findOutOfOrder } from "./keyed-order.ts";
+import { findBehindHolds, findOutOfOrder, replaces } from "./keyed-order.ts";
 import { type DeedVerdict, type InputDeed, type KnownDeed, matchHistory } from "./match-history.ts";
 import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type InputKey } from "./other-keys.ts";
 import { createProbableSet } from "./probable-set.ts";
@@ -161,12 +161,12 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
       else judged.byRule(holds.get(identity) ?? []);
     }
   }
+  const isNew = (seq: number): boolean => verdicts[seq] === VERDICTS.indexOf("new");
   if (ledger !== undefined && found.hasNewKeys) {
-    const isNew = (seq: number): boolean => verdicts[seq] === VERDICTS.indexOf("new");
     for (const group of await findUnderOtherKeys(ledger, directory, { lines, inputs, isNew, take: toDoubtful }))
       new Group(options, group.identity, group.candidates, group.tried, found).byRule(holds.get(group.identity) ?? []);
   }
-  if (ledger !== undefined && found.hasNewKeys) {
+  if (ledger !== undefined && (found.hasNewKeys || hasKeyedDeeds(ledger))) {
     const isOne = (seq: number, ...of: readonly Verdict[]): boolean =>
       of.includes(VERDICTS[verdicts[seq] ?? 0] ?? "new");
     const { rejected, isCut } = options;
@@ -174,7 +174,7 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
       lines,
       rejected,
       isCut,
-      isNew: (seq) => isOne(seq, "new"),
+      isNew,
       isOld: (seq) => isOne(seq, "sent", "changed", "pending"),
     });
     const repeats = repeatsByFirst(details);
@@ -188,6 +188,10 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
         else found.set(seq, "superseded", { ...order, isFromRejects });
       }
     }
+  }
+  if (holds.size > 0 && found.hasNewKeys) {
+    for (const [{ seq }, by] of await findBehindHolds(directory, holds, { lines, isNew }))
+      found.set(seq, "held", { kind: "held", by });
   }
   return {
     of: ({ seq }) => VERDICTS[verdicts[seq] ?? 0] ?? "new",
@@ -593,7 +597,9 @@ class Group {
     const given = this.#candidates.map((candidate): InputOfHistory => {
       const deed = historyDeed(candidate.action, candidate.content.toString("hex"), () => this.#dataOfLine(candidate));
       const rejected = this.#options.rejected(candidate.row);
-      const after = rejected && this.#tried.filter((each) => isBefore(each, rejected)).length;
+      // Timed scans are a set, of which one may come whenever it is mended.
+      const isOrdered = rejected !== undefined && (candidate.untimed || replaces(candidate.action));
+      const after = isOrdered ? this.#tried.filter((each) => isBefore(each, rejected)).length : undefined;
       return {
         candidate,
         hold: undefined,

@@ -1,21 +1,29 @@
 /**
- * The order of deeds that a key of their source identifies. The key tells which deed a row is, not that it may come when others
- * came: what undoes a later deed of the same ticket or event is late or superseded with a key as without one (design,
- * Identity).
+ * The order of deeds beside those that a key of their source identifies. The key tells which deed a row is, not that it may come
+ * when others came: what undoes a later deed of the same ticket or event is late, superseded or held with a key as without one
+ * (design, Identity).
  */
 
-import { type ActionName, actionSpec, type Effect } from "../../actions/actions.ts";
+import { type ActionData, type ActionName, actionSpec, type Effect } from "../../actions/actions.ts";
 import { digestOf, identityText } from "../../actions/identity.ts";
-import { keyedDeeds } from "../ledger/keyed-deeds.ts";
+import { parseJson } from "../../actions/json.ts";
+import { hasKeyedDeeds, keyedDeeds } from "../ledger/keyed-deeds.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { type TriedDeed, triedDeeds } from "../ledger/memory.ts";
+import { acceptedData, type TriedDeed, triedDeeds } from "../ledger/memory.ts";
 import type { FirstRejected } from "../ledger/rejected-rows.ts";
 import { actionOf, type Candidate, type CandidateLines, identityOf, readCandidates } from "./candidates.ts";
+import type { HeldDeed, HistoryHolds } from "./history-holds.ts";
+import { timeOf } from "./said.ts";
 
 /** Of these the last one counts, so that an earlier one must not come after it. */
 const REPLACING: ReadonlySet<Effect> = new Set(["change-event", "change-ticket", "resell-ticket"]);
 
-const replaces = (action: ActionName): boolean => REPLACING.has(actionSpec(action).effect);
+export const replaces = (action: ActionName): boolean => REPLACING.has(actionSpec(action).effect);
+
+/** What identifies a candidate's history: the digest that would identify the candidate itself if it had no key. */
+export function historyOf(candidate: Candidate, lines: CandidateLines): Buffer {
+  return candidate.keyed ? digestOf(identityText(actionOf(candidate, lines))) : identityOf(candidate);
+}
 
 /** A new deed that would come after a later one. */
 export type OutOfOrder =
@@ -44,29 +52,32 @@ interface Subject {
   readonly old: Candidate[];
 }
 
-/** @returns those of the new candidates with a key and without a time that would come after a later one. */
+/**
+ * Looks at histories in which some deed has a key; of others `matchHistory` has said all.
+ *
+ * @returns those of the new candidates that would come after a later one.
+ */
 export async function findOutOfOrder(
   ledger: Ledger,
   directory: string,
   { lines, isCut, isNew, isOld, rejected }: KeyedOrderOptions,
 ): Promise<readonly (readonly [Candidate, OutOfOrder])[]> {
   const subjects = new Map<string, Subject>();
-  const nameOf = (candidate: Candidate): Buffer =>
-    candidate.keyed ? digestOf(identityText(actionOf(candidate, lines))) : identityOf(candidate);
+  const keysAreKnown = hasKeyedDeeds(ledger);
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
-      const { seq, keyed, untimed, action } = candidate;
-      if (!keyed || !untimed || !replaces(action) || !isNew(seq)) continue;
-      const identity = nameOf(candidate);
+      const { seq, keyed, action } = candidate;
+      if (!(keyed || keysAreKnown) || !replaces(action) || !isNew(seq)) continue;
+      const identity = historyOf(candidate, lines);
       const name = identity.toString("hex");
       const known = subjects.get(name);
       if (known !== undefined) {
         known.fresh.push(candidate);
         continue;
       }
-      const accepted = [...triedDeeds(ledger, identity), ...keyedDeeds(ledger, identity)]
-        .filter(({ isTaken }) => isTaken)
-        .sort(byAge);
+      const withKeys = keyedDeeds(ledger, identity);
+      if (!keyed && withKeys.length === 0) continue;
+      const accepted = [...triedDeeds(ledger, identity), ...withKeys].filter(({ isTaken }) => isTaken).sort(byAge);
       if (accepted.length > 0) subjects.set(name, { accepted, fresh: [candidate], old: [] });
     }
   }
@@ -74,15 +85,22 @@ export async function findOutOfOrder(
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch)
       if (replaces(candidate.action) && isOld(candidate.seq))
-        subjects.get(nameOf(candidate).toString("hex"))?.old.push(candidate);
+        subjects.get(historyOf(candidate, lines).toString("hex"))?.old.push(candidate);
   }
   return [...subjects.values()].flatMap(({ accepted, fresh, old }) => {
     const deeds = old.map((candidate) => ({ candidate, of: acceptedOf(ledger, candidate) }));
     return fresh.flatMap((candidate): (readonly [Candidate, OutOfOrder])[] => {
       const tried = lastTried(ledger, candidate, rejected(candidate.row));
       const earlier = new Set(deeds.flatMap((each) => (each.candidate.seq < candidate.seq ? each.of : [])));
-      const since = tried && accepted.find((deed) => byAge(deed, tried) > 0 && !earlier.has(nameOfDeed(deed)));
+      const time = timeOf(actionOf(candidate, lines).data.orderTime);
+      const isLater = (deed: TriedDeed): boolean => {
+        const other = time === undefined ? undefined : acceptedTime(ledger, deed);
+        return time === undefined || other === undefined ? !earlier.has(nameOfDeed(deed)) : other > time;
+      };
+      const since = tried && accepted.find((deed) => byAge(deed, tried) > 0 && isLater(deed));
       if (since !== undefined) return [[candidate, { kind: "superseded", since }]];
+      // Timed ones are a set, of which one may come late.
+      if (time !== undefined) return [];
       const before = old.findLast(({ seq }) => seq > candidate.seq);
       if (before !== undefined) return [[candidate, { kind: "late", before }]];
       const isUnclear = isCut && accepted.some((deed) => !earlier.has(nameOfDeed(deed)));
@@ -91,11 +109,36 @@ export async function findOutOfOrder(
   });
 }
 
+/** @returns the new candidates with a key that stand behind a row of their history which is not sent, with its deed. */
+export async function findBehindHolds(
+  directory: string,
+  holds: HistoryHolds,
+  { lines, isNew }: Pick<KeyedOrderOptions, "lines" | "isNew">,
+): Promise<readonly (readonly [Candidate, HeldDeed])[]> {
+  const found: (readonly [Candidate, HeldDeed])[] = [];
+  for await (const batch of readCandidates(directory)) {
+    for (const candidate of batch) {
+      const { seq, keyed, action } = candidate;
+      if (!keyed || !replaces(action) || !isNew(seq)) continue;
+      const by = holds
+        .get(historyOf(candidate, lines).toString("hex"))
+        ?.find(({ before, accepted }) => accepted === undefined && before <= seq);
+      if (by !== undefined) found.push([candidate, by]);
+    }
+  }
+  return found;
+}
+
 type Age = Pick<TriedDeed, "runNo" | "seq">;
 
 const byAge = (one: Age, other: Age): number => one.runNo - other.runNo || one.seq - other.seq;
 
 const nameOfDeed = ({ runNo, seq }: Age): string => `${runNo} ${seq}`;
+
+function acceptedTime(ledger: Ledger, deed: TriedDeed): bigint | undefined {
+  const text = acceptedData(ledger, deed);
+  return text === undefined ? undefined : timeOf((parseJson(text) as ActionData).orderTime); // written by the sender
+}
 
 function acceptedOf(ledger: Ledger, candidate: Candidate): readonly string[] {
   return triedDeeds(ledger, identityOf(candidate)).flatMap((deed) => (deed.isTaken ? nameOfDeed(deed) : []));

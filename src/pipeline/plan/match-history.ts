@@ -26,7 +26,10 @@ export interface KnownDeed extends HistoryDeed {
 export type InputDeed =
   | (HistoryDeed & {
       readonly isTimed: boolean;
-      /** Of a row from a rejects file: how many of the known deeds the service was asked for before it was rejected. */
+      /**
+       * Of a row from a rejects file whose deed comes too late behind later ones: how many of the known deeds the service was asked
+       * for before it was rejected.
+       */
       readonly after?: number | undefined;
       /** Likewise: the run that rejected it. */
       readonly rejectedIn?: number | undefined;
@@ -351,15 +354,13 @@ class Match {
   /** What was accepted since the deed was rejected, and is later than it; undefined where it was not, or nothing was. */
   supersededBy(deed: KnownInput, at: number): number | undefined {
     const { time } = deed.isTimed ? deed.said() : { time: undefined };
-    // With a time it is one of a set, and may come late.
-    const after = deed.isTimed ? undefined : deed.after;
     const tried =
-      after === undefined
+      deed.after === undefined
         ? this.#known.findLastIndex(
             (each) => each.state === "rejected" && (each.content === deed.content || agreeButForTime(each, deed)),
           )
-        : after - 1;
-    if (tried === -1 && after === undefined) return undefined;
+        : deed.after - 1;
+    if (tried === -1 && deed.after === undefined) return undefined;
     const earlier = new Set([...this.bound].flatMap(([place, { of }]) => (place < at ? [of] : [])));
     const since = this.#known.findIndex((each, of) => {
       if (of <= tried || each.state === "rejected") return false;
