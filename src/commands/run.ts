@@ -38,7 +38,7 @@ import {
 import { rejectionText } from "../pipeline/projections/rejection-text.ts";
 import { writeRejects } from "../pipeline/projections/rejects.ts";
 import { ITEM_DOUBTS } from "../pipeline/sending/answer.ts";
-import { openClient, type ServiceClient } from "../pipeline/sending/client.ts";
+import type { ServiceClient } from "../pipeline/sending/client.ts";
 import { sendLanes } from "../pipeline/sending/lanes.ts";
 import { isProxyAsking } from "../pipeline/sending/proxy.ts";
 import type { SendContext, SendProgress, Stop, StopRequest } from "../pipeline/sending/send.ts";
@@ -192,6 +192,8 @@ async function send(
     abort: context.abort,
     deadline,
   };
+  // Most commands send nothing, and an HTTP client is a large part of their start.
+  const { openClient } = await import("../pipeline/sending/client.ts");
   const connect = (): ServiceClient =>
     openClient({
       baseUrl: session.baseUrl,

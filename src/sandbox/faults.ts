@@ -1,7 +1,6 @@
 /** Faults on demand: which requests go wrong, and how. Deterministic from the script's seed. */
 
 import { hash } from "node:crypto";
-import { LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
 import { Failure } from "../failure.ts";
 
@@ -206,7 +205,7 @@ const ruleSchema = z.discriminatedUnion("fault", [
   }),
 ]);
 
-const scriptSchema = z.strictObject({
+export const scriptSchema = z.strictObject({
   seed: z.union([z.int(), z.string()]).optional(),
   rules: z.array(ruleSchema).max(1000),
 });
@@ -234,38 +233,7 @@ export function parseFaultScript(value: unknown, place: string): FaultScript {
   );
 }
 
-/**
- * Reads a fault script from YAML or JSON text.
- *
- * @param place The file's name, for the error.
- * @throws Failure `usage` with every fault of the script, each with its line and column.
- */
-export function parseFaultText(text: string, place: string): FaultScript {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
-  const at = (offset: number | undefined): string => {
-    const { line, col } = lines.linePos(offset ?? 0);
-    return `${line}:${col} `;
-  };
-  if (document.errors.length > 0)
-    throw badScript(
-      place,
-      document.errors.map((error) => `${at(error.pos[0])}${error.message}`),
-    );
-  const parsed = scriptSchema.safeParse(document.toJS({ maxAliasCount: 100 }));
-  if (parsed.success) return parsed.data;
-  const whereOf = (path: readonly PropertyKey[]): string => {
-    for (let length = path.length; length > 0; length -= 1) {
-      const node: unknown = document.getIn(path.slice(0, length), true);
-      if (typeof node === "object" && node !== null && "range" in node && Array.isArray(node.range))
-        return at(node.range[0]);
-    }
-    return "1:1 ";
-  };
-  throw badScript(place, toLines(parsed.error, whereOf));
-}
-
-function toLines(error: z.ZodError, whereOf: (path: readonly PropertyKey[]) => string): readonly string[] {
+export function toLines(error: z.ZodError, whereOf: (path: readonly PropertyKey[]) => string): readonly string[] {
   return error.issues.map((issue) => {
     const path = issue.path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");
     const message =
@@ -279,7 +247,7 @@ function toLines(error: z.ZodError, whereOf: (path: readonly PropertyKey[]) => s
 /** The names of all faults. */
 export const FAULTS: readonly string[] = ruleSchema.options.map((option) => option.shape.fault.value);
 
-function badScript(place: string, lines: readonly string[]): Failure {
+export function badScript(place: string, lines: readonly string[]): Failure {
   return new Failure("usage", [`The fault script ${place} can't be used:`, ...lines].join("\n  "), {
     hint: "docs/sandbox.md describes every fault.",
   });

@@ -9,14 +9,7 @@ import type { Severity } from "../../actions/problem.ts";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
 import { openFile } from "../readers/open-file.ts";
-import {
-  type ConfigDocument,
-  type ConfigPath,
-  type ConfigProblem,
-  parseConfigText,
-  pathKey,
-  positionAt,
-} from "./document.ts";
+import { type ConfigDocument, type ConfigPath, type ConfigProblem, pathKey, positionAt } from "./document.ts";
 import { explainIssues, isRecord, problemLine, valueAt } from "./explain.ts";
 import { toPath, userConfigDirectory } from "./paths.ts";
 import { configSchema, type ParsedConfig, type ParsedEnvironment } from "./schema.ts";
@@ -233,6 +226,8 @@ async function readDocument(
   file: string,
   signal?: AbortSignal,
 ): Promise<(ConfigDocument & { readonly digest: string }) | undefined> {
+  // The parser of YAML is a large part of a command's start.
+  const { parseConfigText } = await import("./parse-document.ts");
   // Of the very text that is parsed: what is read a second time may be another.
   let digest = digestOfConfig("");
   const load = (path: string, text: string) => {

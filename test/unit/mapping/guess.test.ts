@@ -7,8 +7,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Guess, guessConfig } from "../../../src/mapping/guess.ts";
 import { createMapper } from "../../../src/mapping/mapper.ts";
-import { parseConfigText } from "../../../src/pipeline/config/document.ts";
 import { explainIssues } from "../../../src/pipeline/config/explain.ts";
+import { parseConfigText } from "../../../src/pipeline/config/parse-document.ts";
 import { configSchema } from "../../../src/pipeline/config/schema.ts";
 import { actionsIn, actionsOf, tableOf } from "./samples.ts";
 

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
 import { createMapper, type Mapped, type MapperOptions } from "../../../src/mapping/mapper.ts";
 import type { SourceConfig } from "../../../src/mapping/source.ts";
-import { parseConfigText } from "../../../src/pipeline/config/document.ts";
+import { parseConfigText } from "../../../src/pipeline/config/parse-document.ts";
 import { sourceSchema } from "../../../src/pipeline/config/sources.ts";
 
 /** The sources of a config's text, read and checked as the program does. */

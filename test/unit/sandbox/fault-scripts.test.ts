@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { openFaults, parseFaultText } from "../../../src/sandbox/faults.ts";
+import { parseFaultText } from "../../../src/sandbox/fault-text.ts";
+import { openFaults } from "../../../src/sandbox/faults.ts";
 
 const folder = new URL("../../../fixtures/faults/", import.meta.url);
 const read = (name: string) => parseFaultText(readFileSync(new URL(name, folder), "utf8"), name);

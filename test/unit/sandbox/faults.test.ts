@@ -1,13 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  FAULTS,
-  httpDate,
-  openFaults,
-  parseFaultScript,
-  parseFaultText,
-  selectItems,
-  tamper,
-} from "../../../src/sandbox/faults.ts";
+import { parseFaultText } from "../../../src/sandbox/fault-text.ts";
+import { FAULTS, httpDate, openFaults, parseFaultScript, selectItems, tamper } from "../../../src/sandbox/faults.ts";
 
 const script = (rules: readonly object[], seed?: number) => parseFaultScript({ rules, ...(seed && { seed }) }, "test");
 

@@ -1,0 +1,35 @@
+/** Fault scripts as files. */
+
+import { LineCounter, parseDocument } from "yaml";
+import { badScript, type FaultScript, scriptSchema, toLines } from "./faults.ts";
+
+/**
+ * Reads a fault script from YAML or JSON text.
+ *
+ * @param place The file's name, for the error.
+ * @throws Failure `usage` with every fault of the script, each with its line and column.
+ */
+export function parseFaultText(text: string, place: string): FaultScript {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const at = (offset: number | undefined): string => {
+    const { line, col } = lines.linePos(offset ?? 0);
+    return `${line}:${col} `;
+  };
+  if (document.errors.length > 0)
+    throw badScript(
+      place,
+      document.errors.map((error) => `${at(error.pos[0])}${error.message}`),
+    );
+  const parsed = scriptSchema.safeParse(document.toJS({ maxAliasCount: 100 }));
+  if (parsed.success) return parsed.data;
+  const whereOf = (path: readonly PropertyKey[]): string => {
+    for (let length = path.length; length > 0; length -= 1) {
+      const node: unknown = document.getIn(path.slice(0, length), true);
+      if (typeof node === "object" && node !== null && "range" in node && Array.isArray(node.range))
+        return at(node.range[0]);
+    }
+    return "1:1 ";
+  };
+  throw badScript(place, toLines(parsed.error, whereOf));
+}
