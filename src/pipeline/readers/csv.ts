@@ -288,7 +288,9 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
       else {
         const plain = isGuarded ? cells.map(unguardCell) : cells;
         const second = secondHeader(plain);
-        const found = hasQuotes ? findRowsInCell(cells, separator, line, (cell) => lineEndsIn(cell, using)) : undefined;
+        const found = hasQuotes
+          ? findRowsInCell(cells, header, separator, line, (cell) => lineEndsIn(cell, using))
+          : undefined;
         if (second !== undefined) rows.push(secondHeaderRow(bytes.subarray(start, end), line, second));
         else if (found === undefined) rows.push({ kind: "cells", line, cells: plain });
         else rows.push({ kind: "cells", line, cells: plain, findings: [rowsInCell(found)] });

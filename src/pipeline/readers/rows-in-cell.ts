@@ -11,22 +11,25 @@ export interface RowsInCell {
  * The first cell of a row whose lines look like rows of the table: what stands before its first line break fills the row
  * that it begins in, what stands behind its last one the row that it ends in, and most lines between them are rows. In
  * tables of one column any lines look so, and of two columns any two: nothing is said. A delimiter with a blank behind it is
- * one of prose, as addresses have it.
+ * one of prose, as addresses have it, unless the table writes a blank behind its own.
  *
+ * @param header its cells, as written.
  * @param line on which the row begins.
  * @param countLineEnds in a cell, as the reader counts them.
  */
 export function findRowsInCell(
   cells: readonly string[],
+  header: readonly string[],
   delimiter: string,
   line: number,
   countLineEnds: (text: string) => number,
 ): RowsInCell | undefined {
   if (cells.length < 2) return undefined;
+  const counts = hasBlanks(header) || hasBlanks(cells) ? [unspacedIn, delimitersIn] : [unspacedIn];
   let firstLine = line;
   for (const [column, cell] of cells.entries()) {
     const lineEnds = countLineEnds(cell);
-    if (looksLikeRows(cell, delimiter, column, cells.length))
+    if (counts.some((count) => looksLikeRows(cell, (text) => count(text, delimiter), column, cells.length)))
       return { column, firstLine, lastLine: firstLine + lineEnds };
     firstLine += lineEnds;
   }
@@ -35,27 +38,35 @@ export function findRowsInCell(
 
 const LINE_BREAK = /\r\n|\n|\r/;
 
-function looksLikeRows(cell: string, delimiter: string, column: number, columns: number): boolean {
+/** Whether most delimiters of a row have a blank behind them. */
+const hasBlanks = ([, ...behind]: readonly string[]): boolean =>
+  behind.filter((cell) => cell.startsWith(" ")).length * 2 > behind.length;
+
+type Count = (text: string) => number;
+
+function looksLikeRows(cell: string, delimiters: Count, column: number, columns: number): boolean {
   const [first, ...others] = cell.split(LINE_BREAK);
   const last = others.pop();
   if (first === undefined || last === undefined) return false;
   if (columns === 2 && others.every((line) => line === "")) return false;
   return (
-    delimitersIn(first, delimiter) === columns - column - 1 &&
-    delimitersIn(last, delimiter) === column &&
-    mostAreRows(others, delimiter, columns)
+    delimiters(first) === columns - column - 1 &&
+    delimiters(last) === column &&
+    mostAreRows(others, delimiters, columns)
   );
 }
 
 /** One of the rows may itself have too many cells, or too few. Blank lines are no rows anywhere in a table. */
-function mostAreRows(lines: readonly string[], delimiter: string, columns: number): boolean {
+function mostAreRows(lines: readonly string[], delimiters: Count, columns: number): boolean {
   const filled = lines.filter((line) => line !== "");
-  return filled.filter((line) => delimitersIn(line, delimiter) === columns - 1).length * 2 >= filled.length;
+  return filled.filter((line) => delimiters(line) === columns - 1).length * 2 >= filled.length;
 }
 
-function delimitersIn(text: string, delimiter: string): number {
-  return text
+const delimitersIn = (text: string, delimiter: string): number => text.split(delimiter).length - 1;
+
+/** Those that no blank follows. */
+const unspacedIn = (text: string, delimiter: string): number =>
+  text
     .split(delimiter)
     .slice(1)
     .filter((behind) => !behind.startsWith(" ")).length;
-}

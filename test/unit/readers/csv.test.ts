@@ -70,6 +70,36 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
     "a|b|c|d",
     ["2 1|12 Main St, Flat 3, London\nUK, E1 6AN|u|v"],
   ],
+  [
+    "rows in the first cell, where a blank follows each delimiter",
+    'a, b, c\n"1, 2, 3\n4, 5, 6\n7", 8, 9\n',
+    "a| b| c",
+    ["2 1, 2, 3\n4, 5, 6\n7| 8| 9 ? rows-in-cell"],
+  ],
+  [
+    "rows in the first cell, where a blank follows each delimiter but the header's",
+    'a,b,c\n"1, 2, 3\n4, 5, 6\n7", 8, 9\n',
+    "a|b|c",
+    ["2 1, 2, 3\n4, 5, 6\n7| 8| 9 ? rows-in-cell"],
+  ],
+  [
+    "rows in a cell between, where a blank follows the header's delimiters",
+    'a, b, c\n1,"2, 3\n4, 5",6\n',
+    "a| b| c",
+    ["2 1|2, 3\n4, 5|6 ? rows-in-cell"],
+  ],
+  [
+    "rows in a cell, where a blank follows the header's delimiters and not theirs",
+    'a, b, c\n"1,2,3\n4,5,6\n7",8,9\n',
+    "a| b| c",
+    ["2 1,2,3\n4,5,6\n7|8|9 ? rows-in-cell"],
+  ],
+  [
+    "an address of several lines, where a blank follows each delimiter",
+    'a, b, c\n"Hall 5\nStreet 7, Town", 1, 2\n',
+    "a| b| c",
+    ["2 Hall 5\nStreet 7, Town| 1| 2"],
+  ],
   ["two lines in a table of two columns", 'a,b\n"x, y\nz",1\n', "a|b", ["2 x, y\nz|1"]],
   ["the header again", "a,b\n1,2\na,b\n3,4\n", "a|b", ["2 1|2", "3 ! header-repeated", "4 3|4"]],
   [
