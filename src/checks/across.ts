@@ -62,7 +62,7 @@ export interface AcrossOptions {
 interface EventState {
   readonly id: string;
   readonly number: number;
-  /** Decimals of its prices, where the currency is known and has such. */
+  /** Decimals of its prices, where the currency is known and how many it has. */
   digits: number | undefined;
   currency: string | undefined;
   isRegistered: boolean;
@@ -192,13 +192,21 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
   };
 
   const checkPrice = (price: string | null | undefined, event: EventState | undefined): void => {
-    if (price == null || event?.digits === undefined) return;
+    if (price == null) return;
     const written = decimals(price);
-    if (written <= event.digits) return;
-    const message = `price has ${written} decimals, ${event.currency} has ${event.digits === 0 ? "none" : event.digits}.`;
+    const digits = event?.digits;
+    // Any currency but a few has fewer, and a group of thousands has three.
+    if (digits === undefined ? written !== 3 : written <= digits) return;
+    const has =
+      digits !== undefined
+        ? `${event?.currency} has ${digits === 0 ? "none" : digits}`
+        : event?.currency === undefined
+          ? "and the currency of its event is not known here"
+          : `and how many ${event.currency} has is not known`;
     const hint = LIKE_THOUSANDS.test(price)
       ? `If these are thousands (${price.replace(".", "")}), write it so, or declare in the source how the file writes them: decimal: ",", thousands: ".".`
       : "See whether the event's currency is right, and the price is not a computed one.";
+    const message = `price has ${written} decimals, ${has}.`;
     report("currency-decimals", { field: "price", pointer: "/data/price", value: price, message, hint });
   };
 

@@ -319,8 +319,33 @@ describe("prices", () => {
     expect(found([[resale("t", "bert", "1.5")]], { memory })).toEqual(["warn currency-decimals"]);
   });
 
-  it("of an event without a known currency are not judged", () => {
-    expect(found([[sale("t", { price: "1.12345" })]], { memory: memoryOf({}, { e: {} }) })).toEqual([""]);
+  it.each([
+    ["1.250", "warn currency-decimals"],
+    ["12.505", "warn currency-decimals"],
+    ["0.250", "warn currency-decimals"],
+    ["1250.500", "warn currency-decimals"],
+    ["1.25", ""],
+    ["1.12345", ""],
+    ["1250", ""],
+  ])("of an event without a known currency may be %s: %s", (price, expected) => {
+    const known = memoryOf({ u: { state: "sold", eventId: "e" } }, { e: {} });
+    expect(found([[sale("t", { price })]], { memory: known })).toEqual([expected]);
+    expect(found([[resale("u", "bert", price)]], { memory: known })).toEqual([expected]);
+    // Of a ticket that was sold elsewhere, the event is not known either.
+    expect(found([[resale("v", "bert", price)]])).toEqual([expected]);
+    expect(found([[event("e", "DEM")], [sale("t", { price })]]).at(-1)).toBe(expected);
+  });
+
+  it("with three decimals say why they are told where the currency is not known", () => {
+    const [[finding] = []] = across([]).row([resale("v", "bert", "1.250")], { source: "in.csv", line: 2 });
+    expect(finding?.message).toBe("price has 3 decimals, and the currency of its event is not known here.");
+    expect(finding?.hint).toContain("If these are thousands (1250), write it so");
+    const [, [other] = []] = across([]).row([event("e", "DEM"), sale("t", { price: "0.250" })], {
+      source: "in.csv",
+      line: 2,
+    });
+    expect(other?.message).toBe("price has 3 decimals, and how many DEM has is not known.");
+    expect(other?.hint).toContain("See whether");
   });
 
   it("are not judged by the currency of a row that is held back", () => {
