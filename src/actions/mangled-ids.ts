@@ -7,26 +7,42 @@ import type { Finding } from "./problem.ts";
 const MANGLED =
   /^(?:\d(?:[.,]\d+)?[Ee]\+\d+|\d+\.0|#(?:N\/A|REF!|VALUE!|NAME\?|DIV\/0!|NUM!|NULL!)|N\/A|n\/a|NaN|nan|null|NULL|\(null\)|\\N|None|undefined|\[object Object\])$/;
 
+/** By which a cell is kept from being a number or a formula: `="007"`, `'007`; or quotes of an export that quotes twice. */
+const GUARDED = /^(?:[='].*|".*")$/s;
+
 export function looksMangled(value: string): boolean {
   // Almost every id fails one of these at once; the expression need not run for it.
   const last = value.charCodeAt(value.length - 1);
   const first = value.charCodeAt(0);
   const endsAsNumber = last >= 0x30 && last <= 0x39;
   if (first >= 0x30 && first <= 0x39) return endsAsNumber && /[+.]/.test(value) && MANGLED.test(value);
+  if (first === 0x27 || first === 0x3d || first === 0x22) return GUARDED.test(value);
   return !endsAsNumber && value.length <= "[object Object]".length && MANGLED.test(value);
 }
 
 /** @param column where the text stands, when it is only a part of the id. */
 export function mangledId(field: FieldName, value: string, column?: string): Finding {
-  const spreadsheet = /^[\d#]/.test(value);
+  const by = /^[\d#=']/.test(value) ? "spreadsheet" : "script";
   return {
     rule: "id-looks-mangled",
     field,
     ...(column === undefined && { pointer: `/data/${field}` }),
     value,
-    message: `${column === undefined ? field : `${column}, a part of ${field},`} looks like what a ${spreadsheet ? "spreadsheet" : "script"} writes in place of an id.`,
-    hint: spreadsheet
-      ? "Export again, and don't open and save the file in a spreadsheet."
-      : "See why the export has no value there.",
+    message: `${column === undefined ? field : `${column}, a part of ${field},`} looks like what a ${by} writes in place of an id.`,
+    hint: GUARDED.test(value) ? hintOfGuard(value) : HINTS[by],
   };
+}
+
+const HINTS = {
+  spreadsheet: "Export again, and don't open and save the file in a spreadsheet.",
+  script: "See why the export has no value there.",
+} as const;
+
+/** How the signs that would become a part of the id are taken off. */
+function hintOfGuard(value: string): string {
+  if (value.startsWith("="))
+    return 'Export again without ="…", or take it off in the source by each with in and match (docs/mapping.md, "How a file is written").';
+  if (value.startsWith('"')) return "Export again without putting cells in quotes twice.";
+  const strip = /^'[=+\-@|%]/.test(value) ? ", or declare csv: {guards: strip} in its source" : "";
+  return `Export again without the apostrophe${strip}.`;
 }

@@ -30,7 +30,7 @@ export function checkAction(item: unknown, now?: number): readonly Finding[] {
 
 /** Fields that name somebody or something, of which not one character is to be seen wrongly. */
 const NAMES = FIELD_NAMES.filter((name) => ["id", "nftId", "wallet"].includes(fieldSpec(name).kind));
-const IDS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "id");
+const IDS = FIELD_NAMES.filter((name) => ["id", "nftId"].includes(fieldSpec(name).kind));
 const TEXTS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "text");
 const URLS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "url");
 

@@ -217,12 +217,39 @@ describe("an action by itself", () => {
     "N/A",
     "undefined",
     "[object Object]",
+    '="00123"',
+    '=""',
+    '="A-7"',
+    "=00123",
+    "'00123",
+    "'A-7",
+    "'=A-7",
+    "'",
+    '"00123"',
   ])("finds that %s is no id", (id) => {
     expect(rulesOf("soldTicket", { ...sale, ticketId: id })).toEqual(["id-looks-mangled ticketId"]);
     expect(rulesOf("resoldTicket", { ticketId: "t", userId: id, price: "1", orderTime: 1 })).toEqual([
       "id-looks-mangled userId",
     ]);
     expect(rulesOf("newEvent", { eventId: id, currency: "EUR" })).toEqual(["id-looks-mangled eventId"]);
+  });
+
+  it.each([
+    ["'NFT-1-2", "id-looks-mangled nftId"],
+    ["CafÃ©-1-2", "text-looks-damaged nftId"],
+  ])("looks at an nftId as at any id: %s", (nftId, expected) => {
+    expect(rulesOf("scannedTicket", { nftId, orderTime: 1767225600 })).toEqual([expected]);
+  });
+
+  it.each([
+    ['="00123"', "by each with in and match"],
+    ["'00123", "Export again without the apostrophe."],
+    ["'+49", "csv: {guards: strip}"],
+    ['"00123"', "in quotes twice"],
+    ["1.84E+10", "don't open and save the file in a spreadsheet"],
+  ])("tells how %s becomes an id again", (ticketId, hint) => {
+    const [finding] = checkAction({ action: "soldTicket", data: { ...sale, ticketId } });
+    expect(finding?.hint).toContain(hint);
   });
 
   it.each([
@@ -240,6 +267,11 @@ describe("an action by itself", () => {
     "12.50",
     "#1",
     "1+1",
+    "O'Hara",
+    "A'",
+    "a=1",
+    'Hall "A"',
+    "7==",
   ])("takes %s for an id", (id) => expect(rulesOf("soldTicket", { ...sale, ticketId: id })).toEqual([]));
 
   it.each([null, 7, [], {}, { action: "soldTicket" }, { action: "x", data: sale }, { action: "soldTicket", data: [] }])(
