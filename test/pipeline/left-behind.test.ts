@@ -1,42 +1,97 @@
 /** Of one history something later was accepted while an action was in doubt: sent now, it would undo that. */
 
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { importResults } from "../../src/commands/import.ts";
 import { resume, settle } from "../../src/commands/settle.ts";
 import { type Field, makeContext, openField } from "../support/context.ts";
 
-const update = (ticketId: string, image: string): object => ({
+interface Given {
+  readonly action: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+const update = (ticketId: string, image: string): Given => ({
   action: "updateTicket",
   data: { ticketId, imageUrl: `https://img.example/${image}` },
 });
-const scan = (ticketId: string, orderTime: number): object => ({
-  action: "scannedTicket",
-  data: { ticketId, orderTime },
+const updateOfEvent = (image: string): Given => ({
+  action: "updateEvent",
+  data: { eventId: "E", coverImageUrl: `https://img.example/${image}` },
 });
-const text = (actions: readonly object[]): string => actions.map((action) => `${JSON.stringify(action)}\n`).join("");
+const scan = (ticketId: string, orderTime?: number): Given => ({
+  action: "scannedTicket",
+  data: { ticketId, ...(orderTime !== undefined && { orderTime }) },
+});
+const resale = (ticketId: string, userId: string, orderTime?: number): Given => ({
+  action: "resoldTicket",
+  data: { ticketId, userId, price: "1", ...(orderTime !== undefined && { orderTime }) },
+});
+const text = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+
+/** What tells which deed a row is: what it says, or a key of its source. */
+const WAYS = ["of a plain input", "of a source with a key"] as const;
+type Way = (typeof WAYS)[number];
+
+/** Rows `{Id, action, ...data}`. */
+const KEYED = `sources:
+  night:
+    match: "night*.ndjson"
+    key: "{Id}"
+    actions:
+      - updateTicket: {when: {action: updateTicket}, fields: {ticketId: "{ticketId}", imageUrl: "{imageUrl}"}}
+      - updateEvent: {when: {action: updateEvent}, fields: {eventId: "{eventId}", coverImageUrl: "{coverImageUrl}"}}
+      - scannedTicket: {when: {action: scannedTicket}, fields: {ticketId: "{ticketId}", orderTime: "{orderTime}"}}
+      - resoldTicket: {when: {action: resoldTicket}, fields: {ticketId: "{ticketId}", userId: "{userId}", price: "{price}", orderTime: "{orderTime}"}}
+`;
+const COLUMNS = { ticketId: "", imageUrl: "", eventId: "", coverImageUrl: "", userId: "", price: "", orderTime: "" };
+
+/** Tickets T1 and T2 of event E, T3 of event F. */
+async function openSold(): Promise<Field> {
+  const field = await openField();
+  const sales = Object.entries({ T1: "E", T2: "E", T3: "F" }).map(([ticketId, eventId]) => ({
+    action: "soldTicket",
+    data: { eventId, ticketId, userId: "u", price: "1", orderTime: 100 },
+  }));
+  const events = ["E", "F"].map((eventId) => ({ action: "newEvent", data: { eventId, currency: "EUR" } }));
+  await field.write("sales.ndjson", text([...events, ...sales]));
+  expect((await field.stream(["sales.ndjson"])).exitCode).toBe(0);
+  return field;
+}
+
+interface NightOptions {
+  readonly way?: Way;
+  readonly chunkSize?: number;
+  readonly lanes?: number;
+  readonly faults?: readonly object[];
+}
 
 /** The service says of the actions with these numbers something that leaves them in doubt. A single one it has not taken. */
-async function doubtOf(items: readonly number[], actions: readonly object[], chunkSize = 10): Promise<Field> {
-  const field = await openField();
-  const tickets = ["T1", "T2"].map((ticketId) => ({
-    action: "soldTicket",
-    data: { eventId: "E", ticketId, userId: "u", price: "1", orderTime: 1768600000 },
-  }));
-  await field.write(
-    "sales.ndjson",
-    text([{ action: "newEvent", data: { eventId: "E", currency: "EUR" } }, ...tickets]),
-  );
-  expect((await field.stream(["sales.ndjson"])).exitCode).toBe(0);
-  await field.write("night.ndjson", text(actions));
-  field.setFaults(
+async function doubtOf(
+  items: readonly number[],
+  actions: readonly Given[],
+  { way = WAYS[0], chunkSize = 10, lanes = 1, faults }: NightOptions = {},
+): Promise<Field> {
+  const field = await openSold();
+  const isKeyed = way === "of a source with a key";
+  if (isKeyed) await field.write("tickets.config.yaml", KEYED);
+  const rows = actions.map(({ action, data }, at) => ({ Id: at + 1, action, ...COLUMNS, ...data }));
+  await field.write("night.ndjson", text(isKeyed ? rows : actions));
+  const fault =
     items.length === 1
       ? { fault: "failure-items", items, body: { status: "failed", actionPromise: "p" }, on: { request: 1 } }
-      : { fault: "missing-promise", items, on: { request: 1 } },
-  );
-  expect((await field.stream(["night.ndjson"], { flags: { chunkSize } })).exitCode).toBe(6);
+      : { fault: "missing-promise", items, on: { request: 1 } };
+  field.setFaults(...(faults ?? [fault]));
+  const { exitCode, said } = await field.stream(["night.ndjson"], { flags: { chunkSize, lanes } });
+  expect(exitCode, said).toBe(6);
   field.setFaults();
   return field;
+}
+
+function loseLedger({ folder }: Field): void {
+  const state = join(folder, "state", "local");
+  for (const name of readdirSync(state)) if (name.startsWith("ledger.db")) rmSync(join(state, name));
 }
 
 const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
@@ -64,21 +119,24 @@ async function goOn(field: Field) {
   return { exitCode, said: said() };
 }
 
-/** What the service has taken of updates and scans, in order. */
-const taken = ({ sandbox }: Field): string =>
+const CHANGES: ReadonlySet<unknown> = new Set(["updateTicket", "updateEvent", "scannedTicket", "resoldTicket"]);
+
+/** What the service has taken of the night's actions, in order. */
+const taken = ({ sandbox }: Field, ticket?: string): string =>
   Array.from(sandbox.engine.processed())
-    .filter(({ action, status }) => status === "success" && (action === "updateTicket" || action === "scannedTicket"))
-    .map(({ ticketId, data }) => {
-      const { imageUrl, orderTime } = JSON.parse(data) as { readonly imageUrl?: string; readonly orderTime?: number };
-      return `${ticketId}${imageUrl?.slice(-1) ?? orderTime}`;
+    .filter(({ action, status }) => status === "success" && CHANGES.has(action))
+    .filter(({ ticketId }) => ticket === undefined || ticketId === ticket)
+    .map(({ ticketId, eventId, data }) => {
+      const { imageUrl, coverImageUrl, userId, orderTime } = JSON.parse(data) as Readonly<Record<string, string>>;
+      return `${ticketId ?? eventId}${(imageUrl ?? coverImageUrl)?.slice(-1) ?? userId ?? orderTime ?? ""}`;
     })
     .join(" ");
 
 const rejects = (field: Field) => field.read("night.rejects.ndjson");
 
-describe("an action in doubt of which something later was accepted", () => {
+describe.each(WAYS)("an action %s in doubt of which something later was accepted", (way) => {
   test("is shown as such, and when a person says that it was not sent it is closed, told and counted", async () => {
-    const field = await doubtOf([0, 2], [update("T1", "A"), update("T1", "B"), update("T2", "A")]);
+    const field = await doubtOf([0, 2], [update("T1", "A"), update("T1", "B"), update("T2", "A")], { way });
     const shown = await person(field);
     expect(shown.said).toContain("Of 1 action something later of the same history was accepted");
     const settled = await person(field, { decision: "not-sent" });
@@ -92,7 +150,7 @@ describe("an action in doubt of which something later was accepted", () => {
   });
 
   test("is not sent by its rejects, nor by a full export, which say so; only with --again", async () => {
-    const field = await doubtOf([0], [update("T1", "A"), update("T1", "B")]);
+    const field = await doubtOf([0], [update("T1", "A"), update("T1", "B")], { way });
     await person(field, { decision: "not-sent" });
     expect((await goOn(field)).exitCode).toBe(4);
     const ofRejects = await field.stream(["night.rejects.ndjson"]);
@@ -108,26 +166,43 @@ describe("an action in doubt of which something later was accepted", () => {
   });
 
   test("is sent where what was accepted later says the same, or is of another ticket", async () => {
-    const field = await doubtOf([0], [update("T1", "A"), update("T1", "A"), update("T2", "B")]);
+    const field = await doubtOf([0], [update("T1", "A"), update("T1", "A"), update("T2", "B")], { way });
     expect((await person(field)).said).not.toContain("something later");
     await person(field, { decision: "not-sent" });
     expect((await goOn(field)).exitCode).toBe(0);
     expect(taken(field)).toBe("T1A T2B T1A");
   });
 
-  test("is judged by the times where both have one", async () => {
+  test("is judged by the times where both have one, also by a later stream", async () => {
     const field = await doubtOf(
       [0, 1],
-      [scan("T1", 1768700200), scan("T2", 1768700000), scan("T1", 1768700100), scan("T2", 1768700100)],
+      [resale("T1", "a", 200), resale("T2", "b", 100), resale("T1", "c", 100), resale("T2", "d", 200)],
+      { way },
     );
     expect((await person(field)).said).toContain("Of 1 action something later");
     await person(field, { decision: "not-sent" });
     expect((await goOn(field)).exitCode).toBe(4);
-    expect(taken(field)).toMatch(/ T11768700200$/);
+    expect(taken(field)).toBe("T1a T2b T1c T2d T1a");
+    for (const name of ["night.ndjson", "night.rejects.ndjson"]) {
+      const again = await field.stream([name]);
+      expect(again.said).toContain("history-superseded");
+      expect(again.summary?.actions).toMatchObject({ accepted: 0, superseded: 1 });
+    }
+  });
+
+  test("is closed where it concerns an event, or a resale lacks its time", async () => {
+    const field = await doubtOf(
+      [0, 1],
+      [updateOfEvent("A"), resale("T1", "a", 200), resale("T1", "b"), updateOfEvent("B")],
+      { way },
+    );
+    expect((await person(field, { decision: "not-sent" })).said).toContain("2 superseded");
+    expect((await goOn(field)).exitCode).toBe(4);
+    expect(taken(field)).toBe("EA T1a T1b EB");
   });
 
   test("is closed also when the later one is settled as sent after it", async () => {
-    const field = await doubtOf([0, 1], [update("T1", "A"), update("T1", "B"), update("T2", "A")]);
+    const field = await doubtOf([0, 1], [update("T1", "A"), update("T1", "B"), update("T2", "A")], { way });
     expect((await person(field, { decision: "not-sent", chunk: 2, first: 1 })).said).not.toContain("superseded");
     const settled = await person(field, { decision: "sent" });
     expect(settled.said).toContain("1 accepted, 1 settled by hand, 1 not sent; of those not sent 1 superseded");
@@ -136,7 +211,7 @@ describe("an action in doubt of which something later was accepted", () => {
   });
 
   test("of a run that was closed is not sent by its rejects either", async () => {
-    const field = await doubtOf([0], [update("T1", "A"), update("T1", "B")]);
+    const field = await doubtOf([0], [update("T1", "A"), update("T1", "B")], { way });
     await person(field, { decision: "abandon" });
     expect((await person(field, { decision: "not-sent" })).said).toContain("1 superseded");
     expect((await field.stream(["night.rejects.ndjson"])).summary?.actions).toMatchObject({ superseded: 1 });
@@ -144,11 +219,116 @@ describe("an action in doubt of which something later was accepted", () => {
   });
 
   test("keeps its place where nothing later was accepted", async () => {
-    const field = await doubtOf([1], [update("T1", "A"), update("T1", "B"), update("T1", "C")], 2);
+    const field = await doubtOf([1], [update("T1", "A"), update("T1", "B"), update("T1", "C")], { way, chunkSize: 2 });
     await person(field, { decision: "not-sent" });
     expect((await goOn(field)).exitCode).toBe(0);
     expect(taken(field)).toBe("T1A T1B T1C");
     expect(existsSync(join(field.folder, "night.rejects.ndjson"))).toBe(false);
     expect(readdirSync(field.folder)).toContain("night.local.promises.ndjson");
   });
+
+  test("is closed also in a part of a chunk that was split", async () => {
+    const field = await doubtOf(
+      [0],
+      [update("T1", "A"), update("T2", "A"), update("T1", "B"), update("T2", "B"), update("T1", "C")],
+      {
+        way,
+        faults: [
+          { fault: "status", status: 413, on: { itemsOver: 3 } },
+          { fault: "missing-promise", items: [0], on: { request: 2 } },
+        ],
+      },
+    );
+    expect((await person(field, { decision: "not-sent" })).said).toContain("of those not sent 1 superseded");
+    expect((await goOn(field)).exitCode).toBe(4);
+    expect(taken(field)).toBe("T1A T2A T1B T2B T1C");
+  });
+
+  test.each([1, 2])("is closed too where the ledger was lost and its promises imported (lanes: %i)", async (lanes) => {
+    const field = await doubtOf(
+      [0, 1],
+      [
+        ...[update("T3", "A"), resale("T3", "a", 100), update("T3", "B"), resale("T3", "b", 200)],
+        ...["A", "B", "C", "D", "E"].map((image) => update("T1", image)),
+      ],
+      { way, lanes, faults: [{ fault: "missing-promise", items: [0, 1], on: { ticketId: "T3" } }] },
+    );
+    loseLedger(field);
+    const { context } = makeContext(field.folder, field.env);
+    for (const name of ["sales", "night"])
+      await importResults({ ...OPTIONS, file: `${name}.local.promises.ndjson` }, context);
+    expect((await person(field)).said).toContain("Of 2 actions something later");
+    expect((await person(field, { decision: "not-sent" })).said).toContain("of those not sent 2 superseded");
+    expect((await goOn(field)).exitCode).toBe(4);
+    for (const name of ["night.ndjson", "night.rejects.ndjson"]) {
+      const again = await field.stream([name]);
+      expect(again.summary?.actions ?? { accepted: 0 }, again.said).toMatchObject({ accepted: 0 });
+    }
+    expect(taken(field, "T3")).toBe("T3A T3a T3B T3b");
+  });
+});
+
+describe("a scan in doubt of which a later one was accepted", () => {
+  test.each([
+    { way: WAYS[0], closed: ["T1200", "T2100", "T1100", "T2200", "T3", "T3300", "T1200"], superseded: 2 },
+    // Its key says which it is, and a scan undoes nothing.
+    {
+      way: WAYS[1],
+      closed: ["T1200", "T2100", "T1100", "T2200", "T3", "T3300", "T1200", "T2100", "T3"],
+      superseded: 0,
+    },
+  ])("$way", async ({ way, closed, superseded }) => {
+    const field = await doubtOf(
+      [0, 1, 4],
+      [scan("T1", 200), scan("T2", 100), scan("T1", 100), scan("T2", 200), scan("T3"), scan("T3", 300)],
+      { way },
+    );
+    await person(field, { decision: "not-sent" });
+    expect((await goOn(field)).exitCode).toBe(superseded === 0 ? 0 : 4);
+    expect(taken(field).split(" ")).toEqual(closed);
+  });
+});
+
+describe("a source that", () => {
+  const MOVES = (key: string) => `sources:
+  moves:
+    match: "moves*.csv"
+    ${key}
+    actions: [{updateTicket: {fields: {ticketId: T1, imageUrl: "https://img.example/{Image}"}}}]
+`;
+
+  test("has a key sees what one without it has sent, and the reverse", async () => {
+    for (const [items, closed] of [
+      [[0], "T1A T1B"],
+      [[1], "T1B T1A"],
+    ] as const) {
+      const field = await openSold();
+      await field.write("tickets.config.yaml", MOVES('key: "{Id}"'));
+      await field.write("moves.csv", "Id,Image\n1,A\n");
+      await field.write("plain.ndjson", text([update("T1", "B")]));
+      const files = items[0] === 0 ? ["moves.csv", "plain.ndjson"] : ["plain.ndjson", "moves.csv"];
+      field.setFaults({ fault: "missing-promise", items: [0], on: { request: 1 } });
+      expect((await field.stream(files)).exitCode).toBe(6);
+      expect((await person(field, { decision: "not-sent" })).said).toContain("1 superseded");
+      expect(taken(field)).toBe(closed);
+    }
+  });
+
+  test.each(["", 'key: "x{Id}"'])(
+    "loses its key, or has another (%s), sends nothing that was superseded",
+    async (key) => {
+      const field = await openSold();
+      await field.write("tickets.config.yaml", MOVES('key: "{Id}"'));
+      await field.write("moves.csv", "Id,Image\n1,A\n2,B\n");
+      field.setFaults({ fault: "missing-promise", items: [0], on: { request: 1 } });
+      expect((await field.stream(["moves.csv"])).exitCode).toBe(6);
+      await person(field, { decision: "not-sent" });
+      expect((await goOn(field)).exitCode).toBe(4);
+      await field.write("tickets.config.yaml", MOVES(key));
+      await field.write("moves-1.csv", "Id,Image\n1,A\n");
+      const again = await field.stream(["moves-1.csv"]);
+      expect(again.said).toContain("history-superseded");
+      expect(taken(field)).toBe("T1A T1B");
+    },
+  );
 });

@@ -8,7 +8,7 @@ import type { Action, ActionName } from "../../actions/actions.ts";
 import { digestOf, identityText } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "./ledger.ts";
-import { TAKEN } from "./outcomes.ts";
+import { TAKEN, TRIED } from "./outcomes.ts";
 import { PRESENT_IDENTITY } from "./renamed-deeds.ts";
 
 /** What identifies the deeds of an input: the key of a source, as its config says it. */
@@ -52,7 +52,7 @@ INSERT OR IGNORE INTO keyed_deeds (identity, run_no, seq, content, taken, source
 SELECT plain, run_no, seq, content, taken, by_source, by_key FROM (
   SELECT plain_identity(action, data) AS plain, ${identity} AS identity, run_no, seq, content,
     outcome IN ${TAKEN} AS taken, ? AS by_source, ? AS by_key
-  FROM actions WHERE outcome <> 'not sent' AND content <> ${UNKNOWN_CONTENT} AND ${where})
+  FROM actions WHERE ${TRIED} AND content <> ${UNKNOWN_CONTENT} AND ${where})
 WHERE plain <> identity ORDER BY plain, seq`;
 
 /** Fills the table of a ledger that had none: one look at all that was merged. */

@@ -5,7 +5,7 @@ import { digestOf, identityText } from "../../actions/identity.ts";
 import type { Memory } from "../../checks/across.ts";
 import { keyedDeeds, mergeKeyed } from "./keyed-deeds.ts";
 import { type Ledger, readMeta, type SqlRow } from "./ledger.ts";
-import { SUPERSEDED, TAKEN } from "./outcomes.ts";
+import { TAKEN, TRIED } from "./outcomes.ts";
 import { mergeMended } from "./rejected-rows.ts";
 import { LAST_FORMER_RUN, PRESENT_IDENTITY } from "./renamed-deeds.ts";
 
@@ -189,7 +189,7 @@ export function mergeOutcomes(ledger: Ledger): void {
       ledger.run(
         `INSERT OR IGNORE INTO identities (identity, run_no, seq, content, taken)
          SELECT ${identity} AS identity, run_no, seq, content, outcome IN ${TAKEN} FROM actions
-         WHERE run_no = ? AND (outcome <> 'not sent' OR status = '${SUPERSEDED}') AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})
+         WHERE run_no = ? AND ${TRIED} AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})
          ORDER BY 1, seq`,
         runNo,
         runNo,

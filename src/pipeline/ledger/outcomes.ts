@@ -10,6 +10,9 @@ export const TAKEN = "('accepted', 'settled by hand')";
 /** Status of an action that was closed unsent because something later of its history was taken. */
 export const SUPERSEDED = "superseded";
 
+/** What the service answered, or what would have been sent once more but for something later, for SQL. */
+export const TRIED = `(outcome <> 'not sent' OR status = '${SUPERSEDED}')`;
+
 export interface OutcomeRow {
   /** Place in the plan, from 1. */
   readonly seq: number;

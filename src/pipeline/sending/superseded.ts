@@ -3,102 +3,160 @@
  * would undo it, so they are closed unsent (design, Identity: superseded).
  */
 
-import { type Action, actionSpec } from "../../actions/actions.ts";
+import { type ActionData, actionSpec } from "../../actions/actions.ts";
+import { identityText } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
+import { asBuffer, free } from "../buffers.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes, SUPERSEDED, TAKEN } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, chunksOf, nextChunkNumber } from "../ledger/runs.ts";
-import type { IndexRecord } from "../plan/index-file.ts";
-import type { Plan } from "../plan/plan.ts";
+import { RECORD_BYTES, readRecord } from "../plan/index-file.ts";
+import { replaces } from "../plan/keyed-order.ts";
+import type { ChunkBorders, Plan } from "../plan/plan.ts";
 import { timeOf } from "../plan/said.ts";
 import { chunkFacts, runFacts } from "./settle.ts";
 import { toOutcomes } from "./settling.ts";
 
-/** An action that may be left behind. */
-interface Behind {
+/** A deed of a history, as the plan holds it. */
+interface Deed {
   readonly seq: number;
   readonly content: string;
   readonly time: bigint | undefined;
 }
 
-/** Numbers (in the plan) of the chunks' actions of whose history something later was taken in this run. */
+/**
+ * Numbers (in the plan) of the chunks' actions of whose history something later was taken in this run. What a deed is and
+ * says stands in the plan; the ledger is only asked what was taken, since of imported deeds it knows no more than the ids.
+ *
+ * @param chunks of one run, whose actions may still be sent.
+ */
 export async function findSuperseded(
   ledger: Ledger,
   plan: Plan,
   chunks: readonly ChunkRecord[],
 ): Promise<ReadonlySet<number>> {
+  const [one] = chunks;
+  const last = one === undefined ? 0 : lastTaken(ledger, one.runNo);
+  // A lane is sent in order, so nearly always nothing of it was taken behind what is open.
+  const before = chunks.filter(({ first }) => first < last);
   const superseded = new Set<number>();
-  for (const [lane, ofLane] of Map.groupBy(chunks, (each) => each.lane)) {
-    const runNo = ofLane[0]?.runNo ?? 0;
-    // A lane is sent in order, so nearly always nothing of it was taken behind what is still open.
-    const last = lastTaken(ledger, runNo, lane);
-    const before = ofLane.filter(({ first }) => first < last);
-    if (before.length === 0) continue;
-    const from = before.reduce((least, { first }) => Math.min(least, first), last);
-    const open = await openDeeds(plan, before);
-    for (const later of takenBehind(ledger, runNo, lane, from)) {
-      const behind = open.get(later.identity);
-      if (behind === undefined) continue;
-      for (const each of behind) if (isUndoneBy(each, later)) superseded.add(each.seq);
-    }
+  // A history is all in one lane.
+  for (const [lane, open] of Map.groupBy(before, (each) => each.lane)) {
+    const ofLane = plan.manifest.chunks.filter((each) => each.lane === lane && each.first <= last);
+    await supersedeInLane(ledger, plan, open, ofLane, superseded);
   }
   return superseded;
 }
 
-interface Later extends Behind {
-  readonly identity: string;
+/** @param ofLane what was planned for the lane of the open chunks. */
+async function supersedeInLane(
+  ledger: Ledger,
+  plan: Plan,
+  open: readonly ChunkRecord[],
+  ofLane: readonly ChunkBorders[],
+  superseded: Set<number>,
+): Promise<void> {
+  const runNo = open[0]?.runNo ?? 0;
+  const from = open.reduce((least, { first }) => Math.min(least, first), Number.POSITIVE_INFINITY);
+  const behind = ofLane.filter((chunk) => takenBehind(ledger, runNo, chunk, from, 1).length > 0);
+  const end = behind.reduce((most, { first, count }) => Math.max(most, first + count), 0);
+  const before = open.filter(({ first }) => first < end);
+  for await (const deeds of openDeeds(plan, before)) {
+    for (const chunk of behind) {
+      const taken = new Set(takenBehind(ledger, runNo, chunk, from, chunk.count));
+      await readHistories(plan, chunk, (seq, history, readDeed) => {
+        const waiting = taken.has(seq) ? deeds.get(history) : undefined;
+        if (waiting === undefined) return;
+        const later = readDeed();
+        const left: Deed[] = [];
+        for (const each of waiting) {
+          if (isUndoneBy(each, later)) superseded.add(each.seq);
+          else left.push(each);
+        }
+        deeds.set(history, left);
+      });
+    }
+  }
 }
 
-const isUndoneBy = (one: Behind, later: Behind): boolean =>
+const isUndoneBy = (one: Deed, later: Deed): boolean =>
   later.seq > one.seq &&
   later.content !== one.content &&
   (one.time === undefined || later.time === undefined || later.time > one.time);
 
-/** By identity (hex), what belongs to a history; of what has a key of its own, the key says which deed it is. */
-async function openDeeds(plan: Plan, chunks: readonly ChunkRecord[]): Promise<ReadonlyMap<string, Behind[]>> {
-  const deeds = new Map<string, Behind[]>();
+/** Open deeds in memory at a time, or those of one chunk. */
+const MOST_OPEN = 50_000;
+
+/** By history, the deeds of the chunks, a part of them at a time. */
+async function* openDeeds(plan: Plan, chunks: readonly ChunkRecord[]): AsyncGenerator<Map<string, readonly Deed[]>> {
+  let deeds = new Map<string, Deed[]>();
+  let size = 0;
   for (const chunk of chunks) {
-    const [lines, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
-    for (const [at, record] of records.entries()) {
-      if (record.keyed || actionSpec(record.action).identity !== "history") continue;
-      const deed = { seq: chunk.first + at, content: record.content.toString("hex"), time: timeIn(record, lines[at]) };
-      const key = record.identity.toString("hex");
-      const others = deeds.get(key);
-      if (others === undefined) deeds.set(key, [deed]);
-      else others.push(deed);
-    }
+    await readHistories(plan, chunk, (_, history, readDeed) => {
+      const others = deeds.get(history);
+      if (others === undefined) deeds.set(history, [readDeed()]);
+      else others.push(readDeed());
+      size += 1;
+    });
+    if (size < MOST_OPEN) continue;
+    yield deeds;
+    deeds = new Map();
+    size = 0;
   }
-  return deeds;
+  if (size > 0) yield deeds;
 }
 
-function timeIn({ untimed }: IndexRecord, line: Buffer | undefined): bigint | undefined {
-  if (untimed || line === undefined) return undefined;
-  return timeOf((parseJson(line.toString("utf8")) as Action).data.orderTime); // written by the planner
+/** Hands over what of a chunk belongs to a history; of two scans with keys of their own, the keys say which is which. */
+async function readHistories(
+  plan: Plan,
+  chunk: ChunkBorders,
+  take: (seq: number, history: string, readDeed: () => Deed) => void,
+): Promise<void> {
+  const { actions, index } = await plan.chunk(chunk);
+  for (let at = 0; at < actions.count; at += 1) {
+    const { action, keyed, untimed, content } = readRecord(index, at * RECORD_BYTES);
+    if (actionSpec(action).identity !== "history" || (keyed && !replaces(action))) continue;
+    const { eventId, ticketId, nftId, data } = actions.read(at);
+    const seq = chunk.first + at;
+    // As the action itself says it: the index has the key where there is one.
+    const history = identityText({
+      action,
+      data: { eventId: eventId ?? null, ticketId: ticketId ?? null, nftId: nftId ?? null },
+    });
+    take(seq, history, () => ({
+      seq,
+      content: content.toString("hex"),
+      time: untimed ? undefined : timeIn(data),
+    }));
+  }
+  free(actions.body);
+  free(index);
 }
 
-const BEHIND = `run_no = ? AND seq > ? AND outcome IN ${TAKEN} AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND lane = ?)`;
-
-/** The end of the lane's last chunk of which something was taken. */
-function lastTaken(ledger: Ledger, runNo: number, lane: number): number {
-  const chunks = `SELECT max(first + count - 1) AS last FROM chunks WHERE run_no = ? AND lane = ?
-    AND state IN ('settled', 'settled by hand') AND EXISTS (SELECT 1 FROM tallies
-      WHERE tallies.run_no = chunks.run_no AND tallies.chunk = chunks.chunk AND outcome IN ${TAKEN})`;
-  return Number(ledger.get(chunks, runNo, lane)?.last ?? 0);
+function timeIn(data: Uint8Array): bigint | undefined {
+  return timeOf((parseJson(asBuffer(data).toString("utf8")) as ActionData).orderTime); // written by the planner
 }
 
-function* takenBehind(ledger: Ledger, runNo: number, lane: number, from: number): Generator<Later> {
-  const rows = ledger.iterate(
-    `SELECT seq, lower(hex(identity)) AS identity, lower(hex(content)) AS content, data ->> 'orderTime' AS time
-     FROM actions WHERE ${BEHIND}`,
-    ...[runNo, from, runNo, lane],
-  );
-  for (const { seq, identity, content, time } of rows)
-    yield {
-      seq: Number(seq),
-      identity: String(identity),
-      content: String(content),
-      time: time === null ? undefined : BigInt(String(time)),
-    };
+/** The last action of the run that was taken. */
+function lastTaken(ledger: Ledger, runNo: number): number {
+  const sql = `SELECT seq FROM actions WHERE run_no = ? AND outcome IN ${TAKEN} ORDER BY seq DESC LIMIT 1`;
+  return Number(ledger.get(sql, runNo)?.seq ?? 0);
+}
+
+/** What of a chunk of the plan was taken, as far as it stands behind an action: at most so many of it. */
+function takenBehind(
+  ledger: Ledger,
+  runNo: number,
+  { first, count }: ChunkBorders,
+  from: number,
+  most: number,
+): readonly number[] {
+  return ledger
+    .all(
+      `SELECT seq FROM actions WHERE run_no = ? AND seq >= ? AND seq < ? AND outcome IN ${TAKEN} LIMIT ?`,
+      ...[runNo, Math.max(first, from + 1), first + count, most],
+    )
+    .map(({ seq }) => Number(seq));
 }
 
 /**
