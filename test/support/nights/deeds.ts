@@ -36,6 +36,8 @@ interface Habits {
   readonly timedFrom: number;
   /** Day from which claims name their user. */
   readonly namedFrom: number;
+  /** Kinds whose rows have a number of their own, by which a source of the config tells them apart. */
+  readonly keyed: ReadonlySet<Kind>;
 }
 
 interface KindSpec {
@@ -130,6 +132,8 @@ export interface World {
   /** All deeds in the order in which they happened. */
   readonly deeds: readonly Deed[];
   readonly habits: Habits;
+  /** The config by which the rows are read; empty where they need none. */
+  readonly config: string;
   /** What the cell of a deed's weakness holds when it is right, on a day. */
   rightCell(deed: Deed, today: number): string;
   /** The files of a night, in the order in which they are given. */
@@ -143,14 +147,19 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** First number in the names of the days' files, so that they grow from one digit to two. */
 const FIRST_FILE = 8;
 
-/** The same random numbers make the same world. */
-export function createWorld(random: Random): World {
+/**
+ * The same random numbers make the same world.
+ *
+ * @param keys which kinds have keys; none without.
+ */
+export function createWorld(random: Random, keys?: Random): World {
   const pick = (choices: number): number => Math.floor(random() * choices);
   const days = 4 + pick(4);
   const habits: Habits = {
     repeats: random() < 0.35,
     timedFrom: ([0, NEVER, 2] as const)[pick(3)] ?? 0,
     namedFrom: random() < 0.5 ? 0 : 2,
+    keyed: new Set(keys === undefined ? [] : KIND_NAMES.filter(() => keys() < 0.6)),
   };
   const deeds: Deed[] = [];
   for (let day = 0; day < days; day += 1) {
@@ -195,23 +204,24 @@ export function createWorld(random: Random): World {
 
   const valuesOf = (deed: Deed, today: number): Record<string, string> => {
     const { about, cells } = specOf(deed.kind);
-    const values: Record<string, string> = { [about]: deed.subject, ...cells(deed) };
+    const values: Record<string, string> = { id: `n${deed.id}`, [about]: deed.subject, ...cells(deed) };
     if (today >= habits.timedFrom) values.orderTime = String(deed.time);
     if (deed.kind === "claimedTicket" && today >= habits.namedFrom) values.userId = `claimer-${deed.content}`;
     return values;
   };
   const rowOf = (deed: Deed, today: number): Row => {
-    const { columns, weakness } = specOf(deed.kind);
+    const { weakness } = specOf(deed.kind);
     const values = valuesOf(deed, today);
     const isDamaged = today >= deed.damaged.from && today < deed.damaged.until;
     if (isDamaged) values[weakness] = `${DAMAGED[deed.kind]}${deed.id}`;
-    return { deed, isDamaged, cells: columns.map((column) => values[column] ?? "") };
+    return { deed, isDamaged, cells: columnsOf(deed.kind, habits).map((column) => values[column] ?? "") };
   };
 
   return {
     days,
     deeds,
     habits,
+    config: configOf(habits),
     rightCell: (deed, today) => valuesOf(deed, today)[specOf(deed.kind).weakness] ?? "",
     files(today, extent, reversed) {
       const first = extent === "window" ? Math.max(0, today - 1) : 0;
@@ -227,7 +237,8 @@ export function createWorld(random: Random): World {
             )
             .filter((deed) => deed.day === day)
             .map((deed) => rowOf(deed, today));
-          if (rows.length > 0) ofKind.push(fileOf(kind, `${specOf(kind).file}-${FIRST_FILE + day}.csv`, rows));
+          if (rows.length > 0)
+            ofKind.push(fileOf(columnsOf(kind, habits), `${specOf(kind).file}-${FIRST_FILE + day}.csv`, rows));
         }
         files.push(...(reversed ? ofKind.toReversed() : ofKind));
       }
@@ -248,8 +259,26 @@ export const DAMAGED: Readonly<Record<Kind, string>> = {
 const nameOf = (about: "ticketId" | "eventId", subject: number): string =>
   about === "eventId" ? `event-${subject}` : `T-${subject}`;
 
-function fileOf(kind: Kind, name: string, rows: readonly Row[]): NightFile {
-  const lines = [specOf(kind).columns.join(","), ...rows.map(({ cells }) => cells.join(","))];
+const columnsOf = (kind: Kind, { keyed }: Habits): readonly string[] => [
+  ...(keyed.has(kind) ? ["id"] : []),
+  ...specOf(kind).columns,
+];
+
+function configOf({ keyed }: Habits): string {
+  const sources = [...keyed].map((kind) => {
+    const { file, columns } = specOf(kind);
+    const fields = columns.filter((column) => column !== "action").map((column) => `${column}: "{${column}}"`);
+    return `  ${file}:
+    match: "${file}-*.csv"
+    key: "{id}"
+    actions: [{${kind}: {fields: {${fields.join(", ")}}}}]
+`;
+  });
+  return sources.length === 0 ? "" : `sources:\n${sources.join("")}`;
+}
+
+function fileOf(columns: readonly string[], name: string, rows: readonly Row[]): NightFile {
+  const lines = [columns.join(","), ...rows.map(({ cells }) => cells.join(","))];
   return { name, rows, text: `${lines.join("\n")}\n` };
 }
 

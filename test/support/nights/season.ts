@@ -59,9 +59,13 @@ interface Input {
   readonly shown: ReadonlySet<string>;
 }
 
-/** Plays a season; fails where a night was neither right nor said what it did not do. */
-export async function playSeason(random: Random): Promise<Played> {
-  const world = createWorld(random);
+/**
+ * Plays a season; fails where a night was neither right nor said what it did not do.
+ *
+ * @param keys for a season in which rows have numbers that the config takes for their keys.
+ */
+export async function playSeason(random: Random, keys?: Random): Promise<Played> {
+  const world = createWorld(random, keys);
   await using desk = await openDesk(world, random);
   const played = { nights: 0, told: 0, mended: 0, doubts: 0 };
   const judge = (files: readonly NightFile[], night: Night, extent: Extent): void => {
@@ -119,9 +123,10 @@ async function openDesk(world: World, random: Random): Promise<Desk> {
   const folder = await mkdtemp(join(tmpdir(), "tickets-nights-"));
   const exports = join(folder, "exports");
   await mkdir(join(folder, "home"));
+  if (world.config !== "") await writeFile(join(folder, "tickets.config.yaml"), world.config);
   const accepted: Accepted[] = [];
   const inputs = new Map<number, Input>();
-  const story: string[] = [];
+  const story: string[] = world.config === "" ? [] : [world.config];
   /** Histories and contents that the service rejected tonight. */
   let rejected: string[] = [];
   let night = 0;
