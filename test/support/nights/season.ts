@@ -44,6 +44,11 @@ interface Accepted {
   readonly night: number;
 }
 
+/** What the service was asked for of a history, in the order in which it came. */
+interface Asked extends Accepted {
+  readonly isTaken: boolean;
+}
+
 export interface Played {
   readonly nights: number;
   readonly accepted: number;
@@ -83,6 +88,7 @@ export async function playSeason(random: Random, keys?: Random): Promise<Played>
     if (random() < 0.4) played.mended += await desk.streamMendedRejects(day);
     judgeCounts(world.deeds, desk.accepted, desk.story());
     judgeOrder(world, desk);
+    judgeTriedAgain(world, desk);
   }
 
   // In the end an honest night: everything that can be known is there, or is told; and once more, nothing is sent.
@@ -92,6 +98,7 @@ export async function playSeason(random: Random, keys?: Random): Promise<Played>
   judge(files, await desk.night(files, { isReversed: false, isHonest: true }), "full");
   expect(desk.accepted.length, `the same night once more\n${desk.story()}`).toBe(before);
   judgeOrder(world, desk);
+  judgeTriedAgain(world, desk);
   return { ...played, accepted: desk.accepted.length };
 }
 
@@ -110,6 +117,8 @@ interface Night {
 interface Desk extends AsyncDisposable {
   /** All that the service has accepted of the world's histories. */
   readonly accepted: readonly Accepted[];
+  /** The same, with what it rejected. */
+  readonly asked: readonly Asked[];
   /** What each night was given, by its number. */
   readonly inputs: ReadonlyMap<number, Input>;
   night(files: readonly NightFile[], how: { readonly isReversed: boolean; readonly isHonest: boolean }): Promise<Night>;
@@ -125,6 +134,7 @@ async function openDesk(world: World, random: Random): Promise<Desk> {
   await mkdir(join(folder, "home"));
   if (world.config !== "") await writeFile(join(folder, "tickets.config.yaml"), world.config);
   const accepted: Accepted[] = [];
+  const asked: Asked[] = [];
   const inputs = new Map<number, Input>();
   const story: string[] = world.config === "" ? [] : [world.config];
   /** Histories and contents that the service rejected tonight. */
@@ -135,12 +145,15 @@ async function openDesk(world: World, random: Random): Promise<Desk> {
 
   const take = (item: Item): void => {
     const found = historyOfItem(item);
-    if (found !== undefined) accepted.push({ ...found, night });
+    if (found === undefined) return;
+    accepted.push({ ...found, night });
+    asked.push({ ...found, night, isTaken: true });
   };
   const isRejected = (item: Item): boolean => {
     const found = historyOfItem(item);
     if (isHonest || found === undefined || random() > 0.08) return false;
     rejected.push(`${found.history} ${found.content}`);
+    asked.push({ ...found, night, isTaken: false });
     return true;
   };
   const service: Service = await startService({
@@ -262,6 +275,7 @@ async function openDesk(world: World, random: Random): Promise<Desk> {
 
   return {
     accepted,
+    asked,
     inputs,
     story: () => story.join("\n"),
     async night(files, { isReversed, isHonest: honest }) {
@@ -416,6 +430,24 @@ function judgeOrder({ deeds, habits }: World, { accepted, inputs, story }: Desk)
         ({ night, content }) => night < later.night && input?.shown.has(`${history} ${content}`),
       );
       expect(isAsGiven || isAlone, `${history}: ${later.content} after ${overtaken.content}\n${story()}`).toBe(true);
+    }
+  }
+}
+
+/** A resale that was rejected is not tried again once one of a later time was accepted. */
+function judgeTriedAgain({ deeds }: World, { asked, story }: Desk): void {
+  const resales = asked.filter(({ history }) => history.startsWith("resold"));
+  for (const [history, tried] of Map.groupBy(resales, (each) => each.history)) {
+    const happened = deeds.filter((deed) => historyOf(deed) === history);
+    if (new Set(happened.map(({ content }) => content)).size < happened.length) continue;
+    const timeOf = (content: string): number => happened.find((deed) => deed.content === content)?.time ?? 0;
+    for (const [at, { content, isTaken }] of tried.entries()) {
+      const rejected = tried.slice(0, at).findLastIndex((each) => each.content === content && !each.isTaken);
+      if (!isTaken || rejected === -1) continue;
+      const later = tried.slice(rejected, at).find((each) => each.isTaken && timeOf(each.content) > timeOf(content));
+      expect(later, `${history}: ${content} was rejected, and sent again after ${later?.content}\n${story()}`).toBe(
+        undefined,
+      );
     }
   }
 }
