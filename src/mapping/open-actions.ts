@@ -14,13 +14,15 @@ export const OPEN_ACTIONS_COLUMN = "tickets:actions";
 /** Which row it was, before it was mended (row-digest.ts). */
 export const ROW_COLUMN = "tickets:row";
 
+/** Columns, or keys, that `tickets` gives to rejects and nobody else to anything. */
+export const REJECTS_COLUMNS = [REASON_COLUMN, OPEN_ACTIONS_COLUMN, ROW_COLUMN] as const;
+
+/** Whether a header, or the keys of a row, are those of a rejects file. */
+export const showRejects = (names: readonly string[]): boolean =>
+  REJECTS_COLUMNS.some((column) => names.some((name) => name.trim() === column));
+
 /** Columns of ours that say nothing of the row's deeds. */
-export const OWN_COLUMNS: ReadonlySet<string> = new Set([
-  REASON_COLUMN,
-  OPEN_ACTIONS_COLUMN,
-  ROW_COLUMN,
-  GUARDED_COLUMN,
-]);
+export const OWN_COLUMNS: ReadonlySet<string> = new Set([...REJECTS_COLUMNS, GUARDED_COLUMN]);
 
 /**
  * Which of the actions of its name each is, from 1; 0 for one that is the only one of its name. This is what is kept of an

@@ -21,7 +21,7 @@ interface Selected {
  * that it is one, what that input was called counts before its own name, otherwise after it.
  * Throws `Failure("usage")` for an unknown name and for two sources that match.
  *
- * @param isRejects whether the file has the column `tickets:row`.
+ * @param isRejects whether the file has columns of rejects.
  */
 export function selectSource(
   sources: Sources,

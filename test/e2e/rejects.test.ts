@@ -376,6 +376,59 @@ describe("a bad row of which a mended one was accepted", () => {
   });
 });
 
+describe("beside the export that they come from", () => {
+  const FIRST = "https://img.example/a.png";
+  const SECOND = "https://img.example/b.png";
+  const updates = (...urls: readonly string[]): string =>
+    `ticketId,imageUrl\n${urls.map((url) => `T-1,${url}\n`).join("")}`;
+
+  /** A night whose update the service rejects, and the next export, which has it and a later one. */
+  async function rejectedNight() {
+    const place = openWorkplace();
+    const service = await startService({ failureOf: () => ({ status: "error" }) });
+    place.write("updates.csv", updates(FIRST));
+    expect((await place.tickets(["stream", "updates.csv", ...ENV], service)).exitCode).toBe(4);
+    service.behave({});
+    place.write("updates.csv", updates(FIRST, SECOND));
+    return { place, service };
+  }
+  const sentUrls = (service: Service): readonly unknown[] => sentOf(service).map(({ imageUrl }) => imageUrl);
+
+  test("rejects that the shell's *.csv names are refused; before the export, all is sent once and in order", async () => {
+    const { place, service } = await rejectedNight();
+    for (const shell of ['"$@" *.csv', '"$@" updates.rejects.csv updates.csv']) {
+      const both = await place.tickets(["stream", ...ENV], { ...service, shell });
+      expect(both.stderr).toContain(
+        "updates.rejects.csv is a rejects file that tickets wrote; it is not read beside updates.csv, which may hold the same rows.",
+      );
+      expect(both.exitCode).toBe(2);
+    }
+    expect(sentUrls(service), "no more than in the first night").toEqual([FIRST]);
+    for (const name of ["updates.rejects.csv", "updates.csv"])
+      expect((await place.tickets(["stream", name, ...ENV], service)).exitCode).toBe(0);
+    expect(sentUrls(service)).toEqual([FIRST, FIRST, SECOND]);
+  });
+
+  test("neither may come by standard input", async () => {
+    const { place, service } = await rejectedNight();
+    const command = ["stream", "--action", "updateTicket", ...ENV];
+    const rejects = await place.tickets([...command, "updates.csv", "-"], {
+      ...service,
+      stdin: place.read("updates.rejects.csv"),
+    });
+    expect(rejects.stderr).toContain(
+      "Standard input is a rejects file that tickets wrote; it is not read beside updates.csv",
+    );
+    const exported = await place.tickets([...command, "-", "updates.rejects.csv"], {
+      ...service,
+      stdin: place.read("updates.csv"),
+    });
+    expect(exported.stderr).toContain("it is not read beside Standard input, which may hold the same rows.");
+    expect([rejects.exitCode, exported.exitCode]).toEqual([2, 2]);
+    expect(sentUrls(service)).toEqual([FIRST]);
+  });
+});
+
 /** The table with its rows in another order. */
 function reordered(text: string): string {
   const [header = "", ...rows] = text.trimEnd().split("\n");

@@ -308,6 +308,38 @@ describe("a plan by workers", () => {
     expect(await plan(3)).toEqual(alone);
   });
 
+  it.each([
+    [
+      "in one file",
+      "sales.ndjson",
+      "sales.ndjson holds a row of a rejects file in line 3001 and another row in line 1",
+    ],
+    [
+      "in two",
+      "more.ndjson",
+      "sales.ndjson is a rejects file that tickets wrote; it is not read beside \\S*more.ndjson",
+    ],
+  ])(
+    "is refused where rejects and an export are mixed, wherever the row stands that shows it: %s",
+    async (_, first, said) => {
+      const folder = openFolder();
+      const row = (at: number): string => `{"eventId":"E","ticketId":"T${at}","userId":"u","price":"1.00"}\n`;
+      const of = (kind: (text: string) => string): string =>
+        Array.from({ length: 4000 }, (_row, at) => kind(row(at))).join("");
+      const rejected = (text: string): string => text.replace("}", ',"tickets:row":""}');
+      const paths = [...new Set([first, "sales.ndjson"])].map((name) => join(folder, name));
+      writeFileSync(join(folder, "more.ndjson"), `\n${of((text) => text)}`);
+      const bad = of((text) => (first === "more.ndjson" || text.includes('"T3000"') ? rejected(text) : text));
+      // The first line shows nothing yet.
+      writeFileSync(join(folder, "sales.ndjson"), first === "more.ndjson" ? `{"open\n${bad}` : bad);
+      const refused = (count: number) =>
+        outcome(() => planned(folder, paths, { count, leastBytes: 0, rangeBytes: 3000 }));
+      const alone = await refused(0);
+      expect(alone).toEqual({ failed: expect.stringMatching(said) });
+      expect(await refused(3)).toEqual(alone);
+    },
+  );
+
   it.each(["total", "sale"])("tells a last line as a sum wherever the rows before it were read: %s", async (kind) => {
     const folder = openFolder();
     const rows = Array.from({ length: 4000 }, (_, at) => `T${at},paid,m,E,EUR,${at % 90}.25\n`);

@@ -19,6 +19,8 @@ export interface Batch {
   readonly invalid: readonly BatchInvalid[];
   /** Bad rows of which a mended one was accepted: neither invalid nor sent. */
   readonly mended: readonly BatchMended[];
+  /** Of rows of JSON: the lines of the first that has keys of rejects, and of the first that has none. */
+  readonly firstLines: { readonly rejects: number | undefined; readonly other: number | undefined };
   /** Rows from rejects files (from 1, within the batch), and what they are there. */
   readonly rejected: readonly BatchRejected[];
   /** Which rows are mended depends on the rows before, which a worker does not know. */

@@ -6,7 +6,7 @@ import type { Finding, Severity } from "../../actions/problem.ts";
 import { cleanText } from "../../actions/text.ts";
 import { checkAction } from "../../checks/shape.ts";
 import type { Mapped, Mapper } from "../../mapping/mapper.ts";
-import { nthOfName } from "../../mapping/open-actions.ts";
+import { nthOfName, REJECTS_COLUMNS } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { createRowDigester } from "../../mapping/row-digest.ts";
 import type { MappingRule } from "../../mapping/rules.ts";
@@ -66,6 +66,10 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
       const invalid: BatchInvalid[] = [];
       const mended: BatchMended[] = [];
       const rejected: Batch["rejected"][number][] = [];
+      const firstLines: { rejects: number | undefined; other: number | undefined } = {
+        rejects: undefined,
+        other: undefined,
+      };
       let isUnsure = false;
       const newEvents = new Set<string>();
       const rowEvents: { row: number; eventId: string }[] = [];
@@ -108,6 +112,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
       for (const each of rows) {
         row += 1;
         rowsOfFile += 1;
+        if (each.kind === "object") firstLines[isOfRejects(each.value) ? "rejects" : "other"] ??= each.line;
         const mark = options.marks.of(each, digester);
         if (mark?.kind === "unsure") isUnsure = true;
         if (mark?.kind === "mended") {
@@ -189,6 +194,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         eventOnlyReasons,
         invalid,
         mended,
+        firstLines,
         rejected,
         isUnsure,
         newEvents: [...newEvents],
@@ -203,6 +209,8 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
     },
   };
 }
+
+const isOfRejects = (value: object): boolean => REJECTS_COLUMNS.some((key) => Object.hasOwn(value, key));
 
 const ONLY: readonly number[] = [0];
 

@@ -3,12 +3,14 @@
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
 import type { FileFinding, Understanding } from "../../mapping/mapper.ts";
+import { showRejects } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import type { RejectedRows } from "../ledger/rejected-rows.ts";
 import type { ProblemLog } from "../problems.ts";
 import { findingsOfContent } from "../readers/content.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/inputs.ts";
+import { keepRejectsApart } from "../readers/rejects.ts";
 import type { Batch, BatchInvalid, BatchMended } from "./batch.ts";
 import { appendCandidates, type CandidateFiles, candidateFiles, endCandidates } from "./candidates.ts";
 import { createRowCompiler, type RowCompiler, reportFindings } from "./compile-rows.ts";
@@ -133,8 +135,10 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   };
 
   const marks = createRowMarks(options.rejectedRows.mended, "all", options.rejectedRows);
+  const apart = keepRejectsApart();
   for (const [inputNumber, file] of files.entries()) {
     await using input = await options.open(file);
+    if (input.header !== undefined) apart.see(file, showRejects(input.header));
     const { mapper, settings, readAs, key, findings = [] } = await options.mapperFor(file, input);
     const publicValues = joinPublicValues();
     // Only the rows show what the keys of JSON rows are, and what becomes public.
@@ -181,6 +185,9 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
     try {
       for await (const batch of batches) {
         signal.throwIfAborted();
+        const { rejects, other } = batch.firstLines;
+        if (rejects !== undefined) apart.see(file, true, rejects);
+        if (other !== undefined) apart.see(file, false, other);
         payloadItems += batch.rows - batch.skipped - batch.invalid.length;
         await join(options, candidateBytes, compiled, inputNumber, batch);
         if (batch.seen !== undefined) mapper.join?.(batch.seen);

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { Failure } from "../../failure.ts";
-import { REASON_COLUMN, ROW_COLUMN } from "../../mapping/open-actions.ts";
+import { REJECTS_COLUMNS } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
 import { type CsvOptions, type CsvStart, csvParser } from "./csv.ts";
@@ -281,8 +281,7 @@ async function* watched(
   watch.end();
 }
 
-/** Columns, or keys, that `tickets` gives to rejects and nobody else to anything. */
-const OWN_COLUMN = new RegExp(`(?:^|["\\s,;|])(?:${REASON_COLUMN}|${ROW_COLUMN})(?:["\\s,;|]|$)`);
+const OWN_COLUMN = new RegExp(`(?:^|["\\s,;|])(?:${REJECTS_COLUMNS.join("|")})(?:["\\s,;|]|$)`);
 
 /** Whether the first line is that of rejects: they are UTF-8, whatever a source or a flag says of what they come from. */
 function showsRejects(head: Buffer): boolean {

@@ -4,11 +4,13 @@ import { isDynamicPattern } from "tinyglobby";
 import { nearest } from "../../actions/nearest.ts";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
-import { REASON_COLUMN, ROW_COLUMN } from "../../mapping/open-actions.ts";
+import { REJECTS_COLUMNS, showRejects } from "../../mapping/open-actions.ts";
 import { fileFailure, openBytes } from "./bytes.ts";
 import { detectDelimiter } from "./delimiter.ts";
+import { bomEncoding } from "./encoding.ts";
 import { findMatches } from "./matches.ts";
 import { shownName } from "./names.ts";
+import { keepRejectsApart, refuseRejects } from "./rejects.ts";
 
 const INPUT_FORMATS = ["csv", "tsv", "ndjson", "json"] as const;
 export type InputFormat = (typeof INPUT_FORMATS)[number];
@@ -24,7 +26,7 @@ export interface InputFile {
   readonly format: InputFormat | "detect";
   readonly compression: Compression;
   readonly fromGlob: boolean;
-  /** Its first line shows the column `tickets:row`: it is a rejects file, whatever it is called. */
+  /** Its first line shows columns of rejects: it is a rejects file, whatever it is called. */
   readonly isRejects?: boolean;
 }
 
@@ -50,7 +52,8 @@ const WORKBOOKS: readonly string[] = ["xlsx", "xls", "xlsm", "ods", "numbers"];
 /**
  * The inputs that the arguments of a command name, in their order; a glob's matches sorted by name, numbers in them as numbers. An existing path
  * wins over its meaning as a glob. Throws a usage failure for what is missing, unreadable, a directory (a glob may match
- * some beside files), a link that leads nowhere, a pipe that a glob matches, given twice, of unknown format, or written by this tool itself (promises; rejects too, unless named literally).
+ * some beside files), a link that leads nowhere, a pipe that a glob matches, given twice, of unknown format, or written by this tool itself: promises, and rejects
+ * that a glob named or that stand beside other files, as far as first lines show them.
  */
 export async function resolveInputs(
   patterns: readonly string[],
@@ -60,6 +63,7 @@ export async function resolveInputs(
   const inputFormat = options.inputFormat === undefined ? undefined : toInputFormat(options.inputFormat);
   const inputs: InputFile[] = [];
   const namedBy = new Map<string, string>();
+  const apart = keepRejectsApart();
   for (const pattern of patterns) {
     for (const name of await namesOf(pattern, cwd, options)) {
       const identity = await identityOf(name, cwd);
@@ -67,7 +71,9 @@ export async function resolveInputs(
       if (earlier !== undefined) throw givenTwice(name, earlier, pattern);
       namedBy.set(identity, pattern);
       const input = toInputFile(name, cwd, name !== pattern, inputFormat);
-      inputs.push((await refuseOwnOutput(input)) ? { ...input, isRejects: true } : input);
+      const isRejects = await refuseOwnOutput(input);
+      if (isRejects !== undefined) apart.see(input, isRejects);
+      inputs.push(isRejects === true ? { ...input, isRejects } : input);
     }
   }
   return inputs;
@@ -208,11 +214,11 @@ const PROMISES_KEYS = ["environment", "run", "seq"] as const;
 
 /**
  * Throws when the first line shows that `tickets` wrote the file: its promises always, its rejects when a glob found
- * them. Whether it shows rejects.
+ * them. Whether it shows rejects; undefined where it shows nothing yet.
  */
-async function refuseOwnOutput(input: InputFile): Promise<boolean> {
+async function refuseOwnOutput(input: InputFile): Promise<boolean | undefined> {
   // A pipe or a shell's <(...) gives its bytes once: never look into it before it is read.
-  if (input.path === "-" || !(await stat(input.path)).isFile()) return false;
+  if (input.path === "-" || !(await stat(input.path)).isFile()) return undefined;
   const keys = keysOf(input.format, await firstLine(input));
   const isPromises =
     PROMISES_KEYS.every((key) => keys.includes(key)) && (keys.includes("actionPromise") || keys.includes("status"));
@@ -223,12 +229,9 @@ async function refuseOwnOutput(input: InputFile): Promise<boolean> {
         : "Name the file it was made from.",
     });
   }
-  if (input.fromGlob && keys.includes(REASON_COLUMN)) {
-    throw new Failure("usage", `${shownName(input)} is a rejects file that tickets wrote; a glob does not take it.`, {
-      hint: "To send it, mend it and name it by itself. Else narrow the glob.",
-    });
-  }
-  return keys.includes(ROW_COLUMN);
+  const isRejects = showRejects(keys);
+  if (isRejects && input.fromGlob) throw refuseRejects(input, "a glob does not take it");
+  return keys.some((key) => key !== "") ? isRejects : undefined;
 }
 
 /** The first line as far as the first block goes; "" when it can't be had, which opening the input will explain. */
@@ -237,7 +240,7 @@ async function firstLine(input: InputFile): Promise<string> {
   const blocks = source.blocks();
   const head = await blocks.next().catch(() => undefined);
   await blocks.return();
-  const text = head?.done === false ? head.value.toString() : "";
+  const text = head?.done === false ? new TextDecoder(bomEncoding(head.value)).decode(head.value) : "";
   // An array's items may begin on the line after its [.
   return text.replace(/^\ufeff?\s*(?:\[\s*(?=\{))?/, "").split(/[\r\n]/, 1)[0] ?? "";
 }
@@ -251,6 +254,6 @@ function keysOf(format: InputFile["format"], line: string): readonly string[] {
     const value: unknown = JSON.parse(line.replace(/[\s,\]]+$/, ""));
     return typeof value === "object" && value !== null ? Object.keys(value) : [];
   } catch {
-    return [REASON_COLUMN, ROW_COLUMN].filter((key) => line.includes(`"${key}"`));
+    return REJECTS_COLUMNS.filter((key) => new RegExp(`"${key}"\\s*:`).test(line));
   }
 }
