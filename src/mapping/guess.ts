@@ -4,12 +4,14 @@
  * written as `<FILL IN: …>`, which every command refuses until it is replaced.
  */
 
-import { ACTION_NAMES, type ActionName, isActionName } from "../actions/actions.ts";
+import { ACTION_NAMES, ACTIONS, type ActionName, isActionName } from "../actions/actions.ts";
+import { currencyDigits } from "../actions/currencies.ts";
 import type { FieldName } from "../actions/fields.ts";
 import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
-import { actionOfFileName, fieldsOf, missingFields, readColumns } from "./columns.ts";
+import { divideAmount } from "./amount.ts";
+import { actionOfFileName, FILE_NAME_PATTERNS, fieldsOf, missingFields, readColumns } from "./columns.ts";
 import {
   type AmountEvidence,
   type AmountReading,
@@ -25,8 +27,26 @@ import {
   timesOf,
   unixOf,
 } from "./evidence.ts";
-import { areStatuses, isStatusName, saysGone, saysIn, saysSold, TRAITS, WORDS, wordsOf } from "./header-words.ts";
+import {
+  actionInFileName,
+  areLogStates,
+  areStatuses,
+  isLogStateName,
+  isStatusName,
+  minorUnitsIn,
+  runsOf,
+  saysGone,
+  saysIn,
+  saysLetIn,
+  saysSold,
+  TRAITS,
+  tellsLoss,
+  timeKindOf,
+  WORDS,
+  wordsOf,
+} from "./header-words.ts";
 import { exactPattern, widePattern, withoutOverlap } from "./match-patterns.ts";
+import { isTime, type OrderTime, orderTimeOf } from "./order-time.ts";
 import { askedIn, placeholder } from "./placeholder.ts";
 import { RECIPES, type Recipe } from "./recipes.ts";
 
@@ -162,7 +182,7 @@ function draftOf(sample: Sample): Draft {
   if (recipe !== undefined) return draft("recipe", fromRecipe(recipe, evidence));
   const own = ownActions(evidence);
   if (own.length > 0) return draft("actions", fromOwnActions(evidence), own);
-  const named = fromNames(evidence, namedActions(sample));
+  const named = fromNames(evidence);
   return named === undefined ? draft("columns", fromColumns(evidence)) : draft("fields", named);
 }
 
@@ -335,7 +355,11 @@ const OTHERS_TOLD =
  *
  * @param more - lines `expect: {Column: value}` about other columns.
  */
-function expectLines(more: readonly string[], columns: readonly ColumnProfile[]): readonly string[] {
+function expectLines(
+  more: readonly string[],
+  columns: readonly ColumnProfile[],
+  blanks: readonly ColumnProfile[] = [],
+): readonly string[] {
   const own = more.flatMap((line) => {
     const [, pairs = "", comment = ""] = /^expect: \{(.*?)\}(\s*(?:#.*)?)$/.exec(line) ?? [];
     const each = pairs.split(/, (?=[^,]+: )/);
@@ -347,7 +371,11 @@ function expectLines(more: readonly string[], columns: readonly ColumnProfile[])
       const values = [...column.values.keys(), ...(column.filled < column.rows ? [""] : [])];
       return `  ${yamlText(column.name)}: [${values.map(yamlText).join(", ")}]   # ${OTHERS_TOLD}`;
     });
-  return statuses.length === 0 ? more : ["expect:", ...own, ...statuses];
+  const empty = blanks.map(
+    ({ name }) =>
+      `  ${yamlText(name)}: ""   # as in all rows of this file; a row with something there that gives an action is an error`,
+  );
+  return statuses.length + empty.length === 0 ? more : ["expect:", ...own, ...statuses, ...empty];
 }
 
 /**
@@ -604,17 +632,43 @@ function withoutEmptyParents(lines: readonly string[]): readonly string[] {
 
 // ── Columns that are called like fields ──
 
-/** Actions for which the header has all that they need, the best first. */
-function namedActions({ header, fileName, lists }: Sample): readonly ActionName[] {
+/** Which action the rows of a table with columns called like fields are. */
+type Named =
+  /** By the convention of file names, or the only one that fits. */
+  | { readonly action: ActionName; readonly why: string }
+  /** Nothing says which of them. */
+  | { readonly among: readonly ActionName[] };
+
+const AS_FILE_NAME = "# as the file's name says";
+
+/** Undefined where what the action needs must be looked for in columns that are called otherwise. */
+function namedAction(evidence: Evidence): Named | undefined {
+  const { header, fileName, lists } = evidence;
   const { fields, action, conflict } = readColumns(header);
-  if (conflict !== undefined || lists?.some((list) => list !== "metadataAttributes")) return [];
-  if (action !== undefined) return [];
-  const byName = actionOfFileName(fileName);
+  if (conflict !== undefined || lists?.some((list) => list !== "metadataAttributes") || action !== undefined)
+    return undefined;
   const used = (name: ActionName) => [...fieldsOf(name, new Set())].filter((field) => fields.has(field)).length;
-  return ACTION_NAMES.filter(
-    (name) => missingFields(name, (field) => fields.has(field)).length === 0 && used(name) >= 2,
-  ).sort((one, other) => Number(other === byName) - Number(one === byName) || used(other) - used(one));
+  const has = (name: ActionName) => missingFields(name, (field) => fields.has(field)).length === 0 && used(name) >= 2;
+  const said = actionOfFileName(fileName);
+  // What the name says is sent as that or not at all, as without a config.
+  if (said !== undefined) return has(said) ? { action: said, why: AS_FILE_NAME } : undefined;
+  if (actionInFileName(fileName) !== undefined) return undefined;
+  const isOfTickets = fields.has("ticketId") || fields.has("nftId");
+  const [best, ...others] = ACTION_NAMES.filter(
+    (name) => has(name) && (ACTIONS[name].about === "ticket") === isOfTickets,
+  ).sort((one, other) => used(other) - used(one));
+  if (best === undefined) return undefined;
+  const why = `# guess: most of its fields are there${others.length === 0 ? "" : `; ${others.slice(0, 3).join(", ")} could be meant too`}`;
+  const isSure = best === "soldTicket" || best === "updateTicket" || ACTIONS[best].about === "event";
+  if (isSure || (best === "claimedTicket" && fields.has("to"))) return { action: best, why };
+  // With an event or a price it may be a sale of which the rest is called otherwise, or has to be said.
+  if (fields.has("eventId") || columnsOf(evidence).price !== undefined) return undefined;
+  return { among: [best, ...others, ...scansToo(best, others)] };
 }
+
+/** Of a table of tickets and users or times it may be anything that happens to a ticket. */
+const scansToo = (...named: readonly [ActionName, readonly ActionName[]]): readonly ActionName[] =>
+  (["scannedTicket", "checkedInTicket", "invalidatedTicket"] as const).filter((name) => !named.flat().includes(name));
 
 /** The actions that the rows name themselves in a column called action; none where one of them is no action. */
 function ownActions({ header, columns, lists }: Evidence): readonly ActionName[] {
@@ -641,30 +695,66 @@ function zoneOfFields({ columns }: Evidence): readonly string[] {
 }
 
 /** Undefined where the columns are not called so, or rules are needed and a list would be left out of them. */
-function fromNames(evidence: Evidence, [best, ...others]: readonly ActionName[]): readonly string[] | undefined {
-  if (best === undefined) return undefined;
-  const [status, ...more] = statusesBeside(evidence, best);
-  const rules = rulesOfNamed(evidence, best, status !== undefined);
-  if (rules.length > 0 && evidence.lists?.length) return undefined;
-  if (status !== undefined) return fromNamesByStatus(evidence, best, [status, ...more], rules);
-  if (rules.length > 0)
+function fromNames(evidence: Evidence): readonly string[] | undefined {
+  const named = namedAction(evidence);
+  if (named === undefined) return undefined;
+  const head = [matchLine(evidence.fileName), ...csvLine(evidence)];
+  const beside = besideFields(evidence);
+  if ("among" in named) {
+    const { statuses, marks } = decidingOf(beside, "scannedTicket", evidence.rows);
+    const unused = [...new Set([...statuses, ...marks, ...beside.filter(isTime)])];
     return [
-      "# The columns are called like fields; how some of them are written must be said.",
-      matchLine(evidence.fileName),
-      ...csvLine(evidence),
+      "# The columns are called like fields; nothing says which action the rows are.",
+      ...(unused.length === 0
+        ? []
+        : [
+            `# Their names alone leave out ${namesText(unused)}: call the file after its action (${FILE_NAME_PATTERNS}) and let tickets init look again.`,
+          ]),
+      ...head,
       ...zoneOfFields(evidence),
-      "actions:",
-      `  - ${best}:   # guess: most of its fields are there${others.length === 0 ? "" : `; ${others.slice(0, 3).join(", ")} could be meant too`}`,
-      "      fields:",
-      ...indented(8, rules),
+      `action: ${ask(`what the rows are: ${named.among.join(", ")}`)}`,
     ];
+  }
+  const { action, why } = named;
+  const deciding = decidingOf(beside, action, evidence.rows);
+  const { statuses, marks, blanks, entries } = deciding;
+  const hasConditions = [statuses, marks, blanks, entries].some(({ length }) => length > 0);
+  const { lines: rules, times } = rulesOfNamed(evidence, action, hasConditions);
+  if (rules.length > 0 && evidence.lists?.length) return undefined;
+  if (rules.length === 0)
+    return [
+      "# The columns are called like fields, so they need no rules.",
+      ...head,
+      ...zoneOfFields(evidence),
+      `action: ${action}   ${why}`,
+    ];
+  const isSale = action === "soldTicket";
+  const ticket = rules.filter((line) => line.startsWith("ticketId:"));
   return [
-    "# The columns are called like fields, so they need no rules.",
-    matchLine(evidence.fileName),
-    ...csvLine(evidence),
-    ...zoneOfFields(evidence),
-    `action: ${best}   # guess: most of its fields are there${others.length === 0 ? "" : `; ${others.slice(0, 3).join(", ")} could be meant too`}`,
+    hasConditions
+      ? "# The columns are called like fields; what each status gives must be said."
+      : "# The columns are called like fields; how some of them are written must be said.",
+    ...head,
+    ...zoneLines([...times, ...(isSale ? [...entries, ...marks] : [])]),
+    ...expectLines([], statuses, blanks),
+    ...skipLines(skipsOfStatuses(deciding, action)),
+    "actions:",
+    `  - ${action}:   ${why}`,
+    ...whenLines(deciding, action, evidence.columns, times),
+    "      fields:",
+    ...indented(8, rules),
+    ...(isSale
+      ? [...entryLines(deciding, evidence.columns, ticket), ...invalidationLines(deciding, evidence.columns, ticket)]
+      : []),
   ];
+}
+
+/** Columns that are no field, or of a name that a rule can't hold. */
+function besideFields({ header, columns }: Evidence): readonly ColumnProfile[] {
+  const used = new Set(readColumns(header).fields.values());
+  const counts = new Map<string, number>();
+  for (const { name } of columns) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return columns.filter(({ name, index }) => !used.has(index) && /^[^{}]+$/.test(name) && counts.get(name) === 1);
 }
 
 // ── An unknown layout ──
@@ -673,56 +763,29 @@ function fromNames(evidence: Evidence, [best, ...others]: readonly ActionName[])
 const isAsFieldsAre = ({ readings: [only, ...others], signs }: AmountEvidence): boolean =>
   others.length === 0 && signs.length === 0 && only?.decimal === "." && only.thousands === undefined;
 
-/** Columns of states that are no field: without a condition their rows would all give the same. */
-function statusesBeside({ header, columns }: Evidence, action: ActionName): readonly ColumnProfile[] {
-  const { fields } = readColumns(header);
-  const used = new Set(fields.values());
-  const beside = columns.filter(({ name, index }) => !used.has(index) && name !== "" && !/[{}]/.test(name));
-  const statuses = statusesOf(beside);
-  // What is said of a ticket that is cancelled may be the reason, in whatever column.
-  return action === "soldTicket" ? statuses : statuses.filter(({ name }) => isStatusName(name));
-}
-
-function fromNamesByStatus(
+/**
+ * Rules of columns called like fields, and the columns of their times; no rules where all are written as fields are read
+ * without one, and nothing else is there, unless they are needed.
+ */
+function rulesOfNamed(
   evidence: Evidence,
   action: ActionName,
-  [status, ...more]: readonly [ColumnProfile, ...ColumnProfile[]],
-  rules: readonly string[],
-): readonly string[] {
-  const { sold, gone, in: arrived } = statusWords(status);
-  const isSale = action === "soldTicket";
-  const taken = isSale ? [...sold, ...gone, ...arrived] : [];
-  return [
-    "# The columns are called like fields; what each status gives must be said.",
-    matchLine(evidence.fileName),
-    ...csvLine(evidence),
-    ...zoneOfFields(evidence),
-    ...expectLines([], [status, ...more]),
-    ...(isSale ? skipLines(skipsOfStatus(status, false)) : []),
-    "actions:",
-    `  - ${action}:   # guess: most of its fields are there`,
-    ...whenLines(status, taken),
-    "      fields:",
-    ...indented(8, rules),
-    ...(isSale && gone.length > 0
-      ? [
-          "  - invalidatedTicket:             # guess: what these values mean",
-          `      when: {${yamlText(status.name)}: [${gone.map(yamlText).join(", ")}]}`,
-          "      fields:",
-          ...indented(
-            8,
-            rules.filter((line) => line.startsWith("ticketId:")),
-          ),
-        ]
-      : []),
-  ];
-}
-
-/** Rules of columns called like fields; none where all are written as fields are read without a rule, unless they are needed. */
-function rulesOfNamed(evidence: Evidence, action: ActionName, isNeeded: boolean): readonly string[] {
+  isNeeded: boolean,
+): { readonly lines: readonly string[]; readonly times: readonly ColumnProfile[] } {
   const { fields } = readColumns(evidence.header);
   let needsRules = isNeeded;
   const takes = fieldsOf(action, new Set());
+  const times: ColumnProfile[] = [];
+  const own = fields.get("orderTime");
+  const given = own === undefined ? undefined : evidence.columns[own];
+  const time = !takes.has("orderTime")
+    ? undefined
+    : orderTimeOf(action, {
+        columns: [...besideFields(evidence), ...(given === undefined ? [] : [given])],
+        rows: evidence.rows,
+        events: eventColumns(evidence.columns),
+      });
+  const isAsNamed = time === undefined || isTimeAsNamed(time, given, action);
   const lines = [...fields].flatMap(([field, index]) => {
     const column = evidence.columns[index];
     if (column === undefined || !takes.has(field) || /[{}]/.test(column.name)) return [];
@@ -731,28 +794,35 @@ function rulesOfNamed(evidence: Evidence, action: ActionName, isNeeded: boolean)
       needsRules = true;
       return amountLines(column, amount, "");
     }
+    if (field === "orderTime" && !isAsNamed) return [];
+    if (isTimeField(field)) times.push(column);
     if (isTimeField(field) && unixOf(column) !== "unix") {
-      const time = timesOf(column);
-      const isRead = time?.readings.every(({ format }) => format === "iso") === true;
-      if (column.filled > 0 && !isRead && (time !== undefined || unixOf(column) !== undefined)) {
+      const found = timesOf(column);
+      const isRead = found?.readings.every(({ format }) => format === "iso") === true;
+      if (column.filled > 0 && !isRead && (found !== undefined || unixOf(column) !== undefined)) {
         needsRules = true;
         return timeLines(column, evidence.columns, field);
       }
     }
     return [`${field}: ${template(column)}`];
   });
-  return needsRules ? lines : [];
+  if (time !== undefined && time.kind !== "none" && !isAsNamed) {
+    needsRules = true;
+    times.push(...(time.kind === "column" ? [time.column] : time.columns));
+    lines.push(...orderTimeLines(time, action, evidence.columns));
+  }
+  return { lines: needsRules ? lines : [], times };
+}
+
+/** Whether the column called orderTime holds the time as far as can be told, or there is none to speak of. */
+function isTimeAsNamed(time: OrderTime, given: ColumnProfile | undefined, action: ActionName): boolean {
+  if (time.kind === "none") return true;
+  if (given === undefined || given.filled === 0) return false;
+  if (time.kind === "column") return time.column === given;
+  return action === "soldTicket" || (time.columns.length === 1 && time.columns[0] === given);
 }
 
 type Wanted = keyof typeof WORDS;
-
-/** Whole words in a row, written together: of `Event Fees` eventfees, event and fees. */
-function runsOf(name: string): ReadonlySet<string> {
-  const words = wordsOf(name).slice(0, 12);
-  return new Set(
-    words.flatMap((_word, from) => words.slice(from).map((_last, more) => words.slice(from, from + more + 1).join(""))),
-  );
-}
 
 /** Columns whose names fit, best first. */
 function called(words: string, columns: readonly ColumnProfile[]): readonly ColumnProfile[] {
@@ -774,47 +844,122 @@ function called(words: string, columns: readonly ColumnProfile[]): readonly Colu
 /** The columns of an unknown layout, by what they most likely are. */
 interface Columns {
   readonly all: readonly ColumnProfile[];
+  /** Those that are empty in all rows. */
+  readonly empty: readonly ColumnProfile[];
+  readonly rows: readonly (readonly string[])[];
   readonly ticket: ColumnProfile | undefined;
   readonly price: ColumnProfile | undefined;
-  readonly time: ColumnProfile | undefined;
-  readonly status: ColumnProfile | undefined;
-  /** All columns that may decide what a row gives, the surest first. */
-  readonly statuses: readonly ColumnProfile[];
   readonly currency: ColumnProfile | undefined;
   /** A number of tickets, beside the id of the order that they belong to. */
   readonly order: { readonly id: ColumnProfile; readonly quantity: ColumnProfile } | undefined;
   called(wanted: Wanted): readonly ColumnProfile[];
+  timeOf(action: ActionName): OrderTime;
 }
 
-function columnsOf(evidence: Evidence): Columns {
+function columnsOf({ columns, rows }: Evidence): Columns {
   const counts = new Map<string, number>();
-  for (const { name } of evidence.columns) counts.set(name, (counts.get(name) ?? 0) + 1);
+  for (const { name } of columns) counts.set(name, (counts.get(name) ?? 0) + 1);
   // Of a header that occurs twice nobody can say which is meant, and one with braces can't stand in a template.
-  const all = evidence.columns.filter(
-    ({ name, filled }) => /^[^{}]+$/.test(name) && counts.get(name) === 1 && filled > 0,
-  );
+  const usable = columns.filter(({ name }) => /^[^{}]+$/.test(name) && counts.get(name) === 1);
+  const all = usable.filter(({ filled }) => filled > 0);
   const find = (wanted: Wanted) => called(WORDS[wanted], all);
   const quantity = find("quantity").find(isQuantity);
   const id = all.find((column) => isUnique(column) && isIdName(column) && mayBeId(column));
   const amounts = all.filter((column) => !isTime(column) && isMoney(column));
-  const times = all.filter((column) => timesOf(column) !== undefined);
-  const statuses = statusesOf(all);
   const order = quantity === undefined || id === undefined ? undefined : { id, quantity };
   const isId = (column: ColumnProfile) => isUnique(column) && mayBeId(column);
   return {
     all,
+    empty: usable.filter(({ filled }) => filled === 0),
+    rows,
     order,
     ticket: find("ticketId").find(isId) ?? all.find((column) => isId(column) && isIdName(column)),
     price:
-      find("price").find((column) => amountsOf(column) !== undefined) ??
-      (amounts.length === 1 ? amounts[0] : undefined),
-    time: find("orderTime").find(isTime) ?? (times.length === 1 ? times[0] : undefined),
-    status: statuses[0],
-    statuses,
+      find("price").find((column) => amountsOf(column) !== undefined && !isTime(column)) ??
+      (amounts.length === 1 ? amounts[0] : undefined) ??
+      all.find((column) => minorUnitsIn(column.name) !== undefined && amountsOf(column) !== undefined),
     currency: find("currency").find((column) => areMost(column, (text) => /^[A-Za-z]{3}$/.test(text))),
     called: find,
+    timeOf: (action) => orderTimeOf(action, { columns: all, rows, events: eventColumns(all) }),
   };
 }
+
+/** Columns that tell one event from another, by id or by name. */
+const eventColumns = (columns: readonly ColumnProfile[]): readonly ColumnProfile[] =>
+  [...new Set([...called(WORDS.eventId, columns), ...called(WORDS.eventName, columns)])].filter(
+    (column) => !isTime(column),
+  );
+
+/** The columns by which rows of one layout give different things. */
+interface Deciding {
+  /** With a few values each, the surest first. */
+  readonly statuses: readonly ColumnProfile[];
+  /** Of which it matters whether they hold something, such as the time of a refund. */
+  readonly marks: readonly ColumnProfile[];
+  /** Which would be one of these, and are empty in all rows. */
+  readonly blanks: readonly ColumnProfile[];
+  /** In a file of sales: times of entries, and columns that say whether there was one. */
+  readonly entries: readonly ColumnProfile[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+const isLog = (action: ActionName): boolean => action === "scannedTicket" || action === "checkedInTicket";
+
+const tellsLossAsTime = ({ name }: ColumnProfile): boolean => tellsLoss(name) && timeKindOf(name) !== "other";
+
+function decidingOf(
+  columns: readonly ColumnProfile[],
+  action: ActionName,
+  rows: readonly (readonly string[])[],
+): Deciding {
+  const all = columns.filter(({ filled }) => filled > 0);
+  const known = statusesOf(all);
+  if (ACTIONS[action].about === "event")
+    return { statuses: known.filter(({ name }) => isStatusName(name)), marks: [], blanks: [], entries: [], rows };
+  const isSale = action === "soldTicket";
+  const ofLog = isLog(action)
+    ? all.filter(
+        (column) =>
+          !known.includes(column) &&
+          hasFewValues(column) &&
+          (isLogStateName(column.name) || areLogStates([...column.values.keys()])),
+      )
+    : [];
+  const flags = all.filter(
+    (column) => !known.includes(column) && !ofLog.includes(column) && isFlag(column) && tellsLossAsTime(column),
+  );
+  // What is said of a ticket that is cancelled may be the reason, in whatever column.
+  const statuses = [
+    ...(isSale || isLog(action) ? [...known, ...ofLog] : known.filter(({ name }) => isStatusName(name))),
+    ...(action === "invalidatedTicket" ? [] : flags),
+  ];
+  const isMark = (column: ColumnProfile): boolean =>
+    (action !== "invalidatedTicket" &&
+      tellsLossAsTime(column) &&
+      (isTime(column) || column.filled < column.rows || column.values.size > 1)) ||
+    (isLog(action) && isLogStateName(column.name) && !isTime(column) && !hasFewValues(column));
+  const isBlank = (column: ColumnProfile): boolean =>
+    column.filled === 0 &&
+    (action === "invalidatedTicket"
+      ? isStatusName(column.name) && !tellsLoss(column.name)
+      : isStatusName(column.name) || tellsLossAsTime(column) || (isLog(action) && isLogStateName(column.name)));
+  return {
+    statuses,
+    marks: all.filter((column) => isMark(column) && !statuses.includes(column)),
+    blanks: columns.filter(isBlank),
+    entries: isSale
+      ? all.filter(
+          (column) =>
+            timeKindOf(column.name) === "entry" && !statuses.includes(column) && (isTime(column) || isFlag(column)),
+        )
+      : [],
+    rows,
+  };
+}
+
+/** Whether it says yes or no, in whatever words. */
+const isFlag = (column: ColumnProfile): boolean =>
+  column.values.size + (column.filled < column.rows ? 1 : 0) <= 2 && hasFewValues(column) && !isQuantity(column);
 
 /** Columns of states: by their names, then by what their values say. */
 function statusesOf(columns: readonly ColumnProfile[]): readonly ColumnProfile[] {
@@ -840,14 +985,11 @@ const AMOUNT_NAME =
 /** Ids are short and stand for something: no time, no amount, no answer to a question. */
 function mayBeId(column: ColumnProfile): boolean {
   const { name } = column;
-  if (isTime(column) || isMoney(column) || isList(column) || wordsOf(name).some((word) => AMOUNT_NAME.test(word)))
-    return false;
+  if (isTime(column) || isMoney(column) || isList(column)) return false;
+  if (minorUnitsIn(name) !== undefined || wordsOf(name).some((word) => AMOUNT_NAME.test(word))) return false;
   if (name.includes("?") || wordsOf(name).length > 6) return false;
   return areMost(column, (text) => text.length <= 80 && !/[\n\r?]/.test(text) && !/^[$€£]|\d[.,]\d\d$/.test(text));
 }
-
-const isTime = (column: ColumnProfile): boolean =>
-  timesOf(column) !== undefined || unixOf(column) !== undefined || clockOf(column) !== undefined;
 
 /** Amounts that could be nothing else: with a sign, or two decimals. */
 function isMoney(column: ColumnProfile): boolean {
@@ -884,21 +1026,57 @@ const isIdName = ({ name }: ColumnProfile): boolean =>
     name.replace(/^[A-Z]+|\b[A-Z]/g, (letters) => letters.toLowerCase()),
   );
 
-function fromColumns(evidence: Evidence): readonly string[] {
-  const columns = columnsOf(evidence);
-  const { price, ticket, currency, all } = columns;
+/** Names that no list of events has. */
+const TICKET_NAME =
+  /^(?:ticket(?:id|code|number|no|nr|ref|reference)|barcode|nftid|strichcode|codebarres|kartennummer)$/;
+
+/** What the rows of an unknown layout are taken for. */
+interface Taken {
+  readonly action: ActionName;
+  readonly why: string;
+  /** What must be said first, where the name of the file says it in no way that counts without a config. */
+  readonly doubt: readonly string[];
+}
+
+function takenFor({ fileName }: Evidence, { price, all, order, currency, called: find }: Columns): Taken {
+  const taken = (action: ActionName, why: string, doubt: readonly string[] = []): Taken => ({ action, why, doubt });
+  const said = actionOfFileName(fileName);
+  if (said !== undefined) return taken(said, AS_FILE_NAME);
+  const hinted = actionInFileName(fileName);
+  if (hinted !== undefined)
+    return taken(hinted, "# guess: by a word of the file's name", [
+      `action: ${ask(`a word of the file's name means ${hinted}, as below: remove this line if so, else write sources of your own`)}`,
+    ]);
   const isEvents =
     price === undefined &&
-    columns.called("eventName").length > 0 &&
-    columns.order === undefined &&
-    (currency !== undefined || (columns.called("userId").length === 0 && columns.called("startTime").some(isTime)));
+    !all.some(({ name }) => TICKET_NAME.test(wordsOf(name).join(""))) &&
+    find("eventName").length > 0 &&
+    order === undefined &&
+    (currency !== undefined || (find("userId").length === 0 && find("startTime").some(isTime)));
+  if (isEvents) return taken("newEvent", "# guess: the file holds events");
   const isScans =
     price === undefined &&
-    (/scan|entr|gate|access|check/i.test(evidence.fileName) || all.some(({ name }) => /gate|scan|entry/i.test(name)));
+    (/scan|entr|gate|access|check/i.test(fileName) || all.some(({ name }) => /gate|scan|entry/i.test(name)));
+  return isScans
+    ? taken(
+        "scannedTicket",
+        "# guess: the file holds scans; checkedInTicket, which ends a ticket's life, could be meant too",
+      )
+    : taken("soldTicket", "# guess: nothing says that the file holds anything but sales");
+}
+
+function fromColumns(evidence: Evidence): readonly string[] {
+  const columns = columnsOf(evidence);
+  const { ticket, all } = columns;
+  const { action, why, doubt } = takenFor(evidence, columns);
+  const isEvents = action === "newEvent";
+  const isSale = action === "soldTicket";
   const lists = evidence.lists ?? [];
   const event = eventLine(columns.called("eventId").filter((column) => column !== ticket && mayBeId(column)));
-  const isOneEvent = !isEvents && !isScans && event.some((line) => askedIn(line) !== undefined);
-  const skips = isEvents ? [] : skipLines(skipsOfStatus(columns.status, isScans));
+  const isOneEvent = isSale && event.some((line) => askedIn(line) !== undefined);
+  const deciding = decidingOf([...all, ...columns.empty], action, evidence.rows);
+  const time = columns.timeOf(action);
+  const times = time.kind === "column" ? [time.column] : time.kind === "perhaps" ? time.columns : [];
   return [
     isOneEvent ? onlyThisFile(evidence.fileName) : matchLine(evidence.fileName),
     ...csvLine(evidence),
@@ -907,109 +1085,203 @@ function fromColumns(evidence: Evidence): readonly string[] {
       : [
           `#each: {path: ${lists[0]}}   # rows hold lists (${lists.slice(0, 5).join(", ")}); with this line each item is a ticket, and {item.…} what is in it`,
         ]),
-    ...zoneLines([columns.time, ...(["startTime", "checkedIn", "cancelled"] as const).flatMap(columns.called)]),
+    ...zoneLines(
+      isEvents
+        ? (["startTime", "endTime"] as const).flatMap(columns.called)
+        : [...times, ...(isSale ? [...deciding.entries, ...deciding.marks] : [])],
+    ),
     ...(isEvents
-      ? eventRules(columns)
+      ? eventRules(columns, why)
       : [
-          ...(columns.order === undefined || isScans
+          ...(columns.order === undefined || !isSale
             ? []
             : [
                 `each: {count: ${template(columns.order.quantity)}}   # guess: each row is an order of so many tickets`,
               ]),
-          ...expectOf(columns),
+          ...expectOf(columns, deciding),
           "fields:",
-          ...(isScans ? [] : event),
-          ...ticketLine(evidence, columns),
-          ...skips,
+          ...(isSale ? event : []),
+          ...(isSale ? ticketLine(evidence, columns) : knownTicketLine(columns)),
+          ...skipLines(skipsOfStatuses(deciding, action)),
+          ...doubt,
           "actions:",
-          ...(isScans ? scanRules(columns) : saleRules(columns)),
+          ...(isSale ? saleRules(columns, deciding, time, why) : deedRules(action, columns, deciding, time, why)),
         ]),
   ];
 }
+
+/** The values by which a row gives the action. */
+function takenOf(status: ColumnProfile, action: ActionName): readonly string[] {
+  const words = statusWords(status);
+  if (action === "soldTicket") return [...words.sold, ...words.gone, ...words.in];
+  if (action === "invalidatedTicket") return words.gone;
+  return isLog(action) ? words.in : [];
+}
+
+/** Of several only the surest decides whether there was a sale. */
+const conditioned = ({ statuses }: Deciding, action: ActionName): readonly ColumnProfile[] =>
+  isLog(action) || !["soldTicket", "newEvent", "updateEvent"].includes(action) ? statuses : statuses.slice(0, 1);
 
 /** Statuses whose words say nothing; where none says anything, `when` asks. */
-function skipsOfStatus(status: ColumnProfile | undefined, isScans: boolean): readonly Skips[] {
-  if (status === undefined) return [];
-  const words = statusWords(status);
-  const taken = isScans ? words.in : [...words.sold, ...words.gone, ...words.in];
-  const open = [...status.values.keys()].filter((value) => !taken.includes(value));
-  return taken.length === 0 || open.length === 0 ? [] : [{ column: status, known: [], open }];
+function skipsOfStatuses(deciding: Deciding, action: ActionName): readonly Skips[] {
+  return conditioned(deciding, action).flatMap((column) => {
+    const taken = takenOf(column, action);
+    const open = [...column.values.keys()].filter((value) => !taken.includes(value));
+    return taken.length === 0 || open.length === 0 ? [] : [{ column, known: [], open }];
+  });
 }
 
-function scanRules({ status, time, all }: Columns): readonly string[] {
+/** An action of the list, with what stands under it; `{}` where nothing does. */
+function actionLines(
+  action: ActionName,
+  why: string,
+  when: readonly string[],
+  fields: readonly string[],
+): readonly string[] {
+  const [head, isEmpty] = [`  - ${action}:`, [...when, ...fields].every((line) => /^\s*#/.test(line))];
   return [
-    "  - scannedTicket:                 # guess: the file holds scans",
-    ...whenLines(status, statusWords(status).in),
-    "      fields:",
-    ...indented(8, timeLines(time, all)),
+    `${isEmpty ? `${head} {}` : head}`.padEnd(33) + why,
+    ...(isEmpty ? when.map((line) => line.replace(/^ {6}/, "  ")) : when),
+    ...(fields.every((line) => line.startsWith("#"))
+      ? indented(isEmpty ? 2 : 6, fields)
+      : ["      fields:", ...indented(8, fields)]),
   ];
 }
 
-function saleRules(columns: Columns): readonly string[] {
-  const { all, status, ticket, price, time, order } = columns;
-  const words = statusWords(status);
-  const [gone] = columns.called("cancelled").filter(isTime);
+/** What happens to a ticket that was sold before. */
+function deedRules(
+  action: ActionName,
+  columns: Columns,
+  deciding: Deciding,
+  time: OrderTime,
+  why: string,
+): readonly string[] {
+  const takes = fieldsOf(action, new Set());
+  const times = time.kind === "column" ? [time.column] : [];
+  const ticket = knownTicket(columns);
+  return actionLines(action, why, whenLines(deciding, action, columns.all, times), [
+    ...(takes.has("userId")
+      ? userLine(
+          [...columns.called("userId"), ...columns.all.filter(holdsEmails)].filter((column) => column !== ticket),
+          action === "claimedTicket"
+            ? "the column that tells one user from another, in braces; or write to: and the column of the wallet, which becomes public"
+            : undefined,
+        )
+      : []),
+    ...(takes.has("price") ? priceLinesOf(columns, undefined) : []),
+    ...(action === "updateTicket"
+      ? [
+          ...publicLines(columns.all),
+          `metadataAttributes: ${ask("what changes: a map from names to columns, as in docs/mapping.md; or write imageUrl or mediaUrl instead")}`,
+        ]
+      : []),
+    ...(takes.has("orderTime") ? orderTimeLines(time, action, columns.all) : []),
+  ]);
+}
+
+const priceLinesOf = (
+  { price, called: find, currency }: Columns,
+  quantity: ColumnProfile | undefined,
+): readonly string[] =>
+  priceLines(
+    price,
+    find("price").filter((column) => column !== price && amountsOf(column) !== undefined),
+    quantity,
+    currency,
+  );
+
+function saleRules(columns: Columns, deciding: Deciding, time: OrderTime, why: string): readonly string[] {
+  const { all, ticket, order } = columns;
   return [
-    "  - soldTicket:",
-    ...whenLines(status, [...words.sold, ...words.gone, ...words.in]),
-    "      fields:",
-    ...indented(8, [
+    ...actionLines("soldTicket", why, whenLines(deciding, "soldTicket", all, []), [
       ...userLine([...columns.called("userId"), ...all.filter(holdsEmails)].filter((column) => column !== ticket)),
-      ...priceLines(
-        price,
-        columns.called("price").filter((column) => column !== price && amountsOf(column) !== undefined),
-        order?.quantity,
-      ),
-      ...timeLines(time, all),
+      ...priceLinesOf(columns, order?.quantity),
+      ...orderTimeLines(time, "soldTicket", all),
       ...publicLines(all),
     ]),
-    ...entryLines(columns, words.in),
-    ...(words.gone.length === 0 || status === undefined
-      ? []
-      : [
-          "  - invalidatedTicket:             # guess: what these values mean",
-          `      when: {${yamlText(status.name)}: [${words.gone.map(yamlText).join(", ")}]}`,
-          ...(gone === undefined ? [] : ["      fields:", ...indented(8, timeLines(gone, all))]),
-        ]),
+    ...entryLines(deciding, all, []),
+    ...invalidationLines(deciding, all, []),
+  ];
+}
+
+/** Rows of sales that say that a ticket is void were sales before. */
+function invalidationLines(
+  { statuses, marks, rows }: Deciding,
+  columns: readonly ColumnProfile[],
+  fields: readonly string[],
+): readonly string[] {
+  const gone = statuses.map((column) => ({ column, values: statusWords(column).gone }));
+  const isTold = (cells: readonly string[]): boolean =>
+    gone.some(({ column, values }) => values.includes((cells[column.index] ?? "").trim()));
+  const maps = [
+    ...gone.flatMap(({ column, values }) =>
+      values.length > 0
+        ? [`{${yamlText(column.name)}: [${values.map(yamlText).join(", ")}]}`]
+        : tellsLoss(column.name)
+          ? [
+              `{${yamlText(column.name)}: ${ask("the value that says that a ticket is no longer valid; remove this where none does")}}`,
+            ]
+          : [],
+    ),
+    ...marks
+      .filter(({ index }) => !rows.every((cells) => (cells[index] ?? "").trim() === "" || isTold(cells)))
+      .map(
+        (column) =>
+          `{${yamlText(column.name)}: ${ask(`${isTime(column) ? "{empty: false} where a time here says" : "what says, such as {empty: false} or {not: 0.00},"} that the ticket is no longer valid; else remove this`)}}`,
+      ),
+  ];
+  if (maps.length === 0) return [];
+  const time = marks.find(isTime);
+  return [
+    `  - invalidatedTicket:             ${gone.some(({ values }) => values.length > 0) ? "# guess: what these values mean" : "# remove it where nothing says that a ticket is no longer valid"}`,
+    ...(maps.length === 1 ? [`      when: ${maps[0]}`] : ["      when:", ...maps.map((map) => `        - ${map}`)]),
+    ...(fields.length === 0 && time === undefined ? [] : ["      fields:"]),
+    ...indented(8, [...fields, ...(time === undefined ? [] : timeLines(time, columns))]),
   ];
 }
 
 /** Whether an entry is a scan or the end of a ticket's life is not for a file to say. */
-function entryLines(columns: Columns, values: readonly string[]): readonly string[] {
-  const { status, all } = columns;
-  const [time] = columns.called("checkedIn").filter((column) => isTime(column) && column !== columns.time);
+function entryLines(
+  { statuses: [status], entries }: Deciding,
+  columns: readonly ColumnProfile[],
+  ticket: readonly string[],
+): readonly string[] {
+  const values = statusWords(status).in;
+  const time = entries.find(isTime);
+  const flag = entries.find((column) => !isTime(column));
   const condition =
     values.length > 0 && status !== undefined
       ? `${yamlText(status.name)}: [${values.map(yamlText).join(", ")}]`
-      : time === undefined
-        ? undefined
-        : `${yamlText(time.name)}: {empty: false}`;
+      : flag !== undefined
+        ? `${yamlText(flag.name)}: …`
+        : time === undefined
+          ? undefined
+          : `${yamlText(time.name)}: {empty: false}`;
   if (condition === undefined) return [];
-  const fields =
-    time === undefined
-      ? []
-      : [
-          "fields:",
-          ...indented(
-            2,
-            timeLines(time, all).map((line) => line.replace(/^#(?! )/, "")),
-          ),
-        ];
+  const rules = [
+    ...ticket,
+    ...(time === undefined ? [] : timeLines(time, columns).map((line) => line.replace(/^#(?! )/, ""))),
+  ];
+  const fields = rules.length === 0 ? [] : ["fields:", ...indented(2, rules)];
   return [
     "  # Optional: checkedInTicket ends a ticket's life, scannedTicket is for tickets that may come again.",
+    ...(flag === undefined ? [] : [`  # ${cleanText(flag.name, 40)} in this file: ${valuesText(flag)}`]),
     "  #- checkedInTicket:",
     ...[`when: {${condition}}`, ...fields].map((line) => `  #    ${line}`),
   ];
 }
 
-function eventRules({ all, status, currency, called: find }: Columns): readonly string[] {
-  const id = find("eventId").find(isUnique) ?? all.find((column) => isUnique(column) && isIdName(column));
-  const title = find("eventName").find((column) => column !== id);
+function eventRules({ all, currency, called: find }: Columns, why: string): readonly string[] {
+  const [status] = statusesOf(all);
+  const id =
+    find("eventId").find((column) => isUnique(column) || EVENT_ID_NAME.test(wordsOf(column.name).join(""))) ??
+    all.find((column) => isUnique(column) && isIdName(column));
+  const title = find("eventName").find((column) => column !== id && !isTime(column));
   const field = (name: FieldName, column: ColumnProfile | undefined) =>
     column === undefined ? [] : [`${name}: ${template(column)}   # guess by name`];
   return [
     "actions:",
-    "  - newEvent:                      # guess: the file holds events",
+    `  - newEvent:                      ${why}`,
     ...(status === undefined
       ? []
       : [
@@ -1058,10 +1330,10 @@ function expectLine(currency: ColumnProfile): readonly string[] {
 }
 
 /** The currency, and every column of states. */
-function expectOf({ currency, statuses }: Columns): readonly string[] {
+function expectOf({ currency }: Columns, { statuses, blanks }: Deciding): readonly string[] {
   const lines = currency === undefined ? [] : expectLine(currency);
   const [comment, expected] = lines[0]?.startsWith("#") === true ? [lines, []] : [[], lines];
-  return [...comment, ...expectLines(expected, statuses)];
+  return [...comment, ...expectLines(expected, statuses, blanks)];
 }
 
 /** Names of columns that hold the id of an event. A column that is only called Event may hold its title. */
@@ -1108,6 +1380,34 @@ function ticketLine({ rows }: Evidence, { all, ticket, order }: Columns): readon
   ];
 }
 
+/** The ticket of something that may happen to it again and again, so it need not be different in every row. */
+function knownTicket({ all, called: find }: Columns): ColumnProfile | undefined {
+  const exact = WORDS.ticketId.split(" ");
+  // An id and nothing more may be that of the scan, or of the refund.
+  const isTicket = ({ name }: ColumnProfile): boolean => {
+    const joined = wordsOf(name).join("");
+    return exact.includes(joined) && !/^(?:id|uuid|guid)$/.test(joined);
+  };
+  const columns = find("ticketId").filter(mayBeId);
+  return (
+    columns.find(isTicket) ??
+    columns.find((column) => isIdName(column) && wordsOf(column.name).length > 1) ??
+    all.find((column) => fold(column.name) === "nftid" && mayBeId(column))
+  );
+}
+
+function knownTicketLine(columns: Columns): readonly string[] {
+  const ticket = knownTicket(columns);
+  if (ticket !== undefined)
+    return [
+      `  ${fold(ticket.name) === "nftid" ? "nftId" : "ticketId"}: ${template(ticket)}   # guess by name: ${ticket.values.size} different in ${rowsText(ticket.rows)}`,
+    ];
+  const [first, ...others] = columns.all.filter((column) => (isUnique(column) || isIdName(column)) && mayBeId(column));
+  return [
+    `  ticketId: ${ask("the id of the ticket: no column is called so")}${first === undefined ? "" : `   # or ${template(first)}, if that is one: ${first.values.size} different in ${rowsText(first.rows)}${others.length === 0 ? "" : `; also ${namesText(others)}`}`}`,
+  ];
+}
+
 function areUniqueTogether(one: ColumnProfile, other: ColumnProfile, rows: readonly (readonly string[])[]): boolean {
   if (one.filled < one.rows || other.filled < other.rows || one.values.size * other.values.size < rows.length)
     return false;
@@ -1120,23 +1420,75 @@ function statusWords(status: ColumnProfile | undefined) {
   return { sold: values.filter(saysSold), gone: values.filter(saysGone), in: values.filter(saysIn) };
 }
 
-function whenLines(status: ColumnProfile | undefined, taken: readonly string[]): readonly string[] {
-  if (status === undefined) return [];
-  const list = taken.map(yamlText).join(", ");
-  const lines = [`      # ${cleanText(status.name, 40)} in this file: ${valuesText(status)}`];
-  if (taken.length === 0)
-    return [
-      ...lines,
-      `      when: {${yamlText(status.name)}: ${ask("the value that gives this action, or a list of them: [one, other]")}}`,
-    ];
-  return [...lines, `      when: {${yamlText(status.name)}: [${list}]}   # guess`];
+/** The condition of an action: what each column by which rows differ must hold, as far as its words say so. */
+function whenLines(
+  deciding: Deciding,
+  action: ActionName,
+  columns: readonly ColumnProfile[],
+  [time]: readonly ColumnProfile[],
+): readonly string[] {
+  const told: string[] = [];
+  const entries: { readonly text: string; readonly isGuess: boolean }[] = [];
+  for (const column of conditioned(deciding, action)) {
+    const taken = takenOf(column, action);
+    // What let all of them in is expected of all that come.
+    if (isLog(action) && taken.length === 0 && saysOnlyLetIn(column)) continue;
+    told.push(`# ${cleanText(column.name, 40)} in this file: ${valuesText(column)}`);
+    entries.push(
+      taken.length === 0
+        ? {
+            text: `${yamlText(column.name)}: ${ask("the value that gives this action, or a list of them: [one, other]")}`,
+            isGuess: false,
+          }
+        : { text: `${yamlText(column.name)}: [${taken.map(yamlText).join(", ")}]`, isGuess: true },
+    );
+  }
+  const isDeed = action !== "soldTicket" && ACTIONS[action].about === "ticket";
+  const filledIn = ({ name, filled, rows }: ColumnProfile) =>
+    `# ${cleanText(name, 40)} is filled in ${filled} of ${rowsText(rows)}`;
+  if (isDeed)
+    for (const column of deciding.marks) {
+      told.push(filledIn(column));
+      entries.push({
+        text: `${yamlText(column.name)}: ${ask("{empty: true} where a row with something there gives nothing; else remove this")}`,
+        isGuess: false,
+      });
+    }
+  if (isDeed && entries.length === 0 && time !== undefined && time.filled < time.rows && columns.includes(time)) {
+    told.push(filledIn(time));
+    entries.push({
+      text: `${yamlText(time.name)}: ${ask("{empty: false} where a row without a time gives nothing; else remove this")}`,
+      isGuess: false,
+    });
+  }
+  const [only, ...more] = entries;
+  if (only === undefined) return [];
+  const note = ({ isGuess }: { readonly isGuess: boolean }) => (isGuess ? "   # guess" : "");
+  return indented(6, [
+    ...told,
+    ...(more.length === 0
+      ? [`when: {${only.text}}${note(only)}`]
+      : [
+          "when:",
+          ...indented(
+            2,
+            entries.map((entry) => `${entry.text}${note(entry)}`),
+          ),
+        ]),
+  ]);
 }
+
+const saysOnlyLetIn = ({ values, filled, rows }: ColumnProfile): boolean =>
+  values.size === 1 && filled === rows && [...values.keys()].every(saysLetIn);
 
 const holdsEmails = ({ values }: ColumnProfile): boolean => [...values.keys()].every((text) => /^\S+@\S+$/.test(text));
 
-function userLine(candidates: readonly ColumnProfile[]): readonly string[] {
+function userLine(
+  candidates: readonly ColumnProfile[],
+  what = "the column that tells one buyer from another, in braces",
+): readonly string[] {
   const [user, ...others] = new Set(candidates);
-  if (user === undefined) return [`userId: ${ask("the column that tells one buyer from another, in braces")}`];
+  if (user === undefined) return [`userId: ${ask(what)}`];
   const rest = others.length === 0 ? "" : `; also ${namesText(others)}`;
   return [`userId: ${template(user)}   # guess: filled in ${user.filled} of ${rowsText(user.rows)}${rest}`];
 }
@@ -1145,6 +1497,7 @@ function priceLines(
   price: ColumnProfile | undefined,
   others: readonly ColumnProfile[],
   quantity: ColumnProfile | undefined,
+  currency: ColumnProfile | undefined,
 ): readonly string[] {
   if (price === undefined) return [`price: ${ask("no column looks like an amount")}`];
   const evidence = amountsOf(price);
@@ -1153,44 +1506,125 @@ function priceLines(
   const blank = price.filled < price.rows ? ', blank: "0"' : "";
   const also = others.length === 0 ? "" : `; also ${namesText(others)}`;
   const blankNote = blank === "" ? "" : `; ${rowsText(price.rows - price.filled)} without one: is that 0?`;
-  const divide = quantity === undefined ? "" : `, divide: ${template(quantity)}, places: 2`;
+  const unit = unitOf(price, currency);
+  if (unit !== undefined && [...price.values.keys()].some((text) => /[.,]\d{1,2}\D*$/.test(text)))
+    return [
+      `price: ${ask("one of the next lines, without its #")}   # by its name it counts ${unit.said}, by its decimals it does not; remove this line`,
+      ...amountRules(price, evidence, blank).map((rule) => `#price: ${rule}`),
+      ...amountRules(price, evidence, `${blank}${dividedBy(unit, quantity)}`).map((rule) => `#price: ${rule}`),
+    ];
+  const divide =
+    unit !== undefined
+      ? dividedBy(unit, quantity)
+      : quantity === undefined
+        ? ""
+        : `, divide: ${template(quantity)}, places: 2`;
+  const unitNote = unit === undefined || unit.digits === 0 ? "" : `; by its name it counts ${unit.said}`;
   if (evidence.isPlain && blank === "")
     return [
       divide === ""
         ? `price: ${template(price)}   # guess: all ${rowsText(price.rows)} have digits with a decimal point or none, such as ${cleanText(evidence.example, 20)}${also}`
-        : `price: {from: ${template(price)}${divide}}   # guess: the column holds the total of the row${also}`,
+        : `price: {from: ${template(price)}${divide}}   # guess: ${quantity === undefined ? `by its name it counts ${unit?.said ?? ""}${inWhole(evidence.example, unit)}` : `the column holds the total of the row${unitNote}`}${also}`,
     ];
-  return amountLines(price, evidence, `${blank}${divide}`, `${blankNote}${also}`);
+  return amountLines(price, evidence, `${blank}${divide}`, `${blankNote}${unitNote}${also}`);
+}
+
+/** The parts of a currency's unit that a column counts. */
+interface Unit {
+  readonly said: string;
+  /** Decimals of the currency; undefined where they are not known. */
+  readonly digits: number | undefined;
+}
+
+function unitOf({ name }: ColumnProfile, currency: ColumnProfile | undefined): Unit | undefined {
+  const found = minorUnitsIn(name);
+  if (found === undefined) return undefined;
+  if (found === "hundredths") return { said: "hundredths", digits: 2 };
+  const [only, ...others] = currency?.values.keys() ?? [];
+  const digits = only === undefined || others.length > 0 ? undefined : currencyDigits(only);
+  return {
+    said: digits === undefined || only === undefined ? "the currency's smallest unit" : `the smallest unit of ${only}`,
+    digits,
+  };
+}
+
+/** `, divide: "100", places: 2`; of an order of several tickets by their number, too. */
+function dividedBy({ digits }: Unit, quantity: ColumnProfile | undefined): string {
+  const number = quantity === undefined ? "1" : inner(quantity);
+  if (digits === undefined)
+    return `, divide: ${ask(`${number}00 for a currency with two decimals; ${number}000 and places: 3 for one with three; for one without, ${quantity === undefined ? "leave divide and places out" : `${number} and places: 0`}`)}, places: 2`;
+  if (digits === 0) return quantity === undefined ? "" : `, divide: ${template(quantity)}, places: 0`;
+  const zeros = "0".repeat(digits);
+  return `, divide: ${JSON.stringify(`${number}${zeros}`)}, places: ${digits}`;
+}
+
+/** `; 2500 is 25.00` */
+function inWhole(amount: string, unit: Unit | undefined): string {
+  if (unit?.digits === undefined) return "";
+  const found = divideAmount(amount, `1${"0".repeat(unit.digits)}`, unit.digits, "error", 1);
+  return found.kind === "amount" ? `; ${cleanText(amount, 20)} is ${found.text}` : "";
+}
+
+/** Every way in which a column's amounts can be read. */
+function amountRules(column: ColumnProfile, { signs, readings }: AmountEvidence, more: string): readonly string[] {
+  const sign = signs.length === 0 ? "" : `, sign: [${signs.map((text) => JSON.stringify(text)).join(", ")}]`;
+  return readings.map(
+    ({ decimal, thousands }) =>
+      `{from: ${template(column)}, decimal: "${decimal}"${thousands === undefined ? "" : `, thousands: ${JSON.stringify(thousands)}`}${sign}${more}}`,
+  );
 }
 
 /** The only way in which a column's amounts can be read, or all of them as comments for the user to choose from. */
-function amountLines(
-  column: ColumnProfile,
-  { signs, readings, example }: AmountEvidence,
-  more: string,
-  note = "",
-): readonly string[] {
-  const sign = signs.length === 0 ? "" : `, sign: [${signs.map((text) => JSON.stringify(text)).join(", ")}]`;
-  const rule = ({ decimal, thousands }: AmountReading) =>
-    `{from: ${template(column)}, decimal: "${decimal}"${thousands === undefined ? "" : `, thousands: ${JSON.stringify(thousands)}`}${sign}${more}}`;
+function amountLines(column: ColumnProfile, evidence: AmountEvidence, more: string, note = ""): readonly string[] {
+  const { readings, example } = evidence;
+  const rules = amountRules(column, evidence, more);
   const told = ({ fits, example: read }: AmountReading) =>
     `${fits} of ${column.values.size} texts; ${quoted(example)} is ${read ?? "no amount"}${note}`;
   const [only, ...others] = readings;
   if (only !== undefined && others.length === 0)
-    return [`price: ${rule(only)}   # guess: the only way that fits, ${told(only)}`];
+    return [`price: ${rules[0]}   # guess: the only way that fits, ${told(only)}`];
   return [
     `price: ${ask("one of the next lines, without its #")}   # how amounts are written is never guessed; remove this line`,
-    ...readings.map((reading) => `#price: ${rule(reading)}   # reads ${told(reading)}`),
+    ...readings.map((reading, at) => `#price: ${rules[at]}   # reads ${told(reading)}`),
   ];
 }
 
+const DEEDS: Readonly<Partial<Record<ActionName, string>>> = {
+  soldTicket: "the sale",
+  resoldTicket: "the resale",
+  scannedTicket: "the scan",
+  checkedInTicket: "the check-in",
+  claimedTicket: "the claim",
+  invalidatedTicket: "the cancellation",
+};
+
+function orderTimeLines(time: OrderTime, action: ActionName, columns: readonly ColumnProfile[]): readonly string[] {
+  const deed = DEEDS[action] ?? "the deed";
+  if (time.kind === "column") {
+    const [line = "", ...more] = timeLines(time.column, columns);
+    return [time.also.length === 0 ? line : `${line}; also ${namesText(time.also)}`, ...more];
+  }
+  if (time.kind === "perhaps")
+    return [
+      `orderTime: ${ask(`one of the next lines, without its #, where it is the time of ${deed}; else remove this line`)}   # ${time.why}`,
+      ...time.columns.flatMap((column) =>
+        timeLines(column, columns).map(
+          (line) => `#${line.replace("# guess: ", "# ").replace("# guess by name; ", "# ")}`,
+        ),
+      ),
+    ];
+  const why =
+    time.others.length === 0
+      ? "no column looks like a time"
+      : `no column is called like the time of ${deed} (${namesText(time.others)}: of something else)`;
+  return [`#orderTime: "{…}"   # ${why}; without one the service takes the time of sending`];
+}
+
 function timeLines(
-  time: ColumnProfile | undefined,
+  time: ColumnProfile,
   columns: readonly ColumnProfile[],
   field: TimeField = "orderTime",
 ): readonly string[] {
-  if (time === undefined)
-    return [`#${field}: "{…}"   # no column looks like a time; without one the service takes the time of sending`];
   const unix = unixOf(time);
   if (unix !== undefined)
     return [

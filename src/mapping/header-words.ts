@@ -34,17 +34,17 @@ export const WORDS = {
   price:
     "ticketprice pricepaid paidprice price facevalue ticketvalue totalpaid amountpaid amount total totalamount paid preis ticketpreis betrag prix montant prezzo importo precio importe preco valor prijs bedrag gross",
   orderTime:
-    "ordertime orderdate orderedat purchasedate purchasedat soldat soldon saledate dateofsale createdat createddate created bookingdate bookedat paidat " +
-    "bestelldatum kaufdatum verkaufsdatum verkauftam buchungsdatum datedevente datevente datedachat dateachat datedecommande datedivendita datadivendita datavendita datadiacquisto dataacquisto " +
-    "fechadeventa fechaventa fechadecompra fechacompra datadavenda datavenda datadacompra datacompra verkoopdatum aankoopdatum besteldatum datetime timestamp date time datum fecha data scannedat",
+    "ordertime orderdate orderedat purchasedate purchasedat soldat soldon saledate dateofsale dateofpurchase bookingdate bookedat bookedon paidat paidon paymentdate paymenttime transactiondate transactiontime " +
+    "purchasetime saletime salesdate bookingtime datesold dateordered datepaid boughtat boughton purchasedon orderedon reservationdate ordered sold purchased bought booked " +
+    "bestelldatum kaufdatum verkaufsdatum verkauft verkauftam buchungsdatum zahlungsdatum zahldatum bezahltam gekauft gekauftam bestellt bestelltam gebuchtam bestellzeit kaufzeit " +
+    "datedevente datevente datedachat dateachat datedecommande datecommande commandele achetele venduele vendule datedivendita datadivendita datavendita datadiacquisto dataacquisto datadordine dataordine " +
+    "fechadeventa fechaventa fechadecompra fechacompra datadavenda datavenda datadacompra datacompra compradoem vendidoem verkoopdatum aankoopdatum besteldatum verkochtop gekochtop besteldop " +
+    "createdat createddate creationdate created datetime timestamp date time datum fecha data zeitpunkt uhrzeit zeit heure hora ora tijd when moment",
   status:
     "ticketstatus attendeestatus status orderstatus state paymentstatus zustand statut etat stato estado estatus toestand situacao situacion situation",
   quantity:
     "quantity qty tickets numberoftickets ticketspurchased anzahl menge count quantite nombre quantita cantidad quantidade aantal",
   currency: "currency currencycode paidcurrency waehrung wahrung devise valuta divisa moneda moeda munt",
-  checkedIn: "checkedinat checkintime checkindate arrivaltime firstscannedat scannedat scantime checkedin",
-  cancelled:
-    "cancelledat canceledat refundedat invalidatedat ticketinvalidatedat voidedat storniertam stornodatum annulele dateannulation datedannulation dataannullamento fechaanulacion fechacancelacion datacancelamento annuleringsdatum",
   eventName:
     "eventname eventtitle event title veranstaltung veranstaltungsname titel titre nomevenement evenement titolo evento titulo espectaculo spettacolo",
   startTime:
@@ -78,6 +78,16 @@ const OPEN =
 const TELLS_OF_LOSS =
   /\b(?:cancel|refund(?!able)|pending|unpaid|annul|anulad|rembours|reembols|rimbors|geannul|terugbetaal|en attente|in attesa|pendient|pendente)|stornier|\bstorno|erstattet/;
 const MOST_STATUS = 40;
+/** How a log tells what it let in, and what it did not. */
+const LET_IN =
+  /^(?:ok|okay|success|successful|granted|allowed|accepted|admitted|approved|passed?|permitted|valid|welcome|zugelassen|gewahrt|gultig|erfolgreich|accepte|autorise|valide|accettat[oa]|ammess[oa]|valid[oa]|aceptad[oa]|permitid[oa]|aceit[oa]|toegelaten|geldig)$/;
+const TURNED_AWAY =
+  /^(?:denied|rejected|refused|blocked|fail|failure|failed|error|invalid|unknown|not (?:found|valid|allowed|paid)|duplicate|already (?:scanned|used|checked[ -]?in)|no entry|abgelehnt|abgewiesen|verweigert|gesperrt|ungultig|fehler|refusee?|rejetee?|rifiutat[oa]|respint[oa]|rechazad[oa]|denegad[oa]|recusad[oa]|negad[oa]|geweigerd|afgewezen)$/;
+const DIRECTION =
+  /^(?:in|out|entry|re-?entry|exit|enter|leave|left|inbound|outbound|check(?:ed)?[ _-]?out|eingang|ausgang|rein|raus|entree|sortie|entrata|uscita|entrada|salida|saida|ingang|uitgang)$/;
+/** Names of a log's columns that say whether somebody was let in, or which way. */
+const LOG_STATE_NAME =
+  /^(?:results?|outcome|direction|ok|granted|success|successful|valid|validity|allowed|accepted|admitted|approved|permitted|denied|rejected|refused|passed|decision|verdict|response|errors?|checked|checkedin|scanned|arrived|entered|used|redeemed|attended|present|duplicate|inout|ergebnis|resultat|richtung|gultig|erfolg|erfolgreich|zugelassen|abgelehnt|eingecheckt|anwesend|fehler|entwertet|resultado|risultato|esito|direccion|direcao|direzione|sens|richting|uitslag|valid[oae]|presente?|scannee?|entree?|entrato|aanwezig|geldig|ingecheckt)$/;
 /** Names of columns that say yes or no to it. */
 const LOSS_NAME =
   /^(?:cancell?ed|refunded|voided?|storniert|storno|erstattet|annulee?|remboursee?|annullat[oa]|rimborsat[oa]|anulad[oa]|cancelad[oa]|reembolsad[oa]|estornad[oa]|geannuleerd|terugbetaald)$/;
@@ -87,6 +97,10 @@ export const saysSold = isWord(SOLD);
 export const saysGone = isWord(GONE);
 export const saysIn = isWord(IN);
 const saysOpen = isWord(OPEN);
+/** Whether a log says with it that somebody was let in, and nothing else. */
+export const saysLetIn = isWord(LET_IN);
+const saysTurnedAway = isWord(TURNED_AWAY);
+const saysDirection = isWord(DIRECTION);
 
 export const isStatusName = (name: string): boolean =>
   wordsOf(name).some((word) => STATUS_NAME.test(word) || LOSS_NAME.test(word));
@@ -97,5 +111,111 @@ export function areStatuses(values: readonly string[]): boolean {
   if (known.length >= 2 && known.length * 2 >= values.length) return true;
   return (
     values.length >= 2 && values.some((value) => value.length <= MOST_STATUS && TELLS_OF_LOSS.test(plainText(value)))
+  );
+}
+
+export function isLogStateName(name: string): boolean {
+  const words = wordsOf(name);
+  // Who scanned and where is no state.
+  if (words.some((word) => /^(?:by|von|durch|par|por|door|at|device|gate|operator|user|staff|count|id)$/.test(word)))
+    return false;
+  return words.some((word) => LOG_STATE_NAME.test(word));
+}
+
+/** Whether values of a log say who was let in, or which way. */
+export function areLogStates(values: readonly string[]): boolean {
+  const known = values.filter((value) => [saysLetIn, saysTurnedAway, saysDirection].some((says) => says(value)));
+  return known.length >= 2 || (known.length === 1 && known.length === values.length) || values.some(saysTurnedAway);
+}
+
+/**
+ * What a time is of, by the name of its column: a sale, an entry, the loss of a ticket, a claim, a resale, `other` for what
+ * happens to no ticket (the event's start, a birth, a validity, a print), `any` for a name that says no more than "time".
+ */
+export type TimeKind = "sale" | "entry" | "loss" | "claim" | "resale" | "other" | "any";
+
+const AS_TIME = "(?:date|datetime|time|timestamp|at|on|from|datum|zeit|tag)?";
+const whole = (words: string): RegExp => new RegExp(`^(?:${words})${AS_TIME}$`);
+const OTHER_TIME = [
+  whole(
+    "starts?|starting|begins?|beginn|beginning|debut|inizio|inicio|aanvang|ends?|ending|ende|fin|fine|fim|einde|until|till|bis|hasta|jusque?|jusquau|tot|doors?|opens?|opening|opened|closes?|closing|closed",
+  ),
+  whole(
+    "valid(?:ity|until|to|thru|till)?|gultig(?:keit)?|gueltig(?:keit)?|validite|validita|validez|validade|geldig|geldigheid|due|deadline|dob|born|geboren",
+  ),
+  whole(
+    "changed?|edited|edit|printed|prints?|gedruckt|afgedrukt|generated|generation|reports?|seen|login|logon|visit(?:ed)?|sent|sync(?:ed)?|payout|reminder|reminded|consent|presale|onsale|departure|travel|pickup",
+  ),
+  /^(?:expir|ablauf|scaden|caduc|vencim|verloop|birth|geburt|naissance|nascit|nacim|nascim|geboort|updat|lastupdat|lastmodif|lastchang|lastseen|modif|geander|geaender|anderung|aenderung|aktualis|aggiorna|actualiz|atualiz|gewijzigd|bijgewerkt|export|geexport|esporta|download|druck|imprim|impress|stampa(?:t|$)|deliver|shipp|archiv|import(?!e))/,
+  /^(?:event|show|concert|konzert|veranstaltungs?)(?:start|begin|end|ende|door|open)/,
+];
+const EVENT_WORD = whole(
+  "events?|shows?|performance|concert|konzert|gig|session|festival|match|game|veranstaltung|veranstaltungs|vorstellung|vorstellungs|auffuhrung|evenement|spectacle|seance|representation|manifestation|evento|spettacolo|rappresentazione|espectaculo|funcion|sesion|voorstelling|espetaculo|sessao",
+);
+const DEED_TIMES: readonly (readonly [TimeKind, RegExp])[] = [
+  [
+    "entry",
+    /^(?:scan|escan|gescan|check(?:ed|in|edin|ins|out)?$|checkedin|checkin|arriv|admit|admission|entry|entered|entrance|entree|entrata|einlass|eingang|eingecheckt|zutritt|entwertet|ingecheckt|toegang|access|acces|acceso|ingresso|entrada|redeem|used|validat)/,
+  ],
+  [
+    "loss",
+    /^(?:cancel|refund|void|invalid|revok|revoc|storn|annul|anul|rimbors|rembours|reembols|estorn|erstatt|ruckerstatt|geannul|terugbetaal|chargeback|charged(?:back)?$|deleted)/,
+  ],
+  ["claim", /^(?:claim|mint(?:ed)?$)/],
+  ["resale", /^(?:resold|resale|resell|swap|transfer|weiterverk|revent|revend|rivend|doorverk)/],
+];
+const ANY_TIME: ReadonlySet<string> = new Set(
+  (
+    "createdat createddate createdon creationdate created datecreated datetime timestamp date time datum fecha data zeitpunkt uhrzeit zeit heure hora ora tijd when moment at " +
+    "recordedat loggedat occurredat happenedat datumuhrzeit dateandtime dateheure fechahora fechayhora dataora datahora erstelltam angelegtam"
+  ).split(" "),
+);
+const SALE_TIMES: ReadonlySet<string> = new Set(WORDS.orderTime.split(" ").filter((word) => !ANY_TIME.has(word)));
+
+export function timeKindOf(name: string): TimeKind | undefined {
+  const words = wordsOf(name);
+  if (words.some((word) => OTHER_TIME.some((pattern) => pattern.test(word)))) return "other";
+  const [deed, ...more] = DEED_TIMES.filter(([, pattern]) => words.some((word) => pattern.test(word)));
+  if (deed !== undefined) return more.length === 0 ? deed[0] : undefined;
+  const isOfEvent = words.some((word) => EVENT_WORD.test(word));
+  if ([...runsOf(name)].some((run) => SALE_TIMES.has(run))) return isOfEvent ? undefined : "sale";
+  if (isOfEvent) return "other";
+  return ANY_TIME.has(words.filter((word) => !/^(?:utc|gmt|local|lokal)$/.test(word)).join("")) ? "any" : undefined;
+}
+
+/** Whether a column of this name tells that a ticket is void, refunded or the like. */
+export const tellsLoss = (name: string): boolean =>
+  wordsOf(name).some(
+    (word) =>
+      !/(?:able|ible|bar|baar|abile|avel)$/.test(word) &&
+      DEED_TIMES.some(([kind, pattern]) => kind === "loss" && pattern.test(word)),
+  );
+
+const CENTS =
+  /^(?:in)?(?:cents?|ct|cts|centimes?|centesim[oi]|centimos?|centavos?|pence|penny|pennies|rappen|ore|oere|grosz[ey]?|halere?u?|kopeks?|kopecks?|kopeek|paise|paisa|kurus|bani|stotinki|lipa|euro?cents?)$|^(?:price|amount|total|value|betrag|preis|prix|montant|prezzo|importo|precio|importe|preco|valor|prijs|bedrag|paid|fee)(?:in)?cents?$|^cents?(?:price|amount|total|value|betrag|preis|bedrag|prijs)$|^копе/u;
+const MINOR = /^(?:minor|minorunits?|subunits?|smallest|fils|millimes?|baisa)$/;
+
+/** How a column that counts hundredths or the like says so: its amounts are not what was paid. */
+export function minorUnitsIn(name: string): "hundredths" | "by currency" | undefined {
+  const words = [...wordsOf(name)];
+  if (words.some((word) => CENTS.test(word))) return "hundredths";
+  return words.some((word) => MINOR.test(word)) ? "by currency" : undefined;
+}
+
+/** What a file is of by a word of its name that is no prefix of the convention: `2026-05 cancellations.csv`. */
+export function actionInFileName(fileName: string): "invalidatedTicket" | "resoldTicket" | "claimedTicket" | undefined {
+  const words = wordsOf(fileName.replace(/\..*$/, ""));
+  const says = (kind: TimeKind): boolean =>
+    DEED_TIMES.some(([known, pattern]) => known === kind && words.some((word) => pattern.test(word)));
+  if (says("loss")) return "invalidatedTicket";
+  if (says("resale")) return "resoldTicket";
+  return says("claim") ? "claimedTicket" : undefined;
+}
+
+/** Whole words in a row, written together: of `Event Fees` eventfees, event and fees. */
+export function runsOf(name: string): ReadonlySet<string> {
+  const words = wordsOf(name).slice(0, 12);
+  return new Set(
+    words.flatMap((_word, from) => words.slice(from).map((_last, more) => words.slice(from, from + more + 1).join(""))),
   );
 }

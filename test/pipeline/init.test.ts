@@ -17,7 +17,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { generateTwins } from "../../scripts/fixtures.ts";
 import { init } from "../../src/commands/init.ts";
-import { makeContext } from "../support/context.ts";
+import { type Field, makeContext, openField } from "../support/context.ts";
 import { validateFiles } from "../support/validating.ts";
 
 const FIXTURES = fileURLToPath(new URL("../../fixtures/", import.meta.url));
@@ -109,6 +109,102 @@ describe("the config that tickets init writes is valid for its own file:", () =>
       await expectValid(folder, [name]);
     },
   );
+});
+
+describe("what the service is told by the config of a file beside sales that it knows:", () => {
+  /** Two tickets were sold. */
+  async function sold(): Promise<Field> {
+    const field = await openField();
+    await field.write("events.csv", "eventId,currency\ne1,EUR\n");
+    await field.write(
+      "sold.ndjson",
+      ["t1", "t2"]
+        .map((ticketId, at) =>
+          JSON.stringify({
+            action: "soldTicket",
+            data: { eventId: "e1", ticketId, userId: `u${at + 1}`, price: "25.00", orderTime: 1777000000 + at },
+          }),
+        )
+        .join("\n"),
+    );
+    expect((await field.stream(["events.csv", "sold.ndjson"])).exitCode).toBe(0);
+    return field;
+  }
+  const CENTS = "Ticket ID,User ID,Event ID,Amount in cents,Event start,Ordered,Cancelled";
+
+  test.each([
+    [
+      "a cancellation, however many fields of the sale stand beside it",
+      "cancellations.csv",
+      "Event ID,Ticket ID,User ID,Price,Cancelled at\ne1,t1,u1,25.00,2026-05-01T20:00:00Z\n",
+      {},
+      ['invalidatedTicket {"ticketId":"t1","orderTime":1777665600}'],
+    ],
+    [
+      "scans, though there is a user",
+      "scans.csv",
+      "Ticket ID,User ID,Scanned at\nt1,u1,2026-05-01T18:00:00Z\nt2,u2,2026-05-01T18:01:00Z\n",
+      {},
+      [
+        'scannedTicket {"ticketId":"t1","orderTime":1777658400}',
+        'scannedTicket {"ticketId":"t2","orderTime":1777658460}',
+      ],
+    ],
+    [
+      "the check-in of who came",
+      "checkins.csv",
+      "Ticket ID,User ID,Checked in,Checked in at\nt1,u1,no,\nt2,u2,yes,2026-05-01T18:00:00Z\n",
+      { "Checked in": '"yes"' },
+      ['checkedInTicket {"ticketId":"t2","orderTime":1777658400}'],
+    ],
+    [
+      "the check-in of who came, by the time alone",
+      "checkins.csv",
+      "Ticket ID,Checked in at\nt1,\nt2,2026-05-01T18:00:00Z\n",
+      { "Checked in at": "{empty: false}" },
+      ['checkedInTicket {"ticketId":"t2","orderTime":1777658400}'],
+    ],
+    [
+      "entries that were granted",
+      "scans.csv",
+      "Ticket Code,Scanned at,Result\nt1,2026-05-01T20:00:00Z,ok\nt2,2026-05-01T20:00:00Z,denied\n",
+      { Result: "ok" },
+      ['scannedTicket {"ticketId":"t1","orderTime":1777665600}'],
+    ],
+    [
+      "a sale at its price and its time, and its cancellation",
+      "sales.csv",
+      `${CENTS}\nt3,u3,e1,2505,2026-05-01T20:00:00Z,2026-04-01T10:00:00Z,\nt4,u4,e1,3000,2026-05-01T20:00:00Z,2026-04-02T10:00:00Z,2026-04-03T10:00:00Z\n`,
+      { Cancelled: "{empty: false}" },
+      [
+        'soldTicket {"eventId":"e1","ticketId":"t3","userId":"u3","price":"25.05","orderTime":1775037600}',
+        'soldTicket {"eventId":"e1","ticketId":"t4","userId":"u4","price":"30.00","orderTime":1775124000}',
+        'invalidatedTicket {"ticketId":"t4","orderTime":1775210400}',
+      ],
+    ],
+    [
+      "sales in JSON whose keys are nearly fields",
+      "sales.ndjson",
+      '{"id":"s1","event_id":"e1","ticket_id":"t5","customer_id":"c1","amount":"25.00","currency":"EUR","created":1777658401,"status":"paid"}\n',
+      {},
+      ['soldTicket {"eventId":"e1","ticketId":"t5","userId":"c1","price":"25.00","orderTime":1777658401}'],
+    ],
+  ])("%s (%s)", async (_what, name, text, answers: Readonly<Record<string, string>>, expected) => {
+    const field = await sold();
+    const before = [...field.sandbox.engine.processed()].length;
+    await field.write(name, text);
+    const { context } = makeContext(field.folder, {});
+    expect(await init({ files: [name], force: false }, context)).toBe(0);
+    const asked = Object.entries(answers);
+    if (asked.length > 0) expect((await field.stream([name])).exitCode).toBe(2);
+    let yaml = await field.read("tickets.config.yaml");
+    for (const [key, answer] of asked) yaml = yaml.replace(new RegExp(`(?<=\\{${key}: )"<FILL IN: [^>]*>"`), answer);
+    await field.write("tickets.config.yaml", yaml);
+    expect(await field.stream([name])).toMatchObject({ exitCode: 0 });
+    const processed = [...field.sandbox.engine.processed()].slice(before);
+    expect(processed.map(({ action, data }) => `${action} ${data}`)).toEqual(expected);
+    expect(processed.every(({ status }) => status === "success")).toBe(true);
+  });
 });
 
 describe("several files give one config with a source for each,", () => {

@@ -164,7 +164,7 @@ describe("an unknown layout", () => {
       "  Status:",
       '    - "<FILL IN: no action takes offen (1 row): write it here if it gives nothing, else in the when of its actions>"',
       "actions:",
-      "  - soldTicket:",
+      "  - soldTicket:                  # guess: nothing says that the file holds anything but sales",
       "      # Status in this file: bezahlt 2, storniert 1, offen 1",
       "      when: {Status: [bezahlt, storniert]}   # guess",
       "      fields:",
@@ -361,6 +361,453 @@ e,A,2,pending,g@example.com,2026-05-01,10:00:00,Pit,1.00
     expect(lines).toContain('#Seat: "{Seat}"   # this file has no column Seat');
     expect(lines).toContain('Ticket type: "{Category}"');
   });
+});
+
+/** The names of the actions that the config gives; what is a comment does not count. */
+const givenIn = (lines: readonly string[]): readonly string[] =>
+  lines.flatMap((line) => /^(?: {2}- |action: )(\w+)/.exec(line)?.[1] ?? []);
+const asksIn = (lines: readonly string[]): readonly string[] =>
+  lines.filter((line) => !line.trim().startsWith("#") && line.includes("<FILL IN: "));
+const ruleOf = (lines: readonly string[], field: string): string | undefined =>
+  lines.map((line) => line.trim()).find((line) => line.startsWith(`${field}: `));
+const SALE = "Event ID,Ticket ID,User ID,Price";
+
+describe("where the file's name says the action, no other is written:", () => {
+  test.each([
+    [
+      "cancellations.csv",
+      `${SALE},Cancelled at`,
+      "e,t1,u,25.00,2026-05-01T20:00:00Z",
+      "invalidatedTicket",
+      "Cancelled at",
+    ],
+    [
+      "refunds.csv",
+      `${SALE},Order Date,Refunded at`,
+      "e,t1,u,25.00,2026-01-01,2026-05-01T20:00:00Z",
+      "invalidatedTicket",
+      "Refunded at",
+    ],
+    ["invalidations.csv", "Ticket ID,User ID,Voided at", "t1,u,2026-05-01T20:00:00Z", "invalidatedTicket", "Voided at"],
+    ["scans.csv", "Ticket ID,User ID,Scanned at", "t1,u,2026-05-01T20:00:00Z", "scannedTicket", "Scanned at"],
+    ["scans.csv", `${SALE},Scanned at`, "e,t1,u,25.00,2026-05-01T20:00:00Z", "scannedTicket", "Scanned at"],
+    [
+      "checkins.csv",
+      "Ticket ID,User ID,Checked in at",
+      "t1,u,2026-05-01T20:00:00Z",
+      "checkedInTicket",
+      "Checked in at",
+    ],
+    ["checkins.csv", "Barcode,Arrived,Price", "t1,2026-05-01T20:00:00Z,1.00", "checkedInTicket", "Arrived"],
+    ["claims.csv", `${SALE},Claimed at`, "e,t1,u,25.00,2026-05-01T20:00:00Z", "claimedTicket", "Claimed at"],
+    ["resales.csv", `${SALE},Resold at`, "e,t1,u,25.00,2026-05-01T20:00:00Z", "resoldTicket", "Resold at"],
+    [
+      "sales.csv",
+      "Event ID,Ticket ID,User ID,Amount,Order Time",
+      "e,t1,u,25.00,1777000000",
+      "soldTicket",
+      "Order Time",
+    ],
+    ["sales.csv", `${SALE},Sold at`, "e,t1,u,25.00,2026-05-01T20:00:00Z", "soldTicket", "Sold at"],
+  ])("%s with %s", (fileName, header, row, action, time) => {
+    const lines = bodyOf(fileName, `${header}\n${row}\n`);
+    expect(givenIn(lines)).toEqual([action]);
+    expect(asksIn(lines)).toEqual([]);
+    expect(ruleOf(lines, "orderTime")).toContain(`{${time}}`);
+    expect(ruleOf(lines, "ticketId")).toMatch(/"\{(?:Ticket ID|Barcode)\}"/);
+  });
+
+  test("what it needs and no column gives is asked for", () => {
+    const asked = (fileName: string, csv: string) =>
+      asksIn(bodyOf(fileName, csv)).map((line) => /^ *(\w+)/.exec(line)?.[1]);
+    expect(asked("sales.csv", "ticketId,userId,orderTime\nt1,u,1777000000\n")).toEqual(["eventId", "price"]);
+    expect(asked("claims.csv", "ticketId,orderTime\nt1,1777000000\n")).toEqual(["userId"]);
+    expect(asked("resales.csv", "ticketId,eventId\nt1,e\n")).toEqual(["userId", "price"]);
+    expect(asked("events.csv", "eventId,eventName\ne,Gala\n")).toEqual(["currency"]);
+    expect(asked("updates.csv", "ticketId,userId\nt1,u\n")).toEqual(["metadataAttributes"]);
+    expect(asked("scans.csv", "Wristband,Gate\n77,N\n")).toEqual(["ticketId"]);
+  });
+
+  test("whatever its columns are", () => {
+    const CELLS: Readonly<Record<string, readonly string[]>> = {
+      "eventId": ["e1", "e2"], "Event ID": ["e1"], "event_id": ["e1"], "Event": ["Gala", "Ball"], "eventName": ["Gala"],
+      "ticketId": ["t1", "t2"], "Ticket ID": ["t1", "t2", "t3"], "Barcode": ["77", "78"], "id": ["1", "2", "3"],
+      "userId": ["u1"], "Email": ["a@example.com"], "customer_id": ["c1", ""], "to": ["0xbc4BDdE5098fb8b52337023aD112de5285baF061"],
+      "price": ["1.00", "2"], "Amount": ["25.00"], "price_cents": ["2500"], "currency": ["EUR"], "Qty": ["1", "2"],
+      "orderTime": ["1777000000"], "Scanned at": ["2026-05-01T20:00:00Z", ""], "Cancelled at": ["", "2026-05-01 20:00"],
+      "Event start": ["2026-05-01T20:00:00Z"], "Date": ["2026-05-01", "2026-05-02"], "Claimed at": ["1.2.2026 10:00"],
+      "Status": ["paid", "cancelled", "pending"], "Result": ["ok", "denied"], "Checked in": ["yes", "no"], "imageUrl": ["https://example.com/a"],
+    }; // biome-ignore format: a table of cells
+    const NAMES: Readonly<Record<string, string>> = {
+      sales: "soldTicket",
+      scans: "scannedTicket",
+      checkins: "checkedInTicket",
+      claims: "claimedTicket",
+      resales: "resoldTicket",
+      updates: "updateTicket",
+      events: "newEvent",
+      cancellations: "invalidatedTicket",
+      refunds: "invalidatedTicket",
+    };
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...Object.keys(NAMES)),
+        fc.uniqueArray(fc.constantFrom(...Object.keys(CELLS)), { minLength: 1, maxLength: 9 }).chain((header) =>
+          fc.record({
+            header: fc.constant(header),
+            rows: fc.array(fc.tuple(...header.map((name) => fc.constantFrom(...(CELLS[name] ?? [""])))), {
+              minLength: 1,
+              maxLength: 12,
+            }),
+          }),
+        ),
+        (name, { header, rows }) => {
+          const { yaml } = guessConfig({ fileName: `${name}-07.csv`, isWhole: true, header, rows });
+          const lines = yaml.split("\n").map((line) => line.slice(4));
+          const [first, ...more] = givenIn(lines);
+          expect(first).toBe(NAMES[name]);
+          // A sale that says of itself that it is void was a sale before.
+          expect(more.filter((each) => name !== "sales" || each !== "invalidatedTicket")).toEqual([]);
+          const { problems, issues } = load(yaml);
+          for (const { message } of problems) expect(message).toMatch(/^is still to be filled in: /);
+          expect(issues).toEqual([]);
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe("where no name says the action, it is asked for,", () => {
+  test.each([
+    ["ticketId,userId\nt1,u\n", "claimedTicket, scannedTicket, checkedInTicket, invalidatedTicket"],
+    ["ticketId,orderTime\nt1,1777000000\n", "scannedTicket, checkedInTicket, invalidatedTicket"],
+  ])("columns called like fields: %j", (csv, among) => {
+    const lines = bodyOf("export.csv", csv);
+    expect(lines).toContain(`action: "<FILL IN: what the rows are: ${among}>"`);
+    expect(lines.join("\n")).not.toContain("need no rules");
+  });
+
+  test("and the columns that names alone leave out are told", () => {
+    const all = bodyOf("export.csv", "ticketId,userId,Scanned at,Result\nt1,u,2026-05-01T20:00:00Z,ok\n").join("\n");
+    expect(all).toContain(
+      '# Their names alone leave out "Result", "Scanned at": call the file after its action (events*',
+    );
+  });
+
+  test.each([
+    ["april-cancellations.csv", "invalidatedTicket"],
+    ["Stornos 2026.csv", "invalidatedTicket"],
+    ["cancelled-orders.csv", "invalidatedTicket"],
+    ["transfers.csv", "resoldTicket"],
+  ])("a word of the file's name is a guess: %s", (fileName, action) => {
+    const lines = bodyOf(fileName, `${SALE}\ne,t1,u,25.00\n`);
+    expect(givenIn(lines.filter((line) => !line.includes("<FILL IN")))).toEqual([action]);
+    expect(lines.find((line) => line.startsWith("action: "))).toContain(`means ${action}, as below`);
+  });
+
+  test("but a table of tickets is never one of events", () => {
+    const csv = "event_id,ticket_id,customer_id,currency,status\ne,t1,c,EUR,paid\ne,t2,c,EUR,paid\n";
+    expect(givenIn(bodyOf("export.csv", csv))).toEqual(["soldTicket"]);
+  });
+});
+
+describe("the time of a sale", () => {
+  const sold = (name: string, cells: readonly string[], more = "") =>
+    bodyOf(
+      "export.csv",
+      `Barcode,Email,Price,Show,${name}${more === "" ? "" : `,${more}`}\n${cells.map((cell, at) => `t${at},a@example.com,1.00,S${at % 2},${cell}`).join("\n")}\n`,
+    );
+  const DAYS = ["2026-05-01T20:00:00Z", "2026-05-02T20:00:00Z", "2026-05-03T20:00:00Z"];
+
+  test.each([
+    "Event start",
+    "Event date",
+    "event_date",
+    "eventDate",
+    "eventstart",
+    "Show starts",
+    "Starts at",
+    "Start",
+    "Doors",
+    "Doors open",
+    "Begins",
+    "Event end",
+    "End date",
+    "Ends",
+    "Date of birth",
+    "Birthday",
+    "birthdate",
+    "DOB",
+    "Valid from",
+    "Valid until",
+    "validUntil",
+    "Expires",
+    "expiry_date",
+    "Last updated",
+    "updated_at",
+    "updatedAt",
+    "Modified",
+    "Last modified",
+    "Changed on",
+    "Printed at",
+    "Print date",
+    "Exported at",
+    "Export date",
+    "Report date",
+    "Veranstaltungsbeginn",
+    "Veranstaltungsdatum",
+    "Vorstellung am",
+    "Einlass",
+    "Geburtsdatum",
+    "Gültig bis",
+    "Geändert am",
+    "Gedruckt am",
+    "Exportiert am",
+    "Date de l'événement",
+    "Date de naissance",
+    "Date de début",
+    "Date de fin",
+    "Imprimé le",
+    "Mis à jour / modifié le",
+    "Data evento",
+    "Data di nascita",
+    "Fecha del evento",
+    "Fecha de nacimiento",
+    "Fecha fin",
+    "Data de nascimento",
+    "Geboortedatum",
+    "Aanvang",
+    "Gewijzigd op",
+    "Checked in at",
+    "Scanned",
+    "Claimed at",
+  ])("is no column called %s", (name) => {
+    // biome-ignore format: a table of names
+    const lines = sold(name, DAYS);
+    expect(ruleOf(lines, "orderTime")).toBeUndefined();
+    expect(ruleOf(lines, "#orderTime")).toContain(
+      `no column is called like the time of the sale (${JSON.stringify(name)}: of something else)`,
+    );
+  });
+
+  test.each([
+    "Ordered",
+    "Order date",
+    "order_date",
+    "Purchased on",
+    "Sold",
+    "Sold at",
+    "Booked at",
+    "Paid on",
+    "Payment date",
+    "Transaction time",
+    "Created",
+    "created_at",
+    "Created at (UTC)",
+    "Date",
+    "Timestamp",
+    "Bestellt am",
+    "Bezahlt am",
+    "Kaufdatum",
+    "Verkauft am",
+    "Date de commande",
+    "Acheté le",
+    "Data ordine",
+    "Fecha de compra",
+    "Data da compra",
+    "Besteldatum",
+    "Ticket order date",
+  ])("is a column called %s", (name) => {
+    // biome-ignore format: a table of names
+    expect(ruleOf(sold(name, DAYS), "orderTime")).toMatch(/^orderTime: \{from: .* # guess/);
+  });
+
+  test.each([
+    ["Interview", DAYS, "no column is called so"],
+    ["Date", ["2026-05-01", "2026-05-01"], "it is the same in all rows"],
+    ["Date", ["2026-05-01", "2026-05-02", "2026-05-01", "2026-05-02"], "it is the same in all rows of an event"],
+    ["Sold at", Array.from({ length: 12 }, () => "2026-05-01T20:00:00Z"), "it is the same in all rows"],
+  ])("is asked for where a column called %s may hold it: %j", (name, cells, why) => {
+    const lines = sold(name, cells);
+    expect(ruleOf(lines, "orderTime")).toMatch(new RegExp(`^orderTime: "<FILL IN: .*>" {3}# ${why}$`));
+    expect(ruleOf(lines, "#orderTime")).toContain(`{from: "{${name}}"`);
+  });
+
+  test("is told from the other times beside it", () => {
+    const csv = `${SALE},Event start,Ordered,Cancelled\ne,t1,u,1.00,2026-05-01T20:00Z,2026-04-01T20:00Z,\ne,t2,u,1.00,2026-05-01T20:00Z,2026-04-02T20:00Z,2026-04-03T20:00Z\n`;
+    for (const fileName of ["sales.csv", "export.csv"]) {
+      const lines = bodyOf(fileName, csv);
+      expect(ruleOf(lines, "orderTime")).toContain('{from: "{Ordered}"');
+      expect(lines.join("\n")).not.toContain("no column looks like a time");
+      expect(givenIn(lines)).toEqual(["soldTicket", "invalidatedTicket"]);
+      expect(lines.join("\n")).toContain('when: {Cancelled: "<FILL IN: {empty: false} where');
+    }
+  });
+
+  test("a deed that has several, or a field and its own, is asked for it", () => {
+    for (const header of ["ticketId,orderTime,Scanned at", "Ticket,First scanned at,Last scanned at"]) {
+      const lines = bodyOf("scans.csv", `${header}\nt1,2026-05-01T20:00:00Z,2026-05-01T21:00:00Z\n`);
+      expect(ruleOf(lines, "orderTime")).toContain("# more than one column is called so");
+    }
+    const resale = bodyOf("resales.csv", "ticketId,userId,price,Order date\nt1,u,1.00,2026-05-01T20:00:00Z\n");
+    expect(ruleOf(resale, "orderTime")).toContain("# it may be that of the first sale");
+  });
+});
+
+describe("an amount in hundredths", () => {
+  test.each([
+    "Amount in cents",
+    "Price (cents)",
+    "price_cents",
+    "priceCents",
+    "pricecents",
+    "Total cents",
+    "Betrag in Cent",
+    "Preis ct",
+    "Prix en centimes",
+    "Montant (centimes)",
+    "Importe en céntimos",
+    "Preço em centavos",
+    "Prezzo in centesimi",
+    "Price in pence",
+    "Pris i øre",
+    "Pris öre",
+    "Cena w groszach / grosze",
+    "Preis in Rappen",
+  ])("is divided: %s", (name) => {
+    // biome-ignore format: a table of names
+    for (const fileName of ["sales.csv", "export.csv"]) {
+      const lines = bodyOf(fileName, `Event ID,Ticket ID,User ID,${name}\ne,t1,u,2500\ne,t2,u,3050\n`);
+      expect(ruleOf(lines, "price")).toBe(
+        `price: {from: "{${name}}", divide: "100", places: 2}   # guess: by its name it counts hundredths; 2500 is 25.00`,
+      );
+    }
+  });
+
+  test.each([
+    ["EUR", 'price: {from: "{amount_minor}", divide: "100", places: 2}'],
+    ["KWD", 'price: {from: "{amount_minor}", divide: "1000", places: 3}'],
+    ["JPY", 'price: "{amount_minor}"'],
+    ["", 'price: {from: "{amount_minor}", divide: "<FILL IN: 100 for'],
+  ])("or in what the currency has: %s", (currency, rule) => {
+    const csv = `eventId,ticketId,userId,amount_minor,currency\ne,t1,u,2500,${currency}\ne,t2,u,3050,${currency}\n`;
+    expect(ruleOf(bodyOf("sales.csv", csv), "price")?.startsWith(rule)).toBe(true);
+  });
+
+  test("of an order is divided by its tickets, too, and exactly", () => {
+    const csv = "Booking Ref,Qty,Total cents,Show ID,Mail\nB1,2,2001,S,u@example.com\nB2,1,1000,S,v@example.com\n";
+    const { yaml } = guessConfig({ fileName: "orders.csv", isWhole: true, ...tableOf(csv) });
+    expect(yaml).toContain('price: {from: "{Total cents}", divide: "{Qty}00", places: 2}');
+    const mapped = mapWith(yaml, "orders", csv.replace("2001", "2500"), ",");
+    expect(actionsOf(mapped)).toMatchObject([
+      { data: { price: "12.50" } },
+      { data: { price: "12.50" } },
+      { data: { price: "10.00" } },
+    ]);
+    expect(mapWith(yaml, "orders", csv, ",")[0]).toMatchObject({ kind: "invalid" });
+  });
+
+  test("with decimals is asked about", () => {
+    const lines = bodyOf("export.csv", "Barcode,Price (cents)\nt1,25.00\nt2,30.50\n");
+    expect(ruleOf(lines, "price")).toContain("<FILL IN: one of the next lines");
+    expect(lines.filter((line) => line.trim().startsWith("#price: "))).toHaveLength(2);
+  });
+
+  test("is no per cent", () => {
+    expect(ruleOf(bodyOf("x.csv", "Barcode,Price,Discount percent\nt1,25,5\nt2,30,5\n"), "price")).toContain(
+      '"{Price}"',
+    );
+  });
+});
+
+describe("a log's column by which rows differ is asked about:", () => {
+  test.each([
+    ["Result", ["ok", "denied"]],
+    ["Outcome", ["granted", "already used"]],
+    ["Direction", ["in", "out"]],
+    ["OK", ["true", "false"]],
+    ["Granted", ["1", "0"]],
+    ["Checked in", ["yes", "no"]],
+    ["Has arrived", ["YES", "NO"]],
+    ["Admitted", ["Y", "N"]],
+    ["Ergebnis", ["grün", "rot"]],
+    ["Richtung", ["rein", "raus"]],
+    ["Esito", ["valido", "rifiutato"]],
+    ["Message", ["ok", "Already scanned"]],
+    ["Type", ["entry", "exit"]],
+    ["Result", ["denied", "denied"]],
+    ["Valid", ["no", "no"]],
+    ["Void", ["no", "yes"]],
+  ])("%s: %j", (name, [one, other]) => {
+    for (const fileName of ["scans.csv", "checkins.csv", "gate-3.csv"])
+      for (const header of ["Ticket Code,Scanned at", "ticketId,orderTime"]) {
+        const time = header.startsWith("ticketId") ? "1777000000" : "2026-05-01T20:00:00Z";
+        const lines = bodyOf(fileName, `${header},${name}\nt1,${time},${one}\nt2,${time},${other}\n`);
+        const all = lines.join("\n");
+        expect(all).not.toContain("need no rules");
+        if (fileName === "gate-3.csv" && header.startsWith("ticketId")) expect(all).toContain(`leave out "${name}"`);
+        else {
+          expect(all).toContain(`when: {${name}: "<FILL IN: the value that gives this action`);
+          expect(all).toContain("expect:\n");
+        }
+      }
+  });
+
+  test.each(["Voided at", "refunded_at", "Cancelled", "Storniert am"])("%s, where some hold a time", (name) => {
+    for (const header of ["Ticket Code,Scanned at", "ticketId,orderTime"]) {
+      const time = header.startsWith("ticketId") ? "1777000000" : "2026-05-01T20:00:00Z";
+      const some = bodyOf("scans.csv", `${header},${name}\nt1,${time},2026-05-02T20:00:00Z\nt2,${time},\n`);
+      expect(some.join("\n")).toContain(`when: {${name}: "<FILL IN: {empty: true} where`);
+      const none = bodyOf("scans.csv", `${header},${name}\nt1,${time},\nt2,${time},\n`);
+      expect(none).toContain(
+        `  ${name}: ""   # as in all rows of this file; a row with something there that gives an action is an error`,
+      );
+      expect([...some, ...none].join("\n")).not.toContain("need no rules");
+    }
+  });
+
+  test("each of several, but not who scanned, nor what let all of them in", () => {
+    const lines = bodyOf(
+      "scans.csv",
+      "Ticket Code,Scanned at,Direction,OK,Scanned by,Access\nt1,2026-05-01T20:00:00Z,in,yes,Ada,granted\nt2,2026-05-01T20:01:00Z,out,no,Ben,granted\n",
+    );
+    expect(asksIn(lines).map((line) => /^ *([\w ]+):/.exec(line)?.[1])).toEqual(["Direction", "OK"]);
+    expect(lines.find((line) => line.startsWith("  Access: [granted]"))).toBeDefined();
+  });
+
+  test("a time that not every row has", () => {
+    const lines = bodyOf("checkins.csv", "Ticket ID,Checked in at\nt1,\nt2,2026-05-01T20:00:00Z\n");
+    expect(lines).toContain("      # Checked in at is filled in 1 of 2 rows");
+    expect(lines.join("\n")).toContain('when: {Checked in at: "<FILL IN: {empty: false} where a row without');
+  });
+
+  test("in a file of sales an entry is offered as a comment, whatever its columns are called", () => {
+    for (const header of [SALE, "Show ID,Barcode,Mail,Amount"]) {
+      const csv = `${header},Checked in\ne,t1,u@example.com,1.00,no\ne,t2,u@example.com,1.00,yes\n`;
+      const lines = bodyOf("sales.csv", csv).map((line) => line.trim());
+      expect(lines).toContain("#- checkedInTicket:");
+      expect(lines).toContain("# Checked in in this file: no 1, yes 1");
+    }
+  });
+});
+
+test("the ticket of a log is the one that is called so, though it stands there twice", () => {
+  const csv =
+    "Scan ID,Barcode,Scanned at\n1,b1,2026-05-01T20:00:00Z\n2,b1,2026-05-01T21:00:00Z\n3,b2,2026-05-01T22:00:00Z\n";
+  expect(ruleOf(bodyOf("scans.csv", csv), "ticketId")).toBe(
+    'ticketId: "{Barcode}"   # guess by name: 2 different in 3 rows',
+  );
+  expect(ruleOf(bodyOf("scans.csv", csv.replace("Barcode", "Wristband")), "ticketId")).toContain("<FILL IN: ");
+});
+
+test("a log with nothing but tickets is a config that can be used as it is", () => {
+  const csv = "Barcode,Gate\nb1,N\nb2,S\n";
+  const { yaml } = guessConfig({ fileName: "scans.csv", isWhole: true, ...tableOf(csv) });
+  expect(actionsOf(mapWith(yaml, "scans", csv, ","))).toEqual([
+    { action: "scannedTicket", data: { ticketId: "b1" } },
+    { action: "scannedTicket", data: { ticketId: "b2" } },
+  ]);
 });
 
 const text = fc.oneof(
