@@ -156,7 +156,7 @@ ${table(["action", "meaning", "required", "exactly one of", "at least one of", "
     `## The same action again
 
 An action that the environment has accepted is not sent again. What makes two actions the same one, and which files are taken
-for which action when nothing else says so:
+for which action when nothing else says so (\`tickets init\` goes by the same names):
 
 ${table(["action", "known by", "is the same when", "files"], identities)}`,
   );
