@@ -14,24 +14,28 @@ import { parseJson, stringifyJson } from "../actions/json.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import { type Ledger, writeMeta } from "../pipeline/ledger/ledger.ts";
-import { isImportedRun } from "../pipeline/ledger/lost-doubts.ts";
 import { IMPORTED, IMPORTED_MAPPING, mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { insertOutcomes, type NewOutcome } from "../pipeline/ledger/outcomes.ts";
-import { chunksOf, findRun, type RunRecord } from "../pipeline/ledger/runs.ts";
+import {
+  type ChunkRecord,
+  chunksOf,
+  endAttempt,
+  findRun,
+  keepDoubtedAnswer,
+  type RunRecord,
+  readAnswer,
+  UNDECIDED_STATES,
+} from "../pipeline/ledger/runs.ts";
 import { dataOfLine } from "../pipeline/plan/batch.ts";
 import { CONTENT_BYTES } from "../pipeline/plan/index-file.ts";
 import { type Manifest, manifestOf } from "../pipeline/plan/manifest.ts";
-import { openPlan } from "../pipeline/plan/plan.ts";
+import { openPlan, type Plan } from "../pipeline/plan/plan.ts";
 import { promiseFormat } from "../pipeline/projections/promise-lines.ts";
+import { cutChunk, replaceChunk } from "../pipeline/sending/chunk-parts.ts";
+import { isImportedRun } from "../pipeline/sending/mend-lost.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
-import {
-  type EnvironmentOptions,
-  environmentFlags,
-  loadSettings,
-  openSession,
-  planDirectory,
-  type Session,
-} from "./session.ts";
+import { mendLost } from "./mend-lost.ts";
+import { type EnvironmentOptions, loadSettings, openSession, planDirectory, type Session } from "./session.ts";
 import { type Context, count } from "./talk.ts";
 
 const LINE = z.looseObject({
@@ -83,23 +87,43 @@ export async function importResults(options: ImportOptions, context: Context): P
     );
   }
   const runs = Map.groupBy(lines, ({ run }) => run);
-  let imported = 0;
+  let [imported, unplaced] = [0, 0];
   for (const [run, ofRun] of runs) {
     const known = findRun(session.ledger, run);
     const missing = known === undefined ? ofRun : missingFrom(session.ledger, known, ofRun);
     if (missing.length === 0) continue;
     // An imported run may go on in another file, or in the rest of this one.
-    if (known === undefined || isImportedRun(known)) importRun(session, run, missing);
-    else await completeRun(session, known, missing);
-    imported += missing.length;
+    if (known === undefined || isImportedRun(known)) {
+      importRun(session, run, missing);
+      imported += missing.length;
+      continue;
+    }
+    const placed = await completeRun(session, known, missing);
+    imported += placed;
+    if (placed === missing.length) continue;
+    unplaced += missing.length - placed;
+    talk.warn(
+      `${count(missing.length - placed, "promise")} of run ${run} can't be placed: the ledger has the chunk that held ${missing.length - placed === 1 ? "it" : "them"} as open or closed whole, and the run's plan is lost. Restore the folder ${planDirectory(environment, run)} from a backup, then import once more.`,
+    );
   }
   mergeOutcomes(session.ledger);
   await adoptOutput(session.ledger, path);
+  await mendDecided(session, context);
+  const known = lines.length - imported - unplaced;
   talk.info(
-    `${count(imported, "action")} of ${count(runs.size, "run")} imported from ${displayPath(path, cwd)}${imported === lines.length ? "" : `; ${count(lines.length - imported, "action")} were known already`}.`,
+    `${count(imported, "action")} of ${count(runs.size, "run")} imported from ${displayPath(path, cwd)}${known === 0 ? "" : `; ${count(known, "action")} ${known === 1 ? "was" : "were"} known already`}.`,
   );
   tellStillLost(session, context);
   return EXIT_CODES.ok;
+}
+
+/** Of a run that the list of runs says all of, nothing is left to ask. */
+async function mendDecided(session: Session, context: Context): Promise<void> {
+  for (const lost of session.lost()) {
+    const run = findRun(session.ledger, lost.run);
+    if (lost.isDecided && run !== undefined && existsSync(planDirectory(session.environment, run.run)))
+      await mendLost(context, session, run, lost);
+  }
 }
 
 /** What is missing after an import stops the next command, so it is told now. */
@@ -190,6 +214,16 @@ function parseLine(text: string): unknown {
   }
 }
 
+/** Why a file can't give the ledger back what it lacks; undefined where it can. */
+export async function whyNotImported(path: string): Promise<string | undefined> {
+  try {
+    await readPromises(path, path);
+    return undefined;
+  } catch (cause) {
+    return cause instanceof Failure ? cause.message : String(cause);
+  }
+}
+
 const NO_ACTIONS = {
   total: 0,
   planned: 0,
@@ -262,46 +296,79 @@ function missingFrom(ledger: Ledger, { runNo }: RunRecord, lines: readonly Line[
   );
 }
 
-/** An older copy of the ledger knows the run, but not all that became of it. */
-async function completeRun({ ledger, environment }: Session, run: RunRecord, missing: readonly Line[]): Promise<void> {
+/**
+ * An older copy of the ledger knows the run, but not all that became of it. Lines are placed by the numbers of their actions:
+ * how chunks were cut since then, this copy does not know.
+ *
+ * @returns how many lines the ledger has now. Without the run's plan a chunk can't be cut.
+ */
+async function completeRun(
+  { ledger, environment }: Session,
+  run: RunRecord,
+  missing: readonly Line[],
+): Promise<number> {
   const directory = planDirectory(environment, run.run);
-  if (!existsSync(directory))
-    throw new Failure(
-      "usage",
-      `This older copy of the ledger knows run ${run.run} as unfinished, and the run's plan was removed since. Nothing of it was imported.`,
-      { hint: `Move ${ledger.path} away, and import the promises files of all runs into a new ledger.` },
-    );
-  await using plan = await openPlan(directory, run.manifest);
-  for (const [number_, ofChunk] of Map.groupBy(missing, ({ chunk }) => chunk)) {
-    const chunk = chunksOf(ledger, run.runNo).find((each) => each.chunk === number_);
-    if (chunk === undefined || chunk.count !== ofChunk.length || chunk.state === "settled") {
-      throw new Failure(
-        "usage",
-        `The promises of chunk ${number_} of run ${run.run} do not fit what the ledger knows of it, so it is not known which of its actions were sent.`,
-        { hint: `Look at it with: tickets settle ${run.run} ${environmentFlags(environment)}` },
-      );
-    }
-    const [actions, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
-    const rows = ofChunk.map((line) => {
-      const [action, record] = [actions[line.seq - chunk.first], records[line.seq - chunk.first]];
-      if (action === undefined || record === undefined)
-        throw new Error(`action ${line.seq} is not in chunk ${number_}`);
-      return {
-        ...toOutcome(line),
-        data: dataOfLine(action, record.action),
-        identity: record.identity,
-        content: record.content,
-      };
-    });
+  await using plan = existsSync(directory) ? await openPlan(directory, run.manifest) : undefined;
+  const lines = new Map(missing.map((line) => [line.seq, line]));
+  let placed = 0;
+  for (const chunk of UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state))) {
+    const told = numbersOf(chunk).flatMap((seq) => lines.get(seq) ?? []);
+    if (told.length === 0 || (plan === undefined && told.length < chunk.count)) continue;
+    const { parts, rows } = await placeLines(ledger, plan, chunk, lines);
     ledger.transaction(() => {
+      if (chunk.state === "sending") endAttempt(ledger, chunk, { ...UNHEARD, at: new Date().toISOString() });
+      if (chunk.state === "answered" && told.length < chunk.count)
+        keepDoubtedAnswer(ledger, chunk, readAnswer(ledger, chunk).body);
+      replaceChunk(ledger, chunk, parts);
       insertOutcomes(ledger, run.runNo, rows);
-      ledger.run(
-        "UPDATE chunks SET state = 'settled', projected = 1, answer = NULL, detail = NULL WHERE run_no = ? AND chunk = ?",
-        run.runNo,
-        number_,
-      );
+      for (const { chunk: number, state } of parts)
+        if (state === "settled")
+          ledger.run("UPDATE chunks SET projected = 1 WHERE run_no = ? AND chunk = ?", run.runNo, number);
+      if (plan === undefined) writeMeta(ledger, IMPORTED, "yes");
     });
+    placed += told.length;
   }
+  return placed;
+}
+
+const UNHEARD = {
+  state: "in doubt",
+  class: "in doubt",
+  httpStatus: undefined,
+  detail: "the answer is not in the ledger, which was put back from an older copy",
+} as const;
+
+const numbersOf = ({ first, count: actions }: Pick<ChunkRecord, "first" | "count">): readonly number[] =>
+  Array.from({ length: actions }, (_, at) => first + at);
+
+/** The chunk as parts that lines tell of and others, and what the lines say. Without a plan they tell of all of it. */
+async function placeLines(
+  ledger: Ledger,
+  plan: Plan | undefined,
+  chunk: ChunkRecord,
+  lines: ReadonlyMap<number, Line>,
+): Promise<{ readonly parts: readonly ChunkRecord[]; readonly rows: readonly NewOutcome[] }> {
+  if (plan === undefined) {
+    const rows = numbersOf(chunk).flatMap((seq) => lines.get(seq) ?? []);
+    const whole = { ...chunk, state: "settled", detail: undefined } as const;
+    return { parts: [whole], rows: rows.map((line) => ({ ...toOutcome(line), chunk: chunk.chunk })) };
+  }
+  const [actions, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
+  // Of what was under way, the answer is lost.
+  const rest = chunk.state === "sending" || chunk.state === "answered" ? "in doubt" : chunk.state;
+  const cut = cutChunk(ledger, chunk, actions, (seq) => (lines.has(seq) ? "settled" : rest));
+  const parts = cut.map((part) =>
+    part.state === "in doubt" && part.detail === undefined ? { ...part, detail: UNHEARD.detail } : part,
+  );
+  const rows = parts.flatMap((part) =>
+    numbersOf(part).flatMap((seq): NewOutcome[] => {
+      const [line, action, record] = [lines.get(seq), actions[seq - chunk.first], records[seq - chunk.first]];
+      if (line === undefined || action === undefined || record === undefined) return [];
+      const { identity, content } = record;
+      return [{ ...toOutcome(line), chunk: part.chunk, data: dataOfLine(action, record.action), identity, content }];
+    }),
+  );
+  return { parts, rows };
 }
 
 function toOutcome(line: Line): NewOutcome {

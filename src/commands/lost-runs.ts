@@ -35,6 +35,7 @@ export function lostRunsOf(
   if (list !== undefined) return findLostRuns(list, ledger, isOf);
   return strayPlans(whose.environment, ledger, isOf).map(({ run, createdAt, actions }) => ({
     run,
+    number: 0,
     createdAt,
     actions: actions.planned,
     attempts: 0,
@@ -44,6 +45,9 @@ export function lostRunsOf(
     known: 0,
     undecided: undefined,
     planned: [],
+    state: undefined,
+    rejected: undefined,
+    isDecided: false,
   }));
 }
 
@@ -123,7 +127,8 @@ export function lostRunsFailure(
   const what = isImport
     ? `The ledger of ${name} still lacks a part of ${lost.length === 1 ? "a run" : "runs"} that ${lost.length === 1 ? "was" : "were"} imported`
     : `The ledger of ${name} was lost, or put back from an older copy: it does not know all that was sent from here`;
-  const hints = [memoryHint(lost, flags, cwd), ...doubtHints(lost, flags)].filter((hint) => hint !== "");
+  const untold = lost.filter(({ isDecided }) => !isDecided);
+  const hints = [memoryHint(untold, flags, cwd), ...mendHints(lost, flags)].filter((hint) => hint !== "");
   return new Failure("usage", `${what}: ${shown.join(", ")}${more}. ${left}`, {
     hint: `${hints.join("\n")}\nIf you know that nothing of it will be sent twice: tickets env --forget-lost ${flags} --reason "…"`,
   });
@@ -138,32 +143,34 @@ function memoryHint(lost: readonly LostRun[], flags: string, cwd: string): strin
   const gone = unread.filter((path) => !existsSync(path)).map((path) => displayPath(path, cwd));
   const missing = gone.length === 0 ? "" : ` Restore ${gone.map((path) => cleanText(path, 200)).join(", ")} first.`;
   if (commands.length > 0) return `Give it back its memory: ${commands.join("; ")}.${missing}`;
-  if (unread.length === 0 && lost.every(({ outputs }) => outputs.length > 0)) return "";
+  if (lost.length === 0 || (unread.length === 0 && lost.every(({ outputs }) => outputs.length > 0))) return "";
   const [first] = lost;
   const whose = first !== undefined && lost.length === 1 ? `of run ${first.run}` : "of those runs";
   return `Give it back its memory: tickets results --import FILE ${flags}, with the promises ${whose}.${missing}`;
 }
 
-/** Of a run that the ledger knows, a person can decide about what no promises file tells. */
-function doubtHints(lost: readonly LostRun[], flags: string): readonly string[] {
+/** Of a run that the ledger knows, what no promises file tells stands in the list of runs, or is for a person to decide. */
+function mendHints(lost: readonly LostRun[], flags: string): readonly string[] {
   return lost
     .filter(({ how }) => how !== "unknown")
     .slice(0, SHOWN)
-    .map(
-      ({ run }) =>
-        `What no promises file tells of run ${run} can be put into doubt, and then be decided about: tickets settle ${run} ${flags}`,
+    .map(({ run, isDecided }) =>
+      isDecided
+        ? `Bring run ${run} up to what the list of runs says of it: tickets settle ${run} ${flags}`
+        : `What no promises file tells of run ${run} can be put into doubt, and then be decided about: tickets settle ${run} ${flags}`,
     );
 }
 
 /** `run 7f3a0c11 of 2026-03-01T03:00:00.000Z (20 actions)` */
-function describeLost({ run, createdAt, actions, how, known, undecided }: LostRun): string {
+function describeLost({ run, createdAt, actions, how, known, undecided, state }: LostRun): string {
   const of = `run ${run} of ${createdAt}`;
   if (how === "unknown") return `${of} (${count(actions, "action")})`;
+  const closed = state === "abandoned" ? "; it was closed since" : "";
   const why =
     undecided === undefined
       ? "; what became of the others when it was killed is not known"
       : undecided > 0
-        ? `; ${undecided} were in doubt or refused`
-        : "";
+        ? `; ${undecided} were in doubt or refused${closed}`
+        : closed;
   return `${of} (knows ${known} of ${count(actions, "action")}${why})`;
 }

@@ -1,13 +1,13 @@
 /** `tickets settle`: a person says what became of a chunk, or closes a run. Also `tickets resume`. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { type Action, actionSpec } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import type { Ledger } from "../pipeline/ledger/ledger.ts";
-import { doubtWhatIsLost, isImportedRun } from "../pipeline/ledger/lost-doubts.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
+import type { LostRun } from "../pipeline/ledger/run-list.ts";
 import {
   type ChunkRecord,
   chunksOf,
@@ -20,7 +20,7 @@ import {
   wholeOf,
 } from "../pipeline/ledger/runs.ts";
 import { type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
-import { openPlan, type Plan, planFiles } from "../pipeline/plan/plan.ts";
+import { openPlan, type Plan } from "../pipeline/plan/plan.ts";
 import { canWriteRejects, writeRejects } from "../pipeline/projections/rejects.ts";
 import {
   abandonRun,
@@ -35,7 +35,9 @@ import {
 } from "../pipeline/sending/by-hand.ts";
 import { actionsOf, projectUnwritten, recover } from "../pipeline/sending/settle.ts";
 import { closeSuperseded, findSuperseded } from "../pipeline/sending/superseded.ts";
+import { whyNotImported } from "./import.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
+import { mendLost } from "./mend-lost.ts";
 import { shown } from "./problems.ts";
 import { carryOut, noteInList, openPromises, rejectsDirectory, streamOfRejects, tellSuperseded } from "./run.ts";
 import {
@@ -48,7 +50,7 @@ import {
   tellSession,
 } from "./session.ts";
 import { describeActions, describeNothingOpen, type Summary, summarise } from "./summary.ts";
-import { type Context, count, number } from "./talk.ts";
+import { type Context, count, number, type Talk } from "./talk.ts";
 import { traceSummary } from "./trace.ts";
 import { userName } from "./user-name.ts";
 
@@ -127,10 +129,12 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   });
   const { ledger } = session;
   context.trace.run = options.run;
-  refuseLost(options, context, session);
+  await refuseLost(options, context, session);
   const found = findRun(ledger, options.run);
   if (found === undefined) throw unknownRun(options.run, environment);
-  const run = await takeLostIntoDoubt(context, session, found);
+  const lost = session.lost().find(({ run }) => run === found.run);
+  const run = lost === undefined ? found : await mendLost(context, session, found, lost);
+  if (options.decision !== undefined) session.runList.changing(ledger, run);
   const closes = options.decision === "abandon";
   if ((closes || run.state !== "open") && !(await isPlanWhole(session, run, closes)))
     return closes && run.state === "open" && !(await mayClose(options, context, session, run, false))
@@ -214,48 +218,29 @@ export async function settle(options: SettleOptions, context: Context): Promise<
 }
 
 /** A decision about what the ledger only half remembers would be about something else than the person thinks. */
-function refuseLost({ decision, run: name }: SettleOptions, { cwd, talk }: Context, session: Session): void {
+async function refuseLost(
+  { decision, run: name }: SettleOptions,
+  { cwd, talk }: Context,
+  session: Session,
+): Promise<void> {
   const lost = session.lost();
-  // What is known of it is taken from its promises first; only what they don't tell is a doubt.
-  const isMendable = lost.some(({ run, how, unread }) => run === name && how !== "unknown" && !unread.some(existsSync));
-  if (lost.length === 0 || (decision === undefined && isMendable)) return;
+  if (lost.length === 0) return;
   const failure = lostRunsFailure(lost, session.environment, cwd, "Nothing was settled.");
-  if (decision !== undefined || lost.some(({ run }) => run === name)) throw failure;
-  talk.warn(failure.message);
+  if (decision !== undefined) throw failure;
+  const ofRun = lost.find(({ run }) => run === name);
+  if (ofRun === undefined) talk.warn(failure.message);
+  else if (ofRun.how === "unknown" || (!ofRun.isDecided && (await hasMoreToImport(ofRun, talk)))) throw failure;
 }
 
-/** What the ledger lacks of the run is in doubt from now on, so that it can be looked at and decided about. */
-async function takeLostIntoDoubt(context: Context, session: Session, run: RunRecord): Promise<RunRecord> {
-  const { ledger, environment, runList } = session;
-  const lost = session.lost().find((each) => each.run === run.run);
-  if (lost === undefined) return run;
-  await using plan = await openPlanOf(session, run);
-  const doubted = await doubtWhatIsLost(ledger, plan, run, lost);
-  const mended = findRun(ledger, run.run) ?? run;
-  runList.doubted(ledger, mended, userName());
-  context.talk.warn(
-    `The ledger of ${environment.name} did not know all that was sent of run ${run.run}. ${doubted === 0 ? "None" : number(doubted)} of its actions ${doubted === 1 ? "is" : "are"} in doubt from now on for that reason. If promises of them turn up: tickets results --import FILE ${environmentFlags(environment)}`,
-  );
-  return mended;
-}
-
-/** The plan by which it is told what a run of which the ledger lacks a part held. */
-async function openPlanOf({ environment }: Session, run: RunRecord): Promise<Plan> {
-  const directory = planDirectory(environment, run.run);
-  try {
-    // An imported run's record holds no plan.
-    const manifest = isImportedRun(run) ? readFileSync(planFiles(directory).manifest, "utf8").trimEnd() : run.manifest;
-    return await openPlan(directory, manifest);
-  } catch (cause) {
-    throw new Failure(
-      "usage",
-      `The ledger of ${environment.name} does not know all that was sent of run ${run.run}, and the run's plan is lost, so it is not known what. Nothing was settled.`,
-      {
-        cause,
-        hint: `Restore the folder ${directory} from a backup. If it is lost: find out what the service has, take that out of what you stream from now on, then: tickets env --forget-lost ${environmentFlags(environment)} --reason "…"`,
-      },
-    );
+/** What is known of a run is taken from its promises first; only what they don't tell is a doubt. */
+async function hasMoreToImport({ unread }: LostRun, talk: Talk): Promise<boolean> {
+  for (const path of unread) {
+    if (!existsSync(path)) continue;
+    const why = await whyNotImported(path);
+    if (why === undefined) return true;
+    talk.warn(`What it tells can't be used: ${why}`);
   }
+  return false;
 }
 
 /** Says what closing the run leaves, and on a terminal asks. */

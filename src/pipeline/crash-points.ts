@@ -6,6 +6,7 @@
 export const CRASH_POINTS = [
   "planned",
   "entered",
+  "counted",
   "listed",
   "intended",
   "answered",

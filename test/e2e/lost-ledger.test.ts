@@ -222,6 +222,43 @@ describe("a ledger that was put back from an older copy", () => {
   });
 });
 
+/** A run of four chunks that the key stopped after the first. */
+async function stopped(): Promise<SalesRig> {
+  const rig = await sales();
+  rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 2 } }] });
+  expect((await rig.run(to("a.ndjson", "--chunk-size", "5"))).exitCode).toBe(5);
+  rig.sandbox.setFaults({ rules: [] });
+  return rig;
+}
+
+test("an older copy of the ledger is noticed when the command that was killed since had a request on its way", async () => {
+  const rig = await stopped();
+  const putBack = copyLedger(rig);
+  const died = await rig.run(to("a.ndjson"), { interruption: { kind: "boundary", point: "answered", time: 1 } });
+  expect(died.killed).toBe(true);
+  const before = sent(rig);
+  putBack();
+  for (const output of ["a.ndjson", "b.ndjson"]) {
+    const refused = await rig.run(to(output));
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("what became of the others when it was killed is not known");
+  }
+  expect(sent(rig)).toBe(before);
+});
+
+test.each(["counted", "listed"] as const)(
+  "a command that was killed before its first request (%s) lacks nothing: the next one goes on",
+  async (point) => {
+    const rig = await stopped();
+    const died = await rig.run(to("a.ndjson"), { interruption: { kind: "boundary", point, time: 1 } });
+    expect(died.killed).toBe(true);
+    expect(sent(rig)).toBe(5);
+    expect(await rig.run(["status", "--env", "playground"])).toMatchObject({ exitCode: 0 });
+    expect(await rig.run(to("a.ndjson"))).toMatchObject({ exitCode: 0 });
+    expect(sent(rig)).toBe(20);
+  },
+);
+
 describe("the list of runs", () => {
   test("that is missing is made again from the ledger, which is told, and does its work again", {
     tags: ["long"],

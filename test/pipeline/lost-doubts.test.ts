@@ -20,7 +20,9 @@ const INPUT = [{ action: "newEvent", data: { eventId: "E", currency: "EUR" } }, 
 const ALL = "E A B C D F";
 
 const stateOf = (field: Field): string => join(field.folder, "state", "local");
-const runOf = (field: Field): string => readdirSync(join(stateOf(field), "runs"))[0] ?? "";
+/** The run that stands first in the list of runs. */
+const runOf = (field: Field): string =>
+  [...(readRunList(join(stateOf(field), "run-list.ndjson"))?.runs.keys() ?? [])][0] ?? "";
 const ledgerFiles = (field: Field) => readdirSync(stateOf(field)).filter((name) => name.startsWith("ledger.db"));
 const listed = (field: Field) => readRunList(join(stateOf(field), "run-list.ndjson"))?.runs.get(runOf(field));
 
@@ -52,27 +54,28 @@ async function ask(field: Field, command: (context: Context) => Promise<number>)
 
 const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
 
-const person = (field: Field, decision?: "sent" | "not-sent" | "abandon") =>
+const person = (
+  field: Field,
+  decision?: "sent" | "not-sent" | "abandon",
+  { chunk, first }: { readonly chunk?: number; readonly first?: number } = {},
+) =>
   ask(field, (context) =>
-    settle(
-      { ...OPTIONS, run: runOf(field), decision, reason: "looked", chunk: undefined, first: undefined, yes: true },
-      context,
-    ),
+    settle({ ...OPTIONS, run: runOf(field), decision, reason: "looked", chunk, first, yes: true }, context),
   );
 const goOn = (field: Field) =>
   ask(field, (context) => resume({ ...OPTIONS, run: undefined, maxDuration: undefined }, context));
-const night = (field: Field, output?: string) =>
+const night = (field: Field, output?: string, file = "night.ndjson", chunkSize = 2) =>
   ask(field, (context) =>
     stream(
       {
-        ...{ files: ["night.ndjson"], flags: { chunkSize: 2, retries: 0 }, again: false, dryRun: false, force: false },
+        ...{ files: [file], flags: { chunkSize, retries: 0 }, again: false, dryRun: false, force: false },
         ...{ json: false, yes: false, safeCsv: false, waitLock: 0, output },
       },
       context,
     ),
   );
-const importPromises = (field: Field) =>
-  ask(field, (context) => importResults({ ...OPTIONS, file: "night.local.promises.ndjson" }, context));
+const importPromises = (field: Field, file = "night.local.promises.ndjson") =>
+  ask(field, (context) => importResults({ ...OPTIONS, file }, context));
 
 /** One chunk was accepted and a copy of the ledger made; then the second got lost on its way. The third was never sent. */
 async function doubtAfterCopy(output?: string): Promise<{ readonly field: Field; readonly putBack: () => void }> {
@@ -180,6 +183,194 @@ describe("an older copy of the ledger, put back after a doubt", () => {
   });
 });
 
+/** As a command that is killed leaves it: without its last word. */
+function forgetLastWord(field: Field): void {
+  const list = join(stateOf(field), "run-list.ndjson");
+  writeFileSync(list, readFileSync(list, "utf8").replace(/[^\n]*\n$/, ""));
+}
+
+/** One chunk of three was accepted when the key was refused, and a copy of the ledger made then. */
+async function stoppedAtCopy(actions: readonly object[] = INPUT, output?: string, chunkSize = 2) {
+  const field = await openField();
+  await field.write("night.ndjson", actions.map((action) => `${JSON.stringify(action)}\n`).join(""));
+  field.setFaults({ fault: "status", status: 403, on: { request: 2 } });
+  expect((await night(field, output, "night.ndjson", chunkSize)).exitCode).toBe(5);
+  field.setFaults();
+  return { field, run: runOf(field), putBack: copyLedger(field) };
+}
+
+describe("an older copy of the ledger in which a run is open", () => {
+  test.each([undefined, "-"])(
+    "that was killed since (promises to %s) sends nothing that may have been sent",
+    async (output) => {
+      const { field, putBack } = await stoppedAtCopy(INPUT, output);
+      field.setFaults({ fault: "drop", when: "after", on: { request: 1 } });
+      expect((await goOn(field)).exitCode).toBe(6);
+      forgetLastWord(field);
+      putBack();
+      field.setFaults();
+      const refused = await night(field, output);
+      expect(refused.exitCode).toBe(2);
+      expect(refused.said).toContain("what became of the others when it was killed is not known");
+      expect(refused.said).toContain(`tickets settle ${runOf(field)}`);
+      expect((await goOn(field)).exitCode).toBe(2);
+      expect((await person(field)).said).toContain("4 of its actions are in doubt");
+      expect((await night(field, output)).exitCode).toBe(6);
+      expect(processedBy(field.sandbox)).toBe("E A B C");
+      // The copy is as old as ever.
+      putBack();
+      expect((await night(field, output)).exitCode).toBe(2);
+      expect(processedBy(field.sandbox)).toBe("E A B C");
+    },
+  );
+
+  test("that was closed since is closed again, and sends nothing that another run has sent", async () => {
+    const { field, run, putBack } = await stoppedAtCopy();
+    expect((await person(field, "abandon")).exitCode).toBe(0);
+    expect((await night(field, "second.ndjson")).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+    putBack();
+    const refused = await night(field, "third.ndjson");
+    expect(refused.exitCode).toBe(2);
+    expect(refused.said).toContain("it was closed since");
+    expect((await importPromises(field, "second.ndjson")).exitCode).toBe(0);
+    expect(field.withLedger((ledger) => ledger.get("SELECT state FROM runs WHERE run = ?", run))).toEqual({
+      state: "abandoned",
+    });
+    const last = await night(field, "third.ndjson");
+    expect(last.exitCode).toBe(0);
+    expect(last.said).toContain("Nothing new");
+    expectNothingDoubled(field.sandbox);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+  });
+
+  test("that was closed since is closed again by a look at it, which says so", async () => {
+    const { field, run, putBack } = await stoppedAtCopy();
+    expect((await person(field, "abandon")).exitCode).toBe(0);
+    putBack();
+    const refused = await night(field);
+    expect(refused.said).toContain(`Bring run ${run} up to what the list of runs says of it: tickets settle ${run}`);
+    expect(refused.said).not.toContain("results --import");
+    const looked = await person(field);
+    expect(looked.exitCode).toBe(0);
+    expect(looked.said).toContain("and was closed; it is closed again");
+    expect(looked.said).toContain("did not take 4 actions");
+    expect((await night(field)).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+  });
+
+  test("that was closed with a doubt since is closed again, and all that may have been sent is in doubt", async () => {
+    const { field, run, putBack } = await stoppedAtCopy();
+    field.setFaults({ fault: "drop", when: "after", on: { request: 1 } });
+    expect((await goOn(field)).exitCode).toBe(6);
+    field.setFaults();
+    await person(field, "abandon");
+    putBack();
+    expect((await person(field)).said).toContain("4 of its actions are in doubt");
+    expect(field.withLedger((ledger) => ledger.get("SELECT state FROM runs WHERE run = ?", run))).toEqual({
+      state: "abandoned",
+    });
+    expect((await night(field)).exitCode).toBe(6);
+    expect(processedBy(field.sandbox)).toBe("E A B C");
+  });
+
+  test("whose older update was closed unsent since does not undo the newer one", async () => {
+    const update = (url: string): object => ({
+      action: "updateTicket",
+      data: { ticketId: "A", imageUrl: `https://x.example/${url}` },
+    });
+    const { field, putBack } = await stoppedAtCopy([...INPUT.slice(0, 2), update("1")]);
+    expect((await person(field, "abandon")).exitCode).toBe(0);
+    await field.write("later.ndjson", `${JSON.stringify(update("2"))}\n`);
+    expect((await night(field, "later.out.ndjson", "later.ndjson")).exitCode).toBe(0);
+    const before = processedBy(field.sandbox);
+    putBack();
+    expect((await importPromises(field, "later.out.ndjson")).exitCode).toBe(0);
+    await night(field);
+    expect((await goOn(field)).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(before);
+  });
+
+  test("whose rejected actions another run has sent since tells that they were rejected, and sends none", async () => {
+    const early = (ticketId: string): object => ({
+      action: "soldTicket",
+      data: { eventId: "E2", ticketId, userId: "u", price: "10.00", orderTime: 1768600000 },
+    });
+    const { field, run, putBack } = await stoppedAtCopy([...INPUT.slice(0, 2), early("X"), early("Y")], "-");
+    expect((await goOn(field)).exitCode).toBe(4);
+    await field.write("event.ndjson", '{"action":"newEvent","data":{"eventId":"E2","currency":"EUR"}}\n');
+    expect((await night(field, "second.ndjson", "event.ndjson")).exitCode).toBe(0);
+    expect((await night(field, "second.ndjson")).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe("E A (X) (Y) E2 X Y");
+    putBack();
+    expect((await night(field, "-")).exitCode).toBe(2);
+    const imported = await importPromises(field, "second.ndjson");
+    expect(imported.said).toContain("did not take 2 actions that this copy has as open");
+    const finished = await night(field, "-");
+    expect(finished.said).toContain(`The run ${run} of`);
+    expect(finished.said).toContain("4 actions: 2 accepted, 2 rejected");
+    expect((await night(field, "-")).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe("E A (X) (Y) E2 X Y");
+  });
+
+  test("whose chunks were halved since (413) takes its promises by their place in the run, and goes on", async () => {
+    const { field, putBack } = await stoppedAtCopy(INPUT, undefined, 3);
+    field.setFaults(
+      { fault: "status", status: 413, on: { request: 1 } },
+      { fault: "status", status: 403, on: { request: 3 } },
+    );
+    expect((await goOn(field)).exitCode).toBe(5);
+    field.setFaults();
+    putBack();
+    expect((await night(field)).said).toContain("results --import night.local.promises.ndjson");
+    const imported = await importPromises(field);
+    expect(imported.exitCode).toBe(0);
+    expect(imported.said).not.toContain("still lacks");
+    expect((await night(field)).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+    expectNothingDoubled(field.sandbox);
+  });
+
+  test("of which a person has settled a part since takes that from the promises too, and the rest is in doubt", async () => {
+    const field = await openField();
+    await field.write("night.ndjson", INPUT.map((action) => `${JSON.stringify(action)}\n`).join(""));
+    field.setFaults({ fault: "drop", when: "after", on: { request: 1 } });
+    expect((await night(field, undefined, "night.ndjson", 3)).exitCode).toBe(6);
+    field.setFaults({ fault: "drop", when: "after", on: { request: 1 } });
+    const putBack = copyLedger(field);
+    expect((await person(field, "sent", { chunk: 1, first: 2 })).exitCode).toBe(6);
+    expect((await person(field, "sent")).exitCode).toBe(0);
+    expect((await goOn(field)).exitCode).toBe(6);
+    field.setFaults();
+    putBack();
+    expect((await night(field)).exitCode).toBe(2);
+    const imported = await importPromises(field);
+    expect(imported.exitCode).toBe(0);
+    expect(imported.said).toContain("3 actions of 1 run imported");
+    const looked = await person(field);
+    expect(looked.said).toContain("3 of its actions are in doubt");
+    expect(looked.said).toContain("3 in doubt, 3 settled by hand");
+    expect((await person(field, "sent")).exitCode).toBe(0);
+    expect((await night(field)).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+  });
+
+  test("can be looked at where its promises can't be imported any more", async () => {
+    const { field, putBack } = await stoppedAtCopy();
+    expect((await goOn(field)).exitCode).toBe(0);
+    putBack();
+    await field.write("night.local.promises.ndjson", "no promises any more\n");
+    expect((await night(field)).exitCode).toBe(2);
+    expect((await importPromises(field)).exitCode).toBe(2);
+    const looked = await person(field);
+    expect(looked.said).toContain("night.local.promises.ndjson:1 is not a line of a promises file");
+    expect(looked.said).toContain("4 of its actions are in doubt");
+    expect((await person(field, "sent")).exitCode).toBe(0);
+    expect((await night(field, "again.ndjson")).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+  });
+});
+
 describe("a ledger that was lost while actions were in doubt", () => {
   test("is given its promises, and what they don't tell is decided by a person", async () => {
     const { field } = await doubtAfterCopy();
@@ -218,9 +409,7 @@ describe("a ledger that was lost while actions were in doubt", () => {
   test("by a command that was killed: importing the same promises twice does not end that", async () => {
     const { field } = await doubtAfterCopy();
     loseLedger(field);
-    // A command that is killed has no last word.
-    const list = join(stateOf(field), "run-list.ndjson");
-    writeFileSync(list, readFileSync(list, "utf8").replace(/[^\n]*\n$/, ""));
+    forgetLastWord(field);
     await importPromises(field);
     const before = listed(field);
     expect((await importPromises(field)).said).toContain("2 actions were known already");

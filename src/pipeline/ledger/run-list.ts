@@ -20,15 +20,22 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
+import { crashPoint } from "../crash-points.ts";
 import { type Ledger, storageFailure } from "./ledger.ts";
 import { IMPORTED_MAPPING } from "./memory.ts";
 import { TAKEN } from "./outcomes.ts";
-import { chunksOf, countRun, listRuns, type RunRecord } from "./runs.ts";
+import { chunksOf, countRun, listRuns, type RunRecord, UNDECIDED_STATES } from "./runs.ts";
 
 const COUNT = z.number().int().nonnegative();
 
 /** Actions of a plan that follow each other: the first one's number, and how many. */
 const STRETCH = z.tuple([COUNT, COUNT]);
+
+/**
+ * Counts the entries about a run, from 1. The ledger keeps the latest number before the list has the entry, so only an older
+ * copy of the ledger knows a lower one. Earlier versions did not count.
+ */
+const NUMBER = COUNT.optional();
 
 const ENTRY = z.discriminatedUnion("entry", [
   /** Whose list it is from here on: the first line, and again whenever another machine goes on with it. */
@@ -44,6 +51,7 @@ const ENTRY = z.discriminatedUnion("entry", [
     entry: z.literal("run"),
     at: z.string(),
     run: z.string(),
+    number: NUMBER,
     createdAt: z.string(),
     boundTo: z.string(),
     actions: COUNT,
@@ -61,6 +69,7 @@ const ENTRY = z.discriminatedUnion("entry", [
     entry: z.literal("stopped"),
     at: z.string(),
     run: z.string(),
+    number: NUMBER,
     state: z.string(),
     attempts: COUNT,
     taken: COUNT,
@@ -75,6 +84,9 @@ const ENTRY = z.discriminatedUnion("entry", [
     entry: z.literal("doubted"),
     at: z.string(),
     run: z.string(),
+    number: NUMBER,
+    /** Earlier versions left it out, and the run was open then. */
+    state: z.string().optional(),
     who: z.string(),
     attempts: COUNT,
     taken: COUNT,
@@ -93,9 +105,21 @@ const ENTRY = z.discriminatedUnion("entry", [
 type Entry = z.infer<typeof ENTRY>;
 export type Stretch = z.infer<typeof STRETCH>;
 
+/** How a run was left when a command had ended. */
+interface Stopped {
+  /** `open`, `finished` or `abandoned`. */
+  readonly state: string;
+  readonly undecided: number;
+  /** Undefined where a person was told what the ledger lacks; nothing is known of it then. */
+  readonly rejected: number | undefined;
+  readonly planned: readonly Stretch[];
+}
+
 /** What the list tells of a run. */
 interface ListedRun {
   readonly run: string;
+  /** Of the latest entry that counts; 0 where none does. */
+  readonly number: number;
   readonly createdAt: string;
   readonly boundTo: string;
   readonly actions: number;
@@ -105,7 +129,7 @@ interface ListedRun {
   readonly attempts: number;
   readonly taken: number;
   /** Undefined when the command that sent for it last was killed. */
-  readonly stopped: { readonly undecided: number; readonly planned: readonly Stretch[] } | undefined;
+  readonly stopped: Stopped | undefined;
   readonly isForgotten: boolean;
 }
 
@@ -180,25 +204,19 @@ function contentOf(entries: readonly Entry[]): RunListContent | undefined {
         head = entry;
         break;
       case "run": {
-        const { run, createdAt, boundTo, actions, attempts, taken, output } = entry;
+        const { run, number = 0, createdAt, boundTo, actions, attempts, taken, output } = entry;
         const outputs = withOutput(runs.get(run)?.outputs ?? [], output);
         const rest = { stopped: undefined, isForgotten: false };
-        runs.set(run, { run, createdAt, boundTo, actions, attempts, taken, outputs, ...rest });
+        runs.set(run, { run, number, createdAt, boundTo, actions, attempts, taken, outputs, ...rest });
         break;
       }
       case "output":
         change(entry.run, ({ outputs }) => ({ outputs: withOutput(outputs, entry.output) }));
         break;
       case "stopped":
-      case "doubted": {
-        const { attempts, taken, undecided, planned = [] } = entry;
-        change(entry.run, (known) =>
-          entry.entry === "stopped" && saysLess(entry, known)
-            ? {}
-            : { attempts, taken, stopped: { undecided, planned }, isForgotten: false },
-        );
+      case "doubted":
+        change(entry.run, (known) => (entry.entry === "stopped" && saysLess(entry, known) ? {} : leftAs(entry)));
         break;
-      }
       case "forgotten":
         for (const run of entry.runs) change(run, () => ({ isForgotten: true }));
         break;
@@ -207,11 +225,18 @@ function contentOf(entries: readonly Entry[]): RunListContent | undefined {
   return head === undefined ? undefined : { runs, head };
 }
 
+function leftAs(entry: Extract<Entry, { entry: "stopped" | "doubted" }>): Partial<ListedRun> {
+  const { number = 0, state = "open", attempts, taken, undecided, planned = [] } = entry;
+  const rejected = entry.entry === "stopped" ? entry.rejected : undefined;
+  return { number, attempts, taken, stopped: { state, undecided, rejected, planned }, isForgotten: false };
+}
+
 /**
  * Whether a ledger that once held more of the run wrote this, or one that knows the run from an import, which tells nothing
- * of doubts. Either has no say, unless a person has said that the run may be forgotten.
+ * of doubts. Either has no say, unless a person has said that the run may be forgotten. Who counts entries has looked first.
  */
-function saysLess({ attempts, taken }: Standing, known: ListedRun): boolean {
+function saysLess({ number = 0, attempts, taken }: Extract<Entry, { entry: "stopped" }>, known: ListedRun): boolean {
+  if (number > known.number) return false;
   const isOfImport = attempts === 0 && taken > 0;
   return isOfImport || (!known.isForgotten && (attempts < known.attempts || taken < known.taken));
 }
@@ -220,7 +245,7 @@ const withOutput = (outputs: readonly string[], output: string | null): readonly
   output === null ? outputs : [...outputs.filter((each) => each !== output), output];
 
 /** A run that was sent from here and of which the ledger does not know all. */
-export interface LostRun extends Pick<ListedRun, "run" | "createdAt" | "actions" | "attempts"> {
+export interface LostRun extends Pick<ListedRun, "run" | "number" | "createdAt" | "actions" | "attempts"> {
   /** `unknown`: not at all; `older`: less than it once did; `incomplete`: what was imported is not all, or can't be known to be. */
   readonly how: "unknown" | "older" | "incomplete";
   /** Its actions whose outcome the ledger knows. */
@@ -229,6 +254,12 @@ export interface LostRun extends Pick<ListedRun, "run" | "createdAt" | "actions"
   readonly undecided: number | undefined;
   /** What of it was surely never on its way to the service. */
   readonly planned: readonly Stretch[];
+  /** How the run was left when its last command had ended: `open`, `finished`, `abandoned`; undefined when it was killed. */
+  readonly state: string | undefined;
+  /** Its actions that the service had rejected by then, where that is known. */
+  readonly rejected: number | undefined;
+  /** Nothing of it was in doubt, and the ledger knows all that was taken: what it has no outcome of was not taken. */
+  readonly isDecided: boolean;
   /** Files that hold its promises, the latest last; without those that went to standard output. */
   readonly outputs: readonly string[];
   /** Of these, the ones that may hold more than the ledger knows. */
@@ -248,11 +279,13 @@ export function findLostRuns(
 ): readonly LostRun[] {
   const known = knownRuns(ledger);
   return [...runs.values()].flatMap((listed): LostRun[] => {
-    const { run, createdAt, actions, outputs, stopped, attempts, taken } = listed;
+    const { run, number, createdAt, actions, outputs, stopped, attempts, taken } = listed;
     if (listed.isForgotten || !isOf(listed.boundTo)) return [];
     const inLedger = known.get(run);
+    const isDecidedThen = stopped !== undefined && stopped.undecided === 0;
     const lost = {
       run,
+      number,
       createdAt,
       actions,
       attempts,
@@ -261,16 +294,49 @@ export function findLostRuns(
       known: inLedger?.answered ?? 0,
       undecided: stopped?.undecided,
       planned: stopped?.planned ?? [],
+      state: stopped?.state,
+      rejected: stopped?.rejected,
+      isDecided: isDecidedThen && inLedger !== undefined && inLedger.taken >= taken,
     };
     // A run of which nothing can have been taken is no loss.
-    const isHarmless = stopped !== undefined && stopped.undecided === 0 && taken === 0;
-    if (inLedger === undefined) return isHarmless ? [] : [{ ...lost, how: "unknown" }];
-    if (!inLedger.isImported && inLedger.attempts >= attempts && inLedger.taken >= taken) return [];
-    const isComplete =
-      inLedger.answered >= actions || (stopped !== undefined && stopped.undecided === 0 && inLedger.taken >= taken);
-    return isComplete ? [] : [{ ...lost, how: inLedger.isImported ? "incomplete" : "older" }];
+    if (ledger === undefined || inLedger === undefined)
+      return isDecidedThen && taken === 0 ? [] : [{ ...lost, how: "unknown" }];
+    if (inLedger.isImported)
+      return lost.isDecided || inLedger.answered >= actions ? [] : [{ ...lost, how: "incomplete" }];
+    return isOlder(inLedger, listed) && !isHarmless(ledger, inLedger, listed) ? [{ ...lost, how: "older" }] : [];
   });
 }
+
+/** Whether the list tells of something that became of the run after the ledger was last written to. */
+function isOlder(inLedger: KnownRun, { number, attempts, taken, stopped }: ListedRun): boolean {
+  const isClosed = stopped !== undefined && stopped.state !== "open";
+  return (
+    inLedger.number < number ||
+    inLedger.attempts < attempts ||
+    inLedger.taken < taken ||
+    // Entries of earlier versions are not counted.
+    (number === 0 && isClosed && inLedger.state === "open")
+  );
+}
+
+/** Whether an older copy of the ledger knows all that was taken of the run, and would send of it only what never was sent. */
+function isHarmless(ledger: Ledger, { runNo, taken }: KnownRun, listed: ListedRun): boolean {
+  if (taken < listed.taken) return false;
+  const open = UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, runNo, state));
+  const { stopped } = listed;
+  if (open.length === 0 || stopped === undefined) return open.length === 0;
+  return (
+    stopped.state === "open" &&
+    stopped.undecided === 0 &&
+    open.every((chunk) => chunk.state === "planned" && isWithin(chunk, stopped.planned))
+  );
+}
+
+/** Whether all of these actions are in one of the stretches. */
+export const isWithin = (
+  { first, count }: { readonly first: number; readonly count: number },
+  stretches: readonly Stretch[],
+): boolean => stretches.some(([from, actions]) => first >= from && first + count <= from + actions);
 
 /** Whether the ledger knows the file as long as it is, so that importing it brings nothing. */
 function isRead(ledger: Ledger | undefined, path: string): boolean {
@@ -279,6 +345,10 @@ function isRead(ledger: Ledger | undefined, path: string): boolean {
 }
 
 interface KnownRun {
+  readonly runNo: number;
+  readonly state: string;
+  /** Of the latest entry in the list that this ledger has had a part in; 0 for none. */
+  readonly number: number;
   readonly attempts: number;
   readonly taken: number;
   readonly answered: number;
@@ -288,7 +358,8 @@ interface KnownRun {
 /** @param only this run. */
 function knownRuns(ledger: Ledger | undefined, only?: string): ReadonlyMap<string, KnownRun> {
   const rows = ledger?.all(
-    `SELECT run, manifest ->> '$.mapping' AS mapping,
+    `SELECT run_no, run, state, manifest ->> '$.mapping' AS mapping,
+       coalesce((SELECT entry FROM listed_runs WHERE listed_runs.run_no = runs.run_no), 0) AS number,
        (SELECT count(*) FROM attempts WHERE attempts.run_no = runs.run_no) AS attempts,
        (SELECT coalesce(sum(actions), 0) FROM tallies WHERE tallies.run_no = runs.run_no AND outcome <> 'not sent') AS answered,
        (SELECT coalesce(sum(actions), 0) FROM tallies WHERE tallies.run_no = runs.run_no AND outcome IN ${TAKEN}) AS taken
@@ -296,9 +367,12 @@ function knownRuns(ledger: Ledger | undefined, only?: string): ReadonlyMap<strin
     only ?? null,
   );
   return new Map(
-    (rows ?? []).map(({ run, mapping, attempts, taken, answered }) => [
+    (rows ?? []).map(({ run_no, run, state, mapping, number, attempts, taken, answered }) => [
       String(run),
       {
+        runNo: Number(run_no),
+        state: String(state),
+        number: Number(number),
         attempts: Number(attempts),
         taken: Number(taken),
         answered: Number(answered),
@@ -316,8 +390,10 @@ export interface RunList {
   readonly isNew: boolean;
   /** The machine that the list was written on last, where that was another one. */
   readonly cameFrom: RunListContent["head"] | undefined;
-  /** After it returns, the list on disk says that the run is about to be sent. */
+  /** After it returns, the list on disk says that the run is about to be sent, and the ledger knows that it does. */
   sending(ledger: Ledger, run: RunRecord, plan: RunOfPlan): void;
+  /** After it returns, the ledger is known to be newer than the list, which is told when the command ends, or by the next. */
+  changing(ledger: Ledger, run: RunRecord): void;
   /** The run's promises go on in another file. */
   moved(run: string, output: string): void;
   /** What the ledger holds of the run when the command ends. Of one that was imported it can't say more than the list. */
@@ -370,16 +446,18 @@ export function openRunList(path: string, machine: string): RunList {
   const generation = (before?.generation ?? 0) + (before === undefined || cameFrom !== undefined ? 1 : 0);
   if (generation !== before?.generation) append({ entry: "list", at: now(), machine, host: hostname(), generation });
 
-  const begun = (plan: RunOfPlan, output: string | undefined, standing: Standing): Entry => ({
+  const begun = (plan: RunOfPlan, output: string | undefined, { number, attempts, taken }: Standing): Entry => ({
     entry: "run",
     at: now(),
     run: plan.run,
+    number,
     createdAt: plan.createdAt,
     boundTo: plan.boundTo,
     actions: plan.actions.planned,
     chunks: plan.chunks.length,
     output: output ?? null,
-    ...standing,
+    attempts,
+    taken,
     machine,
     generation,
   });
@@ -389,11 +467,18 @@ export function openRunList(path: string, machine: string): RunList {
     const counts = { undecided: inDoubt + refused, rejected, notSent, planned: plannedOf(ledger, runNo) };
     return { entry: "stopped", at: now(), run, state, ...standingOf(ledger, run), ...counts };
   };
-  /** Nothing where the list knows more of the run than the ledger does. */
-  const endedAsKnown = (ledger: Ledger, run: RunRecord): readonly Entry[] => {
-    const entry = ended(ledger, run);
-    const known = content().runs.get(run.run);
-    return known !== undefined && saysLess(entry, known) ? [] : [entry];
+  const listedRun = (run: string): ListedRun | undefined => content().runs.get(run);
+  /** Has the ledger know the number that the run's next entry will have. */
+  const countEntry = (ledger: Ledger, { run, runNo }: RunRecord): void => {
+    const number = Math.max(standingOf(ledger, run).number, listedRun(run)?.number ?? 0) + 1;
+    ledger.transaction(() => keepEntryNumber(ledger, runNo, number));
+  };
+  /** Whether the list can learn nothing from this ledger: it was put back from an older copy, or knows the run from an import. */
+  const knowsLess = (ledger: Ledger, { run }: RunRecord): boolean => {
+    const listed = listedRun(run);
+    if (listed === undefined) return false;
+    const isImported = knownRuns(ledger, run).get(run)?.isImported === true;
+    return isImported || findLostRuns({ runs: new Map([[run, listed]]) }, ledger, () => true).length > 0;
   };
   const content = (): RunListContent => {
     const told = contentOf(entries);
@@ -407,32 +492,45 @@ export function openRunList(path: string, machine: string): RunList {
     get content() {
       return content();
     },
-    sending: (ledger, { run, output }, plan) => append(begun({ ...plan, run }, output, standingOf(ledger, run))),
+    sending(ledger, run, plan) {
+      countEntry(ledger, run);
+      crashPoint("counted");
+      append(begun({ ...plan, run: run.run }, run.output, standingOf(ledger, run.run)));
+    },
+    changing: countEntry,
     moved: (run, output) => append({ entry: "output", at: now(), run, output }),
-    stopped: (ledger, run) => append(...endedAsKnown(ledger, run)),
+    stopped(ledger, run) {
+      if (knowsLess(ledger, run)) return;
+      countEntry(ledger, run);
+      append(ended(ledger, run));
+    },
     doubted(ledger, run, who) {
-      const { attempts, taken, undecided, planned = [] } = ended(ledger, run);
-      append({ entry: "doubted", at: now(), run: run.run, who, attempts, taken, undecided, planned });
+      const { number, state, attempts, taken, undecided, planned = [] } = ended(ledger, run);
+      append({ entry: "doubted", at: now(), run: run.run, number, state, who, attempts, taken, undecided, planned });
     },
     complete(ledger, planOf) {
       const { runs } = content();
       const all = listRuns(ledger).toReversed();
       const missing = all.filter(({ run }) => !runs.has(run));
-      const added = missing.flatMap((run) => [
-        begun({ ...planOf(run), run: run.run }, run.output, standingOf(ledger, run.run)),
-        ended(ledger, run),
-      ]);
-      const isToldToTheEnd = ({ run }: RunRecord): boolean => runs.get(run)?.stopped !== undefined;
-      added.push(
-        ...all
-          .filter((run) => runs.has(run.run) && run.state !== "open" && !isToldToTheEnd(run))
-          .flatMap((run) => endedAsKnown(ledger, run)),
+      const counted = ledger.all("SELECT run, entry FROM listed_runs JOIN runs USING (run_no)");
+      const numbers = new Map(counted.map(({ run, entry }) => [String(run), Number(entry)]));
+      const untold = all.filter(({ run, state }) => {
+        const listed = runs.get(run);
+        if (listed === undefined) return false;
+        const number = numbers.get(run) ?? 0;
+        return number > listed.number || (number === listed.number && state !== "open" && listed.stopped === undefined);
+      });
+      append(
+        ...missing.flatMap((run) => [
+          begun({ ...planOf(run), run: run.run }, run.output, standingOf(ledger, run.run)),
+          ended(ledger, run),
+        ]),
+        ...untold.filter((run) => !knowsLess(ledger, run)).map((run) => ended(ledger, run)),
       );
-      append(...added);
       return missing.length;
     },
     addStrays(plans) {
-      const added = plans.map((plan) => begun(plan, undefined, { attempts: 0, taken: 0 }));
+      const added = plans.map((plan) => begun(plan, undefined, { number: 0, attempts: 0, taken: 0 }));
       append(...added);
     },
     forget: (runs, who, reason) => append({ entry: "forgotten", at: now(), runs: [...runs], who, reason }),
@@ -441,11 +539,20 @@ export function openRunList(path: string, machine: string): RunList {
 
 const now = (): string => new Date().toISOString();
 
-type Standing = Pick<ListedRun, "attempts" | "taken">;
+type Standing = Pick<ListedRun, "number" | "attempts" | "taken">;
 
 function standingOf(ledger: Ledger, run: string): Standing {
-  const { attempts = 0, taken = 0 } = knownRuns(ledger, run).get(run) ?? {};
-  return { attempts, taken };
+  const { number = 0, attempts = 0, taken = 0 } = knownRuns(ledger, run).get(run) ?? {};
+  return { number, attempts, taken };
+}
+
+/** Part of a transaction: the list has, or is about to have, so many entries about the run, and the ledger knows of all. */
+export function keepEntryNumber(ledger: Ledger, runNo: number, number: number): void {
+  ledger.run(
+    "INSERT INTO listed_runs (run_no, entry) VALUES (?, ?) ON CONFLICT (run_no) DO UPDATE SET entry = excluded.entry",
+    runNo,
+    number,
+  );
 }
 
 /** What of an open run is still to be sent, as few stretches as there are. */

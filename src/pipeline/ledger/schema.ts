@@ -223,8 +223,21 @@ CREATE TABLE rejected_rows (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** By run, the number of the latest entry about it in the list of runs. It is kept here before it is written there. */
+const LISTED_RUNS = `
+CREATE TABLE listed_runs (run_no INTEGER PRIMARY KEY, entry INTEGER NOT NULL) STRICT;
+`;
+
 /** What version 3 adds, statements each. */
-const NIGHTS: readonly string[] = [DOUBTS, INVOCATIONS, MENDED_ROWS, RENAME_DEEDS, KEYED_DEEDS, FILL_KEYED_DEEDS];
+const NIGHTS: readonly string[] = [
+  DOUBTS,
+  INVOCATIONS,
+  MENDED_ROWS,
+  RENAME_DEEDS,
+  KEYED_DEEDS,
+  FILL_KEYED_DEEDS,
+  LISTED_RUNS,
+];
 
 /** What brings a ledger from version n to n + 1, at place n. */
 const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n")];
@@ -243,6 +256,7 @@ export function standIn(database: DatabaseSync, from: number): void {
   database.exec(RENAMED_BESIDE);
   database.exec(KEYED_DEEDS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(FILL_KEYED_DEEDS);
+  database.exec(LISTED_RUNS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
 }
 
 /** Brings the tables to the present version, all or nothing. */

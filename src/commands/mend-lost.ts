@@ -1,0 +1,59 @@
+/** Brings a run of which the ledger lacks a part up to what the list of runs says, and tells what that was. */
+
+import { readFileSync } from "node:fs";
+import { Failure } from "../failure.ts";
+import type { LostRun } from "../pipeline/ledger/run-list.ts";
+import { findRun, type RunRecord } from "../pipeline/ledger/runs.ts";
+import { openPlan, type Plan, planFiles } from "../pipeline/plan/plan.ts";
+import { isImportedRun, mendLostRun } from "../pipeline/sending/mend-lost.ts";
+import { environmentFlags, planDirectory, type Session } from "./session.ts";
+import { type Context, count, number } from "./talk.ts";
+import { userName } from "./user-name.ts";
+
+/**
+ * What the ledger lacks of the run is closed or in doubt from now on, so that it can be looked at and decided about.
+ *
+ * @throws Failure `usage` where the run's plan is lost.
+ */
+export async function mendLost(context: Context, session: Session, run: RunRecord, lost: LostRun): Promise<RunRecord> {
+  const { ledger, environment, runList } = session;
+  await using plan = await openPlanOf(session, run);
+  const { doubted, closed } = await mendLostRun(ledger, plan, run, lost);
+  const mended = findRun(ledger, run.run) ?? run;
+  if (lost.isDecided) {
+    runList.stopped(ledger, mended);
+    const closing = lost.state === "abandoned" ? ", and was closed; it is closed again" : "";
+    const left =
+      closed === 0
+        ? ""
+        : ` The service did not take ${count(closed, "action")} that this copy has as open; the run does not send ${closed === 1 ? "it" : "them"} any more.`;
+    context.talk.warn(
+      `Run ${run.run} went on after the copy of the ledger of ${environment.name} that was put back${closing}. By the list of runs nothing of it is in doubt.${left}`,
+    );
+  } else {
+    runList.doubted(ledger, mended, userName());
+    context.talk.warn(
+      `The ledger of ${environment.name} did not know all that was sent of run ${run.run}. ${doubted === 0 ? "None" : number(doubted)} of its actions ${doubted === 1 ? "is" : "are"} in doubt from now on for that reason. If promises of them turn up: tickets results --import FILE ${environmentFlags(environment)}`,
+    );
+  }
+  return mended;
+}
+
+/** The plan by which it is told what a run of which the ledger lacks a part held. */
+async function openPlanOf({ environment }: Session, run: RunRecord): Promise<Plan> {
+  const directory = planDirectory(environment, run.run);
+  try {
+    // An imported run's record holds no plan.
+    const manifest = isImportedRun(run) ? readFileSync(planFiles(directory).manifest, "utf8").trimEnd() : run.manifest;
+    return await openPlan(directory, manifest);
+  } catch (cause) {
+    throw new Failure(
+      "usage",
+      `The ledger of ${environment.name} does not know all that was sent of run ${run.run}, and the run's plan is lost, so it is not known what. Nothing was settled.`,
+      {
+        cause,
+        hint: `Restore the folder ${directory} from a backup. If it is lost: find out what the service has, take that out of what you stream from now on, then: tickets env --forget-lost ${environmentFlags(environment)} --reason "…"`,
+      },
+    );
+  }
+}

@@ -1,0 +1,58 @@
+/** A chunk of which not all actions share one fate becomes several. */
+
+import type { Ledger } from "../ledger/ledger.ts";
+import { addChunks, type ChunkRecord, nextChunkNumber } from "../ledger/runs.ts";
+import type { ChunkState } from "../ledger/schema.ts";
+
+/**
+ * The chunk as stretches of actions in one state each. The first keeps the chunk's number, the others have the next free ones.
+ *
+ * @param lines of the chunk's actions.
+ * @param stateOf what an action's chunk is to be in, by the action's number in the plan.
+ */
+export function cutChunk(
+  ledger: Ledger,
+  chunk: ChunkRecord,
+  lines: readonly Buffer[],
+  stateOf: (seq: number) => ChunkState,
+): readonly ChunkRecord[] {
+  const parts: { -readonly [K in keyof ChunkRecord]: ChunkRecord[K] }[] = [];
+  const next = nextChunkNumber(ledger, chunk.runNo);
+  let { offset } = chunk;
+  for (const [at, line] of lines.entries()) {
+    const [first, length] = [chunk.first + at, line.length + 1];
+    const state = stateOf(first);
+    const last = parts.at(-1);
+    if (last?.state === state) {
+      last.count += 1;
+      last.length += length;
+    } else {
+      const number = parts.length === 0 ? chunk.chunk : next + parts.length - 1;
+      const detail = state === chunk.state ? chunk.detail : undefined;
+      parts.push({ ...chunk, chunk: number, first, count: 1, offset, length, state, detail });
+    }
+    offset += length;
+  }
+  return parts;
+}
+
+/** Part of a transaction: the parts of `cutChunk` take the chunk's place. Another chunk must not have been added meanwhile. */
+export function replaceChunk(ledger: Ledger, chunk: ChunkRecord, parts: readonly ChunkRecord[]): void {
+  for (const { chunk: number, count, length, state, detail, ...part } of parts) {
+    if (number !== chunk.chunk) {
+      addChunks(ledger, chunk, [{ ...part, count, length, ...(detail !== undefined && { detail }) }], state);
+      continue;
+    }
+    ledger.run(
+      `UPDATE chunks SET count = ?, length = ?, state = ?, detail = ?, answer = NULL,
+       http_status = CASE ? WHEN 'planned' THEN NULL ELSE http_status END WHERE run_no = ? AND chunk = ?`,
+      count,
+      length,
+      state,
+      detail ?? null,
+      state,
+      chunk.runNo,
+      number,
+    );
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * A run of which the ledger lacks a part, since it was lost or put back from an older copy, is brought up to what the list of
+ * runs says. What neither the list nor a promises file tells becomes a doubt, which a person ends.
+ */
+
+import { readFileSync } from "node:fs";
+import { EXIT_CODES } from "../../failure.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { IMPORTED_MAPPING } from "../ledger/memory.ts";
+import { insertOutcomes } from "../ledger/outcomes.ts";
+import { isWithin, keepEntryNumber, type LostRun, type Stretch } from "../ledger/run-list.ts";
+import { addChunks, type ChunkRecord, chunksOf, countRun, endAttempt, endRun, type RunRecord } from "../ledger/runs.ts";
+import type { ChunkState } from "../ledger/schema.ts";
+import { parseManifest } from "../plan/manifest.ts";
+import { type Plan, planFiles } from "../plan/plan.ts";
+import { cutChunk, replaceChunk } from "./chunk-parts.ts";
+import { chunkFacts, runFacts } from "./settle.ts";
+import { type ItemFacts, toOutcomes } from "./settling.ts";
+
+/** Of such a run the ledger knows what its promises file told, and no plan. */
+export const isImportedRun = ({ manifest }: Pick<RunRecord, "manifest">): boolean =>
+  parseManifest(manifest).mapping === IMPORTED_MAPPING;
+
+const WHY = "the ledger does not know whether this was sent: it was lost, or put back from an older copy";
+
+/** How many actions of a run are in doubt now that were not before, and how many were found not to have been taken. */
+interface Mended {
+  readonly doubted: number;
+  readonly closed: number;
+}
+
+/**
+ * After this resolves, no action of the run is sent by it that the list does not have as never sent: where the list says what
+ * became of all, the others are closed, else they are in doubt. A run that was abandoned is so again. Doing it again, also
+ * after the process died in between, changes nothing.
+ *
+ * @param plan the run's plan, which may be all that is left of a run that was imported.
+ */
+export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lost: LostRun): Promise<Mended> {
+  const at = new Date().toISOString();
+  const before = actionsIn(ledger, run, "in doubt");
+  if (isImportedRun(run)) await becomePlanned(ledger, plan, run, lost);
+  for (const chunk of chunksOf(ledger, run.runNo, "sending"))
+    endAttempt(ledger, chunk, { state: "in doubt", class: "in doubt", httpStatus: undefined, detail: WHY, at });
+  const fateIn =
+    ({ state }: ChunkRecord) =>
+    (seq: number): ChunkState => {
+      if (isWithin({ first: seq, count: 1 }, lost.planned)) return "planned";
+      if (lost.isDecided) return "abandoned";
+      return state === "planned" ? "in doubt" : state;
+    };
+  const chunks = MENDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state));
+  const closed = lost.isDecided ? countOutside(chunks, lost.planned) : 0;
+  // What is closed is closed in one way only where the list can't tell which of it was rejected.
+  const wereRejected = lost.rejected !== undefined && countRun(ledger, run.runNo).rejected + closed === lost.rejected;
+  const fate: ItemFacts = wereRejected
+    ? { outcome: "rejected", status: "rejected" }
+    : { outcome: "not sent", status: "not-sent" };
+  for (const chunk of chunks) {
+    const parts = cutChunk(ledger, chunk, await plan.lines(chunk), fateIn(chunk));
+    if (parts.every(({ state }) => state === chunk.state)) continue;
+    const told = parts.map((part) =>
+      part.state === "in doubt" && part.detail === undefined ? { ...part, detail: WHY } : part,
+    );
+    const rows = await Promise.all(
+      parts
+        .filter(({ state }) => state === "abandoned")
+        .map(async (part) =>
+          toOutcomes(runFacts({ plan, runNo: run.runNo }), await chunkFacts(plan, part), () => fate, at),
+        ),
+    );
+    ledger.transaction(() => {
+      replaceChunk(ledger, chunk, told);
+      for (const ofPart of rows) insertOutcomes(ledger, run.runNo, ofPart);
+    });
+  }
+  ledger.transaction(() => {
+    if (lost.state === "abandoned") {
+      endRun(ledger, run.runNo, "abandoned", EXIT_CODES["finished-with-rejects"], at);
+      // The rejects were written before the list was told.
+      ledger.run("UPDATE chunks SET rejects_written = 1 WHERE run_no = ? AND state = 'abandoned'", run.runNo);
+    }
+    keepEntryNumber(ledger, run.runNo, lost.number + 1);
+  });
+  return { doubted: actionsIn(ledger, run, "in doubt") - before, closed };
+}
+
+const actionsIn = (ledger: Ledger, { runNo }: RunRecord, state: ChunkState): number =>
+  chunksOf(ledger, runNo, state).reduce((sum, { count }) => sum + count, 0);
+
+/** Chunks without outcomes. A stored answer is settled as ever, and says more than the list. */
+const MENDED_STATES = ["planned", "in doubt", "refused"] as const satisfies readonly ChunkState[];
+
+function countOutside(chunks: readonly ChunkRecord[], stretches: readonly Stretch[]): number {
+  let outside = 0;
+  for (const { first, count } of chunks)
+    for (let seq = first; seq < first + count; seq += 1)
+      if (!isWithin({ first: seq, count: 1 }, stretches)) outside += 1;
+  return outside;
+}
+
+/** A run of which only promises were imported becomes one that has its plan again, and can be gone on with. */
+async function becomePlanned(ledger: Ledger, plan: Plan, run: RunRecord, lost: LostRun): Promise<void> {
+  const parts = await missingParts(ledger, plan, run, lost.planned);
+  // As it stands in the folder: the two are compared.
+  const manifest = readFileSync(planFiles(plan.directory).manifest, "utf8").trimEnd();
+  ledger.transaction(() => {
+    ledger.run(
+      "UPDATE runs SET manifest = ?, state = 'open', ended_at = NULL, output = ? WHERE run_no = ?",
+      manifest,
+      lost.outputs.at(-1) ?? null,
+      run.runNo,
+    );
+    for (const { lane, state, ...part } of parts) {
+      const parent = { runNo: run.runNo, chunk: undefined, lane, httpStatus: undefined };
+      addChunks(ledger, parent, [state === "planned" ? part : { ...part, detail: WHY }], state);
+    }
+  });
+}
+
+/** A part of a plan's chunk. */
+type Part = Pick<ChunkRecord, "lane" | "first" | "count" | "offset" | "length" | "state">;
+
+/** What of the plan no outcome was imported of; what was never on its way stands apart. */
+async function missingParts(
+  ledger: Ledger,
+  plan: Plan,
+  { runNo }: RunRecord,
+  planned: readonly Stretch[],
+): Promise<readonly Part[]> {
+  const parts: Part[] = [];
+  for (const initial of plan.manifest.chunks) {
+    const end = initial.first + initial.count;
+    const outcomes = ledger.all(
+      "SELECT seq FROM actions WHERE run_no = ? AND seq >= ? AND seq < ?",
+      runNo,
+      initial.first,
+      end,
+    );
+    if (outcomes.length === initial.count) continue;
+    const known = new Set(outcomes.map(({ seq }) => Number(seq)));
+    let open: { -readonly [K in keyof Part]: Part[K] } | undefined;
+    let offset = initial.offset;
+    for (const [at, line] of (await plan.lines(initial)).entries()) {
+      const first = initial.first + at;
+      const state = isWithin({ first, count: 1 }, planned) ? "planned" : "in doubt";
+      const part: Part = { lane: initial.lane, first, count: 1, offset, length: line.length + 1, state };
+      if (known.has(first)) open = undefined;
+      else if (open?.state === state) {
+        open.count += 1;
+        open.length += part.length;
+      } else {
+        open = { ...part };
+        parts.push(open);
+      }
+      offset += part.length;
+    }
+  }
+  return parts;
+}
