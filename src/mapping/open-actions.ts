@@ -42,6 +42,24 @@ export function nthOfName(actions: readonly Action[]): readonly number[] {
 /** An action as `tickets:actions` names it. */
 export const openActionText = (action: string, nth: number): string => (nth === 0 ? action : `${nth}:${action}`);
 
+/** How many actions of each kind names of `tickets:actions` tell of: `2:scannedTicket` of two. */
+export function countsOfNames(names: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) {
+    const { nth, action } = parseName(name);
+    counts.set(action, Math.max(nth ?? 1, counts.get(action) ?? 0));
+  }
+  return counts;
+}
+
+function parseName(name: string): { readonly nth: number | undefined; readonly action: string } {
+  const [, nth, action = ""] = /^(?:(\d+):)?(.*)$/.exec(name) ?? [];
+  return { nth: nth === undefined ? undefined : Number(nth), action };
+}
+
+/** The names that stand in `tickets:actions`. */
+const openNames = (written: string): readonly string[] => written.split(/[\s,;]+/).filter((name) => name !== "");
+
 /** What to write into `tickets:actions` for a row that gives `actions`, of which those are open for which `isOpen` holds. */
 export function formatOpenActions(
   actions: readonly Action[],
@@ -55,13 +73,13 @@ export function formatOpenActions(
 
 /** Those of `actions` that `written` names, in the row's order. Adds a finding for each name that none of them has. */
 export function selectOpenActions(actions: readonly Action[], written: string, findings: Finding[]): readonly Action[] {
-  const wanted = written.split(/[\s,;]+/).filter((name) => name !== "");
+  const wanted = openNames(written);
   if (wanted.length === 0) return actions;
   const open = new Set<Action>();
   for (const name of wanted) {
-    const [, nth, action] = /^(?:(\d+):)?(.*)$/.exec(name) ?? [];
+    const { nth, action } = parseName(name);
     const ofName = actions.filter((each) => each.action === action);
-    const chosen = nth === undefined ? ofName : ofName.slice(Number(nth) - 1, Number(nth));
+    const chosen = nth === undefined ? ofName : ofName.slice(nth - 1, nth);
     for (const each of chosen) open.add(each);
     if (chosen.length > 0) continue;
     findings.push({

@@ -9,7 +9,7 @@
 
 import { digestHex } from "../actions/identity.ts";
 import { parseVerbatim, stringifyJson } from "../actions/json.ts";
-import { OWN_COLUMNS, ROW_COLUMN } from "./open-actions.ts";
+import { OPEN_ACTIONS_COLUMN, OWN_COLUMNS, ROW_COLUMN } from "./open-actions.ts";
 import type { Row } from "./row.ts";
 
 export interface RowDigester {
@@ -19,6 +19,8 @@ export interface RowDigester {
   digest(row: Row): string;
   /** What the row has in `tickets:row`; undefined where nothing there was written by `tickets`. */
   written(row: Row): string | undefined;
+  /** What the row has in `tickets:actions`; undefined where all of its actions are open. */
+  open(row: Row): string | undefined;
 }
 
 /** A digest; of a row that stands several times in an input, which of them it is follows. */
@@ -37,7 +39,9 @@ export function createRowDigester(header: readonly string[] | undefined, readAs:
     .map((name, index) => ({ name: name.trim(), index }))
     .filter(({ name }) => !OWN_COLUMNS.has(name))
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.index - b.index));
-  const own = header?.findIndex((name) => name.trim() === ROW_COLUMN) ?? -1;
+  const placeOf = (column: string): number => header?.findIndex((name) => name.trim() === column) ?? -1;
+  const own = placeOf(ROW_COLUMN);
+  const open = placeOf(OPEN_ACTIONS_COLUMN);
   const size = (row: Row): number => {
     if (row.kind === "malformed") return row.text.length;
     if (row.kind === "object") return 0;
@@ -60,6 +64,11 @@ export function createRowDigester(header: readonly string[] | undefined, readAs:
       if (row.kind === "malformed" || (row.kind === "cells" && own === -1)) return undefined;
       const value = row.kind === "cells" ? row.cells[own]?.trim() : row.value[ROW_COLUMN];
       return typeof value === "string" && KEY.test(value) ? value : undefined;
+    },
+    open(row) {
+      if (row.kind === "malformed") return undefined;
+      const value = row.kind === "cells" ? row.cells[open] : row.value[OPEN_ACTIONS_COLUMN];
+      return typeof value === "string" && value.trim() !== "" ? value.trim() : undefined;
     },
   };
 }

@@ -174,6 +174,13 @@ export const MAPPING_RULES = {
     source: ROWS,
     example: "a rejected row that was split into two",
   },
+  "mended-gives-more": {
+    severity: "error",
+    reason:
+      "A bad row of which a mended one was accepted gives more actions now than were accepted or asked for of it.",
+    source: ROWS,
+    example: "a mended sale whose order is refunded a night later, by its lookup or by an action new in the mapping",
+  },
   "mended-unsure": {
     severity: "warn",
     reason:

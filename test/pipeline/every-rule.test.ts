@@ -126,6 +126,20 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
       await field.write("scans.rejects.csv", [header, ...mended, ""].join("\n"));
     },
   },
+  "mended-gives-more": {
+    ...table(
+      'lookup: {o: {file: o.csv, where: {Ref: "{Ref}"}}}\nactions: [scannedTicket: {fields: {ticketId: "{T}", orderTime: "{At}"}}, checkedInTicket: {when: {"{o.In}": yes}, fields: {ticketId: "{T}", orderTime: "{o.At}"}}]',
+      "T,At,Ref\nT-1,soon,1\n",
+    ),
+    beside: { "o.csv": "Ref,In,At\n1,no,\n" },
+    before: async (field, names) => {
+      await accept(field, NEW_EVENT, SOLD);
+      await field.stream(names, { maxInvalid: { rows: 1 } });
+      await field.write("x.rejects.csv", (await field.read("x.rejects.csv")).replace("soon", "1781280000"));
+      expect((await field.stream(["x.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+      await field.write("o.csv", "Ref,In,At\n1,yes,1781280009\n");
+    },
+  },
   "mended-unsure": {
     files: { "scans.csv": "ticketId,orderTime\n,1781280000\n" },
     before: async (field) => {

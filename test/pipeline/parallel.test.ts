@@ -299,7 +299,12 @@ describe("a plan by workers", () => {
     using ledger = openLedger({ path: join(folder, "ledger.db"), boundTo: undefined });
     noteMended(
       ledger,
-      [...keys, `${keys[1]}#3`, `${keys[1]}#7`, `${keys[0]}#2`].map((row) => ({ row, seqs: [] })),
+      [...keys, `${keys[1]}#3`, `${keys[1]}#7`, `${keys[0]}#2`].map((row) => ({
+        row,
+        seqs: [],
+        actions: ["soldTicket"],
+        isWhole: true,
+      })),
     );
     const plan = (count: number) =>
       planned(folder, [path], { count, leastBytes: 0, rangeBytes: 3000 }, undefined, undefined, undefined, ledger);

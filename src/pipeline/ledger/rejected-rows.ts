@@ -1,6 +1,10 @@
-/** Rows of rejects files: when they were rejected, and which are done with, since all that was sent of a mended one was taken. */
+/**
+ * Rows of rejects files: when they were rejected, and which are done with, since all that was sent of a mended one was taken;
+ * and with which of its actions each is done.
+ */
 
-import type { Action, ActionData, ActionName } from "../../actions/actions.ts";
+import { type Action, type ActionData, type ActionName, actionSpec } from "../../actions/actions.ts";
+import { contentText, digestOf, identityText } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "./ledger.ts";
 import { TAKEN } from "./outcomes.ts";
@@ -11,6 +15,13 @@ export interface RejectedRows {
   readonly mended: ReadonlySet<string>;
   /** What was sent of a row when it was mended, oldest first. */
   deedsOf(key: string): readonly MendedDeed[];
+  /**
+   * The actions that a mended row is done with, as `tickets:actions` names them: those that it gave when it was mended and
+   * taken, and those that a person left out of it by mending.
+   */
+  closedOf(key: string): readonly string[];
+  /** Whether the service has taken the deed, whatever row brought it; of a history, one that says just the same. */
+  isTaken(action: Action): boolean;
   /** When and as what it was first rejected; undefined where this ledger did not reject it. */
   firstRejected(key: string): FirstRejected | undefined;
 }
@@ -37,6 +48,8 @@ export interface FirstRejected {
 export const NO_REJECTED_ROWS: RejectedRows = {
   mended: new Set(),
   deedsOf: () => [],
+  closedOf: () => [],
+  isTaken: () => false,
   firstRejected: () => undefined,
 };
 
@@ -55,6 +68,14 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
           data: parseJson(String(data)) as ActionData, // written by the planner
           accepted: { runNo: Number(run_no), seq: Number(seq) },
         })),
+    closedOf: (key) => ledger.all(CLOSED, key).map(({ action }) => String(action)),
+    isTaken(action) {
+      const identity = digestOf(identityText(action));
+      if (actionSpec(action.action).identity === "once")
+        return ledger.get(TAKEN_DEED, identity, identity) !== undefined;
+      const content = digestOf(contentText(action)).subarray(0, CONTENT_BYTES);
+      return ledger.get(TAKEN_AS_IT_IS, identity, content, identity, content) !== undefined;
+    },
     firstRejected: (key) => {
       const row = ledger.get("SELECT run_no, seq, read_as FROM rejected_rows WHERE row = ?", key);
       if (row === undefined) return undefined;
@@ -64,10 +85,35 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
   };
 }
 
-/** A mended row of a plan. */
-export interface Mending {
+/** Of a mend that the service has not taken whole, nothing is known to be done with. */
+const CLOSED = `
+SELECT DISTINCT action FROM mended_actions AS closed WHERE row = ? AND NOT EXISTS (
+  SELECT 1 FROM mendings WHERE mendings.row = closed.row AND mendings.run_no = closed.run_no AND NOT EXISTS (
+    SELECT 1 FROM actions WHERE actions.run_no = mendings.run_no AND actions.seq = mendings.seq
+    AND outcome IN ${TAKEN}))`;
+
+/** With a key of its source or without one. */
+const takenDeed = (more: string): string =>
+  ["identities", "keyed_deeds"]
+    .map((table) => `SELECT 1 AS one FROM ${table} WHERE identity = ?${more} AND taken = 1`)
+    .join(" UNION ALL ");
+const TAKEN_DEED = takenDeed("");
+const TAKEN_AS_IT_IS = takenDeed(" AND content = ?");
+/** Of a content's digest, as the plan's index has it. */
+const CONTENT_BYTES = 8;
+
+/** What a mended row gives. */
+export interface Mend {
   /** Key of the row that it was. */
   readonly row: string;
+  /** Its actions, as `tickets:actions` names them. */
+  readonly actions: readonly string[];
+  /** It names none of them: what the bad row gave and it does not give is left out for good. */
+  readonly isWhole: boolean;
+}
+
+/** A mended row of a plan. */
+export interface Mending extends Mend {
   /** Places in the plan of those of its actions that are sent; the others were taken before. */
   readonly seqs: readonly number[];
 }
@@ -77,12 +123,18 @@ export interface Mending {
  * so that there is no step between their acceptance and its note that a crash could fall into.
  */
 export function noteMendings(ledger: Ledger, runNo: number, mendings: readonly Mending[]): void {
-  for (const { row, seqs } of mendings) {
+  for (const { row, seqs, actions, isWhole } of mendings) {
+    for (const action of actions) ledger.run(NOTE_CLOSED, row, runNo, action);
+    if (isWhole) ledger.run(NOTE_LEFT_OUT, runNo, row);
     if (seqs.length === 0) ledger.run("INSERT OR IGNORE INTO mended_rows (row) VALUES (?)", row);
     for (const seq of seqs)
       ledger.run("INSERT OR IGNORE INTO mendings (run_no, row, seq) VALUES (?, ?, ?)", runNo, row, seq);
   }
 }
+
+const NOTE_CLOSED = "INSERT OR IGNORE INTO mended_actions (row, run_no, action) VALUES (?, ?, ?)";
+const NOTE_LEFT_OUT = `INSERT OR IGNORE INTO mended_actions (row, run_no, action)
+  SELECT row, ?, action FROM row_actions WHERE row = ?`;
 
 /** Rows of which nothing is left to send, so that there is no run: notes them, durably. */
 export function noteMended(ledger: Ledger, mendings: readonly Mending[]): void {
@@ -104,8 +156,17 @@ export function mergeMended(ledger: Ledger, runNo: number): void {
   );
 }
 
-/** Part of a transaction: the row stands in a rejects file of the run. The first run that rejected it counts. */
-export function noteRejected(ledger: Ledger, key: string, { runNo, seq, readAs }: FirstRejected): void {
+/**
+ * Part of a transaction: the row stands in a rejects file of the run. The first run that rejected it counts.
+ *
+ * @param gives what is open of it, as `tickets:actions` names it; nothing where that is not known.
+ */
+export function noteRejected(
+  ledger: Ledger,
+  key: string,
+  { runNo, seq, readAs, gives }: FirstRejected & { readonly gives: readonly string[] },
+): void {
+  for (const action of gives) ledger.run("INSERT OR IGNORE INTO row_actions (row, action) VALUES (?, ?)", key, action);
   const sql = "INSERT OR IGNORE INTO rejected_rows (row, run_no, seq, read_as) VALUES (?, ?, ?, ?)";
   ledger.run(sql, key, runNo, seq ?? null, readAs);
 }

@@ -228,11 +228,23 @@ const LISTED_RUNS = `
 CREATE TABLE listed_runs (run_no INTEGER PRIMARY KEY, entry INTEGER NOT NULL) STRICT;
 `;
 
+/** What rejected rows gave, and which actions mended rows are done with, as `tickets:actions` names them. */
+const ROW_ACTIONS = `
+CREATE TABLE row_actions (row TEXT NOT NULL, action TEXT NOT NULL, PRIMARY KEY (row, action)) STRICT, WITHOUT ROWID;
+CREATE TABLE mended_actions (
+  row TEXT NOT NULL,
+  run_no INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  PRIMARY KEY (row, run_no, action)
+) STRICT, WITHOUT ROWID;
+`;
+
 /** What version 3 adds, statements each. */
 const NIGHTS: readonly string[] = [
   DOUBTS,
   INVOCATIONS,
   MENDED_ROWS,
+  ROW_ACTIONS,
   RENAME_DEEDS,
   KEYED_DEEDS,
   FILL_KEYED_DEEDS,
@@ -253,6 +265,7 @@ export function standIn(database: DatabaseSync, from: number): void {
   );
   database.exec(INVOCATIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(MENDED_ROWS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(ROW_ACTIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(RENAMED_BESIDE);
   database.exec(KEYED_DEEDS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(FILL_KEYED_DEEDS);

@@ -60,10 +60,12 @@ export interface BatchInvalid {
   readonly attempted: readonly Placed[];
 }
 
-/** A row of the batch that is done with. */
+/** A row of the batch of which a mended one was accepted. It is done with, unless something of it is open. */
 export interface BatchMended extends Omit<BatchInvalid, "reason"> {
   /** Its key (`tickets:row`). */
   readonly key: string;
+  /** What it gives now beside what was accepted, and why it is not sent. */
+  readonly open: Pick<BatchInvalid, "reason" | "attempted"> | undefined;
 }
 
 /** A row from a rejects file of which something may be sent. */
@@ -72,6 +74,10 @@ interface BatchRejected {
   /** Its key (`tickets:row`). */
   readonly key: string;
   readonly isMended: boolean;
+  /** What it gives, as `tickets:actions` names it. */
+  readonly actions: readonly string[];
+  /** It names none of them. */
+  readonly isWhole: boolean;
 }
 
 /** Where an action comes from. */

@@ -6,7 +6,7 @@ import type { Finding, Severity } from "../../actions/problem.ts";
 import { cleanText } from "../../actions/text.ts";
 import { checkAction } from "../../checks/shape.ts";
 import type { Mapped, Mapper } from "../../mapping/mapper.ts";
-import { nthOfName, REJECTS_COLUMNS } from "../../mapping/open-actions.ts";
+import { nthOfName, openActionText, REJECTS_COLUMNS } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { createRowDigester } from "../../mapping/row-digest.ts";
 import type { MappingRule } from "../../mapping/rules.ts";
@@ -14,7 +14,7 @@ import type { ProblemLog } from "../problems.ts";
 import type { InputFile } from "../readers/inputs.ts";
 import { markOfRow } from "../told-warnings.ts";
 import { type Batch, type BatchInvalid, type BatchMended, createCandidateWriter } from "./batch.ts";
-import type { RowMarks } from "./mended-rows.ts";
+import type { Given, MendedMark, RowMarks, StillOpen } from "./mended-rows.ts";
 import type { Placed } from "./order.ts";
 import { seePublicValues } from "./public-values.ts";
 
@@ -48,16 +48,6 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
   const digester = createRowDigester(options.header, options.readAs);
   /** Rows of the file so far; the items of a JSON array are told by their number. */
   let rowsOfFile = 0;
-
-  /** What a row is about of which a mended one was accepted. */
-  const attemptedOf = (row: Row): BatchInvalid["attempted"] => {
-    if (row.kind === "malformed") return [];
-    const mapped = mapper.map(row);
-    if (mapped.kind === "skipped") return [];
-    if (mapped.kind === "invalid") return mapped.attempted.flatMap((each) => referencesOf(each));
-    mapper.retract?.(mapped.actions);
-    return mapped.actions.flatMap((each) => referencesOf(each));
-  };
 
   return {
     compile(rows, log) {
@@ -115,15 +105,29 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         if (each.kind === "object") firstLines[isOfRejects(each.value) ? "rejects" : "other"] ??= each.line;
         const mark = options.marks.of(each, digester);
         if (mark?.kind === "unsure") isUnsure = true;
-        if (mark?.kind === "mended") {
-          const attempted = attemptedOf(each);
+        const known = mark?.kind === "mended" && each.kind !== "malformed" ? mapper.map(each) : undefined;
+        const isRest = mark?.kind === "mended" && known?.kind === "actions" && isRestOf(mark, known, options.marks);
+        if (mark?.kind === "mended" && !isRest) {
+          const given = givenBy(known);
+          if (known?.kind === "actions") mapper.retract?.(known.actions);
+          const attempted = given.actions.flatMap((action, at) => referencesOf(action, given.nths[at]));
+          const isGuess = known?.kind === "invalid" && known.isGuess === true;
+          const still = isGuess ? NOTHING_OPEN : options.marks.openOf(mark, given);
           // Any row that lacks the same may read so.
-          const findings = attempted.some(namesSomething) ? [] : [MENDED_UNSURE];
-          if (findings.length > 0 && report(each, findings)) {
-            reject(each.line, findings, attempted);
-            continue;
+          const findings = [
+            ...(attempted.some(namesSomething) ? [] : [MENDED_UNSURE]),
+            ...(still.names.size === 0 ? [] : [givesMore(still)]),
+          ];
+          const isOpen = findings.length > 0 && report(each, findings);
+          const done = { row, line: each.line, before: writer.count, attempted, key: mark.key };
+          if (!isOpen) mended.push({ ...done, open: undefined });
+          else if (still.names.size === 0) reject(each.line, findings, attempted);
+          else {
+            const own = known === undefined || known.kind === "skipped" ? [] : findingsOfMapped(known, now);
+            report(each, own);
+            const reason = reasonOf([...findings, ...own], severityOf);
+            mended.push({ ...done, open: { reason, attempted: attempted.filter((one) => isOneOf(still, one)) } });
           }
-          mended.push({ row, line: each.line, before: writer.count, attempted, key: mark.key });
           continue;
         }
         if (mark?.kind === "repeated") {
@@ -144,7 +148,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
           if (!each.bordersKnown) isUnreadable = true;
           continue;
         }
-        const mapped = mapper.map(each);
+        const mapped = known ?? mapper.map(each);
         // What it may hide is no more skipped than sent.
         if (each.kind === "cells" && each.findings !== undefined && report(each, each.findings)) {
           rejectMapped(each.line, each.findings, mapped);
@@ -156,8 +160,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
           continue;
         }
         if (mapped.kind === "invalid") {
-          const further = mapped.isGuess === true ? [] : furtherFindings(mapped.findings, mapped.attempted, now);
-          const findings = [...mapped.findings, ...(mapped.likely ?? []), ...further];
+          const findings = findingsOfMapped(mapped, now);
           reportUnusable(each, findings);
           rejectMapped(each.line, findings, mapped);
           continue;
@@ -165,8 +168,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         const { actions, keys, eventId, eventOnly } = mapped;
         publicValues.see(actions, each.kind === "object");
         const findings = [
-          ...(mapped.likely ?? []),
-          ...findingsOf(actions, now),
+          ...findingsOfMapped(mapped, now),
           ...(mark === undefined ? [] : findingsOfMark(mark, options.readAs)),
         ];
         if (findings.length > 0 && report(each, findings)) {
@@ -176,8 +178,15 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         if (eventOnly !== undefined) countReason(eventOnlyReasons, eventOnly);
         if (notesEvents && eventId !== undefined && actions.some(({ data }) => data.eventId == null))
           rowEvents.push({ row, eventId });
-        if (mark?.kind === "rejected") rejected.push({ row, key: mark.key, isMended: mark.isMended });
         const nths = mapped.nths ?? (actions.length === 1 ? ONLY : nthOfName(actions));
+        if (mark?.kind === "rejected" || mark?.kind === "mended")
+          rejected.push({
+            row,
+            key: mark.key,
+            isMended: isRest || (mark.kind === "rejected" && mark.isMended),
+            actions: actions.map(({ action }, at) => openActionText(action, nths[at] ?? 0)),
+            isWhole: mark.open === undefined,
+          });
         for (let at = 0; at < actions.length; at += 1) {
           const action = actions[at];
           if (action === undefined) break;
@@ -213,6 +222,40 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
 const isOfRejects = (value: object): boolean => REJECTS_COLUMNS.some((key) => Object.hasOwn(value, key));
 
 const ONLY: readonly number[] = [0];
+
+/** Of a row of which not even the action can be read: it gives one at the most, and one was accepted for it. */
+const NOTHING_OPEN: StillOpen = { names: new Set(), isUnsure: false };
+
+/** What a row of which a mended one was accepted gives now. */
+function givenBy(mapped: Mapped | undefined): Given {
+  if (mapped === undefined || mapped.kind === "skipped") return { actions: [], nths: [], isSound: false };
+  const isSound = mapped.kind === "actions";
+  const actions = isSound ? mapped.actions : mapped.attempted;
+  return { actions, nths: mapped.nths ?? nthOfName(actions), isSound };
+}
+
+/** Whether a row of a rejects file names just what is open of it, and can be read now: then it is sent as it is. */
+function isRestOf(mark: MendedMark, mapped: Extract<Mapped, { kind: "actions" }>, marks: RowMarks): boolean {
+  if (mark.open === undefined) return false;
+  const given = givenBy(mapped);
+  const { names } = marks.openOf(mark, given);
+  return given.actions.every(({ action }, at) => names.has(openActionText(action, given.nths[at] ?? 0)));
+}
+
+const isOneOf = ({ names }: StillOpen, { action, nth }: Placed): boolean =>
+  action !== undefined && names.has(openActionText(action, nth ?? 0));
+
+/** What is wrong with a row of which a mended one was accepted, and which gives more since. */
+function givesMore({ names, isUnsure }: StillOpen): Finding {
+  const told = cleanText([...names].join(" "), 200);
+  return {
+    rule: "mended-gives-more" satisfies MappingRule,
+    message: isUnsure
+      ? `The row was mended, and what it gave was accepted; it gives more now, and which of these is new can't be told: ${told}.`
+      : `The row was mended, and what it gave was accepted; what it gives now beside that was never sent: ${told}.`,
+    hint: "Mend it in its rejects file and stream that: what was accepted is known, and only the rest is sent. To leave the rest out for good, take it out of the row there and empty tickets:actions.",
+  };
+}
 
 const MENDED_UNSURE = {
   rule: "mended-unsure" satisfies MappingRule,
@@ -278,6 +321,14 @@ export function reportFindings(
     });
   }
   return isError;
+}
+
+/** What is wrong with a row by itself. */
+function findingsOfMapped(mapped: Exclude<Mapped, { kind: "skipped" }>, now: number): readonly Finding[] {
+  const likely = mapped.likely ?? [];
+  if (mapped.kind === "actions") return [...likely, ...findingsOf(mapped.actions, now)];
+  const further = mapped.isGuess === true ? [] : furtherFindings(mapped.findings, mapped.attempted, now);
+  return [...mapped.findings, ...likely, ...further];
 }
 
 function findingsOf(actions: readonly Action[], now: number): readonly Finding[] {

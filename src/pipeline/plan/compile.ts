@@ -3,9 +3,9 @@
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
 import type { FileFinding, Understanding } from "../../mapping/mapper.ts";
-import { showRejects } from "../../mapping/open-actions.ts";
+import { openActionText, showRejects } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
-import type { RejectedRows } from "../ledger/rejected-rows.ts";
+import type { Mend, RejectedRows } from "../ledger/rejected-rows.ts";
 import type { ProblemLog } from "../problems.ts";
 import { findingsOfContent } from "../readers/content.ts";
 import type { Input } from "../readers/input.ts";
@@ -87,8 +87,8 @@ interface ReadInput {
 export interface Compiled {
   readonly inputs: readonly ReadInput[];
   readonly rows: { readonly read: number; readonly skipped: number; readonly mended: number };
-  /** By row: the key of the row that it was before it was mended. */
-  readonly mends: ReadonlyMap<number, string>;
+  /** By row: which row it was before it was mended. */
+  readonly mends: ReadonlyMap<number, Mend>;
   /** By row: the key that it has in the rejects file from which it comes. */
   readonly rejected: ReadonlyMap<number, string>;
   /** Skipped rows by reason. */
@@ -123,7 +123,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   const inputs: ReadInput[] = [];
   const compiled = {
     rows: { read: 0, skipped: 0, mended: 0 },
-    mends: new Map<number, string>(),
+    mends: new Map<number, Mend>(),
     rejected: new Map<number, string>(),
     skipReasons: new Map<string, number>(),
     eventOnlyReasons: new Map<string, number>(),
@@ -262,13 +262,21 @@ function inPlace({ invalid, mended }: Batch): readonly (BatchInvalid | BatchMend
   return mended.length === 0 ? invalid : [...invalid, ...mended].sort((one, other) => one.row - other.row);
 }
 
+/** As `tickets:actions` names them; undefined where nobody knows what the row gives. */
+function namesOf(attempted: BatchInvalid["attempted"]): readonly string[] | undefined {
+  const names = attempted.flatMap(({ action, nth }) =>
+    action === undefined || nth === undefined ? [] : [openActionText(action, nth)],
+  );
+  return names.length === 0 ? undefined : names;
+}
+
 /** Appends what the next rows of a file came to. */
 async function join(
   { problems, invalid, rejectedRows, holds, timeOrder, salesSeen, rowEvents }: CompileOptions,
   files: CandidateFiles,
   compiled: {
     readonly rows: { read: number; skipped: number; mended: number };
-    readonly mends: Map<number, string>;
+    readonly mends: Map<number, Mend>;
     readonly rejected: Map<number, string>;
     readonly skipReasons: Map<string, number>;
     readonly eventOnlyReasons: Map<string, number>;
@@ -306,23 +314,34 @@ async function join(
     await noteUntil(before);
     for (const action of attempted) await salesSeen?.note(action);
     if ("key" in each) {
-      rows.mended += 1;
       for (const { accepted, ...action } of rejectedRows.deedsOf(each.key)) {
         if (timeOrder === undefined)
           await holds.add({ ...place, before: compiled.candidates + before, attempted: [action], accepted });
         else await timeOrder.held(action, { ...place, accepted });
       }
+    }
+    const open = "key" in each ? each.open : each;
+    if (open === undefined) {
+      rows.mended += 1;
       continue;
     }
-    const kept = invalid.add({ ...place, reason: each.reason, isHeld: false });
+    const gives = namesOf(open.attempted);
+    const kept = invalid.add({
+      ...place,
+      reason: open.reason,
+      isHeld: false,
+      ...(gives !== undefined && { gives }),
+      ...("key" in each && { isPart: true }),
+    });
     if (kept !== undefined) await kept;
-    if (timeOrder === undefined) await holds.add({ ...place, before: compiled.candidates + before, attempted });
-    else for (const action of attempted) await timeOrder.held(action, place);
+    if (timeOrder === undefined)
+      await holds.add({ ...place, before: compiled.candidates + before, attempted: open.attempted });
+    else for (const action of open.attempted) await timeOrder.held(action, place);
   }
   await noteUntil(batch.candidates);
-  for (const { row, key, isMended } of batch.rejected) {
+  for (const { row, key, isMended, actions, isWhole } of batch.rejected) {
     compiled.rejected.set(rows.read + row, key);
-    if (isMended) compiled.mends.set(rows.read + row, key);
+    if (isMended) compiled.mends.set(rows.read + row, { row: key, actions, isWhole });
   }
   rows.read += batch.rows;
   rows.skipped += batch.skipped;

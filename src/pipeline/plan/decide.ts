@@ -4,6 +4,7 @@ import { type Action, actionSpec, registersEvent } from "../../actions/actions.t
 import { digestOf, identityText, importedIdentityText } from "../../actions/identity.ts";
 import type { Finding, Problem, Severity } from "../../actions/problem.ts";
 import type { Across } from "../../checks/across.ts";
+import { openActionText } from "../../mapping/open-actions.ts";
 import { type Ledger, readMeta } from "../ledger/ledger.ts";
 import { acceptedDeeds, hasDeeds, IMPORTED } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
@@ -55,7 +56,7 @@ export interface Selection {
   /** What is open of invalid rows of which a part was accepted already, by row; of the others, all is. */
   readonly openOfInvalid: ReadonlyMap<number, readonly string[]>;
   /** Rows that were mended and of which nothing is left open but what is sent now. */
-  readonly mends: ReadonlyMap<number, string>;
+  readonly mends: Compiled["mends"];
 }
 
 export interface SelectOptions {
@@ -303,7 +304,8 @@ async function decideOnce(
       const cause = causeOf(errors);
       holdBack([...open, ...undecided], isSound ? undecidedActions : [...actions, ...undecidedActions], cause ?? at);
       if (cause !== undefined) found.held.note(at, cause);
-      justFound.push({ row, input, line, reason: reasonOf(errors, severityOf), isHeld: cause !== undefined });
+      const gives = candidates.map(({ action, nth }) => openActionText(action, nth));
+      justFound.push({ row, input, line, reason: reasonOf(errors, severityOf), isHeld: cause !== undefined, gives });
       setBit(found.bits, row);
       for (const each of problems) found.problems.add(each);
       if (hasBit(countedOn, row)) mustRepeat = true;

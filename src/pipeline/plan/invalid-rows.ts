@@ -16,6 +16,10 @@ export interface InvalidRow {
   readonly reason: string;
   /** Invalid only because of another row. */
   readonly isHeld: boolean;
+  /** What is open of it, as `tickets:actions` names it; left out where that is not known. */
+  readonly gives?: readonly string[];
+  /** It gives more, with which it is done. */
+  readonly isPart?: true;
 }
 
 export interface InvalidRows extends AsyncDisposable {
@@ -36,9 +40,10 @@ export function createInvalidRows(directory: string): InvalidRows {
   const sorter = createSorter(join(directory, "invalid.rows"));
   const counts = { invalid: 0, held: 0 };
   return {
-    add({ row, input, line, reason, isHeld }) {
+    add({ row, input, line, reason, isHeld, gives, isPart }) {
       counts[isHeld ? "held" : "invalid"] += 1;
-      const text = `${stringifyJson({ row, input, line, reason })}\n`;
+      const open = isPart === true ? gives : undefined;
+      const text = `${stringifyJson({ row, input, line, reason, gives, open })}\n`;
       return sorter.add(4 + Buffer.byteLength(text), (buffer, at) => {
         buffer.writeUInt32BE(row, at);
         buffer.write(text, at + 4);

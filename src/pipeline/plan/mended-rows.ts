@@ -1,12 +1,14 @@
 /** Rows of an input that are known: bad ones of which a mended one was accepted, and those of a rejects file that were mended. */
 
+import { type Action, actionSpec, registersEvent } from "../../actions/actions.ts";
+import { countsOfNames, openActionText } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { digestOfKey, keyOf, type RowDigester, sizeOfKey } from "../../mapping/row-digest.ts";
 import { NO_REJECTED_ROWS, type RejectedRows } from "../ledger/rejected-rows.ts";
 
 /** What is known of a row. */
 type RowMark =
-  | { readonly kind: "mended"; readonly key: string }
+  | MendedMark
   /** It may be mended; that depends on the rows before it in the input. */
   | { readonly kind: "unsure" }
   /** It stands in a rejects file of this input already: two nights' rejects hold it, and it is one row. */
@@ -14,12 +16,21 @@ type RowMark =
   /** It comes from a rejects file. */
   | RejectedMark;
 
+export interface MendedMark {
+  readonly kind: "mended";
+  readonly key: string;
+  /** It comes from a rejects file, where it names these of its actions; undefined for all, or where it does not. */
+  readonly open: string | undefined;
+}
+
 interface RejectedMark {
   readonly kind: "rejected";
   /** Its key there. */
   readonly key: string;
   /** It says something else than it did. */
   readonly isMended: boolean;
+  /** It names these of its actions; undefined for all. */
+  readonly open: string | undefined;
   /** What it was read as when it was rejected; undefined where that is not known. */
   readonly readAs: string | undefined;
   /** Line of an earlier row of the input that has the same key and says something else. */
@@ -29,6 +40,24 @@ interface RejectedMark {
 /** Looks at all rows of an input, in order. */
 export interface RowMarks {
   of(row: Row, digester: RowDigester): RowMark | undefined;
+  /** What a row gives now with which its mended one is not done. */
+  openOf(mark: MendedMark, given: Given): StillOpen;
+}
+
+/** What a row gives of which a mended one was accepted. */
+export interface Given {
+  readonly actions: readonly Action[];
+  /** The `nthOfName` of each. */
+  readonly nths: readonly number[];
+  /** All of it could be read. */
+  readonly isSound: boolean;
+}
+
+export interface StillOpen {
+  /** As `tickets:actions` names it. */
+  readonly names: ReadonlySet<string>;
+  /** Some of a kind are done with, and which of them can't be told. */
+  readonly isUnsure: boolean;
 }
 
 /**
@@ -39,7 +68,7 @@ export interface RowMarks {
 export function createRowMarks(
   keys: ReadonlySet<string>,
   sees: "all" | "some",
-  known: Pick<RejectedRows, "firstRejected"> = NO_REJECTED_ROWS,
+  known: Pick<RejectedRows, "firstRejected" | "closedOf" | "isTaken"> = NO_REJECTED_ROWS,
 ): RowMarks {
   const digests = new Set([...keys].map(digestOfKey));
   const sizes = new Set([...keys].map(sizeOfKey));
@@ -60,13 +89,47 @@ export function createRowMarks(
       if (digests.has(digest)) {
         if (sees === "some") return { kind: "unsure" };
         const key = numbers.key(digest, written);
-        if (keys.has(key)) return { kind: "mended", key };
+        if (keys.has(key)) return { kind: "mended", key, open: key === written ? digester.open(row) : undefined };
       }
       if (written === undefined) return undefined;
       const readAs = known.firstRejected(written)?.readAs;
-      return { kind: "rejected", key: written, isMended: digestOfKey(written) !== digest, readAs, twin: first?.line };
+      const isMended = digestOfKey(written) !== digest;
+      return { kind: "rejected", key: written, isMended, open: digester.open(row), readAs, twin: first?.line };
     },
+    openOf: ({ key }, given) => openOfMended(known, key, given),
   };
+}
+
+/**
+ * What is open of a bad row of which a mended one was accepted. Its kinds and their numbers tell it: what a person mended may
+ * be anything, an id too, so that what the two say is not compared. Of a kind of which the row gives more than it is done
+ * with, all is open that nobody has sent.
+ */
+function openOfMended(
+  known: Pick<RejectedRows, "closedOf" | "isTaken">,
+  key: string,
+  { actions, nths, isSound }: Given,
+): StillOpen {
+  const names = actions.map(({ action }, at) => openActionText(action, nths[at] ?? 0));
+  const given = countsOfNames(names);
+  const closed = countsOfNames(known.closedOf(key));
+  const isMore = (kind: string): boolean => (given.get(kind) ?? 0) > (closed.get(kind) ?? 0);
+  // The next row of its event gives a newEvent that stands in the row only because it is the first.
+  const isOnlyEvents = actions.every(({ action }) => registersEvent(action));
+  const open = actions.flatMap((action, at) => {
+    const isOwn = isOnlyEvents || !registersEvent(action.action);
+    return isOwn && isMore(action.action) && !isTaken(known, action, isSound) ? [names[at] ?? ""] : [];
+  });
+  return { names: new Set(open), isUnsure: [...countsOfNames(open).keys()].some((kind) => closed.has(kind)) };
+}
+
+function isTaken(known: Pick<RejectedRows, "isTaken">, action: Action, isSound: boolean): boolean {
+  const { about, identity } = actionSpec(action.action);
+  const { eventId, ticketId, nftId, orderTime } = action.data;
+  const id = about === "event" ? eventId : (ticketId ?? nftId);
+  if (typeof id !== "string" || id === "") return false;
+  // What can't be read of a deed without a time may be what tells it from others.
+  return (isSound || identity === "once" || orderTime != null) && known.isTaken(action);
 }
 
 /** Numbers equal rows over all files of an input, in the order in which they are read. */

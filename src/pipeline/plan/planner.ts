@@ -263,18 +263,18 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
 }
 
 /** What the plan sends of each mended row. */
-async function mendingsOf(index: string, mends: ReadonlyMap<number, string>): Promise<readonly Mending[]> {
-  const seqs = new Map([...mends.values()].map((row) => [row, [] as number[]]));
+async function mendingsOf(index: string, mends: Selection["mends"]): Promise<readonly Mending[]> {
   if (mends.size === 0) return [];
+  const byKey = new Map([...mends.values()].map((mend) => [mend.row, { ...mend, seqs: [] as number[] }]));
   await using file = await open(index, "r");
   const block = Buffer.allocUnsafe(RECORD_BYTES * 8192);
   for (let seq = 1; ; ) {
     const { bytesRead } = await file.read(block, 0, block.length, (seq - 1) * RECORD_BYTES);
     if (bytesRead === 0) break;
     for (let at = 0; at < bytesRead; at += RECORD_BYTES, seq += 1)
-      seqs.get(mends.get(readOrigin(block, at).row) ?? "")?.push(seq);
+      byKey.get(mends.get(readOrigin(block, at).row)?.row ?? "")?.seqs.push(seq);
   }
-  return [...seqs].map(([row, ofRow]) => ({ row, seqs: ofRow }));
+  return [...byKey.values()];
 }
 
 function allowedRows(allowance: Allowance, read: number): number {

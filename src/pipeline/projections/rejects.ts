@@ -35,6 +35,8 @@ interface OpenRow {
   readonly reasons: string[];
   /** The row's open actions as `tickets:actions` takes them; empty for all. */
   readonly actions: string[];
+  /** What is open of it as far as that is known, as `tickets:actions` names it. */
+  readonly gives: string[];
   /** Place in the plan of the first of its actions that the service rejected. */
   readonly seq: number | undefined;
 }
@@ -66,17 +68,21 @@ export async function writeRejects(options: {
   const first =
     ledger.get("SELECT 1 AS one FROM chunks WHERE run_no = ? AND rejects_written = 1 LIMIT 1", run.runNo) === undefined;
   const open = new Map<number, Map<number, OpenRow>>();
-  const note = (input: number, number: number, reason: string, actions: readonly string[] = [], seq?: number): void => {
+  const note = (
+    { input, row: number, reason, open: actions = [], gives = actions }: z.infer<typeof OPEN_OF_ROW>,
+    seq?: number,
+  ): void => {
     const rows = open.get(input) ?? new Map<number, OpenRow>();
     open.set(input, rows);
-    const row = rows.get(number) ?? { reasons: [], actions: [], seq };
+    const row = rows.get(number) ?? { reasons: [], actions: [], gives: [], seq };
     rows.set(number, row);
     row.reasons.push(reason);
     row.actions.push(...actions);
+    row.gives.push(...gives);
   };
   const alreadyNoted = ledger.get("SELECT value FROM meta WHERE key = ?", `invalid rows of ${run.run}`) !== undefined;
   const invalid = first && !alreadyNoted ? await readInvalid(plan) : [];
-  for (const row of invalid.filter(isOpen)) note(row.input, row.row, row.reason, row.open);
+  for (const row of invalid.filter(isOpen)) note(row);
   const chunks = ["settled", "settled by hand", "abandoned"]
     .flatMap((state) => chunksOf(ledger, run.runNo, state as ChunkState)) // names of three chunk states
     .filter(({ rejectsWritten }) => !rejectsWritten);
@@ -93,7 +99,7 @@ export async function writeRejects(options: {
           : row.status === SUPERSEDED
             ? `${row.action} was not sent: something later of its history was accepted, which it would undo. To send it all the same, stream this row with --again.`
             : `${row.action} was not sent: the run was closed.`;
-      note(record.input, record.row, reason, [openActionText(row.action, record.nth)], row.seq);
+      note({ ...record, reason, open: [openActionText(row.action, record.nth)] }, row.seq);
     }
   }
   const records: ((ledger: Ledger) => void)[] = [];
@@ -108,7 +114,8 @@ export async function writeRejects(options: {
     written.set(path, (written.get(path) ?? 0) + rows.size);
     records.push((to) => {
       record(to);
-      for (const { key, seq } of rejects.rows) noteRejected(to, key, { runNo: run.runNo, seq, readAs: rejects.readAs });
+      const { readAs } = rejects;
+      for (const { key, ...row } of rejects.rows) noteRejected(to, key, { runNo: run.runNo, readAs, ...row });
       to.run("INSERT OR IGNORE INTO rejects_files (run_no, input, path) VALUES (?, ?, ?)", run.runNo, at, path);
     });
   }
@@ -125,14 +132,16 @@ export async function writeRejects(options: {
   return { paths, rows: written, accepted: invalid.filter((row) => !isOpen(row)).length };
 }
 
-const INVALID_ROW = z.object({
+const OPEN_OF_ROW = z.object({
   row: z.number(),
   input: z.number(),
-  line: z.number(),
   reason: z.string(),
   /** Its open actions, where not all are. */
   open: z.array(z.string()).optional(),
+  /** Its open actions, where they are known. */
+  gives: z.array(z.string()).optional(),
 });
+const INVALID_ROW = OPEN_OF_ROW.extend({ line: z.number() });
 
 const isOpen = ({ open }: z.infer<typeof INVALID_ROW>): boolean => open === undefined || open.length > 0;
 
@@ -168,7 +177,11 @@ interface Rejects {
   readonly delimiter: string;
   readonly lines: readonly string[];
   /** Of each line: the key of its row (`tickets:row`), and the first of its actions that the service rejected. */
-  readonly rows: readonly { readonly key: string; readonly seq: number | undefined }[];
+  readonly rows: readonly {
+    readonly key: string;
+    readonly seq: number | undefined;
+    readonly gives: readonly string[];
+  }[];
   /** What the input was read as. */
   readonly readAs: string;
 }
@@ -212,7 +225,7 @@ async function readOpenRows(
       const key = numbers.key(digester.digest(row), written);
       if (open === undefined) continue;
       // A row that comes from a rejects file and is still open is still the row that it was there.
-      rejected.push({ key: written ?? key, seq: open.seq });
+      rejected.push({ key: written ?? key, seq: open.seq, gives: open.gives });
       lines.push(rejectLine(row, input, open, written ?? key, safeCsv && GUARDED));
     }
   }
