@@ -131,7 +131,9 @@ export function lastSuccess(ledger: Ledger): NotedEnd | undefined {
      ORDER BY ended_at DESC LIMIT 1`,
   );
   const end = noted === undefined ? undefined : toEnd(noted);
-  if (run === undefined || (end !== undefined && end.endedAt >= String(run.ended_at))) return end;
+  // The same one by two clocks, which may differ by a millisecond.
+  const isNoted = end !== undefined && (end.run === run?.run || end.endedAt >= String(run?.ended_at));
+  if (run === undefined || isNoted) return end;
   return {
     endedAt: String(run.ended_at),
     command: "stream",
