@@ -181,7 +181,7 @@ function draftOf(sample: Sample): Draft {
   });
   if (recipe !== undefined) return draft("recipe", fromRecipe(recipe, evidence));
   const own = ownActions(evidence);
-  if (own.length > 0) return draft("actions", fromOwnActions(evidence), own);
+  if (own.length > 0) return draft("actions", fromOwnActions(evidence, own), own);
   const named = fromNames(evidence);
   return named === undefined ? draft("columns", fromColumns(evidence)) : draft("fields", named);
 }
@@ -680,17 +680,31 @@ function ownActions({ header, columns, lists }: Evidence): readonly ActionName[]
   return column.filled === column.rows && named.every(isActionName) ? named : [];
 }
 
-function fromOwnActions(evidence: Evidence): readonly string[] {
+function fromOwnActions(evidence: Evidence, own: readonly ActionName[]): readonly string[] {
+  const beside = besideFields(evidence).filter(({ name }) => fold(name) !== "action");
+  const passed = new Set(
+    own.flatMap((action) => {
+      const { statuses, marks } = decidingOf(beside, action, evidence.rows);
+      return [...statuses, ...marks];
+    }),
+  );
   return [
-    "# The columns are called like fields, and each row names its action, so they need no rules.",
+    `# The columns are called like fields, and each row names its action, so they need no rules${passed.size === 0 ? "." : ""}`,
+    ...[...passed].map(
+      (column, at) =>
+        `# ${at === 0 ? "as long as a row means its action whatever these columns hold: " : ""}${cleanText(column.name, 40)}: ${valuesText(column)}`,
+    ),
     matchLine(evidence.fileName),
     ...csvLine(evidence),
     ...zoneOfFields(evidence),
   ];
 }
 
-function zoneOfFields({ columns }: Evidence): readonly string[] {
-  const isLocal = columns.some((column) => timesOf(column)?.readings.some((reading) => reading.isLocal) === true);
+function zoneOfFields({ header, columns }: Evidence): readonly string[] {
+  const isLocal = [...readColumns(header).fields].some(([field, index]) => {
+    const column = isTimeField(field) ? columns[index] : undefined;
+    return column !== undefined && timesOf(column)?.readings.some((reading) => reading.isLocal) === true;
+  });
   return isLocal ? [`zone: ${ask("the time zone of times without one, such as Europe/Berlin")}`] : [];
 }
 
@@ -806,6 +820,14 @@ function rulesOfNamed(
     }
     return [`${field}: ${template(column)}`];
   });
+  if (action === "newEvent")
+    for (const field of ["startTime", "endTime"] as const) {
+      const [column] = fields.has(field) ? [] : called(WORDS[field], besideFields(evidence)).filter(isTime);
+      if (column === undefined) continue;
+      needsRules = true;
+      times.push(column);
+      lines.push(...timeLines(column, evidence.columns, field));
+    }
   if (time !== undefined && time.kind !== "none" && !isAsNamed) {
     needsRules = true;
     times.push(...(time.kind === "column" ? [time.column] : time.columns));
@@ -865,7 +887,7 @@ function columnsOf({ columns, rows }: Evidence): Columns {
   const find = (wanted: Wanted) => called(WORDS[wanted], all);
   const quantity = find("quantity").find(isQuantity);
   const id = all.find((column) => isUnique(column) && isIdName(column) && mayBeId(column));
-  const amounts = all.filter((column) => !isTime(column) && isMoney(column));
+  const amounts = all.filter((column) => !isTime(column) && isMoney(column) && !tellsLoss(column.name));
   const order = quantity === undefined || id === undefined ? undefined : { id, quantity };
   const isId = (column: ColumnProfile) => isUnique(column) && mayBeId(column);
   return {
@@ -875,7 +897,7 @@ function columnsOf({ columns, rows }: Evidence): Columns {
     order,
     ticket: find("ticketId").find(isId) ?? all.find((column) => isId(column) && isIdName(column)),
     price:
-      find("price").find((column) => amountsOf(column) !== undefined && !isTime(column)) ??
+      find("price").find((column) => amountsOf(column) !== undefined && !isTime(column) && !tellsLoss(column.name)) ??
       (amounts.length === 1 ? amounts[0] : undefined) ??
       all.find((column) => minorUnitsIn(column.name) !== undefined && amountsOf(column) !== undefined),
     currency: find("currency").find((column) => areMost(column, (text) => /^[A-Za-z]{3}$/.test(text))),
@@ -1499,7 +1521,7 @@ function priceLines(
   quantity: ColumnProfile | undefined,
   currency: ColumnProfile | undefined,
 ): readonly string[] {
-  if (price === undefined) return [`price: ${ask("no column looks like an amount")}`];
+  if (price === undefined) return [`price: ${ask("no column looks like a price")}`];
   const evidence = amountsOf(price);
   if (evidence === undefined)
     return [`price: ${ask("its texts are no amounts in any one way")}   # perhaps ${template(price)}`];
@@ -1541,9 +1563,12 @@ function unitOf({ name }: ColumnProfile, currency: ColumnProfile | undefined): U
   if (found === undefined) return undefined;
   if (found === "hundredths") return { said: "hundredths", digits: 2 };
   const [only, ...others] = currency?.values.keys() ?? [];
-  const digits = only === undefined || others.length > 0 ? undefined : currencyDigits(only);
+  const digits = only === undefined || others.length > 0 ? undefined : currencyDigits(only.toUpperCase());
   return {
-    said: digits === undefined || only === undefined ? "the currency's smallest unit" : `the smallest unit of ${only}`,
+    said:
+      digits === undefined || only === undefined
+        ? "the currency's smallest unit"
+        : `the smallest unit of ${only.toUpperCase()}`,
     digits,
   };
 }

@@ -49,6 +49,7 @@ const fillIn = (yaml: string): string =>
 /** What may be said of a sample though its config is right. */
 const EXPECTED: Readonly<Record<string, string>> = {
   "event-not-registered": "the sales come without their event, which may have been registered elsewhere",
+  "currency-decimals": "the sales come without their event, whose currency is then not known",
   "order-time-missing": "the export has no time of the check-in or the cancellation",
   "order-time-far": "the samples of this project are of the year after the tests' clock",
   "event-told-differently": "the events report has one row for each date of an event, with a start of its own",

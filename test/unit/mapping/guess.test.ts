@@ -687,6 +687,7 @@ describe("an amount in hundredths", () => {
 
   test.each([
     ["EUR", 'price: {from: "{amount_minor}", divide: "100", places: 2}'],
+    ["eur", 'price: {from: "{amount_minor}", divide: "100", places: 2}'],
     ["KWD", 'price: {from: "{amount_minor}", divide: "1000", places: 3}'],
     ["JPY", 'price: "{amount_minor}"'],
     ["", 'price: {from: "{amount_minor}", divide: "<FILL IN: 100 for'],
@@ -789,6 +790,36 @@ describe("a log's column by which rows differ is asked about:", () => {
       expect(lines).toContain("#- checkedInTicket:");
       expect(lines).toContain("# Checked in in this file: no 1, yes 1");
     }
+  });
+});
+
+describe("that columns called like fields need no rules is said", () => {
+  const plain = (fileName: string, csv: string) => bodyOf(fileName, csv)[0];
+
+  test.each([
+    ["scans.csv", "ticketId,orderTime,gate,device\nt1,1777000000,N,d1\n"],
+    ["cancellations.csv", "ticketId,orderTime,reason,Order date\nt1,1777000000,refunded,2026-05-01\n"],
+    ["log.csv", "action,ticketId,orderTime,gate\nscannedTicket,t1,1777000000,N\n"],
+  ])("of %s, and nothing is asked: %j", (fileName, csv) => {
+    expect(plain(fileName, csv)).toMatch(/^# The columns are called like fields.* need no rules\.$/);
+    expect(asksIn(bodyOf(fileName, csv))).toEqual([]);
+  });
+
+  test.each([
+    ["scans.csv", "ticketId,orderTime,Outcome\nt1,1777000000,ok\n"],
+    ["sales.csv", "eventId,ticketId,userId,price,Refund amount\ne,t1,u,1.00,1.00\ne,t2,u,1.00,\n"],
+    ["sales.csv", "eventId,ticketId,userId,price,Void\ne,t1,u,1.00,\ne,t2,u,1.00,x\n"],
+    ["sales.csv", "eventId,ticketId,userId,price,Booked at\ne,t1,u,1.00,2026-05-01T20:00Z\n"],
+    ["events.csv", "eventId,currency,Event start\ne,EUR,2026-05-01T20:00Z\n"],
+    ["log.csv", "action,ticketId,orderTime,Result\nscannedTicket,t1,1,ok\nscannedTicket,t2,2,denied\n"],
+  ])("but not of %s: %j", (fileName, csv) => {
+    expect(bodyOf(fileName, csv).join("\n")).not.toContain("need no rules.");
+  });
+
+  test("the amount of a refund is no price, and is asked about", () => {
+    const lines = bodyOf("export.csv", "Barcode,Refund amount,Event ID\nb1,1.00,e\nb2,,e\n");
+    expect(ruleOf(lines, "price")).toContain("<FILL IN: no column looks like a price>");
+    expect(lines.join("\n")).toContain('when: {Refund amount: "<FILL IN: what says');
   });
 });
 
