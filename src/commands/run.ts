@@ -42,6 +42,7 @@ import type { ServiceClient } from "../pipeline/sending/client.ts";
 import { sendLanes } from "../pipeline/sending/lanes.ts";
 import { isProxyAsking } from "../pipeline/sending/proxy.ts";
 import type { SendContext, SendProgress, Stop, StopRequest } from "../pipeline/sending/send.ts";
+import { closeSentElsewhere } from "../pipeline/sending/sent-elsewhere.ts";
 import { recover, type SettleContext } from "../pipeline/sending/settle.ts";
 import { closeSuperseded } from "../pipeline/sending/superseded.ts";
 import { endedPlans } from "./prune.ts";
@@ -80,6 +81,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   await recover(settling);
   if (environment.refusalsAreWhole) reopenRefused(ledger, run.runNo);
   tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
+  tellSentElsewhere(context, run, await closeSentElsewhere(ledger, plan, run.runNo));
   const stops = inDoubtOrRefused(session, run);
   const before = { ...countRun(ledger, run.runNo), at: performance.now() };
   if (stops.length === 0) {
@@ -141,6 +143,13 @@ export function tellSuperseded({ talk }: Context, actions: number): void {
   const [were, they] = actions === 1 ? ["was", "it"] : ["were", "they"];
   talk.warn(
     `${count(actions, "action")} of which it was in doubt whether the service has ${actions === 1 ? "it" : "them"} ${were} not sent: something later of the same history was accepted meanwhile, and ${they} would undo it. To send ${actions === 1 ? "it" : "them"} all the same, stream the rows in the rejects with --again.`,
+  );
+}
+
+function tellSentElsewhere({ talk }: Context, { run }: RunRecord, actions: number): void {
+  if (actions === 0) return;
+  talk.warn(
+    `${count(actions, "action")} of run ${run} ${actions === 1 ? "is" : "are"} not sent: since it was planned, another run has sent ${actions === 1 ? "it, or something of the same history" : "them, or something of the same histories"}. What can't be told apart goes into rejects.`,
   );
 }
 

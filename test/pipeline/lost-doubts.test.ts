@@ -45,7 +45,8 @@ function copyLedger(field: Field): () => void {
 async function ask(field: Field, command: (context: Context) => Promise<number>) {
   const { context, said } = makeContext(field.folder, field.env);
   try {
-    return { exitCode: await command(context), said: said() };
+    // Answers come at the time of the machine, and what came when is compared.
+    return { exitCode: await command({ ...context, now: () => new Date() }), said: said() };
   } catch (cause) {
     if (!(cause instanceof Failure)) throw cause;
     return { exitCode: EXIT_CODES[cause.code] as number, said: `${said()}\n${cause.message}\n${cause.hint}` };
@@ -242,6 +243,33 @@ describe("an older copy of the ledger in which a run is open", () => {
     expect(last.said).toContain("Nothing new");
     expectNothingDoubled(field.sandbox);
     expect(processedBy(field.sandbox)).toBe(ALL);
+  });
+
+  test("and which a person goes on with sends nothing that another run has sent since, as its promises tell", async () => {
+    const update = { action: "updateTicket", data: { ticketId: "A", imageUrl: "https://x.example/1" } };
+    const later = { action: "updateTicket", data: { ticketId: "A", imageUrl: "https://x.example/2" } };
+    const { field, run, putBack } = await stoppedAtCopy([...INPUT.slice(0, 4), update, sale("X")]);
+    expect((await person(field, "abandon")).exitCode).toBe(0);
+    await field.write(
+      "later.ndjson",
+      [...INPUT.slice(0, 4), later].map((each) => `${JSON.stringify(each)}\n`).join(""),
+    );
+    expect((await night(field, "second.ndjson", "later.ndjson")).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe("E A B C A");
+    putBack();
+    const forgotten = await ask(field, (context) =>
+      forgetLostRuns({ ...OPTIONS, name: undefined, reason: "it is known" }, context),
+    );
+    expect(forgotten.exitCode).toBe(0);
+    expect((await importPromises(field, "second.ndjson")).exitCode).toBe(0);
+    const finished = await goOn(field);
+    expect(finished.exitCode).toBe(4);
+    expect(finished.said).toContain("3 actions of run");
+    expect(finished.said).toContain("another run has sent them");
+    expect(processedBy(field.sandbox), "only what nobody has sent").toBe("E A B C A X");
+    const rejects = await field.read(`night.rejects.${run}.ndjson`);
+    expect(rejects.trimEnd().split("\n"), "the update, of which nobody knows").toHaveLength(1);
+    expectNothingDoubled(field.sandbox);
   });
 
   test("that was closed since is closed again by a look at it, which says so", async () => {

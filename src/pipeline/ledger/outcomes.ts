@@ -10,6 +10,9 @@ export const TAKEN = "('accepted', 'settled by hand')";
 /** Status of an action that was closed unsent because something later of its history was taken. */
 export const SUPERSEDED = "superseded";
 
+/** Status of an action that was closed unsent because another run had sent it meanwhile. */
+export const SENT_ELSEWHERE = "sent-elsewhere";
+
 /** What the service answered, or what would have been sent once more but for something later, for SQL. */
 export const TRIED = `(outcome <> 'not sent' OR status = '${SUPERSEDED}')`;
 
@@ -191,7 +194,7 @@ export function outcomesOfChunk(ledger: Ledger, runNo: number, chunk: number): r
     .map(toOutcome);
 }
 
-/** What leaves the row open: the service rejected it, or it was not sent. */
+/** What leaves the row open: the service rejected it, or it was not sent, by any run. */
 const OPEN: readonly Outcome[] = ["rejected", "not sent"];
 
 /** The outcomes of a chunk that leave their rows open. */
@@ -204,7 +207,9 @@ export function openOutcomesOfChunk(ledger: Ledger, runNo: number, chunk: number
   );
   return open === undefined
     ? []
-    : outcomesOfChunk(ledger, runNo, chunk).filter(({ outcome }) => OPEN.includes(outcome));
+    : outcomesOfChunk(ledger, runNo, chunk).filter(
+        ({ outcome, status }) => OPEN.includes(outcome) && status !== SENT_ELSEWHERE,
+      );
 }
 
 /** Chunks that have outcomes but are not noted as written to the promises, in order. */

@@ -1,8 +1,12 @@
 /** A chunk of which not all actions share one fate becomes several. */
 
 import type { Ledger } from "../ledger/ledger.ts";
+import { insertOutcomes } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, nextChunkNumber } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/schema.ts";
+import type { Plan } from "../plan/plan.ts";
+import { chunkFacts, runFacts } from "./settle.ts";
+import { toOutcomes } from "./settling.ts";
 
 /**
  * The chunk as stretches of actions in one state each. The first keeps the chunk's number, the others have the next free ones.
@@ -54,5 +58,42 @@ export function replaceChunk(ledger: Ledger, chunk: ChunkRecord, parts: readonly
       chunk.runNo,
       number,
     );
+  }
+}
+
+/**
+ * Closes actions of planned chunks, so that the run does not send them. Each chunk is one transaction; doing it again changes
+ * nothing.
+ *
+ * @param statusOf why, by the action's number in the plan.
+ */
+export async function closeUnsent(
+  ledger: Ledger,
+  plan: Plan,
+  chunks: readonly ChunkRecord[],
+  statusOf: ReadonlyMap<number, string>,
+): Promise<void> {
+  if (statusOf.size === 0) return;
+  const at = new Date().toISOString();
+  for (const chunk of chunks) {
+    const parts = cutChunk(ledger, chunk, await plan.lines(chunk), (seq) =>
+      statusOf.has(seq) ? "abandoned" : "planned",
+    );
+    const closed = parts.filter(({ state }) => state === "abandoned");
+    if (closed.length === 0) continue;
+    const rows = await Promise.all(
+      closed.map(async (part) =>
+        toOutcomes(
+          runFacts({ plan, runNo: chunk.runNo }),
+          await chunkFacts(plan, part),
+          (number) => ({ outcome: "not sent", status: statusOf.get(part.first + number) ?? "" }),
+          at,
+        ),
+      ),
+    );
+    ledger.transaction(() => {
+      replaceChunk(ledger, chunk, parts);
+      for (const ofPart of rows) insertOutcomes(ledger, chunk.runNo, ofPart);
+    });
   }
 }

@@ -8,14 +8,13 @@ import { identityText } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
 import { asBuffer, free } from "../buffers.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { insertOutcomes, SUPERSEDED, TAKEN } from "../ledger/outcomes.ts";
-import { addChunks, type ChunkRecord, chunksOf, nextChunkNumber } from "../ledger/runs.ts";
+import { SUPERSEDED, TAKEN } from "../ledger/outcomes.ts";
+import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
 import { RECORD_BYTES, readRecord } from "../plan/index-file.ts";
 import { replaces } from "../plan/keyed-order.ts";
 import type { ChunkBorders, Plan } from "../plan/plan.ts";
 import { timeOf } from "../plan/said.ts";
-import { chunkFacts, runFacts } from "./settle.ts";
-import { toOutcomes } from "./settling.ts";
+import { closeUnsent } from "./chunk-parts.ts";
 
 /** A deed of a history, as the plan holds it. */
 interface Deed {
@@ -168,66 +167,6 @@ function takenBehind(
 export async function closeSuperseded(ledger: Ledger, plan: Plan, runNo: number): Promise<number> {
   const chunks = chunksOf(ledger, runNo, "planned");
   const superseded = await findSuperseded(ledger, plan, chunks);
-  if (superseded.size === 0) return 0;
-  for (const chunk of chunks) {
-    const parts = cut(chunk, await plan.lines(chunk), superseded);
-    if (parts.some(({ isClosed }) => isClosed)) await closeParts(ledger, plan, chunk, parts);
-  }
+  await closeUnsent(ledger, plan, chunks, new Map([...superseded].map((seq) => [seq, SUPERSEDED])));
   return superseded.size;
-}
-
-interface Part extends Pick<ChunkRecord, "first" | "count" | "offset" | "length"> {
-  readonly isClosed: boolean;
-}
-
-/** The chunk as stretches that are sent or closed. */
-function cut(chunk: ChunkRecord, lines: readonly Buffer[], superseded: ReadonlySet<number>): readonly Part[] {
-  const parts: { -readonly [K in keyof Part]: Part[K] }[] = [];
-  let { offset } = chunk;
-  for (const [at, line] of lines.entries()) {
-    const [first, length] = [chunk.first + at, line.length + 1];
-    const isClosed = superseded.has(first);
-    const last = parts.at(-1);
-    if (last?.isClosed === isClosed) {
-      last.count += 1;
-      last.length += length;
-    } else parts.push({ first, count: 1, offset, length, isClosed });
-    offset += length;
-  }
-  return parts;
-}
-
-async function closeParts(ledger: Ledger, plan: Plan, chunk: ChunkRecord, parts: readonly Part[]): Promise<void> {
-  const at = new Date().toISOString();
-  const next = nextChunkNumber(ledger, chunk.runNo);
-  // The first part keeps the chunk's number.
-  const numbered = parts.map((part, number) => ({ ...part, chunk: number === 0 ? chunk.chunk : next + number - 1 }));
-  const closed = await Promise.all(
-    numbered
-      .filter(({ isClosed }) => isClosed)
-      .map(async ({ isClosed: _, ...part }) =>
-        toOutcomes(
-          runFacts({ plan, runNo: chunk.runNo }),
-          await chunkFacts(plan, { ...chunk, ...part }),
-          () => ({ outcome: "not sent", status: SUPERSEDED }),
-          at,
-        ),
-      ),
-  );
-  ledger.transaction(() => {
-    for (const { chunk: number, count, length, isClosed, ...part } of numbered) {
-      const state = isClosed ? "abandoned" : "planned";
-      if (number === chunk.chunk)
-        ledger.run(
-          "UPDATE chunks SET count = ?, length = ?, state = ?, detail = NULL WHERE run_no = ? AND chunk = ?",
-          count,
-          length,
-          state,
-          chunk.runNo,
-          number,
-        );
-      else addChunks(ledger, chunk, [{ ...part, count, length }], state);
-    }
-    for (const rows of closed) insertOutcomes(ledger, chunk.runNo, rows);
-  });
 }
