@@ -7,7 +7,7 @@ import type { FieldName, FieldValue } from "./fields.ts";
  * - `recipient`: they are the same deed where `to` and userId agree as far as both give them.
  * - `history`: it happens again and again; which of them were accepted is told by their times, contents and order.
  */
-type IdentityRule = "once" | "recipient" | "history";
+export type IdentityRule = "once" | "recipient" | "history";
 
 /**
  * What an accepted action does. The sandbox performs it, the ledger folds it into what it knows, the checks follow it.

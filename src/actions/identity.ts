@@ -22,14 +22,11 @@ export function identityText({ action, data }: Pick<Action, "action" | "data">):
 }
 
 /**
- * The same for a source that says itself what identifies its deeds.
- *
- * @param nth which of the deeds of its kind it is among those of its row, from 1; 0 for the only one. A key identifies a row,
- *   which may give several deeds of a history; all else it gives once.
+ * The same for a source that says itself what identifies its rows. The deeds of one kind that a row gives share it: they are
+ * told apart by what they say, since the number of one changes when the row's list grows at the front.
  */
-export function ownKeyText({ action }: Pick<Action, "action">, key: string, nth: number): string {
-  const isFurther = nth > 1 && actionSpec(action).identity === "history";
-  return stringifyJson([action, "key", key, ...(isFurther ? [nth] : [])]);
+export function ownKeyText({ action }: Pick<Action, "action">, key: string): string {
+  return stringifyJson([action, "key", key]);
 }
 
 /**

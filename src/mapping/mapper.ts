@@ -49,6 +49,8 @@ export type Mapped =
       readonly keys?: readonly string[];
       /** The `nthOfName` of each action in the whole row, where `tickets:actions` names only some of its actions. */
       readonly nths?: readonly number[];
+      /** With a key, what `tickets:actions` leaves out of the row. */
+      readonly leftOut?: readonly { readonly action: Action; readonly key: string }[];
       /** Why the row gives nothing else, where it only gives the event that it is the first row of. */
       readonly eventOnly?: string;
     })

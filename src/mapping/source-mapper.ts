@@ -296,6 +296,10 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       ...(config.key !== undefined && { keys }),
       ...(stillOpen !== undefined && {
         nths: numbersIn(draft.actions, stillOpen),
+        leftOut: draft.actions.flatMap((action, at) => {
+          const key = draft.keys[at];
+          return key === undefined || stillOpen.has(action) ? [] : [{ action, key }];
+        }),
       }),
       ...(isOnlyEvent(draft.actions) && { eventOnly: draft.whyNothing ?? skipReason() }),
       ...noted(),

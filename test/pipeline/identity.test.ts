@@ -27,11 +27,13 @@ const checkedIn = (ticketId: string, orderTime: number): object => ({
 const url = (name: string): string => `https://img.example.com/${name}.png`;
 
 /** Closes the last run; its doubts stay. */
-async function abandon(field: Field): Promise<void> {
+const abandon = (field: Field): Promise<void> => settleLast(field, "abandon");
+
+async function settleLast(field: Field, decision: "abandon" | "sent"): Promise<void> {
   const run = field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs ORDER BY run_no DESC")?.run));
   const options = {
     run,
-    decision: "abandon",
+    decision,
     chunk: undefined,
     first: undefined,
     reason: "test",
@@ -543,6 +545,224 @@ describe("a key of the source", () => {
     expect(other.actions, other.said).toMatchObject({ accepted: 0, alreadySent: 5, changed: 1 });
     expect(images(field)).toBe("a b");
     expect(acceptedOf(field, "scannedTicket", "orderTime")).toEqual([1768600001, 1768600002, 1768600003]);
+  });
+
+  describe("of a row that gives several deeds of a kind", () => {
+    const LISTS = `sources:
+  lists:
+    match: "lists*"
+    fields: {ticketId: T}
+    key: "{Id}"
+    actions:
+      - scannedTicket: {each: {in: "{Scans}", match: "(?<at>[0-9]+)"}, fields: {orderTime: "{item.at}"}}
+      - updateTicket: {each: {in: "{Images}", match: "(?<name>[a-z]+)"}, fields: {imageUrl: "https://img.example.com/{item.name}.png"}}
+      - claimedTicket: {each: {in: "{Claims}", match: "(?<by>[a-z]+)"}, fields: {userId: "{item.by}", orderTime: "1768600009"}}
+`;
+    /** What each kind's list says, in the column that gives it. */
+    const SAID = {
+      Scans: (field: Field) => acceptedOf(field, "scannedTicket", "orderTime"),
+      Images: (field: Field) => images(field).split(" "),
+      Claims: (field: Field) => acceptedOf(field, "claimedTicket", "userId"),
+    } as const;
+    type Column = keyof typeof SAID;
+
+    async function openLists(column: Column) {
+      const field = await openSold();
+      await field.write("tickets.config.yaml", LISTS);
+      const night = async (...lists: readonly string[]) => {
+        const rows = lists.map((list) =>
+          ["1", ...Object.keys(SAID).map((each) => (each === column ? list : ""))].join(","),
+        );
+        await field.write("lists.csv", `${["Id", ...Object.keys(SAID)].join(",")}\n${rows.join("\n")}\n`);
+        const done = await field.stream(["lists.csv"], { maxInvalid: { rows: 5 } });
+        return { ...done, actions: done.summary?.actions };
+      };
+      return { field, night, accepted: () => SAID[column](field).join(" ") };
+    }
+
+    test.each<[string, Column, string, string, object, string]>([
+      ["grows at the front", "Scans", "10", "11 10", { accepted: 1, alreadySent: 1, changed: 0 }, "10 11"],
+      ["grows at the end", "Scans", "10", "10 11", { accepted: 1, alreadySent: 1, changed: 0 }, "10 11"],
+      ["grows within", "Scans", "10 12", "10 11 12", { accepted: 1, alreadySent: 2, changed: 0 }, "10 12 11"],
+      ["shrinks at the front", "Scans", "10 11", "11", { accepted: 0, alreadySent: 1, changed: 0 }, "10 11"],
+      ["shrinks at the end", "Scans", "10 11", "10", { accepted: 0, alreadySent: 1, changed: 0 }, "10 11"],
+      ["comes in another order", "Scans", "10 11", "11 10", { accepted: 0, alreadySent: 2, changed: 0 }, "10 11"],
+      ["has one that changed", "Scans", "10 11", "10 15", { accepted: 0, alreadySent: 2, changed: 1 }, "10 11"],
+      ["says one once more", "Scans", "10", "10 10", { accepted: 1, alreadySent: 1, changed: 0 }, "10 10"],
+      ["says two alike again", "Scans", "10 10", "10 10", { accepted: 0, alreadySent: 2, changed: 0 }, "10 10"],
+      ["says two alike, and one of them no more", "Scans", "10 10", "10", { accepted: 0, alreadySent: 1 }, "10 10"],
+      // Sent now, it would undo what was accepted.
+      ["grows at the front, without times", "Images", "a", "b a", { accepted: 0, alreadySent: 1, late: 1 }, "a"],
+      ["grows at the end, without times", "Images", "a", "a b", { accepted: 1, alreadySent: 1, changed: 0 }, "a b"],
+      ["shrinks, without times", "Images", "a b", "b", { accepted: 0, alreadySent: 1, changed: 0 }, "a b"],
+      [
+        "has one that changed, without times",
+        "Images",
+        "a b",
+        "c b",
+        { accepted: 0, alreadySent: 2, changed: 1 },
+        "a b",
+      ],
+      ["says one once more, without times", "Images", "a b", "a b a", { accepted: 1, alreadySent: 2 }, "a b a"],
+    ])("that %s", async (_, column, before, now, actions, accepted) => {
+      const lists = await openLists(column);
+      const first = await lists.night(before);
+      expect(first.actions, first.said).toMatchObject({ accepted: before.split(" ").length, alreadySent: 0 });
+      const second = await lists.night(now);
+      expect(second.actions, second.said).toMatchObject(actions);
+      expect(lists.accepted()).toBe(accepted);
+      // What changed is told every night, and nothing is sent again.
+      const again = await lists.night(now);
+      expect(again.actions, again.said).toMatchObject({ accepted: 0, changed: second.actions?.changed });
+      expect(lists.accepted()).toBe(accepted);
+    });
+
+    test.each<[string, Column, string, string]>([
+      ["with times", "Scans", "10 11", "10 15 16"],
+      ["without times", "Images", "a b", "a c d"],
+    ])("of which some changed and some are new is a problem, not a guess, %s", async (_, column, before, now) => {
+      const { field, night, accepted } = await openLists(column);
+      await night(before);
+      const told = await night(now);
+      expect(told.exitCode, told.said).toBe(4);
+      expect(told.summary).toMatchObject({ rows: { invalid: 1 }, actions: { total: 0 } });
+      expect(told.said).toContain("[history-unclear]");
+      expect(told.said).toContain(
+        column === "Scans" ? "no more in the row: orderTime 11." : "no more in the row: imageUrl",
+      );
+      expect(accepted()).toBe(before);
+
+      // A person who knows which is new says so, and then the list is known.
+      const kind = column === "Scans" ? "scannedTicket" : "updateTicket";
+      expect(told.said).toContain(`this one is 2:${kind}.`);
+      await field.write(
+        "lists-new.csv",
+        `Id,Scans,Images,Claims,tickets:actions\n1,${column === "Scans" ? now : ""},${column === "Images" ? now : ""},,3:${kind}\n`,
+      );
+      const done = await field.stream(["lists-new.csv"], { again: true });
+      expect(done.summary?.actions, done.said).toMatchObject({ total: 1, accepted: 1 });
+      const after = await night(now);
+      expect(after.actions, after.said).toMatchObject({ total: 3, accepted: 0, alreadySent: 3, changed: 1 });
+      expect(accepted()).toBe(`${before} ${now.split(" ").at(-1)}`);
+    });
+
+    test.each(["Scans", "Images"] as const)(
+      "of which the service rejected one, in %s: that one is sent again",
+      async (column) => {
+        const values = column === "Scans" ? ["10", "11", "12"] : ["a", "b", "c"];
+        const { field, night, accepted } = await openLists(column);
+        field.setFaults(rejecting(2));
+        expect((await night(values.join(" "))).actions).toMatchObject({ accepted: 2, rejected: 1 });
+        field.setFaults();
+        const again = await night(values.join(" "));
+        expect(again.actions, again.said).toMatchObject({ accepted: 1, alreadySent: 2, changed: 0 });
+        expect(accepted()).toBe(values.join(" "));
+      },
+    );
+
+    test.each<[string, (rejects: string) => string, string]>([
+      ["as it is", (rejects) => rejects, "10 11"],
+      ["mended", (rejects) => rejects.replace("10 11", "10 15"), "10 15"],
+      ["mended to what the other says", (rejects) => rejects.replace("10 11", "10 10"), "10 10"],
+    ])("of which the service rejected one, which comes from the rejects %s", async (_, mend, accepted) => {
+      const lists = await openLists("Scans");
+      lists.field.setFaults(rejecting(1));
+      await lists.night("10 11");
+      lists.field.setFaults();
+      const rejects = await lists.field.read("lists.rejects.csv");
+      expect(rejects).toContain("2:scannedTicket");
+      await lists.field.write("lists.rejects.csv", mend(rejects));
+      const done = await lists.field.stream(["lists.rejects.csv"]);
+      expect(done.summary?.actions, done.said).toMatchObject({ total: 1, accepted: 1 });
+      expect(lists.accepted()).toBe(accepted);
+      const again = await lists.field.stream(["lists.rejects.csv"]);
+      expect(again.summary?.actions, again.said).toMatchObject({ accepted: 0 });
+    });
+
+    test("gives those whose conditions come true later, wherever their rules stand", async () => {
+      const field = await openSold();
+      const scan = (column: string): string =>
+        `      - scannedTicket: {when: {${column}: {empty: false}}, fields: {ticketId: T, orderTime: "{${column}}"}}\n`;
+      await field.write(
+        "tickets.config.yaml",
+        `sources:\n  doors:\n    match: "doors*.csv"\n    key: "{Id}"\n    actions:\n${scan("Early")}${scan("Door")}`,
+      );
+      const night = async (row: string) => {
+        await field.write("doors.csv", `Id,Early,Door\n${row}\n`);
+        return (await field.stream(["doors.csv"])).summary?.actions;
+      };
+      expect(await night("1,,10")).toMatchObject({ accepted: 1 });
+      expect(await night("1,9,10")).toMatchObject({ accepted: 1, alreadySent: 1, changed: 0 });
+      expect(await night("1,9,10")).toMatchObject({ accepted: 0, alreadySent: 2, changed: 0 });
+      expect(acceptedOf(field, "scannedTicket", "orderTime")).toEqual([10, 9]);
+    });
+
+    test("and stands in one input as it grew is sent once; one that says something else is a problem", async () => {
+      const { night, accepted } = await openLists("Scans");
+      const grown = await night("10", "11 10", "11 10");
+      expect(grown.actions, grown.said).toMatchObject({ total: 5, accepted: 2, alreadySent: 3 });
+      expect(accepted()).toBe("10 11");
+
+      const { field, night: other, accepted: sent } = await openLists("Scans");
+      const told = await other("10 11", "10 15 16");
+      expect(told.summary, told.said).toMatchObject({ rows: { invalid: 1 }, actions: { accepted: 2 } });
+      expect(told.said).toContain(
+        "The key of this row is that of another scannedTicket of this ticket, at lists.csv:2",
+      );
+      expect(sent()).toBe("10 11");
+      expect(field.sandbox).toBeDefined();
+    });
+
+    test("of which one is in doubt waits with it, and is sent once once that is settled", async () => {
+      const { field, night, accepted } = await openLists("Scans");
+      await night("10");
+      field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
+      expect((await night("11 10")).exitCode).toBe(6);
+      field.setFaults();
+      await abandon(field);
+      const waiting = await night("12 11 10");
+      expect(waiting.exitCode, waiting.said).toBe(6);
+      expect(waiting.actions).toMatchObject({ total: 3, accepted: 0, inDoubt: 1, alreadySent: 1, notSent: 1 });
+      const changed = await night("15 10");
+      expect(changed.actions, changed.said).toMatchObject({ accepted: 0, inDoubt: 1, alreadySent: 1 });
+      await settleLast(field, "sent");
+      expect((await night("12 11 10")).actions).toMatchObject({ accepted: 1, alreadySent: 2, changed: 0 });
+      expect(accepted()).toBe("10 11 12");
+    });
+
+    test("asks the service for each of its claims", async () => {
+      const { night, accepted } = await openLists("Claims");
+      const first = await night("ann bob ann");
+      // The sandbox takes one claim of a ticket.
+      expect(first.actions, first.said).toMatchObject({ total: 3, accepted: 1, rejected: 1, alreadySent: 1 });
+      expect(accepted()).toBe("ann");
+      expect((await night("ann")).actions).toMatchObject({ accepted: 0, alreadySent: 1, changed: 0 });
+    });
+
+    test("is known when the key is given later, also where the list grew or shrank since", async () => {
+      const { field, night, accepted } = await openLists("Scans");
+      await field.write("tickets.config.yaml", LISTS.replace(/ {4}key.*\n/, ""));
+      expect((await night("11 10")).actions).toMatchObject({ accepted: 2 });
+      await field.write("tickets.config.yaml", LISTS);
+      expect((await night("12 11 10")).actions).toMatchObject({ accepted: 1, alreadySent: 2, changed: 0 });
+      const shrunk = await night("11 10");
+      expect(shrunk.actions, shrunk.said).toMatchObject({ accepted: 0, alreadySent: 2, changed: 0 });
+      expect((await night("13 11 12")).actions).toMatchObject({ accepted: 1, alreadySent: 2, changed: 0 });
+      expect(accepted()).toBe("11 10 12 13");
+    });
+
+    test("does not let one undo another that was accepted since", async () => {
+      const { field, night } = await openLists("Images");
+      field.setFaults(rejecting(1));
+      expect((await night("a b c")).actions).toMatchObject({ accepted: 2, rejected: 1 });
+      field.setFaults();
+      const late = await night("a b c");
+      expect(late.actions, late.said).toMatchObject({ accepted: 0, alreadySent: 2, superseded: 1 });
+      // Also where the list names the later one no more.
+      const shrunk = await night("a b");
+      expect(shrunk.actions, shrunk.said).toMatchObject({ accepted: 0, alreadySent: 1, superseded: 1 });
+      expect(images(field)).toBe("a c");
+    });
   });
 
   test("does not let a deed undo what came after it", async () => {

@@ -390,6 +390,36 @@ describe("a plan by workers", () => {
     expect(await plan(3)).toEqual(alone);
   });
 
+  it("of rows with a key that give several deeds knows those that tickets:actions leaves out", async () => {
+    const folder = openFolder();
+    const path = join(folder, "scans.csv");
+    // What is left out of every second row says something else than the row before; what it gives is new.
+    const rows = Array.from(
+      { length: 4000 },
+      (_, at) => `K${at >> 1},${at % 2 === 0 ? "1;3" : "2;3;4,3:scannedTicket"}`,
+    );
+    writeFileSync(
+      path,
+      `id,times,tickets:actions\n${rows.map((row, at) => (at % 2 === 0 ? `${row},` : row)).join("\n")}\n`,
+    );
+    const source: SourceConfig = {
+      key: "{id}",
+      actions: [
+        {
+          scannedTicket: {
+            each: { in: "{times}", match: "(?<at>[0-9])" },
+            fields: { ticketId: "{id}", orderTime: "17686000{item.at}0" },
+          },
+        },
+      ],
+    };
+    const plan = (count: number) => planned(folder, [path], { count, leastBytes: 0, rangeBytes: 3000 }, source);
+    const alone = await plan(0);
+    expect(alone.tallies.map(({ rule }) => rule)).not.toContain("key-shared");
+    expect(alone.result).toMatchObject({ rows: { read: 4000, mapped: 4000 }, actions: { total: 6000 } });
+    expect(await plan(3)).toEqual(alone);
+  });
+
   it("is byte for byte that of one thread, with all that is said of the rows", { tags: ["long"] }, async () => {
     const folder = openFolder();
     const events = join(folder, "events.csv");

@@ -23,6 +23,8 @@ export interface Batch {
   readonly firstLines: { readonly rejects: number | undefined; readonly other: number | undefined };
   /** Rows from rejects files (from 1, within the batch), and what they are there. */
   readonly rejected: readonly BatchRejected[];
+  /** Of rows of which `tickets:actions` leaves a part out, where a key of their source tells them. */
+  readonly leftOut: readonly { readonly row: number; readonly deeds: readonly LeftOut[] }[];
   /** Which rows are mended depends on the rows before, which a worker does not know. */
   readonly isUnsure: boolean;
   /** Events that its valid rows register. */
@@ -80,6 +82,13 @@ interface BatchRejected {
   readonly isWhole: boolean;
 }
 
+/** An action that `tickets:actions` leaves out of its row: it is done with. */
+export interface LeftOut {
+  /** Of the source's key, hexadecimal. */
+  readonly identity: string;
+  readonly action: Action;
+}
+
 /** Where an action comes from. */
 interface Origin {
   readonly input: number;
@@ -108,11 +117,23 @@ export function createCandidateWriter(keeps: boolean): CandidateWriter {
   const facts = growing(64 * 1024, keeps);
   const texts = growing(64 * 1024, keeps);
   let count = 0;
+  /** Identities of the row's actions that have a key. */
+  const ofRow = { row: 0, identities: new Set<string>() };
+  const isFurther = (row: number, identity: string): boolean => {
+    if (ofRow.row !== row) {
+      ofRow.row = row;
+      ofRow.identities.clear();
+    }
+    const isKnown = ofRow.identities.has(identity);
+    ofRow.identities.add(identity);
+    return isKnown;
+  };
   return {
     add(action, { input, line, row, nth }, key) {
       const recordAt = index.reserve(RECORD_BYTES);
       const buffer = index.buffer();
       const keyed = key !== undefined;
+      const identity = digestHex(keyed ? ownKeyText(action, key) : identityText(action));
       writeOrigin(buffer, recordAt, {
         input,
         line,
@@ -121,8 +142,8 @@ export function createCandidateWriter(keeps: boolean): CandidateWriter {
         action: action.action,
         untimed: action.data.orderTime == null,
         keyed,
+        further: keyed && nth > 0 && isFurther(row, identity),
       });
-      const identity = digestHex(keyed ? ownKeyText(action, key, nth) : identityText(action));
       buffer.write(identity, recordAt + RECORD_BYTES - CONTENT_BYTES - DIGEST_BYTES, DIGEST_BYTES, "hex");
       const { json, content } = textsOf(action);
       buffer.write(digestHex(content), recordAt + RECORD_BYTES - CONTENT_BYTES, CONTENT_BYTES, "hex");
@@ -136,6 +157,7 @@ export function createCandidateWriter(keeps: boolean): CandidateWriter {
     },
     take() {
       count = 0;
+      ofRow.row = 0;
       return { lines: lines.take(), index: index.take(), facts: facts.take(), texts: texts.take() };
     },
   };

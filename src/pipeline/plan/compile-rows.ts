@@ -2,6 +2,7 @@
 
 import { ACTION_NAMES, type Action, registersEvent } from "../../actions/actions.ts";
 import { isFieldName } from "../../actions/fields.ts";
+import { digestHex, ownKeyText } from "../../actions/identity.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
 import { cleanText } from "../../actions/text.ts";
 import { checkAction } from "../../checks/shape.ts";
@@ -60,6 +61,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         rejects: undefined,
         other: undefined,
       };
+      const leftOut: Batch["leftOut"][number][] = [];
       let isUnsure = false;
       const newEvents = new Set<string>();
       const rowEvents: { row: number; eventId: string }[] = [];
@@ -178,6 +180,13 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         if (eventOnly !== undefined) countReason(eventOnlyReasons, eventOnly);
         if (notesEvents && eventId !== undefined && actions.some(({ data }) => data.eventId == null))
           rowEvents.push({ row, eventId });
+        if (mapped.leftOut !== undefined && mapped.leftOut.length > 0) {
+          const deeds = mapped.leftOut.map(({ action, key }) => ({
+            identity: digestHex(ownKeyText(action, key)),
+            action,
+          }));
+          leftOut.push({ row, deeds });
+        }
         const nths = mapped.nths ?? (actions.length === 1 ? ONLY : nthOfName(actions));
         if (mark?.kind === "rejected" || mark?.kind === "mended")
           rejected.push({
@@ -205,6 +214,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         mended,
         firstLines,
         rejected,
+        leftOut,
         isUnsure,
         newEvents: [...newEvents],
         rowEvents,

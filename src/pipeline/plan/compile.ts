@@ -11,7 +11,7 @@ import { findingsOfContent } from "../readers/content.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/inputs.ts";
 import { keepRejectsApart } from "../readers/rejects.ts";
-import type { Batch, BatchInvalid, BatchMended } from "./batch.ts";
+import type { Batch, BatchInvalid, BatchMended, LeftOut } from "./batch.ts";
 import { appendCandidates, type CandidateFiles, candidateFiles, endCandidates } from "./candidates.ts";
 import { createRowCompiler, type RowCompiler, reportFindings } from "./compile-rows.ts";
 import { placedActions } from "./facts.ts";
@@ -91,6 +91,8 @@ export interface Compiled {
   readonly mends: ReadonlyMap<number, Mend>;
   /** By row: the key that it has in the rejects file from which it comes. */
   readonly rejected: ReadonlyMap<number, string>;
+  /** By row: what `tickets:actions` leaves out of it. */
+  readonly leftOut: ReadonlyMap<number, readonly LeftOut[]>;
   /** Skipped rows by reason. */
   readonly skipReasons: ReadonlyMap<string, number>;
   /** Rows that give their event and nothing else, by reason. */
@@ -125,6 +127,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
     rows: { read: 0, skipped: 0, mended: 0 },
     mends: new Map<number, Mend>(),
     rejected: new Map<number, string>(),
+    leftOut: new Map<number, readonly LeftOut[]>(),
     skipReasons: new Map<string, number>(),
     eventOnlyReasons: new Map<string, number>(),
     candidates: 0,
@@ -278,6 +281,7 @@ async function join(
     readonly rows: { read: number; skipped: number; mended: number };
     readonly mends: Map<number, Mend>;
     readonly rejected: Map<number, string>;
+    readonly leftOut: Map<number, readonly LeftOut[]>;
     readonly skipReasons: Map<string, number>;
     readonly eventOnlyReasons: Map<string, number>;
     candidates: number;
@@ -343,6 +347,7 @@ async function join(
     compiled.rejected.set(rows.read + row, key);
     if (isMended) compiled.mends.set(rows.read + row, { row: key, actions, isWhole });
   }
+  for (const { row, deeds } of batch.leftOut) compiled.leftOut.set(rows.read + row, deeds);
   rows.read += batch.rows;
   rows.skipped += batch.skipped;
   compiled.candidates += batch.candidates;

@@ -120,6 +120,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
     // Where the config lets them pass, they are deeds that repeat like any other.
     isSentOnce: (action) =>
       options.severityOf(registersEvent(action) ? "event-registered-twice" : "ticket-sold-twice") !== "error",
+    leftOut: (row) => compiled.leftOut.get(row) ?? [],
     rejected: (row) => {
       const key = compiled.rejected.get(row);
       return key === undefined ? undefined : options.rejectedRows.firstRejected(key);

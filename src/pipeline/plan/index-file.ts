@@ -21,6 +21,8 @@ export interface IndexRecord {
   readonly untimed: boolean;
   /** A key of the source itself says which deed it is, whatever kind of action it is. */
   readonly keyed: boolean;
+  /** An earlier action of its row has the same kind and key, and so the same identity. */
+  readonly further: boolean;
   /** Which of the actions of its kind in the row it is, from 1; 0 for the only one. */
   readonly nth: number;
   readonly identity: Buffer;
@@ -30,6 +32,7 @@ export interface IndexRecord {
 /** Marks beside the action's code. */
 const UNTIMED = 0x100;
 const KEYED = 0x200;
+const FURTHER = 0x400;
 /** The action's code and the marks; above them stands `nth`. */
 const NTH_SHIFT = 12;
 const CODE = (1 << NTH_SHIFT) - 1;
@@ -45,7 +48,7 @@ export function writeOrigin(buffer: Buffer, at: number, origin: RecordOrigin): v
   buffer.writeUInt32LE(origin.input, at);
   buffer.writeUInt32LE(origin.line, at + 4);
   buffer.writeUInt32LE(origin.row, at + 8);
-  const marks = (origin.untimed ? UNTIMED : 0) | (origin.keyed ? KEYED : 0);
+  const marks = (origin.untimed ? UNTIMED : 0) | (origin.keyed ? KEYED : 0) | (origin.further ? FURTHER : 0);
   const nth = origin.nth > MOST_NTH ? 0 : origin.nth;
   buffer.writeUInt32LE(((nth << NTH_SHIFT) | actionSpec(origin.action).code | marks) >>> 0, at + 12);
 }
@@ -65,7 +68,7 @@ export function readOrigin(buffer: Buffer, at: number): RecordOrigin {
 /** Undefined where the bytes are no record. */
 export function findOrigin(buffer: Buffer, at: number): RecordOrigin | undefined {
   const code = buffer.readUInt32LE(at + 12);
-  const action = BY_CODE.get(code & CODE & ~(UNTIMED | KEYED));
+  const action = BY_CODE.get(code & CODE & ~(UNTIMED | KEYED | FURTHER));
   if (action === undefined) return undefined;
   return {
     input: buffer.readUInt32LE(at),
@@ -74,6 +77,7 @@ export function findOrigin(buffer: Buffer, at: number): RecordOrigin | undefined
     action,
     untimed: (code & UNTIMED) !== 0,
     keyed: (code & KEYED) !== 0,
+    further: (code & FURTHER) !== 0,
     nth: code >>> NTH_SHIFT,
   };
 }

@@ -9,7 +9,7 @@ import {
   registers,
   registersEvent,
 } from "../../actions/actions.ts";
-import { digestOf, identityText, recipientsAgree } from "../../actions/identity.ts";
+import { contentText, digestHex, digestOf, identityText, recipientsAgree } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
 import { hasKeyedDeeds, keyedDeeds, keySources } from "../ledger/keyed-deeds.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -23,12 +23,14 @@ import {
 } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { FirstRejected } from "../ledger/rejected-rows.ts";
+import type { LeftOut } from "./batch.ts";
 import { type Candidate, type CandidateLines, candidateFiles, type Hold } from "./candidates.ts";
 import { FACTS_BYTES, lineBytesAt } from "./facts.ts";
 import { type HeldDeed, type HistoryHolds, readHistoryHolds } from "./history-holds.ts";
-import { contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
+import { CONTENT_BYTES, contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
 import { findBehindHolds, findOutOfOrder, replaces } from "./keyed-order.ts";
 import { type DeedVerdict, type InputDeed, type KnownDeed, matchHistory } from "./match-history.ts";
+import { type GivenKeyDeed, type KeyVerdict, type KnownKeyDeed, matchKey } from "./match-key.ts";
 import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type InputKey } from "./other-keys.ts";
 import { createProbableSet } from "./probable-set.ts";
 import { historyDeed } from "./said.ts";
@@ -73,6 +75,14 @@ export type Detail =
       readonly accepted: readonly AcceptedDeed[];
       readonly given: readonly Pick<Candidate, "start" | "length">[];
     }
+  /** Which of those that its row gives under its key are new, and which were changed. */
+  | {
+      readonly kind: "unclear of row";
+      /** Under the key, and not in the row. */
+      readonly accepted: readonly AcceptedDeed[];
+      /** In the row, and not accepted as they are. */
+      readonly given: readonly Pick<Candidate, "start" | "length">[];
+    }
   | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
   /** With another deed of the same ticket or event, which says something else. */
   | { readonly kind: "key repeated"; readonly at: RowPlace }
@@ -111,6 +121,8 @@ export interface JudgeOptions {
   readonly isCut: boolean;
   /** When a row was first rejected, where it comes from a rejects file. */
   readonly rejected: (row: number) => FirstRejected | undefined;
+  /** What `tickets:actions` leaves out of a row whose source has a key. */
+  readonly leftOut: (row: number) => readonly LeftOut[];
 }
 
 /** A candidate that the digests alone do not decide about. */
@@ -128,7 +140,9 @@ interface Found {
   readonly closed: HeldDeed[];
   /** First ones of the deeds that the input repeats. */
   readonly repeated: Set<number>;
-  /** Whether the key of some candidate brought nothing. */
+  /** Under keys that several were accepted under: which of them a candidate is. */
+  readonly bound: Map<number, AcceptedDeed>;
+  /** Whether some candidate with a key is none of what was accepted under it. */
   hasNewKeys: boolean;
 }
 
@@ -150,6 +164,7 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     },
     closed: [],
     repeated: new Set(),
+    bound: new Map(),
     hasNewKeys: false,
   };
   const holds = await readHistoryHolds(options.holds);
@@ -176,6 +191,7 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
       isCut,
       isNew,
       isOld: (seq) => isOne(seq, "sent", "changed", "pending"),
+      boundTo: (seq) => found.bound.get(seq),
     });
     const repeats = repeatsByFirst(details);
     for (const [candidate, order] of outOfOrder) {
@@ -244,8 +260,9 @@ async function judgeByDigests(
   const isOfSeveralSources = severalSources(options);
 
   const judgeOne = (seq: number, block: Buffer, at: number, isAccepted: boolean): void => {
-    const { action, keyed, untimed, row, input } = readOrigin(block, at);
-    const rule = keyed ? "once" : actionSpec(action).identity;
+    const { action, keyed, further, untimed, row, input } = readOrigin(block, at);
+    const kind = actionSpec(action).identity;
+    const rule = keyed ? "once" : kind;
     // newEvent and soldTicket that repeat within one input have rules of their own, but for those with a key.
     const repeatsMatter =
       keyed || !registers(action) || isSentOnce(action) || comesWithRows({ action, input }, options);
@@ -264,17 +281,22 @@ async function judgeByDigests(
       doubtful.add(identity.toString("hex"));
       return;
     }
+    // What stands beside it in its row is done with, also where it says the same.
+    if (keyed && options.leftOut(row).length > 0) {
+      doubtful.add(identity.toString("hex"));
+      return;
+    }
     if (isAccepted) {
       found.set(seq, "sent");
-      if (rule !== "history") return;
+      if (kind !== "history") return;
       // The same once more, on either side, is a deed of its own, perhaps; with a time it is only counted.
       const isRepeated = seen.has(block.subarray(at + 16, at + RECORD_BYTES));
-      if (isRepeated || (untimed && ledger !== undefined && hasRepeats(ledger, identity)))
+      if (isRepeated || (!keyed && untimed && ledger !== undefined && hasRepeats(ledger, identity)))
         doubtful.add(identity.toString("hex"));
       return;
     }
     if (pending.deeds.has(key)) {
-      if (rule === "once") found.set(seq, "pending");
+      if (kind === "once") found.set(seq, "pending");
       else doubtful.add(key);
       return;
     }
@@ -282,6 +304,8 @@ async function judgeByDigests(
     const isKnown = deeds.length > 0 || (!keyed && beside?.has(identity) === true);
     if (keyed && !isKnown) found.hasNewKeys = true;
     if (isKnown) doubtful.add(identity.toString("hex"));
+    // The first of its row was looked at.
+    else if (further && kind === "history") return;
     else if (rule !== "history" && repeatsMatter && seen.has(identity)) doubtful.add(identity.toString("hex"));
   };
 
@@ -431,30 +455,122 @@ class Group {
     this.#found.repeated.add(first);
   }
 
-  /** The same, unless what the key names is not the same ticket or event. */
+  /** What the row says of those under its key, unless the key is not its own. */
   byKey(): void {
-    const deeds = this.#accepted();
-    const subjects = deeds.map((deed) => ({ deed, of: subjectOf(this.#dataOf(deed) ?? {}) }));
-    const given: { readonly candidate: Doubtful; readonly of: string }[] = [];
-    for (const candidate of this.#candidates) {
-      const { seq, content } = candidate;
-      const of = subjectOf(this.#dataOfLine(candidate));
-      const deed =
-        subjects.find((each) => each.deed.content.equals(content)) ?? subjects.findLast((each) => each.of === of);
-      const [stranger] = subjects;
-      const [first] = given;
-      const otherSource = this.#otherSource(candidate, deed?.deed, first?.candidate);
-      if (otherSource !== undefined) this.#found.set(seq, "key shared", { kind: "key of source", source: otherSource });
-      else if (deed !== undefined) this.#sentOrChanged(seq, content, deed.deed);
-      else if (stranger !== undefined)
-        this.#found.set(seq, "key shared", { kind: "key shared", accepted: stranger.deed });
-      else if (first !== undefined && first.of !== of)
-        this.#found.set(seq, "key shared", { kind: "key shared", at: first.candidate });
-      else if (first !== undefined && isOfHistory(candidate) && !first.candidate.content.equals(content))
-        this.#found.set(seq, "key shared", { kind: "key repeated", at: first.candidate });
-      else if (first !== undefined) this.#repeated(seq, first.candidate.seq);
-      given.push({ candidate, of });
+    const known = this.#knownUnderKey();
+    const verdicts = matchKey(this.#rowsWithKey(), {
+      known,
+      rule: actionSpec(this.#action()).identity,
+      isApart: (deed) => this.#isApart(deed),
+    });
+    const [first] = this.#candidates;
+    for (const [{ isOpen, candidate, subject }, verdict] of verdicts) {
+      if (!isOpen) continue;
+      const of = verdict.kind === "known" ? known[verdict.of]?.accepted : undefined;
+      const beside = of === undefined ? known.filter((deed) => deed.subject === subject) : [{ accepted: of }];
+      const sources = (beside.length === 0 ? [undefined] : beside).map((each) =>
+        this.#otherSource(candidate, each?.accepted, first),
+      );
+      const source = sources.find((each) => each !== undefined);
+      if (source !== undefined && verdict.kind !== "pending")
+        this.#found.set(candidate.seq, "key shared", { kind: "key of source", source });
+      else this.#setUnderKey(candidate, verdict, known);
     }
+  }
+
+  /** Whether just this was rejected under the key, or accepted without it or under another one. */
+  #isApart({ content, data }: GivenOfKey): boolean {
+    const { inputs, ledger } = this.#options;
+    const plain = digestOf(identityText({ action: this.#action(), data: data() })).toString("hex");
+    const others = triedOf(plain, this.#candidates, inputs, ledger && deedsBeside(ledger));
+    const apart = [...this.#tried.filter(({ isTaken }) => !isTaken), ...others.filter(({ isTaken }) => isTaken)];
+    return apart.some((deed) => deed.content.toString("hex") === content);
+  }
+
+  #setUnderKey(candidate: Doubtful, verdict: KeyVerdict<GivenOfKey>, known: readonly KnownOfKey[]): void {
+    const { seq, content } = candidate;
+    switch (verdict.kind) {
+      case "known": {
+        const accepted = known[verdict.of]?.accepted;
+        if (accepted === undefined) this.#found.set(seq, "pending");
+        else {
+          this.#sentOrChanged(seq, content, accepted);
+          if (known.length > 1) this.#found.bound.set(seq, accepted);
+        }
+        return;
+      }
+      case "pending":
+        this.#found.set(seq, "pending");
+        return;
+      case "new":
+        this.#found.set(seq, "new");
+        this.#found.hasNewKeys = true;
+        return;
+      case "repeated":
+        this.#repeated(seq, verdict.first.seq);
+        return;
+      case "of another": {
+        const accepted = known[verdict.of]?.accepted;
+        this.#found.set(seq, "key shared", accepted && { kind: "key shared", accepted });
+        return;
+      }
+      case "of another given":
+        this.#found.set(seq, "key shared", { kind: "key shared", at: verdict.at.candidate });
+        return;
+      case "differs":
+        this.#found.set(seq, "key shared", { kind: "key repeated", at: verdict.at.candidate });
+        return;
+      case "unclear":
+        this.#found.set(seq, "unclear", {
+          kind: "unclear of row",
+          accepted: verdict.left.flatMap((at) => known[at]?.accepted ?? []),
+          given: verdict.given.map((each) => each.candidate),
+        });
+        return;
+    }
+  }
+
+  /** What was accepted under the key, oldest first, then what is pending. */
+  #knownUnderKey(): readonly KnownOfKey[] {
+    const action = this.#action();
+    const deedOf = (content: string, read: () => ActionData, accepted: FoundDeed | undefined): KnownOfKey => ({
+      ...keyDeed(action, content, read),
+      isPending: accepted === undefined,
+      accepted,
+    });
+    return [
+      ...this.#tried.flatMap((deed) =>
+        deed.isTaken ? deedOf(deed.content.toString("hex"), () => this.#dataOf(deed) ?? {}, deed) : [],
+      ),
+      ...(this.#options.pending.deeds.get(this.#identity) ?? []).map(({ content, data = {} }) =>
+        deedOf(content, () => data, undefined),
+      ),
+    ];
+  }
+
+  /** The candidates by row, each with what `tickets:actions` leaves out of it; of what happens once, each on its own. */
+  #rowsWithKey(): readonly (readonly GivenOfKey[])[] {
+    const given = this.#candidates.map(
+      (candidate): GivenOfKey => ({
+        ...keyDeed(candidate.action, candidate.content.toString("hex"), () => this.#dataOfLine(candidate)),
+        seq: candidate.seq,
+        isOpen: true,
+        candidate,
+      }),
+    );
+    if (actionSpec(this.#action()).identity === "once") return given.map((each) => [each]);
+    return [...Map.groupBy(given, ({ candidate }) => candidate.row).values()].map((row) => {
+      const done = row.slice(0, 1).flatMap(({ candidate, seq }) =>
+        this.#options
+          .leftOut(candidate.row)
+          .filter(({ identity }) => identity === this.#identity)
+          .map(({ action }): GivenOfKey => {
+            const content = digestHex(contentText(action)).slice(0, CONTENT_BYTES * 2);
+            return { ...keyDeed(action.action, content, () => action.data), seq, isOpen: false, candidate };
+          }),
+      );
+      return [...done, ...row];
+    });
   }
 
   /** The source of the deed that has the candidate's key, where it is another one that the config still has. */
@@ -636,6 +752,25 @@ interface InputOfHistory {
   readonly deed: InputDeed;
 }
 
+interface KnownOfKey extends KnownKeyDeed {
+  /** Undefined for what is pending. */
+  readonly accepted: FoundDeed | undefined;
+}
+
+interface GivenOfKey extends GivenKeyDeed {
+  /** Of what is not open: one of its row. */
+  readonly candidate: Doubtful;
+}
+
+function keyDeed(action: ActionName, content: string, read: () => ActionData) {
+  let known: ActionData | undefined;
+  const data = (): ActionData => {
+    known ??= read();
+    return known;
+  };
+  return { ...historyDeed(action, content, data), data, subject: subjectOf(data()) };
+}
+
 /** Each file of a source gives the event with whichever of its rows comes first. */
 function comesWithRows(
   { action, input }: Pick<Doubtful, "action" | "input">,
@@ -648,8 +783,6 @@ function comesWithRows(
 function isBefore(deed: Pick<AcceptedDeed, "runNo" | "seq">, { runNo, seq = Infinity }: FirstRejected): boolean {
   return deed.runNo < runNo || (deed.runNo === runNo && deed.seq <= seq);
 }
-
-const isOfHistory = ({ action }: Doubtful): boolean => actionSpec(action).identity === "history";
 
 function subjectOf({ eventId, ticketId, nftId }: ActionData): string {
   if (ticketId != null) return `ticket:${ticketId}`;

@@ -13,6 +13,7 @@ import { acceptedData, type TriedDeed, triedDeeds } from "../ledger/memory.ts";
 import type { FirstRejected } from "../ledger/rejected-rows.ts";
 import { actionOf, type Candidate, type CandidateLines, identityOf, readCandidates } from "./candidates.ts";
 import type { HeldDeed, HistoryHolds } from "./history-holds.ts";
+import { contentAt } from "./index-file.ts";
 import { timeOf } from "./said.ts";
 
 /** Of these the last one counts, so that an earlier one must not come after it. */
@@ -40,6 +41,8 @@ export interface KeyedOrderOptions {
   readonly isNew: (seq: number) => boolean;
   /** Accepted or pending. */
   readonly isOld: (seq: number) => boolean;
+  /** Where several were accepted under the candidate's key: which of them it is. */
+  readonly boundTo: (seq: number) => Age | undefined;
   /** When a row was first rejected, where it comes from a rejects file. */
   readonly rejected: (row: number) => FirstRejected | undefined;
 }
@@ -60,7 +63,7 @@ interface Subject {
 export async function findOutOfOrder(
   ledger: Ledger,
   directory: string,
-  { lines, isCut, isNew, isOld, rejected }: KeyedOrderOptions,
+  { lines, isCut, isNew, isOld, boundTo, rejected }: KeyedOrderOptions,
 ): Promise<readonly (readonly [Candidate, OutOfOrder])[]> {
   const subjects = new Map<string, Subject>();
   const keysAreKnown = hasKeyedDeeds(ledger);
@@ -88,9 +91,9 @@ export async function findOutOfOrder(
         subjects.get(historyOf(candidate, lines).toString("hex"))?.old.push(candidate);
   }
   return [...subjects.values()].flatMap(({ accepted, fresh, old }) => {
-    const deeds = old.map((candidate) => ({ candidate, of: acceptedOf(ledger, candidate) }));
+    const deeds = old.map((candidate) => ({ candidate, of: acceptedOf(ledger, candidate, boundTo(candidate.seq)) }));
     return fresh.flatMap((candidate): (readonly [Candidate, OutOfOrder])[] => {
-      const tried = lastTried(ledger, candidate, rejected(candidate.row));
+      const tried = lastTried(ledger, candidate, fresh, rejected(candidate.row));
       const earlier = new Set(deeds.flatMap((each) => (each.candidate.seq < candidate.seq ? each.of : [])));
       const time = timeOf(actionOf(candidate, lines).data.orderTime);
       const isLater = (deed: TriedDeed): boolean => {
@@ -133,6 +136,8 @@ type Age = Pick<TriedDeed, "runNo" | "seq">;
 
 const byAge = (one: Age, other: Age): number => one.runNo - other.runNo || one.seq - other.seq;
 
+const contentOf = ({ block, at }: Candidate): Buffer => contentAt(block, at);
+
 const nameOfDeed = ({ runNo, seq }: Age): string => `${runNo} ${seq}`;
 
 function acceptedTime(ledger: Ledger, deed: TriedDeed): bigint | undefined {
@@ -140,13 +145,32 @@ function acceptedTime(ledger: Ledger, deed: TriedDeed): bigint | undefined {
   return text === undefined ? undefined : timeOf((parseJson(text) as ActionData).orderTime); // written by the sender
 }
 
-function acceptedOf(ledger: Ledger, candidate: Candidate): readonly string[] {
-  return triedDeeds(ledger, identityOf(candidate)).flatMap((deed) => (deed.isTaken ? nameOfDeed(deed) : []));
+/** Under one key several deeds may have been accepted, which are told apart by what they say. */
+function acceptedOf(ledger: Ledger, candidate: Candidate, bound: Age | undefined): readonly string[] {
+  if (bound !== undefined) return [nameOfDeed(bound)];
+  const accepted = triedDeeds(ledger, identityOf(candidate)).filter(({ isTaken }) => isTaken);
+  const equal = accepted.filter(({ content }) => content.equals(contentOf(candidate)));
+  return (equal.length > 0 ? equal : accepted).map(nameOfDeed);
 }
 
 /** When the deed was last rejected, by the service or as a bad row. */
-function lastTried(ledger: Ledger, candidate: Candidate, row: FirstRejected | undefined): Age | undefined {
-  const deed = triedDeeds(ledger, identityOf(candidate)).findLast(({ isTaken }) => !isTaken);
+function lastTried(
+  ledger: Ledger,
+  candidate: Candidate,
+  fresh: readonly Candidate[],
+  row: FirstRejected | undefined,
+): Age | undefined {
+  const identity = identityOf(candidate);
+  const tried = triedDeeds(ledger, identity);
+  const rejected = tried.filter(({ isTaken }) => !isTaken);
+  const others = [
+    ...tried.filter(({ isTaken }) => isTaken).map(({ content }) => content),
+    ...fresh.filter((each) => each !== candidate && identityOf(each).equals(identity)).map(contentOf),
+  ];
+  const deed =
+    rejected.findLast(({ content }) => content.equals(contentOf(candidate))) ??
+    // What says something else is the same deed, mended, unless it became another one.
+    rejected.findLast(({ content }) => !others.some((other) => other.equals(content)));
   const { runNo, seq = Number.POSITIVE_INFINITY } = row ?? {};
   if (deed === undefined || runNo === undefined) return deed ?? (runNo === undefined ? undefined : { runNo, seq });
   return byAge(deed, { runNo, seq }) > 0 ? deed : { runNo, seq };

@@ -11,6 +11,7 @@ import {
 import { parseJson, stringifyJson } from "../../actions/json.ts";
 import type { Finding } from "../../actions/problem.ts";
 import { cleanText, masked } from "../../actions/text.ts";
+import { OPEN_ACTIONS_COLUMN, openActionText } from "../../mapping/open-actions.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type AcceptedDeed, acceptedAt, acceptedData } from "../ledger/memory.ts";
 import type { Candidate, CandidateLines } from "./candidates.ts";
@@ -57,6 +58,12 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         message: `What of this ${about}'s ${action} was accepted can't be told, ${detail.isCut ? "since --limit leaves rows out" : "since the same ones repeat"}. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}. This input: ${listed(detail.given.map((line) => dataOfLine(line, places)))}.`,
         hint: `${detail.isCut ? "Stream the file without --limit. " : ""}${canBeTimed(action) ? "Give each its orderTime, or give" : "Give"} the source a key that tells them apart, or stream the rows that are new alone with --again.`,
       };
+    case "unclear of row":
+      return {
+        rule: "history-unclear",
+        message: `Which ${action} of this row are new can't be told: some of them may be accepted ones that say something else now. Accepted under its key, and no more in the row: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}. In the row, and not accepted: ${listed(detail.given.map((line) => dataOfLine(line, places)))}.`,
+        hint: `Put back at the source what was changed there. To send the new ones, stream this row alone with --again and their names in ${OPEN_ACTIONS_COLUMN}: this one is ${nameOf(candidate)}.`,
+      };
     case "key shared":
       return {
         rule: "key-shared",
@@ -89,20 +96,27 @@ export function heldBack(cause: Cause): Finding {
 }
 
 function changed(candidate: Candidate, deed: AcceptedDeed, { memory, lines }: KnownPlaces): Finding {
-  const { action } = candidate;
+  const { action, nth } = candidate;
+  const isOneOfMany = nth > 0 && actionSpec(action).identity !== "once";
   const { before, now } = memory === undefined ? NOTHING : differingFields(memory, deed, candidate, lines);
   const fields = [...new Set([...Object.keys(before), ...Object.keys(now)])];
   const values = fields.map((field) => `${field} ${shown(field, before)} → ${shown(field, now)}`);
   return {
     rule: "changed",
     message: `It was accepted with another content and is not sent again${values.length === 0 ? "" : `: ${values.join(", ")}`}.`,
-    hint: REMEDY[actionSpec(action).effect],
+    hint: isOneOfMany ? otherDeedOfRow(candidate) : REMEDY[actionSpec(action).effect],
   };
 }
+
+const nameOf = ({ action, nth }: Candidate): string => openActionText(action, nth);
 
 const NOTHING = { before: {}, now: {} } as const;
 
 const OTHER_DEED = "If it is another deed, stream its row alone with --again. If not, put it right at the source.";
+
+/** Its row gives others too, which are not to be sent again. */
+const otherDeedOfRow = (candidate: Candidate): string =>
+  `If it is another deed, stream its row alone with --again and ${nameOf(candidate)} in ${OPEN_ACTIONS_COLUMN}. If not, put it right at the source.`;
 
 const REMEDY: Readonly<Record<Effect, string>> = {
   "register-event": "To change the event, send an updateEvent. If the new value is wrong, put it right at the source.",

@@ -2,10 +2,10 @@ import { expect, it } from "vitest";
 import { ACTION_NAMES, actionSpec } from "../../../src/actions/actions.ts";
 import { findOrigin, RECORD_BYTES, readOrigin, writeOrigin } from "../../../src/pipeline/plan/index-file.ts";
 
-const ORIGIN = { input: 1, line: 70_000, row: 69_999, untimed: false, keyed: false, nth: 0 } as const;
+const ORIGIN = { input: 1, line: 70_000, row: 69_999, untimed: false, keyed: false, further: false, nth: 0 } as const;
 
 it.each(ACTION_NAMES)("writes the code of %s, whatever its marks, and reads it again", (action) => {
-  for (const marks of [{}, { untimed: true }, { keyed: true }, { untimed: true, keyed: true, nth: 3 }]) {
+  for (const marks of [{}, { untimed: true }, { keyed: true }, { untimed: true, keyed: true, further: true, nth: 3 }]) {
     const record = Buffer.alloc(RECORD_BYTES);
     const origin = { ...ORIGIN, action, ...marks };
     writeOrigin(record, 0, origin);
@@ -24,6 +24,7 @@ it("reads a record as unfinished plans have it on disk", () => {
     action: "scannedTicket",
     untimed: true,
     keyed: false,
+    further: false,
     nth: 2,
   });
 });
