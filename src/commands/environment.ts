@@ -20,13 +20,14 @@ import { lostRunsOf, strayPlans } from "./lost-runs.ts";
 import { runSandbox } from "./sandbox.ts";
 import {
   type EnvironmentOptions,
+  environmentFlags,
   KNOWN_RULES,
   loadSettings,
   lockPath,
   openLedgerToRead,
   sandboxStatePath,
 } from "./session.ts";
-import { type Context, count } from "./talk.ts";
+import { type Context, count, fileInShell } from "./talk.ts";
 import { userName } from "./user-name.ts";
 
 export async function environment(
@@ -144,6 +145,11 @@ export async function forgetLostRuns(options: ForgetOptions, context: Context): 
       ? `The list of runs was made again from the ledger of ${environment.name}.`
       : `${count(runs.length, "run")} of ${environment.name} forgotten (${runs.join(", ")}). What the ledger does not know of them is sent again when it is in the input.${open.length === 0 ? "" : ` The next command goes on with ${open.map(({ run }) => run).join(", ")}, and sends what the ledger has as not sent.`}`,
   );
+  const own = lost.filter(({ run }) => open.some((each) => each.run === run)).flatMap(({ unread }) => unread);
+  for (const promises of new Set(own.filter((each) => existsSync(each))))
+    talk.warn(
+      `${displayPath(promises, cwd)} holds promises that the ledger does not know, and no run goes on with that file before they are imported: tickets results --import ${fileInShell(displayPath(promises, cwd))} ${environmentFlags(environment)}`,
+    );
   talk.detail(`Kept in ${displayPath(path, cwd)}.`);
   return EXIT_CODES.ok;
 }

@@ -491,7 +491,7 @@ export async function openPromises(
         unrecordedPromises(ledger, run.runNo, path, label, length, safeCsv),
       );
       // What the file tells and the ledger does not know has been sent; going on would send it again.
-      if (hasLostRuns(state, environment)) refuseStrangeOutput(path, state, context, environment);
+      if (hasLostRuns(state, environment)) refuseStrangeOutput(path, state, context, environment, run.run);
       const isFolderGone = !existsSync(dirname(path));
       const why = isFolderGone
         ? "its folder is gone"
@@ -572,12 +572,16 @@ export function hasLostRuns(state: OutputState, { ledgerNames }: Session["enviro
   return state.state === "strange" && state.lostRunsOf !== undefined && ledgerNames.includes(state.lostRunsOf);
 }
 
-/** @throws Failure `usage` for a file that must not be written into. */
+/**
+ * @param ofRun the run that has begun to write into it and goes on, so that no flag names another one.
+ * @throws Failure `usage` for a file that must not be written into.
+ */
 export function refuseStrangeOutput(
   path: string,
   state: OutputState,
   { cwd }: Context,
   environment: Session["environment"],
+  ofRun?: string,
 ): void {
   if (state.state !== "strange") return;
   if (hasLostRuns(state, environment)) {
@@ -585,7 +589,7 @@ export function refuseStrangeOutput(
       "usage",
       `${displayPath(path, cwd)} holds runs of this environment that its ledger does not know: the ledger was lost, or put back from an older copy, or a copy of its folder is used elsewhere. Nothing was sent.`,
       {
-        hint: `Give it back its memory: tickets results --import ${fileInShell(displayPath(path, cwd))} ${environmentFlags(environment)}. If the file is of another ledger, name another one with --output.`,
+        hint: `Give it back its memory: tickets results --import ${fileInShell(displayPath(path, cwd))} ${environmentFlags(environment)}. ${ofRun === undefined ? "If the file is of another ledger, name another one with --output." : `If what it ends in is of another ledger, move it away: the rest of run ${ofRun} then goes into a file beside it.`}`,
       },
     );
   }

@@ -124,7 +124,7 @@ async function send(
   { config, environment, neighbours }: Settings,
   startedAt: number,
 ): Promise<Summary> {
-  const { talk, cwd } = context;
+  const { talk } = context;
   const deadline = options.maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + options.maxDuration;
   await using session = await openSession(
     context,
@@ -144,7 +144,44 @@ async function send(
     return resumed.summary;
   }
   mergeOutcomes(ledger);
+  try {
+    return await sendInput(options, context, { config, session, resumed, deadline, startedAt });
+  } catch (cause) {
+    throw resumed === null ? cause : saidOfInput(cause, options.files);
+  }
+}
 
+/** What a failure says of a command that has sent something already, for a run that came first. */
+function saidOfInput(cause: unknown, files: readonly string[]): unknown {
+  if (!(cause instanceof Failure)) return cause;
+  const { code, message, hint } = cause;
+  const ofInput = (text: string): string =>
+    text.replaceAll("Nothing was sent.", `Nothing of ${files.join(", ")} was sent.`);
+  return new Failure(code, ofInput(message), {
+    ...(hint !== undefined && { hint: ofInput(hint) }),
+    cause: cause.cause,
+  });
+}
+
+/** Checks the input, and sends what is new of it. Earlier runs are done. */
+async function sendInput(
+  options: StreamOptions,
+  context: Context,
+  {
+    config,
+    session,
+    resumed,
+    deadline,
+    startedAt,
+  }: Pick<Settings, "config"> & {
+    readonly session: Session;
+    readonly resumed: Resumed | null;
+    readonly deadline: number;
+    readonly startedAt: number;
+  },
+): Promise<Summary> {
+  const { talk, cwd } = context;
+  const { ledger, environment } = session;
   const output = outputPath(options, environment.name, cwd);
   if (output !== undefined) await makeWayForOutput(context, session, output, options);
 

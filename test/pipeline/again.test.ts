@@ -66,3 +66,20 @@ describe("after an interrupted --again", () => {
     expect((await field.stream([name], { again: true })).exitCode).toBe(0);
   });
 });
+
+test("a failure behind an earlier run that was finished first says that nothing of the input was sent, not that nothing was", async () => {
+  const field = await openField();
+  const event = (eventId: string): string => `{"action":"newEvent","data":{"eventId":"${eventId}","currency":"EUR"}}\n`;
+  await field.write("first.ndjson", event("E1"));
+  await field.write("second.ndjson", event("E2"));
+  await field.write("taken.ndjson", "something else\n");
+  field.setFaults({ fault: "status", status: 403, on: { request: 1 } });
+  expect((await field.stream(["first.ndjson"])).exitCode).toBe(5);
+  field.setFaults();
+  const failed = await field.stream(["second.ndjson"], { output: "taken.ndjson" });
+  expect(failed.exitCode).toBe(2);
+  expect(processedBy(field.sandbox)).toBe("E1");
+  expect(failed.said).toContain("taken.ndjson is not appended to");
+  expect(failed.said).toContain("Nothing of second.ndjson was sent.");
+  expect(failed.said).not.toContain("Nothing was sent.");
+});

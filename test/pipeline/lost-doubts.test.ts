@@ -272,6 +272,24 @@ describe("an older copy of the ledger in which a run is open", () => {
     expectNothingDoubled(field.sandbox);
   });
 
+  test("and is forgotten all the same is told to take its promises first; what is advised has an effect", async () => {
+    const { field, run, putBack } = await stoppedAtCopy();
+    expect((await goOn(field)).exitCode).toBe(0);
+    putBack();
+    const forgotten = await ask(field, (context) =>
+      forgetLostRuns({ ...OPTIONS, name: undefined, reason: "it is known" }, context),
+    );
+    expect(forgotten.said).toContain("tickets results --import night.local.promises.ndjson --env local");
+    const refused = await night(field);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.said).toContain(`move it away: the rest of run ${run} then goes into a file beside it`);
+    expect(refused.said).not.toContain("--output");
+    expect((await importPromises(field)).exitCode).toBe(0);
+    expect((await night(field)).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+    expectNothingDoubled(field.sandbox);
+  });
+
   test("that was closed since is closed again by a look at it, which says so", async () => {
     const { field, run, putBack } = await stoppedAtCopy();
     expect((await person(field, "abandon")).exitCode).toBe(0);
