@@ -173,3 +173,23 @@ it("sends of a list that grows anywhere what is new, whatever stands in it", () 
     }),
   );
 });
+
+it("takes no accepted deed for new, and sends of several nights none twice", () => {
+  const lists = fc.array(fc.constantFrom("A", "B", "C", "A1", "A2", "B2", "B3"), { maxLength: 6 });
+  fc.assert(
+    fc.property(fc.array(lists, { minLength: 1, maxLength: 6 }), (nights) => {
+      const accepted: string[] = [];
+      const count = (list: readonly string[], word: string): number => list.filter((each) => each === word).length;
+      for (const night of nights) {
+        const verdicts = words(judged(accepted.join(" "), night.join(" ")));
+        expect(verdicts).toHaveLength(night.length);
+        const sent = night.filter((_, at) => verdicts[at] === "new");
+        accepted.push(...sent);
+        for (const word of sent) expect(count(accepted, word)).toBeLessThanOrEqual(count(night, word));
+        // All that was accepted is there, or is said to have changed, where anything is new.
+        const others = verdicts.filter((verdict) => verdict === "sent" || verdict.startsWith("changed"));
+        if (sent.length > 0) expect(others).toHaveLength(accepted.length - sent.length);
+      }
+    }),
+  );
+});
