@@ -886,7 +886,7 @@ function columnsOf({ columns, rows }: Evidence): Columns {
   const all = usable.filter(({ filled }) => filled > 0);
   const find = (wanted: Wanted) => called(WORDS[wanted], all);
   const quantity = find("quantity").find(isQuantity);
-  const id = all.find((column) => isUnique(column) && isIdName(column) && mayBeId(column));
+  const id = all.find((column) => isUnique(column) && isIdName(column) && mayBeId(column) && !isIdOfOther(column));
   const amounts = all.filter((column) => !isTime(column) && isMoney(column) && !tellsLoss(column.name));
   const order = quantity === undefined || id === undefined ? undefined : { id, quantity };
   const isId = (column: ColumnProfile) => isUnique(column) && mayBeId(column);
@@ -895,7 +895,8 @@ function columnsOf({ columns, rows }: Evidence): Columns {
     empty: usable.filter(({ filled }) => filled === 0),
     rows,
     order,
-    ticket: find("ticketId").find(isId) ?? all.find((column) => isId(column) && isIdName(column)),
+    ticket:
+      find("ticketId").find(isId) ?? all.find((column) => isId(column) && isIdName(column) && !isIdOfOther(column)),
     price:
       find("price").find((column) => amountsOf(column) !== undefined && !isTime(column) && !tellsLoss(column.name)) ??
       (amounts.length === 1 ? amounts[0] : undefined) ??
@@ -1121,9 +1122,7 @@ function fromColumns(evidence: Evidence): readonly string[] {
                 `each: {count: ${template(columns.order.quantity)}}   # guess: each row is an order of so many tickets`,
               ]),
           ...expectOf(columns, deciding),
-          "fields:",
-          ...(isSale ? event : []),
-          ...(isSale ? ticketLine(evidence, columns) : knownTicketLine(columns)),
+          ...(isSale ? ["fields:", ...event, ...ticketLine(evidence, columns)] : []),
           ...skipLines(skipsOfStatuses(deciding, action)),
           ...doubt,
           "actions:",
@@ -1153,22 +1152,13 @@ function skipsOfStatuses(deciding: Deciding, action: ActionName): readonly Skips
   });
 }
 
-/** An action of the list, with what stands under it; `{}` where nothing does. */
-function actionLines(
+/** An action of the list, with what stands under it. */
+const actionLines = (
   action: ActionName,
   why: string,
   when: readonly string[],
   fields: readonly string[],
-): readonly string[] {
-  const [head, isEmpty] = [`  - ${action}:`, [...when, ...fields].every((line) => /^\s*#/.test(line))];
-  return [
-    `${isEmpty ? `${head} {}` : head}`.padEnd(33) + why,
-    ...(isEmpty ? when.map((line) => line.replace(/^ {6}/, "  ")) : when),
-    ...(fields.every((line) => line.startsWith("#"))
-      ? indented(isEmpty ? 2 : 6, fields)
-      : ["      fields:", ...indented(8, fields)]),
-  ];
-}
+): readonly string[] => [`  - ${action}:`.padEnd(33) + why, ...when, "      fields:", ...indented(8, fields)];
 
 /** What happens to a ticket that was sold before. */
 function deedRules(
@@ -1182,6 +1172,7 @@ function deedRules(
   const times = time.kind === "column" ? [time.column] : [];
   const ticket = knownTicket(columns);
   return actionLines(action, why, whenLines(deciding, action, columns.all, times), [
+    knownTicketLine(columns),
     ...(takes.has("userId")
       ? userLine(
           [...columns.called("userId"), ...columns.all.filter(holdsEmails)].filter((column) => column !== ticket),
@@ -1362,6 +1353,14 @@ function expectOf({ currency }: Columns, { statuses, blanks }: Deciding): readon
 const EVENT_ID_NAME =
   /^(?:event|show|performance|veranstaltungs?)(?:id|slug|code|reference|ref|nummer|nr)$|^(?:id|code|codice|codigo)(?:de|do|del|dell|della|d|l)?(?:evenement|evento|spectacle|spettacolo|seance|espectaculo|espetaculo)$/;
 
+const OTHER_IDS: ReadonlySet<string> = new Set([...WORDS.eventId.split(" "), ...WORDS.userId.split(" ")]);
+
+/** Whether it is called the id of an event or of a user, and so is none of a ticket, even where no two rows have the same. */
+function isIdOfOther({ name }: ColumnProfile): boolean {
+  const joined = wordsOf(name).join("");
+  return OTHER_IDS.has(joined) || EVENT_ID_NAME.test(joined);
+}
+
 function eventLine([event, ...others]: readonly ColumnProfile[]): readonly string[] {
   if (event === undefined) return [`  eventId: ${ask("the id of the event: no column is called so")}`];
   const told = `${event.values.size} different in ${rowsText(event.rows)}${others.length === 0 ? "" : `; also ${namesText(others)}`}`;
@@ -1413,21 +1412,17 @@ function knownTicket({ all, called: find }: Columns): ColumnProfile | undefined 
   const columns = find("ticketId").filter(mayBeId);
   return (
     columns.find(isTicket) ??
-    columns.find((column) => isIdName(column) && wordsOf(column.name).length > 1) ??
+    columns.find((column) => isIdName(column) && !isIdOfOther(column) && wordsOf(column.name).length > 1) ??
     all.find((column) => fold(column.name) === "nftid" && mayBeId(column))
   );
 }
 
-function knownTicketLine(columns: Columns): readonly string[] {
+function knownTicketLine(columns: Columns): string {
   const ticket = knownTicket(columns);
   if (ticket !== undefined)
-    return [
-      `  ${fold(ticket.name) === "nftid" ? "nftId" : "ticketId"}: ${template(ticket)}   # guess by name: ${ticket.values.size} different in ${rowsText(ticket.rows)}`,
-    ];
+    return `${fold(ticket.name) === "nftid" ? "nftId" : "ticketId"}: ${template(ticket)}   # guess by name: ${ticket.values.size} different in ${rowsText(ticket.rows)}`;
   const [first, ...others] = columns.all.filter((column) => (isUnique(column) || isIdName(column)) && mayBeId(column));
-  return [
-    `  ticketId: ${ask("the id of the ticket: no column is called so")}${first === undefined ? "" : `   # or ${template(first)}, if that is one: ${first.values.size} different in ${rowsText(first.rows)}${others.length === 0 ? "" : `; also ${namesText(others)}`}`}`,
-  ];
+  return `ticketId: ${ask("the id of the ticket: no column is called so")}${first === undefined ? "" : `   # or ${template(first)}, if that is one: ${first.values.size} different in ${rowsText(first.rows)}${others.length === 0 ? "" : `; also ${namesText(others)}`}`}`;
 }
 
 function areUniqueTogether(one: ColumnProfile, other: ColumnProfile, rows: readonly (readonly string[])[]): boolean {

@@ -372,6 +372,21 @@ const ruleOf = (lines: readonly string[], field: string): string | undefined =>
   lines.map((line) => line.trim()).find((line) => line.startsWith(`${field}: `));
 const SALE = "Event ID,Ticket ID,User ID,Price";
 
+/** What a user makes of the places that ask, as they say: removes, chooses, writes a value. */
+const ANSWERED: readonly (readonly [RegExp, string])[] = [
+  [/^ *orderTime: "<FILL IN: one of .*\n/gm, ""],
+  [/^( *price: )"<FILL IN: one of .*$/gm, '$1"1"'],
+  [/^( *price: )"<FILL IN: .*$/gm, '$1"1"'],
+  [/"<FILL IN: (\{empty: (?:true|false)\}) [^>]*>"/g, "$1"],
+  [/"<FILL IN: what says, such as (\{empty: false\}) [^>]*>"/g, "$1"],
+  [/metadataAttributes: "<FILL IN: .*$/gm, "imageUrl: https://example.com/new"],
+  [/currency: "<FILL IN: .*$/gm, "currency: EUR"],
+  [/zone: "<FILL IN: .*$/gm, "zone: Europe/Berlin"],
+  [/"<FILL IN: [^>]*>"/g, "something"],
+];
+const answered = (yaml: string): string =>
+  ANSWERED.reduce((text, [asked, answer]) => text.replace(asked, answer), yaml);
+
 describe("where the file's name says the action, no other is written:", () => {
   test.each([
     [
@@ -471,6 +486,12 @@ describe("where the file's name says the action, no other is written:", () => {
           const { problems, issues } = load(yaml);
           for (const { message } of problems) expect(message).toMatch(/^is still to be filled in: /);
           expect(issues).toEqual([]);
+          // As the places that ask say, it can then be used.
+          const { sources, ...wrong } = load(answered(yaml));
+          expect(wrong).toEqual({ problems: [], issues: [] });
+          const [[source, config] = ["", {}]] = Object.entries(sources);
+          const mapper = createMapper({ fileName: `${name}-07.csv`, header, source: { name: source, config } });
+          for (const [at, cells] of rows.entries()) mapper.map({ kind: "cells", line: at + 2, cells });
         },
       ),
       { numRuns: 400 },
@@ -791,6 +812,12 @@ describe("a log's column by which rows differ is asked about:", () => {
       expect(lines).toContain("# Checked in in this file: no 1, yes 1");
     }
   });
+});
+
+test("the id of an event or of a user is never taken for that of a ticket, though no two rows have the same", () => {
+  for (const csv of ["eventId,price\ne1,1.00\ne2,2.00\n", "customer_id,Amount\nc1,1.00\nc2,2.00\n"])
+    for (const fileName of ["sales.csv", "scans.csv", "export.csv"])
+      expect(ruleOf(bodyOf(fileName, csv), "ticketId")).toContain("<FILL IN: the id of the ticket");
 });
 
 describe("that columns called like fields need no rules is said", () => {
