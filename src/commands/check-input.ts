@@ -9,6 +9,7 @@ import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { severityIn, severityTable } from "../checks/severity.ts";
 import { Failure } from "../failure.ts";
+import { actionRulesOf } from "../mapping/action-rules.ts";
 import { actionOfFileName, publicName } from "../mapping/columns.ts";
 import type { LookupTable } from "../mapping/lookup.ts";
 import { createMapper, type FileFinding, type Mapped, type Mapper } from "../mapping/mapper.ts";
@@ -163,7 +164,8 @@ export async function checkInput(
             (source === undefined ? actionOfFileName(settings.fileName) : readAsSource(source.name)) ??
             "";
           const key = source?.config.key;
-          const told = { readAs, findings, ...(key !== undefined && { key: JSON.stringify(key) }) };
+          const rules = source === undefined || options.action !== undefined ? [] : actionRulesOf(source.config);
+          const told = { readAs, rules, findings, ...(key !== undefined && { key: JSON.stringify(key) }) };
           // A lookup's table would stand in memory once more for every worker.
           if (onRow === undefined) return { mapper, ...told, settings: lookups.size === 0 ? settings : undefined };
           const from = { file, header: input.header, source: source?.config, mapper };

@@ -52,13 +52,13 @@ export function countsOfNames(names: readonly string[]): ReadonlyMap<string, num
   return counts;
 }
 
-function parseName(name: string): { readonly nth: number | undefined; readonly action: string } {
+export function parseName(name: string): { readonly nth: number | undefined; readonly action: string } {
   const [, nth, action = ""] = /^(?:(\d+):)?(.*)$/.exec(name) ?? [];
   return { nth: nth === undefined ? undefined : Number(nth), action };
 }
 
 /** The names that stand in `tickets:actions`. */
-const openNames = (written: string): readonly string[] => written.split(/[\s,;]+/).filter((name) => name !== "");
+export const openNames = (written: string): readonly string[] => written.split(/[\s,;]+/).filter((name) => name !== "");
 
 /** What to write into `tickets:actions` for a row that gives `actions`, of which those are open for which `isOpen` holds. */
 export function formatOpenActions(

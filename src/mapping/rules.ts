@@ -164,7 +164,7 @@ export const MAPPING_RULES = {
   "rejects-misread": {
     severity: "error",
     reason:
-      "A row of a rejects file is read as something else than when it was rejected, where its cells mean another deed.",
+      "A row of a rejects file is read as something else than when it was rejected, where its cells, or the numbers in its tickets:actions, mean another deed.",
     source: ROWS,
     example: "sales.rejects.csv streamed without the source that sales.csv had",
   },

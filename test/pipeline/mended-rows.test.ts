@@ -228,6 +228,22 @@ describe("a bad row of which a mended one was accepted is done with what was acc
     expect(acceptedBy(field)).toEqual(["soldTicket t1 1780000000", "invalidatedTicket t1 1780000500"]);
   });
 
+  test("a row of which not even the action can be read gives nothing more", async () => {
+    const field = await openField();
+    const rows = [
+      '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}',
+      '{"action":"soldTicket","data":{"eventId":"E","ticketId":"S1","userId":"u","price":"1","orderTime":1780000000}}',
+      '{"action":"scan","data":{"ticketId":"S1","orderTime":1780000100}}',
+    ];
+    await field.write("sales.ndjson", `${rows.join("\n")}\n`);
+    expect((await field.stream(["sales.ndjson"], { maxInvalid: { rows: 1 } })).exitCode).toBe(4);
+    const rejects = await field.read("sales.rejects.ndjson");
+    await field.write("sales.rejects.ndjson", rejects.replace('"scan"', '"scannedTicket"'));
+    expect((await field.stream(["sales.rejects.ndjson"])).summary?.actions).toMatchObject({ accepted: 1 });
+    const night = await field.stream(["sales.ndjson"]);
+    expect(night.summary, night.said).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
+  });
+
   test("of a row that can be read since, its rejects send what is open as they are", async () => {
     const field = await mendedNight({
       config: source([SOLD]),
@@ -240,5 +256,56 @@ describe("a bad row of which a mended one was accepted is done with what was acc
     const mended = await field.stream(["sales.rejects.csv"]);
     expect(mended.summary?.actions, mended.said).toMatchObject({ total: 1, accepted: 1 });
     expect((await field.stream(["sales.csv"])).summary).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
+  });
+});
+
+describe("rejects that name an action by its number", () => {
+  /** Rows of a gate of which the service rejects one scan, and the accepted ones. */
+  const rejectedNight = async (config: string, item: number): Promise<Field> => {
+    const field = await openField();
+    const before = [
+      '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}',
+      '{"action":"soldTicket","data":{"eventId":"E","ticketId":"S1","userId":"u","price":"1","orderTime":1780000000}}',
+    ];
+    await field.write("before.ndjson", `${before.join("\n")}\n`);
+    expect((await field.stream(["before.ndjson"])).exitCode).toBe(0);
+    await field.write("tickets.config.yaml", config);
+    await field.write("sales.csv", "Ticket,Pre,In,Out\nS1,1780000050,1780000100,1780000200\n");
+    field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [item] });
+    expect((await field.stream(["sales.csv"])).summary?.actions).toMatchObject({ rejected: 1 });
+    field.setFaults();
+    return field;
+  };
+  const UPDATE = 'updateTicket: {fields: {imageUrl: "https://img.example.com/{Ticket}.png"}}';
+
+  test.each([
+    ["2:scannedTicket", [scanOf("In"), scanOf("Out")], 1, [scanOf("Pre"), scanOf("In"), scanOf("Out")], 2],
+    ["scannedTicket", [scanOf("In"), UPDATE], 0, [scanOf("Pre"), scanOf("In"), UPDATE], 2],
+  ] as const)("are a problem where the mapping numbers otherwise: %s", async (open, then, item, now, rest) => {
+    const field = await rejectedNight(source(then), item);
+    expect(await field.read("sales.rejects.csv")).toContain(`,${open},`);
+    const sent = acceptedBy(field);
+    await field.write("tickets.config.yaml", source(now));
+    const misread = await field.stream(["sales.rejects.csv"]);
+    expect(misread.exitCode, misread.said).toBe(3);
+    expect(misread.said).toContain("rejects-misread");
+    expect(misread.said).toContain(`which one ${open} means can't be told`);
+    // Told anew, it stands in rejects of its own, and is as unclear there.
+    await field.stream(["sales.rejects.csv"], { maxInvalid: { rows: 1 } });
+    expect((await field.stream(["sales.rejects.rejects.csv"])).exitCode).toBe(3);
+    expect(acceptedBy(field)).toEqual(sent);
+
+    const emptied = (await field.read("sales.rejects.csv")).replace(`,${open},`, ",,");
+    await field.write("sales.rejects.csv", emptied);
+    const mended = await field.stream(["sales.rejects.csv"]);
+    expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: rest, alreadySent: 1 });
+  });
+
+  test("are read as they were written where the mapping was put right, or has other actions too", async () => {
+    const field = await rejectedNight(source([scanOf("In"), scanOf("Out")]), 1);
+    await field.write("tickets.config.yaml", source([UPDATE, scanOf("In"), scanOf("Out").replace("{Out}", "{Pre}")]));
+    const mended = await field.stream(["sales.rejects.csv"]);
+    expect(mended.summary?.actions, mended.said).toMatchObject({ total: 1, accepted: 1 });
+    expect(acceptedBy(field).slice(1)).toEqual(["scannedTicket S1 1780000100", "scannedTicket S1 1780000050"]);
   });
 });

@@ -194,7 +194,7 @@ async function planned(
         ...(source !== undefined && { source: { name: "s", config: source } }),
       };
       const mapper = createMapper(settings);
-      return { mapper, settings, readAs: "" };
+      return { mapper, settings, readAs: "", rules: [] };
     },
     readingOf: () => ({}),
     mappingDigest: "",

@@ -3,6 +3,7 @@
  * and with which of its actions each is done.
  */
 
+import { z } from "zod";
 import { type Action, type ActionData, type ActionName, actionSpec } from "../../actions/actions.ts";
 import { contentText, digestOf, identityText } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
@@ -22,6 +23,11 @@ export interface RejectedRows {
   closedOf(key: string): readonly string[];
   /** Whether the service has taken the deed, whatever row brought it; of a history, one that says just the same. */
   isTaken(action: Action): boolean;
+  /**
+   * The actions that the mapping listed when `open` was written into the row's `tickets:actions`; where nothing like it was,
+   * when anything was.
+   */
+  rulesOf(key: string, open: string): readonly (readonly string[])[];
   /** When and as what it was first rejected; undefined where this ledger did not reject it. */
   firstRejected(key: string): FirstRejected | undefined;
 }
@@ -50,6 +56,7 @@ export const NO_REJECTED_ROWS: RejectedRows = {
   deedsOf: () => [],
   closedOf: () => [],
   isTaken: () => false,
+  rulesOf: () => [],
   firstRejected: () => undefined,
 };
 
@@ -76,6 +83,11 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
       const content = digestOf(contentText(action)).subarray(0, CONTENT_BYTES);
       return ledger.get(TAKEN_AS_IT_IS, identity, content, identity, content) !== undefined;
     },
+    rulesOf(key, open) {
+      const known = ledger.all("SELECT open, rules FROM row_rules WHERE row = ?", key);
+      const same = known.filter((each) => each.open === open);
+      return (same.length > 0 ? same : known).map(({ rules }) => RULES.parse(JSON.parse(String(rules))));
+    },
     firstRejected: (key) => {
       const row = ledger.get("SELECT run_no, seq, read_as FROM rejected_rows WHERE row = ?", key);
       if (row === undefined) return undefined;
@@ -84,6 +96,8 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
     },
   };
 }
+
+const RULES = z.array(z.string());
 
 /** Of a mend that the service has not taken whole, nothing is known to be done with. */
 const CLOSED = `
@@ -169,4 +183,10 @@ export function noteRejected(
   for (const action of gives) ledger.run("INSERT OR IGNORE INTO row_actions (row, action) VALUES (?, ?)", key, action);
   const sql = "INSERT OR IGNORE INTO rejected_rows (row, run_no, seq, read_as) VALUES (?, ?, ?, ?)";
   ledger.run(sql, key, runNo, seq ?? null, readAs);
+}
+
+/** Part of a transaction: `open` stands in the row's `tickets:actions`, as the actions that the mapping lists number it. */
+export function noteRules(ledger: Ledger, key: string, open: string, rules: readonly string[]): void {
+  const sql = "INSERT OR IGNORE INTO row_rules (row, open, rules) VALUES (?, ?, ?)";
+  ledger.run(sql, key, open, JSON.stringify(rules));
 }

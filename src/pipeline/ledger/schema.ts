@@ -239,12 +239,23 @@ CREATE TABLE mended_actions (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** What rejects files named as open of rows, and the actions that the mapping listed then (action-rules.ts), as JSON. */
+const ROW_RULES = `
+CREATE TABLE row_rules (
+  row TEXT NOT NULL,
+  open TEXT NOT NULL,
+  rules TEXT NOT NULL,
+  PRIMARY KEY (row, open, rules)
+) STRICT, WITHOUT ROWID;
+`;
+
 /** What version 3 adds, statements each. */
 const NIGHTS: readonly string[] = [
   DOUBTS,
   INVOCATIONS,
   MENDED_ROWS,
   ROW_ACTIONS,
+  ROW_RULES,
   RENAME_DEEDS,
   KEYED_DEEDS,
   FILL_KEYED_DEEDS,
@@ -266,6 +277,7 @@ export function standIn(database: DatabaseSync, from: number): void {
   database.exec(INVOCATIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(MENDED_ROWS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(ROW_ACTIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(ROW_RULES.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(RENAMED_BESIDE);
   database.exec(KEYED_DEEDS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(FILL_KEYED_DEEDS);

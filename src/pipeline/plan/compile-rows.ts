@@ -6,8 +6,9 @@ import { digestHex, ownKeyText } from "../../actions/identity.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
 import { cleanText } from "../../actions/text.ts";
 import { checkAction } from "../../checks/shape.ts";
+import { findRenumbered } from "../../mapping/action-rules.ts";
 import type { Mapped, Mapper } from "../../mapping/mapper.ts";
-import { nthOfName, openActionText, REJECTS_COLUMNS } from "../../mapping/open-actions.ts";
+import { nthOfName, OPEN_ACTIONS_COLUMN, openActionText, REJECTS_COLUMNS } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { createRowDigester } from "../../mapping/row-digest.ts";
 import type { MappingRule } from "../../mapping/rules.ts";
@@ -15,7 +16,7 @@ import type { ProblemLog } from "../problems.ts";
 import type { InputFile } from "../readers/inputs.ts";
 import { markOfRow } from "../told-warnings.ts";
 import { type Batch, type BatchInvalid, type BatchMended, createCandidateWriter } from "./batch.ts";
-import type { Given, MendedMark, RowMarks, StillOpen } from "./mended-rows.ts";
+import type { Given, MarkOfRejects, MendedMark, RowMarks, StillOpen } from "./mended-rows.ts";
 import type { Placed } from "./order.ts";
 import { seePublicValues } from "./public-values.ts";
 
@@ -36,6 +37,8 @@ export interface RowCompilerOptions {
   readonly notesEvents: boolean;
   /** What the rows are read as, and the columns of a table, by which a row is known again. */
   readonly readAs: string;
+  /** The actions that the source lists (action-rules.ts). */
+  readonly rules: readonly string[];
   readonly header: readonly string[] | undefined;
   readonly marks: RowMarks;
   /** Whether a batch stays as it is when the next is compiled. */
@@ -171,7 +174,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
         publicValues.see(actions, each.kind === "object");
         const findings = [
           ...findingsOfMapped(mapped, now),
-          ...(mark === undefined ? [] : findingsOfMark(mark, options.readAs)),
+          ...(mark === undefined ? [] : findingsOfMark(mark, options)),
         ];
         if (findings.length > 0 && report(each, findings)) {
           rejectMapped(each.line, findings, mapped);
@@ -279,7 +282,12 @@ function namesSomething({ data }: Placed): boolean {
 }
 
 /** What is wrong with a row because of the rejects file from which it comes. */
-function findingsOfMark(mark: NonNullable<ReturnType<RowMarks["of"]>>, readAs: string): readonly Finding[] {
+function findingsOfMark(
+  mark: NonNullable<ReturnType<RowMarks["of"]>>,
+  { readAs, rules }: Pick<RowCompilerOptions, "readAs" | "rules">,
+): readonly Finding[] {
+  const renumbered = mark.kind === "rejected" || mark.kind === "mended" ? renumberedIn(mark, rules) : undefined;
+  if (renumbered !== undefined) return [renumbered];
   if (mark.kind !== "rejected") return [];
   const findings: Finding[] = [];
   if (mark.readAs !== undefined && mark.readAs !== readAs)
@@ -295,6 +303,23 @@ function findingsOfMark(mark: NonNullable<ReturnType<RowMarks["of"]>>, readAs: s
       hint: "Take one of them out, or empty its tickets:row if it is a row of its own.",
     });
   return findings;
+}
+
+/** What `tickets:actions` names may be another action by the mapping of now. */
+function renumberedIn({ open, rules: written }: MarkOfRejects, rules: readonly string[]): Finding | undefined {
+  if (open === undefined) return undefined;
+  for (const then of written) {
+    const found = findRenumbered(open, then, rules);
+    if (found === undefined) continue;
+    return {
+      rule: "rejects-misread" satisfies MappingRule,
+      field: OPEN_ACTIONS_COLUMN,
+      value: open,
+      message: `The mapping lists other ${found.action} actions than when this was written, so which one ${found.name} means can't be told.`,
+      hint: "Empty the cell for all actions of the row: what was accepted of them is known, and is not sent again. Or stream it with the mapping of then.",
+    };
+  }
+  return undefined;
 }
 
 function countReason(reasons: Map<string, number>, reason: string): void {

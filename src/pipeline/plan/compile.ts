@@ -80,6 +80,7 @@ interface ReadInput {
   readonly delimiter: string | undefined;
   readonly headerLine: number | undefined;
   readonly readAs: string;
+  readonly rules: readonly string[];
   /** The key of its source, as the config says it. */
   readonly key: string | undefined;
 }
@@ -142,7 +143,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   for (const [inputNumber, file] of files.entries()) {
     await using input = await options.open(file);
     if (input.header !== undefined) apart.see(file, showRejects(input.header));
-    const { mapper, settings, readAs, key, findings = [] } = await options.mapperFor(file, input);
+    const { mapper, settings, readAs, rules, key, findings = [] } = await options.mapperFor(file, input);
     const publicValues = joinPublicValues();
     // Only the rows show what the keys of JSON rows are, and what becomes public.
     const tellUnderstood = (): void => options.onUnderstood(file, mapper.understanding, input, publicValues.all);
@@ -158,6 +159,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
         now: options.now,
         notesEvents,
         readAs,
+        rules,
         header: input.header,
         marks,
         keepsBatches,
@@ -229,6 +231,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       delimiter: input.delimiter,
       headerLine: input.headerLine,
       readAs,
+      rules,
       key,
     });
   }

@@ -59,6 +59,8 @@ const MANIFEST = z.strictObject({
       headerLine: COUNT.optional(),
       /** What its rows were read as: the source, or the action. */
       readAs: z.string().optional(),
+      /** The actions that its source lists (action-rules.ts). */
+      rules: z.array(z.string()).optional(),
       /** The key of its source, as the config says it. */
       key: z.string().optional(),
     }),

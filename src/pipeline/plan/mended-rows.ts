@@ -1,7 +1,7 @@
 /** Rows of an input that are known: bad ones of which a mended one was accepted, and those of a rejects file that were mended. */
 
 import { type Action, actionSpec, registersEvent } from "../../actions/actions.ts";
-import { countsOfNames, openActionText } from "../../mapping/open-actions.ts";
+import { countsOfNames, openActionText, openNames } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { digestOfKey, keyOf, type RowDigester, sizeOfKey } from "../../mapping/row-digest.ts";
 import { NO_REJECTED_ROWS, type RejectedRows } from "../ledger/rejected-rows.ts";
@@ -16,21 +16,26 @@ type RowMark =
   /** It comes from a rejects file. */
   | RejectedMark;
 
-export interface MendedMark {
-  readonly kind: "mended";
-  readonly key: string;
-  /** It comes from a rejects file, where it names these of its actions; undefined for all, or where it does not. */
+/** Of a row of a rejects file. */
+export interface MarkOfRejects {
+  /** It names these of its actions; undefined for all. */
   readonly open: string | undefined;
+  /** The actions that the mapping listed when that was written. */
+  readonly rules: readonly (readonly string[])[];
 }
 
-interface RejectedMark {
+/** The row need not come from a rejects file. */
+export interface MendedMark extends MarkOfRejects {
+  readonly kind: "mended";
+  readonly key: string;
+}
+
+interface RejectedMark extends MarkOfRejects {
   readonly kind: "rejected";
   /** Its key there. */
   readonly key: string;
   /** It says something else than it did. */
   readonly isMended: boolean;
-  /** It names these of its actions; undefined for all. */
-  readonly open: string | undefined;
   /** What it was read as when it was rejected; undefined where that is not known. */
   readonly readAs: string | undefined;
   /** Line of an earlier row of the input that has the same key and says something else. */
@@ -68,11 +73,15 @@ export interface StillOpen {
 export function createRowMarks(
   keys: ReadonlySet<string>,
   sees: "all" | "some",
-  known: Pick<RejectedRows, "firstRejected" | "closedOf" | "isTaken"> = NO_REJECTED_ROWS,
+  known: Pick<RejectedRows, "firstRejected" | "closedOf" | "isTaken" | "rulesOf"> = NO_REJECTED_ROWS,
 ): RowMarks {
   const digests = new Set([...keys].map(digestOfKey));
   const sizes = new Set([...keys].map(sizeOfKey));
   const numbers = createRowNumbers();
+  const namedIn = (row: Row | undefined, digester: RowDigester, key: string): MarkOfRejects => {
+    const open = row && digester.open(row);
+    return { open, rules: open === undefined ? [] : known.rulesOf(key, openNames(open).join(" ")) };
+  };
   const fromRejects = new Map<string, { readonly line: number; readonly digest: string }>();
   return {
     of(row, digester) {
@@ -89,12 +98,19 @@ export function createRowMarks(
       if (digests.has(digest)) {
         if (sees === "some") return { kind: "unsure" };
         const key = numbers.key(digest, written);
-        if (keys.has(key)) return { kind: "mended", key, open: key === written ? digester.open(row) : undefined };
+        if (keys.has(key)) return { kind: "mended", key, ...namedIn(key === written ? row : undefined, digester, key) };
       }
       if (written === undefined) return undefined;
       const readAs = known.firstRejected(written)?.readAs;
       const isMended = digestOfKey(written) !== digest;
-      return { kind: "rejected", key: written, isMended, open: digester.open(row), readAs, twin: first?.line };
+      return {
+        kind: "rejected",
+        key: written,
+        isMended,
+        ...namedIn(row, digester, written),
+        readAs,
+        twin: first?.line,
+      };
     },
     openOf: ({ key }, given) => openOfMended(known, key, given),
   };

@@ -42,6 +42,8 @@ export interface MadeMapper {
   readonly settings: MapperOptions | undefined;
   /** What the rows are read as: the source, or the action. */
   readonly readAs: string;
+  /** The actions that the source lists (action-rules.ts). */
+  readonly rules: readonly string[];
   /** The key of the source, as its config says it. */
   readonly key?: string;
   /** What can be said of the file before it is read. */

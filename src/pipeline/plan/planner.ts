@@ -226,24 +226,27 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     createdAt: options.now().toISOString(),
     environment: environment?.name ?? "",
     boundTo: environment?.boundTo ?? "",
-    inputs: compiled.inputs.map(({ name, bytes, sha256, rows, encoding, delimiter, headerLine, readAs, key }, at) => {
-      const file = files[at];
-      const copy = file === undefined ? undefined : copies.get(file);
-      return {
-        name,
-        ...(copy !== undefined && { copy }),
-        format: file?.format ?? "",
-        compression: file?.compression ?? "none",
-        bytes,
-        sha256,
-        rows,
-        encoding,
-        readAs,
-        ...(key !== undefined && { key }),
-        ...(delimiter !== undefined && { delimiter }),
-        ...(headerLine !== undefined && { headerLine }),
-      };
-    }),
+    inputs: compiled.inputs.map(
+      ({ name, bytes, sha256, rows, encoding, delimiter, headerLine, readAs, rules, key }, at) => {
+        const file = files[at];
+        const copy = file === undefined ? undefined : copies.get(file);
+        return {
+          name,
+          ...(copy !== undefined && { copy }),
+          format: file?.format ?? "",
+          compression: file?.compression ?? "none",
+          bytes,
+          sha256,
+          rows,
+          encoding,
+          readAs,
+          rules: [...rules],
+          ...(key !== undefined && { key }),
+          ...(delimiter !== undefined && { delimiter }),
+          ...(headerLine !== undefined && { headerLine }),
+        };
+      },
+    ),
     mapping: options.mappingDigest,
     rows,
     actions,

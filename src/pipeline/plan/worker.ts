@@ -29,6 +29,8 @@ function openFile({ file, input, ranged, mapper, severities, now, notesEvents, r
       now,
       notesEvents,
       readAs,
+      // Rows of rejects files are told by who knows the ledger.
+      rules: [],
       header: mapper.header,
       marks: createRowMarks(mended, "some"),
       keepsBatches: true,

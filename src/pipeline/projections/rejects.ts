@@ -20,7 +20,7 @@ import type { Row } from "../../mapping/row.ts";
 import { createRowDigester } from "../../mapping/row-digest.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { openOutcomesOfChunk, SUPERSEDED } from "../ledger/outcomes.ts";
-import { noteRejected } from "../ledger/rejected-rows.ts";
+import { noteRejected, noteRules } from "../ledger/rejected-rows.ts";
 import { chunksOf, type RunRecord } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/schema.ts";
 import { createRowNumbers, type RowNumbers } from "../plan/mended-rows.ts";
@@ -114,8 +114,11 @@ export async function writeRejects(options: {
     written.set(path, (written.get(path) ?? 0) + rows.size);
     records.push((to) => {
       record(to);
-      const { readAs } = rejects;
-      for (const { key, ...row } of rejects.rows) noteRejected(to, key, { runNo: run.runNo, readAs, ...row });
+      const { readAs, rules } = rejects;
+      for (const { key, open, ...row } of rejects.rows) {
+        noteRejected(to, key, { runNo: run.runNo, readAs, ...row });
+        if (open !== "" && rules !== undefined) noteRules(to, key, open, rules);
+      }
       to.run("INSERT OR IGNORE INTO rejects_files (run_no, input, path) VALUES (?, ?, ?)", run.runNo, at, path);
     });
   }
@@ -181,9 +184,13 @@ interface Rejects {
     readonly key: string;
     readonly seq: number | undefined;
     readonly gives: readonly string[];
+    /** What of it is named as open now; empty for all, or for what it named before. */
+    readonly open: string;
   }[];
   /** What the input was read as. */
   readonly readAs: string;
+  /** The actions that its mapping listed; undefined in plans that did not keep them. */
+  readonly rules: readonly string[] | undefined;
 }
 
 /** @param numbers of the rows of the inputs before this one. */
@@ -211,7 +218,7 @@ async function readOpenRows(
     ...(readWith !== undefined && { encoding: readWith }),
     ...(source.delimiter !== undefined && { csv: { delimiter: source.delimiter, headerLine: source.headerLine } }),
   });
-  const { readAs = "" } = source;
+  const { readAs = "", rules } = source;
   const digester = createRowDigester(input.header, readAs);
   const lines: string[] = [];
   const rejected: Rejects["rows"][number][] = [];
@@ -225,7 +232,7 @@ async function readOpenRows(
       const key = numbers.key(digester.digest(row), written);
       if (open === undefined) continue;
       // A row that comes from a rejects file and is still open is still the row that it was there.
-      rejected.push({ key: written ?? key, seq: open.seq, gives: open.gives });
+      rejected.push({ key: written ?? key, seq: open.seq, gives: open.gives, open: open.actions.join(" ") });
       lines.push(rejectLine(row, input, open, written ?? key, safeCsv && GUARDED));
     }
   }
@@ -247,6 +254,7 @@ async function readOpenRows(
     lines,
     rows: rejected,
     readAs,
+    rules,
   };
 }
 
