@@ -190,7 +190,8 @@ export const ACROSS_RULES = {
   },
   "history-unclear": {
     severity: "error",
-    reason: "Contents repeat, and which of them were accepted can't be told. Nothing is sent, or left out, on a guess.",
+    reason:
+      "Contents repeat, and which of them were accepted can't be told, or two files give a deed of the same time, which may be one or two. Nothing is sent, or left out, on a guess.",
     source: NEVER_TWICE,
     example: "updateTicket A, B and A were accepted, and the input has only B",
   },

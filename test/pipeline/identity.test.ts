@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { digestOf, formerIdentityText, identityText } from "../../src/actions/identity.ts";
 import { settle } from "../../src/commands/settle.ts";
@@ -1187,4 +1188,152 @@ test("actions in doubt in a closed run are sent by no other run, not even with -
     expect(next.summary?.actions).toMatchObject({ accepted: 0, inDoubt: 2 });
   }
   expect(processedBy(field.sandbox)).toBe("E T");
+});
+
+describe("two inputs of one run that overlap", () => {
+  const scans = (...times: readonly number[]): string =>
+    `ticketId,orderTime\n${times.map((at) => `T,${at}\n`).join("")}`;
+  const times = (field: Field): readonly unknown[] => acceptedOf(field, "scannedTicket", "orderTime");
+  const MONDAY = 1768700000;
+  const TUESDAY = 1768800000;
+
+  async function openScanned(): Promise<Field> {
+    const field = await openSold();
+    await field.write("scans-mon.csv", scans(MONDAY));
+    await field.write("scans-tue.csv", scans(MONDAY, TUESDAY));
+    return field;
+  }
+
+  test.each([
+    { again: false, order: "input" },
+    { again: false, order: "time" },
+    { again: true, order: "input" },
+  ] as const)("hold a scan whose time stands in both, and name both places: %j", async (options) => {
+    const field = await openScanned();
+    const both = await field.stream(["scans-mon.csv", "scans-tue.csv"], options);
+    expect(both.exitCode, both.said).toBe(3);
+    expect(both.said).toContain("scans-mon.csv:2 The same scannedTicket of this ticket");
+    expect(both.said).toContain("stands at scans-tue.csv:2 too");
+    expect(both.said).toContain("scans-tue.csv:2 The same scannedTicket of this ticket");
+    expect(both.said).toContain("stands at scans-mon.csv:2 too");
+    expect(both.said).toContain("[history-unclear]");
+    expect(both.said).toMatch(/Give one of the two files.+key.+alone with --again/);
+    expect(times(field)).toEqual([]);
+  });
+
+  test("hold it again as rejects, and send it from the rejects of one of them", async () => {
+    const field = await openScanned();
+    const night = await field.stream(["scans-mon.csv", "scans-tue.csv"], { maxInvalid: { rows: 5 } });
+    expect(night.summary?.rows, night.said).toMatchObject({ invalid: 2, held: 1 });
+    const rejects = await field.stream(["scans-mon.rejects.csv", "scans-tue.rejects.csv"]);
+    expect(rejects.exitCode, rejects.said).toBe(3);
+    expect(rejects.said).toContain("[history-unclear]");
+    expect((await field.stream(["scans-tue.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 2 });
+    // Now it is known, whichever of the files brings it.
+    const after = await field.stream(["scans-mon.csv", "scans-tue.csv"]);
+    expect(after.summary?.actions, after.said).toMatchObject({ accepted: 0, alreadySent: 3 });
+    const rest = await field.stream(["scans-mon.rejects.csv"]);
+    expect(rest.summary?.actions, rest.said).toMatchObject({ accepted: 0, alreadySent: 1 });
+    expect(times(field)).toEqual([MONDAY, TUESDAY]);
+  });
+
+  test("send nothing of what one of them brought before, and the second of two equal ones is sent with --again alone", async () => {
+    const field = await openScanned();
+    await field.stream(["scans-mon.csv"]);
+    const both = await field.stream(["scans-mon.csv", "scans-tue.csv"]);
+    expect(both.summary?.actions, both.said).toMatchObject({ accepted: 1, alreadySent: 2 });
+    await field.write("row.csv", scans(MONDAY));
+    const row = await field.stream(["row.csv"], { again: true, action: "scannedTicket" });
+    expect(row.summary?.actions, row.said).toMatchObject({ accepted: 1 });
+    expect(times(field)).toEqual([MONDAY, TUESDAY, MONDAY]);
+  });
+
+  test("send nothing of what a row brought that was mended, and stands right in the other", async () => {
+    const field = await openScanned();
+    await field.write("scans-mon.csv", "ticketId,orderTime\nT,never\n");
+    await field.stream(["scans-mon.csv"], { maxInvalid: { rows: 1 } });
+    const rejects = await field.read("scans-mon.rejects.csv");
+    await field.write("scans-mon.rejects.csv", rejects.replace("never", String(MONDAY)));
+    expect((await field.stream(["scans-mon.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+    const both = await field.stream(["scans-mon.csv", "scans-tue.csv"]);
+    expect(both.summary?.rows, both.said).toMatchObject({ mended: 1 });
+    expect(times(field)).toEqual([MONDAY, TUESDAY]);
+  });
+
+  test("take equal ones within one file for several deeds, as many as the largest file has", async () => {
+    const field = await openSold();
+    await field.write("scans-1.csv", scans(MONDAY, MONDAY));
+    await field.write("scans-2.csv", scans(MONDAY, MONDAY, TUESDAY));
+    expect((await field.stream(["scans-1.csv"])).summary?.actions).toMatchObject({ accepted: 2 });
+    expect((await field.stream(["scans-1.csv", "scans-2.csv"])).summary?.actions).toMatchObject({
+      accepted: 1,
+      alreadySent: 4,
+    });
+    await field.write("scans-3.csv", scans(MONDAY, MONDAY, MONDAY));
+    const more = await field.stream(["scans-2.csv", "scans-3.csv"]);
+    expect(more.exitCode, more.said).toBe(3);
+    expect((await field.stream(["scans-3.csv"])).summary?.actions).toMatchObject({ accepted: 1, alreadySent: 2 });
+  });
+
+  test("hold a resale of one time that says something else in each, which is changed once one was accepted", async () => {
+    const field = await openSold();
+    await field.write("one.ndjson", lines(resold("b", MONDAY)));
+    await field.write("other.ndjson", lines(resold("c", MONDAY)));
+    const both = await field.stream(["one.ndjson", "other.ndjson"]);
+    expect(both.exitCode, both.said).toBe(3);
+    expect(both.said).toContain("stands at other.ndjson:1 and says something else");
+    await field.stream(["one.ndjson"]);
+    const after = await field.stream(["one.ndjson", "other.ndjson"]);
+    expect(after.summary?.actions, after.said).toMatchObject({ accepted: 0, alreadySent: 2, changed: 1 });
+    expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["b"]);
+  });
+
+  test("send a row with a key once, and several updates without times as they stand", async () => {
+    const field = await openScanned();
+    const config = `sources:
+  scans:
+    match: "scans*.csv"
+    key: "{ticketId}-{orderTime}"
+    actions: [scannedTicket: {fields: {ticketId: "{ticketId}", orderTime: "{orderTime}"}}]
+`;
+    await field.write("tickets.config.yaml", config);
+    const keyed = await field.stream(["scans-mon.csv", "scans-tue.csv"]);
+    expect(keyed.summary?.actions, keyed.said).toMatchObject({ accepted: 2, alreadySent: 1 });
+    await field.write("one.ndjson", lines(updated(url("a"))));
+    await field.write("two.ndjson", lines(updated(url("b"))));
+    await field.write("three.ndjson", lines(updated(url("a")), newEvent("F")));
+    await field.stream(["one.ndjson", "two.ndjson", "three.ndjson"]);
+    expect(images(field)).toBe("a b a");
+  });
+
+  test("are one file given twice where they hold the same, packed or not", async () => {
+    const field = await openSold();
+    const updates = `ticketId,imageUrl\nT,${url("a")}\n`;
+    await field.write("updates.csv", updates);
+    await field.write("updates-copy.csv", updates);
+    await field.write("updates.csv.gz", gzipSync(updates));
+    await field.write("updates.csv.zst", zstdCompressSync(updates));
+    for (const other of ["updates-copy.csv", "updates.csv.gz", "updates.csv.zst"]) {
+      for (const files of [
+        ["updates.csv", other],
+        [other, "updates.csv"],
+      ]) {
+        const refused = await field.stream(files);
+        expect(refused.exitCode).toBe(2);
+        expect(refused.said).toContain(`${files[1]} holds the same as ${files[0]}`);
+      }
+    }
+    expect(images(field)).toBe("");
+    expect((await field.stream(["updates.csv.gz"])).summary?.actions).toMatchObject({ accepted: 1 });
+  });
+
+  test("may hold the same where it means something else in each, or nothing", async () => {
+    const field = await openSold();
+    await field.write("scans.csv", scans(MONDAY));
+    await field.write("checkins.csv", scans(MONDAY));
+    await field.write("invalidations-1.csv", scans());
+    await field.write("invalidations-2.csv", scans());
+    const done = await field.stream(["invalidations-1.csv", "invalidations-2.csv", "scans.csv", "checkins.csv"]);
+    expect(done.summary?.actions, done.said).toMatchObject({ accepted: 2 });
+  });
 });

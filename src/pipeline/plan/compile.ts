@@ -23,6 +23,7 @@ import { createRowMarks } from "./mended-rows.ts";
 import type { TimeOrder } from "./order.ts";
 import { createWorkers, type MadeMapper, type WorkerOptions } from "./parallel.ts";
 import { joinPublicValues, type PublicValues } from "./public-values.ts";
+import { createContentsSeen } from "./same-inputs.ts";
 import type { SalesSeen } from "./vanished.ts";
 
 export interface CompileOptions {
@@ -138,6 +139,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
     unfit: false,
   };
 
+  const contentsSeen = createContentsSeen();
   const marks = createRowMarks(options.rejectedRows.mended, "all", options.rejectedRows);
   const apart = keepRejectsApart();
   for (const [inputNumber, file] of files.entries()) {
@@ -204,6 +206,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       throw cause;
     }
     tellUnderstood();
+    if (compiled.rows.read > rowsBefore) contentsSeen.note(input, readAs);
     // An error of a whole file is of no row that could be left out, so that nothing of the input is sent.
     const report = ({ line = 1, isOfAllRows: _, ...finding }: FileFinding): void => {
       if (reportFindings(problems, file, severityOf, { ...WHOLE_FILE, line }, 0, [finding])) compiled.unfit = true;

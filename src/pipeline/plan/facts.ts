@@ -117,6 +117,11 @@ export function placedActions({ index, facts, texts, lines }: CandidateBytes): r
   });
 }
 
+/** The bytes of the action's orderTime; undefined where it has none that is a time. */
+export function timeBytesAt(facts: Buffer, at: number): Buffer | undefined {
+  return (facts.readUInt32LE(at + 8) & TIMED) === 0 ? undefined : facts.subarray(at + TIME, at + FACTS_BYTES);
+}
+
 /** The action's orderTime; undefined where it has none that is a time. */
 function orderTimeAt(facts: Buffer, at: number): number | bigint | undefined {
   if ((facts.readUInt32LE(at + 8) & TIMED) === 0) return undefined;

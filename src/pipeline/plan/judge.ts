@@ -32,6 +32,7 @@ import { findBehindHolds, findOutOfOrder, replaces } from "./keyed-order.ts";
 import { type DeedVerdict, type InputDeed, type KnownDeed, matchHistory } from "./match-history.ts";
 import { type GivenKeyDeed, type KeyVerdict, type KnownKeyDeed, matchKey } from "./match-key.ts";
 import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type InputKey } from "./other-keys.ts";
+import { findOverlaps, findSharedTimes, type TimedDeed } from "./overlaps.ts";
 import { createProbableSet } from "./probable-set.ts";
 import { historyDeed } from "./said.ts";
 
@@ -83,6 +84,8 @@ export type Detail =
       /** In the row, and not accepted as they are. */
       readonly given: readonly Pick<Candidate, "start" | "length">[];
     }
+  /** Unclear: with a deed of another input that has its time, and says the same or something else. */
+  | { readonly kind: "in two inputs"; readonly other: RowPlace; readonly isSame: boolean }
   | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
   /** With another deed of the same ticket or event, which says something else. */
   | { readonly kind: "key repeated"; readonly at: RowPlace }
@@ -168,7 +171,8 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     hasNewKeys: false,
   };
   const holds = await readHistoryHolds(options.holds);
-  const doubtful = await judgeByDigests(options, holds, beside, found);
+  const byDigests = await judgeByDigests(options, holds, beside, found);
+  const doubtful = inputs.length > 1 ? byDigests.union(await findSharedTimes(directory, candidates)) : byDigests;
   if (doubtful.size > 0) {
     for (const [identity, group] of await gather(directory, candidates, doubtful)) {
       const judged = new Group(options, identity, group, triedOf(identity, group, inputs, beside), found);
@@ -620,8 +624,16 @@ class Group {
       this.#options.isCut,
     );
     const held = holds.find(({ accepted }) => accepted === undefined);
+    const overlaps = this.#options.inputs.length > 1 ? findOverlaps(timedDeeds(input, known, verdicts)) : undefined;
     for (const [at, { candidate, hold }] of input.entries()) {
-      const matched = verdicts[at];
+      const overlap = overlaps?.get(at);
+      const twin = overlap?.kind === "shared" ? input[overlap.with] : undefined;
+      const other = twin?.candidate ?? twin?.hold;
+      if (overlap?.kind === "shared" && candidate !== undefined && other !== undefined) {
+        this.#found.set(candidate.seq, "unclear", { kind: "in two inputs", other, isSame: overlap.isSame });
+        continue;
+      }
+      const matched = overlap === undefined || overlap.kind === "shared" ? verdicts[at] : overlap;
       const isGuess =
         matched !== undefined && "of" in matched && known[matched.of]?.accepted?.isOfAnotherSource === true;
       const verdict: DeedVerdict | undefined = isGuess ? { kind: "unclear" } : matched;
@@ -769,6 +781,24 @@ function keyDeed(action: ActionName, content: string, read: () => ActionData) {
     return known;
   };
   return { ...historyDeed(action, content, data), data, subject: subjectOf(data()) };
+}
+
+/** Those that may be the same in two inputs. A key tells by itself; a row that was mended gives the deed that was accepted for it. */
+function timedDeeds(
+  input: readonly InputOfHistory[],
+  known: readonly KnownOfHistory[],
+  verdicts: readonly DeedVerdict[],
+): readonly TimedDeed[] {
+  return input.flatMap(({ candidate, hold, deed }, at) => {
+    const verdict = verdicts[at];
+    const place = candidate ?? hold;
+    if (candidate?.untimed === true || candidate?.keyed === true || place === undefined) return [];
+    const said = "is" in deed ? known[deed.is]?.deed : deed.content === undefined ? undefined : deed;
+    if (said === undefined || verdict === undefined || verdict.kind === "unclear") return [];
+    const { time } = said.said();
+    if (time === undefined && candidate === undefined) return [];
+    return [{ at, input: place.input, time: String(time ?? said.content), content: said.content, verdict }];
+  });
 }
 
 /** Each file of a source gives the event with whichever of its rows comes first. */

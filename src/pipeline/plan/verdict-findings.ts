@@ -64,6 +64,8 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         message: `Which ${action} of this row are new can't be told: some of them may be accepted ones that say something else now. Accepted under its key, and no more in the row: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}. In the row, and not accepted: ${listed(detail.given.map((line) => dataOfLine(line, places)))}.`,
         hint: `Put back at the source what was changed there. To send the new ones, stream this row alone with --again and their names in ${OPEN_ACTIONS_COLUMN}: this one is ${nameOf(candidate)}.`,
       };
+    case "in two inputs":
+      return inTwoInputs(action, detail, textOf(places.placeOf(detail.other)));
     case "key shared":
       return {
         rule: "key-shared",
@@ -83,6 +85,23 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         hint: "Make the source's key one that no two rows share, or take out the row that says it no more.",
       };
   }
+}
+
+/** A deed that overlapping exports may give twice. */
+function inTwoInputs(
+  action: ActionName,
+  { isSame }: Extract<Detail, { kind: "in two inputs" }>,
+  other: string,
+): Finding {
+  const { about } = actionSpec(action);
+  const both = isSame
+    ? `The same ${action} of this ${about}, with the same orderTime, stands at ${other} too`
+    : `Another ${action} of this ${about}, with the same orderTime, stands at ${other} and says something else`;
+  return {
+    rule: "history-unclear",
+    message: `${both}: whether they are one deed or two can't be told.`,
+    hint: "Give one of the two files, or give the source a key that tells deeds apart. If it is another deed, stream its row alone with --again.",
+  };
 }
 
 /** A row that waits for one that is invalid. */

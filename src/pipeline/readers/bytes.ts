@@ -41,6 +41,8 @@ export interface ByteSource extends AsyncDisposable {
   readonly bytesRead: number;
   /** Hex SHA-256 of the bytes as stored; undefined until all of them have been read. */
   readonly sha256: string | undefined;
+  /** The same of the decompressed bytes; undefined where not all of them were given, too. */
+  readonly contentSha256: string | undefined;
 }
 
 /** A usage failure for an error of the file system, in one sentence. */
@@ -65,6 +67,7 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}): Pr
   const hash = createHash("sha256");
   let bytesRead = 0;
   let sha256: string | undefined;
+  let contentSha256: string | undefined;
 
   // One read at a time: a decompressor that is being ended may still wait for its last one when `drain` begins.
   let pending: Promise<unknown> = Promise.resolve();
@@ -95,6 +98,7 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}): Pr
 
   async function* blocks(): AsyncGenerator<Buffer, void> {
     let total = 0;
+    const unpacked = file.compression === "none" ? undefined : createHash("sha256");
     let readError: unknown; // decompressors may wrap it
     const readOnce = async () => {
       try {
@@ -117,8 +121,10 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}): Pr
       for await (const block of DECOMPRESSORS[file.compression](readOn)) {
         total += block.length;
         if (maxInputBytes !== undefined && total > maxInputBytes) throw tooManyBytes(file, maxInputBytes);
+        unpacked?.update(block);
         yield block;
       }
+      contentSha256 = unpacked?.digest("hex");
     } catch (cause) {
       throw readError ?? (cause instanceof Failure ? cause : damaged(file, cause));
     }
@@ -138,6 +144,9 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}): Pr
     },
     get sha256() {
       return sha256;
+    },
+    get contentSha256() {
+      return file.compression === "none" ? sha256 : contentSha256;
     },
     [Symbol.asyncDispose]: () => raw[Symbol.asyncDispose](),
   };

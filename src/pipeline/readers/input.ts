@@ -61,6 +61,8 @@ export interface Input extends AsyncDisposable {
   readonly bytesRead: number;
   /** Hex SHA-256 of the input as stored. Throws before the batches have ended. */
   readonly sha256: string;
+  /** Hex SHA-256 of the input decompressed; undefined where not all of it was read. */
+  readonly contentSha256: string | undefined;
 }
 
 type Part = { readonly kind: "rows"; readonly rows: readonly Row[] } | ({ readonly kind: "range" } & Range);
@@ -244,6 +246,9 @@ async function startReading(
     get sha256() {
       if (sha256 === undefined) throw new Failure("internal", `${shownName(file)} has not been read to its end.`);
       return sha256;
+    },
+    get contentSha256() {
+      return source.contentSha256;
     },
     async [Symbol.asyncDispose]() {
       await text.return();

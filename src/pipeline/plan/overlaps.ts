@@ -1,0 +1,115 @@
+/**
+ * Timed deeds that stand in two inputs of one run. Exports that overlap give one deed twice, where deltas give two: nobody can
+ * tell which it is, so that nothing of it is sent on a guess, or dropped on one. Within one input equal ones are several deeds.
+ */
+
+import { open } from "node:fs/promises";
+import { actionSpec } from "../../actions/actions.ts";
+import { candidateFiles } from "./candidates.ts";
+import { FACTS_BYTES, timeBytesAt } from "./facts.ts";
+import { contentAt, identityAt, RECORD_BYTES, readOrigin } from "./index-file.ts";
+import type { DeedVerdict } from "./match-history.ts";
+import { createProbableSet } from "./probable-set.ts";
+
+/** A timed deed of a history. */
+export interface TimedDeed {
+  /** Its number among the deeds of the input. */
+  readonly at: number;
+  /** Number of the input in which it stands. */
+  readonly input: number;
+  readonly time: string;
+  readonly content: string;
+  /** By its history alone. */
+  readonly verdict: DeedVerdict;
+}
+
+/** What becomes of a deed that its history alone would take for a new one. */
+type Overlap =
+  /** It is the known deed that one of another input is. */
+  | { readonly kind: "old" | "changed"; readonly of: number }
+  /** One of another input, of that number, may be the same deed. */
+  | { readonly kind: "shared"; readonly with: number; readonly isSame: boolean };
+
+/**
+ * Histories (hex) with deeds of one time, which may stand in different inputs. A few of them may have none.
+ *
+ * @param candidates how many there are.
+ */
+export async function findSharedTimes(directory: string, candidates: number): Promise<ReadonlySet<string>> {
+  const shared = new Set<string>();
+  const seen = createProbableSet();
+  const paths = candidateFiles(directory);
+  await using index = await open(paths.index, "r");
+  await using facts = await open(paths.facts, "r");
+  const records = Buffer.allocUnsafe(RECORD_BYTES * 8192);
+  const known = Buffer.allocUnsafe(FACTS_BYTES * 8192);
+  for (let seq = 0; seq < candidates; ) {
+    const { bytesRead } = await index.read(records, 0, records.length, seq * RECORD_BYTES);
+    const count = Math.floor(bytesRead / RECORD_BYTES);
+    const read = await facts.read(known, 0, count * FACTS_BYTES, seq * FACTS_BYTES);
+    if (count === 0 || read.bytesRead < count * FACTS_BYTES)
+      throw new Error("the candidates' index is shorter than it should be");
+    for (let number = 0; number < count; number += 1, seq += 1) {
+      const at = number * RECORD_BYTES;
+      const { action, untimed, keyed } = readOrigin(records, at);
+      if (untimed || keyed || actionSpec(action).identity !== "history") continue;
+      const identity = identityAt(records, at);
+      // A time that is none, because its rule was turned off, is told by its content.
+      const time = timeBytesAt(known, number * FACTS_BYTES) ?? contentAt(records, at);
+      if (seen.has(Buffer.concat([identity, time]))) shared.add(identity.toString("hex"));
+    }
+  }
+  return shared;
+}
+
+/**
+ * By number: the deeds of a history that can't be sent by what their history says, since others of their time stand in other inputs.
+ *
+ * Where as many equal ones as the input with the most of them has are known, all are. What says something else at the same time is
+ * the same deed with other content, as it is when the inputs come one after the other.
+ */
+export function findOverlaps(deeds: readonly TimedDeed[]): ReadonlyMap<number, Overlap> {
+  const found = new Map<number, Overlap>();
+  for (const sameTime of Map.groupBy(deeds, ({ time }) => time).values()) {
+    if (!areOfSeveralInputs(sameTime)) continue;
+    const others: TimedDeed[] = [];
+    for (const equal of Map.groupBy(sameTime, ({ content }) => content).values()) {
+      if (areOfSeveralInputs(equal)) judgeEqual(equal, found);
+      else others.push(...equal);
+    }
+    judgeDiffering(others, found);
+  }
+  return found;
+}
+
+function judgeEqual(equal: readonly TimedDeed[], found: Map<number, Overlap>): void {
+  const known = equal.flatMap(({ verdict }) => (isKnown(verdict) ? [verdict] : []));
+  const most = Math.max(...[...Map.groupBy(equal, ({ input }) => input).values()].map(({ length }) => length));
+  const [first] = known;
+  for (const deed of equal.filter(isOpen)) {
+    const other = equal.find(({ input }) => input !== deed.input);
+    if (first !== undefined && known.length >= most) found.set(deed.at, first);
+    else if (other !== undefined) found.set(deed.at, { kind: "shared", with: other.at, isSame: true });
+  }
+}
+
+/** @param deeds of one time, of which none is equal to one of another input. */
+function judgeDiffering(deeds: readonly TimedDeed[], found: Map<number, Overlap>): void {
+  for (const deed of deeds.filter(isOpen)) {
+    const others = deeds.filter(({ input }) => input !== deed.input);
+    const open = others.find(isOpen);
+    const known = others.map(({ verdict }) => verdict).find(isKnown);
+    if (open !== undefined) found.set(deed.at, { kind: "shared", with: open.at, isSame: false });
+    else if (known !== undefined) found.set(deed.at, { kind: "changed", of: known.of });
+  }
+}
+
+type KnownVerdict = Extract<DeedVerdict, { readonly of: number }>;
+
+const isKnown = (verdict: DeedVerdict): verdict is KnownVerdict => "of" in verdict;
+
+/** Whether it would be sent, now or once what it is held for is mended. */
+const isOpen = ({ verdict: { kind } }: TimedDeed): boolean => kind === "new" || kind === "held";
+
+const areOfSeveralInputs = ([first, ...others]: readonly TimedDeed[]): boolean =>
+  others.some(({ input }) => input !== first?.input);
