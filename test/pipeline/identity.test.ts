@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { Readable } from "node:stream";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { digestOf, formerIdentityText, identityText } from "../../src/actions/identity.ts";
@@ -1323,6 +1324,11 @@ describe("two inputs of one run that overlap", () => {
         expect(refused.said).toContain(`${files[1]} holds the same as ${files[0]}`);
       }
     }
+    const input = { action: "updateTicket" } as const;
+    const piped = await field.stream(["-", "updates.csv"], input, {
+      asked: ({ context }) => Object.assign(context, { stdin: Readable.from([updates]) }),
+    });
+    expect(piped.said).toContain("updates.csv holds the same as standard input");
     expect(images(field)).toBe("");
     expect((await field.stream(["updates.csv.gz"])).summary?.actions).toMatchObject({ accepted: 1 });
   });

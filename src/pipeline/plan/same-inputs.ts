@@ -18,14 +18,18 @@ export function createContentsSeen(): ContentsSeen {
   const seen = new Map<string, { readonly file: Input["file"]; readonly readAs: string }[]>();
   return {
     note({ file, contentSha256 }, readAs) {
-      if (contentSha256 === undefined) return;
+      // Rows of rejects are known by their keys, and taken once.
+      if (contentSha256 === undefined || file.isRejects === true) return;
       const same = seen.get(contentSha256) ?? [];
       const twin = same.find((each) => each.readAs === readAs || each.readAs === "" || readAs === "");
       if (twin !== undefined)
-        throw new Failure("usage", `${shownName(file)} holds the same as ${shownName(twin.file)}.`, {
+        throw new Failure("usage", `${shownName(file)} holds the same as ${nameWithin(twin.file)}.`, {
           hint: "Give only one of them: the same rows would be sent twice.",
         });
       seen.set(contentSha256, [...same, { file, readAs }]);
     },
   };
 }
+
+/** A file's name within a sentence. */
+const nameWithin = (file: Input["file"]): string => (file.name === "-" ? "standard input" : shownName(file));
