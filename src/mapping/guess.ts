@@ -733,7 +733,8 @@ function fromNames(evidence: Evidence): readonly string[] | undefined {
   const deciding = decidingOf(beside, action, evidence.rows);
   const { statuses, marks, blanks, entries } = deciding;
   const hasConditions = [statuses, marks, blanks, entries].some(({ length }) => length > 0);
-  const { lines: rules, times } = rulesOfNamed(evidence, action, hasConditions);
+  const isBlankNow = isDeed(action) && hasTimeNowAndThen(evidence);
+  const { lines: rules, times } = rulesOfNamed(evidence, action, hasConditions || isBlankNow);
   if (rules.length > 0 && evidence.lists?.length) return undefined;
   if (rules.length === 0)
     return [
@@ -745,7 +746,7 @@ function fromNames(evidence: Evidence): readonly string[] | undefined {
   const isSale = action === "soldTicket";
   const ticket = rules.filter((line) => line.startsWith("ticketId:"));
   return [
-    hasConditions
+    hasConditions || isBlankNow
       ? "# The columns are called like fields; what each status gives must be said."
       : "# The columns are called like fields; how some of them are written must be said.",
     ...head,
@@ -761,6 +762,15 @@ function fromNames(evidence: Evidence): readonly string[] | undefined {
       ? [...entryLines(deciding, evidence.columns, ticket), ...invalidationLines(deciding, evidence.columns, ticket)]
       : []),
   ];
+}
+
+/** Something that happens to a ticket after its sale. */
+const isDeed = (action: ActionName): boolean => action !== "soldTicket" && ACTIONS[action].about === "ticket";
+
+/** Whether only some rows have a time: the others may stand for what did not happen. */
+function hasTimeNowAndThen({ header, columns }: Evidence): boolean {
+  const column = columns[readColumns(header).fields.get("orderTime") ?? -1];
+  return column !== undefined && column.filled > 0 && column.filled < column.rows;
 }
 
 /** Columns that are no field, or of a name that a rule can't hold. */
@@ -1460,10 +1470,9 @@ function whenLines(
         : { text: `${yamlText(column.name)}: [${taken.map(yamlText).join(", ")}]`, isGuess: true },
     );
   }
-  const isDeed = action !== "soldTicket" && ACTIONS[action].about === "ticket";
   const filledIn = ({ name, filled, rows }: ColumnProfile) =>
     `# ${cleanText(name, 40)} is filled in ${filled} of ${rowsText(rows)}`;
-  if (isDeed)
+  if (isDeed(action))
     for (const column of deciding.marks) {
       told.push(filledIn(column));
       entries.push({
@@ -1471,7 +1480,13 @@ function whenLines(
         isGuess: false,
       });
     }
-  if (isDeed && entries.length === 0 && time !== undefined && time.filled < time.rows && columns.includes(time)) {
+  if (
+    isDeed(action) &&
+    entries.length === 0 &&
+    time !== undefined &&
+    time.filled < time.rows &&
+    columns.includes(time)
+  ) {
     told.push(filledIn(time));
     entries.push({
       text: `${yamlText(time.name)}: ${ask("{empty: false} where a row without a time gives nothing; else remove this")}`,

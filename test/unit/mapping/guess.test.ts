@@ -799,9 +799,22 @@ describe("a log's column by which rows differ is asked about:", () => {
   });
 
   test("a time that not every row has", () => {
-    const lines = bodyOf("checkins.csv", "Ticket ID,Checked in at\nt1,\nt2,2026-05-01T20:00:00Z\n");
-    expect(lines).toContain("      # Checked in at is filled in 1 of 2 rows");
-    expect(lines.join("\n")).toContain('when: {Checked in at: "<FILL IN: {empty: false} where a row without');
+    for (const [header, name] of [
+      ["Ticket ID,Checked in at", "Checked in at"],
+      ["ticketId,orderTime", "orderTime"],
+      ["ticketId,nftId,orderTime", "orderTime"],
+    ]) {
+      const cells =
+        header
+          ?.split(",")
+          .slice(2)
+          .map(() => ",") ?? [];
+      const csv = `${header}\nt1,${cells.join("")}\nt2,${cells.join("")}2026-05-01T20:00:00Z\n`;
+      const lines = bodyOf("checkins.csv", csv);
+      expect(lines).toContain(`      # ${name} is filled in 1 of 2 rows`);
+      expect(lines.join("\n")).toContain(`when: {${name}: "<FILL IN: {empty: false} where a row without`);
+      expect(lines.join("\n")).not.toContain("need no rules");
+    }
   });
 
   test("in a file of sales an entry is offered as a comment, whatever its columns are called", () => {
