@@ -149,10 +149,10 @@ function memoryHint(lost: readonly LostRun[], flags: string, cwd: string): strin
   return `Give it back its memory: tickets results --import FILE ${flags}, with the promises ${whose}.${missing}`;
 }
 
-/** Of a run that the ledger knows, what no promises file tells stands in the list of runs, or is for a person to decide. */
+/** What no promises file tells of a run stands in the list of runs, or is for a person to decide. */
 function mendHints(lost: readonly LostRun[], flags: string): readonly string[] {
   return lost
-    .filter(({ how }) => how !== "unknown")
+    .filter(({ how, unread }) => how !== "unknown" || !unread.some((path) => existsSync(path)))
     .slice(0, SHOWN)
     .map(({ run, isDecided }) =>
       isDecided

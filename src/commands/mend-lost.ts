@@ -5,19 +5,26 @@ import { Failure } from "../failure.ts";
 import type { LostRun } from "../pipeline/ledger/run-list.ts";
 import { findRun, type RunRecord } from "../pipeline/ledger/runs.ts";
 import { openPlan, type Plan, planFiles } from "../pipeline/plan/plan.ts";
-import { isImportedRun, mendLostRun } from "../pipeline/sending/mend-lost.ts";
+import { enterLostRun, isImportedRun, mendLostRun } from "../pipeline/sending/mend-lost.ts";
 import { environmentFlags, planDirectory, type Session } from "./session.ts";
 import { type Context, count, number } from "./talk.ts";
 import { userName } from "./user-name.ts";
 
 /**
- * What the ledger lacks of the run is closed or in doubt from now on, so that it can be looked at and decided about.
+ * What the ledger lacks of the run, or all of it, is closed or in doubt from now on, so that it can be looked at and decided about.
  *
+ * @param known undefined where the ledger does not know the run at all.
  * @throws Failure `usage` where the run's plan is lost.
  */
-export async function mendLost(context: Context, session: Session, run: RunRecord, lost: LostRun): Promise<RunRecord> {
+export async function mendLost(
+  context: Context,
+  session: Session,
+  known: RunRecord | undefined,
+  lost: LostRun,
+): Promise<RunRecord> {
   const { ledger, environment, runList } = session;
-  await using plan = await openPlanOf(session, run);
+  await using plan = await openPlanOf(session, lost.run, known);
+  const run = known ?? enterLostRun(ledger, plan, lost);
   const { doubted, closed } = await mendLostRun(ledger, plan, run, lost);
   const mended = findRun(ledger, run.run) ?? run;
   if (lost.isDecided) {
@@ -40,16 +47,19 @@ export async function mendLost(context: Context, session: Session, run: RunRecor
 }
 
 /** The plan by which it is told what a run of which the ledger lacks a part held. */
-async function openPlanOf({ environment }: Session, run: RunRecord): Promise<Plan> {
-  const directory = planDirectory(environment, run.run);
+async function openPlanOf({ environment }: Session, name: string, run: RunRecord | undefined): Promise<Plan> {
+  const directory = planDirectory(environment, name);
   try {
     // An imported run's record holds no plan.
-    const manifest = isImportedRun(run) ? readFileSync(planFiles(directory).manifest, "utf8").trimEnd() : run.manifest;
+    const manifest =
+      run === undefined || isImportedRun(run)
+        ? readFileSync(planFiles(directory).manifest, "utf8").trimEnd()
+        : run.manifest;
     return await openPlan(directory, manifest);
   } catch (cause) {
     throw new Failure(
       "usage",
-      `The ledger of ${environment.name} does not know all that was sent of run ${run.run}, and the run's plan is lost, so it is not known what. Nothing was settled.`,
+      `The ledger of ${environment.name} does not know all that was sent of run ${name}, and the run's plan is lost, so it is not known what. Nothing was settled.`,
       {
         cause,
         hint: `Restore the folder ${directory} from a backup. If it is lost: find out what the service has, take that out of what you stream from now on, then: tickets env --forget-lost ${environmentFlags(environment)} --reason "…"`,

@@ -131,9 +131,9 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   context.trace.run = options.run;
   await refuseLost(options, context, session);
   const found = findRun(ledger, options.run);
-  if (found === undefined) throw unknownRun(options.run, environment);
-  const lost = session.lost().find(({ run }) => run === found.run);
+  const lost = session.lost().find(({ run }) => run === options.run);
   const run = lost === undefined ? found : await mendLost(context, session, found, lost);
+  if (run === undefined) throw unknownRun(options.run, environment);
   if (options.decision !== undefined) session.runList.changing(ledger, run);
   const closes = options.decision === "abandon";
   if ((closes || run.state !== "open") && !(await isPlanWhole(session, run, closes)))
@@ -229,7 +229,7 @@ async function refuseLost(
   if (decision !== undefined) throw failure;
   const ofRun = lost.find(({ run }) => run === name);
   if (ofRun === undefined) talk.warn(failure.message);
-  else if (ofRun.how === "unknown" || (!ofRun.isDecided && (await hasMoreToImport(ofRun, talk)))) throw failure;
+  else if (!ofRun.isDecided && (await hasMoreToImport(ofRun, talk))) throw failure;
 }
 
 /** What is known of a run is taken from its promises first; only what they don't tell is a doubt. */

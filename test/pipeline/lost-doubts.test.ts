@@ -452,6 +452,32 @@ describe("a ledger that was lost while actions were in doubt", () => {
     expect((await night(field)).exitCode).toBe(2);
   });
 
+  test.each([undefined, "-"])(
+    "by the first command, killed before any promise was kept (promises to %s), is in doubt as far as its plan goes",
+    async (output) => {
+      const field = await openField();
+      await field.write("night.ndjson", INPUT.map((action) => `${JSON.stringify(action)}\n`).join(""));
+      field.setFaults({ fault: "drop", when: "after", on: { request: 1 } });
+      expect((await night(field, output)).exitCode).toBe(6);
+      field.setFaults();
+      forgetLastWord(field);
+      loseLedger(field);
+      const refused = await night(field, output);
+      expect(refused.exitCode).toBe(2);
+      expect(refused.said).toContain(`be decided about: tickets settle ${runOf(field)}`);
+      const looked = await person(field);
+      expect(looked.exitCode).toBe(6);
+      expect(looked.said).toContain("6 of its actions are in doubt");
+      expect((await night(field, output)).exitCode).toBe(6);
+      expect(processedBy(field.sandbox)).toBe("E A");
+      expect((await person(field, "sent", { chunk: 1, first: 2 })).exitCode).toBe(6);
+      expect((await person(field, "not-sent")).exitCode).toBe(0);
+      expect((await night(field, output)).exitCode).toBe(0);
+      expect(processedBy(field.sandbox)).toBe(ALL);
+      expectNothingDoubled(field.sandbox);
+    },
+  );
+
   test("by a command that was killed: importing the same promises twice does not end that", async () => {
     const { field } = await doubtAfterCopy();
     loseLedger(field);

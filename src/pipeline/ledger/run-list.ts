@@ -338,10 +338,11 @@ export const isWithin = (
   stretches: readonly Stretch[],
 ): boolean => stretches.some(([from, actions]) => first >= from && first + count <= from + actions);
 
-/** Whether the ledger knows the file as long as it is, so that importing it brings nothing. */
+/** Whether the file is empty, or the ledger knows it as long as it is, so that importing it brings nothing. */
 function isRead(ledger: Ledger | undefined, path: string): boolean {
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
   const length = ledger?.get("SELECT length FROM outputs WHERE path = ?", path)?.length;
-  return length !== undefined && statSync(path, { throwIfNoEntry: false })?.size === Number(length);
+  return size === 0 || (length !== undefined && size === Number(length));
 }
 
 interface KnownRun {

@@ -87,6 +87,8 @@ export function enterRun(
     readonly chunks: readonly PlannedChunk[];
     readonly at: string;
     readonly mendings?: readonly Mending[];
+    /** Why nothing is known of its chunks, which are in doubt then and not planned. */
+    readonly doubt?: string;
   },
 ): RunRecord {
   return ledger.transaction(() => {
@@ -101,7 +103,7 @@ export function enterRun(
     if (record === undefined) throw new Error(`run ${run.run} vanished while it was entered`);
     for (const [at, chunk] of run.chunks.entries()) {
       ledger.run(
-        "INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state) VALUES (?, ?, ?, ?, ?, ?, ?, 'planned')",
+        "INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         record.runNo,
         at + 1,
         chunk.lane,
@@ -109,6 +111,8 @@ export function enterRun(
         chunk.count,
         chunk.offset,
         chunk.length,
+        run.doubt === undefined ? "planned" : "in doubt",
+        run.doubt ?? null,
       );
     }
     noteMendings(ledger, record.runNo, run.mendings ?? []);

@@ -9,7 +9,16 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { IMPORTED_MAPPING } from "../ledger/memory.ts";
 import { insertOutcomes } from "../ledger/outcomes.ts";
 import { isWithin, keepEntryNumber, type LostRun, type Stretch } from "../ledger/run-list.ts";
-import { addChunks, type ChunkRecord, chunksOf, countRun, endAttempt, endRun, type RunRecord } from "../ledger/runs.ts";
+import {
+  addChunks,
+  type ChunkRecord,
+  chunksOf,
+  countRun,
+  endAttempt,
+  endRun,
+  enterRun,
+  type RunRecord,
+} from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/schema.ts";
 import { parseManifest } from "../plan/manifest.ts";
 import { type Plan, planFiles } from "../plan/plan.ts";
@@ -29,6 +38,21 @@ interface Mended {
   readonly closed: number;
 }
 
+/** A run that the ledger does not know at all is entered once more from its plan, all of it in doubt. */
+export function enterLostRun(ledger: Ledger, plan: Plan, lost: LostRun): RunRecord {
+  return enterRun(ledger, {
+    run: lost.run,
+    manifest: manifestIn(plan),
+    output: lost.outputs.at(-1),
+    chunks: plan.manifest.chunks,
+    at: lost.createdAt,
+    doubt: WHY,
+  });
+}
+
+/** As it stands in the folder: the two are compared. */
+const manifestIn = ({ directory }: Plan): string => readFileSync(planFiles(directory).manifest, "utf8").trimEnd();
+
 /**
  * After this resolves, no action of the run is sent by it that the list does not have as never sent: where the list says what
  * became of all, the others are closed, else they are in doubt. A run that was abandoned is so again. Doing it again, also
@@ -38,7 +62,7 @@ interface Mended {
  */
 export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lost: LostRun): Promise<Mended> {
   const at = new Date().toISOString();
-  const before = actionsIn(ledger, run, "in doubt");
+  const before = lost.how === "unknown" ? 0 : actionsIn(ledger, run, "in doubt");
   if (isImportedRun(run)) await becomePlanned(ledger, plan, run, lost);
   for (const chunk of chunksOf(ledger, run.runNo, "sending"))
     endAttempt(ledger, chunk, { state: "in doubt", class: "in doubt", httpStatus: undefined, detail: WHY, at });
@@ -102,12 +126,10 @@ function countOutside(chunks: readonly ChunkRecord[], stretches: readonly Stretc
 /** A run of which only promises were imported becomes one that has its plan again, and can be gone on with. */
 async function becomePlanned(ledger: Ledger, plan: Plan, run: RunRecord, lost: LostRun): Promise<void> {
   const parts = await missingParts(ledger, plan, run, lost.planned);
-  // As it stands in the folder: the two are compared.
-  const manifest = readFileSync(planFiles(plan.directory).manifest, "utf8").trimEnd();
   ledger.transaction(() => {
     ledger.run(
       "UPDATE runs SET manifest = ?, state = 'open', ended_at = NULL, output = ? WHERE run_no = ?",
-      manifest,
+      manifestIn(plan),
       lost.outputs.at(-1) ?? null,
       run.runNo,
     );
