@@ -116,6 +116,18 @@ describe("a bad row of which a mended one was accepted is done with what was acc
     ]);
   });
 
+  test("an order that is gone a night later: whether it was refunded is not known, which is told", async () => {
+    const field = await mendedNight({
+      config: source([SOLD, REFUND_OF_ORDER], LOOKUP),
+      files: { "orders.csv": orders("paid,"), "sales.csv": SALES },
+      mend: ["?", "10.00"],
+    });
+    await field.write("orders.csv", orders("paid,").replace(/^R1.*\n/m, ""));
+    const night = await field.stream(["sales.csv"]);
+    expect(night.summary, night.said).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
+    expect(night.said).toContain("whether it gives more now can't be read (lookup-missing)");
+  });
+
   test("an action that the mapping has since, whatever became of the ticket's name", async () => {
     const field = await mendedNight({
       config: source([SOLD]),

@@ -122,6 +122,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
           const findings = [
             ...(attempted.some(namesSomething) ? [] : [MENDED_UNSURE]),
             ...(still.names.size === 0 ? [] : [givesMore(still)]),
+            ...(still.names.size === 0 && options.rules.length > still.closed ? hidesMore(known) : []),
           ];
           const isOpen = findings.length > 0 && report(each, findings);
           const done = { row, line: each.line, before: writer.count, attempted, key: mark.key };
@@ -237,7 +238,7 @@ const isOfRejects = (value: object): boolean => REJECTS_COLUMNS.some((key) => Ob
 const ONLY: readonly number[] = [0];
 
 /** Of a row of which not even the action can be read: it gives one at the most, and one was accepted for it. */
-const NOTHING_OPEN: StillOpen = { names: new Set(), isUnsure: false };
+const NOTHING_OPEN: StillOpen = { names: new Set(), isUnsure: false, closed: 1 };
 
 /** What a row of which a mended one was accepted gives now. */
 function givenBy(mapped: Mapped | undefined): Given {
@@ -276,6 +277,28 @@ const MENDED_UNSURE = {
     "A row that reads like this one was mended and sent before, so this one is not; but it names no ticket or event, and may be another row.",
   hint: "If it is another one, stream it alone with its ids. Put the rows right at the source.",
 } as const;
+
+/** With these, what else a row gives is not known. */
+const HIDING: ReadonlySet<string> = new Set<MappingRule>([
+  "lookup-missing",
+  "lookup-ambiguous",
+  "each-unreadable",
+  "list-missing",
+]);
+
+/** What to say of a mended row that may give more, as far as it can be read. */
+function hidesMore(mapped: Mapped | undefined): readonly Finding[] {
+  if (mapped?.kind !== "invalid") return [];
+  const cause = mapped.findings.find(({ rule }) => HIDING.has(rule));
+  if (cause === undefined) return [];
+  return [
+    {
+      rule: "mended-unsure" satisfies MappingRule,
+      message: `The row was mended, and what it gave was accepted; whether it gives more now can't be read (${cause.rule}): ${cause.message}`,
+      hint: "Put the row right at the source, and what it refers to.",
+    },
+  ];
+}
 
 function namesSomething({ data }: Placed): boolean {
   return [data.ticketId, data.nftId, data.eventId].some((id) => typeof id === "string" && id !== "");

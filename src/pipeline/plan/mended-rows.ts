@@ -63,6 +63,8 @@ export interface StillOpen {
   readonly names: ReadonlySet<string>;
   /** Some of a kind are done with, and which of them can't be told. */
   readonly isUnsure: boolean;
+  /** How many actions the row is done with. */
+  readonly closed: number;
 }
 
 /**
@@ -136,7 +138,11 @@ function openOfMended(
     const isOwn = isOnlyEvents || !registersEvent(action.action);
     return isOwn && isMore(action.action) && !isTaken(known, action, isSound) ? [names[at] ?? ""] : [];
   });
-  return { names: new Set(open), isUnsure: [...countsOfNames(open).keys()].some((kind) => closed.has(kind)) };
+  return {
+    names: new Set(open),
+    isUnsure: [...countsOfNames(open).keys()].some((kind) => closed.has(kind)),
+    closed: [...closed.values()].reduce((sum, count) => sum + count, 0),
+  };
 }
 
 function isTaken(known: Pick<RejectedRows, "isTaken">, action: Action, isSound: boolean): boolean {
