@@ -891,6 +891,32 @@ ${key === undefined ? "" : `    key: "${key}"\n`}    actions: [{${action}: {fiel
     expect((await scans("south")).actions).toMatchObject({ accepted: 0, alreadySent: 2 });
   });
 
+  test.each<[string, string | undefined, string | undefined, string]>([
+    ["both have one", "{Id}", "{Id}-app", "1768600001"],
+    ["one has one", "{Id}", undefined, "1768600001"],
+    ["one has one, without times", undefined, "{Id}", ""],
+  ])("does not say whether another source means the same deed, in one run or in two: %s", async (_, one, other, at) => {
+    const config = ["gate", "app"].map((name, number) =>
+      source(name, "scannedTicket", 'ticketId: T, orderTime: "{At}"', number === 0 ? one : other),
+    );
+    const open = async (): Promise<Field> => {
+      const field = await openSold();
+      await field.write("tickets.config.yaml", `sources:\n${config.join("")}`);
+      for (const name of ["gate", "app"]) await field.write(`${name}.csv`, `Id,At\n${name}7,${at}\n`);
+      return field;
+    };
+    const together = await open();
+    const night = await together.stream(["gate.csv", "app.csv"]);
+    expect(night.exitCode, night.said).toBe(3);
+    expect(night.said).toContain("gate.csv:2 Another source says the same scannedTicket of this ticket, at app.csv:2:");
+    expect(acceptedOf(together, "scannedTicket", "ticketId")).toEqual([]);
+
+    const apart = await open();
+    expect((await apart.stream(["gate.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+    const second = await apart.stream(["app.csv"]);
+    expect(acceptedOf(apart, "scannedTicket", "ticketId"), second.said).toEqual(["T"]);
+  });
+
   test("that two rows of one ticket share is a problem where they say something else", async () => {
     const field = await openSold();
     const config = KEYED.replace("soldTicket", "updateTicket").replace(

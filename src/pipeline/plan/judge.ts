@@ -35,6 +35,7 @@ import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type
 import { findOverlaps, findSharedTimes, type TimedDeed } from "./overlaps.ts";
 import { createProbableSet } from "./probable-set.ts";
 import { historyDeed } from "./said.ts";
+import { findToldTwice } from "./two-sources.ts";
 
 const VERDICTS = [
   "new",
@@ -86,6 +87,8 @@ export type Detail =
     }
   /** Unclear: with a deed of another input that has its time, and says the same or something else. */
   | { readonly kind: "in two inputs"; readonly other: RowPlace; readonly isSame: boolean }
+  /** Unclear: another source says the same, now or before. */
+  | { readonly kind: "in two sources"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
   | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
   /** With another deed of the same ticket or event, which says something else. */
   | { readonly kind: "key repeated"; readonly at: RowPlace }
@@ -209,6 +212,8 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
       }
     }
   }
+  for (const [{ seq }, at] of await findToldTwice(directory, { lines, inputs, isNew }))
+    found.set(seq, "unclear", { kind: "in two sources", at });
   if (holds.size > 0 && found.hasNewKeys) {
     for (const [{ seq }, by] of await findBehindHolds(directory, holds, { lines, isNew }))
       found.set(seq, "held", { kind: "held", by });
@@ -633,11 +638,13 @@ class Group {
         this.#found.set(candidate.seq, "unclear", { kind: "in two inputs", other, isSame: overlap.isSame });
         continue;
       }
-      const matched = overlap === undefined || overlap.kind === "shared" ? verdicts[at] : overlap;
-      const isGuess =
-        matched !== undefined && "of" in matched && known[matched.of]?.accepted?.isOfAnotherSource === true;
-      const verdict: DeedVerdict | undefined = isGuess ? { kind: "unclear" } : matched;
+      const verdict = overlap === undefined || overlap.kind === "shared" ? verdicts[at] : overlap;
       if (verdict === undefined) throw new Error("a deed of a history has no verdict");
+      const accepted = "of" in verdict ? known[verdict.of]?.accepted : undefined;
+      if (accepted?.isOfAnotherSource === true) {
+        if (candidate !== undefined) this.#found.set(candidate.seq, "unclear", { kind: "in two sources", accepted });
+        continue;
+      }
       if (hold !== undefined && verdict.kind === "unknown" && verdict.inPlaceOf !== undefined)
         this.#found.closed.push(hold);
       if (candidate !== undefined) this.#setVerdict(candidate, verdict, known, input, held);

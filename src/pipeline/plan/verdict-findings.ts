@@ -66,6 +66,12 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       };
     case "in two inputs":
       return inTwoInputs(action, detail, textOf(places.placeOf(detail.other)));
+    case "in two sources":
+      return {
+        rule: "history-unclear",
+        message: `Another source says the same ${action} of this ${about}, ${saidElsewhere(detail, places)}: whether they are one deed or two can't be told.`,
+        hint: "Take out the row if it is the same deed. If it is another one, stream it alone with --again.",
+      };
     case "key shared":
       return {
         rule: "key-shared",
@@ -183,6 +189,14 @@ function dataOfLine(line: Parameters<CandidateLines["of"]>[0], { lines }: KnownP
 function acceptedPlace(deed: AcceptedDeed, { memory }: KnownPlaces): string {
   const at = memory && acceptedAt(memory, deed);
   return at === undefined ? "" : ` (${cleanText(at.source, 200)}:${at.line})`;
+}
+
+function saidElsewhere(
+  { accepted: deed, at }: Extract<Detail, { kind: "in two sources" }>,
+  places: KnownPlaces,
+): string {
+  if (at !== undefined) return `at ${textOf(places.placeOf(at))}`;
+  return `which was accepted${deed === undefined ? "" : acceptedPlace(deed, places)}`;
 }
 
 function owner({ accepted: deed, at }: Extract<Detail, { kind: "key shared" }>, places: KnownPlaces): string {
