@@ -211,6 +211,27 @@ describe("a bad row of which a mended one was accepted is done with what was acc
     expect((await field.stream(["sales.csv"])).summary).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
   });
 
+  test("a mended row of which a part was taken, and the rest a run later, is done with both", async () => {
+    const field = await openField();
+    await field.write("before.ndjson", '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n');
+    await field.stream(["before.ndjson"]);
+    await field.write("tickets.config.yaml", source([SOLD, REFUND]));
+    await field.write(
+      "sales.csv",
+      "Ticket,User,Price,At,Status,RefundedAt\n#REF!,u1,?,1780000000,refunded,1780000500\n",
+    );
+    expect((await field.stream(["sales.csv"], { maxInvalid: { rows: 1 } })).exitCode).toBe(4);
+    await mend(field, "#REF!,u1,?", "t1,u1,10.00");
+    field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [1] });
+    const part = await field.stream(["sales.rejects.csv"]);
+    expect(part.summary?.actions, part.said).toMatchObject({ accepted: 1, rejected: 1 });
+    field.setFaults();
+    expect((await field.stream(["sales.csv"])).exitCode).toBe(3);
+    expect((await field.stream(["sales.rejects.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+    const night = await field.stream(["sales.csv"]);
+    expect(night.summary, night.said).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
+  });
+
   test("rejects that name an action close no other", async () => {
     const field = await openField();
     await field.write("before.ndjson", '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n');

@@ -304,6 +304,7 @@ describe("a plan by workers", () => {
         seqs: [],
         actions: ["soldTicket"],
         isWhole: true,
+        seqOf: new Map(),
       })),
     );
     const plan = (count: number) =>

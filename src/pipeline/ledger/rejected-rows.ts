@@ -99,12 +99,15 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
 
 const RULES = z.array(z.string());
 
-/** Of a mend that the service has not taken whole, nothing is known to be done with. */
+/** Of a mend that the service has not taken whole, only what it has taken is known to be done with. */
 const CLOSED = `
-SELECT DISTINCT action FROM mended_actions AS closed WHERE row = ? AND NOT EXISTS (
-  SELECT 1 FROM mendings WHERE mendings.row = closed.row AND mendings.run_no = closed.run_no AND NOT EXISTS (
-    SELECT 1 FROM actions WHERE actions.run_no = mendings.run_no AND actions.seq = mendings.seq
-    AND outcome IN ${TAKEN}))`;
+SELECT DISTINCT action FROM mended_actions AS closed WHERE row = ? AND (
+  EXISTS (
+    SELECT 1 FROM actions WHERE actions.run_no = closed.run_no AND actions.seq = closed.seq AND outcome IN ${TAKEN})
+  OR NOT EXISTS (
+    SELECT 1 FROM mendings WHERE mendings.row = closed.row AND mendings.run_no = closed.run_no AND NOT EXISTS (
+      SELECT 1 FROM actions WHERE actions.run_no = mendings.run_no AND actions.seq = mendings.seq
+      AND outcome IN ${TAKEN})))`;
 
 /** With a key of its source or without one. */
 const takenDeed = (more: string): string =>
@@ -130,6 +133,8 @@ export interface Mend {
 export interface Mending extends Mend {
   /** Places in the plan of those of its actions that are sent; the others were taken before. */
   readonly seqs: readonly number[];
+  /** The same by what `tickets:actions` calls them. */
+  readonly seqOf: ReadonlyMap<string, number>;
 }
 
 /**
@@ -137,8 +142,8 @@ export interface Mending extends Mend {
  * so that there is no step between their acceptance and its note that a crash could fall into.
  */
 export function noteMendings(ledger: Ledger, runNo: number, mendings: readonly Mending[]): void {
-  for (const { row, seqs, actions, isWhole } of mendings) {
-    for (const action of actions) ledger.run(NOTE_CLOSED, row, runNo, action);
+  for (const { row, seqs, seqOf, actions, isWhole } of mendings) {
+    for (const action of actions) ledger.run(NOTE_CLOSED, row, runNo, action, seqOf.get(action) ?? null);
     if (isWhole) ledger.run(NOTE_LEFT_OUT, runNo, row);
     if (seqs.length === 0) ledger.run("INSERT OR IGNORE INTO mended_rows (row) VALUES (?)", row);
     for (const seq of seqs)
@@ -146,7 +151,7 @@ export function noteMendings(ledger: Ledger, runNo: number, mendings: readonly M
   }
 }
 
-const NOTE_CLOSED = "INSERT OR IGNORE INTO mended_actions (row, run_no, action) VALUES (?, ?, ?)";
+const NOTE_CLOSED = "INSERT OR IGNORE INTO mended_actions (row, run_no, action, seq) VALUES (?, ?, ?, ?)";
 const NOTE_LEFT_OUT = `INSERT OR IGNORE INTO mended_actions (row, run_no, action)
   SELECT row, ?, action FROM row_actions WHERE row = ?`;
 

@@ -235,6 +235,7 @@ CREATE TABLE mended_actions (
   row TEXT NOT NULL,
   run_no INTEGER NOT NULL,
   action TEXT NOT NULL,
+  seq INTEGER,
   PRIMARY KEY (row, run_no, action)
 ) STRICT, WITHOUT ROWID;
 `;

@@ -5,6 +5,7 @@ import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
 import { type Across, createAcross, EMPTY_MEMORY, type Memory } from "../../checks/across.ts";
 import { severityIn } from "../../checks/severity.ts";
+import { openActionText } from "../../mapping/open-actions.ts";
 import { makeFolder } from "../folders.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { ledgerMemory } from "../ledger/memory.ts";
@@ -268,14 +269,21 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
 /** What the plan sends of each mended row. */
 async function mendingsOf(index: string, mends: Selection["mends"]): Promise<readonly Mending[]> {
   if (mends.size === 0) return [];
-  const byKey = new Map([...mends.values()].map((mend) => [mend.row, { ...mend, seqs: [] as number[] }]));
+  const byKey = new Map(
+    [...mends.values()].map((mend) => [mend.row, { ...mend, seqs: [] as number[], seqOf: new Map<string, number>() }]),
+  );
   await using file = await open(index, "r");
   const block = Buffer.allocUnsafe(RECORD_BYTES * 8192);
   for (let seq = 1; ; ) {
     const { bytesRead } = await file.read(block, 0, block.length, (seq - 1) * RECORD_BYTES);
     if (bytesRead === 0) break;
-    for (let at = 0; at < bytesRead; at += RECORD_BYTES, seq += 1)
-      byKey.get(mends.get(readOrigin(block, at).row)?.row ?? "")?.seqs.push(seq);
+    for (let at = 0; at < bytesRead; at += RECORD_BYTES, seq += 1) {
+      const { row, action, nth } = readOrigin(block, at);
+      const mending = byKey.get(mends.get(row)?.row ?? "");
+      if (mending === undefined) continue;
+      mending.seqs.push(seq);
+      mending.seqOf.set(openActionText(action, nth), seq);
+    }
   }
   return [...byKey.values()];
 }
