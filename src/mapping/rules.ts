@@ -184,7 +184,7 @@ export const MAPPING_RULES = {
   "mended-unsure": {
     severity: "warn",
     reason:
-      "A row that reads like a mended one is not sent, though it names no ticket or event and may be another row, or hides what else it may give now.",
+      "A row that reads like a mended one is not sent, though it names no ticket or event and may be another row, hides what else it may give now, or says something else than what was accepted of it.",
     source: ROWS,
     example: ",,North without a ticketId, again in another night's export",
   },

@@ -917,6 +917,27 @@ ${key === undefined ? "" : `    key: "${key}"\n`}    actions: [{${action}: {fiel
     expect(acceptedOf(apart, "scannedTicket", "ticketId"), second.said).toEqual(["T"]);
   });
 
+  test.each<[string, string | undefined, string | undefined]>([
+    ["in two rows of one source", "{Id}", undefined],
+    ["in two sources with keys", "{Id}", "{Id}-app"],
+    ["in two sources, of which the later has none", "{Id}", undefined],
+    ["in two sources, of which the earlier has none", undefined, "{Id}"],
+  ])("does not make two of what happens to a ticket once, %s", async (name, one, other) => {
+    const field = await openSold();
+    const isOneFile = name.includes("one source");
+    const config = ["gate", "app"].map((file, number) =>
+      source(file, "checkedInTicket", 'ticketId: T, orderTime: "{At}"', number === 0 ? one : other),
+    );
+    await field.write("tickets.config.yaml", `sources:\n${config.join("")}`);
+    const second = "8,1768600009\n";
+    await field.write("gate.csv", `Id,At\n7,1768600001\n${isOneFile ? second : ""}`);
+    await field.write("app.csv", `Id,At\n${second}`);
+    const night = await field.stream(isOneFile ? ["gate.csv"] : ["gate.csv", "app.csv"]);
+    expect(night.summary?.actions, night.said).toMatchObject({ accepted: 1, alreadySent: 1 });
+    expect(night.said).toContain("deed-repeated");
+    expect(acceptedOf(field, "checkedInTicket", "orderTime")).toEqual([1768600001]);
+  });
+
   test("that two rows of one ticket share is a problem where they say something else", async () => {
     const field = await openSold();
     const config = KEYED.replace("soldTicket", "updateTicket").replace(

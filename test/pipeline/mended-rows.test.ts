@@ -342,3 +342,43 @@ describe("rejects that name an action by its number", () => {
     expect(acceptedBy(field).slice(1)).toEqual(["scannedTicket S1 1780000100", "scannedTicket S1 1780000050"]);
   });
 });
+
+describe("a mended row whose lookup says something else the next night", () => {
+  const images = ({ sandbox }: Field): readonly string[] =>
+    Array.from(sandbox.engine.processed()).flatMap(({ action, data }) =>
+      action === "updateTicket" ? String((JSON.parse(data) as Record<string, unknown>).imageUrl).slice(-1) : [],
+    );
+  const UPDATED =
+    'updateTicket: {each: {in: "{order.Images}", match: "(?<x>[A-Z])"}, fields: {imageUrl: "https://i.example.com/{item.x}"}}';
+  const openOrder = (): Promise<Field> =>
+    mendedNight({
+      config: source([SOLD, UPDATED], LOOKUP),
+      files: {
+        "orders.csv": "Ref,Images\nR1,A\n",
+        "sales.csv": 'Ticket,Order,User,Price,At\nT1,R1,u,"10,00",1780000000\n',
+      },
+      mend: ['"10,00"', "10.00"],
+    });
+
+  test("in the place of what was accepted is told, and nothing is sent on a guess", async () => {
+    const field = await openOrder();
+    await field.write("orders.csv", "Ref,Images\nR1,B\n");
+    const night = await field.stream(["sales.csv"]);
+    expect(night.summary, night.said).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
+    expect(night.said).toContain(
+      "mended-unsure: sales.csv:2 The row was mended, and its updateTicket was accepted; this",
+    );
+    expect(images(field)).toEqual(["A"]);
+  });
+
+  test("beside what was accepted sends it from the rejects: its own deeds did not come after it", async () => {
+    const field = await openOrder();
+    await field.write("orders.csv", "Ref,Images\nR1,A B\n");
+    await isToldAndOpen(field, "2:updateTicket");
+    await mend(field, '"10,00"', "10.00");
+    const rest = await field.stream(["sales.rejects.csv"]);
+    expect(rest.summary?.actions, rest.said).toMatchObject({ accepted: 1, superseded: 0 });
+    expect(images(field)).toEqual(["A", "B"]);
+    expect((await field.stream(["sales.csv"])).summary?.rows).toMatchObject({ mended: 1 });
+  });
+});

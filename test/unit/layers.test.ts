@@ -40,7 +40,8 @@ function withoutComments(source: string): string {
 const STATIC = /\b(?:import|export)\b[^;"'`]*?\bfrom\s*["']([^"']+)["']|\bimport\s*["']([^"']+)["']/g;
 const DYNAMIC = /\bimport\(\s*["']([^"']+)["']\s*\)/g;
 const FILE_OF_OURS = /\bnew URL\(\s*["'](\.[^"']+\.[jt]s)["']\s*,\s*import\.meta\.url\s*\)/g;
-const ANY_DYNAMIC = /\bimport\(/g;
+/** But for the beginning of a lookahead, in a pattern of words. */
+const ANY_DYNAMIC = /\bimport\((?!\?)/g;
 
 function importsOf(source: string): readonly string[] {
   const code = withoutComments(source);

@@ -28,7 +28,10 @@ export interface RejectedRows {
    * when anything was.
    */
   rulesOf(key: string, open: string): readonly (readonly string[])[];
-  /** When and as what it was first rejected; undefined where this ledger did not reject it. */
+  /**
+   * Since when it is open, and as what it was first rejected; undefined where this ledger did not reject it. Of one that was mended
+   * it is what it gives beside that, since the last of it was taken.
+   */
   firstRejected(key: string): FirstRejected | undefined;
 }
 
@@ -91,11 +94,17 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
     firstRejected: (key) => {
       const row = ledger.get("SELECT run_no, seq, read_as FROM rejected_rows WHERE row = ?", key);
       if (row === undefined) return undefined;
-      const { run_no, seq, read_as } = row;
-      return { runNo: Number(run_no), seq: seq === null ? undefined : Number(seq), readAs: String(read_as) };
+      const readAs = String(row.read_as);
+      const mended = ledger.get(LAST_MENDED, key, row.run_no ?? 0);
+      if (mended !== undefined) return { runNo: Number(mended.run_no), seq: Number(mended.seq), readAs };
+      return { runNo: Number(row.run_no), seq: row.seq === null ? undefined : Number(row.seq), readAs };
     },
   };
 }
+
+const LAST_MENDED = `
+SELECT run_no, seq FROM mendings JOIN actions USING (run_no, seq)
+WHERE row = ? AND run_no > ? AND outcome IN ${TAKEN} ORDER BY run_no DESC, seq DESC LIMIT 1`;
 
 const RULES = z.array(z.string());
 

@@ -123,6 +123,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
             ...(attempted.some(namesSomething) ? [] : [MENDED_UNSURE]),
             ...(still.names.size === 0 ? [] : [givesMore(still)]),
             ...(still.names.size === 0 && options.rules.length > still.closed ? hidesMore(known) : []),
+            ...saysElse(still, now, severityOf),
           ];
           const isOpen = findings.length > 0 && report(each, findings);
           const done = { row, line: each.line, before: writer.count, attempted, key: mark.key };
@@ -238,7 +239,7 @@ const isOfRejects = (value: object): boolean => REJECTS_COLUMNS.some((key) => Ob
 const ONLY: readonly number[] = [0];
 
 /** Of a row of which not even the action can be read: it gives one at the most, and one was accepted for it. */
-const NOTHING_OPEN: StillOpen = { names: new Set(), isUnsure: false, closed: 1 };
+const NOTHING_OPEN: StillOpen = { names: new Set(), isUnsure: false, closed: 1, others: [] };
 
 /** What a row of which a mended one was accepted gives now. */
 function givenBy(mapped: Mapped | undefined): Given {
@@ -277,6 +278,16 @@ const MENDED_UNSURE = {
     "A row that reads like this one was mended and sent before, so this one is not; but it names no ticket or event, and may be another row.",
   hint: "If it is another one, stream it alone with its ids. Put the rows right at the source.",
 } as const;
+
+/** A mended row may say something else now, by its lookup or its mapping, or may always have done so: a person mended it. */
+function saysElse({ others }: StillOpen, now: number, severityOf: (rule: string) => Severity): readonly Finding[] {
+  const sound = others.filter((action) => findingsOf([action], now).every(({ rule }) => severityOf(rule) !== "error"));
+  return sound.map(({ action }) => ({
+    rule: "mended-unsure" satisfies MappingRule,
+    message: `The row was mended, and its ${action} was accepted; this one says something else, and was never sent. Whether it is another one, or what was mended in it, can't be told.`,
+    hint: "If it is another one, send it by a row of its own. If not, put the row right at the source.",
+  }));
+}
 
 /** With these, what else a row gives is not known. */
 const HIDING: ReadonlySet<string> = new Set<MappingRule>([

@@ -35,7 +35,7 @@ import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type
 import { findOverlaps, findSharedTimes, type TimedDeed } from "./overlaps.ts";
 import { createProbableSet } from "./probable-set.ts";
 import { historyDeed } from "./said.ts";
-import { findToldTwice } from "./two-sources.ts";
+import { findOnceUnderOtherKeys, findToldTwice } from "./several-keys.ts";
 
 const VERDICTS = [
   "new",
@@ -211,6 +211,10 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
         else found.set(seq, "superseded", { ...order, isFromRejects });
       }
     }
+  }
+  for (const [{ seq }, first] of await findOnceUnderOtherKeys(directory, { lines, inputs, isNew })) {
+    found.set(seq, "repeated", { kind: "repeated", first, isExpected: false });
+    found.repeated.add(first);
   }
   for (const [{ seq }, at] of await findToldTwice(directory, { lines, inputs, isNew }))
     found.set(seq, "unclear", { kind: "in two sources", at });

@@ -65,6 +65,8 @@ export interface StillOpen {
   readonly isUnsure: boolean;
   /** How many actions the row is done with. */
   readonly closed: number;
+  /** Those of a history that say something else than what was accepted of the row, and that nobody has sent. */
+  readonly others: readonly Action[];
 }
 
 /**
@@ -75,7 +77,7 @@ export interface StillOpen {
 export function createRowMarks(
   keys: ReadonlySet<string>,
   sees: "all" | "some",
-  known: Pick<RejectedRows, "firstRejected" | "closedOf" | "isTaken" | "rulesOf"> = NO_REJECTED_ROWS,
+  known: Pick<RejectedRows, "firstRejected" | "closedOf" | "deedsOf" | "isTaken" | "rulesOf"> = NO_REJECTED_ROWS,
 ): RowMarks {
   const digests = new Set([...keys].map(digestOfKey));
   const sizes = new Set([...keys].map(sizeOfKey));
@@ -120,11 +122,11 @@ export function createRowMarks(
 
 /**
  * What is open of a bad row of which a mended one was accepted. Its kinds and their numbers tell it: what a person mended may
- * be anything, an id too, so that what the two say is not compared. Of a kind of which the row gives more than it is done
+ * be anything, an id too, so that what the two say decides nothing. Of a kind of which the row gives more than it is done
  * with, all is open that nobody has sent.
  */
 function openOfMended(
-  known: Pick<RejectedRows, "closedOf" | "isTaken">,
+  known: Pick<RejectedRows, "closedOf" | "deedsOf" | "isTaken">,
   key: string,
   { actions, nths, isSound }: Given,
 ): StillOpen {
@@ -142,7 +144,24 @@ function openOfMended(
     names: new Set(open),
     isUnsure: [...countsOfNames(open).keys()].some((kind) => closed.has(kind)),
     closed: [...closed.values()].reduce((sum, count) => sum + count, 0),
+    others: open.length > 0 ? [] : saysElse(known, key, actions),
   };
+}
+
+/** A field that the accepted one has and this one lacks may be the very one that was mended. */
+function saysElse(
+  known: Pick<RejectedRows, "deedsOf" | "isTaken">,
+  key: string,
+  actions: readonly Action[],
+): readonly Action[] {
+  const ofHistories = actions.filter(({ action }) => actionSpec(action).identity === "history");
+  if (ofHistories.length === 0) return [];
+  const accepted = known.deedsOf(key);
+  return ofHistories.filter(({ action, data }) => {
+    const before = accepted.filter((deed) => deed.action === action);
+    const isWhole = before.some((deed) => Object.keys(deed.data).every((field) => Object.hasOwn(data, field)));
+    return isWhole && !known.isTaken({ action, data });
+  });
 }
 
 function isTaken(known: Pick<RejectedRows, "isTaken">, action: Action, isSound: boolean): boolean {
