@@ -206,7 +206,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       throw cause;
     }
     tellUnderstood();
-    if (compiled.rows.read > rowsBefore) contentsSeen.note(input, readAs);
+    const twins = compiled.rows.read > rowsBefore ? contentsSeen.note(input, readAs) : [];
     // An error of a whole file is of no row that could be left out, so that nothing of the input is sent.
     const report = ({ line = 1, isOfAllRows: _, ...finding }: FileFinding): void => {
       if (reportFindings(problems, file, severityOf, { ...WHOLE_FILE, line }, 0, [finding])) compiled.unfit = true;
@@ -215,6 +215,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
     if (!isCut || compiled.rows.read > rowsBefore)
       for (const finding of findingsOfContent(input, compiled.rows.read - rowsBefore, options.allowEmpty))
         report(finding);
+    for (const finding of twins) report(finding);
     for (const finding of [...findings, ...(mapper.findingsOfFile?.() ?? [])])
       if (!(isCut && finding.isOfAllRows === true)) report(finding);
     if (file.format === "json" && payloadItems > MAX_ACTIONS_PER_REQUEST)

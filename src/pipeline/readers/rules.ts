@@ -86,6 +86,13 @@ export const INPUT_RULES = {
     source: "good practice",
     example: "sales.csv with a header only",
   },
+  "input-twice": {
+    severity: "warn",
+    reason:
+      "Two inputs with the same bytes are an export and its copy, or two nights on which the same happened; deeds without times are then sent for each.",
+    source: "good practice",
+    example: "updates-10.csv and updates-11.csv, byte for byte",
+  },
   "looks-like-utf8": {
     severity: "error",
     reason:
