@@ -32,7 +32,7 @@ export interface RejectedRows {
    * Since when it is open, and as what it was first rejected; undefined where this ledger did not reject it. Of one that was mended
    * it is what it gives beside that, since the last of it was taken.
    */
-  firstRejected(key: string): FirstRejected | undefined;
+  openSince(key: string): OpenSince | undefined;
 }
 
 /** An action of a mended row that the service took. */
@@ -46,7 +46,7 @@ export interface AcceptedAt {
   readonly seq: number;
 }
 
-export interface FirstRejected {
+export interface OpenSince {
   readonly runNo: number;
   /** Place in the plan of the action that the service rejected; undefined where nothing of the row was sent. */
   readonly seq: number | undefined;
@@ -60,7 +60,7 @@ export const NO_REJECTED_ROWS: RejectedRows = {
   closedOf: () => [],
   isTaken: () => false,
   rulesOf: () => [],
-  firstRejected: () => undefined,
+  openSince: () => undefined,
 };
 
 export function rejectedRows(ledger: Ledger): RejectedRows {
@@ -91,7 +91,7 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
       const same = known.filter((each) => each.open === open);
       return (same.length > 0 ? same : known).map(({ rules }) => RULES.parse(JSON.parse(String(rules))));
     },
-    firstRejected: (key) => {
+    openSince: (key) => {
       const row = ledger.get("SELECT run_no, seq, read_as FROM rejected_rows WHERE row = ?", key);
       if (row === undefined) return undefined;
       const readAs = String(row.read_as);
@@ -192,7 +192,7 @@ export function mergeMended(ledger: Ledger, runNo: number): void {
 export function noteRejected(
   ledger: Ledger,
   key: string,
-  { runNo, seq, readAs, gives }: FirstRejected & { readonly gives: readonly string[] },
+  { runNo, seq, readAs, gives }: OpenSince & { readonly gives: readonly string[] },
 ): void {
   for (const action of gives) ledger.run("INSERT OR IGNORE INTO row_actions (row, action) VALUES (?, ?)", key, action);
   const sql = "INSERT OR IGNORE INTO rejected_rows (row, run_no, seq, read_as) VALUES (?, ?, ?, ?)";

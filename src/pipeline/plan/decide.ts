@@ -123,7 +123,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
     leftOut: (row) => compiled.leftOut.get(row) ?? [],
     rejected: (row) => {
       const key = compiled.rejected.get(row);
-      return key === undefined ? undefined : options.rejectedRows.firstRejected(key);
+      return key === undefined ? undefined : options.rejectedRows.openSince(key);
     },
   });
   const found = {

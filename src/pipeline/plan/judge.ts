@@ -22,9 +22,9 @@ import {
   type IndexedDeed,
 } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
-import type { FirstRejected } from "../ledger/rejected-rows.ts";
+import type { OpenSince } from "../ledger/rejected-rows.ts";
 import type { LeftOut } from "./batch.ts";
-import { type Candidate, type CandidateLines, candidateFiles, type Hold } from "./candidates.ts";
+import { type Candidate, type CandidateLines, candidateFiles, type Hold, readRecords } from "./candidates.ts";
 import { FACTS_BYTES, lineBytesAt } from "./facts.ts";
 import { type HeldDeed, type HistoryHolds, readHistoryHolds } from "./history-holds.ts";
 import { CONTENT_BYTES, contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
@@ -125,8 +125,8 @@ export interface JudgeOptions {
   readonly isSentOnce: (action: ActionName) => boolean;
   /** Rows behind were left out (`--limit`). */
   readonly isCut: boolean;
-  /** When a row was first rejected, where it comes from a rejects file. */
-  readonly rejected: (row: number) => FirstRejected | undefined;
+  /** Since when a row is open, where it comes from a rejects file. */
+  readonly rejected: (row: number) => OpenSince | undefined;
   /** What `tickets:actions` leaves out of a row whose source has a key. */
   readonly leftOut: (row: number) => readonly LeftOut[];
 }
@@ -175,9 +175,9 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
   };
   const holds = await readHistoryHolds(options.holds);
   const byDigests = await judgeByDigests(options, holds, beside, found);
-  const doubtful = inputs.length > 1 ? byDigests.union(await findSharedTimes(directory, candidates)) : byDigests;
+  const doubtful = inputs.length > 1 ? byDigests.union(await findSharedTimes(directory)) : byDigests;
   if (doubtful.size > 0) {
-    for (const [identity, group] of await gather(directory, candidates, doubtful)) {
+    for (const [identity, group] of await gather(directory, doubtful)) {
       const judged = new Group(options, identity, group, triedOf(identity, group, inputs, beside), found);
       if (group[0]?.keyed === true) judged.byKey();
       else judged.byRule(holds.get(identity) ?? []);
@@ -358,30 +358,19 @@ function deedsOf(records: Buffer): readonly IndexedDeed[] {
 /** The candidates of the given identities, in order. */
 async function gather(
   directory: string,
-  candidates: number,
   identities: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, readonly Doubtful[]>> {
   const groups = new Map<string, Doubtful[]>();
-  const paths = candidateFiles(directory);
-  await using index = await open(paths.index, "r");
-  await using facts = await open(paths.facts, "r");
-  const records = Buffer.allocUnsafe(RECORD_BYTES * 8192);
-  const known = Buffer.allocUnsafe(FACTS_BYTES * 8192);
   let start = 0;
-  for (let seq = 0; seq < candidates; ) {
-    const { bytesRead } = await index.read(records, 0, records.length, seq * RECORD_BYTES);
-    const count = Math.floor(bytesRead / RECORD_BYTES);
-    const read = await facts.read(known, 0, count * FACTS_BYTES, seq * FACTS_BYTES);
-    if (count === 0 || read.bytesRead < count * FACTS_BYTES)
-      throw new Error("the candidates' index is shorter than it should be");
-    for (let number = 0; number < count; number += 1, seq += 1) {
+  for await (const { first, count, records, facts } of readRecords(directory)) {
+    for (let number = 0; number < count; number += 1) {
       const at = number * RECORD_BYTES;
-      const length = lineBytesAt(known, number * FACTS_BYTES);
+      const length = lineBytesAt(facts, number * FACTS_BYTES);
       const identity = identityAt(records, at).toString("hex");
       if (identities.has(identity)) {
         const doubtful = {
           ...readOrigin(records, at),
-          seq,
+          seq: first + number,
           content: Buffer.from(contentAt(records, at)),
           start,
           length,
@@ -821,7 +810,7 @@ function comesWithRows(
 }
 
 /** Whether a deed was asked for before a row was rejected. */
-function isBefore(deed: Pick<AcceptedDeed, "runNo" | "seq">, { runNo, seq = Infinity }: FirstRejected): boolean {
+function isBefore(deed: Pick<AcceptedDeed, "runNo" | "seq">, { runNo, seq = Infinity }: OpenSince): boolean {
   return deed.runNo < runNo || (deed.runNo === runNo && deed.seq <= seq);
 }
 

@@ -10,7 +10,7 @@ import { parseJson } from "../../actions/json.ts";
 import { hasKeyedDeeds, keyedDeeds } from "../ledger/keyed-deeds.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { acceptedData, type TriedDeed, triedDeeds } from "../ledger/memory.ts";
-import type { FirstRejected } from "../ledger/rejected-rows.ts";
+import type { OpenSince } from "../ledger/rejected-rows.ts";
 import { actionOf, type Candidate, type CandidateLines, identityOf, readCandidates } from "./candidates.ts";
 import type { HeldDeed, HistoryHolds } from "./history-holds.ts";
 import { contentAt } from "./index-file.ts";
@@ -43,8 +43,8 @@ export interface KeyedOrderOptions {
   readonly isOld: (seq: number) => boolean;
   /** Where several were accepted under the candidate's key: which of them it is. */
   readonly boundTo: (seq: number) => Age | undefined;
-  /** When a row was first rejected, where it comes from a rejects file. */
-  readonly rejected: (row: number) => FirstRejected | undefined;
+  /** Since when a row is open, where it comes from a rejects file. */
+  readonly rejected: (row: number) => OpenSince | undefined;
 }
 
 /** What was asked for of a ticket or event, and what of it the input has. */
@@ -158,7 +158,7 @@ function lastTried(
   ledger: Ledger,
   candidate: Candidate,
   fresh: readonly Candidate[],
-  row: FirstRejected | undefined,
+  row: OpenSince | undefined,
 ): Age | undefined {
   const identity = identityOf(candidate);
   const tried = triedDeeds(ledger, identity);

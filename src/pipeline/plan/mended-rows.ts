@@ -77,7 +77,7 @@ export interface StillOpen {
 export function createRowMarks(
   keys: ReadonlySet<string>,
   sees: "all" | "some",
-  known: Pick<RejectedRows, "firstRejected" | "closedOf" | "deedsOf" | "isTaken" | "rulesOf"> = NO_REJECTED_ROWS,
+  known: Pick<RejectedRows, "openSince" | "closedOf" | "deedsOf" | "isTaken" | "rulesOf"> = NO_REJECTED_ROWS,
 ): RowMarks {
   const digests = new Set([...keys].map(digestOfKey));
   const sizes = new Set([...keys].map(sizeOfKey));
@@ -105,7 +105,7 @@ export function createRowMarks(
         if (keys.has(key)) return { kind: "mended", key, ...namedIn(key === written ? row : undefined, digester, key) };
       }
       if (written === undefined) return undefined;
-      const readAs = known.firstRejected(written)?.readAs;
+      const readAs = known.openSince(written)?.readAs;
       const isMended = digestOfKey(written) !== digest;
       return {
         kind: "rejected",

@@ -3,9 +3,8 @@
  * tell which it is, so that nothing of it is sent on a guess, or dropped on one. Within one input equal ones are several deeds.
  */
 
-import { open } from "node:fs/promises";
 import { actionSpec } from "../../actions/actions.ts";
-import { candidateFiles } from "./candidates.ts";
+import { readRecords } from "./candidates.ts";
 import { FACTS_BYTES, timeBytesAt } from "./facts.ts";
 import { contentAt, identityAt, RECORD_BYTES, readOrigin } from "./index-file.ts";
 import type { DeedVerdict } from "./match-history.ts";
@@ -30,32 +29,18 @@ type Overlap =
   /** One of another input, of that number, may be the same deed. */
   | { readonly kind: "shared"; readonly with: number; readonly isSame: boolean };
 
-/**
- * Histories (hex) with deeds of one time, which may stand in different inputs. A few of them may have none.
- *
- * @param candidates how many there are.
- */
-export async function findSharedTimes(directory: string, candidates: number): Promise<ReadonlySet<string>> {
+/** Histories (hex) with deeds of one time, which may stand in different inputs. A few of them may have none. */
+export async function findSharedTimes(directory: string): Promise<ReadonlySet<string>> {
   const shared = new Set<string>();
   const seen = createProbableSet();
-  const paths = candidateFiles(directory);
-  await using index = await open(paths.index, "r");
-  await using facts = await open(paths.facts, "r");
-  const records = Buffer.allocUnsafe(RECORD_BYTES * 8192);
-  const known = Buffer.allocUnsafe(FACTS_BYTES * 8192);
-  for (let seq = 0; seq < candidates; ) {
-    const { bytesRead } = await index.read(records, 0, records.length, seq * RECORD_BYTES);
-    const count = Math.floor(bytesRead / RECORD_BYTES);
-    const read = await facts.read(known, 0, count * FACTS_BYTES, seq * FACTS_BYTES);
-    if (count === 0 || read.bytesRead < count * FACTS_BYTES)
-      throw new Error("the candidates' index is shorter than it should be");
-    for (let number = 0; number < count; number += 1, seq += 1) {
+  for await (const { count, records, facts } of readRecords(directory)) {
+    for (let number = 0; number < count; number += 1) {
       const at = number * RECORD_BYTES;
       const { action, untimed, keyed } = readOrigin(records, at);
       if (untimed || keyed || actionSpec(action).identity !== "history") continue;
       const identity = identityAt(records, at);
       // A time that is none, because its rule was turned off, is told by its content.
-      const time = timeBytesAt(known, number * FACTS_BYTES) ?? contentAt(records, at);
+      const time = timeBytesAt(facts, number * FACTS_BYTES) ?? contentAt(records, at);
       if (seen.has(Buffer.concat([identity, time]))) shared.add(identity.toString("hex"));
     }
   }

@@ -10,36 +10,26 @@ import { historyOf } from "./keyed-order.ts";
 import type { InputKey } from "./other-keys.ts";
 import { createProbableSet } from "./probable-set.ts";
 
+interface SeveralKeysOptions {
+  readonly lines: CandidateLines;
+  /** Of all inputs, by number. */
+  readonly inputs: readonly InputKey[];
+  readonly isNew: (seq: number) => boolean;
+}
+
 /** @returns the new candidates that say the same as one of another source, each with that one. */
 export async function findToldTwice(
   directory: string,
-  options: {
-    readonly lines: CandidateLines;
-    readonly inputs: readonly InputKey[];
-    readonly isNew: (seq: number) => boolean;
-  },
+  { lines, inputs, isNew }: SeveralKeysOptions,
 ): Promise<readonly (readonly [Candidate, Candidate])[]> {
-  const { lines, inputs, isNew } = options;
-  const sources = new Set(inputs.map(({ readAs }) => readAs));
-  if (sources.size < 2 || inputs.every(({ key }) => key === undefined)) return [];
-  const isAsked = ({ seq, action }: Candidate): boolean => isNew(seq) && actionSpec(action).identity !== "once";
-  const nameOf = (candidate: Candidate): Buffer =>
-    Buffer.concat([historyOf(candidate, lines), contentAt(candidate.block, candidate.at)]);
-  const seen = createProbableSet();
-  const repeated = new Map<string, Candidate[]>();
-  for await (const batch of readCandidates(directory)) {
-    for (const candidate of batch) {
-      if (!isAsked(candidate)) continue;
-      const name = nameOf(candidate);
-      if (seen.has(name)) repeated.set(name.toString("hex"), []);
-    }
-  }
-  if (repeated.size === 0) return [];
-  for await (const batch of readCandidates(directory))
-    for (const candidate of batch)
-      if (isAsked(candidate)) repeated.get(nameOf(candidate).toString("hex"))?.push(candidate);
-  const sourceOf = ({ input }: Candidate): string | undefined => inputs[input]?.readAs;
-  return [...repeated.values()].flatMap((alike) =>
+  const sourceOf = ({ input }: Pick<Candidate, "input">): string | undefined => inputs[input]?.readAs;
+  if (!haveKeys(inputs) || new Set(inputs.map(({ readAs }) => readAs)).size < 2) return [];
+  const groups = await findAlike(
+    directory,
+    ({ seq, action }) => isNew(seq) && actionSpec(action).identity !== "once",
+    (candidate) => Buffer.concat([historyOf(candidate, lines), contentAt(candidate.block, candidate.at)]),
+  );
+  return groups.flatMap((alike) =>
     alike.flatMap((one): (readonly [Candidate, Candidate])[] => {
       const other = alike.find((each) => sourceOf(each) !== sourceOf(one) && (each.keyed || one.keyed));
       return other === undefined ? [] : [[one, other]];
@@ -55,25 +45,39 @@ export async function findToldTwice(
  */
 export async function findOnceUnderOtherKeys(
   directory: string,
-  { lines, inputs, isNew }: Parameters<typeof findToldTwice>[1],
+  { lines, inputs, isNew }: SeveralKeysOptions,
 ): Promise<readonly (readonly [Candidate, number])[]> {
-  if (inputs.every(({ key }) => key === undefined)) return [];
+  if (!haveKeys(inputs)) return [];
+  const groups = await findAlike(
+    directory,
+    ({ seq, action }) => isNew(seq) && actionSpec(action).identity === "once" && !registers(action),
+    (candidate) => historyOf(candidate, lines),
+  );
+  return groups.flatMap(([first, ...others]) =>
+    first === undefined ? [] : others.map((each) => [each, first.seq] as const),
+  );
+}
+
+const haveKeys = (inputs: readonly InputKey[]): boolean => inputs.some(({ key }) => key !== undefined);
+
+/** The candidates that are asked for, in order, by a name that several of them have; a few may be the only one with theirs. */
+async function findAlike(
+  directory: string,
+  isAsked: (candidate: Candidate) => boolean,
+  nameOf: (candidate: Candidate) => Buffer,
+): Promise<readonly (readonly Candidate[])[]> {
   const seen = createProbableSet();
   const alike = new Map<string, Candidate[]>();
-  const isAsked = ({ seq, action }: Candidate): boolean =>
-    actionSpec(action).identity === "once" && !registers(action) && isNew(seq);
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       if (!isAsked(candidate)) continue;
-      const name = historyOf(candidate, lines);
+      const name = nameOf(candidate);
       if (seen.has(name)) alike.set(name.toString("hex"), []);
     }
   }
   if (alike.size === 0) return [];
   for await (const batch of readCandidates(directory))
     for (const candidate of batch)
-      if (isAsked(candidate)) alike.get(historyOf(candidate, lines).toString("hex"))?.push(candidate);
-  return [...alike.values()].flatMap(([first, ...others]) =>
-    first === undefined ? [] : others.map((each) => [each, first.seq] as const),
-  );
+      if (isAsked(candidate)) alike.get(nameOf(candidate).toString("hex"))?.push(candidate);
+  return [...alike.values()];
 }
