@@ -1,4 +1,5 @@
-import { availableParallelism } from "node:os";
+import { readFileSync, statfsSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
@@ -14,14 +15,27 @@ const walk = asked === "all" || asked === "rest" ? asked : "short";
 /** What is not tagged runs in the short walk; `both` marks what the long one continues with other seeds. */
 const LEFT_OUT = { short: ["!long"], rest: ["long || both"], all: undefined };
 
-const project = (name: string, timeoutMs: number) => ({
-  test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: timeoutMs, hookTimeout: timeoutMs },
+const project = (name: string, timeoutMs: number, { isolate }: { isolate: boolean }) => ({
+  test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: timeoutMs, hookTimeout: timeoutMs, isolate },
 });
 
 const MINUTE_MS = 60_000;
 
 /** Files whose one test takes longest: begun last, they would have the machine for themselves. */
 const LONGEST = ["seasons-of-nights", "invariant", "crash", "docs"];
+
+const MEMORY_FOLDER = "/dev/shm";
+const ENOUGH_BYTES = 4 * 1024 ** 3;
+
+/** Where tests put their files: in memory where there is plenty of it, since they wait for a disk as long as for the product. What a full or broken disk does is tried on disks of the tests' own. */
+function temporaryFolder(): string {
+  try {
+    const mount = readFileSync("/proc/mounts", "utf8").match(new RegExp(`^\\S+ ${MEMORY_FOLDER} tmpfs (\\S+) `, "m"));
+    const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
+    if (mount && !/\b(?:noexec|ro)\b/.test(mount[1] ?? "") && bavail * bsize >= ENOUGH_BYTES) return MEMORY_FOLDER;
+  } catch {} // no such folder, as outside Linux
+  return tmpdir();
+}
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -39,12 +53,22 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     // What somebody sets for a run of their own counts more.
-    env: Object.fromEntries(Object.entries(WALKS[walk]).map(([name, many]) => [name, process.env[name] ?? many])),
+    env: Object.fromEntries(
+      Object.entries({ ...WALKS[walk], TMPDIR: temporaryFolder() }).map(([name, own]) => [
+        name,
+        process.env[name] ?? own,
+      ]),
+    ),
     tags: [
       { name: "long", description: "left out by the short walk: npm run test:all has it" },
       { name: "both", description: "the short walk begins it, the long one goes on with other seeds" },
     ],
     ...(LEFT_OUT[walk] && { tagsFilter: LEFT_OUT[walk] }),
-    projects: [project("unit", 10 * MINUTE_MS), project("pipeline", 20 * MINUTE_MS), project("e2e", 30 * MINUTE_MS)],
+    projects: [
+      // Units share no state but their modules, so that these are loaded once a worker.
+      project("unit", 10 * MINUTE_MS, { isolate: false }),
+      project("pipeline", 20 * MINUTE_MS, { isolate: true }),
+      project("e2e", 30 * MINUTE_MS, { isolate: true }),
+    ],
   },
 });
