@@ -258,6 +258,35 @@ const ROWS: readonly Row[] = [
       again: [6, TAKEN],
     }),
   ),
+  // An item that does not say what became of its action is no "no".
+  ...[
+    [
+      "wrapped in another object",
+      { result: { status: "success", action: "soldTicket", ticketId: "T2", actionPromise: "p" } },
+      "an item without a status that is text",
+    ],
+    ["without a status", { message: "queued" }, "an item without a status that is text"],
+    ["whose status is in capitals", { status: "SUCCESS" }, "a status that is success but for its spelling"],
+    ["whose status has blanks", { status: " success" }, "a status that is success but for its spelling"],
+    [
+      "with a promise under another key",
+      { status: "ok", action_promise: "p" },
+      "a promise elsewhere than under actionPromise",
+    ],
+  ].map(
+    ([name, body, said]): Row => ({
+      name: `an item ${name}`,
+      fault: { fault: "replaced-items", items: [0], body },
+      exit: 6,
+      took: TAKEN,
+      requests: 2,
+      chunks: "settled, settled, in doubt, planned",
+      counts: { accepted: 3, inDoubt: 1, notSent: 2 },
+      promises: "E T1 T3",
+      said: `(a part of chunk 2, action 3) is in doubt: ${said as string}: {`, // as above
+      again: [6, TAKEN],
+    }),
+  ),
   ...[
     ["blank", { value: " \t " }],
     ["of 10 MB", { value: "p", length: 10_000_000 }],

@@ -61,6 +61,9 @@ export const ITEM_DOUBTS = {
   "no promise": "success without an actionPromise",
   "no identifier": "success with an actionPromise that can't be one",
   contradiction: "an actionPromise beside another status than success",
+  "no status": "an item without a status that is text",
+  "odd success": "a status that is success but for its spelling",
+  "odd promise": "a promise elsewhere than under actionPromise",
 } as const;
 export type ItemDoubt = keyof typeof ITEM_DOUBTS;
 
@@ -175,11 +178,36 @@ function readAnswer(
   return { kind: "settled", items, hasStatus };
 }
 
-function doubtOf({ status, actionPromise }: JsonObject): ItemDoubt | undefined {
-  const isGiven = actionPromise !== undefined && actionPromise !== null && actionPromise !== "";
-  if (status !== "success") return isGiven ? "contradiction" : undefined;
-  if (!isGiven) return "no promise";
-  return isIdentifier(actionPromise) ? undefined : "no identifier";
+/** Only an item that says of itself that its action was not taken, and nothing else, is a "no". */
+function doubtOf(item: JsonObject): ItemDoubt | undefined {
+  const { status, actionPromise } = item;
+  const hasPromise = isGiven(actionPromise);
+  if (status === "success") {
+    if (!hasPromise) return "no promise";
+    return isIdentifier(actionPromise) ? undefined : "no identifier";
+  }
+  if (hasPromise) return "contradiction";
+  if (typeof status !== "string" || status.trim() === "") return "no status";
+  if (status.trim().toLowerCase() === "success") return "odd success";
+  return hasPromiseElsewhere(item) ? "odd promise" : undefined;
+}
+
+const isGiven = (promise: unknown): boolean => promise !== undefined && promise !== null && promise !== "";
+
+/** Whether something reads like a promise: its key in another spelling, or deeper in the item. */
+function hasPromiseElsewhere(item: JsonObject): boolean {
+  // A list of what is still to be looked at, since an item may nest deeper than calls can.
+  const left: unknown[] = [item];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (Array.isArray(value)) for (const each of value) left.push(each);
+    if (!isJsonObject(value)) continue;
+    for (const [key, each] of Object.entries(value)) {
+      if (isGiven(each) && key.replace(/[^a-z]/gi, "").toLowerCase() === "actionpromise") return true;
+      left.push(each);
+    }
+  }
+  return false;
 }
 
 /** Far beyond every form of an identifier. */

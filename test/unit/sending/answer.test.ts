@@ -206,13 +206,20 @@ const ONE_SALE: readonly (readonly [string, unknown, string])[] = [
   [
     "success in another spelling",
     { status: "SUCCESS", action: "soldTicket", eventId: "E1", ticketId: "T1" },
-    "rejected",
+    "in doubt",
   ],
+  ["success with blanks around it", { ...SOLD, status: " success\n", actionPromise: null }, "in doubt"],
   ["nothing but a status", { status: "error" }, "rejected"],
-  ["a status that is a number", { status: 400, message: "no" }, "rejected"],
-  ["no status", { message: "no" }, "rejected"],
+  ["a status that only holds the word", { status: "no success" }, "rejected"],
+  ["a status that is a number", { status: 400, message: "no" }, "in doubt"],
+  ["a status of null", { status: null, message: "no" }, "in doubt"],
+  ["a status of blanks", { status: " ", message: "no" }, "in doubt"],
+  ["a status in a list", { status: ["error"] }, "in doubt"],
+  ["no status", { message: "no" }, "in doubt"],
+  ["a status under another key", { Status: "success", action: "soldTicket", ticketId: "T1" }, "in doubt"],
+  ["everything, in an object of its own", { result: SOLD }, "in doubt"],
   ["no status, of another ticket", { ticketId: "T2" }, "doubt"],
-  ["an empty object", {}, "rejected"],
+  ["an empty object", {}, "in doubt"],
   ["null", null, "doubt"],
   ["text", "error", "doubt"],
   ["a list", ["success"], "doubt"],
@@ -225,6 +232,15 @@ const ONE_SALE: readonly (readonly [string, unknown, string])[] = [
   ["a failure whose promise is a number", { status: "error", actionPromise: 7 }, "in doubt"],
   ["a failure whose promise is empty", { status: "error", actionPromise: "" }, "rejected"],
   ["a failure whose promise is null", { status: "error", actionPromise: null }, "rejected"],
+  ...["actionpromise", "action_promise", "ActionPromise", "action-promise"].flatMap(
+    (key) =>
+      [
+        [`a failure whose promise stands under ${key}`, { status: "error", [key]: "p" }, "in doubt"],
+        [`a failure with nothing under ${key}`, { status: "error", [key]: null }, "rejected"],
+      ] as const,
+  ),
+  ["a failure that holds an accepted item", { status: "ok", result: SOLD }, "in doubt"],
+  ["a failure that holds a list of promises", { status: "ok", all: [{ action_promise: "p" }] }, "in doubt"],
   ["success with a promise of blanks", { ...SOLD, actionPromise: " \t" }, "in doubt"],
   ["success with a promise that is a number", { ...SOLD, actionPromise: 4711 }, "in doubt"],
   ["success with a promise in a list", { ...SOLD, actionPromise: ["p"] }, "in doubt"],
@@ -249,7 +265,7 @@ describe("one item", () => {
 
   it("inherits nothing from a key called __proto__", () => {
     const text = `{"data":[{"__proto__":{"status":"success","action":"soldTicket","eventId":"E1","ticketId":"T1","actionPromise":"p"}}]}`;
-    expect(gist(read(answer(200, text), [SALE], []))).toEqual(["settled", "rejected"]);
+    expect(gist(read(answer(200, text), [SALE], []))).toEqual(["settled", "in doubt"]);
   });
 
   it("may echo an id of digits as a number", () => {
@@ -292,6 +308,15 @@ describe("one item", () => {
     expect(reading).toEqual({
       kind: "settled",
       items: [{ outcome: "rejected", status: "error", response: item }],
+      hasStatus: false,
+    });
+  });
+
+  it("that says nothing of itself is kept whole, and why it is in doubt", () => {
+    const item = `{"result":{"status":"success","amount":12345678901234567890}}`;
+    expect(read(answer(200, `{"data":[${item}]}`), [SALE], [])).toEqual({
+      kind: "settled",
+      items: [{ outcome: "in doubt", status: "", response: item, why: "no status" }],
       hasStatus: false,
     });
   });
