@@ -51,3 +51,6 @@ export function isWithdrawnCurrency(code: string): boolean {
 export function currencyDigits(code: string): number | undefined {
   return isMoney(code) ? CURRENT.get(code) : undefined;
 }
+
+/** The most that any currency has. */
+export const MOST_CURRENCY_DIGITS: number = Math.max(...COMMON_CURRENCIES.map((code) => CURRENT.get(code) ?? 0));

@@ -1,7 +1,7 @@
 /** What can only be seen across actions: in the order of the input, and against what the environment has accepted. */
 
 import { type Action, type ActionData, actionSpec, registersEvent, type TicketEffect } from "../actions/actions.ts";
-import { currencyDigits } from "../actions/currencies.ts";
+import { currencyDigits, MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import type { AcrossRule } from "./rules.ts";
@@ -196,7 +196,7 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
     const written = decimals(price);
     const digits = event?.digits;
     // Any currency but a few has fewer, and a group of thousands has three.
-    if (digits === undefined ? written !== 3 : written <= digits) return;
+    if (digits === undefined ? written !== 3 && written <= MOST_CURRENCY_DIGITS : written <= digits) return;
     const has =
       digits !== undefined
         ? `${event?.currency} has ${digits === 0 ? "none" : digits}`

@@ -33,7 +33,7 @@ export const LIKELY_RULES = {
     reason:
       "Spreadsheets and scripts write such text in place of an id, or such signs around it: several tickets may share it, or no other export has it.",
     source: LIKELY,
-    example: '"ticketId":"1.84E+10", "=\\"00123\\"" or "\'00123"',
+    example: '"ticketId":"1.84E+10", "123456789012345000", "####", "TRUE", "{{id}}-1", "=\\"00123\\"" or "\'00123"',
   },
   "text-looks-damaged": {
     severity: "warn",
@@ -145,9 +145,10 @@ export const ACROSS_RULES = {
   "currency-decimals": {
     severity: "warn",
     reason:
-      "The price says more than the smallest unit of the event's currency. Three decimals may be thousands, whatever the last is, in a currency that is not known too.",
+      "The price says more than the smallest unit of the event's currency. Three decimals may be thousands, whatever the last is, in a currency that is not known too; more than four no currency has: the price is computed.",
     source: "ISO 4217, minor units",
-    example: '"price":"12.505" or "1.250" for an event in EUR, "1.250" for one that was registered elsewhere',
+    example:
+      '"price":"12.505" or "1.250" for an event in EUR, "1.250" or "48.00000000000001" for one that was registered elsewhere',
   },
   "depends-on-invalid": {
     severity: "error",

@@ -288,8 +288,9 @@ describe("prices", () => {
     ["JPY", "12.5", "warn currency-decimals"],
     ["KWD", "1.125", ""],
     ["KWD", "1.1255", "warn currency-decimals"],
-    ["XAU", "1.12345", ""],
-    ["DEM", "1.12345", ""],
+    ["XAU", "1.1234", ""],
+    ["DEM", "1.1234", ""],
+    ["DEM", "48.00000000000001", "warn currency-decimals"],
   ])("in %s may be %s: %s", (currency, price, expected) => {
     expect(found([[event("e", currency)], [sale("t", { price })]]).at(-1)).toBe(expected);
   });
@@ -325,7 +326,11 @@ describe("prices", () => {
     ["0.250", "warn currency-decimals"],
     ["1250.500", "warn currency-decimals"],
     ["1.25", ""],
-    ["1.12345", ""],
+    ["1.1234", ""],
+    ["1.12345", "warn currency-decimals"],
+    ["48.00000000000001", "warn currency-decimals"],
+    ["47.99999999999999", "warn currency-decimals"],
+    ["48.0000000", ""],
     ["1250", ""],
   ])("of an event without a known currency may be %s: %s", (price, expected) => {
     const known = memoryOf({ u: { state: "sold", eventId: "e" } }, { e: {} });

@@ -226,6 +226,20 @@ describe("an action by itself", () => {
     "'=A-7",
     "'",
     '"00123"',
+    "123456789012345000",
+    "12345678901234500",
+    "1234567890123400",
+    "####",
+    "################",
+    "TRUE",
+    "false",
+    "True",
+    "{{ticket.id}}-1",
+    "E-{{ id }}",
+    "\u0024{id}",
+    "E-\u0024{order.id}-1",
+    "%id%",
+    "E-%TICKET_ID%-1",
   ])("finds that %s is no id", (id) => {
     expect(rulesOf("soldTicket", { ...sale, ticketId: id })).toEqual(["id-looks-mangled ticketId"]);
     expect(rulesOf("resoldTicket", { ticketId: "t", userId: id, price: "1", orderTime: 1 })).toEqual([
@@ -247,6 +261,10 @@ describe("an action by itself", () => {
     ["'+49", "csv: {guards: strip}"],
     ['"00123"', "in quotes twice"],
     ["1.84E+10", "don't open and save the file in a spreadsheet"],
+    ["123456789012345000", "don't open and save the file in a spreadsheet"],
+    ["####", "don't open and save the file in a spreadsheet"],
+    ["12-{{id}}", "See why the export has left the placeholder."],
+    ["TRUE", "See why the export has no value there."],
   ])("tells how %s becomes an id again", (ticketId, hint) => {
     const [finding] = checkAction({ action: "soldTicket", data: { ...sale, ticketId } });
     expect(finding?.hint).toContain(hint);
@@ -272,6 +290,19 @@ describe("an action by itself", () => {
     "a=1",
     'Hall "A"',
     "7==",
+    "123456789012345",
+    "123456789012340",
+    "1234567890123450",
+    "123456789012345100",
+    "012345678901234500",
+    "#",
+    "TRUE-1",
+    "{3F2504E0-4F89-11D3-9A0C-0305E82C3301}",
+    "{7}",
+    "$5",
+    "100%",
+    "M%C3%BCnchen",
+    "50%off-20%off",
   ])("takes %s for an id", (id) => expect(rulesOf("soldTicket", { ...sale, ticketId: id })).toEqual([]));
 
   it.each([null, 7, [], {}, { action: "soldTicket" }, { action: "x", data: sale }, { action: "soldTicket", data: [] }])(

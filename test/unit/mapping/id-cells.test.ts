@@ -20,14 +20,17 @@ const likely = (row: Mapped | undefined): readonly string[] =>
     : (row.likely ?? []).map(({ rule, field, value }) => `${rule} ${field} ${value}`);
 
 describe("a mangled cell that an id is put together from is told", () => {
-  test.each(["1.23457E+11", "1,5E+10", "184.0", "#N/A", "null", "NaN", "undefined"])("in a template: %s", (text) => {
-    const [row] = mapped(sold('ticketId: "{Order #}-{No}"'), `Order #,No\n"${text}",7\n`);
-    expect(row?.kind).toBe("actions");
-    expect(likely(row)).toEqual([`id-looks-mangled ticketId ${text}`]);
-    expect(row?.kind === "actions" ? row.likely?.[0]?.message : "").toContain(
-      "Order #, a part of ticketId, looks like",
-    );
-  });
+  test.each(["1.23457E+11", "1,5E+10", "184.0", "#N/A", "null", "NaN", "undefined", "{{id}}", "123456789012345000"])(
+    "in a template: %s",
+    (text) => {
+      const [row] = mapped(sold('ticketId: "{Order #}-{No}"'), `Order #,No\n"${text}",7\n`);
+      expect(row?.kind).toBe("actions");
+      expect(likely(row)).toEqual([`id-looks-mangled ticketId ${text}`]);
+      expect(row?.kind === "actions" ? row.likely?.[0]?.message : "").toContain(
+        "Order #, a part of ticketId, looks like",
+      );
+    },
+  );
 
   test.each([
     [
