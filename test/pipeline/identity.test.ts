@@ -1001,6 +1001,60 @@ ${key === "" ? "" : `    key: "${key}"\n`}    fields: {eventId: E, ticketId: "{T
       expect(changed.summary?.actions).toMatchObject({ accepted: 0, alreadySent: 9, changed: 1 });
     });
 
+    test.each([
+      ["one", "", "{Id}"],
+      ["another one", "{Id}", "{Id}-{Ticket}"],
+    ])("%s, also where the next input holds rows twice", async (_, before, after) => {
+      const field = await openField();
+      await field.write("base.ndjson", lines(newEvent("E")));
+      await field.stream(["base.ndjson"]);
+      await field.write("tickets.config.yaml", withKey(before));
+      await field.write("moves-1.csv", `${HEADER}${ROWS}`);
+      await field.stream(["moves-1.csv"]);
+      const accepted = processedBy(field.sandbox);
+
+      await field.write("tickets.config.yaml", withKey(after));
+      await field.write("moves-2.csv", `${HEADER}${ROWS}${ROWS}`);
+      for (const [files, total] of [
+        [["moves-2.csv"], 12],
+        [["moves-1.csv", "moves-2.csv"], 18],
+      ] as const) {
+        const night = await field.stream(files);
+        expect(night.summary?.actions, night.said).toMatchObject({ total, accepted: 0, alreadySent: total });
+      }
+      // A copy that says something else is compared with what was accepted, as the first is.
+      await field.write("moves-2.csv", `${HEADER}${ROWS}${ROWS}`.replace(/1,A,sale,u1(?!.*1,A,sale)/s, "1,A,sale,u9"));
+      const changed = await field.stream(["moves-2.csv"]);
+      expect(changed.summary?.actions, changed.said).toMatchObject({ accepted: 0, alreadySent: 12, changed: 1 });
+      await field.write("moves-2.csv", `${HEADER}${ROWS}6,A,claim,u7\n`);
+      const other = await field.stream(["moves-2.csv"]);
+      expect(other.summary?.actions, other.said).toMatchObject({ accepted: 0, alreadySent: 7, changed: 1 });
+      expect(processedBy(field.sandbox)).toBe(accepted);
+    });
+
+    test("and what happens once is sent once, though one of its keys stands in the input twice", async () => {
+      const field = await openField();
+      await field.write("base.ndjson", lines(newEvent("E"), sold("A")));
+      await field.stream(["base.ndjson"]);
+      await field.write("tickets.config.yaml", withKey("{Id}").replace("scannedTicket", "checkedInTicket"));
+      await field.write("moves.csv", `${HEADER}1,A,scan,1768600001\n2,A,scan,1768600001\n2,A,scan,1768600001\n`);
+      const night = await field.stream(["moves.csv"]);
+      expect(night.summary?.actions, night.said).toMatchObject({ total: 3, accepted: 1, alreadySent: 2 });
+    });
+
+    test("nor is a copy of what can't be told", async () => {
+      const field = await openField();
+      await field.write("base.ndjson", lines(newEvent("E"), sold("A")));
+      await field.stream(["base.ndjson"]);
+      const other = withKey("{Id} of the shop").replaceAll("moves", "shop").replace("sources:\n", "");
+      await field.write("tickets.config.yaml", `${withKey("{Id}")}${other}`);
+      const scan = "1,A,scan,1768600001\n";
+      await field.write("moves.csv", `${HEADER}${scan}${scan}`);
+      await field.write("shop.csv", `${HEADER}${scan}`);
+      const night = await field.stream(["moves.csv", "shop.csv"], { maxInvalid: { rows: 3 } });
+      expect(night.summary, night.said).toMatchObject({ rows: { invalid: 3 }, actions: { accepted: 0 } });
+    });
+
     test("a piece of a history whose contents come back is a problem, not a guess", async () => {
       const field = await openField();
       await field.write("base.ndjson", lines(newEvent("E"), sold("A")));

@@ -56,6 +56,9 @@ const VERDICTS = [
 ] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
+/** Accepted, or perhaps so. */
+const OLD: ReadonlySet<Verdict> = new Set(["sent", "changed", "pending"]);
+
 /** Where a row stands: number of the input, line. */
 export interface RowPlace {
   readonly input: number;
@@ -143,6 +146,8 @@ interface Doubtful extends RecordOrigin {
 /** Verdicts while they are made. */
 interface Found {
   set(seq: number, verdict: Verdict, detail?: Detail): void;
+  /** Of a candidate that is repeated: the one that it repeats. */
+  firstOf(seq: number): number | undefined;
   readonly closed: HeldDeed[];
   /** First ones of the deeds that the input repeats. */
   readonly repeated: Set<number>;
@@ -166,7 +171,12 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
   const found: Found = {
     set(seq, verdict, detail) {
       verdicts[seq] = VERDICTS.indexOf(verdict);
-      if (detail !== undefined) details.set(seq, detail);
+      if (detail === undefined) details.delete(seq);
+      else details.set(seq, detail);
+    },
+    firstOf(seq) {
+      const detail = details.get(seq);
+      return detail?.kind === "repeated" ? detail.first : undefined;
     },
     closed: [],
     repeated: new Set(),
@@ -183,33 +193,30 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
       else judged.byRule(holds.get(identity) ?? []);
     }
   }
-  const isNew = (seq: number): boolean => verdicts[seq] === VERDICTS.indexOf("new");
+  const verdictOf = (seq: number): Verdict => VERDICTS[verdicts[seq] ?? 0] ?? "new";
+  const isNew = (seq: number): boolean => verdictOf(seq) === "new";
   if (ledger !== undefined && found.hasNewKeys) {
-    for (const group of await findUnderOtherKeys(ledger, directory, { lines, inputs, isNew, take: toDoubtful }))
+    // What repeats a deed of a history says the same, and is as old as it; of others, each copy is compared.
+    const isOpen = ({ seq, action }: Pick<Candidate, "seq" | "action">): boolean =>
+      isNew(seq) || (verdictOf(seq) === "repeated" && actionSpec(action).identity !== "history");
+    for (const group of await findUnderOtherKeys(ledger, directory, { lines, inputs, isOpen, take: toDoubtful }))
       new Group(options, group.identity, group.candidates, group.tried, found).byRule(holds.get(group.identity) ?? []);
   }
   if (ledger !== undefined && (found.hasNewKeys || hasKeyedDeeds(ledger))) {
-    const isOne = (seq: number, ...of: readonly Verdict[]): boolean =>
-      of.includes(VERDICTS[verdicts[seq] ?? 0] ?? "new");
     const { rejected, isCut } = options;
     const outOfOrder = await findOutOfOrder(ledger, directory, {
       lines,
       rejected,
       isCut,
       isNew,
-      isOld: (seq) => isOne(seq, "sent", "changed", "pending"),
+      isOld: (seq) => OLD.has(verdictOf(seq)),
       boundTo: (seq) => found.bound.get(seq),
     });
-    const repeats = repeatsByFirst(details);
     for (const [candidate, order] of outOfOrder) {
-      const { seq: first, row } = candidate;
-      const isFromRejects = rejected(row) !== undefined;
-      // What repeats it is as late as it is.
-      for (const seq of [first, ...(repeats.get(first) ?? [])]) {
-        if (order.kind === "late") found.set(seq, "late", order);
-        else if (order.kind === "unclear") found.set(seq, "unclear", { ...order, isCut, given: [candidate] });
-        else found.set(seq, "superseded", { ...order, isFromRejects });
-      }
+      const { seq, row } = candidate;
+      if (order.kind === "late") found.set(seq, "late", order);
+      else if (order.kind === "unclear") found.set(seq, "unclear", { ...order, isCut, given: [candidate] });
+      else found.set(seq, "superseded", { ...order, isFromRejects: rejected(row) !== undefined });
     }
   }
   for (const [{ seq }, first] of await findOnceUnderOtherKeys(directory, { lines, inputs, isNew })) {
@@ -222,24 +229,32 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     for (const [{ seq }, by] of await findBehindHolds(directory, holds, { lines, isNew }))
       found.set(seq, "held", { kind: "held", by });
   }
+  followFirsts(details, verdictOf, found);
   return {
-    of: ({ seq }) => VERDICTS[verdicts[seq] ?? 0] ?? "new",
+    of: ({ seq }) => verdictOf(seq),
     detailOf: ({ seq }) => details.get(seq),
     isRepeated: ({ seq }) => found.repeated.has(seq),
     closed: found.closed,
   };
 }
 
-/** By the number of the first: those that repeat it. */
-function repeatsByFirst(details: ReadonlyMap<number, Detail>): ReadonlyMap<number, readonly number[]> {
-  const repeats = new Map<number, number[]>();
+/** What repeats a deed that is not to be sent is what that one is, whichever look found it out. */
+function followFirsts(
+  details: ReadonlyMap<number, Detail>,
+  verdictOf: (seq: number) => Verdict,
+  found: Pick<Found, "set" | "firstOf" | "repeated">,
+): void {
   for (const [seq, detail] of details) {
     if (detail.kind !== "repeated") continue;
-    const known = repeats.get(detail.first);
-    if (known === undefined) repeats.set(detail.first, [seq]);
-    else known.push(seq);
+    let { first } = detail;
+    for (let next = found.firstOf(first); next !== undefined; next = found.firstOf(first)) first = next;
+    const verdict = verdictOf(first);
+    if (verdict !== "new" && verdict !== "held") found.set(seq, verdict, details.get(first));
+    else if (first !== detail.first) {
+      found.set(seq, "repeated", { ...detail, first });
+      found.repeated.add(first);
+    }
   }
-  return repeats;
 }
 
 const toDoubtful = (candidate: Candidate): Doubtful => ({
@@ -599,12 +614,16 @@ class Group {
     const deeds = this.#accepted().map((deed) => ({ deed, data: this.#dataOf(deed) ?? {} }));
     const pending = (this.#options.pending.deeds.get(this.#identity) ?? []).flatMap(({ data }) => data ?? []);
     const firsts: { readonly seq: number; readonly data: ActionData }[] = [];
+    const found = new Map<number, (typeof deeds)[number]>();
     for (const candidate of this.#candidates) {
       const { seq, content } = candidate;
       const data = this.#dataOfLine(candidate);
       const known =
         deeds.find(({ deed }) => deed.content.equals(content)) ??
-        deeds.findLast((each) => recipientsAgree(each.data, data));
+        deeds.findLast((each) => recipientsAgree(each.data, data)) ??
+        // Under one key it is the same claim, whoever it names.
+        found.get(this.#found.firstOf(seq) ?? seq);
+      if (known !== undefined) found.set(seq, known);
       const first = firsts.find((each) => recipientsAgree(each.data, data));
       if (known !== undefined) this.#sentOrChanged(seq, content, known.deed);
       else if (pending.some((each) => recipientsAgree(each, data))) this.#found.set(seq, "pending");

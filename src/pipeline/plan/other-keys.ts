@@ -46,23 +46,23 @@ export interface NewKeys<T> {
   readonly tried: readonly FoundDeed[];
 }
 
-/** @param isNew whether a candidate's own key brought nothing. */
+/** @param isOpen whether a candidate's own key brought nothing. */
 export async function findUnderOtherKeys<T>(
   ledger: Ledger,
   directory: string,
   options: {
     readonly lines: CandidateLines;
     readonly inputs: readonly InputKey[];
-    readonly isNew: (seq: number) => boolean;
+    readonly isOpen: (candidate: Candidate) => boolean;
     readonly take: (candidate: Candidate) => T;
   },
 ): Promise<Iterable<NewKeys<T>>> {
-  const { lines, inputs, isNew, take } = options;
+  const { lines, inputs, isOpen, take } = options;
   const isAny = hasKeyedDeeds(ledger);
   const groups = new Map<string, NewKeys<T>>();
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
-      if (!candidate.keyed || !isNew(candidate.seq)) continue;
+      if (!candidate.keyed || !isOpen(candidate)) continue;
       const { action } = candidate;
       const input = inputs[candidate.input];
       if (input === undefined) throw new Error("a candidate comes from an input that nobody opened");
