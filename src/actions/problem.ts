@@ -19,6 +19,8 @@ export interface Finding {
   readonly hint?: string;
   /** Where the row that this one waits for stands, in a finding that says nothing else: the row is held for it. */
   readonly cause?: { readonly source: string; readonly line: number };
+  /** Of a warning: a digest of what the row holds, or all rows that it stands for, by which it is known again in a later export. */
+  readonly mark?: string;
 }
 
 /** A finding with its place in an input file and its severity after the config's `rules`. */
@@ -28,6 +30,4 @@ export interface Problem extends Finding {
   /** 1-based physical line where the row starts. */
   readonly line: number;
   readonly severity: "warn" | "error";
-  /** Of a warning about a row: a digest of what the row holds, by which it is known again in a later export. */
-  readonly mark?: string;
 }

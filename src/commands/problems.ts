@@ -5,7 +5,7 @@ import { cleanText, masked } from "../actions/text.ts";
 import type { HeldFor } from "../pipeline/plan/held-rows.ts";
 import type { PlanResult } from "../pipeline/plan/planner.ts";
 import type { ProblemLog } from "../pipeline/problems.ts";
-import { digestOfWarning, type ToldWarnings } from "../pipeline/told-warnings.ts";
+import { digestOfWarning, numbered, type ToldWarnings } from "../pipeline/told-warnings.ts";
 import { count, number, type Talk } from "./talk.ts";
 
 /** Fields that name people; shown in full only with `--verbose`. */
@@ -170,7 +170,7 @@ function freshOf(
   told: ToldWarnings | undefined,
 ): { readonly count: number; readonly first: Problem | undefined; readonly all: readonly Problem[] } {
   const ofRule = kept.filter((problem) => problem.severity === "warn" && problem.rule === rule);
-  const digests = ofRule.map(digestOfWarning);
+  const digests = numbered(ofRule.map(digestOfWarning));
   const wasTold = (digest: string | undefined): boolean => digest !== undefined && told?.was(digest) === true;
   const fresh = ofRule.filter((_, at) => !wasTold(digests[at]));
   for (const digest of digests) if (digest !== undefined) told?.note(digest);

@@ -7,7 +7,7 @@ import type { ChangedAction } from "../pipeline/plan/changed.ts";
 import type { Manifest, RowCounts } from "../pipeline/plan/manifest.ts";
 import type { PlanResult } from "../pipeline/plan/planner.ts";
 import type { Vanished, VanishedTicket } from "../pipeline/plan/vanished.ts";
-import { digestOfTold, type ToldWarnings } from "../pipeline/told-warnings.ts";
+import { digestOfTold, numbered, type ToldWarnings } from "../pipeline/told-warnings.ts";
 import { shown } from "./problems.ts";
 import { count, number, type Talk } from "./talk.ts";
 
@@ -185,8 +185,10 @@ export function tellChanged(
 ): void {
   const total = actions.changed;
   if (total === 0) return;
-  const digests = changed.map(({ action, subject, before, now }) =>
-    digestOfTold(["changed", action, subject, stringifyJson(before), stringifyJson(now)]),
+  const digests = numbered(
+    changed.map(({ action, subject, before, now }) =>
+      digestOfTold(["changed", action, subject, stringifyJson(before), stringifyJson(now)]),
+    ),
   );
   const fresh = changed.filter((_, at) => told?.was(digests[at] ?? "") !== true);
   for (const digest of digests) told?.note(digest);

@@ -347,7 +347,7 @@ const decides = (yaml: string, name: string): boolean =>
 
 /** What `expect` does with a value that is not named. */
 const OTHERS_TOLD =
-  "all that stand in this file; a row with another is an error, or skipped with a warning if no when takes it";
+  "all that stand in this file; a row with another is an error if it gives an action, and skipped with a warning if no when takes that value";
 
 /**
  * `expect` of every column by whose values rows differ: all that stand in the file, exactly so. So a value that comes later

@@ -28,6 +28,9 @@ const KEY = /^\d+\.[0-9a-f]{32}(?:#[1-9]\d*)?$/;
 
 export const sizeOfKey = (key: string): number => Number.parseInt(key, 10);
 
+/** The first 64 bits of a digest. */
+export const bitsOfDigest = (digest: string): bigint => BigInt(`0x${digest.replace(/^\d+\./, "").slice(0, 16)}`);
+
 /** The digest without the number of the row among equal ones. */
 export const digestOfKey = (key: string): string => key.replace(/#.*/, "");
 

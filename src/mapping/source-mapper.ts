@@ -40,6 +40,7 @@ import {
 import { isOnlyItem, mapItem } from "./objects.ts";
 import { nthOfName, OPEN_ACTIONS_COLUMN, selectOpenActions } from "./open-actions.ts";
 import type { Row } from "./row.ts";
+import { bitsOfDigest, createRowDigester } from "./row-digest.ts";
 import type { MappingRule } from "./rules.ts";
 import type {
   ActionConfig,
@@ -147,11 +148,20 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
   const open = header === undefined ? -1 : header.findIndex((written) => written.trim() === OPEN_ACTIONS_COLUMN);
   const looked = uniqueLooks(rules);
   const watch = watchOf(source, rules);
+  const digester = createRowDigester(header, name);
   const events = watchEvents();
   const seenEvents = new Set<string>();
   /** Events that the rows since the last look name, and whether they were seen before. */
   const namedEvents = new Map<string, boolean>();
   let line = 0;
+  let rowAt: Row | undefined;
+  let digestAt: bigint | undefined;
+  /** Of the row that is being read. */
+  const digest = (): bigint => {
+    if (rowAt === undefined) throw new Error("no row is being read");
+    digestAt ??= bitsOfDigest(digester.digest(rowAt));
+    return digestAt;
+  };
   let idCells: IdCell[] = [];
   const scope: Scope = {
     cells: [],
@@ -160,7 +170,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     item: undefined,
     turn: 0,
     findings: [],
-    onElse: (label, known, text) => watch.seeElse(label, known, text, line),
+    onElse: (label, known, text) => watch.seeElse(label, known, text, { line, digest }),
     onIdCell: (cell) => idCells.push(cell),
   };
 
@@ -264,7 +274,7 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
         scope.turn += 1;
       }
       if (draft.actions.length > given || scope.findings.length > found) checkExpectations();
-      watch.seeItem(scope, line);
+      watch.seeItem(scope, { line, digest });
     }
     scope.n = 1;
     enter(scope, items[0], undefined);
@@ -336,12 +346,12 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       const text = read(scope);
       if (!values.has(text)) continue;
       scope.findings = [];
-      watch.see(scope, { line, gave: false, isSkipped: true });
+      watch.see(scope, { line, digest, gave: false, isSkipped: true });
       return { kind: "skipped", reason: labelled(label, text) };
     }
     const mapped = mapScope(openText);
     const gave = mapped.kind === "invalid" || (mapped.kind === "actions" && mapped.eventOnly === undefined);
-    watch.see(scope, { line, gave, isSkipped: false });
+    watch.see(scope, { line, digest, gave, isSkipped: false });
     return mapped;
   };
 
@@ -361,6 +371,8 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
     },
     map(row) {
       line = row.line;
+      rowAt = row;
+      digestAt = undefined;
       if (idCells.length > 0) idCells = [];
       scope.findings = [];
       scope.turn += 1;
@@ -582,7 +594,7 @@ function watchOf({ config, columns, each, lookupNames, isJson }: Source, rules: 
   for (const [label, values] of Object.entries(config.skip ?? {}))
     add(label, { ...says, named: textsOf(values), isComplete: true });
   for (const [label, values] of Object.entries(config.expect ?? {}))
-    if (byLabel.has(plainName(label))) add(label, { ...says, named: textsOf(values) });
+    if (byLabel.has(plainName(label))) add(label, { ...says, named: textsOf(values), isComplete: true });
   return watchValues([...byLabel.values()]);
 }
 

@@ -1,6 +1,7 @@
 /** Which values of the columns that conditions compare a file holds, against those that the source names. */
 
 import { distance } from "fastest-levenshtein";
+import { digestHex } from "../actions/identity.ts";
 import { foldSpelling } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import type { FileFinding } from "./mapper.ts";
@@ -17,15 +18,20 @@ export interface WatchedColumn {
   readonly takesOthers: boolean;
   /** A condition takes some values only, so that a value which is named nowhere misses its action. */
   readonly isTested: boolean;
-  /** `skip` names all values that give nothing. */
+  /** `skip` names all values that give nothing, or `expect` all that there are. */
   readonly isComplete: boolean;
   /** Read once for each repetition of `each`, since it may differ there; otherwise once a row. */
   readonly isOfItem: boolean;
 }
 
-/** What became of a row. */
-interface RowOutcome {
+/** Where a row stands, and the first 64 bits of a digest of what it holds, which is made only where it is asked for. */
+interface SeenRow {
   readonly line: number;
+  readonly digest: () => bigint;
+}
+
+/** What became of a row. */
+interface RowOutcome extends SeenRow {
   /** Any action but its event came of it. */
   readonly gave: boolean;
   /** `skip` took it, whatever else it holds. */
@@ -34,10 +40,10 @@ interface RowOutcome {
 
 export interface ValueWatch {
   /** Looks at what differs within a row; before `see` of the row. */
-  seeItem(scope: Scope, line: number): void;
+  seeItem(scope: Scope, row: SeenRow): void;
   see(scope: Scope, row: RowOutcome): void;
   /** A value table took by its `else` what it holds in another spelling. */
-  seeElse(label: string, known: string, text: string, line: number): void;
+  seeElse(label: string, known: string, text: string, row: SeenRow): void;
   /** What the rows since the last call held. */
   take(): SeenValues;
   /** Adds what rows held, in the order of the file. */
@@ -68,6 +74,8 @@ interface Strange {
   readonly rows: number;
   readonly untaken: number;
   readonly line: number;
+  /** The sum of the digests of the rows that may be told, in 64 bits: whatever their order, and whoever counts them. */
+  readonly digests: bigint;
 }
 
 interface Else {
@@ -76,6 +84,7 @@ interface Else {
   readonly text: string;
   readonly rows: number;
   readonly line: number;
+  readonly digests: bigint;
 }
 
 /** Values that are named nowhere are told up to so many; a column of more is no status. */
@@ -91,7 +100,9 @@ export function watchValues(columns: readonly WatchedColumn[]): ValueWatch {
     strange: new Map<string, Mutable<Strange>>(),
     /** Rows whose values are too many to keep. */
     beyond: 0,
+    digestsBeyond: 0n,
   }));
+  const meant = columns.map(({ named }) => meansNamed(named));
   const elses = new Map<string, Mutable<Else>>();
   let rows = 0;
   let gaveAny = false;
@@ -103,28 +114,34 @@ export function watchValues(columns: readonly WatchedColumn[]): ValueWatch {
     elses: new Map<string, Mutable<Else>>(),
   });
   let fresh = nothingSeen();
-  const look = (scope: Scope, isOfItem: boolean, { line, gave, isSkipped }: RowOutcome): void => {
+  const look = (scope: Scope, isOfItem: boolean, { line, digest, gave, isSkipped }: RowOutcome): void => {
     // What can't be read in the row is told where it is needed.
     const { findings } = scope;
     scope.findings = [];
     for (const [at, { met, strange }] of fresh.columns.entries()) {
-      const { read, named, isOfItem: differs } = columns[at] as WatchedColumn; // one for each
-      if (differs !== isOfItem) continue;
-      const text = read(scope);
-      if (named.has(text)) met.add(text);
-      else if (!isSkipped) count(strange, text.slice(0, MOST_TEXT), { rows: 1, untaken: gave ? 0 : 1, line });
+      const column = columns[at] as WatchedColumn; // one for each
+      if (column.isOfItem !== isOfItem) continue;
+      const text = column.read(scope);
+      if (column.named.has(text)) met.add(text);
+      else if (!isSkipped) {
+        const value = text.slice(0, MOST_TEXT);
+        const untaken = gave ? 0 : 1;
+        // A row of which nothing can be told, such as one that a `not` takes, need not be known again.
+        const isTold = isOpen(column, value, untaken) || meant[at]?.(value) === true;
+        count(strange, value, { rows: 1, untaken, line, digests: isTold ? digest() : 0n });
+      }
     }
     scope.findings = findings;
   };
   return {
-    seeItem: (scope, line) => look(scope, true, { line, gave: true, isSkipped: false }),
+    seeItem: (scope, row) => look(scope, true, { ...row, gave: true, isSkipped: false }),
     see(scope, row) {
       fresh.rows += 1;
       fresh.gaveAny ||= row.gave;
       look(scope, false, row);
     },
-    seeElse(label, known, text, line) {
-      addElse(fresh.elses, { label, known, text, rows: 1, line });
+    seeElse(label, known, text, { line, digest }) {
+      addElse(fresh.elses, { label, known, text, rows: 1, line, digests: digest() });
     },
     take() {
       const taken = fresh;
@@ -140,7 +157,10 @@ export function watchValues(columns: readonly WatchedColumn[]): ValueWatch {
         for (const value of met) column.unmet.delete(value);
         for (const [value, counts] of strange)
           if (column.strange.size < MOST_KEPT || column.strange.has(value)) count(column.strange, value, counts);
-          else column.beyond += counts.rows;
+          else {
+            column.beyond += counts.rows;
+            column.digestsBeyond = sum64(column.digestsBeyond, counts.digests);
+          }
       }
       for (const each of seen.elses.values()) addElse(elses, each);
     },
@@ -161,20 +181,42 @@ function count(strange: Map<string, Mutable<Strange>>, value: string, counts: St
   else {
     known.rows += counts.rows;
     known.untaken += counts.untaken;
+    known.digests = sum64(known.digests, counts.digests);
   }
+}
+
+const sum64 = (one: bigint, other: bigint): bigint => BigInt.asUintN(64, one + other);
+
+/** What is told of rows with these values is the same as long as the rows are. */
+const markOf = (values: readonly (readonly [value: string, digests: bigint])[]): string =>
+  digestHex(JSON.stringify(values.map(([value, digests]) => `${digests.toString(16)} ${value}`).sort()));
+
+/** Whether a value may be what one of these names means. */
+function meansNamed(named: ReadonlySet<string>): (value: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (value) => {
+    const before = known.get(value);
+    if (before !== undefined) return before;
+    const isMeant = [...named].some((name) => name !== "" && isNear(name, value));
+    if (known.size < MOST_KEPT) known.set(value, isMeant);
+    return isMeant;
+  };
 }
 
 function addElse(elses: Map<string, Mutable<Else>>, each: Else): void {
   const key = JSON.stringify([each.label, each.known, each.text]);
   const before = elses.get(key);
-  if (before !== undefined) before.rows += each.rows;
-  else if (elses.size < MOST_KEPT) elses.set(key, { ...each });
+  if (before !== undefined) {
+    before.rows += each.rows;
+    before.digests = sum64(before.digests, each.digests);
+  } else if (elses.size < MOST_KEPT) elses.set(key, { ...each });
 }
 
 type Watched = WatchedColumn & {
   readonly unmet: ReadonlySet<string>;
   readonly strange: ReadonlyMap<string, Strange>;
   readonly beyond: number;
+  readonly digestsBeyond: bigint;
 };
 
 function nearMisses(column: Watched): readonly FileFinding[] {
@@ -201,12 +243,13 @@ function nearMisses(column: Watched): readonly FileFinding[] {
           ? `The source names it, but no row holds it; ${held}.`
           : `The source names it; ${held}, which is another value.`,
         hint: `Did you mean ${quoted(text)}${isUnmet ? "" : " too"}? Values are compared exactly.`,
+        mark: markOf(meant.map(([each, { digests }]) => [each, digests])),
       },
     ];
   });
 }
 
-function takenByElse({ label, known, text, rows, line }: Else): FileFinding {
+function takenByElse({ label, known, text, rows, line, digests }: Else): FileFinding {
   return {
     rule: "value-near" satisfies MappingRule,
     line,
@@ -214,6 +257,7 @@ function takenByElse({ label, known, text, rows, line }: Else): FileFinding {
     value: known,
     message: `The value table names it, and ${rowsText(rows)} ${quoted(text)}, which took the else.`,
     hint: `Add ${quoted(text)} to map. Values are compared exactly.`,
+    mark: markOf([[text, digests]]),
   };
 }
 
@@ -232,15 +276,16 @@ function isNear(one: string, other: string): boolean {
 }
 
 /** Values that the source should know of and names nowhere. An empty cell is no value, unless its row is lost for it. */
-function openValues({ strange, isTested, takesOthers, isComplete }: Watched): readonly (readonly [string, Strange])[] {
-  return [...strange].filter(([value, { untaken }]) => {
-    if (isTested && value !== "") return true;
-    return isComplete && !takesOthers && untaken > 0;
-  });
+function openValues(column: Watched): readonly (readonly [string, Strange])[] {
+  return [...column.strange].filter(([value, { untaken }]) => isOpen(column, value, untaken));
+}
+
+function isOpen({ isTested, takesOthers, isComplete }: WatchedColumn, value: string, untaken: number): boolean {
+  return (isTested && value !== "") || (isComplete && !takesOthers && untaken > 0);
 }
 
 function notNamed(column: Watched): readonly FileFinding[] {
-  const { label, named, beyond, isTested } = column;
+  const { label, named, beyond, digestsBeyond, isTested } = column;
   const open = [...openValues(column)].sort(([, one], [, other]) => other.rows - one.rows);
   const [first] = open.map(([, { line }]) => line).sort((one, other) => one - other);
   if (first === undefined) return [];
@@ -260,6 +305,10 @@ function notNamed(column: Watched): readonly FileFinding[] {
       hint: isTested
         ? "Add each to the when whose action it should give, to skip if its rows give nothing, or to expect if it is known to need neither."
         : "Add each to the when that should take it, or to skip.",
+      mark: markOf([
+        ...open.map(([value, { digests }]) => [value, digests] as const),
+        ...(beyond === 0 ? [] : [["", digestsBeyond] as const]),
+      ]),
     },
   ];
 }

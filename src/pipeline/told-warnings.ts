@@ -27,18 +27,33 @@ export function markOfRow(row: Row): string | undefined {
   }
 }
 
-/** Warnings of which one stands for all rows of an event, or of a value. How many rows there are may differ. */
-const FOR_ALL_ROWS: ReadonlySet<string> = new Set(["event-not-registered", "value-not-named", "value-near"]);
+/** One stands for all sales of an event. They are sent, so how many there are may differ. */
+const OF_AN_EVENT = "event-not-registered";
 
-/** The digest of a warning about a row; undefined for what is wrong with the file of this night, or with the config. */
+/** One stands for all rows with some values, which may be lost for it: it is the same where the rows are the same. */
+const OF_MARKED_ROWS: ReadonlySet<string> = new Set(["value-not-named", "value-near"]);
+
+/** The digest of a warning about rows; undefined for what is wrong with the file of this night, or with the config. */
 export function digestOfWarning({ rule, field, value, message, mark }: Problem): string | undefined {
-  if (FOR_ALL_ROWS.has(rule))
+  if (rule === OF_AN_EVENT)
     return digestOfTold([rule, field ?? null, value ?? null, message.replaceAll(/"[^"]*"|\d[\d,.]*/g, withoutCount)]);
+  if (mark === undefined) return undefined;
   // The row that it contradicts may stand elsewhere tonight, or be known by the environment alone.
-  const told = message.replace(ELSEWHERE, "");
-  return mark === undefined ? undefined : digestOfTold([rule, field ?? null, value ?? null, told, mark]);
+  const told = OF_MARKED_ROWS.has(rule) ? null : message.replace(ELSEWHERE, "");
+  return digestOfTold([rule, field ?? null, value ?? null, told, mark]);
 }
 
 const ELSEWHERE = / before this input|,? (?:at|since) [^;]*?:\d+(?=[;.,]|$)/g;
 
 const withoutCount = (part: string): string => (part.startsWith('"') ? part : "#");
+
+/** Of equal digests each has its number, so that a row more of the same content is news. */
+export function numbered<Digest extends string | undefined>(digests: readonly Digest[]): readonly (Digest | string)[] {
+  const times = new Map<string, number>();
+  return digests.map((digest) => {
+    if (digest === undefined) return digest;
+    const nth = (times.get(digest) ?? 0) + 1;
+    times.set(digest, nth);
+    return nth === 1 ? digest : digestOfTold([digest, nth]);
+  });
+}

@@ -123,6 +123,43 @@ describe("--quiet", () => {
     expect(stderr).toContain('warning: value-not-named: b.csv:3 In: No when, skip or expect names "peut-être"');
   });
 
+  test("values that nobody named are told again as soon as it is about another row", async () => {
+    const { place, service } = await openSales();
+    place.write(
+      "tickets.config.yaml",
+      `sources:
+  ins:
+    match: "*.csv"
+    actions: [checkedInTicket: {when: {In: "yes"}, fields: {ticketId: "{T}", orderTime: "{At}"}}]
+`,
+    );
+    const night = async (...rows: readonly string[]): Promise<string> => {
+      place.write("ins.csv", ["T,At,In", "A,1781280000,yes", ...rows, ""].join("\n"));
+      return (await place.tickets(["stream", "ins.csv", "--env", "playground", "--quiet"], service)).stderr;
+    };
+    const [b, c, d] = ["B,1781280000,oui", "C,1781280000,oui", "D,1781280000,oui"] as const;
+    expect(await night(b, c)).toContain('names "oui" (2 times, first in line 3)');
+    expect(await night(b, c)).not.toContain("oui");
+    expect(await night(c, "E,1781280000,yes", b)).not.toContain("oui");
+    expect(await night(b, c, d)).toContain('names "oui" (3 times, first in line 3)');
+    expect(await night(b, c, b)).toContain('names "oui" (3 times, first in line 3)');
+    // An export of what is new alone.
+    expect(await night(d)).toContain('names "oui" (line 3)');
+    expect(await night(d)).not.toContain("oui");
+  });
+
+  test("of rows with the same content as many are told again as are more than before", async () => {
+    const { place, service } = await openSales();
+    const scan = `${JSON.stringify({ action: "scannedTicket", data: { ticketId: "T-1" } })}\n`;
+    const night = async (scans: number) => {
+      place.write("scans.ndjson", scan.repeat(scans));
+      return (await place.tickets(["stream", "scans.ndjson", "--env", "playground", "--quiet"], service)).stderr;
+    };
+    expect(withoutNew(await night(2))).toContain("order-time-missing (2 times: 2 scannedTicket)");
+    expect(await night(2)).toBe("");
+    expect(await night(3)).toContain("order-time-missing (3 times: 3 scannedTicket, 2 of them told before)");
+  });
+
   test("what changed since it was accepted is told once for the same values, with what can be done", {
     tags: ["long"],
   }, async () => {

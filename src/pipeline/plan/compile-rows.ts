@@ -376,10 +376,10 @@ export function reportFindings(
     const severity = severityOf(finding.rule);
     if (severity === "off") continue;
     if (severity === "error") isError = true;
-    const { pointer: inItem, ...rest } = finding;
+    const { pointer: inItem, mark: ofRows, ...rest } = finding;
     const pointer =
       inItem === undefined || row.kind !== "object" ? undefined : `${file.format === "json" ? `/${at}` : ""}${inItem}`;
-    const mark = isMarked && severity === "warn" ? markOfRow(row) : undefined;
+    const mark = isMarked && severity === "warn" ? (ofRows ?? markOfRow(row)) : undefined;
     log.add({
       source: file.name,
       line: row.line,

@@ -156,7 +156,7 @@ describe("an unknown layout", () => {
       'csv: {delimiter: ";"}   # as this file is written',
       'zone: "<FILL IN: the time zone of Bestelldatum and other times that name none, such as Europe/Berlin>"',
       "expect:",
-      "  Status: [bezahlt, storniert, offen]   # all that stand in this file; a row with another is an error, or skipped with a warning if no when takes it",
+      "  Status: [bezahlt, storniert, offen]   # all that stand in this file; a row with another is an error if it gives an action, and skipped with a warning if no when takes that value",
       "fields:",
       '  eventId: "<FILL IN: the id of the event>"   # or "{Veranstaltung}", if that is one: 1 different in 4 rows',
       '  ticketId: "{Bestellnummer}-{Platz-Nr}"   # guess: only together are they different in all 4 rows',
@@ -308,7 +308,7 @@ e,A,2,pending,g@example.com,2026-05-01,10:00:00,Pit,1.00
 `;
     const lines = bodyOf("positions.csv", csv);
     expect(lines).toContain(
-      "  Status: [Paid, pending]   # all that stand in this file; a row with another is an error, or skipped with a warning if no when takes it",
+      "  Status: [Paid, pending]   # all that stand in this file; a row with another is an error if it gives an action, and skipped with a warning if no when takes that value",
     );
     expect(lines).toContain("      when: {Status: Paid}");
     expect(lines.join("\n")).toContain("skip:   # rows with these give nothing\n  Status:\n    - pending\nactions:");
