@@ -11,7 +11,7 @@ import { describeKeySource } from "../pipeline/config/environment.ts";
 import { crashPoint } from "../pipeline/crash-points.ts";
 import { acquireLock } from "../pipeline/ledger/lock.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
-import { firstOutcomes } from "../pipeline/ledger/outcomes.ts";
+import { firstOutcomes, leavesOpen } from "../pipeline/ledger/outcomes.ts";
 import {
   type ChunkRecord,
   chunksOf,
@@ -111,7 +111,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   const exitCode =
     done && waitsForAnotherRun(plan.manifest.actions)
       ? EXIT_CODES["in-doubt"]
-      : exitCodeOf(stop, counts.rejected + counts.superseded > 0 || hasUnsentRows(plan.manifest.rows));
+      : exitCodeOf(stop, leavesOpen(ledger, run.runNo) || hasUnsentRows(plan.manifest.rows));
   mergeOutcomes(ledger);
   crashPoint("merged");
   if (done) await prunePlans(session);
@@ -135,6 +135,20 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
   tellEnd(context, session, plan.manifest, stops, summary, sent);
   if (rejects.accepted > 0) talk.info(describeNothingOpen(rejects.accepted));
   return summary;
+}
+
+/** What ends the closing of a run. */
+export const closeCommand = ({ run }: RunRecord, environment: Session["environment"]): string =>
+  `tickets settle ${run} --abandon ${environmentFlags(environment)}`;
+
+/** @throws Failure `busy` for a run that a person has begun to close: what stands behind the closed part would be sent without it. */
+export function refuseClosing({ environment }: Session, run: RunRecord): void {
+  if (!run.isClosing) return;
+  throw new Failure(
+    "busy",
+    `The run ${run.run} of ${run.createdAt} is being closed, which was interrupted, and comes first. Nothing was sent.`,
+    { hint: `Finish closing it: ${closeCommand(run, environment)}` },
+  );
 }
 
 /** Tells what `closeSuperseded` has closed. */

@@ -5,6 +5,7 @@ import { type Action, actionSpec } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
+import { crashPoint } from "../pipeline/crash-points.ts";
 import type { Ledger } from "../pipeline/ledger/ledger.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import type { LostRun } from "../pipeline/ledger/run-list.ts";
@@ -23,9 +24,10 @@ import { type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan, type Plan } from "../pipeline/plan/plan.ts";
 import { canWriteRejects, writeRejects } from "../pipeline/projections/rejects.ts";
 import {
-  abandonRun,
-  abandonWithoutPlan,
+  closePlanned,
+  closeWithoutPlan,
   type Decision,
+  endClosed,
   openQuestions,
   type Settlement,
   settleNotSent,
@@ -39,7 +41,16 @@ import { whyNotImported } from "./import.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
 import { mendLost } from "./mend-lost.ts";
 import { shown } from "./problems.ts";
-import { carryOut, noteInList, openPromises, rejectsDirectory, streamOfRejects, tellSuperseded } from "./run.ts";
+import {
+  carryOut,
+  closeCommand,
+  noteInList,
+  openPromises,
+  refuseClosing,
+  rejectsDirectory,
+  streamOfRejects,
+  tellSuperseded,
+} from "./run.ts";
 import {
   type EnvironmentOptions,
   environmentFlags,
@@ -77,6 +88,7 @@ export async function resume(options: ResumeOptions, context: Context): Promise<
     context.talk.info("There is no unfinished run.");
     return EXIT_CODES.ok;
   }
+  refuseClosing(session, run);
   // Whoever stopped it wants it to go on: should this process die, the next command finishes it unasked.
   if (run.stoppedByPerson) noteStop(session.ledger, run.runNo, run.exitCode ?? EXIT_CODES["stopped-early"], false);
   const deadline = options.maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + options.maxDuration;
@@ -137,7 +149,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   if (options.decision !== undefined) session.runList.changing(ledger, run);
   const closes = options.decision === "abandon";
   if ((closes || run.state !== "open") && !(await isPlanWhole(session, run, closes)))
-    return closes && run.state === "open" && !(await mayClose(options, context, session, run, false))
+    return closes && !(await mayClose(options, context, session, run, false))
       ? EXIT_CODES.ok
       : settleWithoutPlan(options, context, session, run, startedAt);
   await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
@@ -171,15 +183,15 @@ export async function settle(options: SettleOptions, context: Context): Promise<
           talk.info(`The other ${number(chunk.count - first)} wait on as chunk ${restOf(session, chunk, first)}.`);
       }
       await projectUnwritten(settling);
-      if (run.state === "open") tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
+      if (run.state === "open" && !run.isClosing)
+        tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
       // A run that a person has put right is theirs to go on with, not theirs to wait for.
       if (run.state === "open" && chunks.length > 0)
         noteStop(ledger, run.runNo, run.exitCode ?? EXIT_CODES["in-doubt"], false);
       break;
     case "abandon":
-      if (run.state === "open" && !(await mayClose(options, context, session, run, true))) return EXIT_CODES.ok;
-      if (run.state === "open") await abandonRun(ledger, plan, run, settlement, EXIT_CODES["finished-with-rejects"]);
-      talk.info(`The run ${run.run} is closed.`);
+      if (!(await mayClose(options, context, session, run, true))) return EXIT_CODES.ok;
+      if (run.state === "open") await closePlanned(ledger, plan, run, settlement);
       break;
   }
   const rejects =
@@ -192,7 +204,12 @@ export async function settle(options: SettleOptions, context: Context): Promise<
           directory: rejectsDirectory(context, plan.manifest),
           encoding: plan.manifest.options.encoding,
         });
+  crashPoint("rejects written");
   mergeOutcomes(ledger);
+  crashPoint("merged");
+  if (closes && run.state === "open") endClosed(ledger, run, EXIT_CODES["finished-with-rejects"]);
+  crashPoint("ended");
+  if (closes) talk.info(`The run ${run.run} is closed.`);
   if (options.decision !== undefined) noteInList(context, session, run);
   const summary = summaryOf(
     context,
@@ -243,14 +260,15 @@ async function hasMoreToImport({ unread }: LostRun, talk: Talk): Promise<boolean
   return false;
 }
 
-/** Says what closing the run leaves, and on a terminal asks. */
+/** Says what closing the run leaves, and on a terminal asks; not where that was decided before. */
 async function mayClose(
   { yes }: SettleOptions,
   { talk, stop }: Context,
   { ledger }: Session,
-  { run, runNo }: RunRecord,
+  { run, runNo, state, isClosing }: RunRecord,
   hasPlan: boolean,
 ): Promise<boolean> {
+  if (state !== "open" || isClosing) return true;
   const { accepted, rejected, settledByHand, notSent, inDoubt, refused } = countRun(ledger, runNo);
   const [open, done] = [inDoubt + refused, accepted + rejected + settledByHand];
   const parts = [
@@ -315,7 +333,7 @@ function settleWithoutPlan(
       },
     );
   if (decision === "abandon" && run.state === "open")
-    abandonWithoutPlan(ledger, run, settlementOf(decision, reason), EXIT_CODES["finished-with-rejects"]);
+    closeWithoutPlan(ledger, run, settlementOf(decision, reason), EXIT_CODES["finished-with-rejects"]);
   if (decision === "not-sent")
     for (const chunk of undecidedChunks(session, run)) {
       if (only !== undefined && only !== chunk.chunk) continue;
@@ -405,7 +423,9 @@ function summaryOf(
     next: waiting
       ? `tickets settle ${run.run} ${env}`
       : run.state === "open"
-        ? `tickets resume ${run.run} ${env}`
+        ? run.isClosing
+          ? closeCommand(run, environment)
+          : `tickets resume ${run.run} ${env}`
         : rejects.length > 0
           ? streamOfRejects(rejects, manifest.options.flags ?? [], context, env)
           : null,
@@ -453,17 +473,17 @@ async function showQuestions(
       );
   }
   const superseded = await findSuperseded(ledger, plan, chunks);
-  if (superseded.size > 0 && run.state === "open")
+  const isClosed = run.state !== "open" || run.isClosing;
+  if (superseded.size > 0 && !isClosed)
     talk.info(
       `Of ${count(superseded.size, "action")} something later of the same history was accepted: sent now, ${superseded.size === 1 ? "it" : "they"} would undo it. With --not-sent ${superseded.size === 1 ? "it is" : "they are"} not sent again, and ${superseded.size === 1 ? "goes" : "go"} into rejects.`,
     );
   if (chunks.length > 0) {
     const command = `tickets settle ${run.run} ${env}`;
-    const isClosed = run.state !== "open";
     const ways: readonly (readonly [string, string])[] = [
       ["If the service has them:", "--sent"],
       [`If it does not (they ${isClosed ? "go into rejects" : "are sent again"}):`, "--not-sent"],
-      ...(isClosed ? [] : [["To close the run, its doubt unsettled:", "--abandon"] as const]),
+      ...(run.state === "open" ? [["To close the run, its doubt unsettled:", "--abandon"] as const] : []),
     ];
     const width = Math.max(...ways.map(([words]) => words.length)) + 1;
     for (const [words, flag] of ways) talk.info(`${words.padEnd(width)}${command} ${flag} --reason "…"`);

@@ -233,6 +233,7 @@ async function storedAnswers(ledger: Ledger, run: RunRecord, environment: Enviro
 }
 
 function waits(run: RunRecord, { inDoubt, inFlight, refused }: RunCounts): string {
+  if (run.isClosing) return `, being closed${inDoubt > 0 ? ", in doubt" : ""}`;
   if (inDoubt > inFlight) return ", in doubt";
   if (inFlight > 0) return ", being sent";
   if (refused > 0) return ", refused";

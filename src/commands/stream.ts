@@ -27,7 +27,7 @@ import { promiseFormat, promisesHeader } from "../pipeline/projections/promise-l
 import type { ToldWarnings } from "../pipeline/told-warnings.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
-import { carryOut, hasLostRuns, lockOutput, refuseStrangeOutput } from "./run.ts";
+import { carryOut, hasLostRuns, lockOutput, refuseClosing, refuseStrangeOutput } from "./run.ts";
 import {
   describeSession,
   type EnvironmentOptions,
@@ -310,6 +310,7 @@ interface Resumed {
 async function finishEarlierRuns(context: Context, session: Session, deadline: number): Promise<Resumed | null> {
   let last = null as Resumed | null; // narrowed to null otherwise
   for (const run of openRuns(session.ledger)) {
+    refuseClosing(session, run);
     refuseStoppedByPerson(session, run);
     refuseTooManyRejections(session, run);
     context.talk.info(`The run ${run.run} of ${run.createdAt} is not finished; it comes first.`);

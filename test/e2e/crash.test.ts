@@ -386,26 +386,77 @@ describe("settle", () => {
     expect(states(rig)).toBe("settled planned planned planned");
   });
 
-  test("--abandon that dies half-way is repeated, and no other command sends what is left", {
+  describe.each([
+    ["closing", 1],
+    ["settled", 1],
+    ["settled", 3],
+    ["rejects written", 1],
+    ["merged", 1],
+  ] as const)("--abandon that dies at %s, pass %i", (point, time) => {
+    const isKept = async (): Promise<void> => {
+      const rig = await sales(20);
+      // Refused by the key, so the run is open and nothing is in doubt.
+      rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 2 } }] });
+      const stopped = await rig.run(rig.stream("--chunk-size", "5", "--json"));
+      expect(stopped.exitCode).toBe(5);
+      const run = summaryIn<Summary>(stopped).run ?? "";
+      const abandon = ["settle", run, "--abandon", "--env", "playground", "--reason", "for tonight"];
+      const died = await rig.run(abandon, { interruption: { kind: "boundary", point, time } });
+      expect(died.killed).toBe(true);
+      const shown = await rig.run(["status", "--env", "playground"]);
+      expect(shown.stdout).toContain("open, being closed");
+      // Tonight's job comes before the person does.
+      rig.place.write("tonight.csv", salesTable(5, { first: 101 }));
+      for (const command of [
+        ["stream", "tonight.csv", "--action", "soldTicket"],
+        ["resume"],
+        ["resume", run],
+        ["settle", run, "--not-sent"],
+      ]) {
+        const other = await rig.run([...command, "--env", "playground"]);
+        expect(other.stderr).toContain(`tickets settle ${run} --abandon --env playground`);
+        expect(other.stderr).not.toContain("tickets resume");
+        if (command[0] !== "settle") expect(other.exitCode).toBe(8);
+      }
+      expect(count(rig)).toBe(5);
+
+      for (const _ of [1, 2]) expect((await rig.run(abandon)).exitCode).toBe(0);
+      expect(states(rig)).toBe("settled abandoned abandoned abandoned");
+      const ended = await rig.run(["status", run, "--env", "playground"]);
+      expect(ended.stdout.match(/settled run as abandon by .*: for tonight/g)).toHaveLength(1);
+      expect(ended.stdout).toContain(": abandoned\n");
+      expect((await rig.run(["status", "--env", "playground"])).stdout).toContain("abandoned  exit 4");
+      expect(count(rig)).toBe(5);
+      expect(
+        (await rig.run(["stream", "sales.rejects.csv", "--action", "soldTicket", "--env", "playground"])).exitCode,
+      ).toBe(0);
+      expect(
+        rig
+          .requests()
+          .flat()
+          .map(({ ticketId }) => ticketId)
+          .slice(5),
+      ).toEqual(rig.placed.slice(5).map(({ action }) => action.data.ticketId));
+    };
+    const name = "nothing sends what is left of the run, and the same command finishes";
+    if (point === "settled" && time === 1) test(name, isKept);
+    else test(name, { tags: ["long"] }, isKept);
+  });
+
+  test("a run of which an earlier version closed a part ends with its rejects, exit 4", {
     tags: ["long"],
   }, async () => {
     const rig = await sales(20);
-    // Refused by the key, so the run is open and nothing is in doubt.
     rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 2 } }] });
     const stopped = await rig.run(rig.stream("--chunk-size", "5", "--json"));
-    expect(stopped.exitCode).toBe(5);
-    const abandon = ["settle", summaryIn<Summary>(stopped).run ?? "", "--abandon", "--env", "playground"];
-    const died = await rig.run(abandon, { interruption: { kind: "boundary", point: "settled", time: 1 } });
-    expect(died.killed).toBe(true);
-    // Tonight's job comes before the person does.
-    rig.place.write("tonight.csv", salesTable(5, { first: 101 }));
-    const tonight = await rig.run(["stream", "tonight.csv", "--action", "soldTicket", "--env", "playground"]);
-    expect(tonight.exitCode).toBe(8);
-    expect(count(rig)).toBe(5);
-    expect((await rig.run(abandon)).exitCode).toBe(0);
-    expect((await rig.run(abandon)).exitCode).toBe(0);
-    expect(states(rig)).toBe("settled abandoned abandoned abandoned");
-    expect(count(rig)).toBe(5);
+    const run = summaryIn<Summary>(stopped).run ?? "";
+    const abandon = ["settle", run, "--abandon", "--env", "playground"];
+    await rig.run(abandon, { interruption: { kind: "boundary", point: "settled", time: 1 } });
+    using ledger = new DatabaseSync(join(rig.state, "ledger.db"));
+    ledger.exec("DELETE FROM settlements");
+    const resumed = await rig.run(["resume", "--env", "playground", "--json"]);
+    expect(resumed.exitCode).toBe(4);
+    expect(summaryIn<Summary>(resumed).rejects).toEqual([rig.place.path("sales.rejects.csv")]);
   });
 
   test("--abandon leaves the rest unsent, and a later command with the same file sends exactly that, but not the doubt", async () => {

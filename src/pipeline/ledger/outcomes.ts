@@ -212,6 +212,11 @@ export function openOutcomesOfChunk(ledger: Ledger, runNo: number, chunk: number
       );
 }
 
+/** Whether the run leaves rows open. */
+export function leavesOpen(ledger: Ledger, runNo: number): boolean {
+  return chunksWith(ledger, runNo, OPEN).some((chunk) => openOutcomesOfChunk(ledger, runNo, chunk).length > 0);
+}
+
 /** Chunks that have outcomes but are not noted as written to the promises, in order. */
 export function unprojectedChunks(ledger: Ledger, runNo: number): readonly number[] {
   return ledger

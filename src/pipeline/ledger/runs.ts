@@ -12,6 +12,8 @@ export interface RunRecord {
   readonly endedAt: string | undefined;
   readonly state: RunState;
   readonly stoppedByPerson: boolean;
+  /** A person has said that it is to be closed, and that has not come to its end: nothing of it is sent any more. */
+  readonly isClosing: boolean;
   readonly exitCode: number | undefined;
   /** Absolute path of the promises file; undefined when promises went to standard output. */
   readonly output: string | undefined;
@@ -35,7 +37,10 @@ export interface ChunkRecord {
   readonly rejectsWritten: boolean;
 }
 
-const RUN_COLUMNS = "run_no, run, created_at, ended_at, state, stopped_by_person, exit_code, output, manifest";
+const RUN_COLUMNS = `run_no, run, created_at, ended_at, state, stopped_by_person, exit_code, output, manifest,
+  state = 'open' AND EXISTS (
+    SELECT 1 FROM settlements WHERE settlements.run_no = runs.run_no AND chunk IS NULL AND decision = 'abandon'
+  ) AS is_closing`;
 const CHUNK_COLUMNS = "run_no, chunk, lane, first, count, offset, length, state, http_status, detail, rejects_written";
 
 const optional = (value: unknown): string | undefined =>
@@ -50,6 +55,7 @@ const toRun = (row: SqlRow): RunRecord => ({
   endedAt: optional(row.ended_at),
   state: String(row.state) as RunState, // the table's CHECK holds it to these
   stoppedByPerson: Number(row.stopped_by_person) === 1,
+  isClosing: Number(row.is_closing) === 1,
   exitCode: optionalNumber(row.exit_code),
   output: optional(row.output),
   manifest: String(row.manifest),

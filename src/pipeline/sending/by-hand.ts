@@ -10,7 +10,6 @@ import {
   doubtedItems,
   endRun,
   forgetDoubtedItems,
-  noteStop,
   type RunRecord,
 } from "../ledger/runs.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -92,7 +91,7 @@ export async function settleSent(
 }
 
 /**
- * The service does not have the chunk's actions: they are sent again, or, in a closed run, never.
+ * The service does not have the chunk's actions: they are sent again, or, in a run that is closed or being closed, never.
  *
  * @param first only so many of its actions, from its beginning.
  */
@@ -105,7 +104,7 @@ export async function settleNotSent(
   first: number,
 ): Promise<void> {
   const cut = await cutAfter(ledger, plan, chunk, first);
-  if (run.state !== "open") {
+  if (run.state !== "open" || run.isClosing) {
     // Its row goes into rejects, and must not be sent from there after what came later.
     const superseded = await findSuperseded(ledger, plan, [cut.head]);
     const itemOf = (seq: number): ByHand => (superseded.has(seq) ? LEFT_BEHIND : NOT_SENT);
@@ -124,37 +123,40 @@ export async function settleNotSent(
   });
 }
 
-/** Closes a run: what was not sent stays unsent. Its doubts stay, and no other run sends them. */
-export async function abandonRun(
-  ledger: Ledger,
-  plan: Plan,
-  run: RunRecord,
-  settlement: Settlement,
-  exitCode: number,
-): Promise<void> {
-  // Should the process die half-way, what is left of the run waits for a person; no other command may send it.
-  noteStop(ledger, run.runNo, run.exitCode ?? exitCode, true);
+/**
+ * What was not sent of the run stays unsent; its doubts stay, and no other run sends them. That it is to be closed is on disk
+ * first, so nothing sends the rest should the process die half-way; `endClosed` comes when the rejects are written.
+ */
+export async function closePlanned(ledger: Ledger, plan: Plan, run: RunRecord, settlement: Settlement): Promise<void> {
+  ledger.transaction(() => noteClosing(ledger, run, settlement));
+  crashPoint("closing");
   for (const chunk of chunksOf(ledger, run.runNo, "planned")) {
     const whole = await cutAfter(ledger, plan, chunk, chunk.count);
     await settleWhole(ledger, plan, whole, settlement, () => NOT_SENT, "abandoned");
     crashPoint("settled");
   }
-  ledger.transaction(() => {
-    note(ledger, run.runNo, undefined, settlement);
-    endRun(ledger, run.runNo, "abandoned", exitCode, settlement.at);
-  });
+}
+
+/** Ends a run of which nothing is planned any more. */
+export function endClosed(ledger: Ledger, { runNo }: RunRecord, exitCode: number): void {
+  endRun(ledger, runNo, "abandoned", exitCode, new Date().toISOString());
 }
 
 /** The same when the plan is lost: the ledger still knows how many actions were not sent, though not which. */
-export function abandonWithoutPlan(ledger: Ledger, run: RunRecord, settlement: Settlement, exitCode: number): void {
+export function closeWithoutPlan(ledger: Ledger, run: RunRecord, settlement: Settlement, exitCode: number): void {
   ledger.transaction(() => {
     ledger.run(
       "UPDATE chunks SET state = 'abandoned', rejects_written = 1 WHERE run_no = ? AND state = 'planned'",
       run.runNo,
     );
-    note(ledger, run.runNo, undefined, settlement);
-    endRun(ledger, run.runNo, "abandoned", exitCode, settlement.at);
+    noteClosing(ledger, run, settlement);
+    endClosed(ledger, run, exitCode);
   });
+}
+
+/** Part of a transaction: once decided, who and why stay. */
+function noteClosing(ledger: Ledger, { runNo, isClosing }: RunRecord, settlement: Settlement): void {
+  if (!isClosing) note(ledger, runNo, undefined, settlement);
 }
 
 /** The service does not have the actions of a closed run's chunk. Which they are went with the plan, so none is listed. */
