@@ -178,7 +178,7 @@ export const ACROSS_RULES = {
   "history-late": {
     severity: "warn",
     reason:
-      "An update, scan or resale without a time, before others of its ticket or event that were accepted already.",
+      "An update, scan or resale without a time, before others of its ticket or event that were accepted already, or a resale of an earlier time than one that was accepted in an earlier run.",
     source: ORDER,
     example: "an updateTicket row inserted before one that was accepted yesterday",
   },

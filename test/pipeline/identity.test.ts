@@ -399,7 +399,7 @@ test.each(["warn", "off"])("what registers is sent once, also where the rule tha
 });
 
 describe("a history with times", () => {
-  test("of resales, a rejected one is not sent once a later one was accepted, and a late one is", async () => {
+  test("of resales, a rejected one is not sent once a later one was accepted, nor one that came late", async () => {
     const field = await openSold();
     const [two, three, four] = [resold("u2", 1768600001), resold("u3", 1768600003), resold("u4", 1768600004)];
     await field.write("resales.ndjson", lines(two, three, four));
@@ -409,7 +409,46 @@ describe("a history with times", () => {
     const again = await field.stream(["resales.ndjson"]);
     expect(again.summary?.actions).toMatchObject({ accepted: 0, alreadySent: 2, superseded: 1 });
     await field.write("resales.ndjson", lines(two, resold("u9", 1768600002), four));
-    expect((await field.stream(["resales.ndjson"])).summary?.actions).toMatchObject({ accepted: 1, alreadySent: 2 });
+    const late = await field.stream(["resales.ndjson"]);
+    expect(late.summary?.actions, late.said).toMatchObject({ accepted: 0, alreadySent: 2, late: 1 });
+    expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["u2", "u4"]);
+  });
+
+  test("a resale of an earlier time than an accepted one is late, in any file; those of one file go in its order", async () => {
+    const field = await openSold();
+    const resales = async (name: string, of: readonly object[], again = false) => {
+      await field.write(name, lines(...of));
+      const night = await field.stream([name], { again });
+      return { said: night.said, actions: night.summary?.actions };
+    };
+    const [ann, cid] = [resold("ann", 1768600100), resold("cid", 1768600300)];
+    expect((await resales("full.ndjson", [cid, ann])).actions).toMatchObject({ accepted: 2 });
+    const [bob, dan] = [resold("bob", 1768600200), resold("dan", 1768600300)];
+    const full = await resales("full.ndjson", [ann, bob, cid, dan, resold("eve", 1768600400)]);
+    expect(full.actions, full.said).toMatchObject({ accepted: 2, alreadySent: 2, late: 1, notSent: 1 });
+    expect(full.said).toContain("history-late: full.ndjson:2");
+    expect(full.said).toContain("a resoldTicket of the same ticket with a later orderTime (full.ndjson:1)");
+    expect((await resales("delta.ndjson", [bob])).actions).toMatchObject({ accepted: 0, late: 1 });
+    expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["cid", "ann", "dan", "eve"]);
+
+    // A person may send it all the same, and then it is known.
+    expect((await resales("delta.ndjson", [bob], true)).actions).toMatchObject({ accepted: 1 });
+    expect((await resales("full.ndjson", [ann, bob, cid])).actions).toMatchObject({ alreadySent: 3, late: 0 });
+  });
+
+  test("a resale of an earlier time that was bad at first is late once it is mended", async () => {
+    const field = await openSold();
+    const row = (userId: string, price: string, orderTime: number): string => `T,${userId},${price},${orderTime}\n`;
+    const header = "ticketId,userId,price,orderTime\n";
+    await field.write("resales-1.csv", `${header}${row("cid", "10.00", 1768600300)}`);
+    expect((await field.stream(["resales-1.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+    await field.write("resales-2.csv", `${header}${row("bob", "ten", 1768600200)}`);
+    await field.stream(["resales-2.csv"], { maxInvalid: { rows: 1 } });
+    const rejects = await field.read("resales-2.rejects.csv");
+    await field.write("resales-2.rejects.csv", rejects.replace("ten", "10.00"));
+    const mended = await field.stream(["resales-2.rejects.csv"]);
+    expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 0, late: 1 });
+    expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["cid"]);
   });
 
   test("of resales, one that was mended in its rejects is not sent behind a later one; a scan is", async () => {
@@ -824,10 +863,13 @@ ${key === undefined ? "" : `    key: "${key}"\n`}    actions: [{${action}: {fiel
     field.setFaults(rejecting(0));
     expect((await field.stream(["resales.csv"])).summary?.actions).toMatchObject({ accepted: 1, rejected: 1 });
     field.setFaults();
-    // A new one that comes late is one of a set, as it is without a key.
-    await field.write("resales.csv", `Id,To,At\n${second}3,u4,1768600002\n`);
+    await field.write("resales.csv", `Id,To,At\n${second}3,u4,1768600004\n`);
     const night = await field.stream(["resales.csv"]);
     expect(night.summary?.actions, night.said).toMatchObject({ accepted: 1, alreadySent: 1, superseded: 1 });
+    // A new one of an earlier time is late, as it is without a key.
+    await field.write("resales.csv", `Id,To,At\n${second}3,u4,1768600004\n4,u5,1768600002\n`);
+    const late = await field.stream(["resales.csv"]);
+    expect(late.summary?.actions, late.said).toMatchObject({ accepted: 0, alreadySent: 2, superseded: 1, late: 1 });
     expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["u3", "u4"]);
   });
 

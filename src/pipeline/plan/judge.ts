@@ -29,6 +29,7 @@ import { FACTS_BYTES, lineBytesAt } from "./facts.ts";
 import { type HeldDeed, type HistoryHolds, readHistoryHolds } from "./history-holds.ts";
 import { CONTENT_BYTES, contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
 import { findBehindHolds, findOutOfOrder, replaces } from "./keyed-order.ts";
+import { laterAccepted } from "./late-times.ts";
 import { type DeedVerdict, type InputDeed, type KnownDeed, matchHistory } from "./match-history.ts";
 import { type GivenKeyDeed, type KeyVerdict, type KnownKeyDeed, matchKey } from "./match-key.ts";
 import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type InputKey } from "./other-keys.ts";
@@ -71,6 +72,8 @@ export type Detail =
   /** `isExpected`: nothing need be said of it. */
   | { readonly kind: "repeated"; readonly first: number; readonly isExpected: boolean }
   | { readonly kind: "late"; readonly before: RowPlace }
+  /** This one of a later time was accepted. */
+  | { readonly kind: "late in time"; readonly than: AcceptedDeed }
   | { readonly kind: "superseded"; readonly since: AcceptedDeed; readonly isFromRejects: boolean }
   | { readonly kind: "held"; readonly by: RowPlace }
   | {
@@ -214,7 +217,7 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     });
     for (const [candidate, order] of outOfOrder) {
       const { seq, row } = candidate;
-      if (order.kind === "late") found.set(seq, "late", order);
+      if (order.kind === "late" || order.kind === "late in time") found.set(seq, "late", order);
       else if (order.kind === "unclear") found.set(seq, "unclear", { ...order, isCut, given: [candidate] });
       else found.set(seq, "superseded", { ...order, isFromRejects: rejected(row) !== undefined });
     }
@@ -634,15 +637,16 @@ class Group {
 
   #asHistory(holds: readonly HeldDeed[]): void {
     const known = this.#known();
+    const deeds = known.map(({ deed }) => deed);
     const input = this.#inOrder(holds, known);
     const verdicts = matchHistory(
-      known.map(({ deed }) => deed),
+      deeds,
       input.map(({ deed }) => deed),
       this.#options.isCut,
     );
     const held = holds.find(({ accepted }) => accepted === undefined);
     const overlaps = this.#options.inputs.length > 1 ? findOverlaps(timedDeeds(input, known, verdicts)) : undefined;
-    for (const [at, { candidate, hold }] of input.entries()) {
+    for (const [at, { candidate, hold, deed }] of input.entries()) {
       const overlap = overlaps?.get(at);
       const twin = overlap?.kind === "shared" ? input[overlap.with] : undefined;
       const other = twin?.candidate ?? twin?.hold;
@@ -659,7 +663,10 @@ class Group {
       }
       if (hold !== undefined && verdict.kind === "unknown" && verdict.inPlaceOf !== undefined)
         this.#found.closed.push(hold);
-      if (candidate !== undefined) this.#setVerdict(candidate, verdict, known, input, held);
+      if (candidate === undefined) continue;
+      const than = known[laterAccepted(candidate.action, deed, verdict, deeds) ?? -1]?.accepted;
+      if (than !== undefined) this.#found.set(candidate.seq, "late", { kind: "late in time", than });
+      else this.#setVerdict(candidate, verdict, known, input, held);
     }
   }
 

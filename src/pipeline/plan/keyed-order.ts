@@ -4,7 +4,7 @@
  * (design, Identity).
  */
 
-import { type ActionData, type ActionName, actionSpec, type Effect } from "../../actions/actions.ts";
+import { type Action, type ActionData, type ActionName, actionSpec, type Effect } from "../../actions/actions.ts";
 import { digestOf, identityText } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
 import { hasKeyedDeeds, keyedDeeds } from "../ledger/keyed-deeds.ts";
@@ -31,6 +31,8 @@ export type OutOfOrder =
   | { readonly kind: "superseded"; readonly since: TriedDeed }
   /** It stands before this one of the input, which was accepted. */
   | { readonly kind: "late"; readonly before: Candidate }
+  /** This one of a later time was accepted. */
+  | { readonly kind: "late in time"; readonly than: TriedDeed }
   /** Of these some may stand behind it, among rows that were left out. */
   | { readonly kind: "unclear"; readonly accepted: readonly TriedDeed[] };
 
@@ -95,15 +97,17 @@ export async function findOutOfOrder(
     return fresh.flatMap((candidate): (readonly [Candidate, OutOfOrder])[] => {
       const tried = lastTried(ledger, candidate, fresh, rejected(candidate.row));
       const earlier = new Set(deeds.flatMap((each) => (each.candidate.seq < candidate.seq ? each.of : [])));
-      const time = timeOf(actionOf(candidate, lines).data.orderTime);
+      const time = timeIn(candidate, lines);
       const isLater = (deed: TriedDeed): boolean => {
         const other = time === undefined ? undefined : acceptedTime(ledger, deed);
         return time === undefined || other === undefined ? !earlier.has(nameOfDeed(deed)) : other > time;
       };
       const since = tried && accepted.find((deed) => byAge(deed, tried) > 0 && isLater(deed));
       if (since !== undefined) return [[candidate, { kind: "superseded", since }]];
-      // Timed ones are a set, of which one may come late.
-      if (time !== undefined) return [];
+      if (time !== undefined) {
+        const than = accepted.find((deed) => (acceptedTime(ledger, deed) ?? 0n) > time);
+        return than === undefined ? [] : [[candidate, { kind: "late in time", than }]];
+      }
       const before = old.findLast(({ seq }) => seq > candidate.seq);
       if (before !== undefined) return [[candidate, { kind: "late", before }]];
       const isUnclear = isCut && accepted.some((deed) => !earlier.has(nameOfDeed(deed)));
@@ -139,6 +143,12 @@ const byAge = (one: Age, other: Age): number => one.runNo - other.runNo || one.s
 const contentOf = ({ block, at }: Candidate): Buffer => contentAt(block, at);
 
 const nameOfDeed = ({ runNo, seq }: Age): string => `${runNo} ${seq}`;
+
+/** Its line is read: what the checks are told of a candidate has no time. */
+function timeIn(candidate: Candidate, lines: CandidateLines): bigint | undefined {
+  const { data } = parseJson(lines.of(candidate).toString("utf8")) as Action; // written by compile
+  return timeOf(data.orderTime);
+}
 
 function acceptedTime(ledger: Ledger, deed: TriedDeed): bigint | undefined {
   const text = acceptedData(ledger, deed);

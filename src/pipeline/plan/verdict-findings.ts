@@ -46,6 +46,12 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         message: `It was not accepted, but ${action} of the same ${about} that stand after it were, up to ${textOf(places.placeOf(detail.before))}: sent now, it would undo them.`,
         hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone.",
       };
+    case "late in time":
+      return {
+        rule: "history-late",
+        message: `It was not accepted, but a ${action} of the same ${about} with a later orderTime${acceptedPlace(detail.than, places)} was: sent now, it would undo that one.`,
+        hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone with --again.",
+      };
     case "superseded":
       return {
         rule: "history-superseded",

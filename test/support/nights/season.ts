@@ -88,6 +88,7 @@ export async function playSeason(random: Random, keys?: Random): Promise<Played>
     if (random() < 0.4) played.mended += await desk.streamMendedRejects(day);
     judgeCounts(world.deeds, desk.accepted, desk.story());
     judgeOrder(world, desk);
+    judgeTimes(world, desk);
     judgeTriedAgain(world, desk);
   }
 
@@ -430,6 +431,21 @@ function judgeOrder({ deeds, habits }: World, { accepted, inputs, story }: Desk)
         ({ night, content }) => night < later.night && input?.shown.has(`${history} ${content}`),
       );
       expect(isAsGiven || isAlone, `${history}: ${later.content} after ${overtaken.content}\n${story()}`).toBe(true);
+    }
+  }
+}
+
+/** A resale with a time is accepted behind none of a later time that an earlier night brought. */
+function judgeTimes({ deeds, habits }: World, { accepted, story }: Desk): void {
+  if (habits.timedFrom > 0) return;
+  const resales = accepted.filter(({ history }) => history.startsWith("resold"));
+  for (const [history, taken] of Map.groupBy(resales, (each) => each.history)) {
+    const happened = deeds.filter((deed) => historyOf(deed) === history);
+    if (new Set(happened.map(({ content }) => content)).size < happened.length) continue;
+    const timeOf = (content: string): number => happened.find((deed) => deed.content === content)?.time ?? 0;
+    for (const { content, night } of taken) {
+      const later = taken.find((each) => each.night < night && timeOf(each.content) > timeOf(content));
+      expect(later, `${history}: ${content} came after ${later?.content}\n${story()}`).toBe(undefined);
     }
   }
 }
