@@ -11,6 +11,7 @@ import { severityIn, severityTable } from "../checks/severity.ts";
 import { Failure } from "../failure.ts";
 import { actionRulesOf } from "../mapping/action-rules.ts";
 import { actionOfFileName, publicName } from "../mapping/columns.ts";
+import { idRulesOf } from "../mapping/id-rules.ts";
 import type { LookupTable } from "../mapping/lookup.ts";
 import { createMapper, type FileFinding, type Mapped, type Mapper } from "../mapping/mapper.ts";
 import { MappingError } from "../mapping/mapping-error.ts";
@@ -24,6 +25,7 @@ import type { Environment } from "../pipeline/config/environment.ts";
 import { type Ledger, storageFailure } from "../pipeline/ledger/ledger.ts";
 import type { Pending } from "../pipeline/ledger/pending.ts";
 import type { OnUnderstood } from "../pipeline/plan/compile.ts";
+import { findIdsOtherwise } from "../pipeline/plan/ids-otherwise.ts";
 import type { Order } from "../pipeline/plan/order.ts";
 import { type Allowance, makePlan, type PlanResult } from "../pipeline/plan/planner.ts";
 import type { PublicValues } from "../pipeline/plan/public-values.ts";
@@ -118,6 +120,7 @@ export async function checkInput(
   const severities = severityTable(config.rules, ALL_RULES);
   const severityOf = severityIn(severities);
   const filesOfEvent = new Map<string, InputFile>();
+  const seenSources = new Set<string>();
   const plan = await asStorage(
     options.directory,
     makePlan({
@@ -163,9 +166,16 @@ export async function checkInput(
             options.action ??
             (source === undefined ? actionOfFileName(settings.fileName) : readAsSource(source.name)) ??
             "";
-          const key = source?.config.key;
-          const rules = source === undefined || options.action !== undefined ? [] : actionRulesOf(source.config);
-          const told = { readAs, rules, findings, ...(key !== undefined && { key: JSON.stringify(key) }) };
+          const key = source?.config.key === undefined ? undefined : JSON.stringify(source.config.key);
+          const isBySource = source !== undefined && options.action === undefined;
+          const rules = isBySource ? actionRulesOf(source.config) : [];
+          const ids = isBySource ? idRulesOf(source.config) : [];
+          if (options.ledger !== undefined && !seenSources.has(readAs)) {
+            const kinds = ids.map((rule) => ({ ...rule, source: readAs, key }));
+            findings.push(...findIdsOtherwise(options.ledger, kinds));
+          }
+          seenSources.add(readAs);
+          const told = { readAs, rules, ids, findings, ...(key !== undefined && { key }) };
           // A lookup's table would stand in memory once more for every worker.
           if (onRow === undefined) return { mapper, ...told, settings: lookups.size === 0 ? settings : undefined };
           const from = { file, header: input.header, source: source?.config, mapper };

@@ -9,6 +9,7 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import type { Environment } from "../pipeline/config/environment.ts";
 import { crashPoint } from "../pipeline/crash-points.ts";
+import { noteKnownIdRules } from "../pipeline/ledger/id-rules.ts";
 import { wasTold } from "../pipeline/ledger/invocations.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
@@ -217,7 +218,10 @@ async function sendInput(
     return resumed.summary;
   }
   if (plan.manifest === undefined || isNothingNew) {
-    if (plan.manifest !== undefined) noteMended(ledger, plan.mendings);
+    if (plan.manifest !== undefined) {
+      noteMended(ledger, plan.mendings);
+      noteKnownIdRules(ledger, plan.ids);
+    }
     await rm(directory, { recursive: true, force: true });
     const told = isNothingNew ? toldWarnings(context, session) : undefined;
     return afterResumed(
@@ -262,6 +266,7 @@ async function sendInput(
     chunks: plan.manifest.chunks,
     at: plan.manifest.createdAt,
     mendings: plan.mendings,
+    ids: plan.ids,
   });
   crashPoint("entered");
   const summary = await carryOut(context, { session, run: record, deadline, startedAt });

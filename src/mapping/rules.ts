@@ -76,6 +76,13 @@ export const MAPPING_RULES = {
     source: ROWS,
     example: "each: {path: barcodes} for a row without the key barcodes",
   },
+  "ids-otherwise": {
+    severity: "error",
+    reason:
+      "The source makes its ids in another way than when something of it was sent, which would look new now and be sent again.",
+    source: "the promise that nothing is sent twice",
+    example: 'ticketId: "{Event}-{Order}-{Position}", which was "{Order}-{Position}"',
+  },
   "key-missing": {
     severity: "error",
     reason:

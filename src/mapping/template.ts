@@ -6,7 +6,7 @@ import type { Names, Read } from "./names.ts";
 type TemplatePart = string | { readonly name: string };
 
 /** Splits a template at its names; `{{` and `}}` are braces. */
-function parseTemplate(template: string, path: RulePath): readonly TemplatePart[] {
+export function templateParts(template: string, path: RulePath): readonly TemplatePart[] {
   const parts: TemplatePart[] = [];
   let text = "";
   for (let at = 0; at < template.length; at += 1) {
@@ -44,12 +44,12 @@ function parseTemplate(template: string, path: RulePath): readonly TemplatePart[
 
 /** Whether a template is the same for every row. */
 export function isConstant(template: string, path: RulePath): boolean {
-  return parseTemplate(template, path).every((part) => typeof part === "string");
+  return templateParts(template, path).every((part) => typeof part === "string");
 }
 
 /** What a template without names says: doubled braces are braces. */
 export function constantText(template: string, path: RulePath): string {
-  return parseTemplate(template, path).join("").trim();
+  return templateParts(template, path).join("").trim();
 }
 
 /**
@@ -59,7 +59,7 @@ export function constantText(template: string, path: RulePath): string {
 export type EmptyWhen = "any column is" | "all columns are";
 
 export function compileTemplate(template: string, names: Names, path: RulePath, emptyWhen: EmptyWhen): Read {
-  const parts = parseTemplate(template, path).map((part) =>
+  const parts = templateParts(template, path).map((part) =>
     typeof part === "string" ? part : names.read(part.name, path),
   );
   const [first] = parts;

@@ -1,5 +1,6 @@
 /** Runs, chunks and attempts: the life of §3 of the design, one function per step. Each is one transaction or part of the caller's. */
 
+import { type GivenIds, noteIdRules } from "./id-rules.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { SUPERSEDED } from "./outcomes.ts";
 import { type Mending, noteMendings } from "./rejected-rows.ts";
@@ -93,6 +94,7 @@ export function enterRun(
     readonly chunks: readonly PlannedChunk[];
     readonly at: string;
     readonly mendings?: readonly Mending[];
+    readonly ids?: readonly GivenIds[];
     /** Why nothing is known of its chunks, which are in doubt then and not planned. */
     readonly doubt?: string;
   },
@@ -122,6 +124,7 @@ export function enterRun(
       );
     }
     noteMendings(ledger, record.runNo, run.mendings ?? []);
+    noteIdRules(ledger, record.runNo, run.ids ?? []);
     return record;
   });
 }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { ID_RULES } from "./id-rules.ts";
 import { definePlainIdentity, FILL_KEYED_DEEDS, KEYED_DEEDS } from "./keyed-deeds.ts";
 import { definePresentIdentity, RENAME_DEEDS, RENAMED_BESIDE } from "./renamed-deeds.ts";
 
@@ -257,6 +258,7 @@ const NIGHTS: readonly string[] = [
   MENDED_ROWS,
   ROW_ACTIONS,
   ROW_RULES,
+  ID_RULES,
   RENAME_DEEDS,
   KEYED_DEEDS,
   FILL_KEYED_DEEDS,
@@ -279,6 +281,7 @@ export function standIn(database: DatabaseSync, from: number): void {
   database.exec(MENDED_ROWS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(ROW_ACTIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(ROW_RULES.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(ID_RULES.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(RENAMED_BESIDE);
   database.exec(KEYED_DEEDS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(FILL_KEYED_DEEDS);

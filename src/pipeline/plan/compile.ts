@@ -2,6 +2,7 @@
 
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
+import type { IdRule } from "../../mapping/id-rules.ts";
 import type { FileFinding, Understanding } from "../../mapping/mapper.ts";
 import { openActionText, showRejects } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
@@ -82,6 +83,8 @@ interface ReadInput {
   readonly headerLine: number | undefined;
   readonly readAs: string;
   readonly rules: readonly string[];
+  /** How its source makes its ids. */
+  readonly ids: readonly IdRule[];
   /** The key of its source, as the config says it. */
   readonly key: string | undefined;
 }
@@ -145,7 +148,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   for (const [inputNumber, file] of files.entries()) {
     await using input = await options.open(file);
     if (input.header !== undefined) apart.see(file, showRejects(input.header));
-    const { mapper, settings, readAs, rules, key, findings = [] } = await options.mapperFor(file, input);
+    const { mapper, settings, readAs, rules, ids = [], key, findings = [] } = await options.mapperFor(file, input);
     const publicValues = joinPublicValues();
     // Only the rows show what the keys of JSON rows are, and what becomes public.
     const tellUnderstood = (): void => options.onUnderstood(file, mapper.understanding, input, publicValues.all);
@@ -236,6 +239,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       headerLine: input.headerLine,
       readAs,
       rules,
+      ids,
       key,
     });
   }

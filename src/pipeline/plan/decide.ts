@@ -1,6 +1,6 @@
 /** Which candidates are sent: those that are new, and sound in their order beside all others. */
 
-import { type Action, actionSpec, registersEvent } from "../../actions/actions.ts";
+import { type Action, type ActionName, actionSpec, registersEvent } from "../../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../../actions/identity.ts";
 import type { Finding, Problem, Severity } from "../../actions/problem.ts";
 import type { Across } from "../../checks/across.ts";
@@ -51,12 +51,19 @@ export interface Selection {
   readonly unclear: number;
   readonly changed: { readonly count: number; readonly shown: readonly ChangedAction[] };
   readonly byAction: Readonly<Record<string, number>>;
+  /** Of each input: the kinds of its actions that are sent, and those of which some were accepted before. */
+  readonly kinds: readonly GivenKinds[];
   /** The rows that others are held for. */
   readonly heldFor: readonly HeldFor[];
   /** What is open of invalid rows of which a part was accepted already, by row; of the others, all is. */
   readonly openOfInvalid: ReadonlyMap<number, readonly string[]>;
   /** Rows that were mended and of which nothing is left open but what is sent now. */
   readonly mends: Compiled["mends"];
+}
+
+interface GivenKinds {
+  readonly sent: ReadonlySet<ActionName>;
+  readonly known: ReadonlySet<ActionName>;
 }
 
 export interface SelectOptions {
@@ -184,6 +191,7 @@ async function decideOnce(
   const kept: { start: number; end: number; first: number; count: number }[] = [];
   const shown: ChangedAction[] = [];
   const byAction: Record<string, number> = {};
+  const kinds = compiled.inputs.map(() => ({ sent: new Set<ActionName>(), known: new Set<ActionName>() }));
   const counts = { fresh: 0, alreadySent: 0, changed: 0, pending: 0, waiting: 0, late: 0, superseded: 0, unclear: 0 };
   let justFound: InvalidRow[] = [];
   let mustRepeat = false;
@@ -321,8 +329,10 @@ async function decideOnce(
       if (fate === "new" || fate === "held") {
         if (verdicts.isRepeated(candidate) || verdicts.of(candidate) === "repeated") brought.add(firstOf(candidate));
         keep(candidate);
+        kinds[input]?.sent.add(action);
         continue;
       }
+      if (fate === "changed" || verdicts.of(candidate) === "sent") kinds[input]?.known.add(action);
       counts[COUNTED[fate]] += 1;
       if (fate !== "changed") continue;
       counts.changed += 1;
@@ -377,7 +387,7 @@ async function decideOnce(
   if (mustRepeat) return undefined;
   const mends = new Map([...compiled.mends].filter(([row]) => !waitingMends.has(row) && !hasBit(found.bits, row)));
   const { changed, ...rest } = counts;
-  return { kept, ...rest, changed: { count: changed, shown }, byAction, heldFor: found.held.causes, mends };
+  return { kept, ...rest, changed: { count: changed, shown }, byAction, kinds, heldFor: found.held.causes, mends };
 }
 
 /** Holds one after the other; they are few beside the candidates. */

@@ -7,6 +7,7 @@
 
 import { Worker } from "node:worker_threads";
 import type { Severity } from "../../actions/problem.ts";
+import type { IdRule } from "../../mapping/id-rules.ts";
 import { type FileFinding, type Mapper, type MapperOptions, readsRowsAlone } from "../../mapping/mapper.ts";
 import type { Row } from "../../mapping/row.ts";
 import { asBuffer, free } from "../buffers.ts";
@@ -44,6 +45,8 @@ export interface MadeMapper {
   readonly readAs: string;
   /** The actions that the source lists (action-rules.ts). */
   readonly rules: readonly string[];
+  /** How the source makes its ids. */
+  readonly ids?: readonly IdRule[];
   /** The key of the source, as its config says it. */
   readonly key?: string;
   /** What can be said of the file before it is read. */

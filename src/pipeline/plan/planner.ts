@@ -7,6 +7,7 @@ import { type Across, createAcross, EMPTY_MEMORY, type Memory } from "../../chec
 import { severityIn } from "../../checks/severity.ts";
 import { openActionText } from "../../mapping/open-actions.ts";
 import { makeFolder } from "../folders.ts";
+import type { GivenIds } from "../ledger/id-rules.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { ledgerMemory } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
@@ -100,6 +101,8 @@ export interface PlanResult {
   readonly changed: readonly ChangedAction[];
   /** Mended rows, and what is sent of each. */
   readonly mendings: readonly Mending[];
+  /** How the inputs' sources make the ids of their kinds of actions. */
+  readonly ids: readonly GivenIds[];
   /** Where it was asked for. */
   readonly vanished: Vanished | undefined;
   readonly skipReasons: ReadonlyMap<string, number>;
@@ -197,6 +200,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const result = {
     rows,
     mendings: [],
+    ids: idsOf(compiled, selection),
     heldFor: selection.heldFor,
     actions,
     byAction: selection.byAction,
@@ -286,6 +290,18 @@ async function mendingsOf(index: string, mends: Selection["mends"]): Promise<rea
     }
   }
   return [...byKey.values()];
+}
+
+function idsOf({ inputs }: Compiled, { kinds }: Selection): readonly GivenIds[] {
+  return inputs.flatMap(({ readAs: source, key, ids }, at) =>
+    ids.map((rule) => ({
+      ...rule,
+      source,
+      key,
+      isSent: kinds[at]?.sent.has(rule.action) === true,
+      isKnown: kinds[at]?.known.has(rule.action) === true,
+    })),
+  );
 }
 
 function allowedRows(allowance: Allowance, read: number): number {

@@ -1,0 +1,189 @@
+/** Ids that are told otherwise than when they were accepted: nothing looks new for that, and nothing is sent twice. */
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { importResults } from "../../src/commands/import.ts";
+import { plan, validate } from "../../src/commands/validate.ts";
+import { type Field, makeContext, openField, processedBy } from "../support/context.ts";
+
+const ORDER_AND_POSITION = "{Order}-{Pos}";
+const WITH_EVENT = "{Event}-{Order}-{Pos}";
+
+interface Mapping {
+  readonly ticketId?: string;
+  readonly eventId?: string;
+  readonly key?: string;
+  readonly userId?: string;
+  readonly rules?: string;
+  readonly more?: string;
+}
+
+const config = ({ ticketId = ORDER_AND_POSITION, eventId = "{Event}", userId = "{Mail}", ...mapping }: Mapping) => `
+rules: {${mapping.rules ?? ""}}
+sources:
+  positions:
+    match: "positions*.csv"
+    ${mapping.key === undefined ? "" : `key: "${mapping.key}"`}
+    fields: {ticketId: "${ticketId}", orderTime: "{At}"}
+    actions:
+      - newEvent: {fields: {eventId: "${eventId}", currency: EUR}}
+      - soldTicket: {fields: {eventId: "${eventId}", userId: "${userId}", price: "{Price}"}}
+      - invalidatedTicket: {when: {Status: canceled}}
+${mapping.more ?? ""}`;
+
+const HEADER = "Event,Order,Pos,Mail,Price,At,Status\n";
+const ROWS = "ball,O1,1,a@x.de,21.50,1790896501,paid\nball,O2,1,b@x.de,22.50,1790896502,canceled\n";
+const SENT = "ball O1-1 O2-1 O2-1";
+
+async function openFirstNight(mapping: Mapping = {}): Promise<Field> {
+  const field = await openField();
+  await field.write("tickets.config.yaml", config(mapping));
+  await field.write("positions.csv", `${HEADER}${ROWS}`);
+  expect((await field.stream(["positions.csv"])).summary?.actions).toMatchObject({ accepted: 4 });
+  return field;
+}
+
+async function nextNight(field: Field, mapping: Mapping, rows = ROWS) {
+  await field.write("tickets.config.yaml", config(mapping));
+  await field.write("positions.csv", `${HEADER}${rows}`);
+  return field.stream(["positions.csv"]);
+}
+
+describe("a source that makes its ids otherwise", () => {
+  test("sends nothing, and says how it made them since when", async () => {
+    const field = await openFirstNight();
+    const run = field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs")?.run));
+    const night = await nextNight(field, { ticketId: WITH_EVENT });
+    expect(night.exitCode).toBe(3);
+    expect(night.said).toContain("positions.csv:1 ticketId: The source positions makes");
+    expect(night.said).toContain(
+      `The source positions makes the ids of soldTicket, invalidatedTicket otherwise than it did since the run ${run} of`,
+    );
+    expect(night.said).toContain(`Then: ticketId "{Order}-{Pos}". Now: ticketId "{Event}-{Order}-{Pos}".`);
+    expect(processedBy(field.sandbox)).toBe(SENT);
+
+    const back = await nextNight(field, {});
+    expect(back).toMatchObject({ exitCode: 0, summary: { state: "nothing new" } });
+    expect(back.said).not.toContain("ids-otherwise");
+  });
+
+  test.each(["again", "dryRun"] as const)("is told with %s too, and by plan and validate", async (flag) => {
+    const field = await openFirstNight();
+    await field.write("tickets.config.yaml", config({ ticketId: WITH_EVENT }));
+    expect((await field.stream(["positions.csv"], { [flag]: true })).exitCode).toBe(3);
+    for (const command of [plan, validate]) {
+      const { context, said } = makeContext(field.folder, field.env);
+      expect(await command({ files: ["positions.csv"], json: false, flags: {} }, context)).toBe(3);
+      expect(said()).toContain("ids-otherwise");
+    }
+    expect(processedBy(field.sandbox)).toBe(SENT);
+  });
+
+  test("of events, which would be registered once more", async () => {
+    const field = await openFirstNight();
+    const night = await nextNight(field, { eventId: "w-{Event}" });
+    expect(night.exitCode).toBe(3);
+    expect(night.said).toContain("ids of newEvent otherwise than it did");
+    expect(night.said).toContain('Now: eventId "w-{Event}".');
+    expect(processedBy(field.sandbox)).toBe(SENT);
+  });
+
+  test("is let pass once by a person, and is remembered then", async () => {
+    const field = await openFirstNight();
+    const other = { ticketId: WITH_EVENT, rules: "ids-otherwise: warn" };
+    const next = "ball,O3,1,c@x.de,23.50,1790896503,paid\n";
+    const passed = await nextNight(field, other, next);
+    expect(passed).toMatchObject({ exitCode: 0, summary: { actions: { accepted: 1 } } });
+    expect(passed.said).toContain("ids-otherwise: positions.csv:1");
+    expect(processedBy(field.sandbox)).toBe(`${SENT} ball-O3-1`);
+
+    for (const mapping of [other, { ticketId: WITH_EVENT }]) {
+      const known = await nextNight(field, mapping, next);
+      expect(known).toMatchObject({ exitCode: 0, summary: { state: "nothing new" } });
+      expect(known.said).not.toContain("ids-otherwise");
+    }
+    // The kind that was not sent that night is remembered with it, and the way back is another way.
+    expect((await nextNight(field, {})).said).toContain("ids of soldTicket, invalidatedTicket otherwise");
+  });
+
+  test("is remembered also where the ids come out the same, so that nothing is sent", async () => {
+    const field = await openFirstNight();
+    const same = { ticketId: "{Order}{Sign}{Pos}", rules: "ids-otherwise: warn" };
+    const rows = ROWS.replaceAll(",paid", ",paid,-").replaceAll(",canceled", ",canceled,-");
+    await field.write("tickets.config.yaml", config(same));
+    await field.write("positions.csv", `${HEADER.trimEnd()},Sign\n${rows}`);
+    const night = await field.stream(["positions.csv"]);
+    expect(night).toMatchObject({ exitCode: 0, summary: { state: "nothing new" } });
+    expect(night.said).toContain("ids-otherwise: positions.csv:1");
+    await field.write("tickets.config.yaml", config({ ticketId: same.ticketId }));
+    expect(await field.stream(["positions.csv"])).toMatchObject({ exitCode: 0, summary: { state: "nothing new" } });
+  });
+
+  test("is known in a ledger that was imported, once it found what that holds", async () => {
+    const field = await openFirstNight();
+    await rm(join(field.folder, "state"), { recursive: true });
+    const { context } = makeContext(field.folder, field.env);
+    await importResults({ file: "positions.local.promises.ndjson", waitLock: 0, flags: {} }, context);
+    expect(await nextNight(field, {})).toMatchObject({ exitCode: 0, summary: { state: "nothing new" } });
+    expect((await nextNight(field, { ticketId: WITH_EVENT })).said).toContain("[ids-otherwise]");
+    expect(processedBy(field.sandbox)).toBe(SENT);
+  });
+
+  test("is told where all of it is in doubt, which no one knows", async () => {
+    const field = await openField();
+    await field.write("tickets.config.yaml", config({}));
+    await field.write("positions.csv", `${HEADER}${ROWS}`);
+    field.setFaults({ on: { request: 1 }, fault: "status", status: 500 });
+    expect((await field.stream(["positions.csv"])).exitCode).toBe(6);
+    field.setFaults();
+    await field.write("tickets.config.yaml", config({ ticketId: WITH_EVENT }));
+    const { context, said } = makeContext(field.folder, field.env);
+    await validate({ files: ["positions.csv"], json: false, flags: {} }, context);
+    expect(said()).toContain("ids-otherwise");
+  });
+});
+
+describe("nothing is said", () => {
+  test.each<readonly [string, Mapping, Mapping]>([
+    ["where another field is made otherwise", {}, { userId: "u-{Mail}" }],
+    ["where a source is given a key", {}, { key: "{Order}/{Pos}" }],
+    ["where a source loses its key", { key: "{Order}/{Pos}" }, {}],
+    [
+      "where an action is added",
+      {},
+      { more: '      - scannedTicket: {when: {Status: used}, fields: {ticketId: "{Order}"}}' },
+    ],
+  ])("%s", async (_what, before, after) => {
+    const field = await openFirstNight(before);
+    const night = await nextNight(field, after);
+    expect(night.exitCode).toBe(0);
+    expect(night.said).not.toContain("ids-otherwise");
+    expect(processedBy(field.sandbox)).toBe(SENT);
+  });
+
+  test("where all that was sent was rejected", async () => {
+    const field = await openField();
+    await field.write("tickets.config.yaml", config({}));
+    await field.write("positions.csv", `${HEADER}${ROWS}`);
+    field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [0, 1, 2, 3] });
+    expect((await field.stream(["positions.csv"])).summary?.actions).toMatchObject({ rejected: 4 });
+    field.setFaults();
+    expect(await nextNight(field, { ticketId: WITH_EVENT })).toMatchObject({ exitCode: 0 });
+    expect(processedBy(field.sandbox)).toContain("ball-O2-1");
+  });
+
+  test("of a key that stays: it tells the deeds apart, and another ticket under it is a problem of its own", async () => {
+    const key = "{Order}/{Pos}";
+    const field = await openFirstNight({ key });
+    const night = await nextNight(field, { key, ticketId: WITH_EVENT });
+    expect(night.exitCode).toBe(3);
+    expect(night.said).toContain("key-shared");
+    expect(night.said).not.toContain("ids-otherwise");
+    // The event has no key.
+    expect((await nextNight(field, { key, eventId: "w-{Event}" })).said).toContain("ids of newEvent otherwise");
+    // Without it, or with another one, nothing else knows them.
+    expect((await nextNight(field, { ticketId: WITH_EVENT })).said).toContain("ids of soldTicket, invalidatedTicket");
+    expect(processedBy(field.sandbox)).toBe(SENT);
+  });
+});
