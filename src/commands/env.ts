@@ -16,6 +16,7 @@ import {
 import { keyPresence } from "../pipeline/config/key.ts";
 import { readNeighbours, secondLedger } from "../pipeline/config/neighbours.ts";
 import { type DiskUse, describeBytes } from "./disk.ts";
+import { lookBeside } from "./former-self.ts";
 import { forgottenLedger, proxyOf } from "./session.ts";
 
 /** What the ledger of an environment says of itself, for people. */
@@ -68,7 +69,9 @@ export async function showEnvironment(options: ShowEnvironmentOptions, io: Outpu
     const neighbours = await readNeighbours(config, environment, env, options.signal ?? NEVER);
     problem =
       secondLedger(config, environment, neighbours) ??
-      forgottenLedger(environment, ownLedgerOf(config, environment, { env, flags }), cwd);
+      forgottenLedger(environment, ownLedgerOf(config, environment, { env, flags }), cwd) ??
+      (await lookBeside(config, environment, neighbours, { env, signal: options.signal ?? NEVER, sends: false }))
+        .problem;
   }
   const shown = environment === undefined ? undefined : await describe(environment, options);
   if (options.json === true) {

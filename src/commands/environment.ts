@@ -6,11 +6,18 @@ import { dirname, join } from "node:path";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath, loadConfig } from "../pipeline/config/config.ts";
+import type { Environment } from "../pipeline/config/environment.ts";
 import { keepTrust } from "../pipeline/config/trust.ts";
 import { makeFolder } from "../pipeline/folders.ts";
 import { openLedger, readMeta, rebind, runListPath } from "../pipeline/ledger/ledger.ts";
 import { acquireLock, isLocked, readLockHolder } from "../pipeline/ledger/lock.ts";
-import { openRunList, type RunListContent, readRunList, thisMachine } from "../pipeline/ledger/run-list.ts";
+import {
+  openRunList,
+  type RunList,
+  type RunListContent,
+  readRunList,
+  thisMachine,
+} from "../pipeline/ledger/run-list.ts";
 import { lastRun, openRuns } from "../pipeline/ledger/runs.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
 import { setAside } from "../pipeline/projections/output-file.ts";
@@ -25,6 +32,7 @@ import {
   loadSettings,
   lockPath,
   openLedgerToRead,
+  type Settings,
   sandboxStatePath,
 } from "./session.ts";
 import { type Context, count, fileInShell } from "./talk.ts";
@@ -112,7 +120,7 @@ export interface ForgetOptions extends EnvironmentOptions {
 /** A person says that the ledger may do without runs that were sent from here; who, when and why is kept in the list. */
 export async function forgetLostRuns(options: ForgetOptions, context: Context): Promise<number> {
   const { talk, cwd } = context;
-  const { environment } = await loadSettings(context, { ...options, env: options.name ?? options.env }, "any");
+  const { environment, former } = await loadSettings(context, { ...options, env: options.name ?? options.env }, "any");
   const { reason } = options;
   if (reason === undefined || reason.trim() === "")
     throw new Failure("usage", "--forget-lost needs a reason, which is kept. Nothing was forgotten.", {
@@ -129,7 +137,7 @@ export async function forgetLostRuns(options: ForgetOptions, context: Context): 
   const list = await readOrSetAside(path, context);
   using ledger = openLedgerToRead(environment);
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
-  if (lost.length === 0 && existsSync(path)) {
+  if (lost.length === 0 && former.length === 0 && existsSync(path)) {
     talk.info(`The ledger of ${environment.name} knows every run that was sent from here; nothing was forgotten.`);
     return EXIT_CODES.ok;
   }
@@ -139,6 +147,8 @@ export async function forgetLostRuns(options: ForgetOptions, context: Context): 
   runList.addStrays(strays);
   const runs = lost.map(({ run }) => run);
   const open = ledger === undefined ? [] : openRuns(ledger).filter(({ run }) => runs.includes(run));
+  if (former.length > 0) tellApart(former, runList, { environment, reason }, context);
+  if (lost.length === 0 && former.length > 0) return EXIT_CODES.ok;
   runList.forget(runs, userName(), cleanText(reason, 500));
   talk.warn(
     runs.length === 0
@@ -152,6 +162,22 @@ export async function forgetLostRuns(options: ForgetOptions, context: Context): 
     );
   talk.detail(`Kept in ${displayPath(path, cwd)}.`);
   return EXIT_CODES.ok;
+}
+
+/** The ledgers beside the environment's own are not its former self. */
+function tellApart(
+  former: Settings["former"],
+  runList: RunList,
+  { environment, reason }: { readonly environment: Environment; readonly reason: string },
+  { talk, cwd }: Context,
+): void {
+  const ids = former.map(({ id }) => id);
+  runList.tellApart(ids, userName(), cleanText(reason, 500));
+  const names = former.map(({ name }) => cleanText(name, 64)).join(" and ");
+  talk.warn(
+    `${environment.name} keeps a ledger of its own beside that of ${names}. If they are one account after all, what ${names} has sent is sent again when it is in the input.`,
+  );
+  talk.detail(`Kept in ${displayPath(runList.path, cwd)}.`);
 }
 
 /** The list, or undefined where it is missing or damaged; a damaged one is renamed, never deleted. */

@@ -29,11 +29,14 @@ import {
   thisMachine,
 } from "../pipeline/ledger/run-list.ts";
 import { lastRun } from "../pipeline/ledger/runs.ts";
+import type { SiblingLedger } from "../pipeline/ledger/siblings.ts";
+import { noteKey } from "../pipeline/ledger/used-keys.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
 import { planFiles } from "../pipeline/plan/plan.ts";
 import { INPUT_RULES, READER_RULES } from "../pipeline/readers/rules.ts";
 import { proxyFor, type UsedProxy } from "../pipeline/sending/proxy.ts";
 import type { Sandbox } from "../sandbox/server.ts";
+import { lookBeside } from "./former-self.ts";
 import { lookForLostRuns, lostRunsFailure, lostRunsOf, strayPlans } from "./lost-runs.ts";
 import { type Context, count, inShell, type Talk } from "./talk.ts";
 
@@ -52,19 +55,22 @@ export const KNOWN_RULES: readonly string[] = Object.keys(ALL_RULES);
 export interface Settings {
   readonly config: Config;
   readonly environment: Environment;
-  readonly neighbours: readonly Neighbour[];
+  /** Other environments at the same address, declared or known by their ledgers alone. */
+  readonly neighbours: readonly Pick<Neighbour, "name" | "key">[];
+  /** Ledgers that may be what this environment kept under another name. */
+  readonly former: readonly SiblingLedger[];
 }
 
 /**
  * The config, and the environment that the command is for.
  *
  * @param ledgers "one": a second ledger of the same service is refused; "any": it is told, for commands that only look
- * into a ledger or mend it.
+ * into a ledger or mend it; "to send": refused, and a key that a command gives is read where one has to be compared.
  */
 export async function loadSettings(
   context: Context,
   options: EnvironmentOptions,
-  ledgers: "one" | "any" = "one",
+  ledgers: "one" | "any" | "to send" = "one",
 ): Promise<Settings> {
   const { cwd, env, talk } = context;
   const config = await loadConfig({
@@ -77,14 +83,17 @@ export async function loadSettings(
   const choice = { envFlag: options.env, configFlag: options.config, env, flags: options.flags };
   const environment = resolveEnvironment(config, choice);
   context.trace.ledgerPath = environment.ledgerPath;
-  const neighbours = await readNeighbours(config, environment, env, context.stop);
-  const problem =
-    secondLedger(config, environment, neighbours) ??
+  const declared = await readNeighbours(config, environment, env, context.stop);
+  const twice =
+    secondLedger(config, environment, declared) ??
     forgottenLedger(environment, ownLedgerOf(config, environment, choice), cwd);
   refuseMovedAddress(config, environment, env);
-  if (problem !== undefined && ledgers === "one") throw problem;
+  const sends = ledgers === "to send" && twice === undefined;
+  const beside = await lookBeside(config, environment, declared, { env, signal: context.stop, sends });
+  const problem = twice ?? beside.problem;
+  if (problem !== undefined && ledgers !== "any") throw problem;
   if (problem !== undefined) talk.warn(problem.message);
-  return { config, environment, neighbours };
+  return { config, environment, neighbours: [...declared, ...beside.others], former: beside.former };
 }
 
 /**
@@ -162,7 +171,7 @@ export function openLedgerToPlan({ cwd }: Context, environment: Environment): Le
 export interface Session extends AsyncDisposable {
   readonly environment: Environment;
   /** Of other accounts at the same address. */
-  readonly neighbours: readonly Neighbour[];
+  readonly neighbours: Settings["neighbours"];
   readonly ledger: Ledger;
   readonly runList: RunList;
   /** Runs that were sent from here and of which the ledger does not know all. Asked each time, since a command may mend it. */
@@ -230,6 +239,12 @@ export async function openSession(
     ledger = openLedger({ path: environment.ledgerPath, boundTo });
     const opened = ledger;
     const lacksRuns = refuseLost();
+    const keyToUse = async (): Promise<Key> => {
+      const key = await keyOfService();
+      noteKey(opened, (salt) => key.digest(salt));
+      return key;
+    };
+    if (given !== undefined) await keyToUse();
     const runList = openRunList(runListPath(environment.ledgerPath), thisMachine());
     if (runList.isNew) makeRunList(context, environment, ledger, runList, boundTo);
     else runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
@@ -243,7 +258,7 @@ export async function openSession(
       lost: () => lostRunsOf({ environment, boundTo }, runList.content, opened),
       boundTo,
       baseUrl: started?.url ?? environment.baseUrl,
-      key: async () => (started === undefined ? await keyOfService() : new Key(started.apiKey)),
+      key: async () => (started === undefined ? await keyToUse() : new Key(started.apiKey)),
       [Symbol.asyncDispose]: close,
     };
   } catch (cause) {

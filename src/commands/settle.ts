@@ -75,7 +75,7 @@ export interface ResumeOptions extends EnvironmentOptions {
 /** Goes on with a run from its plan; the input is not read. */
 export async function resume(options: ResumeOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
-  const settings = await loadSettings(context, options);
+  const settings = await loadSettings(context, options, "to send");
   const { environment } = settings;
   await using session = await openSession(context, settings, {
     command: "tickets resume",

@@ -72,7 +72,7 @@ export async function stream(options: StreamOptions, context: Context): Promise<
   const { talk, trace } = context;
   trace.files = options.files;
   trace.isKept = !options.dryRun;
-  const settings = await loadSettings(context, options);
+  const settings = await loadSettings(context, options, options.dryRun ? "one" : "to send");
   const output = options.output ?? settings.environment.output;
   if (options.json && output === "-")
     throw new Failure("usage", "--json and --output - would both write to standard output. Nothing was sent.", {

@@ -1,9 +1,19 @@
 /** One service has one ledger, whatever names lead to it: with two, one would send again what the other has sent. */
 
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { environment, forgetLostRuns } from "../../src/commands/environment.ts";
+import { status } from "../../src/commands/status.ts";
+import type { Context } from "../../src/commands/talk.ts";
+import { validate } from "../../src/commands/validate.ts";
+import { EXIT_CODES, Failure } from "../../src/failure.ts";
 import { resolveEnvironment } from "../../src/pipeline/config/environment.ts";
 import { readNeighbours, secondLedger } from "../../src/pipeline/config/neighbours.ts";
-import { expectNothingDoubled, openField, processedBy } from "../support/context.ts";
+import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import { noteKey, usedKeys, wasUsedWith } from "../../src/pipeline/ledger/used-keys.ts";
+import { expectNothingDoubled, type Field, makeContext, openField, processedBy } from "../support/context.ts";
 import { failureOf, openFolders, PROJECT, USER } from "./config-files.ts";
 
 const LIVE = "{baseUrl: https://api.example.com/v1, apiKey: {env: TICKETS_KEY}}";
@@ -202,4 +212,184 @@ describe("a run", () => {
     expect(exitCode).toBe(0);
     expect(said.split("\n")[0]).toContain("another account than shop at the same address");
   });
+});
+
+const KEY = "key-of-the-test";
+
+/** The environment `local` of a field, under another name. */
+function renamed(field: Field, variables: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  const url = field.env.TICKETS_LOCAL_BASE_URL;
+  return { TICKETS_LOCAL_BASE_URL: "", TICKETS_SHOP_BASE_URL: url, TICKETS_SHOP_API_KEY: KEY, ...variables };
+}
+
+/** A field whose `local` has sent three events. */
+async function openSent(): Promise<Field> {
+  const field = await openField();
+  await field.write("events.csv", eventsTable(3));
+  expect(await field.stream(["events.csv"])).toMatchObject({ exitCode: 0 });
+  return field;
+}
+
+const asShop = (field: Field, env: NodeJS.ProcessEnv = renamed(field), dryRun = false) =>
+  field.stream(["events.csv"], { env: "shop", dryRun }, { env });
+
+async function ask(field: Field, env: NodeJS.ProcessEnv, command: (context: Context) => Promise<number>) {
+  const { context, said } = makeContext(field.folder, { ...field.env, ...env });
+  try {
+    return { exitCode: await command(context), said: said() };
+  } catch (cause) {
+    if (!(cause instanceof Failure)) throw cause;
+    return { exitCode: EXIT_CODES[cause.code] as number, said: `${said()}\n${cause.message}\n${cause.hint}` };
+  }
+}
+
+const folderOf = (field: Field, name: string): string => join(field.folder, "state", name);
+
+/** As a ledger is that was last used by an earlier version. */
+function forgetKeys(field: Field): void {
+  using ledger = openLedger({ path: join(folderOf(field, "local"), "ledger.db"), boundTo: undefined });
+  ledger.run("DELETE FROM meta WHERE key = 'key_digests'");
+}
+
+const forget = (field: Field, env: NodeJS.ProcessEnv) =>
+  ask(field, env, (context) =>
+    forgetLostRuns({ name: "shop", reason: "another account", flags: {}, waitLock: 0 }, context),
+  );
+
+describe("an environment that was renamed", () => {
+  test("sends nothing, however it is asked, until its ledger is moved", async () => {
+    const field = await openSent();
+    for (const night of [1, 2]) {
+      const { exitCode, said } = await asShop(field);
+      expect(exitCode, `night ${night}`).toBe(2);
+      expect(said).toContain("shop");
+      expect(said).toMatch(
+        /the one of local \(.*state\/local, since \d{4}-\d\d-\d\d, 3 actions accepted or in doubt\)/,
+      );
+      expect(said).toContain("the same key");
+      expect(said).not.toContain(KEY);
+      expect(existsSync(folderOf(field, "shop"))).toBe(false);
+    }
+    expect(await asShop(field, renamed(field), true)).toMatchObject({ exitCode: 2 });
+    const checked = await ask(field, renamed(field), (context) =>
+      validate({ files: ["events.csv"], env: "shop", json: false, flags: {} }, context),
+    );
+    expect(checked.exitCode).toBe(2);
+    const { said } = await asShop(field);
+    const move = said.match(/that ledger: (mv .*)$/m)?.[1] ?? "";
+    execFileSync("sh", ["-c", move]);
+    const after = await asShop(field);
+    expect(after.exitCode).toBe(0);
+    expect(after.summary?.actions).toMatchObject({ alreadySent: 3, accepted: 0 });
+    expectNothingDoubled(field.sandbox);
+  });
+
+  test("is moved to its folder also where that holds a ledger already, which has sent nothing", async () => {
+    const field = await openSent();
+    forgetKeys(field);
+    openLedger({ path: join(folderOf(field, "shop"), "ledger.db"), boundTo: field.env.TICKETS_LOCAL_BASE_URL })[
+      Symbol.dispose
+    ]();
+    const { exitCode, said } = await asShop(field);
+    expect(exitCode).toBe(2);
+    execFileSync("sh", ["-c", said.match(/that ledger: (mv .*)$/m)?.[1] ?? ""]);
+    expect((await asShop(field)).summary?.actions).toMatchObject({ alreadySent: 3 });
+  });
+
+  test("is told by commands that only look", async () => {
+    const field = await openSent();
+    const looked = await ask(field, renamed(field), (context) =>
+      status({ env: "shop", run: undefined, chunk: undefined, maxAge: undefined, json: false, flags: {} }, context),
+    );
+    expect(looked.said).toContain("the one of local");
+    const shown = await ask(field, renamed(field), (context) =>
+      environment({ name: "shop", json: false, flags: {} }, context),
+    );
+    expect(shown.exitCode).toBe(2);
+    expect(shown.said).toContain("the one of local");
+  });
+
+  test("of which a person knows better keeps a ledger of its own", async () => {
+    const field = await openSent();
+    await field.write("events.csv", "eventId,currency\nE-9,EUR\n");
+    const forgotten = await forget(field, renamed(field));
+    expect(forgotten.exitCode).toBe(0);
+    expect(forgotten.said).toContain("beside that of local");
+    expect(await asShop(field)).toMatchObject({ exitCode: 0 });
+    expect(await asShop(field)).toMatchObject({ exitCode: 0 });
+    expect(processedBy(field.sandbox)).toBe("E-1 E-2 E-3 E-9");
+  });
+
+  test("by its key that was replaced since", async () => {
+    const field = await openSent();
+    using ledger = openLedger({ path: join(folderOf(field, "local"), "ledger.db"), boundTo: undefined });
+    noteKey(ledger, () => "a later key");
+    expect(await asShop(field)).toMatchObject({ exitCode: 2 });
+  });
+
+  test("whose key a command gives is known by it; without sending no command is run", async () => {
+    const field = await openSent();
+    const url = field.env.TICKETS_LOCAL_BASE_URL;
+    const ran = join(field.folder, "ran");
+    const command = JSON.stringify(["sh", "-c", `touch ${ran}; echo ${KEY}`]);
+    await field.write("own.yaml", `environments: {shop: {baseUrl: "${url}", apiKey: {command: ${command}}}}`);
+    const env = { TICKETS_CONFIG: "own.yaml", TICKETS_LOCAL_BASE_URL: "" };
+    const dry = await asShop(field, env, true);
+    expect(dry.exitCode).toBe(0);
+    expect(dry.said.split("\n")[0]).toContain("the same address as local, whose key is not known here");
+    expect(existsSync(ran)).toBe(false);
+    expect(await asShop(field, env)).toMatchObject({ exitCode: 2 });
+    expectNothingDoubled(field.sandbox);
+  });
+});
+
+describe("another account at one address, in another project", () => {
+  test("is told by its key, and goes on", async () => {
+    const field = await openSent();
+    const { exitCode, said } = await asShop(field, renamed(field, { TICKETS_SHOP_API_KEY: "another" }), true);
+    expect(exitCode).toBe(0);
+    expect(said.split("\n")[0]).toContain("another account than local at the same address");
+  });
+
+  test("can't be told where an earlier version used the ledger; the next use of that one tells it, or a person does", async () => {
+    const field = await openSent();
+    forgetKeys(field);
+    const env = renamed(field, { TICKETS_SHOP_API_KEY: "another" });
+    const refused = await asShop(field, env, true);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.said).toContain("with which key it does not say");
+    expect(refused.said).toMatch(/another account's: tickets env --forget-lost --env shop --reason "…"$/m);
+    // Nothing is new for it.
+    expect(await field.stream(["events.csv"])).toMatchObject({ exitCode: 0 });
+    expect(await asShop(field, env, true)).toMatchObject({ exitCode: 0 });
+    forgetKeys(field);
+    expect(await forget(field, env)).toMatchObject({ exitCode: 0 });
+    expect(await asShop(field, env, true)).toMatchObject({ exitCode: 0 });
+  });
+});
+
+test("a ledger of another address, or that has sent nothing, is of no concern", async () => {
+  const field = await openField();
+  await field.write("events.csv", eventsTable(1));
+  openLedger({ path: join(folderOf(field, "empty"), "ledger.db"), boundTo: field.sandbox.url })[Symbol.dispose]();
+  expect(await field.stream(["events.csv"])).toMatchObject({ exitCode: 0 });
+  const elsewhere = renamed(field, { TICKETS_SHOP_BASE_URL: "http://127.0.0.1:9" });
+  expect((await asShop(field, elsewhere, true)).said).not.toContain("same address");
+});
+
+test("the built-in sandbox is its own service whatever lies beside it", async () => {
+  const field = await openSent();
+  const options = { env: "sandbox" };
+  expect(await field.stream(["events.csv"], options)).toMatchObject({ exitCode: 0 });
+});
+
+test("a ledger keeps digests of its last five keys, and no key", async () => {
+  const field = await openSent();
+  using ledger = openLedger({ path: join(folderOf(field, "local"), "ledger.db"), boundTo: undefined });
+  const by = (key: string) => (salt: string) => `${key}@${salt.length}`;
+  for (const key of ["a", "b", "c", "d", "e", "a", "f"]) noteKey(ledger, by(key));
+  const used = usedKeys(ledger);
+  expect(used.digests).toEqual(["c", "d", "e", "a", "f"].map((key) => `${key}@36`));
+  expect([by("a"), by("b")].map((key) => wasUsedWith(used, key))).toEqual([true, false]);
+  expect(wasUsedWith({ ...used, digests: [] }, by("a"))).toBeUndefined();
 });

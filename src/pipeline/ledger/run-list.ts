@@ -101,6 +101,14 @@ const ENTRY = z.discriminatedUnion("entry", [
     who: z.string(),
     reason: z.string(),
   }),
+  /** A person said that these ledgers, which have sent to the same address, are not what this one was called before. */
+  z.strictObject({
+    entry: z.literal("apart"),
+    at: z.string(),
+    ledgers: z.array(z.string()),
+    who: z.string(),
+    reason: z.string(),
+  }),
 ]);
 type Entry = z.infer<typeof ENTRY>;
 export type Stretch = z.infer<typeof STRETCH>;
@@ -135,6 +143,8 @@ interface ListedRun {
 
 export interface RunListContent {
   readonly runs: ReadonlyMap<string, ListedRun>;
+  /** Ids of ledgers that a person has told apart from this one. */
+  readonly apart: ReadonlySet<string>;
   readonly head: { readonly machine: string; readonly host: string; readonly generation: number; readonly at: string };
 }
 
@@ -193,6 +203,7 @@ export function readRunList(path: string): RunListContent | undefined {
 
 function contentOf(entries: readonly Entry[]): RunListContent | undefined {
   const runs = new Map<string, ListedRun>();
+  const apart = new Set<string>();
   let head: RunListContent["head"] | undefined;
   const change = (run: string, by: (known: ListedRun) => Partial<ListedRun>): void => {
     const known = runs.get(run);
@@ -220,9 +231,12 @@ function contentOf(entries: readonly Entry[]): RunListContent | undefined {
       case "forgotten":
         for (const run of entry.runs) change(run, () => ({ isForgotten: true }));
         break;
+      case "apart":
+        for (const ledger of entry.ledgers) apart.add(ledger);
+        break;
     }
   }
-  return head === undefined ? undefined : { runs, head };
+  return head === undefined ? undefined : { runs, apart, head };
 }
 
 function leftAs(entry: Extract<Entry, { entry: "stopped" | "doubted" }>): Partial<ListedRun> {
@@ -408,6 +422,8 @@ export interface RunList {
   /** Adds runs that only their folders tell of; how they ended is not known. */
   addStrays(plans: readonly RunOfPlan[]): void;
   forget(runs: readonly string[], who: string, reason: string): void;
+  /** From here on these ledgers are another account's. */
+  tellApart(ledgers: readonly string[], who: string, reason: string): void;
 }
 
 /** What of a plan's manifest stands in the list. */
@@ -535,6 +551,7 @@ export function openRunList(path: string, machine: string): RunList {
       append(...added);
     },
     forget: (runs, who, reason) => append({ entry: "forgotten", at: now(), runs: [...runs], who, reason }),
+    tellApart: (ledgers, who, reason) => append({ entry: "apart", at: now(), ledgers: [...ledgers], who, reason }),
   };
 }
 

@@ -1,0 +1,117 @@
+/** An environment that was renamed: its new ledger is empty, and all that the old one has sent would be sent again. */
+
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { cleanText } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
+import { type Config, displayPath } from "../pipeline/config/config.ts";
+import { type Environment, ledgerOwnerOf } from "../pipeline/config/environment.ts";
+import { Key, peekKey, readKey } from "../pipeline/config/key.ts";
+import type { Neighbour } from "../pipeline/config/neighbours.ts";
+import { openLedger, runListPath } from "../pipeline/ledger/ledger.ts";
+import { type RunListContent, readRunList } from "../pipeline/ledger/run-list.ts";
+import { actionsOutside, ledgersIn, type SiblingLedger, siblingLedgers } from "../pipeline/ledger/siblings.ts";
+import { wasUsedWith } from "../pipeline/ledger/used-keys.ts";
+import { count, inShell } from "./talk.ts";
+
+/** What lies beside a ledger that has sent nothing yet. */
+export interface Beside {
+  /** Ledgers that may be the environment's own of before. */
+  readonly former: readonly SiblingLedger[];
+  /** What has to be decided before anything is sent. */
+  readonly problem: Failure | undefined;
+  /** Ledgers of other accounts at the same address, or of which that can't be told here. */
+  readonly others: readonly Pick<Neighbour, "name" | "key">[];
+}
+
+const NOTHING: Beside = { former: [], problem: undefined, others: [] };
+
+/**
+ * Looks for ledgers of the same address in the same state folder, as long as the environment's own has sent nothing. Those
+ * of declared environments (`neighbours`) are compared already.
+ *
+ * @param options.sends a key that a command gives is read to be compared; otherwise it stays unknown.
+ */
+export async function lookBeside(
+  config: Config,
+  environment: Environment,
+  neighbours: readonly Pick<Neighbour, "name">[],
+  options: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal; readonly sends: boolean },
+): Promise<Beside> {
+  if (environment.kind === "sandbox") return NOTHING;
+  const { stateDir, ledgerOwner, baseUrl } = environment;
+  const compared = new Set([ledgerOwner, ...neighbours.map(({ name }) => ledgerOwnerOf(config, name))]);
+  const names = ledgersIn(stateDir).filter((name) => !compared.has(name));
+  if (names.length === 0) return NOTHING;
+  try {
+    const list = readRunList(runListPath(environment.ledgerPath));
+    if (hasSent(environment, list)) return NOTHING;
+    const found = siblingLedgers(stateDir, names, baseUrl).filter(({ id }) => list?.apart.has(id) !== true);
+    return found.length === 0 ? NOTHING : judge(environment, found, await keyFor(environment, options), config.cwd);
+  } catch (cause) {
+    if (!(cause instanceof Failure) || cause.code !== "storage") throw cause;
+    return { ...NOTHING, problem: cause };
+  }
+}
+
+/** Whether the ledger knows, or once knew, of anything that the service has: then it is no new one. */
+function hasSent({ ledgerPath }: Environment, list: RunListContent | undefined): boolean {
+  if ([...(list?.runs.values() ?? [])].some(({ taken, isForgotten }) => taken > 0 && !isForgotten)) return true;
+  if (!existsSync(ledgerPath)) return false;
+  using ledger = openLedger({ path: ledgerPath, boundTo: undefined, readOnly: true });
+  return actionsOutside(ledger) > 0;
+}
+
+async function keyFor(
+  environment: Environment,
+  { env, signal, sends }: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal; readonly sends: boolean },
+): Promise<Key | undefined> {
+  const text = await peekKey(environment.keySource, env, signal);
+  if (text !== undefined) return new Key(text);
+  return sends && environment.keySource.kind === "command" ? readKey(environment, signal, { env }) : undefined;
+}
+
+function judge(environment: Environment, found: readonly SiblingLedger[], key: Key | undefined, cwd: string): Beside {
+  if (key === undefined) return { ...NOTHING, others: found.map(({ name }) => ({ name, key: "unknown" })) };
+  const isUsed = ({ keys }: SiblingLedger): boolean | undefined => wasUsedWith(keys, (salt) => key.digest(salt));
+  const former = found.filter((each) => isUsed(each) !== false);
+  const others = found.filter((each) => !former.includes(each));
+  const same = former.filter((each) => isUsed(each) === true);
+  return {
+    former,
+    problem:
+      former.length === 0 ? undefined : formerSelf(environment, same.length > 0 ? same : former, same.length > 0, cwd),
+    others: others.map(({ name }) => ({ name, key: "different" })),
+  };
+}
+
+/** @param former the one that knows most first. */
+function formerSelf(
+  { name, baseUrl, ledgerPath, named }: Environment,
+  former: readonly SiblingLedger[],
+  isSameKey: boolean,
+  cwd: string,
+): Failure {
+  const [first] = former as [SiblingLedger]; // never empty
+  const own = dirname(ledgerPath);
+  const shown = former.map(
+    ({ name: other, folder, createdAt, actions }) =>
+      `${cleanText(other, 64)} (${displayPath(folder, cwd)}, since ${createdAt.slice(0, 10)}, ${count(actions, "action")} accepted or in doubt)`,
+  );
+  const keys = isSameKey
+    ? "was used with the same base URL and the same key"
+    : "was used with the same base URL, with which key it does not say";
+  const away = existsSync(own) ? `mv ${inShell(own)} ${inShell(`${own}.aside`)} && ` : "";
+  const flags = named.map(inShell).join(" ");
+  return new Failure(
+    "usage",
+    `${name} (${baseUrl}) has sent nothing yet, but beside its ledger the one of ${shown.join(" and of ")} ${keys}. If that is what ${name} was called before, all of it would be sent again. Nothing was sent.`,
+    {
+      hint: [
+        `If the environment was renamed, call it ${cleanText(first.name, 64)} again.`,
+        `Or have ${name} go on with that ledger: ${away}mv ${inShell(first.folder)} ${inShell(own)}`,
+        `If ${isSameKey ? "you know that nothing of it will be sent twice" : "it is another account's"}: tickets env --forget-lost ${flags} --reason "…"`,
+      ].join("\n"),
+    },
+  );
+}
