@@ -172,6 +172,63 @@ describe("a history without times", () => {
     expect((await field.stream(["piece.ndjson"], { again: true })).summary?.actions).toMatchObject({ accepted: 1 });
   });
 
+  describe("of which one was rejected, and whose contents come back", () => {
+    const history = (names: string): string => lines(...names.split(" ").map((name) => updated(url(name))));
+
+    async function openRejected(names: string, rejected: number) {
+      const field = await openSold();
+      const night = async (given: string, how: { readonly again?: boolean; readonly file?: string } = {}) => {
+        const file = how.file ?? "updates.ndjson";
+        await field.write(file, history(given));
+        const done = await field.stream([file], how.again === true ? { again: true } : {});
+        return { ...done, actions: done.summary?.actions };
+      };
+      field.setFaults(rejecting(rejected));
+      await night(names);
+      field.setFaults();
+      return { field, night };
+    }
+
+    test("is no question to a full export, and not once a person has sent the rejected one", async () => {
+      const { field, night } = await openRejected("a b a", 1);
+      const more = await night("a b a c");
+      expect(more.actions, more.said).toMatchObject({ accepted: 1, alreadySent: 2, superseded: 1 });
+      expect((await night("a b a c")).actions).toMatchObject({ accepted: 0, alreadySent: 3, superseded: 1 });
+      expect((await night("b", { again: true, file: "alone.ndjson" })).actions).toMatchObject({ accepted: 1 });
+      const known = await night("a b a c");
+      expect(known.actions, known.said).toMatchObject({ accepted: 0, alreadySent: 4 });
+      // One of two that say the same was sent: which of them, only the person knows. The other is told.
+      expect((await night("a b a c b")).actions).toMatchObject({ accepted: 0, alreadySent: 4, superseded: 1 });
+      expect((await night("a b a c b a")).actions).toMatchObject({ accepted: 1, alreadySent: 4, superseded: 1 });
+      expect(images(field)).toBe("a a c b a");
+    });
+
+    test("is no question where another one says the same, and was accepted", async () => {
+      const { field, night } = await openRejected("a b a", 0);
+      const more = await night("a b a c");
+      expect(more.actions, more.said).toMatchObject({ accepted: 1, alreadySent: 2, superseded: 1 });
+      expect((await night("a b a c a")).actions).toMatchObject({ accepted: 1, alreadySent: 3, superseded: 1 });
+      expect(images(field)).toBe("b a c a");
+    });
+
+    test("lets go what follows it, of resales too", async () => {
+      const field = await openSold();
+      const resale = (userId: string): object => ({
+        action: "resoldTicket",
+        data: { ticketId: "T", userId, price: "11.00" },
+      });
+      const rows = [resale("u2"), resale("u3"), resale("u2")];
+      await field.write("resales.ndjson", lines(...rows));
+      field.setFaults(rejecting(0));
+      expect((await field.stream(["resales.ndjson"])).summary?.actions).toMatchObject({ accepted: 2, rejected: 1 });
+      field.setFaults();
+      await field.write("resales.ndjson", lines(...rows, resale("u4")));
+      const night = await field.stream(["resales.ndjson"]);
+      expect(night.summary?.actions, night.said).toMatchObject({ accepted: 1, alreadySent: 2, superseded: 1 });
+      expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["u3", "u2", "u4"]);
+    });
+  });
+
   test("what follows on a row of which that can't be told is held with it", async () => {
     const field = await openSold();
     await field.write("updates.ndjson", lines(updated(url("a")), updated(url("b")), updated(url("a"))));
@@ -804,6 +861,78 @@ describe("a key of the source", () => {
       expect(shrunk.actions, shrunk.said).toMatchObject({ accepted: 0, alreadySent: 1, superseded: 1 });
       expect(images(field)).toBe("a c");
     });
+
+    test("does not let one undo another where it says what a later one says, which was accepted", async () => {
+      const { field, night } = await openLists("Images");
+      field.setFaults(rejecting(0));
+      expect((await night("a b a")).actions).toMatchObject({ accepted: 2, rejected: 1 });
+      field.setFaults();
+      const late = await night("a b a");
+      expect(late.actions, late.said).toMatchObject({ accepted: 0, alreadySent: 2, superseded: 1 });
+      expect(late.said).toContain("history-superseded: lists.csv:2");
+      const more = await night("a b a c");
+      expect(more.actions, more.said).toMatchObject({ accepted: 1, alreadySent: 2, superseded: 1 });
+      expect(images(field)).toBe("b a c");
+
+      // A person who wants it names it, and then all is known.
+      await field.write("lists-new.csv", "Id,Scans,Images,Claims,tickets:actions\n1,,a b a c,,1:updateTicket\n");
+      const alone = await field.stream(["lists-new.csv"], { again: true });
+      expect(alone.summary?.actions, alone.said).toMatchObject({ total: 1, accepted: 1 });
+      const known = await night("a b a c");
+      expect(known.actions, known.said).toMatchObject({ accepted: 0, alreadySent: 4 });
+    });
+
+    test("lets go what follows a rejected resale, though a later one that was accepted says the same", async () => {
+      const field = await openSold();
+      await field.write(
+        "tickets.config.yaml",
+        `sources:
+  resales:
+    match: "resales*"
+    fields: {ticketId: T}
+    key: "{Id}"
+    actions:
+      - resoldTicket: {each: {in: "{To}", match: "(?<to>[a-z]+)"}, fields: {userId: "{item.to}", price: "10"}}
+`,
+      );
+      await field.write("resales.csv", "Id,To\n1,ann bob ann\n");
+      field.setFaults(rejecting(0));
+      expect((await field.stream(["resales.csv"])).summary?.actions).toMatchObject({ accepted: 2, rejected: 1 });
+      field.setFaults();
+      await field.write("resales.csv", "Id,To\n1,ann bob ann cid\n");
+      const night = await field.stream(["resales.csv"]);
+      expect(night.summary?.actions, night.said).toMatchObject({ accepted: 1, alreadySent: 2, superseded: 1 });
+      expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["bob", "ann", "cid"]);
+    });
+
+    test.each<[string, Column, string, string, string]>([
+      ["scan", "Scans", "10", "10 11", "11 10"],
+      ["claim", "Claims", "ann", "ann bob", "bob ann"],
+    ])(
+      "of which a %s was rejected is no other one that was accepted, in either of its rejects",
+      async (_, column, one, two, accepted) => {
+        for (const isWhole of [true, false]) {
+          const lists = await openLists(column);
+          // The sandbox takes one claim of a ticket.
+          lists.field.setFaults(rejecting(0));
+          expect((await lists.night(one)).actions).toMatchObject({ rejected: 1 });
+          lists.field.setFaults(rejecting(0));
+          const second = await lists.night(two);
+          expect(second.actions, second.said).toMatchObject({ accepted: 1, rejected: 1 });
+          lists.field.setFaults();
+          const [header, first, last] = (await lists.field.read("lists.rejects.csv")).trimEnd().split("\n");
+          await lists.field.write("lists.rejects.csv", [header, first, ...(isWhole ? [last] : []), ""].join("\n"));
+          const done = await lists.field.stream(["lists.rejects.csv"]);
+          const asked = column === "Scans" ? { accepted: 1 } : { rejected: 1 };
+          expect(done.summary?.actions, done.said).toMatchObject({
+            ...asked,
+            changed: 0,
+            alreadySent: isWhole ? 1 : 0,
+          });
+          if (column === "Scans") expect(lists.accepted()).toBe(accepted);
+        }
+      },
+    );
   });
 
   test("does not let a deed undo what came after it", async () => {

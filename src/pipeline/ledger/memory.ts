@@ -70,6 +70,11 @@ export function triedDeeds(ledger: Ledger, identity: Buffer): readonly TriedDeed
     }));
 }
 
+/** Whether a run was an `--again`. */
+export function wasAgain(ledger: Ledger, runNo: number): boolean {
+  return Number(ledger.get("SELECT manifest ->> '$.again' AS again FROM runs WHERE run_no = ?", runNo)?.again) === 1;
+}
+
 /** The accepted deeds of an identity, oldest first. */
 export function acceptedDeeds(ledger: Ledger, identity: Buffer): readonly AcceptedDeed[] {
   return triedDeeds(ledger, identity).filter(({ isTaken }) => isTaken);

@@ -20,18 +20,20 @@ import {
   areAccepted,
   hasRepeats,
   type IndexedDeed,
+  wasAgain,
 } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { OpenSince } from "../ledger/rejected-rows.ts";
 import type { LeftOut } from "./batch.ts";
 import { type Candidate, type CandidateLines, candidateFiles, type Hold, readRecords } from "./candidates.ts";
 import { FACTS_BYTES, lineBytesAt } from "./facts.ts";
+import type { Try } from "./first-tries.ts";
 import { type HeldDeed, type HistoryHolds, readHistoryHolds } from "./history-holds.ts";
 import { CONTENT_BYTES, contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
 import { findBehindHolds, findOutOfOrder, replaces } from "./keyed-order.ts";
 import { laterAccepted } from "./late-times.ts";
 import { type DeedVerdict, type InputDeed, type KnownDeed, matchHistory } from "./match-history.ts";
-import { type GivenKeyDeed, type KeyVerdict, type KnownKeyDeed, matchKey } from "./match-key.ts";
+import { type GivenKeyDeed, type KeyTry, type KeyVerdict, type KnownKeyDeed, matchKey } from "./match-key.ts";
 import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type InputKey } from "./other-keys.ts";
 import { findOverlaps, findSharedTimes, type TimedDeed } from "./overlaps.ts";
 import { createProbableSet } from "./probable-set.ts";
@@ -480,6 +482,7 @@ class Group {
     const known = this.#knownUnderKey();
     const verdicts = matchKey(this.#rowsWithKey(), {
       known,
+      tries: this.#triesUnderKey(known),
       rule: actionSpec(this.#action()).identity,
       isApart: (deed) => this.#isApart(deed),
     });
@@ -548,6 +551,19 @@ class Group {
         });
         return;
     }
+  }
+
+  #triesUnderKey(known: readonly KnownOfKey[]): readonly KeyTry[] {
+    return this.#tried.map((deed) => {
+      const of = known.findIndex(({ accepted }) => accepted === deed);
+      return {
+        content: deed.content.toString("hex"),
+        subject: subjectOf(this.#dataOf(deed) ?? {}),
+        isTaken: deed.isTaken,
+        of: of === -1 ? undefined : of,
+        ...this.#runOf(deed),
+      };
+    });
   }
 
   /** What was accepted under the key, oldest first, then what is pending. */
@@ -726,6 +742,7 @@ class Group {
         return {
           deed: {
             ...historyDeed(action, content, () => this.#dataOf(deed)),
+            ...this.#runOf(deed),
             state: deed.isTaken ? "accepted" : "rejected",
           },
           accepted: deed,
@@ -733,11 +750,21 @@ class Group {
       }),
       ...(pending.deeds.get(this.#identity) ?? []).map(
         ({ content, data }): KnownOfHistory => ({
-          deed: { ...historyDeed(action, content, () => data), state: "pending" },
+          deed: {
+            ...historyDeed(action, content, () => data),
+            run: Number.POSITIVE_INFINITY,
+            isAgain: () => false,
+            state: "pending",
+          },
           accepted: undefined,
         }),
       ),
     ];
+  }
+
+  #runOf({ runNo }: AcceptedDeed): Pick<Try, "run" | "isAgain"> {
+    const { ledger } = this.#options;
+    return { run: runNo, isAgain: () => ledger !== undefined && wasAgain(ledger, runNo) };
   }
 
   #action(): ActionName {

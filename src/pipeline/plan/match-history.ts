@@ -3,6 +3,8 @@
  * holds the deeds of one kind of one ticket or event. Pure: it reads and sends nothing.
  */
 
+import { findTries } from "./first-tries.ts";
+
 export interface HistoryDeed {
   /** Everything it says, as a digest: equal for two deeds that say the same. */
   readonly content: string;
@@ -20,6 +22,10 @@ export interface Said {
 export interface KnownDeed extends HistoryDeed {
   /** `pending`: it may yet turn out to be accepted. */
   readonly state: "accepted" | "rejected" | "pending";
+  /** Number of its run. */
+  readonly run: number;
+  /** Whether that was an `--again`. */
+  readonly isAgain: () => boolean;
 }
 
 /** A deed of the input. */
@@ -135,6 +141,12 @@ function formsOfOtherRuns(input: readonly InputDeed[]): ReadonlySet<number> {
     return equal.slice(most);
   });
   return new Set([...withoutTime, ...beyond].map(({ at }) => at));
+}
+
+/** A deed of the input, with the accepted one that it is. */
+interface Pair {
+  readonly at: number;
+  readonly of: number;
 }
 
 type Neighbour = { readonly at: number; readonly of: number } | undefined;
@@ -276,33 +288,67 @@ class Match {
       contents.size === open.length && new Set(all.map((of) => this.#knownAt(of).content)).size === all.length;
     const left = isOnce ? all : this.#leftWhere(({ time }) => time === undefined);
     const accepted = left.map((of) => this.#knownAt(of).content);
-    const places = groupBy(left, (of) => this.#knownAt(of).content);
-    const counted = open.flatMap(([at, { content }]) => {
-      const of = places.get(content)?.shift();
-      return of === undefined ? [] : [{ at, of }];
-    });
     const isUnique = contents.size === open.length && new Set(accepted).size === accepted.length;
     // Which of those that say the same is old can't be told by their order where they stand before one with a time.
     const isBeforeTimed = open.some(([at]) => at < this.#lastTimed());
     if (!isUnique && !isHeld && isBeforeTimed && accepted.length < open.length) return false;
-    if (!isUnique && !isHeld) {
-      const given = open.map(([, { content }]) => content);
-      const old = oldLength(accepted, given);
-      const isSame =
-        counted.length === old &&
-        sameContents(
-          given.slice(0, old),
-          counted.map(({ at }) => this.#contentAt(at)),
-        );
-      if (!isSame) return false;
-      for (const [number, [at]] of open.slice(0, old).entries()) {
-        const of = left[left.length - old + number];
-        if (of !== undefined) this.#bind(at, of, "old");
-      }
-      return true;
-    }
-    for (const { at, of } of counted) this.#bind(at, of, "old");
-    return true;
+    const ats = open.map(([at]) => at);
+    const pairs =
+      isUnique || isHeld
+        ? this.#counted(left, ats)
+        : (this.#byEnd(left, ats) ?? this.#byEnd(left, this.#everTaken(ats)) ?? this.#asTried(ats));
+    for (const { at, of } of pairs ?? []) this.#bind(at, of, "old");
+    return pairs !== undefined;
+  }
+
+  /** The k-th equal one is the k-th accepted. */
+  #counted(left: readonly number[], ats: readonly number[]): readonly Pair[] {
+    const places = groupBy(left, (of) => this.#knownAt(of).content);
+    return ats.flatMap((at) => {
+      const of = places.get(this.#contentAt(at))?.shift();
+      return of === undefined ? [] : [{ at, of }];
+    });
+  }
+
+  /** By the end of what was accepted; undefined where counting says something else. */
+  #byEnd(left: readonly number[], ats: readonly number[]): readonly Pair[] | undefined {
+    const given = ats.map((at) => this.#contentAt(at));
+    const old = oldLength(
+      left.map((of) => this.#knownAt(of).content),
+      given,
+    );
+    const counted = this.#counted(left, ats).map(({ at }) => this.#contentAt(at));
+    if (counted.length !== old || !sameContents(given.slice(0, old), counted)) return undefined;
+    return left.slice(left.length - old).flatMap((of, number) => {
+      const at = ats[number];
+      return at === undefined ? [] : [{ at, of }];
+    });
+  }
+
+  /** Without what was rejected whenever the service was asked for it, which leaves no hole. */
+  #everTaken(ats: readonly number[]): readonly number[] {
+    const taken = new Set(this.#known.flatMap(({ state, content }) => (state === "rejected" ? [] : [content])));
+    const rejected = new Set(this.#known.flatMap(({ state, content }) => (state === "rejected" ? [content] : [])));
+    return ats.filter((at) => taken.has(this.#contentAt(at)) || !rejected.has(this.#contentAt(at)));
+  }
+
+  /** Where the input begins with all that was tried, each at its first place. */
+  #asTried(ats: readonly number[]): readonly Pair[] | undefined {
+    if (this.#known.some(({ state }) => state === "pending")) return undefined;
+    const tried = [...this.#known.keys()].filter(
+      (of) => this.#left.has(of) || (this.#knownAt(of).state === "rejected" && this.#isUntimed(of)),
+    );
+    const tries = tried.map((of) => {
+      const { state, ...deed } = this.#knownAt(of);
+      return { ...deed, isTaken: state === "accepted" };
+    });
+    const found = findTries(tries, (contents) =>
+      contents.every((content, number) => content === this.#contentAt(ats[number] ?? -1)) ? ats : undefined,
+    );
+    return found?.flatMap(({ at, taken }) => {
+      const of = tried[taken ?? -1];
+      return of === undefined ? [] : [{ at, of }];
+    });
   }
 
   /** Place of the last deed with a time that is known; -1 where there is none. */

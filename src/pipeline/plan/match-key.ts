@@ -6,6 +6,7 @@
 
 import type { ActionData, IdentityRule } from "../../actions/actions.ts";
 import { recipientsAgree } from "../../actions/identity.ts";
+import { findTries, type Try } from "./first-tries.ts";
 import type { HistoryDeed } from "./match-history.ts";
 
 /** A deed of one kind under a key. */
@@ -18,6 +19,13 @@ export interface KeyDeed extends HistoryDeed {
 export interface KnownKeyDeed extends KeyDeed {
   /** It may yet turn out to be accepted. */
   readonly isPending: boolean;
+}
+
+/** A deed that the service was asked for under the key. */
+export interface KeyTry extends Try {
+  readonly subject: string;
+  /** Number of the known deed that it is, where it was accepted. */
+  readonly of: number | undefined;
 }
 
 export interface GivenKeyDeed extends KeyDeed {
@@ -48,6 +56,8 @@ export type KeyVerdict<D> =
 export interface KeyMatchOptions<D> {
   /** What was accepted or is pending under the key, oldest first. */
   readonly known: readonly KnownKeyDeed[];
+  /** What the service was asked for under the key, oldest first. */
+  readonly tries: readonly KeyTry[];
   /** How deeds of the kind are told apart without a key. */
   readonly rule: IdentityRule;
   /** Whether just this was asked for otherwise: rejected under the key, or accepted without it or under another one. */
@@ -126,17 +136,18 @@ class KeyMatch<D extends GivenKeyDeed> {
   /** @returns those that are none of what is known of their ticket or event. */
   #amongKnown(given: readonly D[], numbers: readonly number[]): readonly D[] {
     const { known, rule, isApart } = this.#options;
+    const rejected = this.#inPlaceOfRejected(given, numbers);
     const bound = bind(
       numbers.flatMap((number) => known[number] ?? []),
-      given,
+      given.filter((deed) => !rejected.has(deed)),
       rule,
     );
     for (const [deed, at] of bound.pairs) this.#verdicts.set(deed, { kind: "known", of: numbers[at] ?? 0 });
     const left = bound.left.flatMap((at) => numbers[at] ?? []);
-    if (left.length === 0) return bound.rest;
-    // Of one deed, where one is under its key, the key says which it is.
+    if (left.length === 0) return [...rejected, ...bound.rest];
+    // Of one deed, where one is under its key, the key says which it is, unless the service was asked for both.
     const isOne = given.length === 1 && numbers.length === 1;
-    const fresh = new Set(isOne ? [] : bound.rest.filter(isApart));
+    const fresh = new Set(bound.rest.filter(isOne ? (deed) => this.#wasAskedBeside(deed, left) : isApart));
     const others = bound.rest.filter((deed) => !fresh.has(deed));
     const isPending = left.some((number) => known[number]?.isPending === true);
     for (const [at, deed] of others.entries()) {
@@ -145,6 +156,32 @@ class KeyMatch<D extends GivenKeyDeed> {
       else this.#verdicts.set(deed, { kind: "known", of: left[left.length - others.length + at] ?? 0 });
     }
     return [...fresh];
+  }
+
+  /**
+   * Those of a list that stand where one stood that was rejected, though others that say the same were accepted: as in A, B, A,
+   * of which the first was. Only where the row has all that was tried, in order, wherever it grew.
+   */
+  #inPlaceOfRejected(given: readonly D[], numbers: readonly number[]): ReadonlySet<D> {
+    const { known, tries, rule } = this.#options;
+    const [first] = given;
+    const tried = tries.filter(({ subject }) => subject === first?.subject);
+    const isAsked = rule === "history" && given.every(({ isOpen }) => isOpen) && tried.some(({ isTaken }) => !isTaken);
+    if (!isAsked || numbers.some((number) => known[number]?.isPending === true)) return new Set();
+    const contents = given.map(({ content }) => content);
+    const found = findTries(tried, (some) => placesOf(some, contents)) ?? [];
+    return new Set(found.flatMap(({ at, taken }) => (taken === undefined ? (given[at] ?? []) : [])));
+  }
+
+  /** Whether the deed was asked for, and rejected, when or after one of the accepted ones was taken. */
+  #wasAskedBeside({ content }: D, numbers: readonly number[]): boolean {
+    const { tries } = this.#options;
+    return tries.some(
+      (each) =>
+        !each.isTaken &&
+        each.content === content &&
+        tries.some(({ of, run }) => of !== undefined && numbers.includes(of) && run <= each.run),
+    );
   }
 
   /** Whether the key is that of a ticket or event which the row does not give at all, and not that of this one. */
@@ -194,6 +231,17 @@ class KeyMatch<D extends GivenKeyDeed> {
 function firstWhere<T>(items: Iterable<T>, holds: (item: T) => boolean): T | undefined {
   for (const item of items) if (holds(item)) return item;
   return undefined;
+}
+
+/** Where each of `some` stands among `all`, in order, as early as it can; undefined where they don't all stand there. */
+function placesOf(some: readonly string[], all: readonly string[]): readonly number[] | undefined {
+  const places: number[] = [];
+  for (const each of some) {
+    const at = all.indexOf(each, (places.at(-1) ?? -1) + 1);
+    if (at === -1) return undefined;
+    places.push(at);
+  }
+  return places;
 }
 
 interface Bound<D> {

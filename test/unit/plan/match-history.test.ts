@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { type InputDeed, type KnownDeed, matchHistory, oldLength } from "../../../src/pipeline/plan/match-history.ts";
 
 /**
- * Deeds in a word each: `A` says A, `A3` says A at the time 3; known ones: `-A` was rejected, `~A` is pending; of the input:
+ * Deeds in a word each: `A` says A, `A3` says A at the time 3; known ones: `-A` was rejected, `~A` is pending, and what follows `|` is of
+ * a later run, what follows `!` of one with `--again`; of the input:
  * `?` is of an invalid row, `?3` likewise with its time; `=0` is of a row for which the first known deed was accepted; `A<2` is of a row that became
  * bad after the first two were asked for, and `A<2@7` one that the run 7 rejected.
  */
@@ -14,11 +15,17 @@ function saying(word: string): { readonly content: string; readonly said: KnownD
   return { content: word, said: () => ({ rest, time: word.length === 1 ? undefined : BigInt(word.slice(1)) }) };
 }
 
-function known(word: string): KnownDeed {
+function known(word: string, run = 1, isAgain = false): KnownDeed {
   const marks = { "-": "rejected", "~": "pending" } as const;
   const state = word.startsWith("-") ? marks["-"] : word.startsWith("~") ? marks["~"] : "accepted";
-  return { ...saying(word.replace(/^[-~]/, "")), state };
+  return { ...saying(word.replace(/^[-~]/, "")), state, run, isAgain: () => isAgain };
 }
+
+/** The known ones of several runs. */
+const runsOf = (text: string): readonly KnownDeed[] =>
+  text
+    .split(/(?=[|!])/)
+    .flatMap((run, at) => words(run.replace(/^[|!]/, "")).map((word) => known(word, at, run.startsWith("!"))));
 
 function given(word: string): InputDeed {
   if (word.startsWith("?")) return { content: undefined, time: word === "?" ? undefined : BigInt(word.slice(1)) };
@@ -34,8 +41,8 @@ function given(word: string): InputDeed {
 
 /** The verdicts in a word each; with the accepted deed where one is meant. */
 function judged(accepted: string, input: string): string {
-  const deeds = words(accepted);
-  return matchHistory(deeds.map(known), words(input).map(given))
+  const deeds = words(accepted).filter((word) => word !== "|" && word !== "!");
+  return matchHistory(runsOf(accepted), words(input).map(given))
     .map((verdict) => {
       if (verdict.kind === "changed") return `changed:${deeds[verdict.of]}`;
       if (verdict.kind === "unknown") return verdict.inPlaceOf === undefined ? "?" : `?:${deeds[verdict.inPlaceOf]}`;
@@ -82,6 +89,34 @@ describe("a history without times whose contents come back", () => {
     ["a hole that a rejection left", "A B C", "A X A B C", "unclear unclear unclear unclear unclear"],
     ["the same twice where it was accepted once", "A", "A A", "old new"],
     ["fewer of the same", "A A A", "A A", "old old"],
+  ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
+    expect(judged(accepted, input)).toBe(verdicts);
+  });
+});
+
+describe("a history without times whose contents come back, of which some were rejected", () => {
+  it.each<[string, string, string, string]>([
+    ["one between two", "A -B A", "A B A C", "old superseded old new"],
+    ["in a window", "A -B A", "B A C", "superseded old new"],
+    ["which came back", "A -B A", "A B A B", "old superseded old new"],
+    ["which came back and was accepted", "A -B A | B", "A B A B C", "old superseded old old new"],
+    ["which the source has no more", "A -B A", "A A C", "old old new"],
+    ["the first of two that say the same", "-A B A", "A B A C", "superseded old old new"],
+    ["the last of them", "A B -A", "A B A", "old old new"],
+    ["it was tried again in vain", "A B -A | -A", "A B A C", "old old new new"],
+    ["it was accepted at last", "A B A -B | B", "A B A B", "old old old old"],
+    ["two of them, tried again each night", "A B -A -B | -A | A -B | B C", "A B A B C", "old old old old old"],
+    ["one was tried again beside a new one", "A -A B | C", "A A B C", "old superseded old old"],
+    ["a person sent it", "A -B A ! B", "A B A C", "old old old new"],
+    ["a person sent it, and more came", "A -B A ! B | C", "A B A C B D", "old old old old new new"],
+    ["a person sent it, or the one that came back", "A -B A | C ! B", "A B A C B D", "old superseded old old old new"],
+    ["a person sent both", "A -B A | C ! B ! B", "A B A C B", "old old old old old"],
+    ["a person sent all once more", "A -B A ! A B A", "A B A C A", "old old old new new"],
+    ["a person sent in vain", "A -B A ! -B", "A B A C", "old late old new"],
+    ["a piece of it", "-A B A B", "A", "unclear"],
+    ["in another order", "-A B A", "A A B A", "unclear unclear unclear unclear"],
+    ["beside what is pending", "-A B A ~C", "A B A C", "unclear unclear unclear unclear"],
+    ["a person sent it again and again", `A -B A ${"! A ".repeat(40)}`, "A B A C", "old superseded old new"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
     expect(judged(accepted, input)).toBe(verdicts);
   });
@@ -158,7 +193,7 @@ describe("a history with a row from a rejects file", () => {
 
 it("of which the input was cut is not known to be in order", () => {
   const cut = (accepted: string, input: string): readonly string[] =>
-    matchHistory(words(accepted).map(known), words(input).map(given), true).map(({ kind }) => kind);
+    matchHistory(runsOf(accepted), words(input).map(given), true).map(({ kind }) => kind);
   expect(cut("B", "A")).toEqual(["unclear"]);
   expect(cut("A B", "A C")).toEqual(["old", "unclear"]);
   expect(cut("A B", "A B C")).toEqual(["old", "old", "new"]);
@@ -219,6 +254,37 @@ describe("of any histories", () => {
     );
   });
 
+  it("of full exports that the service rejects parts of, each deed is sent once or told, and the last one counts", () => {
+    const night = fc.record({
+      more: fc.array(fc.constantFrom(..."ABC"), { maxLength: 3 }),
+      rejected: fc.array(fc.nat(3), { maxLength: 2 }),
+    });
+    fc.assert(
+      fc.property(fc.array(night, { minLength: 1, maxLength: 6 }), (nights) => {
+        const tried: string[] = [];
+        const input: string[] = [];
+        for (const { more, rejected } of [...nights, { more: ["D"], rejected: [] }]) {
+          input.push(...more);
+          const verdicts = words(judged(tried.join(" "), spaced(input)));
+          const asked = input.filter((_, at) => verdicts[at] === "new");
+          tried.push("|", ...asked.map((content, at) => (rejected.includes(at) ? `-${content}` : content)));
+          const story = `${tried.join(" ")}; ${input.join(" ")}: ${verdicts.join(" ")}`;
+          expect(verdicts, story).not.toContain("unclear");
+          for (const content of "ABC") {
+            const accepted = tried.filter((each) => each === content).length;
+            const told = input.filter(
+              (each, at) => each === content && /late|superseded/.test(verdicts[at] ?? ""),
+            ).length;
+            const open = asked.filter((each, at) => each === content && rejected.includes(at)).length;
+            expect(accepted + told + open, story).toBe(input.filter((each) => each === content).length);
+          }
+        }
+        expect(tried.at(-1)).toBe("D");
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   it("nothing that is sent stands before something old", () => {
     fc.assert(
       fc.property(once, once, (accepted, input) => {
@@ -258,7 +324,10 @@ describe("of any histories", () => {
     fc.assert(
       fc.property(deeds, deeds, (accepted, input) => {
         const tried = accepted.filter((deed) => deed !== "?");
-        const verdicts = matchHistory(tried.map(known), input.map(given));
+        const verdicts = matchHistory(
+          tried.map((deed) => known(deed)),
+          input.map(given),
+        );
         const taken = verdicts.flatMap((verdict) => ("of" in verdict ? [verdict.of] : []));
         expect(new Set(taken).size).toBe(taken.length);
       }),

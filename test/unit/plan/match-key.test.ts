@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ActionData } from "../../../src/actions/actions.ts";
-import { type GivenKeyDeed, type KeyDeed, type KnownKeyDeed, matchKey } from "../../../src/pipeline/plan/match-key.ts";
+import {
+  type GivenKeyDeed,
+  type KeyDeed,
+  type KeyTry,
+  type KnownKeyDeed,
+  matchKey,
+} from "../../../src/pipeline/plan/match-key.ts";
 
 /**
  * Deeds in a word each: `A` says A, `A3` says A at the time 3, and so on of the ticket T; `U:A` is of the ticket U. Known ones:
@@ -24,8 +30,25 @@ interface Given extends GivenKeyDeed {
 
 type Rule = Parameters<typeof matchKey>[1]["rule"];
 
+/** What the service was asked for: `-A` was rejected, and what follows a bar is of a later run. */
+function tries(text: string): readonly KeyTry[] {
+  let taken = 0;
+  return text.split("|").flatMap((asked, run) =>
+    words(asked.replaceAll(/~\S+/g, "")).map((word) => {
+      const isTaken = !word.startsWith("-");
+      const { content, subject } = saying(word.replace("-", ""));
+      const of = isTaken ? taken++ : undefined;
+      return { content, subject, isTaken, of, run, isAgain: () => false };
+    }),
+  );
+}
+
 /** The verdicts of what is open, in the order of the input. */
-function judged(accepted: string, input: string, { rule = "history" as Rule, apart = "" } = {}): string {
+function judged(
+  accepted: string,
+  input: string,
+  { rule = "history" as Rule, apart = "", tried = accepted } = {},
+): string {
   const deeds = words(accepted);
   let seq = 0;
   const given = (word: string): Given => {
@@ -36,6 +59,7 @@ function judged(accepted: string, input: string, { rule = "history" as Rule, apa
   const rows = input.split("|").map((row) => words(row).map(given));
   const verdicts = matchKey(rows, {
     known: deeds.map(known),
+    tries: tries(tried),
     rule,
     isApart: ({ content }) => words(apart).includes(content),
   });
@@ -139,6 +163,29 @@ describe("a row whose deeds were accepted without its key, or rejected under it"
     ["and changed under it", "C D", "A E", "A", "new changed:D"],
     ["but it is one, and one is under its key", "C", "A", "A", "changed:C"],
   ])("%s", (_, accepted, row, apart, verdicts) => expect(judged(accepted, row, { apart })).toBe(verdicts));
+});
+
+describe("a row of which the service rejected a part", () => {
+  const judgedBeside = (tried: string, row: string, rule?: Rule): string => {
+    const accepted = words(tried).filter((word) => word !== "|" && !word.startsWith("-"));
+    const apart = words(tried).flatMap((word) => (word.startsWith("-") ? [word.slice(1)] : []));
+    return judged(accepted.join(" "), row, { tried, apart: apart.join(" "), ...(rule !== undefined && { rule }) });
+  };
+
+  it.each<[string, string, string, string]>([
+    ["a later one says the same", "-A B A", "A B A", "new sent sent"],
+    ["and the list grew since", "-A B A", "A B A C", "new sent sent new"],
+    ["and within", "-A B A", "C A B D A", "new new sent new sent"],
+    ["and what was rejected is gone", "-A B A", "B A", "sent sent"],
+    ["an earlier one says the same", "A B -A", "A B A", "sent sent new"],
+    ["it was tried again, and taken", "A B -A | A", "A B A", "sent sent sent"],
+    ["which stands in the input twice", "-A B A", "A B A | A B A", "new sent sent repeated:1 sent sent"],
+    ["of another ticket", "-A U:B A", "A U:B A", "sent sent new"],
+    ["alone, beside what was taken with it", "-A1 | -A1 A2", "A1", "new"],
+    ["alone, before another was taken", "-A1 | A2", "A1", "changed:A2"],
+  ])("%s", (_, tried, row, verdicts) => expect(judgedBeside(tried, row)).toBe(verdicts));
+
+  it("of claims, too", () => expect(judgedBeside("-A | -A B", "A", "recipient")).toBe("new"));
 });
 
 describe("claims of one key", () => {

@@ -1,0 +1,99 @@
+/**
+ * A history in the order in which its deeds were first tried. One that was rejected and is asked for again later keeps the
+ * place where it was tried first (design, Identity). Pure: it reads and sends nothing.
+ */
+
+/** A deed as the service was asked for it. */
+export interface Try {
+  readonly content: string;
+  readonly isTaken: boolean;
+  /** Number of its run. */
+  readonly run: number;
+  /** Whether its run was an `--again`, which may send what was sent, or what comes too late. */
+  readonly isAgain: () => boolean;
+}
+
+/** A deed of a history, however often it was tried. */
+interface Placed {
+  readonly content: string;
+  /** Number of the try that the service took; undefined where it took none. */
+  readonly taken: number | undefined;
+  /** The last run that tried it. */
+  readonly run: number;
+}
+
+/** What was tried, and where it stands in an input. */
+export interface FoundTry {
+  readonly at: number;
+  readonly taken: number | undefined;
+}
+
+/** Beyond so many, a history is not worth reading. */
+const MOST_READINGS = 32;
+
+/**
+ * Finds all that was tried in an input. Only an `--again` can be read in several ways: whether a person meant a deed that was
+ * rejected, one that was taken, or another one that says the same, the ledger does not know. Then the way counts that has the
+ * most deeds, and of those the last ones taken, so that the fewest are left to be sent.
+ *
+ * @param tries oldest first.
+ * @param placesOf where contents stand in the input, in order; undefined where they don't all stand there.
+ * @returns undefined where the input does not have it all.
+ */
+export function findTries(
+  tries: readonly Try[],
+  placesOf: (contents: readonly string[]) => readonly number[] | undefined,
+): readonly FoundTry[] | undefined {
+  const stand = (reading: readonly Placed[]) => placesOf(reading.map(({ content }) => content));
+  const found = readTries(tries, (reading) => stand(reading) !== undefined).flatMap((reading) => {
+    const places = stand(reading);
+    return places === undefined ? [] : [reading.map(({ taken }, number) => ({ at: places[number] ?? -1, taken }))];
+  });
+  const most = Math.max(...found.map(({ length }) => length));
+  return found.find(({ length }) => length === most);
+}
+
+/** Each way in which the tries can be read as deeds; none where too many of them fit so far. */
+function readTries(
+  tries: readonly Try[],
+  fits: (reading: readonly Placed[]) => boolean,
+): readonly (readonly Placed[])[] {
+  let readings: readonly (readonly Placed[])[] = [[]];
+  for (const [number, each] of tries.entries()) {
+    readings = readings.flatMap((reading) => waysToRead(reading, each, number));
+    if (readings.length > MOST_READINGS) readings = readings.filter(fits);
+    if (readings.length > MOST_READINGS) return [];
+  }
+  return readings;
+}
+
+function waysToRead(reading: readonly Placed[], each: Try, number: number): readonly (readonly Placed[])[] {
+  const { content, run } = each;
+  const tried: Placed = { content, taken: each.isTaken ? number : undefined, run };
+  const asNew = takenFirst([...reading, tried]);
+  const asRetry = (at: number): readonly Placed[] => takenFirst(reading.with(at, tried));
+  // What one run asks for twice are two deeds.
+  const earlier = [...reading.keys()].filter((at) => reading[at]?.content === content && reading[at].run < run);
+  const open = earlier.filter((at) => reading[at]?.taken === undefined);
+  if (!each.isAgain()) {
+    // Before a later one that was taken it would have been superseded.
+    const lastOther = reading.findLastIndex((other) => other.taken !== undefined && other.content !== content);
+    const retried = open.find((at) => at > lastOther);
+    return [retried === undefined ? asNew : asRetry(retried)];
+  }
+  if (earlier.length === 0) return [asNew];
+  return [...(open.length === 0 ? [reading] : open.toReversed().map(asRetry)), asNew];
+}
+
+/** Of equal ones between which nothing else was taken, the first are those that were: who asks for the others undoes nothing. */
+function takenFirst(reading: readonly Placed[]): readonly Placed[] {
+  const sorted = [...reading];
+  for (const [at, each] of sorted.entries()) {
+    const next = sorted.findIndex(({ taken }, place) => place > at && taken !== undefined);
+    const other = sorted[next];
+    if (each.taken !== undefined || other?.content !== each.content) continue;
+    sorted[at] = other;
+    sorted[next] = each;
+  }
+  return sorted;
+}
