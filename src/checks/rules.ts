@@ -192,7 +192,7 @@ export const ACROSS_RULES = {
   "history-unclear": {
     severity: "error",
     reason:
-      "Contents repeat, and which of them were accepted can't be told, or two files give a deed of the same time, which may be one or two. Nothing is sent, or left out, on a guess.",
+      "Contents repeat, and which of them were accepted can't be told; or two deeds of the same time may be one; or a deed may be an accepted one whose time is read in another zone, or without its seconds. Nothing is sent, or left out, on a guess.",
     source: NEVER_TWICE,
     example: "updateTicket A, B and A were accepted, and the input has only B",
   },

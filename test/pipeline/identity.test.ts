@@ -559,6 +559,109 @@ describe("a history with times", () => {
   });
 });
 
+describe("a deed whose time is told otherwise", () => {
+  const SCANS = `sources:
+  scans:
+    match: "scans*.csv"
+    zone: ZONE
+    actions: [{scannedTicket: {fields: {ticketId: "{Ticket}", orderTime: {from: "{Time}", format: "FORMAT"}}}}]
+`;
+  const RESALES = `sources:
+  resales:
+    match: "resales*.csv"
+    zone: ZONE
+    actions: [{resoldTicket: {fields: {ticketId: "{Ticket}", userId: "{To}", price: "{Price}", orderTime: {from: "{Time}", format: "FORMAT"}}}}]
+`;
+  const SECONDS = "yyyy-MM-dd HH:mm:ss";
+  const MINUTES = "yyyy-MM-dd HH:mm";
+
+  async function openLog(source: string) {
+    const field = await openSold();
+    await field.write("more.ndjson", lines(sold("T2"), sold("T3")));
+    await field.stream(["more.ndjson"]);
+    const night = async (zone: string, format: string, file: string, rows: readonly string[], flags: object = {}) => {
+      await field.write("tickets.config.yaml", source.replace("ZONE", zone).replace("FORMAT", format));
+      await field.write(file, [source === SCANS ? "Ticket,Time" : "Ticket,To,Price,Time", ...rows, ""].join("\n"));
+      const done = await field.stream([file], flags);
+      return { ...done, actions: done.summary?.actions };
+    };
+    return { field, night };
+  }
+
+  const LOG = ["T,2026-02-10 20:01:11", "T2,2026-02-10 20:02:12", "T,2026-02-10 22:40:13"];
+  const withoutSeconds = (row: string): string => row.slice(0, -3);
+
+  test.each<[string, string, string, readonly string[], string]>([
+    ["in another zone", "Europe/Berlin", SECONDS, LOG, "2026-02-10 20:01:11 UTC) (scans.csv:2), read in another zone"],
+    ["in a zone of India", "Asia/Kolkata", SECONDS, LOG, "(2026-02-10 14:31:11 UTC)"],
+    ["without its seconds", "UTC", MINUTES, LOG.map(withoutSeconds), "(scans.csv:2), with or without its seconds"],
+    ["both ways", "Europe/Berlin", MINUTES, LOG.map(withoutSeconds), "(2026-02-10 19:01:00 UTC)"],
+  ])("is a problem, not a new one: %s", async (_, zone, format, rows, said) => {
+    const { field, night } = await openLog(SCANS);
+    expect((await night("UTC", SECONDS, "scans.csv", LOG)).actions).toMatchObject({ accepted: 3 });
+    const told = await night(zone, format, "scans.csv", rows);
+    expect(told.exitCode, told.said).toBe(3);
+    expect(told.summary?.rows).toMatchObject({ invalid: 3 });
+    expect(told.said).toContain("[history-unclear]");
+    expect(told.said).toContain(said);
+    // Its rejects say nothing else.
+    expect((await night(zone, format, "scans.csv", rows, { maxInvalid: { rows: 5 } })).actions?.accepted).toBe(0);
+    expect((await field.stream(["scans.rejects.csv"])).exitCode).toBe(3);
+    // As it was, all is known.
+    expect((await night("UTC", SECONDS, "scans.csv", LOG)).actions).toMatchObject({ accepted: 0, alreadySent: 3 });
+    expect(acceptedOf(field, "scannedTicket", "ticketId")).toEqual(["T", "T2", "T"]);
+  });
+
+  test("goes unsent where the rule is a warning, and what is new goes", async () => {
+    const { field, night } = await openLog(SCANS);
+    await night("UTC", SECONDS, "scans.csv", LOG);
+    const warn = SCANS.concat("rules: {history-unclear: warn}\n");
+    await field.write("scans.csv", ["Ticket,Time", ...LOG, "T3,2026-02-10 23:00:05", ""].join("\n"));
+    await field.write("tickets.config.yaml", warn.replace("ZONE", "Europe/Berlin").replace("FORMAT", SECONDS));
+    const done = await field.stream(["scans.csv"]);
+    expect(done.summary?.actions, done.said).toMatchObject({ accepted: 1, notSent: 3 });
+    expect(acceptedOf(field, "scannedTicket", "ticketId")).toEqual(["T", "T2", "T", "T3"]);
+  });
+
+  test("is a problem in chains of resales too, by the minute, and with what would let the others go", async () => {
+    const { field, night } = await openLog(RESALES);
+    const rows = ["T,b,5,2026-02-01 10:00", "T,c,6,2026-02-02 10:00", "T2,d,7,2026-02-02 10:00"];
+    expect((await night("Europe/Berlin", MINUTES, "resales.csv", rows)).actions).toMatchObject({ accepted: 3 });
+    for (const zone of ["UTC", "Asia/Tokyo"]) {
+      const told = await night(zone, MINUTES, "resales.csv", rows);
+      expect(told.exitCode, told.said).toBe(3);
+      expect(told.said.match(/\[history-unclear\]/g)).toHaveLength(3);
+      await night(zone, MINUTES, "resales.csv", rows, { maxInvalid: { rows: 3 } });
+    }
+    expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["b", "c", "d"]);
+  });
+
+  test("is not seen where the input has the accepted one, nor in times that no zone explains", async () => {
+    const { field, night } = await openLog(SCANS);
+    await night("UTC", SECONDS, "scans.csv", LOG);
+    const full = await night("UTC", SECONDS, "scans.csv", [...LOG, "T,2026-02-10 23:40:13"]);
+    expect(full.actions, full.said).toMatchObject({ accepted: 1, alreadySent: 3 });
+    const delta = ["T,2026-02-10 23:55:13", "T2,2026-02-10 21:02:13", "T2,2026-02-12 20:02:12"];
+    const done = await night("UTC", SECONDS, "scans-2.csv", delta);
+    expect(done.actions, done.said).toMatchObject({ accepted: 3 });
+    // One that is an hour later to the second, alone: who knows that it is another one says so.
+    const hour = ["T,2026-02-11 00:55:13"];
+    expect((await night("UTC", SECONDS, "scans-3.csv", hour)).exitCode).toBe(3);
+    expect((await night("UTC", SECONDS, "scans-3.csv", hour, { again: true })).actions).toMatchObject({ accepted: 1 });
+    expect(acceptedOf(field, "scannedTicket", "ticketId")).toHaveLength(8);
+  });
+
+  test("is not what the service rejected, which is tried again", async () => {
+    const { field, night } = await openLog(SCANS);
+    field.setFaults(rejecting(1));
+    const first = await night("UTC", SECONDS, "scans.csv", ["T,2026-02-10 20:01:11", "T,2026-02-10 21:01:11"]);
+    expect(first.actions, first.said).toMatchObject({ accepted: 1, rejected: 1 });
+    field.setFaults();
+    const rest = await field.stream(["scans.rejects.csv"]);
+    expect(rest.summary?.actions, rest.said).toMatchObject({ accepted: 1 });
+  });
+});
+
 describe("claims", () => {
   const claimed = (data: object): object => ({ action: "claimedTicket", data: { ticketId: "T", ...data } });
   const wallet = "0x52908400098527886E0F7030069857D2E4169EE7";

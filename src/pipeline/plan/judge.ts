@@ -32,13 +32,14 @@ import { type HeldDeed, type HistoryHolds, readHistoryHolds } from "./history-ho
 import { CONTENT_BYTES, contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
 import { findBehindHolds, findOutOfOrder, replaces } from "./keyed-order.ts";
 import { laterAccepted } from "./late-times.ts";
-import { type DeedVerdict, type InputDeed, type KnownDeed, matchHistory } from "./match-history.ts";
+import { type DeedVerdict, type HistoryDeed, type InputDeed, type KnownDeed, matchHistory } from "./match-history.ts";
 import { type GivenKeyDeed, type KeyTry, type KeyVerdict, type KnownKeyDeed, matchKey } from "./match-key.ts";
 import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type InputKey } from "./other-keys.ts";
 import { findOverlaps, findSharedTimes, type TimedDeed } from "./overlaps.ts";
 import { createProbableSet } from "./probable-set.ts";
 import { historyDeed } from "./said.ts";
 import { findOnceUnderOtherKeys, findToldTwice } from "./several-keys.ts";
+import { type Compared, findRetold, retoldAmong, type TimedSaying } from "./told-otherwise.ts";
 
 const VERDICTS = [
   "new",
@@ -95,6 +96,8 @@ export type Detail =
     }
   /** Unclear: with a deed of another input that has its time, and says the same or something else. */
   | { readonly kind: "in two inputs"; readonly other: RowPlace; readonly isSame: boolean }
+  /** Unclear: it may be this accepted one, told with another time. */
+  | { readonly kind: "told otherwise"; readonly accepted: AcceptedDeed; readonly isCutShort: boolean }
   /** Unclear: another source says the same, now or before. */
   | { readonly kind: "in two sources"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
   | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
@@ -148,6 +151,11 @@ interface Doubtful extends RecordOrigin {
   readonly length: number;
 }
 
+interface ComparedCandidate extends Compared {
+  readonly candidate: Doubtful;
+  readonly accepted: AcceptedDeed | undefined;
+}
+
 /** Verdicts while they are made. */
 interface Found {
   set(seq: number, verdict: Verdict, detail?: Detail): void;
@@ -158,6 +166,8 @@ interface Found {
   readonly repeated: Set<number>;
   /** Under keys that several were accepted under: which of them a candidate is. */
   readonly bound: Map<number, AcceptedDeed>;
+  /** Deeds that would be sent, beside accepted ones which their input does not have. */
+  readonly compared: ComparedCandidate[];
   /** Whether some candidate with a key is none of what was accepted under it. */
   hasNewKeys: boolean;
 }
@@ -186,6 +196,7 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     closed: [],
     repeated: new Set(),
     bound: new Map(),
+    compared: [],
     hasNewKeys: false,
   };
   const holds = await readHistoryHolds(options.holds);
@@ -206,6 +217,13 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
       isNew(seq) || (verdictOf(seq) === "repeated" && actionSpec(action).identity !== "history");
     for (const group of await findUnderOtherKeys(ledger, directory, { lines, inputs, isOpen, take: toDoubtful }))
       new Group(options, group.identity, group.candidates, group.tried, found).byRule(holds.get(group.identity) ?? []);
+  }
+  for (const ofFile of Map.groupBy(found.compared, ({ candidate }) => candidate.input).values()) {
+    for (const { candidate, accepted, retold } of retoldAmong(ofFile)) {
+      if (accepted === undefined || retold === undefined) continue;
+      const isCutShort = retold.minutes === 0;
+      found.set(candidate.seq, "unclear", { kind: "told otherwise", accepted, isCutShort });
+    }
   }
   if (ledger !== undefined && (found.hasNewKeys || hasKeyedDeeds(ledger))) {
     const { rejected, isCut } = options;
@@ -662,6 +680,7 @@ class Group {
     );
     const held = holds.find(({ accepted }) => accepted === undefined);
     const overlaps = this.#options.inputs.length > 1 ? findOverlaps(timedDeeds(input, known, verdicts)) : undefined;
+    this.#noteRetold(input, known, verdicts, overlaps);
     for (const [at, { candidate, hold, deed }] of input.entries()) {
       const overlap = overlaps?.get(at);
       const twin = overlap?.kind === "shared" ? input[overlap.with] : undefined;
@@ -683,6 +702,34 @@ class Group {
       const than = known[laterAccepted(candidate.action, deed, verdict, deeds) ?? -1]?.accepted;
       if (than !== undefined) this.#found.set(candidate.seq, "late", { kind: "late in time", than });
       else this.#setVerdict(candidate, verdict, known, input, held);
+    }
+  }
+
+  /** Notes what may be an accepted deed that the input does not have itself, told with another time. */
+  #noteRetold(
+    input: readonly InputOfHistory[],
+    known: readonly KnownOfHistory[],
+    verdicts: readonly DeedVerdict[],
+    overlaps: ReturnType<typeof findOverlaps> | undefined,
+  ): void {
+    const had = new Set(verdicts.map(knownOf));
+    const missing = known.flatMap(({ deed, accepted }, at) =>
+      accepted?.isTaken === true && !had.has(at) ? sayingOf(at, deed) : [],
+    );
+    if (missing.length === 0) return;
+    const open = input.flatMap(({ candidate, deed }, at) => {
+      const kind = verdicts[at]?.kind;
+      const isOpen = (kind === "new" || kind === "held") && overlaps?.has(at) !== true;
+      if (!isOpen || candidate === undefined || deed.content === undefined || !deed.isTimed) return [];
+      const rejectedAt = known.findLastIndex(
+        (each) => each.accepted?.isTaken === false && each.deed.content === deed.content,
+      );
+      return sayingOf(at, deed).map((saying) => ({ ...saying, rejectedAt }));
+    });
+    for (const each of findRetold(open, missing)) {
+      const candidate = input[each.at]?.candidate;
+      const accepted = known[each.retold?.of ?? -1]?.accepted;
+      if (candidate !== undefined) this.#found.compared.push({ ...each, candidate, accepted });
     }
   }
 
@@ -815,6 +862,18 @@ interface InputOfHistory {
   readonly candidate: Doubtful | undefined;
   readonly hold: HeldDeed | undefined;
   readonly deed: InputDeed;
+}
+
+/** Nothing where it has no time. */
+function sayingOf(at: number, { said }: HistoryDeed): readonly TimedSaying[] {
+  const { time, rest } = said();
+  return time === undefined ? [] : [{ at, time, rest }];
+}
+
+/** The known deed that one of the input is, or stands in the place of. */
+function knownOf(verdict: DeedVerdict): number | undefined {
+  if (verdict.kind === "unknown") return verdict.inPlaceOf;
+  return "of" in verdict ? verdict.of : undefined;
 }
 
 interface KnownOfKey extends KnownKeyDeed {

@@ -4,6 +4,7 @@
  */
 
 import { findTries } from "./first-tries.ts";
+import { findRetold } from "./told-otherwise.ts";
 
 export interface HistoryDeed {
   /** Everything it says, as a digest: equal for two deeds that say the same. */
@@ -122,7 +123,7 @@ export function matchHistory(
 
 /**
  * Rejects hold a row once for each form in which the exports of several nights had it: first without its time, then with it, or
- * bad in another cell. Numbers of the deeds that may be one of those which another run rejected.
+ * with its time told otherwise, or bad in another cell. Numbers of the deeds that may be one of those which another run rejected.
  */
 function formsOfOtherRuns(input: readonly InputDeed[]): ReadonlySet<number> {
   const rejected = input.flatMap((deed, at) =>
@@ -140,7 +141,26 @@ function formsOfOtherRuns(input: readonly InputDeed[]): ReadonlySet<number> {
     const most = Math.max(...[...groupBy(equal, ({ run }) => String(run)).values()].map(({ length }) => length));
     return equal.slice(most);
   });
-  return new Set([...withoutTime, ...beyond].map(({ at }) => at));
+  return new Set([...[...withoutTime, ...beyond].map(({ at }) => at), ...retoldInOtherRuns(timed)]);
+}
+
+/** Numbers of those that may be one deed whose time another run read otherwise: both, since nobody knows which says it right. */
+function retoldInOtherRuns(
+  timed: readonly { readonly at: number; readonly deed: KnownInput; readonly run: number }[],
+): readonly number[] {
+  const byRun = groupBy(
+    timed.flatMap(({ at, deed, run }) => {
+      const { time, rest } = deed.said();
+      return time === undefined ? [] : [{ at, time, rest, rejectedAt: -1, run }];
+    }),
+    ({ run }) => String(run),
+  );
+  const runs = [...byRun.values()];
+  return runs.flatMap((one, number) =>
+    findRetold(one, runs.slice(number + 1).flat()).flatMap(({ at, retold }) =>
+      retold === undefined ? [] : [at, retold.of],
+    ),
+  );
 }
 
 /** A deed of the input, with the accepted one that it is. */

@@ -72,6 +72,8 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       };
     case "in two inputs":
       return inTwoInputs(action, detail, textOf(places.placeOf(detail.other)));
+    case "told otherwise":
+      return toldOtherwise(candidate, detail, places);
     case "in two sources":
       return {
         rule: "history-unclear",
@@ -114,6 +116,29 @@ function inTwoInputs(
     message: `${both}: whether they are one deed or two can't be told.`,
     hint: "Give one of the two files, or give the source a key that tells deeds apart. If it is another deed, stream its row alone with --again.",
   };
+}
+
+/** A deed that may be an accepted one, read in another zone or without its seconds. */
+function toldOtherwise(
+  candidate: Candidate,
+  { accepted, isCutShort }: Extract<Detail, { kind: "told otherwise" }>,
+  places: KnownPlaces,
+): Finding {
+  const { action } = candidate;
+  const { about } = actionSpec(action);
+  const before = dataOf(accepted, places).orderTime;
+  const now = dataOfLine(candidate, places).orderTime;
+  return {
+    rule: "history-unclear",
+    message: `It may be the ${action} of this ${about} that was accepted with the orderTime ${timeText(before)}${acceptedPlace(accepted, places)}, ${isCutShort ? "with or without its seconds" : "read in another zone"}: this one says ${timeText(now)}, and the same otherwise. The input does not have that one.`,
+    hint: `If the source's ${isCutShort ? "format" : "zone or format"} was changed, here or where the file comes from, put it back as it was, or let the other rows go with rules: {history-unclear: warn}. If it is a new one, stream its row alone with --again.`,
+  };
+}
+
+function timeText(orderTime: unknown): string {
+  const date = new Date(Number(orderTime) * 1000);
+  const isDate = !Number.isNaN(date.getTime());
+  return `${orderTime}${isDate ? ` (${date.toISOString().slice(0, 19).replace("T", " ")} UTC)` : ""}`;
 }
 
 /** A row that waits for one that is invalid. */

@@ -129,6 +129,8 @@ export type Extent = "full" | "window" | "delta";
 
 export interface World {
   readonly days: number;
+  /** The day on which the files tell all times otherwise; infinity for none. */
+  readonly retoldOn: number;
   /** All deeds in the order in which they happened. */
   readonly deeds: readonly Deed[];
   readonly habits: Habits;
@@ -143,6 +145,8 @@ export interface World {
 const SUBJECTS = 3;
 const OPENING = 1_760_000_000;
 const DAY = 86_400;
+/** By how much a zone that is read wrongly moves all times. */
+const ZONE = 7_200;
 const NEVER = Number.POSITIVE_INFINITY;
 /** First number in the names of the days' files, so that they grow from one digit to two. */
 const FIRST_FILE = 8;
@@ -202,10 +206,17 @@ export function createWorld(random: Random, keys?: Random): World {
     return others[pick(others.length)] ?? "1";
   }
 
+  // Without a random number, so that the seasons are what they were.
+  const retoldOn = deeds.length % 2 === 0 ? 1 + (deeds.length % (days - 1)) : NEVER;
+  const timeOn = (today: number, time: number): number => {
+    if (today !== retoldOn) return time;
+    return deeds.length % 4 === 0 ? time + ZONE : time - (time % 60);
+  };
+
   const valuesOf = (deed: Deed, today: number): Record<string, string> => {
     const { about, cells } = specOf(deed.kind);
     const values: Record<string, string> = { id: `n${deed.id}`, [about]: deed.subject, ...cells(deed) };
-    if (today >= habits.timedFrom) values.orderTime = String(deed.time);
+    if (today >= habits.timedFrom) values.orderTime = String(timeOn(today, deed.time));
     if (deed.kind === "claimedTicket" && today >= habits.namedFrom) values.userId = `claimer-${deed.content}`;
     return values;
   };
@@ -219,6 +230,7 @@ export function createWorld(random: Random, keys?: Random): World {
 
   return {
     days,
+    retoldOn,
     deeds,
     habits,
     config: configOf(habits),

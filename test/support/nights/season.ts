@@ -436,8 +436,8 @@ function judgeOrder({ deeds, habits }: World, { accepted, inputs, story }: Desk)
 }
 
 /** A resale with a time is accepted behind none of a later time that an earlier night brought. */
-function judgeTimes({ deeds, habits }: World, { accepted, story }: Desk): void {
-  if (habits.timedFrom > 0) return;
+function judgeTimes({ deeds, habits, retoldOn }: World, { accepted, story }: Desk): void {
+  if (habits.timedFrom > 0 || retoldOn < Number.POSITIVE_INFINITY) return;
   const resales = accepted.filter(({ history }) => history.startsWith("resold"));
   for (const [history, taken] of Map.groupBy(resales, (each) => each.history)) {
     const happened = deeds.filter((deed) => historyOf(deed) === history);
@@ -451,7 +451,8 @@ function judgeTimes({ deeds, habits }: World, { accepted, story }: Desk): void {
 }
 
 /** A resale that was rejected is not tried again once one of a later time was accepted. */
-function judgeTriedAgain({ deeds }: World, { asked, story }: Desk): void {
+function judgeTriedAgain({ deeds, retoldOn }: World, { asked, story }: Desk): void {
+  if (retoldOn < Number.POSITIVE_INFINITY) return;
   const resales = asked.filter(({ history }) => history.startsWith("resold"));
   for (const [history, tried] of Map.groupBy(resales, (each) => each.history)) {
     const happened = deeds.filter((deed) => historyOf(deed) === history);

@@ -181,6 +181,13 @@ describe("a history with a row from a rejects file", () => {
     ["one night without its time, another with it", "", "A<0@1 A2<0@2", "unclear new"],
     ["the same, of one night", "", "A<0@1 A2<0@1", "new new"],
     ["with its time in two nights", "", "A2<0@1 A2<0@2 A2<0@2 A2<0@3", "new new unclear unclear"],
+    [
+      "one night an hour later than another, or without its seconds",
+      "",
+      "A71<0@1 A3671<0@2 A60<0@3",
+      "unclear unclear unclear",
+    ],
+    ["an hour later in one night", "", "A71<0@1 A3671<0@1", "new new"],
     ["bad in two nights, and mended to the same", "A", "B<1@1 B<1@2", "new unclear"],
     ["bad in two nights, and twice in one", "A", "B<1@1 C<1@2 B<1@2 B<1@2", "new new new unclear"],
     ["with its time in two nights, and accepted", "A2", "A2<0@1 A2<0@2", "old unclear"],
