@@ -141,12 +141,12 @@ function memoryHint(lost: readonly LostRun[], flags: string, cwd: string): strin
     .filter((path) => existsSync(path))
     .map((path) => `tickets results --import ${fileInShell(displayPath(path, cwd))} ${flags}`);
   const gone = unread.filter((path) => !existsSync(path)).map((path) => displayPath(path, cwd));
-  const missing = gone.length === 0 ? "" : ` Restore ${gone.map((path) => cleanText(path, 200)).join(", ")} first.`;
-  if (commands.length > 0) return `Give it back its memory: ${commands.join("; ")}.${missing}`;
+  const missing = gone.length === 0 ? "" : `Restore ${gone.map((path) => cleanText(path, 200)).join(", ")} first.\n`;
+  if (commands.length > 0) return missing + commands.map((command) => `Give it back its memory: ${command}`).join("\n");
   if (lost.length === 0 || (unread.length === 0 && lost.every(({ outputs }) => outputs.length > 0))) return "";
   const [first] = lost;
   const whose = first !== undefined && lost.length === 1 ? `of run ${first.run}` : "of those runs";
-  return `Give it back its memory: tickets results --import FILE ${flags}, with the promises ${whose}.${missing}`;
+  return `${missing}Give it back its memory, with the promises ${whose}: tickets results --import FILE ${flags}`;
 }
 
 /** What no promises file tells of a run stands in the list of runs, or is for a person to decide. */

@@ -603,7 +603,7 @@ export function refuseStrangeOutput(
       "usage",
       `${displayPath(path, cwd)} holds runs of this environment that its ledger does not know: the ledger was lost, or put back from an older copy, or a copy of its folder is used elsewhere. Nothing was sent.`,
       {
-        hint: `Give it back its memory: tickets results --import ${fileInShell(displayPath(path, cwd))} ${environmentFlags(environment)}. ${ofRun === undefined ? "If the file is of another ledger, name another one with --output." : `If what it ends in is of another ledger, move it away: the rest of run ${ofRun} then goes into a file beside it.`}`,
+        hint: `Give it back its memory: tickets results --import ${fileInShell(displayPath(path, cwd))} ${environmentFlags(environment)}\n${ofRun === undefined ? "If the file is of another ledger, name another one with --output." : `If what it ends in is of another ledger, move it away: the rest of run ${ofRun} then goes into a file beside it.`}`,
       },
     );
   }

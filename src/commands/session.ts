@@ -116,23 +116,29 @@ export function proxyOf({ kind, baseUrl }: Environment, env: NodeJS.ProcessEnv):
 }
 
 /** What an environment was sent before it shared another's ledger must come along. */
-export function forgottenLedger(
-  { name, ledgerOwner }: Environment,
-  own: string | undefined,
-  cwd: string,
-): Failure | undefined {
+export function forgottenLedger(environment: Environment, own: string | undefined, cwd: string): Failure | undefined {
   if (own === undefined) return undefined;
+  const { name, ledgerOwner } = environment;
   const file = `${name}.promises.ndjson`;
+  const flags = environmentFlags(environment);
   return new Failure(
     "usage",
     `${name} shares the ledger of ${ledgerOwner}, but has kept one of its own (${displayPath(own, cwd)}), and what that one knows would be sent again. Nothing was sent.`,
     {
-      hint: `Without the line sameServiceAs: settle its open runs (tickets status --env ${name}), then tickets results --env ${name} -o ${file}. With the line: tickets results --import ${file} --env ${name}. Then move ${displayPath(dirname(own), cwd)} away.`,
+      hint: [
+        `Without the line sameServiceAs, settle its open runs: tickets status ${flags}`,
+        `Then write its promises: tickets results ${flags} -o ${file}`,
+        `With the line again: tickets results --import ${file} ${flags}`,
+        `Then move ${displayPath(dirname(own), cwd)} away.`,
+      ].join("\n"),
     },
   );
 }
 
-/** What a command that is told to people names the environment with. */
+/**
+ * What a command that is told to people names the environment with. Such a command ends its line, after a colon, so that it
+ * can be copied: what is said after it begins a new line.
+ */
 export const environmentFlags = ({ named }: Pick<Environment, "named">): string => named.map(inShell).join(" ");
 
 export const lockPath = (environment: Environment): string => join(dirname(environment.ledgerPath), "lock.db");

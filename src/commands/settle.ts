@@ -111,7 +111,7 @@ function chooseRun({ ledger, environment }: Session, name: string | undefined): 
 
 export function unknownRun(name: string, environment: Session["environment"]): Failure {
   return new Failure("usage", `There is no run ${cleanText(name)} in the ledger of ${environment.name}.`, {
-    hint: `tickets status ${environmentFlags(environment)} lists them.`,
+    hint: `Its runs are listed by: tickets status ${environmentFlags(environment)}`,
   });
 }
 
@@ -393,7 +393,7 @@ function chosenChunks(
     hint:
       open.length === 0
         ? "Nothing of this run does."
-        : `These do: ${open.map(({ chunk }) => chunk).join(", ")}. tickets settle ${run.run} ${environmentFlags(environment)} shows them.`,
+        : `These do: ${open.map(({ chunk }) => chunk).join(", ")}. They are shown by: tickets settle ${run.run} ${environmentFlags(environment)}`,
   });
 }
 

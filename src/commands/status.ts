@@ -33,7 +33,14 @@ import { promiseFormat, promiseLines, promisesHeader } from "../pipeline/project
 import { actionsOf, countStored } from "../pipeline/sending/settle.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import { labelOf } from "./run.ts";
-import { type EnvironmentOptions, loadSettings, lockPath, openLedgerToRead, planDirectory } from "./session.ts";
+import {
+  type EnvironmentOptions,
+  environmentFlags,
+  loadSettings,
+  lockPath,
+  openLedgerToRead,
+  planDirectory,
+} from "./session.ts";
 import { unknownRun } from "./settle.ts";
 import { describeActions, type Summary, summarise } from "./summary.ts";
 import { type Context, count } from "./talk.ts";
@@ -169,8 +176,7 @@ async function showRun(
   const { talk } = context;
   const run = findRun(ledger, name);
   if (run === undefined) throw unknownRun(name, environment);
-  if (options.chunk !== undefined)
-    return showChunk(context, ledger, run, options.chunk, planDirectory(environment, run.run));
+  if (options.chunk !== undefined) return showChunk(context, ledger, environment, run, options.chunk);
   const counts = await countsOf(ledger, run, environment);
   const summary = summaryOfRun(run, environment.name, counts);
   if (options.json) {
@@ -264,14 +270,15 @@ function stateNow(state: ChunkState, { inFlight }: RunCounts): string {
 async function showChunk(
   { talk }: Context,
   ledger: Ledger,
+  environment: Environment,
   run: RunRecord,
   number: number,
-  directory: string,
 ): Promise<number> {
+  const directory = planDirectory(environment, run.run);
   const chunk = chunksOf(ledger, run.runNo).find((each) => each.chunk === number);
   if (chunk === undefined) throw new Failure("usage", `Run ${run.run} has no chunk ${number}.`);
   // Plans of ended runs are removed in time; what became of each action stays in the ledger.
-  if (!existsSync(directory) && run.state !== "open") return showChunkOfLedger(talk, ledger, run, chunk);
+  if (!existsSync(directory) && run.state !== "open") return showChunkOfLedger(talk, ledger, environment, run, chunk);
   await using plan = await openPlan(directory, run.manifest);
   const [actions, records] = await Promise.all([actionsOf(plan, chunk), plan.records(chunk)]);
   for (const [at, { action, data }] of actions.entries()) {
@@ -285,7 +292,13 @@ async function showChunk(
 }
 
 /** @throws Failure `usage` where the chunk's actions stood in the plan alone. */
-function showChunkOfLedger(talk: Context["talk"], ledger: Ledger, run: RunRecord, chunk: ChunkRecord): number {
+function showChunkOfLedger(
+  talk: Context["talk"],
+  ledger: Ledger,
+  environment: Environment,
+  run: RunRecord,
+  chunk: ChunkRecord,
+): number {
   const rows = ledger.all(
     "SELECT source, line, action, event_id AS eventId, ticket_id AS ticketId, nft_id AS nftId FROM actions WHERE run_no = ? AND chunk = ? ORDER BY seq",
     run.runNo,
@@ -295,7 +308,9 @@ function showChunkOfLedger(talk: Context["talk"], ledger: Ledger, run: RunRecord
     throw new Failure(
       "usage",
       `The plan of run ${run.run} was removed, and the ledger holds no action of its chunk ${chunk.chunk} (${chunk.state}).`,
-      { hint: `tickets results ${run.run} writes what the ledger holds of the run.` },
+      {
+        hint: `What the ledger holds of the run is written by: tickets results ${run.run} ${environmentFlags(environment)}`,
+      },
     );
   for (const row of rows) {
     const given = Object.entries(row).filter(([, value]) => value !== null);

@@ -336,7 +336,7 @@ function refuseStoppedByPerson(
     "busy",
     `The run ${run} of ${createdAt} was stopped by a person and comes first. Nothing was sent.`,
     {
-      hint: `Go on with it: tickets resume ${run} ${environmentFlags(environment)}. Or close it: tickets settle ${run} --abandon ${environmentFlags(environment)}`,
+      hint: `Go on with it: tickets resume ${run} ${environmentFlags(environment)}\nOr close it: tickets settle ${run} --abandon ${environmentFlags(environment)}`,
     },
   );
 }
@@ -350,7 +350,7 @@ function refuseTooManyRejections({ environment, ledger }: Session, { run, runNo,
     "refused",
     `The run ${run} stopped because the service rejected too many of its actions, and comes first. Nothing was sent.`,
     {
-      hint: `Look at them: tickets status ${run} ${environmentFlags(environment)}. Then go on: tickets resume ${run} ${environmentFlags(environment)}`,
+      hint: `Look at them: tickets status ${run} ${environmentFlags(environment)}\nThen go on: tickets resume ${run} ${environmentFlags(environment)}`,
     },
   );
 }

@@ -249,7 +249,7 @@ function namesAlike(one = "", other = ""): Failure {
   return new Failure(
     "usage",
     `${cleanText(one, 200)} and ${cleanText(other, 200)} can't be told apart by their names, and a source is chosen by the name of a file.`,
-    { hint: "Rename one of them, or write a config for each: tickets init FILE -o NAME.yaml." },
+    { hint: "Rename one of them, or write a config for each: tickets init FILE -o NAME.yaml" },
   );
 }
 

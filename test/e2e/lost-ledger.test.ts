@@ -72,6 +72,9 @@ describe("a ledger that was lost", () => {
       expect(refused.stderr).toContain("The ledger of playground was lost, or put back from an older copy");
       expect(refused.stderr).toContain("tickets results --import a.ndjson --env playground");
       expect(refused.stderr).toContain("tickets env --forget-lost --env playground --reason");
+      expect(
+        refused.stderr.match(/: tickets .*$/gm)?.filter((line) => !/ playground(?: --reason "…")?$/.test(line)),
+      ).toEqual([]);
       expect(ledgerFiles(rig), "no new ledger takes its place").toEqual([]);
     }
     expect(sent(rig)).toBe(20);

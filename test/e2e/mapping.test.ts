@@ -375,7 +375,7 @@ describe("a file that no rule fits", () => {
   test("is told which patterns there are, and without a config of tickets init", async () => {
     const place = openWorkplace();
     place.write("Report.csv", "A,B\n1,2\n");
-    expect((await place.tickets(["plan", "Report.csv"])).stderr).toContain("Or describe it: tickets init Report.csv.");
+    expect((await place.tickets(["plan", "Report.csv"])).stderr).toContain("Or describe it: tickets init Report.csv\n");
     place.write("tickets.config.yaml", SIMPLE);
     expect((await place.tickets(["plan", "Report.csv"])).stderr).toContain(
       'No source matches Report.csv (guests: "guests*.csv"). Give --source NAME, or widen match.',

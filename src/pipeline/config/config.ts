@@ -382,7 +382,7 @@ function configFailure(problems: readonly ConfigProblem[], cwd: string, needsTru
       ? only
       : `${sorted.length} problems in the config:\n${lines.map((line) => `  ${line}`).join("\n")}`;
   const hint = needsTrust
-    ? "Nothing was sent. Read the file; if you wrote it, or trust who did: tickets env --trust (again whenever it has changed). A file named by --config or TICKETS_CONFIG, and your own config, count as trusted."
+    ? "Nothing was sent. A file named by --config or TICKETS_CONFIG, and your own config, count as trusted.\nRead the file; if you wrote it, or trust who did, now and whenever it has changed: tickets env --trust"
     : "Nothing was sent.";
   return new Failure("usage", message, { hint });
 }

@@ -1,0 +1,24 @@
+/** A command that a person is told ends its line, after a colon, so that it can be copied. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { globSync } from "tinyglobby";
+import { expect, test } from "vitest";
+
+const SRC = fileURLToPath(new URL("../../src", import.meta.url));
+/** Notes in a config tell of commands in sentences. */
+const files = globSync("**/*.ts", { cwd: SRC, ignore: ["mapping/recipes.ts"] });
+
+/** The flags that lead to a ledger, with what follows them: more of the command, or the end of the line or the text. */
+const FLAGS = /\$\{(?:environmentFlags\([^()]*\)|flags)\}(?! --?\w|`|\\n)/;
+/** A command in words alone, with a sentence's end. */
+const WORDS = /: tickets [^`"\n]*[\w}]\.(?=["`])/;
+
+test.each(files)("%s says no command with a sentence's end", (path) => {
+  const lines = readFileSync(join(SRC, path), "utf8").split("\n");
+  const found = lines.flatMap((line, at) =>
+    FLAGS.test(line) || WORDS.test(line) ? [`${path}:${at + 1} ${line.trim()}`] : [],
+  );
+  expect(found).toEqual([]);
+});
