@@ -1,9 +1,17 @@
 /** What can only be seen across actions: in the order of the input, and against what the environment has accepted. */
 
-import { type Action, type ActionData, actionSpec, registersEvent, type TicketEffect } from "../actions/actions.ts";
+import {
+  type Action,
+  type ActionData,
+  type ActionName,
+  actionSpec,
+  registersEvent,
+  type TicketEffect,
+} from "../actions/actions.ts";
 import { currencyDigits, MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
+import { isNumber, otherSpellings } from "../actions/zero-ids.ts";
 import type { AcrossRule } from "./rules.ts";
 import { createTicketStates, type Place, type TicketKind } from "./ticket-states.ts";
 
@@ -15,6 +23,14 @@ export interface Memory {
   ticket(ref: { readonly ticketId: string } | { readonly nftId: string }): KnownTicket | undefined;
   /** Whether it knows buyers of tickets by nftId alone, any of which may be a ticket that it knows by ticketId too. */
   hasHoldersByNftId(): boolean;
+  /** Of an id that nothing was accepted of: the same number with other zeros in front, of which something was. */
+  otherSpelling(action: ActionName, field: "eventId" | "ticketId", id: string): KnownSpelling | undefined;
+}
+
+export interface KnownSpelling {
+  readonly id: string;
+  /** In which it was first accepted; undefined where that is not known. */
+  readonly run: string | undefined;
 }
 
 export interface KnownTicket {
@@ -26,7 +42,12 @@ export interface KnownTicket {
   readonly ticketId?: string;
 }
 
-export const EMPTY_MEMORY: Memory = { event: () => undefined, ticket: () => undefined, hasHoldersByNftId: () => false };
+export const EMPTY_MEMORY: Memory = {
+  event: () => undefined,
+  ticket: () => undefined,
+  hasHoldersByNftId: () => false,
+  otherSpelling: () => undefined,
+};
 
 /** A finding with its severity, which may differ from case to case of one rule; findings that are off are not given. */
 interface AcrossFinding extends Finding {
@@ -86,12 +107,21 @@ const AFTER_CHECK_IN: Readonly<Record<LaterEffect, boolean>> = {
   "invalidate-ticket": false,
 };
 
+/** The other spelling of an id, in this input. */
+interface SpelledHere {
+  readonly id: string;
+  readonly at: Place;
+}
+
 const NONE: readonly AcrossFinding[] = Object.freeze([]);
 
 export function createAcross({ memory, complete, hasMemory, laterEvents, severityOf }: AcrossOptions): Across {
   const tickets = createTicketStates();
   const events: EventState[] = [];
   const eventsById = new Map<string, EventState>();
+
+  /** Lengths of the ids of this input that begin with a zero. */
+  const zeroLengths = { eventId: new Set<number>(), ticketId: new Set<number>() };
 
   // Kinds of id by which tickets were resold here that may be known by the other kind, too.
   const resoldBy = new Set<TicketKind>();
@@ -350,7 +380,59 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
     }
   };
 
+  /** Of an id that this input has not named yet: whether it is known, or stands further up, with other zeros in front. */
+  const checkZeros = ({ action, data }: Action): void => {
+    const { ticketId, eventId } = data;
+    if (eventId != null && isNumber(eventId) && !eventsById.has(eventId)) {
+      const here = spelledHere("eventId", eventId, (id) => eventsById.get(id)?.registeredAt);
+      reportZeros("eventId", eventId, memory.otherSpelling(action, "eventId", eventId) ?? here);
+    }
+    if (ticketId != null && isNumber(ticketId) && tickets.find("ticketId", ticketId) === undefined) {
+      const here = spelledHere("ticketId", ticketId, (id) => {
+        const ticket = tickets.find("ticketId", id);
+        return ticket === undefined ? undefined : tickets.place(ticket);
+      });
+      reportZeros("ticketId", ticketId, memory.otherSpelling(action, "ticketId", ticketId) ?? here);
+    }
+  };
+
+  const spelledHere = (
+    field: "eventId" | "ticketId",
+    id: string,
+    placeOf: (id: string) => Place | undefined,
+  ): SpelledHere | undefined => {
+    const spellings = otherSpellings(id, zeroLengths[field]);
+    if (id.startsWith("0")) zeroLengths[field].add(id.length);
+    for (const other of spellings) {
+      const at = placeOf(other);
+      if (at !== undefined) return { id: other, at };
+    }
+    return undefined;
+  };
+
+  const reportZeros = (
+    field: "eventId" | "ticketId",
+    value: string,
+    other: KnownSpelling | SpelledHere | undefined,
+  ): void => {
+    if (other === undefined) return;
+    const isHere = "at" in other;
+    const where = isHere
+      ? `stands at ${placeText(other.at)}`
+      : `was accepted${other.run === undefined ? "" : ` in the run ${other.run}`}`;
+    const about = field === "eventId" ? "event" : "ticket";
+    const finding = {
+      field,
+      pointer: `/data/${field}`,
+      value,
+      message: `${quoted(value)} is the same number as ${quoted(other.id)}, which ${where}, with other zeros in front: a spreadsheet takes them off.`,
+      hint: `Export again with the ids as text, and don't open and save the file in a spreadsheet. If it is another ${about}, stream its row alone with --again.`,
+    };
+    report("id-zeros-lost", finding, isHere ? "warn" : "error");
+  };
+
   const check = (action: Action, at: Place): void => {
+    checkZeros(action);
     const { effect } = actionSpec(action.action);
     switch (effect) {
       case "register-event":

@@ -104,6 +104,13 @@ export const LIKELY_RULES = {
 
 /** What can only be seen across actions: in their order, and against what the environment has accepted. */
 export const ACROSS_RULES = {
+  "id-zeros-lost": {
+    severity: "error",
+    reason:
+      "A spreadsheet takes the zeros off the front of a number, and what was accepted would look new. Of two ids of one input this is a warning.",
+    source: NEVER_TWICE,
+    example: '"ticketId":"123456789", where "000123456789" was accepted',
+  },
   "event-not-registered": {
     severity: "error",
     reason:

@@ -28,6 +28,8 @@ export interface Place {
 export interface TicketStates {
   /** The ticket of a reference; taken up with status `new` when it was not there. */
   locate(kind: TicketKind, id: string): number;
+  /** The same, where it is there. */
+  find(kind: TicketKind, id: string): number | undefined;
   readonly size: number;
   /** Bytes that the tables hold. */
   readonly bytes: number;
@@ -118,21 +120,32 @@ export function createTicketStates(): TicketStates {
     return ticket;
   };
 
+  /** The ticket of a reference, whose hash is then in hand; or, as a negative number, its free slot and one more. */
+  const seek = (kind: TicketKind, id: string): number => {
+    hash128(id, SEED[kind], hash);
+    const [first = 0, second = 0] = hash;
+    const mask = slots.length - 1;
+    let at = first & mask;
+    for (let slot = slots[at] ?? 0; slot !== 0; slot = slots[at] ?? 0) {
+      const ticket = (slot & TICKET_MASK) - 1;
+      if (slot === slotOf(ticket, second) && isIt(ticket)) return ticket;
+      at = (at + 1) & mask;
+    }
+    return -at - 1;
+  };
+
   return {
     locate(kind, id) {
-      hash128(id, SEED[kind], hash);
-      const [first = 0, second = 0] = hash;
-      const mask = slots.length - 1;
-      let at = first & mask;
-      for (let slot = slots[at] ?? 0; slot !== 0; slot = slots[at] ?? 0) {
-        const ticket = (slot & TICKET_MASK) - 1;
-        if (slot === slotOf(ticket, second) && isIt(ticket)) return ticket;
-        at = (at + 1) & mask;
-      }
+      const found = seek(kind, id);
+      if (found >= 0) return found;
       const ticket = add();
-      slots[at] = slotOf(ticket, second);
+      slots[-found - 1] = slotOf(ticket, hash[1] ?? 0);
       if (size > slots.length * MAX_LOAD) grow();
       return ticket;
+    },
+    find(kind, id) {
+      const found = seek(kind, id);
+      return found < 0 ? undefined : found;
     },
     get size() {
       return size;

@@ -174,6 +174,10 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
     before: (field) => accept(field, NEW_EVENT, SOLD),
     isNeverSent: true,
   },
+  "id-zeros-lost": {
+    files: { "sales.ndjson": `${SOLD.replace("T-1", "7")}\n` },
+    before: (field) => accept(field, NEW_EVENT, SOLD.replace("T-1", "007")),
+  },
   "history-late": {
     files: { "updates.ndjson": `${update("a")}\n${update("b")}\n${update("c")}\n` },
     before: (field) => accept(field, NEW_EVENT, SOLD, update("a"), update("c")),

@@ -187,3 +187,99 @@ describe("nothing is said", () => {
     expect(processedBy(field.sandbox)).toBe(SENT);
   });
 });
+
+describe("ids whose zeros in front were lost", () => {
+  const LINES = ["000123456789,a@x.de,10.00,1790841612", "000123456790,c@x.de,12.50,1790845200"];
+  const sales = (...rows: readonly string[]): string =>
+    ["ticketId,userId,price,orderTime,eventId", ...rows.map((row) => `${row},ball-26`), ""].join("\n");
+  const stripped = (row: string): string => row.replace(/^0+/, "");
+
+  const SOLD_ELSEWHERE = `${JSON.stringify({
+    action: "soldTicket",
+    data: { eventId: "ball-26", ticketId: "0042", userId: "u", price: "1", orderTime: 1790841600 },
+  })}\n`;
+
+  async function openSold(...rows: readonly string[]): Promise<Field> {
+    const field = await openField();
+    await field.write("events.csv", "eventId,currency\nball-26,EUR\n");
+    await field.write("sales.csv", sales(...rows));
+    const night = await field.stream(["events.csv", "sales.csv"]);
+    expect(night.summary?.actions).toMatchObject({ accepted: rows.length + 1 });
+    return field;
+  }
+
+  test("are no new tickets, and nothing of them is sent", async () => {
+    const field = await openSold(...LINES);
+    const run = field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs")?.run));
+    await field.write("sales.csv", sales(...LINES.map(stripped)));
+    const night = await field.stream(["sales.csv"]);
+    expect(night.exitCode).toBe(3);
+    expect(night.said).toContain(
+      `sales.csv:2 ticketId: "123456789" "123456789" is the same number as "000123456789", which was accepted in the run ${run}`,
+    );
+    expect(processedBy(field.sandbox)).toBe("ball-26 000123456789 000123456790");
+  });
+
+  test("are found again where the first export had lost them", async () => {
+    const field = await openSold(...LINES.map(stripped));
+    await field.write("sales.csv", sales(...LINES));
+    const night = await field.stream(["sales.csv"]);
+    expect(night.exitCode).toBe(3);
+    expect(night.said).toContain('the same number as "123456789"');
+  });
+
+  test("are told of a check-in, and of scans of tickets that were sold elsewhere", async () => {
+    const field = await openSold(...LINES);
+    await field.write("elsewhere.ndjson", SOLD_ELSEWHERE);
+    await field.stream(["elsewhere.ndjson"], {}, { env: { TICKETS_STATE_DIR: join(field.folder, "elsewhere") } });
+    await field.write("scans.csv", "ticketId,orderTime\n0042,1790841700\n");
+    expect((await field.stream(["scans.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+    await field.write("scans.csv", "ticketId,orderTime\n42,1790841700\n");
+    expect((await field.stream(["scans.csv"])).said).toContain('the same number as "0042"');
+    await field.write("checkins.csv", "ticketId,orderTime\n123456789,1790841700\n");
+    expect((await field.stream(["checkins.csv"])).said).toContain('the same number as "000123456789"');
+    expect(processedBy(field.sandbox)).toBe("ball-26 000123456789 000123456790 0042 0042");
+  });
+
+  test("are told of an event", async () => {
+    const field = await openField();
+    await field.write("events.csv", "eventId,currency\n0042,EUR\n");
+    await field.stream(["events.csv"]);
+    await field.write("events.csv", "eventId,currency\n42,EUR\n");
+    expect((await field.stream(["events.csv"])).said).toContain('"42" is the same number as "0042"');
+    expect(processedBy(field.sandbox)).toBe("0042");
+  });
+
+  test("are told where a key of the source is new with them", async () => {
+    const field = await openField();
+    const source = (key: string): string =>
+      `sources: {s: {match: "sales*.csv", key: "${key}", fields: {eventId: "{eventId}", ticketId: "{ticketId}"}, actions: [soldTicket: {fields: {userId: "{userId}", price: "{price}", orderTime: "{orderTime}"}}]}}\n`;
+    await field.write("tickets.config.yaml", source("{ticketId}"));
+    await field.write("events.csv", "eventId,currency\nball-26,EUR\n");
+    await field.write("sales.csv", sales(...LINES));
+    expect((await field.stream(["events.csv", "sales.csv"])).summary?.actions).toMatchObject({ accepted: 3 });
+    await field.write("sales.csv", sales(...LINES.map(stripped)));
+    const night = await field.stream(["sales.csv"]);
+    expect(night.exitCode).toBe(3);
+    expect(night.said).toContain("[id-zeros-lost]");
+  });
+
+  test("may be another ticket, which a person sends alone; from then on both are known", async () => {
+    const field = await openSold(...LINES);
+    await field.write("sales-other.csv", sales("123456789,b@x.de,10.00,1790841999"));
+    expect((await field.stream(["sales-other.csv"], { again: true })).exitCode).toBe(0);
+    await field.write("scans.csv", "ticketId,orderTime\n123456789,1790842000\n000123456789,1790842001\n");
+    const night = await field.stream(["sales.csv", "sales-other.csv", "scans.csv"]);
+    expect(night).toMatchObject({ exitCode: 0, summary: { actions: { accepted: 2, alreadySent: 3 } } });
+    expect(night.said).not.toContain("[id-zeros-lost]");
+  });
+
+  test("are known in a ledger that was imported", async () => {
+    const field = await openSold(...LINES);
+    await rm(join(field.folder, "state"), { recursive: true });
+    const { context } = makeContext(field.folder, field.env);
+    await importResults({ file: "events.local.promises.ndjson", waitLock: 0, flags: {} }, context);
+    await field.write("sales.csv", sales(...LINES.map(stripped)));
+    expect((await field.stream(["sales.csv"])).said).toContain('the same number as "000123456789"');
+  });
+});

@@ -204,6 +204,7 @@ describe("the bad files", () => {
     expect(Object.keys(RULES_OF_FILES).filter((rule) => !shown.has(rule))).toEqual([
       "row-too-long",
       "payload-too-long",
+      "id-zeros-lost",
       "imported-history",
       "changed",
       "history-late",

@@ -8,6 +8,7 @@ import { type Ledger, readMeta, type SqlRow } from "./ledger.ts";
 import { TAKEN, TRIED } from "./outcomes.ts";
 import { mergeMended } from "./rejected-rows.ts";
 import { LAST_FORMER_RUN, PRESENT_IDENTITY } from "./renamed-deeds.ts";
+import { mergeZeroLengths, spellingsOf } from "./zero-ids.ts";
 
 /** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */
 export const IMPORTED = "imported";
@@ -34,6 +35,7 @@ export function ledgerMemory(ledger: Ledger): Memory {
     hasHoldersByNftId: () =>
       ledger.get("SELECT 1 AS one FROM tickets WHERE ticket < ? AND holder IS NOT NULL LIMIT 1", TICKET_PREFIX) !==
       undefined,
+    otherSpelling: spellingsOf(ledger),
   };
 }
 
@@ -200,6 +202,7 @@ export function mergeOutcomes(ledger: Ledger): void {
         runNo,
       );
       mergeKeyed(ledger, runNo, { unmerged: UNMERGED, isFormer: runNo <= lastFormer });
+      mergeZeroLengths(ledger, runNo, UNMERGED);
       foldActions(ledger, runNo);
       mergeMended(ledger, runNo);
       ledger.run(`UPDATE chunks SET merged = 1 WHERE run_no = ? AND ${UNMERGED}`, runNo);

@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { ID_RULES } from "./id-rules.ts";
 import { definePlainIdentity, FILL_KEYED_DEEDS, KEYED_DEEDS } from "./keyed-deeds.ts";
 import { definePresentIdentity, RENAME_DEEDS, RENAMED_BESIDE } from "./renamed-deeds.ts";
+import { FILL_ZERO_LENGTHS, ZERO_LENGTHS } from "./zero-ids.ts";
 
 /** Version of the tables below, kept in SQLite's `user_version`. */
 export const LEDGER_VERSION = 3;
@@ -263,6 +264,8 @@ const NIGHTS: readonly string[] = [
   KEYED_DEEDS,
   FILL_KEYED_DEEDS,
   LISTED_RUNS,
+  ZERO_LENGTHS,
+  FILL_ZERO_LENGTHS,
 ];
 
 /** What brings a ledger from version n to n + 1, at place n. */
@@ -286,6 +289,8 @@ export function standIn(database: DatabaseSync, from: number): void {
   database.exec(KEYED_DEEDS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(FILL_KEYED_DEEDS);
   database.exec(LISTED_RUNS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(ZERO_LENGTHS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(FILL_ZERO_LENGTHS);
 }
 
 /** Brings the tables to the present version, all or nothing. */

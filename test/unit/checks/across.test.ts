@@ -566,3 +566,59 @@ describe("any order of actions", () => {
     );
   });
 });
+
+describe("zeros in front of an id", () => {
+  const known = (...ids: readonly string[]): Memory => ({
+    ...EMPTY_MEMORY,
+    otherSpelling: (_action, _field, id) => {
+      const other = ids.find((each) => each !== id && Number(each) === Number(id));
+      return other === undefined || ids.includes(id) ? undefined : { id: other, run: "7f3a" };
+    },
+  });
+
+  it("make it another one that was accepted, once for all that follows", () => {
+    const memory = known("00123");
+    const rows = [[sale("123")], [scan("123")], [sale("124")]];
+    expect(found(rows, { memory })).toEqual([
+      "error id-zeros-lost; warn event-not-registered",
+      "error depends-on-invalid",
+      "",
+    ]);
+    expect(messages(rows, { memory })[0]).toBe(
+      '"123" is the same number as "00123", which was accepted in the run 7f3a, with other zeros in front: a spreadsheet takes them off.',
+    );
+  });
+
+  it("make it another event", () => {
+    const memory = known("042");
+    expect(found([[event("42")]], { memory })).toEqual(["error id-zeros-lost"]);
+    expect(found([[sale("t", { eventId: "42" })]], { memory })).toEqual([
+      "error id-zeros-lost; warn event-not-registered",
+    ]);
+  });
+
+  it.each([
+    [["00123", "123"], "warn id-zeros-lost"],
+    [["123", "00123"], "warn id-zeros-lost"],
+    [["0123", "00123"], "warn id-zeros-lost"],
+    [["0123", "0124", "1230"], ""],
+    [["A-0123", "A-123"], ""],
+    [["0", "00"], "warn id-zeros-lost"],
+  ])("are told of two ids of one input: %j", (ids, expected) => {
+    const rows = [[event("e")], ...ids.map((id) => [sale(id)]), ...ids.map((id) => [scan(id)])];
+    expect(found(rows).filter((text) => text !== "")).toEqual(expected === "" ? [] : [expected]);
+  });
+
+  it("are told of two events of one input", () => {
+    expect(found([[event("042")], [event("42")]])).toEqual(["", "warn id-zeros-lost"]);
+  });
+
+  it("are asked for of no id that is no number", () => {
+    const asked: string[] = [];
+    const memory: Memory = { ...EMPTY_MEMORY, otherSpelling: (_action, _field, id) => void asked.push(id) };
+    found([[event("e")], [sale("A-1")], [sale("12")], [scan("12")], [of("scannedTicket", { nftId: "M-1-1" })]], {
+      memory,
+    });
+    expect(asked).toEqual(["12"]);
+  });
+});
