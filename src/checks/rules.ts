@@ -185,7 +185,7 @@ export const ACROSS_RULES = {
   "history-late": {
     severity: "warn",
     reason:
-      "An update, scan or resale without a time, before others of its ticket or event that were accepted already, or a resale of an earlier time than one that was accepted in an earlier run.",
+      "An update, scan or resale without a time, before others of its ticket or event that were accepted already, in this input or in the one that its row was rejected from, or a resale of an earlier time than one that was accepted in an earlier run.",
     source: ORDER,
     example: "an updateTicket row inserted before one that was accepted yesterday",
   },
@@ -199,7 +199,7 @@ export const ACROSS_RULES = {
   "history-unclear": {
     severity: "error",
     reason:
-      "Contents repeat, and which of them were accepted can't be told; or two deeds of the same time may be one; or a deed may be an accepted one whose time is read in another zone, or without its seconds. Nothing is sent, or left out, on a guess.",
+      "Contents repeat, and which of them were accepted can't be told; or two deeds of the same time may be one; or a deed may be an accepted one whose time is read in another zone, or without its seconds; or a mended row did not name its ticket or event when it was rejected, so that its place among what was accepted is not known. Nothing is sent, or left out, on a guess.",
     source: NEVER_TWICE,
     example: "updateTicket A, B and A were accepted, and the input has only B",
   },

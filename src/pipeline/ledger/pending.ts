@@ -4,6 +4,7 @@ import { openPlan } from "../plan/plan.ts";
 import type { Ledger } from "./ledger.ts";
 import { ticketKey } from "./memory.ts";
 import { presentIdentity } from "./renamed-deeds.ts";
+import type { AskedAt } from "./row-places.ts";
 import { chunksOf, UNDECIDED_STATES } from "./runs.ts";
 
 /** What an earlier run may still bring to the service, or may have brought without an answer: no other run sends it. */
@@ -17,7 +18,7 @@ export interface Pending {
   readonly updatedEvents: ReadonlySet<string>;
 }
 
-interface PendingDeed {
+interface PendingDeed extends AskedAt {
   readonly run: string;
   /** Digest (hex) of what it says. */
   readonly content: string;
@@ -52,7 +53,13 @@ export async function pendingIdentities(ledger: Ledger, planDirectory: (run: str
         const { data } = action;
         const key = presentIdentity(action, identity.toString("hex"));
         const isDecidedByIdentity = actionSpec(action.action).identity === "once";
-        const deed = { run, content: content.toString("hex"), data: isDecidedByIdentity ? undefined : data };
+        const deed = {
+          run,
+          runNo: chunk.runNo,
+          seq: chunk.first + at,
+          content: content.toString("hex"),
+          data: isDecidedByIdentity ? undefined : data,
+        };
         const others = deeds.get(key);
         if (others === undefined) deeds.set(key, [deed]);
         else others.push(deed);

@@ -9,6 +9,7 @@ import { contentText, digestOf, identityText } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "./ledger.ts";
 import { TAKEN } from "./outcomes.ts";
+import { type AskedAt, noteRowPlace, type RowPlace, type Standings, standingsOf } from "./row-places.ts";
 
 /** What is known of rows of rejects files, by their keys (`tickets:row`). */
 export interface RejectedRows {
@@ -33,17 +34,17 @@ export interface RejectedRows {
    * it is what it gives beside that, since the last of it was taken.
    */
   openSince(key: string): OpenSince | undefined;
+  /**
+   * Tells what accepted deeds of its history are beside a deed of the row; undefined where this ledger did not reject the row.
+   *
+   * @param name as `tickets:actions` has it.
+   */
+  standingsOf(key: string, action: Action, name: string): Standings | undefined;
 }
 
 /** An action of a mended row that the service took. */
 interface MendedDeed extends Action {
-  readonly accepted: AcceptedAt;
-}
-
-/** Where the ledger has an accepted action. */
-export interface AcceptedAt {
-  readonly runNo: number;
-  readonly seq: number;
+  readonly accepted: AskedAt;
 }
 
 export interface OpenSince {
@@ -61,6 +62,7 @@ export const NO_REJECTED_ROWS: RejectedRows = {
   isTaken: () => false,
   rulesOf: () => [],
   openSince: () => undefined,
+  standingsOf: () => undefined,
 };
 
 export function rejectedRows(ledger: Ledger): RejectedRows {
@@ -99,6 +101,7 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
       if (mended !== undefined) return { runNo: Number(mended.run_no), seq: Number(mended.seq), readAs };
       return { runNo: Number(row.run_no), seq: row.seq === null ? undefined : Number(row.seq), readAs };
     },
+    standingsOf: (key, action, name) => standingsOf(ledger, key, action, name),
   };
 }
 
@@ -184,20 +187,32 @@ export function mergeMended(ledger: Ledger, runNo: number): void {
   );
 }
 
-/**
- * Part of a transaction: the row stands in a rejects file of the run. The first run that rejected it counts.
- *
- * @param gives what is open of it, as `tickets:actions` names it; nothing where that is not known.
- */
-export function noteRejected(
-  ledger: Ledger,
-  key: string,
-  { runNo, seq, readAs, gives }: OpenSince & { readonly gives: readonly string[] },
-): void {
+/** A row as a run puts it into a rejects file. */
+export interface RejectedRow extends OpenSince {
+  /** What is open of it, as `tickets:actions` names it; nothing where that is not known. */
+  readonly gives: readonly string[];
+  /** Places in the plan of those that the service was asked for, or would have been. */
+  readonly seqOf: ReadonlyMap<string, number>;
+  /** Of a row of which nothing was sent. */
+  readonly place: RowPlace | undefined;
+  /** It comes from a rejects file itself, so that what stands around it there says nothing. */
+  readonly isFromRejects: boolean;
+  /** The run sends again on purpose what would come too late. */
+  readonly isAgain: boolean;
+}
+
+/** Part of a transaction: the row stands in a rejects file of the run. The first run that rejected it counts. */
+export function noteRejected(ledger: Ledger, key: string, row: RejectedRow): void {
+  const { runNo, seq, readAs, gives, seqOf, place, isFromRejects, isAgain } = row;
+  const isFirst = ledger.get("SELECT 1 AS one FROM rejected_rows WHERE row = ?", key) === undefined;
   for (const action of gives) ledger.run("INSERT OR IGNORE INTO row_actions (row, action) VALUES (?, ?)", key, action);
+  if (isFirst || !isAgain) for (const [action, at] of seqOf) ledger.run(NOTE_ASKED, runNo, at, key, action);
+  if (place !== undefined && (isFirst || !isFromRejects)) noteRowPlace(ledger, key, place, isFirst);
   const sql = "INSERT OR IGNORE INTO rejected_rows (row, run_no, seq, read_as) VALUES (?, ?, ?, ?)";
   ledger.run(sql, key, runNo, seq ?? null, readAs);
 }
+
+const NOTE_ASKED = "UPDATE row_actions SET run_no = ?, seq = ? WHERE row = ? AND action = ?";
 
 /** Part of a transaction: `open` stands in the row's `tickets:actions`, as the actions that the mapping lists number it. */
 export function noteRules(ledger: Ledger, key: string, open: string, rules: readonly string[]): void {

@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { ID_RULES } from "./id-rules.ts";
 import { definePlainIdentity, FILL_KEYED_DEEDS, KEYED_DEEDS } from "./keyed-deeds.ts";
 import { definePresentIdentity, RENAME_DEEDS, RENAMED_BESIDE } from "./renamed-deeds.ts";
+import { ROW_PLACES } from "./row-places.ts";
 import { FILL_ZERO_LENGTHS, ZERO_LENGTHS } from "./zero-ids.ts";
 
 /** Version of the tables below, kept in SQLite's `user_version`. */
@@ -230,9 +231,18 @@ const LISTED_RUNS = `
 CREATE TABLE listed_runs (run_no INTEGER PRIMARY KEY, entry INTEGER NOT NULL) STRICT;
 `;
 
-/** What rejected rows gave, and which actions mended rows are done with, as `tickets:actions` names them. */
+/**
+ * What rejected rows gave, with where the service was last asked for it, and which actions mended rows are done with, as
+ * `tickets:actions` names them.
+ */
 const ROW_ACTIONS = `
-CREATE TABLE row_actions (row TEXT NOT NULL, action TEXT NOT NULL, PRIMARY KEY (row, action)) STRICT, WITHOUT ROWID;
+CREATE TABLE row_actions (
+  row TEXT NOT NULL,
+  action TEXT NOT NULL,
+  run_no INTEGER,
+  seq INTEGER,
+  PRIMARY KEY (row, action)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE mended_actions (
   row TEXT NOT NULL,
   run_no INTEGER NOT NULL,
@@ -258,6 +268,7 @@ const NIGHTS: readonly string[] = [
   INVOCATIONS,
   MENDED_ROWS,
   ROW_ACTIONS,
+  ROW_PLACES,
   ROW_RULES,
   ID_RULES,
   RENAME_DEEDS,
@@ -283,6 +294,7 @@ export function standIn(database: DatabaseSync, from: number): void {
   database.exec(INVOCATIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(MENDED_ROWS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(ROW_ACTIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(ROW_PLACES.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(ROW_RULES.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(ID_RULES.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(RENAMED_BESIDE);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Action } from "../../actions/actions.ts";
 import { type FieldKind, fieldSpec, isFieldName } from "../../actions/fields.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
-import type { AcceptedAt } from "../ledger/rejected-rows.ts";
+import type { AskedAt } from "../ledger/row-places.ts";
 import type { CandidateBytes } from "./batch.ts";
 import { FACTS_BYTES, factsReader, lineBytesAt, textBytesAt } from "./facts.ts";
 import type { AppendFile } from "./files.ts";
@@ -31,7 +31,7 @@ export interface Hold {
   /** What could be read of its actions. */
   readonly attempted: readonly unknown[];
   /** Of an action that was accepted when its row was mended, which stands here for the row: nothing is held back for it. */
-  readonly accepted?: AcceptedAt | undefined;
+  readonly accepted?: AskedAt | undefined;
 }
 
 /** The candidate files while they are written. */

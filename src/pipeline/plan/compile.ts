@@ -17,6 +17,7 @@ import { appendCandidates, type CandidateFiles, candidateFiles, endCandidates } 
 import { createRowCompiler, type RowCompiler, reportFindings } from "./compile-rows.ts";
 import { placedActions } from "./facts.ts";
 import { createFile } from "./files.ts";
+import { historiesOf } from "./history-holds.ts";
 import { addRows } from "./index-file.ts";
 import type { Holds, InvalidRows } from "./invalid-rows.ts";
 import type { RowEvents } from "./lanes.ts";
@@ -345,6 +346,8 @@ async function join(
       ...place,
       reason: open.reason,
       isHeld: false,
+      before: compiled.candidates + before,
+      histories: historiesOf(open.attempted),
       ...(gives !== undefined && { gives }),
       ...("key" in each && { isPart: true }),
     });

@@ -27,6 +27,7 @@ import { openBeside } from "./history-holds.ts";
 import type { InvalidRow, InvalidRows } from "./invalid-rows.ts";
 import { isUnknownContent, judge, type Verdict, type Verdicts } from "./judge.ts";
 import { historyOf, replaces } from "./keyed-order.ts";
+import { findLastAccepted, type LastAccepted } from "./row-places.ts";
 import { findingOf, heldBack, type KnownPlaces } from "./verdict-findings.ts";
 import { createWaiting } from "./waiting.ts";
 
@@ -57,6 +58,8 @@ export interface Selection {
   readonly heldFor: readonly HeldFor[];
   /** What is open of invalid rows of which a part was accepted already, by row; of the others, all is. */
   readonly openOfInvalid: ReadonlyMap<number, readonly string[]>;
+  /** Beside which rows that are not sent have their places. */
+  readonly lastAccepted: LastAccepted;
   /** Rows that were mended and of which nothing is left open but what is sent now. */
   readonly mends: Compiled["mends"];
 }
@@ -132,6 +135,11 @@ export async function select(options: SelectOptions): Promise<Selection> {
       const key = compiled.rejected.get(row);
       return key === undefined ? undefined : options.rejectedRows.openSince(key);
     },
+    standingsOf: ({ row, nth }, action) => {
+      const key = compiled.rejected.get(row);
+      const name = openActionText(action.action, nth);
+      return key === undefined ? undefined : options.rejectedRows.standingsOf(key, action, name);
+    },
   });
   const found = {
     bits: new Uint8Array((compiled.rows.read >> 3) + 1),
@@ -144,7 +152,16 @@ export async function select(options: SelectOptions): Promise<Selection> {
     const selection = await decideOnce(options, memory, verdicts, lines, found, log);
     if (selection === undefined) continue;
     problems.absorb(log);
-    return { ...selection, openOfInvalid: await openBeside(verdicts.closed, holds) };
+    const lastAccepted = await findLastAccepted({
+      directory,
+      ledger: options.invalid.invalid + options.invalid.held > 0 ? memory : undefined,
+      pending,
+      lines,
+      verdicts,
+      holds,
+      histories: options.invalid.histories,
+    });
+    return { ...selection, lastAccepted, openOfInvalid: await openBeside(verdicts.closed, holds) };
   }
 }
 
@@ -183,7 +200,7 @@ async function decideOnce(
   lines: CandidateLines,
   found: FoundRows,
   log: ProblemLog,
-): Promise<Omit<Selection, "openOfInvalid"> | undefined> {
+): Promise<Omit<Selection, "openOfInvalid" | "lastAccepted"> | undefined> {
   const across = freshAcross();
   const imported = memory !== undefined && readMeta(memory, IMPORTED) !== undefined;
   /** One bit a row: whether an action of it was counted on. */
@@ -314,7 +331,17 @@ async function decideOnce(
       holdBack([...open, ...undecided], isSound ? undecidedActions : [...actions, ...undecidedActions], cause ?? at);
       if (cause !== undefined) found.held.note(at, cause);
       const gives = candidates.map(({ action, nth }) => openActionText(action, nth));
-      justFound.push({ row, input, line, reason: reasonOf(errors, severityOf), isHeld: cause !== undefined, gives });
+      const ofHistories = candidates.filter(({ action }) => actionSpec(action).identity === "history");
+      justFound.push({
+        row,
+        input,
+        line,
+        reason: reasonOf(errors, severityOf),
+        isHeld: cause !== undefined,
+        gives,
+        before: head.seq,
+        histories: [...new Set(ofHistories.map((each) => historyOf(each, lines).toString("hex")))],
+      });
       setBit(found.bits, row);
       for (const each of problems) found.problems.add(each);
       if (hasBit(countedOn, row)) mustRepeat = true;

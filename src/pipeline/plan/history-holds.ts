@@ -6,7 +6,7 @@
 import { type Action, actionSpec } from "../../actions/actions.ts";
 import { digestHex, identityText } from "../../actions/identity.ts";
 import { openActionText } from "../../mapping/open-actions.ts";
-import type { AcceptedAt } from "../ledger/rejected-rows.ts";
+import type { AskedAt } from "../ledger/row-places.ts";
 import type { Hold } from "./candidates.ts";
 import type { Placed } from "./order.ts";
 import { timeOf } from "./said.ts";
@@ -21,7 +21,7 @@ export interface HeldDeed {
   readonly open: string | undefined;
   readonly time: bigint | undefined;
   /** Of a row that was mended. */
-  readonly accepted: AcceptedAt | undefined;
+  readonly accepted: AskedAt | undefined;
 }
 
 /** By identity (hex), in the order of the input; only what could be read of the rows. */
@@ -31,8 +31,8 @@ export async function readHistoryHolds(holds: Iterable<Hold> | AsyncIterable<Hol
   const found = new Map<string, HeldDeed[]>();
   for await (const { before, row, input, line, attempted, accepted } of holds) {
     for (const each of attempted) {
-      const held = toAction(each);
-      if (held === undefined || actionSpec(held.action).identity !== "history") continue;
+      const held = toDeedOfHistory(each);
+      if (held === undefined) continue;
       const deed = {
         before,
         row,
@@ -74,6 +74,20 @@ export async function openBeside(
 function openTextOf(attempted: unknown): string | undefined {
   const { action, nth } = attempted as Placed; // as compile wrote it
   return action === undefined || nth === undefined ? undefined : openActionText(action, nth);
+}
+
+/** What identifies the histories (hex) to which what was read of a row belongs. */
+export function historiesOf(attempted: readonly unknown[]): readonly string[] {
+  const identities = attempted.flatMap((each) => {
+    const deed = toDeedOfHistory(each);
+    return deed === undefined ? [] : digestHex(identityText(deed));
+  });
+  return [...new Set(identities)];
+}
+
+function toDeedOfHistory(attempted: unknown): Action | undefined {
+  const action = toAction(attempted);
+  return action !== undefined && actionSpec(action.action).identity === "history" ? action : undefined;
 }
 
 /** What was read of an action, where it names its kind and its ticket or event. */

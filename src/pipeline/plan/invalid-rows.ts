@@ -3,6 +3,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
+import type { RowPlace } from "../ledger/row-places.ts";
 import type { Hold } from "./candidates.ts";
 import { type AppendFile, createFile, readLines } from "./files.ts";
 import { createSorter } from "./sorter.ts";
@@ -20,7 +21,14 @@ export interface InvalidRow {
   readonly gives?: readonly string[];
   /** It gives more, with which it is done. */
   readonly isPart?: true;
+  /** Number of the candidate that it stands before. */
+  readonly before: number;
+  /** Histories (identity without a key, hex) of which it is known to have a deed. */
+  readonly histories: readonly string[];
 }
+
+/** Of a row, what tells where it stood. */
+export type PlacedRow = Pick<InvalidRow, "row" | "before" | "histories">;
 
 export interface InvalidRows extends AsyncDisposable {
   add(row: InvalidRow): Promise<void> | undefined;
@@ -31,19 +39,29 @@ export interface InvalidRows extends AsyncDisposable {
    * Writes all of them into a new file, in the order of the input, a JSON object a line, durably.
    *
    * @param open what is open of those of which not all is, by row, as `tickets:actions` names it.
+   * @param placeOf asked in the order of the input.
    */
-  writeTo(path: string, open: ReadonlyMap<number, readonly string[]>): Promise<void>;
+  writeTo(
+    path: string,
+    open: ReadonlyMap<number, readonly string[]>,
+    placeOf: (row: PlacedRow) => RowPlace,
+  ): Promise<void>;
+  /** Of all rows. */
+  readonly histories: ReadonlySet<string>;
 }
 
 /** @param directory where they are sorted. */
 export function createInvalidRows(directory: string): InvalidRows {
   const sorter = createSorter(join(directory, "invalid.rows"));
   const counts = { invalid: 0, held: 0 };
+  const ofAll = new Set<string>();
   return {
-    add({ row, input, line, reason, isHeld, gives, isPart }) {
+    histories: ofAll,
+    add({ row, input, line, reason, isHeld, gives, isPart, before, histories }) {
       counts[isHeld ? "held" : "invalid"] += 1;
+      for (const history of histories) ofAll.add(history);
       const open = isPart === true ? gives : undefined;
-      const text = `${stringifyJson({ row, input, line, reason, gives, open })}\n`;
+      const text = `${stringifyJson({ row, input, line, reason, gives, open, before, histories })}\n`;
       return sorter.add(4 + Buffer.byteLength(text), (buffer, at) => {
         buffer.writeUInt32BE(row, at);
         buffer.write(text, at + 4);
@@ -55,13 +73,15 @@ export function createInvalidRows(directory: string): InvalidRows {
     get held() {
       return counts.held;
     },
-    async writeTo(path, open) {
+    async writeTo(path, open, placeOf) {
       await using file = await createFile(path);
       for await (const batch of sorter.sorted()) {
         for (const each of batch) {
-          const ofRow = open.get(each.readUInt32BE(0));
-          const full =
-            ofRow === undefined ? file.bytes(each.subarray(4)) : file.text(withOpen(each.subarray(4), ofRow));
+          const { before, histories, ...kept } = parseJson(each.toString("utf8", 4)) as PlacedRow; // written above
+          const { row } = kept;
+          const ofRow = open.get(row);
+          const place = placeOf({ row, before, histories });
+          const full = file.text(`${stringifyJson({ ...kept, ...(ofRow !== undefined && { open: ofRow }), place })}\n`);
           if (full !== undefined) await full;
         }
       }
@@ -69,10 +89,6 @@ export function createInvalidRows(directory: string): InvalidRows {
     },
     [Symbol.asyncDispose]: () => sorter[Symbol.asyncDispose](),
   };
-}
-
-function withOpen(line: Buffer, open: readonly string[]): string {
-  return `${stringifyJson({ ...(parseJson(line.toString("utf8")) as object), open })}\n`; // written above
 }
 
 /** The holds of an input, in the order of what they stand before. */

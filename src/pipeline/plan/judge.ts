@@ -24,15 +24,23 @@ import {
 } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { OpenSince } from "../ledger/rejected-rows.ts";
+import type { Standing, Standings } from "../ledger/row-places.ts";
 import type { LeftOut } from "./batch.ts";
-import { type Candidate, type CandidateLines, candidateFiles, type Hold, readRecords } from "./candidates.ts";
+import { actionOf, type Candidate, type CandidateLines, candidateFiles, type Hold, readRecords } from "./candidates.ts";
 import { FACTS_BYTES, lineBytesAt } from "./facts.ts";
 import type { Try } from "./first-tries.ts";
 import { type HeldDeed, type HistoryHolds, readHistoryHolds } from "./history-holds.ts";
 import { CONTENT_BYTES, contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
 import { findBehindHolds, findOutOfOrder, replaces } from "./keyed-order.ts";
 import { laterAccepted } from "./late-times.ts";
-import { type DeedVerdict, type HistoryDeed, type InputDeed, type KnownDeed, matchHistory } from "./match-history.ts";
+import {
+  type DeedVerdict,
+  type HistoryDeed,
+  type InputDeed,
+  type KnownDeed,
+  type KnownInput,
+  matchHistory,
+} from "./match-history.ts";
 import { type GivenKeyDeed, type KeyTry, type KeyVerdict, type KnownKeyDeed, matchKey } from "./match-key.ts";
 import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type InputKey } from "./other-keys.ts";
 import { findOverlaps, findSharedTimes, type TimedDeed } from "./overlaps.ts";
@@ -77,6 +85,10 @@ export type Detail =
   | { readonly kind: "late"; readonly before: RowPlace }
   /** This one of a later time was accepted. */
   | { readonly kind: "late in time"; readonly than: AcceptedDeed }
+  /** Late: its row was rejected, and this stood behind it then. */
+  | { readonly kind: "stood before"; readonly accepted: AcceptedDeed }
+  /** Unclear: whether its row, which was rejected, stood before some of these. */
+  | { readonly kind: "unplaced"; readonly accepted: readonly AcceptedDeed[] }
   | { readonly kind: "superseded"; readonly since: AcceptedDeed; readonly isFromRejects: boolean }
   | { readonly kind: "held"; readonly by: RowPlace }
   | {
@@ -138,6 +150,8 @@ export interface JudgeOptions {
   readonly isCut: boolean;
   /** Since when a row is open, where it comes from a rejects file. */
   readonly rejected: (row: number) => OpenSince | undefined;
+  /** What accepted deeds of its history are beside it, where its row comes from a rejects file. */
+  readonly standingsOf: (candidate: Pick<Candidate, "row" | "nth">, action: Action) => Standings | undefined;
   /** What `tickets:actions` leaves out of a row whose source has a key. */
   readonly leftOut: (row: number) => readonly LeftOut[];
 }
@@ -226,10 +240,10 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     }
   }
   if (ledger !== undefined && (found.hasNewKeys || hasKeyedDeeds(ledger))) {
-    const { rejected, isCut } = options;
+    const { rejected, standingsOf, isCut } = options;
     const outOfOrder = await findOutOfOrder(ledger, directory, {
       lines,
-      rejected,
+      standingsOf: (candidate) => rejected(candidate.row) && standingsOf(candidate, actionOf(candidate, lines)),
       isCut,
       isNew,
       isOld: (seq) => OLD.has(verdictOf(seq)),
@@ -237,7 +251,9 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     });
     for (const [candidate, order] of outOfOrder) {
       const { seq, row } = candidate;
-      if (order.kind === "late" || order.kind === "late in time") found.set(seq, "late", order);
+      if (order.kind === "late" || order.kind === "late in time" || order.kind === "stood before")
+        found.set(seq, "late", order);
+      else if (order.kind === "unplaced") found.set(seq, "unclear", order);
       else if (order.kind === "unclear") found.set(seq, "unclear", { ...order, isCut, given: [candidate] });
       else found.set(seq, "superseded", { ...order, isFromRejects: rejected(row) !== undefined });
     }
@@ -733,13 +749,34 @@ class Group {
     }
   }
 
+  /** Which known deeds are later than one of a row that was rejected. Timed scans are a set, of which one may come any time. */
+  #placeOf(candidate: Doubtful): Pick<KnownInput, "after" | "behind" | "unplaced"> {
+    const isReplaced = replaces(candidate.action);
+    const standingOf = candidate.untimed || isReplaced ? this.#standingsOf(candidate) : undefined;
+    if (standingOf === undefined) return {};
+    const standings = this.#tried.map(standingOf);
+    const those = (...which: readonly Standing[]): ReadonlySet<number> =>
+      new Set([...standings.entries()].flatMap(([of, standing]) => (which.includes(standing) ? of : [])));
+    const taken = new Set([...this.#tried.entries()].flatMap(([of, { isTaken }]) => (isTaken ? of : [])));
+    return {
+      after: standings.length - those("since").size,
+      behind: those("stood behind", "sent behind").intersection(taken),
+      ...(isReplaced && { unplaced: those("unknown").intersection(taken) }),
+    };
+  }
+
+  #standingsOf(candidate: Doubtful): Standings | undefined {
+    return this.#options.standingsOf(candidate, { action: candidate.action, data: this.#dataOfLine(candidate) });
+  }
+
   #setVerdict(
-    { seq, row }: Doubtful,
+    candidate: Doubtful,
     verdict: DeedVerdict,
     known: readonly KnownOfHistory[],
     input: readonly InputOfHistory[],
     held: RowPlace | undefined,
   ): void {
+    const { seq, row } = candidate;
     const accepted = "of" in verdict ? known[verdict.of]?.accepted : undefined;
     switch (verdict.kind) {
       case "old":
@@ -758,7 +795,10 @@ class Group {
       case "superseded": {
         const since = known[verdict.since]?.accepted;
         const isFromRejects = this.#options.rejected(row) !== undefined;
-        this.#found.set(seq, "superseded", since && { kind: "superseded", since, isFromRejects });
+        const standing = since && this.#standingsOf(candidate)?.(since);
+        if (since !== undefined && standing === "stood behind")
+          this.#found.set(seq, "late", { kind: "stood before", accepted: since });
+        else this.#found.set(seq, "superseded", since && { kind: "superseded", since, isFromRejects });
         return;
       }
       case "held":
@@ -770,6 +810,12 @@ class Group {
           isCut: this.#options.isCut,
           accepted: known.flatMap(({ accepted: deed }) => (deed?.isTaken === true ? deed : [])),
           given: input.flatMap(({ candidate }) => candidate ?? []),
+        });
+        return;
+      case "unplaced":
+        this.#found.set(seq, "unclear", {
+          kind: "unplaced",
+          accepted: known.flatMap(({ accepted: deed }) => (deed?.isTaken === true ? deed : [])),
         });
         return;
       case "new":
@@ -825,13 +871,11 @@ class Group {
     const given = this.#candidates.map((candidate): InputOfHistory => {
       const deed = historyDeed(candidate.action, candidate.content.toString("hex"), () => this.#dataOfLine(candidate));
       const rejected = this.#options.rejected(candidate.row);
-      // Timed scans are a set, of which one may come whenever it is mended.
-      const isOrdered = rejected !== undefined && (candidate.untimed || replaces(candidate.action));
-      const after = isOrdered ? this.#tried.filter((each) => isBefore(each, rejected)).length : undefined;
+      const place = rejected === undefined ? {} : this.#placeOf(candidate);
       return {
         candidate,
         hold: undefined,
-        deed: { ...deed, isTimed: !candidate.untimed, after, rejectedIn: rejected?.runNo },
+        deed: { ...deed, ...place, isTimed: !candidate.untimed, rejectedIn: rejected?.runNo },
       };
     });
     let passed = 0;
@@ -919,11 +963,6 @@ function comesWithRows(
   { inputs, sources }: JudgeOptions,
 ): boolean {
   return registersEvent(action) && sources.has(inputs[input]?.readAs ?? "");
-}
-
-/** Whether a deed was asked for before a row was rejected. */
-function isBefore(deed: Pick<AcceptedDeed, "runNo" | "seq">, { runNo, seq = Infinity }: OpenSince): boolean {
-  return deed.runNo < runNo || (deed.runNo === runNo && deed.seq <= seq);
 }
 
 function subjectOf({ eventId, ticketId, nftId }: ActionData): string {

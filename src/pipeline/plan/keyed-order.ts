@@ -10,7 +10,7 @@ import { parseJson } from "../../actions/json.ts";
 import { hasKeyedDeeds, keyedDeeds } from "../ledger/keyed-deeds.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { acceptedData, type TriedDeed, triedDeeds } from "../ledger/memory.ts";
-import type { OpenSince } from "../ledger/rejected-rows.ts";
+import type { Standings } from "../ledger/row-places.ts";
 import { actionOf, type Candidate, type CandidateLines, identityOf, readCandidates } from "./candidates.ts";
 import type { HeldDeed, HistoryHolds } from "./history-holds.ts";
 import { contentAt } from "./index-file.ts";
@@ -33,6 +33,10 @@ export type OutOfOrder =
   | { readonly kind: "late"; readonly before: Candidate }
   /** This one of a later time was accepted. */
   | { readonly kind: "late in time"; readonly than: TriedDeed }
+  /** Its row was rejected, and this stood behind it then. */
+  | { readonly kind: "stood before"; readonly accepted: TriedDeed }
+  /** Its row was rejected, and whether it stood before some of these nobody knows. */
+  | { readonly kind: "unplaced"; readonly accepted: readonly TriedDeed[] }
   /** Of these some may stand behind it, among rows that were left out. */
   | { readonly kind: "unclear"; readonly accepted: readonly TriedDeed[] };
 
@@ -45,8 +49,8 @@ export interface KeyedOrderOptions {
   readonly isOld: (seq: number) => boolean;
   /** Where several were accepted under the candidate's key: which of them it is. */
   readonly boundTo: (seq: number) => Age | undefined;
-  /** Since when a row is open, where it comes from a rejects file. */
-  readonly rejected: (row: number) => OpenSince | undefined;
+  /** What accepted deeds are beside one whose row comes from a rejects file. */
+  readonly standingsOf: (candidate: Candidate) => Standings | undefined;
 }
 
 /** What was asked for of a ticket or event, and what of it the input has. */
@@ -65,7 +69,7 @@ interface Subject {
 export async function findOutOfOrder(
   ledger: Ledger,
   directory: string,
-  { lines, isCut, isNew, isOld, boundTo, rejected }: KeyedOrderOptions,
+  { lines, isCut, isNew, isOld, boundTo, standingsOf }: KeyedOrderOptions,
 ): Promise<readonly (readonly [Candidate, OutOfOrder])[]> {
   const subjects = new Map<string, Subject>();
   const keysAreKnown = hasKeyedDeeds(ledger);
@@ -95,15 +99,25 @@ export async function findOutOfOrder(
   return [...subjects.values()].flatMap(({ accepted, fresh, old }) => {
     const deeds = old.map((candidate) => ({ candidate, of: acceptedOf(ledger, candidate, boundTo(candidate.seq)) }));
     return fresh.flatMap((candidate): (readonly [Candidate, OutOfOrder])[] => {
-      const tried = lastTried(ledger, candidate, fresh, rejected(candidate.row));
+      const standingOf = standingsOf(candidate) ?? standingsSince(lastTried(ledger, candidate, fresh));
       const earlier = new Set(deeds.flatMap((each) => (each.candidate.seq < candidate.seq ? each.of : [])));
       const time = timeIn(candidate, lines);
-      const isLater = (deed: TriedDeed): boolean => {
+      /** Whether it is known to be later; undefined where neither its place nor its time tells. */
+      const isLater = (deed: TriedDeed): boolean | undefined => {
+        const standing = standingOf(deed);
+        if (standing === "before") return false;
         const other = time === undefined ? undefined : acceptedTime(ledger, deed);
-        return time === undefined || other === undefined ? !earlier.has(nameOfDeed(deed)) : other > time;
+        // Of those whose place is not known, the times tell below.
+        if (time !== undefined && other !== undefined) return standing !== "unknown" && other > time;
+        if (earlier.has(nameOfDeed(deed))) return false;
+        return standing === "unknown" ? undefined : true;
       };
-      const since = tried && accepted.find((deed) => byAge(deed, tried) > 0 && isLater(deed));
-      if (since !== undefined) return [[candidate, { kind: "superseded", since }]];
+      const since = accepted.find((deed) => isLater(deed) === true);
+      if (since !== undefined) {
+        const stoodBefore = standingOf(since) === "stood behind";
+        return [[candidate, stoodBefore ? { kind: "stood before", accepted: since } : { kind: "superseded", since }]];
+      }
+      if (accepted.some((deed) => isLater(deed) === undefined)) return [[candidate, { kind: "unplaced", accepted }]];
       if (time !== undefined) {
         const than = accepted.find((deed) => (acceptedTime(ledger, deed) ?? 0n) > time);
         return than === undefined ? [] : [[candidate, { kind: "late in time", than }]];
@@ -163,13 +177,14 @@ function acceptedOf(ledger: Ledger, candidate: Candidate, bound: Age | undefined
   return (equal.length > 0 ? equal : accepted).map(nameOfDeed);
 }
 
-/** When the deed was last rejected, by the service or as a bad row. */
-function lastTried(
-  ledger: Ledger,
-  candidate: Candidate,
-  fresh: readonly Candidate[],
-  row: OpenSince | undefined,
-): Age | undefined {
+/** Of a deed that no rejects file brings: what came since it was last rejected. */
+const standingsSince =
+  (tried: Age | undefined): Standings =>
+  (deed) =>
+    tried !== undefined && byAge(deed, tried) > 0 ? "since" : "before";
+
+/** When the service last rejected the deed. */
+function lastTried(ledger: Ledger, candidate: Candidate, fresh: readonly Candidate[]): Age | undefined {
   const identity = identityOf(candidate);
   const tried = triedDeeds(ledger, identity);
   const rejected = tried.filter(({ isTaken }) => !isTaken);
@@ -177,11 +192,9 @@ function lastTried(
     ...tried.filter(({ isTaken }) => isTaken).map(({ content }) => content),
     ...fresh.filter((each) => each !== candidate && identityOf(each).equals(identity)).map(contentOf),
   ];
-  const deed =
+  return (
     rejected.findLast(({ content }) => content.equals(contentOf(candidate))) ??
     // What says something else is the same deed, mended, unless it became another one.
-    rejected.findLast(({ content }) => !others.some((other) => other.equals(content)));
-  const { runNo, seq = Number.POSITIVE_INFINITY } = row ?? {};
-  if (deed === undefined || runNo === undefined) return deed ?? (runNo === undefined ? undefined : { runNo, seq });
-  return byAge(deed, { runNo, seq }) > 0 ? deed : { runNo, seq };
+    rejected.findLast(({ content }) => !others.some((other) => other.equals(content)))
+  );
 }

@@ -38,6 +38,10 @@ export type InputDeed =
        * for before it was rejected.
        */
       readonly after?: number | undefined;
+      /** Likewise: known deeds among those that are later than it all the same, since they stood behind its row. */
+      readonly behind?: ReadonlySet<number> | undefined;
+      /** Likewise: known deeds among those of which nobody knows whether they are later than it. */
+      readonly unplaced?: ReadonlySet<number> | undefined;
       /** Likewise: the run that rejected it. */
       readonly rejectedIn?: number | undefined;
     })
@@ -68,10 +72,12 @@ export type DeedVerdict =
   | { readonly kind: "held" }
   /** Contents repeat in such a way that nobody can tell. */
   | { readonly kind: "unclear" }
+  /** Of a row that was rejected before anyone could tell where it stands beside what was accepted by then. */
+  | { readonly kind: "unplaced" }
   /** Of an invalid row, with the accepted deed in whose place it stands, where it stands in one's place. */
   | { readonly kind: "unknown"; readonly inPlaceOf: number | undefined };
 
-type KnownInput = Exclude<InputDeed, { readonly content: undefined }>;
+export type KnownInput = Exclude<InputDeed, { readonly content: undefined }>;
 
 /**
  * @param known what the service was asked for, oldest first.
@@ -114,6 +120,7 @@ export function matchHistory(
     if (bound !== undefined) return bound;
     const since = match.supersededBy(deed, at);
     if (since !== undefined) return { kind: "superseded", since };
+    if (match.isUnplaced(deed, at)) return { kind: "unplaced" };
     if (otherForms.has(at)) return { kind: "unclear" };
     if (!deed.isTimed && at < lastOld) return { kind: "late", before: lastOld };
     if (!deed.isTimed && isCut && match.hasUntimedLeft()) return { kind: "unclear" };
@@ -179,6 +186,8 @@ class Match {
   readonly bound = new Map<number, Extract<DeedVerdict, { readonly of: number }>>();
   /** Deeds of the input of which it can't be told whether they are old. */
   readonly doubtful = new Set<number>();
+  /** Deeds of the input that are not sent, since a known one stood behind them. */
+  readonly #leftBehind = new Set<number>();
   readonly #known: readonly KnownDeed[];
   readonly #input: readonly InputDeed[];
   /** Numbers of accepted deeds that no deed of the input is bound to, oldest first. */
@@ -198,7 +207,11 @@ class Match {
   /** Deeds of the input that are not bound yet. */
   #open(isTimed: boolean): (readonly [number, KnownInput])[] {
     return this.#input.flatMap((deed, at) =>
-      deed.content === undefined || deed.isTimed !== isTimed || this.bound.has(at) || this.doubtful.has(at)
+      deed.content === undefined ||
+      deed.isTimed !== isTimed ||
+      this.bound.has(at) ||
+      this.doubtful.has(at) ||
+      this.#leftBehind.has(at)
         ? []
         : [[at, deed] as const],
     );
@@ -267,14 +280,16 @@ class Match {
 
   /**
    * A row from a rejects file that says what was accepted since it was rejected is that deed. Where it says what was accepted
-   * before, it may be that one, or say the same once more (A, B and a bad row that becomes A).
+   * before, it may be that one, or say the same once more (A, B and a bad row that becomes A). Which of them does not matter where
+   * something stood behind it.
    */
   fromRejects(): void {
-    for (const [at, { content, after }] of this.#open(false)) {
+    for (const [at, { content, after, behind }] of this.#open(false)) {
       if (after === undefined) continue;
       const same = [...this.#left].filter((of) => this.#knownAt(of).content === content);
       const since = same.find((of) => of >= after);
       if (since !== undefined) this.#bind(at, since, "old");
+      else if (behind !== undefined && behind.size > 0) this.#leftBehind.add(at);
       else if (same.length > 0) this.doubtful.add(at);
     }
   }
@@ -429,11 +444,22 @@ class Match {
     if (tried === -1 && deed.after === undefined) return undefined;
     const earlier = new Set([...this.bound].flatMap(([place, { of }]) => (place < at ? [of] : [])));
     const since = this.#known.findIndex((each, of) => {
-      if (of <= tried || each.state === "rejected") return false;
+      const mayBeLater = of > tried || deed.behind?.has(of) === true;
+      if (!mayBeLater || each.state === "rejected") return false;
       const other = time === undefined ? undefined : each.said().time;
       return time === undefined || other === undefined ? !earlier.has(of) : other > time;
     });
     return since === -1 ? undefined : since;
+  }
+
+  /** Whether it can't be told if some known deed is later than the deed, by neither its place nor its time. */
+  isUnplaced({ unplaced, isTimed, said }: KnownInput, at: number): boolean {
+    if (unplaced === undefined || unplaced.size === 0) return false;
+    const earlier = new Set([...this.bound].flatMap(([place, { of }]) => (place < at ? [of] : [])));
+    return [...unplaced].some((of) => {
+      const areTimed = isTimed && said().time !== undefined && this.#knownAt(of).said().time !== undefined;
+      return !areTimed && !earlier.has(of);
+    });
   }
 }
 

@@ -17,7 +17,7 @@ import type { CsvOptions } from "../readers/csv.ts";
 import type { Clock } from "../readers/finished.ts";
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile } from "../readers/inputs.ts";
-import { candidateFiles, removeCandidates } from "./candidates.ts";
+import { candidateFiles, type Hold, removeCandidates } from "./candidates.ts";
 import type { ChangedAction } from "./changed.ts";
 import { type Compiled, compile, type OnUnderstood } from "./compile.ts";
 import { copyInputs } from "./copies.ts";
@@ -31,6 +31,7 @@ import { type Manifest, manifestOf, type RowCounts, type RunOptions } from "./ma
 import { createTimeOrder, type Order } from "./order.ts";
 import type { MadeMapper, WorkerOptions } from "./parallel.ts";
 import { planFiles, sha256 } from "./plan.ts";
+import { createRowPlaces } from "./row-places.ts";
 import { assignLanes, writeByLane } from "./spread.ts";
 import { createSalesSeen, type Vanished } from "./vanished.ts";
 
@@ -225,7 +226,13 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     spread?.lanes.map(({ actions }) => actions) ?? [],
   );
   const paths = planFiles(directory);
-  await invalid.writeTo(paths.invalid, selection.openOfInvalid);
+  const placeOf = createRowPlaces(selection.lastAccepted, {
+    kept: selection.kept,
+    lanes: spread?.lanes.map((lane) => lane.actions) ?? [selection.fresh],
+    laneOf: (action) => spread?.of(action) ?? 0,
+    moved: timeOrder && (await placesOf(holds)),
+  });
+  await invalid.writeTo(paths.invalid, selection.openOfInvalid, placeOf);
   const manifest = manifestOf({
     run: options.run,
     createdAt: options.now().toISOString(),
@@ -268,6 +275,13 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   await syncDirectory(directory);
   await syncDirectory(dirname(directory));
   return { ...result, manifest, mendings };
+}
+
+/** By row that is not sent: the first candidate that it stands before. */
+async function placesOf(holds: Iterable<Hold> | AsyncIterable<Hold>): Promise<ReadonlyMap<number, number>> {
+  const places = new Map<number, number>();
+  for await (const { row, before } of holds) places.set(row, Math.min(before, places.get(row) ?? before));
+  return places;
 }
 
 /** What the plan sends of each mended row. */

@@ -52,6 +52,18 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         message: `It was not accepted, but a ${action} of the same ${about} with a later orderTime${acceptedPlace(detail.than, places)} was: sent now, it would undo that one.`,
         hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone with --again.",
       };
+    case "stood before":
+      return {
+        rule: "history-late",
+        message: `It was not accepted, but a later ${action} of the same ${about} was, which stood behind its row when that was rejected${acceptedPlace(detail.accepted, places)}: sent now, it would undo that one.`,
+        hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone with --again.",
+      };
+    case "unplaced":
+      return {
+        rule: "history-unclear",
+        message: `Its row did not name this ${about} when it was rejected, so whether it comes before or after what had been accepted of it can't be told. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}.`,
+        hint: `Mend the row at the source, and stream the whole export, which shows where it stands. If it is later than all of these, stream it alone with --again.`,
+      };
     case "superseded":
       return {
         rule: "history-superseded",

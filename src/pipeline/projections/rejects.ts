@@ -21,6 +21,7 @@ import { createRowDigester } from "../../mapping/row-digest.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { openOutcomesOfChunk, SUPERSEDED } from "../ledger/outcomes.ts";
 import { noteRejected, noteRules } from "../ledger/rejected-rows.ts";
+import type { RowPlace } from "../ledger/row-places.ts";
 import { chunksOf, type RunRecord } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/schema.ts";
 import { createRowNumbers, type RowNumbers } from "../plan/mended-rows.ts";
@@ -39,6 +40,10 @@ interface OpenRow {
   readonly gives: string[];
   /** Place in the plan of the first of its actions that the service rejected. */
   readonly seq: number | undefined;
+  /** Places in the plan of its open actions, as `tickets:actions` names them. */
+  readonly seqOf: Map<string, number>;
+  /** Where it stood, if nothing of it was sent. */
+  readonly place: RowPlace | undefined;
 }
 
 /** What a run left to do. */
@@ -69,16 +74,17 @@ export async function writeRejects(options: {
     ledger.get("SELECT 1 AS one FROM chunks WHERE run_no = ? AND rejects_written = 1 LIMIT 1", run.runNo) === undefined;
   const open = new Map<number, Map<number, OpenRow>>();
   const note = (
-    { input, row: number, reason, open: actions = [], gives = actions }: z.infer<typeof OPEN_OF_ROW>,
+    { input, row: number, reason, open: actions = [], gives = actions, place }: z.infer<typeof OPEN_OF_ROW>,
     seq?: number,
   ): void => {
     const rows = open.get(input) ?? new Map<number, OpenRow>();
     open.set(input, rows);
-    const row = rows.get(number) ?? { reasons: [], actions: [], gives: [], seq };
+    const row: OpenRow = rows.get(number) ?? { reasons: [], actions: [], gives: [], seq, seqOf: new Map(), place };
     rows.set(number, row);
     row.reasons.push(reason);
     row.actions.push(...actions);
     row.gives.push(...gives);
+    if (seq !== undefined) for (const action of actions) row.seqOf.set(action, seq);
   };
   const alreadyNoted = ledger.get("SELECT value FROM meta WHERE key = ?", `invalid rows of ${run.run}`) !== undefined;
   const invalid = first && !alreadyNoted ? await readInvalid(plan) : [];
@@ -116,7 +122,7 @@ export async function writeRejects(options: {
       record(to);
       const { readAs, rules } = rejects;
       for (const { key, open, ...row } of rejects.rows) {
-        noteRejected(to, key, { runNo: run.runNo, readAs, ...row });
+        noteRejected(to, key, { runNo: run.runNo, readAs, isAgain: plan.manifest.again, ...row });
         if (open !== "" && rules !== undefined) noteRules(to, key, open, rules);
       }
       to.run("INSERT OR IGNORE INTO rejects_files (run_no, input, path) VALUES (?, ?, ?)", run.runNo, at, path);
@@ -135,6 +141,14 @@ export async function writeRejects(options: {
   return { paths, rows: written, accepted: invalid.filter((row) => !isOpen(row)).length };
 }
 
+const ROW_PLACE = z.object({
+  firstBehind: z.array(z.number()),
+  histories: z.array(
+    z.object({ history: z.string(), behind: z.object({ runNo: z.number(), seq: z.number() }).optional() }),
+  ),
+  kindsBehind: z.array(z.string()),
+}) satisfies z.ZodType<RowPlace>;
+
 const OPEN_OF_ROW = z.object({
   row: z.number(),
   input: z.number(),
@@ -143,6 +157,8 @@ const OPEN_OF_ROW = z.object({
   open: z.array(z.string()).optional(),
   /** Its open actions, where they are known. */
   gives: z.array(z.string()).optional(),
+  /** Left out in plans that did not keep it. */
+  place: ROW_PLACE.optional(),
 });
 const INVALID_ROW = OPEN_OF_ROW.extend({ line: z.number() });
 
@@ -183,6 +199,9 @@ interface Rejects {
   readonly rows: readonly {
     readonly key: string;
     readonly seq: number | undefined;
+    readonly seqOf: ReadonlyMap<string, number>;
+    readonly place: RowPlace | undefined;
+    readonly isFromRejects: boolean;
     readonly gives: readonly string[];
     /** What of it is named as open now; empty for all, or for what it named before. */
     readonly open: string;
@@ -232,7 +251,9 @@ async function readOpenRows(
       const key = numbers.key(digester.digest(row), written);
       if (open === undefined) continue;
       // A row that comes from a rejects file and is still open is still the row that it was there.
-      rejected.push({ key: written ?? key, seq: open.seq, gives: open.gives, open: open.actions.join(" ") });
+      const { seq, seqOf, place, gives } = open;
+      const isFromRejects = written !== undefined;
+      rejected.push({ key: written ?? key, seq, seqOf, place, isFromRejects, gives, open: open.actions.join(" ") });
       lines.push(rejectLine(row, input, open, written ?? key, safeCsv && GUARDED));
     }
   }

@@ -6,7 +6,8 @@ import { type InputDeed, type KnownDeed, matchHistory, oldLength } from "../../.
  * Deeds in a word each: `A` says A, `A3` says A at the time 3; known ones: `-A` was rejected, `~A` is pending, and what follows `|` is of
  * a later run, what follows `!` of one with `--again`; of the input:
  * `?` is of an invalid row, `?3` likewise with its time; `=0` is of a row for which the first known deed was accepted; `A<2` is of a row that became
- * bad after the first two were asked for, and `A<2@7` one that the run 7 rejected.
+ * bad after the first two were asked for, `A<2@7` one that the run 7 rejected, `A<2^1` one behind which the second one stood, and `A<2!1`
+ * one of which nobody knows whether that did.
  */
 const words = (text: string): readonly string[] => text.split(" ").filter((word) => word !== "");
 
@@ -30,9 +31,13 @@ const runsOf = (text: string): readonly KnownDeed[] =>
 function given(word: string): InputDeed {
   if (word.startsWith("?")) return { content: undefined, time: word === "?" ? undefined : BigInt(word.slice(1)) };
   if (word.startsWith("=")) return { content: undefined, is: Number(word.slice(1)) };
-  const [deed = "", after, rejectedIn] = word.split(/[<@]/);
+  const [place = "", rejectedIn] = word.split("@");
+  const [deed = "", after] = place.split(/[<^!]/);
+  const marked = (mark: string): ReadonlySet<number> => new Set(place.split(mark).slice(1).map(Number));
   return {
     ...saying(deed),
+    behind: marked("^"),
+    unplaced: marked("!"),
     isTimed: deed.length > 1,
     ...(after !== undefined && { after: Number(after) }),
     ...(rejectedIn !== undefined && { rejectedIn: Number(rejectedIn) }),
@@ -192,6 +197,13 @@ describe("a history with a row from a rejects file", () => {
     ["bad in two nights, and twice in one", "A", "B<1@1 C<1@2 B<1@2 B<1@2", "new new new unclear"],
     ["with its time in two nights, and accepted", "A2", "A2<0@1 A2<0@2", "old unclear"],
     ["it was rejected once more", "A -B D", "B<1", "superseded"],
+    ["one that was accepted before stood behind it", "A C", "B<2^1", "superseded"],
+    ["that says the same", "A B", "B<2^1", "superseded"],
+    ["and it was accepted since", "A C B", "B<2^1", "old"],
+    ["nobody knows whether one stood behind it", "A C", "B<2!1", "unplaced"],
+    ["nor what another row of the rejects was accepted as", "A C", "C<0 B<2!1", "old new"],
+    ["both have times", "A1 C3", "B2<2!0!1", "new"],
+    ["of the two only it has a time", "A C", "B2<2!1", "unplaced"],
     ["it was rejected before what came, and the same once more after it", "-B D -B", "B<1 B<3", "superseded new"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
     expect(judged(accepted, input)).toBe(verdicts);

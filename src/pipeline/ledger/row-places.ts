@@ -1,0 +1,135 @@
+/**
+ * Where rejected rows stood among the deeds of their run and of the runs before it. A mended row keeps its place: what stood
+ * behind it is later than it.
+ */
+
+import type { Action, ActionName } from "../../actions/actions.ts";
+import { digestOf, identityText } from "../../actions/identity.ts";
+import { parseJson } from "../../actions/json.ts";
+import type { Ledger, SqlRow } from "./ledger.ts";
+import { TAKEN } from "./outcomes.ts";
+
+/** Where the ledger has an action. */
+export interface AskedAt {
+  readonly runNo: number;
+  readonly seq: number;
+}
+
+export const ROW_PLACES = `
+CREATE TABLE row_places (
+  row TEXT NOT NULL,
+  lane INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (row, lane)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE row_histories (
+  row TEXT NOT NULL,
+  history BLOB NOT NULL,
+  run_no INTEGER,
+  seq INTEGER,
+  PRIMARY KEY (row, history)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE kinds_behind (row TEXT NOT NULL, action TEXT NOT NULL, PRIMARY KEY (row, action)) STRICT, WITHOUT ROWID;
+`;
+
+/** Where a row that was not sent stood in its input. */
+export interface RowPlace {
+  /** By lane: number of the first action of the plan that stands behind it; empty where the rows were put into another order. */
+  readonly firstBehind: readonly number[];
+  /** Histories of which it was known to have a deed. */
+  readonly histories: readonly {
+    /** Identity (hex) without a key. */
+    readonly history: string;
+    /** The last of the history that was accepted before and stands behind the row. */
+    readonly behind?: AskedAt | undefined;
+  }[];
+  /** Kinds of which something that was accepted before stands behind it, or may. */
+  readonly kindsBehind: readonly string[];
+}
+
+/** Part of a transaction. Of several runs, the first says where the row stood in it. */
+export function noteRowPlace(ledger: Ledger, row: string, place: RowPlace, isFirst: boolean): void {
+  if (isFirst)
+    for (const [lane, seq] of place.firstBehind.entries())
+      ledger.run("INSERT OR IGNORE INTO row_places (row, lane, seq) VALUES (?, ?, ?)", row, lane, seq);
+  for (const { history, behind } of place.histories)
+    ledger.run(NOTE_HISTORY, row, Buffer.from(history, "hex"), behind?.runNo ?? null, behind?.seq ?? null);
+  for (const action of place.kindsBehind)
+    ledger.run("INSERT OR IGNORE INTO kinds_behind (row, action) VALUES (?, ?)", row, action);
+}
+
+const NOTE_HISTORY = `INSERT INTO row_histories (row, history, run_no, seq) VALUES (?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET run_no = excluded.run_no, seq = excluded.seq WHERE excluded.run_no IS NOT NULL`;
+
+/**
+ * What an accepted deed is beside one of a row that was rejected. `before`: it stood before it. `stood behind`: it was accepted
+ * earlier and stood behind the row. `sent behind`: the run that rejected the row sent it behind that, of another row. `since`: it
+ * was accepted later, and may be the deed itself. `unknown`: it was accepted earlier, and nobody looked where it stood.
+ */
+export type Standing = "before" | "stood behind" | "sent behind" | "since" | "unknown";
+
+/** Tells what accepted deeds of its history are beside a deed of a rejected row. */
+export type Standings = (deed: AskedAt) => Standing;
+
+/** @param name of the action, as `tickets:actions` has it. Undefined where this ledger did not reject the row. */
+export function standingsOf(ledger: Ledger, row: string, action: Action, name: string): Standings | undefined {
+  const rejected = ledger.get("SELECT run_no, seq FROM rejected_rows WHERE row = ?", row);
+  if (rejected === undefined) return undefined;
+  const history = digestOf(identityText(action));
+  const asked = ledger.all(ASKED, row).filter((each) => historyOf(each).equals(history));
+  const mended = ledger.all(MENDED, row, rejected.run_no ?? 0);
+  const read = ledger.get("SELECT run_no, seq FROM row_histories WHERE row = ? AND history = ?", row, history);
+  const isKnown = asked.length > 0 || read !== undefined || mended.some((deed) => historyOf(deed).equals(history));
+  const [firstRun, firstSeq] = [Number(rejected.run_no), rejected.seq];
+  // What the service was asked for itself stands where it stood then; what the row gives beside that, where the row stood.
+  const own = asked.find((each) => each.name === name) ?? (isKnown ? mended.at(-1) : undefined);
+  const runNo = own === undefined ? firstRun : Number(own.run_no);
+  const at = own === undefined ? firstSeq : own.seq;
+  const laneOf = (seq: number): number | undefined => laneOfAction(ledger, runNo, seq);
+  const firstBehind = at == null ? placesOf(ledger, row) : new Map([[laneOf(Number(at)), Number(at) + 1]]);
+  // What its run took behind a row of which it sent something may be of that row.
+  const behindInRun: Standing = at == null ? "sent behind" : "since";
+  const unlooked = (): Standing => (isKnown ? "before" : "unknown");
+  const mayStandBehind = firstSeq !== null || hasKindBehind(ledger, row, action.action);
+  return (deed) => {
+    if (read?.run_no === deed.runNo && read.seq === deed.seq) return "stood behind";
+    if (deed.runNo > runNo) return "since";
+    if (deed.runNo < runNo) return mayStandBehind ? unlooked() : "before";
+    const behind = firstBehind.get(laneOf(deed.seq));
+    if (behind === undefined) return unlooked();
+    return deed.seq < behind ? "before" : behindInRun;
+  };
+}
+
+/** What the service was asked for of the row and did not take, with its name. */
+const ASKED = `
+SELECT row_actions.action AS name, run_no, seq, actions.action, data FROM row_actions JOIN actions USING (run_no, seq)
+WHERE row = ?`;
+
+const MENDED = `
+SELECT run_no, seq, action, data FROM mendings JOIN actions USING (run_no, seq)
+WHERE row = ? AND run_no > ? AND outcome IN ${TAKEN} ORDER BY run_no, seq`;
+
+/** What would identify an action without a key. */
+function historyOf({ action, data }: SqlRow): Buffer {
+  // Both were written by the planner.
+  return digestOf(
+    identityText({ action: String(action) as ActionName, data: parseJson(String(data)) as Action["data"] }),
+  );
+}
+
+/** By lane, the number of the first action that its run sent behind the row. */
+function placesOf(ledger: Ledger, row: string): ReadonlyMap<number | undefined, number> {
+  const places = ledger.all("SELECT lane, seq FROM row_places WHERE row = ?", row);
+  return new Map(places.map(({ lane, seq }) => [Number(lane), Number(seq)]));
+}
+
+function laneOfAction(ledger: Ledger, runNo: number, seq: number): number | undefined {
+  const sql = "SELECT lane FROM actions JOIN chunks USING (run_no, chunk) WHERE run_no = ? AND seq = ?";
+  const lane = ledger.get(sql, runNo, seq)?.lane;
+  return lane === undefined ? undefined : Number(lane);
+}
+
+function hasKindBehind(ledger: Ledger, row: string, action: ActionName): boolean {
+  return ledger.get("SELECT 1 AS one FROM kinds_behind WHERE row = ? AND action = ?", row, action) !== undefined;
+}

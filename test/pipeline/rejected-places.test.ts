@@ -1,0 +1,398 @@
+/** A row that was rejected keeps its place: once it is mended, it is not sent behind what stood behind it. */
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { ActionName } from "../../src/actions/actions.ts";
+import { type Done, type Field, openField } from "../support/context.ts";
+
+const url = (name: string): string => `https://img.example/${name}`;
+const ndjson = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+
+/** Tickets T and T2 of the event E, ticket F of the event E2. */
+async function openSold(config = ""): Promise<Field> {
+  const field = await openField();
+  const sales = Object.entries({ T: "E", T2: "E", F: "E2" }).map(([ticketId, eventId]) => ({
+    action: "soldTicket",
+    data: { eventId, ticketId, userId: "u", price: "1.00", orderTime: 100 },
+  }));
+  const events = ["E", "E2"].map((eventId) => ({ action: "newEvent", data: { eventId, currency: "EUR" } }));
+  await field.write("before.ndjson", ndjson([...events, ...sales]));
+  expect((await field.stream(["before.ndjson"])).exitCode).toBe(0);
+  if (config !== "") await field.write("tickets.config.yaml", config);
+  return field;
+}
+
+/** What the service has accepted of a kind, in order: one field of each. */
+const acceptedOf = ({ sandbox }: Field, action: ActionName, name = "userId"): string =>
+  Array.from(sandbox.engine.processed())
+    .filter((each) => each.action === action && each.status === "success")
+    .map(({ data }) => String((JSON.parse(data) as Record<string, unknown>)[name]).replace(url(""), "")) // as the engine wrote it
+    .join(" ");
+
+const BEARING = { maxInvalid: { rows: 9 } } as const;
+
+async function mend(field: Field, name: string, ...[bad, good]: readonly [string, string]): Promise<void> {
+  const rejects = await field.read(name);
+  expect(rejects).toContain(bad);
+  await field.write(name, rejects.replace(bad, good));
+}
+
+/** Rejects that come too late are told by a rule, and nothing of them is sent. */
+function isLeft({ exitCode, said, summary }: Done, rule: string): void {
+  expect(said).toContain(rule);
+  expect(exitCode, said).toBe(rule === "history-unclear" ? 3 : 0);
+  expect(summary?.actions, said).toMatchObject({ accepted: 0 });
+}
+
+const RESALES = "action,ticketId,userId,price,orderTime\n";
+const resale = (userId: string, ticketId = "T", orderTime = ""): string =>
+  `resoldTicket,${ticketId},${userId},10.00,${orderTime}\n`;
+
+const MAPPED = `sources:
+  all:
+    match: "all*.csv"
+KEY    actions: [{resoldTicket: {fields: {ticketId: "{ticketId}", userId: "{userId}", price: "{price}", orderTime: "{orderTime}"}}}]
+`;
+
+describe("a row whose ticket or event could not be read", () => {
+  describe.each([
+    ["", ""],
+    ["mapped", MAPPED.replace("KEY", "")],
+    ["with a key", MAPPED.replace("KEY", '    key: "{userId}"\n')],
+  ])("%s", (_, config) => {
+    test.each<[string, string, readonly [string, string]]>([
+      ["without its ticketId", resale("bob", ""), ["resoldTicket,,", "resoldTicket,T,"]],
+      ["with too few cells", "resoldTicket,T,bob\n", ["\n,,,,,", "\nresoldTicket,T,bob,10.00,,"]],
+    ])("%s, is superseded by what its run sent behind it", async (_name, bad, mended) => {
+      const field = await openSold(config);
+      await field.write("all.csv", `${RESALES}${resale("ann")}${bad}${resale("cid")}`);
+      expect((await field.stream(["all.csv"], BEARING)).exitCode).toBe(4);
+      await mend(field, "all.rejects.csv", ...mended);
+      isLeft(await field.stream(["all.rejects.csv"]), "history-superseded");
+      expect(acceptedOf(field, "resoldTicket")).toBe("ann cid");
+      const again = await field.stream(["all.rejects.csv"], { again: true });
+      expect(again.summary?.actions, again.said).toMatchObject({ accepted: 1 });
+      expect((await field.stream(["all.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 0, superseded: 0 });
+    });
+
+    test("is sent where its run sent nothing behind it", async () => {
+      const field = await openSold(config);
+      await field.write("all.csv", `${RESALES}${resale("ann")}${resale("bob", "")}${resale("cid", "T2")}`);
+      await field.stream(["all.csv"], BEARING);
+      await mend(field, "all.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
+      expect((await field.stream(["all.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+      expect(acceptedOf(field, "resoldTicket")).toBe("ann cid bob");
+    });
+
+    test("is a problem beside what was accepted before, of which some may stand behind it", async () => {
+      const field = await openSold(config);
+      await field.write("all.csv", `${RESALES}${resale("ann")}${resale("cid")}`);
+      await field.stream(["all.csv"]);
+      await field.write("all.csv", `${RESALES}${resale("ann")}${resale("bob", "")}${resale("cid")}`);
+      await field.stream(["all.csv"], BEARING);
+      await mend(field, "all.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
+      const mended = await field.stream(["all.rejects.csv"]);
+      isLeft(mended, "history-unclear");
+      expect(mended.said).toContain("stream the whole export");
+      // The rejects of its rejects know no more.
+      await field.stream(["all.rejects.csv"], BEARING);
+      isLeft(await field.stream(["all.rejects.rejects.csv"]), "history-unclear");
+      expect(acceptedOf(field, "resoldTicket")).toBe("ann cid");
+      await field.write("all.csv", `${RESALES}${resale("ann")}${resale("bob")}${resale("cid")}`);
+      isLeft(await field.stream(["all.csv"]), "history-late");
+      expect((await field.stream(["all.rejects.csv"], { again: true })).summary?.actions.accepted).toBe(1);
+      expect((await field.stream(["all.csv"])).summary?.actions).toMatchObject({ alreadySent: 3 });
+    });
+
+    test("is sent beside what was accepted before, where nothing of that stood behind it", async () => {
+      const field = await openSold(config);
+      await field.write("all.csv", `${RESALES}${resale("ann")}`);
+      await field.stream(["all.csv"]);
+      await field.write("all.csv", `${RESALES}${resale("ann")}${resale("bob", "")}`);
+      await field.stream(["all.csv"], BEARING);
+      await mend(field, "all.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
+      expect((await field.stream(["all.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+      expect(acceptedOf(field, "resoldTicket")).toBe("ann bob");
+    });
+  });
+
+  test.each<[string, number, string, string]>([
+    ["before a later one", 200, "history-late", "ann cid"],
+    ["behind an earlier one", 400, "", "ann cid bob"],
+  ])("goes by its time: %s", async (_, time, rule, accepted) => {
+    const field = await openSold();
+    const [ann, cid] = [resale("ann", "T", "100"), resale("cid", "T", "300")];
+    await field.write("all.csv", `${RESALES}${ann}${cid}`);
+    await field.stream(["all.csv"]);
+    await field.write("all.csv", `${RESALES}${ann}${resale("bob", "", String(time))}${cid}`);
+    await field.stream(["all.csv"], BEARING);
+    await mend(field, "all.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
+    const mended = await field.stream(["all.rejects.csv"]);
+    if (rule !== "") isLeft(mended, rule);
+    expect(acceptedOf(field, "resoldTicket"), mended.said).toBe(accepted);
+  });
+
+  test.each([
+    ["in input order", {}, "history-superseded", 0],
+    ["in lanes", { flags: { lanes: 2 } }, "history-superseded", 0],
+    ["in the order of time, where its place can't be known", { order: "time" }, "history-unclear", 3],
+  ] as const)("%s, in the lane of the ticket that it is mended to", async (_, options, rule, exitCode) => {
+    const field = await openSold();
+    const rows = [resale("ann"), resale("eve", "F"), resale("bob", ""), resale("fay", "F"), resale("cid")];
+    await field.write("all.csv", `${RESALES}${rows.join("")}`);
+    expect((await field.stream(["all.csv"], { ...BEARING, ...options })).exitCode).toBe(4);
+    for (const ticketId of ["T", "F"]) {
+      const rejects = await field.read("all.rejects.csv");
+      await field.write("mended.csv", rejects.replace("resoldTicket,,", `resoldTicket,${ticketId},`));
+      const mended = await field.stream(["mended.csv"]);
+      expect(mended.exitCode, mended.said).toBe(exitCode);
+      expect(mended.said).toContain(rule);
+    }
+  });
+
+  test("as lines of {action, data}", async () => {
+    const field = await openSold();
+    const line = (eventName: string, eventId?: string): object => ({
+      action: "updateEvent",
+      data: { ...(eventId !== undefined && { eventId }), eventName },
+    });
+    await field.write("ev.ndjson", ndjson([line("one", "E"), line("two"), line("three", "E")]));
+    await field.stream(["ev.ndjson"], BEARING);
+    await mend(field, "ev.rejects.ndjson", '"data":{', '"data":{"eventId":"E",');
+    isLeft(await field.stream(["ev.rejects.ndjson"]), "history-superseded");
+    expect(acceptedOf(field, "updateEvent", "eventName")).toBe("one three");
+  });
+
+  test("which says what its run sent behind it is another deed, and too late", async () => {
+    const field = await openSold();
+    await field.write("all.csv", `${RESALES}${resale("ann")}${resale("cid", "")}${resale("cid")}`);
+    await field.stream(["all.csv"], BEARING);
+    await mend(field, "all.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
+    isLeft(await field.stream(["all.rejects.csv"]), "history-superseded");
+  });
+
+  test("which names another ticket since is as unknown there as one that named none", async () => {
+    const field = await openSold();
+    await field.write("all.csv", `${RESALES}${resale("ann")}${resale("cid")}`);
+    await field.stream(["all.csv"]);
+    await field.write(
+      "all.csv",
+      `${RESALES}${resale("bob", "T9").replace("10.00", "ten")}${resale("ann")}${resale("cid")}`,
+    );
+    await field.stream(["all.csv"], BEARING);
+    await mend(field, "all.rejects.csv", "T9,bob,ten", "T,bob,10.00");
+    isLeft(await field.stream(["all.rejects.csv"]), "history-unclear");
+  });
+
+  test("of scans with times is one of a set", async () => {
+    const field = await openSold();
+    const scan = (time: number, ticketId = "T"): string => `scannedTicket,${ticketId},,,${time}\n`;
+    await field.write("all.csv", `${RESALES}${scan(200)}`);
+    await field.stream(["all.csv"]);
+    await field.write("all.csv", `${RESALES}${scan(150, "")}${scan(200)}${scan(300)}`);
+    await field.stream(["all.csv"], BEARING);
+    await mend(field, "all.rejects.csv", "scannedTicket,,", "scannedTicket,T,");
+    const mended = await field.stream(["all.rejects.csv"]);
+    expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 1 });
+  });
+});
+
+const UPDATES = "ticketId,imageUrl\n";
+const updates = (...names: readonly string[]): string =>
+  UPDATES + names.map((name) => `T,${name.startsWith("!") ? name : url(name)}\n`).join("");
+const KEYED = `sources:
+  updates:
+    match: "updates*.csv"
+    key: "{ticketId} {imageUrl}"
+    actions: [{updateTicket: {fields: {ticketId: "{ticketId}", imageUrl: "{imageUrl}"}}}]
+`;
+
+describe.each([
+  ["without a key", ""],
+  ["with a key", KEYED],
+])("a bad row that stands before an accepted one of its history, %s,", (_, config) => {
+  const accepted = (field: Field): string => acceptedOf(field, "updateTicket", "imageUrl");
+
+  test.each(["input", "time"] as const)("is late once it is mended, in the order of the %s", async (order) => {
+    const field = await openSold(config);
+    await field.write("updates.csv", updates("one", "three"));
+    await field.stream(["updates.csv"], { order });
+    await field.write("updates.csv", updates("one", "!two", "three"));
+    expect((await field.stream(["updates.csv"], { ...BEARING, order })).exitCode).toBe(4);
+    await mend(field, "updates.rejects.csv", "!two", url("two"));
+    const mended = await field.stream(["updates.rejects.csv"]);
+    isLeft(mended, "history-late");
+    expect(mended.said).toContain("updates.csv:3");
+    expect(accepted(field)).toBe("one three");
+    expect((await field.stream(["updates.rejects.csv"], { again: true })).summary?.actions.accepted).toBe(1);
+    await field.write("updates.csv", updates("one", "two", "three"));
+    expect((await field.stream(["updates.csv"])).summary?.actions).toMatchObject({ alreadySent: 3 });
+  });
+
+  test("is late, and what was held behind it is sent", async () => {
+    const field = await openSold(config);
+    await field.write("updates.csv", updates("one", "three"));
+    await field.stream(["updates.csv"]);
+    await field.write("updates.csv", updates("one", "!two", "three", "four"));
+    await field.stream(["updates.csv"], BEARING);
+    await mend(field, "updates.rejects.csv", "!two", url("two"));
+    const mended = await field.stream(["updates.rejects.csv"]);
+    expect(mended.summary?.actions, mended.said).toMatchObject({ late: 1, accepted: 1 });
+    expect(accepted(field)).toBe("one three four");
+  });
+
+  test("is late where the service rejected it before, and it was superseded", async () => {
+    const field = await openSold(config);
+    await field.write("updates.csv", updates("one", "two"));
+    field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [0] });
+    expect((await field.stream(["updates.csv"])).exitCode).toBe(4);
+    field.setFaults();
+    isLeft(await field.stream(["updates.rejects.csv"]), "history-superseded");
+    await rm(join(field.folder, "updates.rejects.csv"));
+    await field.write("updates.csv", updates("!one", "two"));
+    await field.stream(["updates.csv"], BEARING);
+    await mend(field, "updates.rejects.csv", "!one", url("one"));
+    isLeft(await field.stream(["updates.rejects.csv"]), "history-late");
+    expect(accepted(field)).toBe("two");
+  });
+
+  test("is late before what became of another bad row", async () => {
+    const field = await openSold(config);
+    await field.write("updates.csv", updates("one", "!three"));
+    await field.stream(["updates.csv"], BEARING);
+    await mend(field, "updates.rejects.csv", "!three", url("three"));
+    await field.stream(["updates.rejects.csv"]);
+    await rm(join(field.folder, "updates.rejects.csv"));
+    await field.write("updates.csv", updates("one", "!two", "!three"));
+    await field.stream(["updates.csv"], BEARING);
+    await mend(field, "updates.rejects.csv", "!two", url("two"));
+    isLeft(await field.stream(["updates.rejects.csv"]), "history-late");
+    expect(accepted(field)).toBe("one three");
+  });
+
+  test("is sent where it stands behind all that was accepted", async () => {
+    const field = await openSold(config);
+    await field.write("updates.csv", updates("one", "two"));
+    await field.stream(["updates.csv"]);
+    await field.write("updates.csv", updates("one", "two", "!three"));
+    await field.stream(["updates.csv"], BEARING);
+    await mend(field, "updates.rejects.csv", "!three", url("three"));
+    expect((await field.stream(["updates.rejects.csv"])).exitCode).toBe(0);
+    expect(accepted(field)).toBe("one two three");
+  });
+});
+
+test("a row that is rejected a second time keeps its first place", async () => {
+  const field = await openSold();
+  await field.write("all.csv", `${RESALES}${resale("ann")}${resale("bob", "")}${resale("cid")}`);
+  await field.stream(["all.csv"], BEARING);
+  await mend(field, "all.rejects.csv", "10.00", "10.50");
+  await field.stream(["all.rejects.csv"], BEARING);
+  await mend(field, "all.rejects.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
+  isLeft(await field.stream(["all.rejects.rejects.csv"]), "history-superseded");
+  // What the service does not take of it when it is sent on purpose comes too late as before.
+  field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [0] });
+  const again = await field.stream(["all.rejects.rejects.csv"], { again: true });
+  expect(again.summary?.actions, again.said).toMatchObject({ rejected: 1 });
+  field.setFaults();
+  isLeft(await field.stream(["all.rejects.rejects.rejects.csv"]), "history-superseded");
+});
+
+test("a bad row behind which the config lets its history go is superseded by that", async () => {
+  const field = await openSold("rules: {depends-on-invalid: warn}\n");
+  await field.write("updates.csv", updates("one", "!two", "three"));
+  expect((await field.stream(["updates.csv"], BEARING)).summary?.actions).toMatchObject({ accepted: 2 });
+  await mend(field, "updates.rejects.csv", "!two", url("two"));
+  isLeft(await field.stream(["updates.rejects.csv"]), "history-superseded");
+});
+
+describe("a row that waits for another's sake", () => {
+  test("is late where a part of it was late", async () => {
+    const field = await openSold(`sources:
+  pairs:
+    match: "pairs*.csv"
+    actions:
+      - updateTicket: {fields: {ticketId: "{Ticket}", imageUrl: "{Image}"}}
+      - resoldTicket: {when: {Buyer: {empty: false}}, fields: {ticketId: "{Ticket}", userId: "{Buyer}", price: "1.00"}}
+`);
+    const pairs = (...rows: readonly string[]): string => `Ticket,Image,Buyer\n${rows.join("\n")}\n`;
+    await field.write("pairs.csv", pairs(`T,${url("two")},`));
+    await field.stream(["pairs.csv"]);
+    // The bad row holds the second one's resale, of which the update is late.
+    const rows = ["T,!,ann", `T,${url("one")},bob`, `T,${url("two")},`];
+    await field.write("pairs.csv", pairs(...rows));
+    const night = await field.stream(["pairs.csv"], BEARING);
+    expect(night.summary?.rows, night.said).toMatchObject({ invalid: 1, held: 1 });
+    const [header = "", , held = ""] = (await field.read("pairs.rejects.csv")).trimEnd().split("\n");
+    await field.write("pairs.rejects.csv", `${header}\n${held}\n`);
+    const rest = await field.stream(["pairs.rejects.csv"]);
+    expect(rest.summary?.actions, rest.said).toMatchObject({ late: 1, accepted: 1 });
+    expect(acceptedOf(field, "updateTicket", "imageUrl")).toBe("two");
+  });
+});
+
+describe("of a row that gives several resales, one that the service rejected", () => {
+  const LISTS = (key: string): string => `sources:
+  tickets:
+    match: "tickets*.csv"
+${key}    fields: {ticketId: "{ID}"}
+    actions:
+      - resoldTicket: {each: {in: "{Resales}", match: '(?<u>[a-z]+):(?<p>\\S+)'}, fields: {userId: "{item.u}", price: "{item.p}"}}
+`;
+  const rejecting = (...items: readonly number[]): object => ({ on: { request: 1 }, fault: "failure-items", items });
+
+  describe.each([
+    ["without a key", ""],
+    ["with a key", '    key: "{ID}"\n'],
+  ])("%s", (_, key) => {
+    test.each([
+      ["of a good row", "11.00"],
+      ["of a mended row", "#REF!"],
+    ])("is superseded by the one behind it: %s", async (_name, price) => {
+      const field = await openSold(LISTS(key));
+      await field.write("tickets.csv", `ID,Resales\nT,anna:${price} bert:12.00\n`);
+      let name = "tickets.rejects.csv";
+      if (price === "#REF!") {
+        expect((await field.stream(["tickets.csv"], BEARING)).exitCode).toBe(4);
+        await mend(field, name, price, "11.00");
+        field.setFaults(rejecting(0));
+        expect((await field.stream([name])).exitCode).toBe(4);
+        name = "tickets.rejects.rejects.csv";
+      } else {
+        field.setFaults(rejecting(0));
+        expect((await field.stream(["tickets.csv"])).exitCode).toBe(4);
+      }
+      field.setFaults();
+      const rest = await field.stream([name]);
+      isLeft(rest, "history-superseded");
+      expect(acceptedOf(field, "resoldTicket")).toBe("bert");
+    });
+
+    test("is sent behind the one before it, whenever that was accepted", async () => {
+      const field = await openSold(LISTS(key));
+      await field.write("tickets.csv", "ID,Resales\nT,anna:11.00 bert:12.00 cora:13.00\n");
+      field.setFaults(rejecting(0, 1, 2));
+      await field.stream(["tickets.csv"]);
+      field.setFaults(rejecting(1, 2));
+      await field.stream(["tickets.rejects.csv"]);
+      field.setFaults(rejecting(1));
+      await field.stream(["tickets.rejects.rejects.csv"]);
+      field.setFaults();
+      const last = await field.stream(["tickets.rejects.rejects.rejects.csv"]);
+      expect(last.exitCode, last.said).toBe(0);
+      expect(acceptedOf(field, "resoldTicket")).toBe("anna bert cora");
+    });
+
+    test("which follows one that was accepted is not superseded by that", async () => {
+      const field = await openSold(LISTS(key));
+      await field.write("tickets.csv", "ID,Resales\nT,anna:11.00 bert:12.00 cora:13.00\n");
+      field.setFaults(rejecting(0, 2));
+      await field.stream(["tickets.csv"]);
+      field.setFaults();
+      const rest = await field.stream(["tickets.rejects.csv"]);
+      expect(rest.summary?.actions, rest.said).toMatchObject({ superseded: 1, accepted: 1 });
+      expect(acceptedOf(field, "resoldTicket")).toBe("bert cora");
+    });
+  });
+});
