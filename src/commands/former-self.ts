@@ -22,15 +22,17 @@ export interface Beside {
   readonly problem: Failure | undefined;
   /** Ledgers of other accounts at the same address, or of which that can't be told here. */
   readonly others: readonly Pick<Neighbour, "name" | "key">[];
+  /** The environment's key, where it had to be read. */
+  readonly key: Key | undefined;
 }
 
-const NOTHING: Beside = { former: [], problem: undefined, others: [] };
+const NOTHING: Beside = { former: [], problem: undefined, others: [], key: undefined };
 
 /**
  * Looks for ledgers of the same address in the same state folder, as long as the environment's own has sent nothing. Those
  * of declared environments (`neighbours`) are compared already.
  *
- * @param options.sends a key that a command gives is read to be compared; otherwise it stays unknown.
+ * @param options.sends the key is about to be used, so that it may be read wherever it is.
  */
 export async function lookBeside(
   config: Config,
@@ -62,17 +64,19 @@ function hasSent({ ledgerPath }: Environment, list: RunListContent | undefined):
   return actionsOutside(ledger) > 0;
 }
 
+/** What sends reads the key as it would be read anyway, and once; otherwise one that a command or a pipe gives stays unknown. */
 async function keyFor(
   environment: Environment,
   { env, signal, sends }: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal; readonly sends: boolean },
 ): Promise<Key | undefined> {
+  if (sends) return readKey(environment, signal, { env });
   const text = await peekKey(environment.keySource, env, signal);
-  if (text !== undefined) return new Key(text);
-  return sends && environment.keySource.kind === "command" ? readKey(environment, signal, { env }) : undefined;
+  return text === undefined ? undefined : new Key(text);
 }
 
 function judge(environment: Environment, found: readonly SiblingLedger[], key: Key | undefined, cwd: string): Beside {
-  if (key === undefined) return { ...NOTHING, others: found.map(({ name }) => ({ name, key: "unknown" })) };
+  if (key === undefined)
+    return { ...NOTHING, former: found, others: found.map(({ name }) => ({ name, key: "unknown" })) };
   const isUsed = ({ keys }: SiblingLedger): boolean | undefined => wasUsedWith(keys, (salt) => key.digest(salt));
   const former = found.filter((each) => isUsed(each) !== false);
   const others = found.filter((each) => !former.includes(each));
@@ -82,6 +86,7 @@ function judge(environment: Environment, found: readonly SiblingLedger[], key: K
     problem:
       former.length === 0 ? undefined : formerSelf(environment, same.length > 0 ? same : former, same.length > 0, cwd),
     others: others.map(({ name }) => ({ name, key: "different" })),
+    key,
   };
 }
 

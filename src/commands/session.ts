@@ -59,6 +59,8 @@ export interface Settings {
   readonly neighbours: readonly Pick<Neighbour, "name" | "key">[];
   /** Ledgers that may be what this environment kept under another name. */
   readonly former: readonly SiblingLedger[];
+  /** Where it was read to be compared: what gives it may give it once. */
+  readonly key?: Key | undefined;
 }
 
 /**
@@ -93,7 +95,8 @@ export async function loadSettings(
   const problem = twice ?? beside.problem;
   if (problem !== undefined && ledgers !== "any") throw problem;
   if (problem !== undefined) talk.warn(problem.message);
-  return { config, environment, neighbours: [...declared, ...beside.others], former: beside.former };
+  const { others, former, key } = beside;
+  return { config, environment, neighbours: [...declared, ...others], former, key };
 }
 
 /**
@@ -190,7 +193,7 @@ export interface Session extends AsyncDisposable {
 
 export async function openSession(
   context: Context,
-  { environment, neighbours }: Pick<Settings, "environment" | "neighbours">,
+  { environment, neighbours, key: known }: Pick<Settings, "environment" | "neighbours" | "key">,
   options: {
     readonly command: string;
     readonly waitLockMs: number;
@@ -203,7 +206,8 @@ export async function openSession(
   const { talk } = context;
   let given: Promise<Key> | undefined;
   const keyOfService = (): Promise<Key> => {
-    given ??= readKey(environment, context.stop, { env: context.env }).then((key) => {
+    const read = async (): Promise<Key> => known ?? readKey(environment, context.stop, { env: context.env });
+    given ??= read().then((key) => {
       if (key.warning !== undefined) talk.warn(key.warning);
       return key;
     });

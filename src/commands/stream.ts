@@ -119,23 +119,15 @@ async function dryRun(
   }
 }
 
-async function send(
-  options: StreamOptions,
-  context: Context,
-  { config, environment, neighbours }: Settings,
-  startedAt: number,
-): Promise<Summary> {
+async function send(options: StreamOptions, context: Context, settings: Settings, startedAt: number): Promise<Summary> {
   const { talk } = context;
+  const { config } = settings;
   const deadline = options.maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + options.maxDuration;
-  await using session = await openSession(
-    context,
-    { environment, neighbours },
-    {
-      command: `tickets stream ${options.files.map(inShell).join(" ")}`,
-      waitLockMs: options.waitLock,
-      sends: true,
-    },
-  );
+  await using session = await openSession(context, settings, {
+    command: `tickets stream ${options.files.map(inShell).join(" ")}`,
+    waitLockMs: options.waitLock,
+    sends: true,
+  });
   const { ledger } = session;
   tellSession(session, context);
 

@@ -1,7 +1,8 @@
 /** One service has one ledger, whatever names lead to it: with two, one would send again what the other has sent. */
 
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { environment, forgetLostRuns } from "../../src/commands/environment.ts";
@@ -331,7 +332,7 @@ describe("an environment that was renamed", () => {
     const field = await openSent();
     const url = field.env.TICKETS_LOCAL_BASE_URL;
     const ran = join(field.folder, "ran");
-    const command = JSON.stringify(["sh", "-c", `touch ${ran}; echo ${KEY}`]);
+    const command = JSON.stringify(["sh", "-c", `echo >> ${ran}; echo ${KEY}`]);
     await field.write("own.yaml", `environments: {shop: {baseUrl: "${url}", apiKey: {command: ${command}}}}`);
     const env = { TICKETS_CONFIG: "own.yaml", TICKETS_LOCAL_BASE_URL: "" };
     const dry = await asShop(field, env, true);
@@ -340,6 +341,36 @@ describe("an environment that was renamed", () => {
     expect(existsSync(ran)).toBe(false);
     expect(await asShop(field, env)).toMatchObject({ exitCode: 2 });
     expectNothingDoubled(field.sandbox);
+    rmSync(ran);
+    using ledger = openLedger({ path: join(folderOf(field, "local"), "ledger.db"), boundTo: undefined });
+    ledger.run("UPDATE meta SET value = 'another' WHERE key = 'key_digests'");
+    await field.write("events.csv", "eventId,currency\nE-9,EUR\n");
+    expect(await asShop(field, env)).toMatchObject({ exitCode: 0 });
+    expect(readFileSync(ran, "utf8"), "it is run once").toBe("\n");
+  });
+
+  test("whose key a command gives can be told apart by a person", async () => {
+    const field = await openSent();
+    forgetKeys(field);
+    const url = field.env.TICKETS_LOCAL_BASE_URL;
+    await field.write("own.yaml", `environments: {shop: {baseUrl: "${url}", apiKey: {command: [echo, ${KEY}]}}}`);
+    await field.write("events.csv", "eventId,currency\nE-9,EUR\n");
+    const env = { TICKETS_CONFIG: "own.yaml", TICKETS_LOCAL_BASE_URL: "" };
+    expect(await asShop(field, env)).toMatchObject({ exitCode: 2 });
+    expect(await forget(field, env)).toMatchObject({ exitCode: 0 });
+    expect(await asShop(field, env)).toMatchObject({ exitCode: 0 });
+  });
+
+  test("whose key a pipe gives is known by it", async () => {
+    const field = await openSent();
+    const pipe = join(field.folder, "pipe");
+    execFileSync("mkfifo", ["-m", "600", pipe]);
+    const url = field.env.TICKETS_LOCAL_BASE_URL;
+    await field.write("own.yaml", `environments: {shop: {baseUrl: "${url}", apiKey: {file: ${pipe}}}}`);
+    const writing = writeFile(pipe, `${KEY}\n`);
+    const { exitCode } = await asShop(field, { TICKETS_CONFIG: "own.yaml", TICKETS_LOCAL_BASE_URL: "" });
+    expect(exitCode).toBe(2);
+    await writing;
   });
 });
 
