@@ -973,6 +973,7 @@ describe("a key of the source", () => {
       const late = await night("a b a");
       expect(late.actions, late.said).toMatchObject({ accepted: 0, alreadySent: 2, superseded: 1 });
       expect(late.said).toContain("history-superseded: lists.csv:2");
+      expect(late.said).toContain("stream its row alone with --again and 1:updateTicket in tickets:actions.");
       const more = await night("a b a c");
       expect(more.actions, more.said).toMatchObject({ accepted: 1, alreadySent: 2, superseded: 1 });
       expect(images(field)).toBe("b a c");

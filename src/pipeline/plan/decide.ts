@@ -194,7 +194,7 @@ const COUNTED = {
  * @returns undefined when one of them had been counted on before.
  */
 async function decideOnce(
-  { directory, compiled, holds, invalid, pending, across: freshAcross, severityOf, signal }: SelectOptions,
+  { directory, compiled, holds, invalid, pending, sources, across: freshAcross, severityOf, signal }: SelectOptions,
   memory: Ledger | undefined,
   verdicts: Verdicts,
   lines: CandidateLines,
@@ -223,6 +223,7 @@ async function decideOnce(
     memory,
     lines,
     placeOf: ({ input, line }) => ({ source: sourceOf(compiled, input), line }),
+    isOfSource: (input) => sources.has(compiled.inputs[input]?.readAs ?? ""),
   };
 
   const firstOf = (candidate: Candidate): number => {

@@ -23,6 +23,8 @@ export interface KnownPlaces {
   readonly memory: Ledger | undefined;
   readonly lines: CandidateLines;
   readonly placeOf: (place: RowPlace) => Cause;
+  /** Whether a source of the config says what the rows of an input give, which may be more than one action. */
+  readonly isOfSource: (input: number) => boolean;
 }
 
 type Cause = NonNullable<Finding["cause"]>;
@@ -44,13 +46,13 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       return {
         rule: "history-late",
         message: `It was not accepted, but ${action} of the same ${about} that stand after it were, up to ${textOf(places.placeOf(detail.before))}: sent now, it would undo them.`,
-        hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone.",
+        hint: allTheSame(candidate, places, candidate.nth > 0),
       };
     case "late in time":
       return {
         rule: "history-late",
         message: `It was not accepted, but a ${action} of the same ${about} with a later orderTime${acceptedPlace(detail.than, places)} was: sent now, it would undo that one.`,
-        hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone with --again.",
+        hint: allTheSame(candidate, places, true),
       };
     case "stood before":
       return {
@@ -68,7 +70,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       return {
         rule: "history-superseded",
         message: `${detail.isFromRejects ? "Its row was rejected, and the service" : "The service did not take it, and"} has accepted a later ${action} of the same ${about} since${acceptedPlace(detail.since, places)}: sent now, it would undo that one.`,
-        hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone with --again.",
+        hint: allTheSame(candidate, places, true),
       };
     case "unclear":
       return {
@@ -181,6 +183,12 @@ const nameOf = ({ action, nth }: Candidate): string => openActionText(action, nt
 const NOTHING = { before: {}, now: {} } as const;
 
 const OTHER_DEED = "If it is another deed, stream its row alone with --again. If not, put it right at the source.";
+
+/** With `--again` the others that its row gives would be sent too, unless this one is named. */
+function allTheSame(candidate: Candidate, { isOfSource }: KnownPlaces, needsAgain: boolean): string {
+  const named = isOfSource(candidate.input) ? ` and ${nameOf(candidate)} in ${OPEN_ACTIONS_COLUMN}` : "";
+  return `Leave it unsent to keep the present state. To send it all the same, stream its row alone${needsAgain ? ` with --again${named}` : ""}.`;
+}
 
 /** Its row gives others too, which are not to be sent again. */
 const otherDeedOfRow = (candidate: Candidate): string =>

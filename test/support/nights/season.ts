@@ -73,6 +73,7 @@ export async function playSeason(random: Random, keys?: Random): Promise<Played>
   const world = createWorld(random, keys);
   await using desk = await openDesk(world, random);
   const played = { nights: 0, told: 0, mended: 0, doubts: 0 };
+  let isWhole = true;
   const judge = (files: readonly NightFile[], night: Night, extent: Extent): void => {
     played.nights += 1;
     played.told += night.named.size;
@@ -84,7 +85,10 @@ export async function playSeason(random: Random, keys?: Random): Promise<Played>
     const extent = day === 0 ? "full" : (EXTENTS[Math.floor(random() * EXTENTS.length)] ?? "full");
     const isReversed = extent === "full" && random() < 0.15;
     const files = world.files(day, extent, isReversed);
-    judge(files, await desk.night(files, { isReversed, isHonest: false }), extent);
+    const night = await desk.night(files, { isReversed, isHonest: false });
+    judge(files, night, extent);
+    isWhole &&= extent === "full" && !isReversed;
+    if (isWhole) judgeUnclear(world, day, night, desk.story());
     if (random() < 0.4) played.mended += await desk.streamMendedRejects(day);
     judgeCounts(world.deeds, desk.accepted, desk.story());
     judgeOrder(world, desk);
@@ -110,6 +114,8 @@ const EXTENTS = ["full", "full", "window", "delta"] as const satisfies readonly 
 interface Night {
   /** Numbers of the deeds of whose rows it told something, or that were rejected. */
   readonly named: ReadonlySet<number>;
+  /** Histories of which it said that it can't be told what was accepted. */
+  readonly unclear: ReadonlySet<string>;
   readonly doubts: number;
   /** Nothing was sent at all, which was said. */
   readonly isStopped: boolean;
@@ -293,6 +299,7 @@ async function openDesk(world: World, random: Random): Promise<Desk> {
       );
       const problems = await checkOnce(names);
       const named = new Set<number>();
+      const unclear = new Set<string>();
       for (const { name, rows } of files) {
         for (const [at, { deed }] of rows.entries()) {
           const told = problems.filter(
@@ -300,6 +307,7 @@ async function openDesk(world: World, random: Random): Promise<Desk> {
               source.endsWith(name) && line === at + 2 && (severity === "error" || NOT_SENT_RULES.has(rule)),
           );
           if (told.length > 0) named.add(deed.id);
+          if (told.some(({ rule }) => rule === "history-unclear")) unclear.add(historyOf(deed));
           for (const { source, line, rule } of told) story.push(`  told ${source}:${line} ${rule}`);
         }
       }
@@ -309,7 +317,7 @@ async function openDesk(world: World, random: Random): Promise<Desk> {
       const came = await tell(names, { isReversed, shown }, honest || random() < 0.85 ? 100_000 : 0);
       cut = undefined;
       for (const { deed } of rows) if (rejected.includes(`${historyOf(deed)} ${deed.content}`)) named.add(deed.id);
-      return { named, ...came };
+      return { named, unclear, ...came };
     },
     async streamMendedRejects(day) {
       isHonest = true;
@@ -405,6 +413,18 @@ function judgeNight(
       (taken.get(what) ?? 0) + told,
       `${what} stands in ${shown.length} rows, of which ${told} were told\n${story}`,
     ).toBeGreaterThanOrEqual(shown.length);
+  }
+}
+
+/**
+ * Where every night gave the whole of it, in order and sound, it can always be told what was accepted of a history without
+ * times, whatever the service rejected and though contents come back.
+ */
+function judgeUnclear({ deeds, habits }: World, day: number, { unclear }: Night, story: string): void {
+  for (const [history, happened] of Map.groupBy(deeds, historyOf)) {
+    const isTimed = happened.some(({ kind }) => specOf(kind).timed) && habits.timedFrom !== Number.POSITIVE_INFINITY;
+    const isSound = happened.every((deed) => deed.damaged.from > day && deed.shownFrom === deed.day);
+    if (!isTimed && isSound) expect(unclear, `${history} is called unclear\n${story}`).not.toContain(history);
   }
 }
 
