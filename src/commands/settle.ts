@@ -22,7 +22,7 @@ import {
 } from "../pipeline/ledger/runs.ts";
 import { type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan, type Plan } from "../pipeline/plan/plan.ts";
-import { canWriteRejects, writeRejects } from "../pipeline/projections/rejects.ts";
+import { canWriteRejects, type RowsOfFile, writeRejects } from "../pipeline/projections/rejects.ts";
 import {
   closePlanned,
   closeWithoutPlan,
@@ -222,16 +222,23 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   );
   talk.info(`${describeActions(summary.actions)}.`);
   for (const path of rejects?.paths ?? []) {
-    const rows = rejects?.rows.get(path);
+    const rows = rejects?.written.get(path);
     // What stands there since an earlier command is named again when the run is closed.
     if (rows === undefined && options.decision !== "abandon") continue;
-    const open = rows === undefined ? "" : ` holds ${count(rows, "row")} that ${rows === 1 ? "is" : "are"} still open`;
-    talk.info(`Rejects: ${displayPath(path, context.cwd)}${open}.`);
+    talk.info(`Rejects: ${displayPath(path, context.cwd)}${rows === undefined ? "" : describeRejects(rows)}.`);
   }
   if (rejects !== undefined && rejects.accepted > 0) talk.info(describeNothingOpen(rejects.accepted));
   if (summary.next !== null && options.decision !== undefined) talk.info(`Next: ${summary.next}`);
   if (options.json) talk.out(`${JSON.stringify(summary)}\n`);
   return summary.exitCode;
+}
+
+/** ` holds 3 rows that are still open`, ` holds 4 rows, of which 2 were added` or, where all stood there, ` holds 4 rows` */
+function describeRejects({ added, held }: RowsOfFile): string {
+  if (added === 0) return ` holds ${count(held, "row")}`;
+  if (added < held)
+    return ` holds ${count(held, "row")}, of which ${number(added)} ${added === 1 ? "was" : "were"} added`;
+  return ` holds ${count(held, "row")} that ${held === 1 ? "is" : "are"} still open`;
 }
 
 /** A decision about what the ledger only half remembers would be about something else than the person thinks. */

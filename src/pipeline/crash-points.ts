@@ -19,8 +19,8 @@ export const CRASH_POINTS = [
   "ended",
 ] as const;
 
-/** Those that a run passes only where a person closes it. */
-const RARE_CRASH_POINTS = ["closing"] as const;
+/** Those that a run passes only where a person closes it, and where it leaves rejects. */
+const RARE_CRASH_POINTS = ["closing", "replacing", "rejects placed"] as const;
 export type CrashPoint = (typeof CRASH_POINTS | typeof RARE_CRASH_POINTS)[number];
 
 const [point, time = "1"] = (process.env.TICKETS_TEST_CRASH_AT ?? "").split(":");

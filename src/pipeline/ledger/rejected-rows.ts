@@ -219,3 +219,14 @@ export function noteRules(ledger: Ledger, key: string, open: string, rules: read
   const sql = "INSERT OR IGNORE INTO row_rules (row, open, rules) VALUES (?, ?, ?)";
   ledger.run(sql, key, open, JSON.stringify(rules));
 }
+
+/** The keys of all rows that were ever rejected. */
+export function rejectedKeys(ledger: Ledger): ReadonlySet<string> {
+  return new Set(ledger.all("SELECT row FROM rejected_rows").map(({ row }) => String(row)));
+}
+
+/** The run that first put the row into a rejects file; undefined for rows that this ledger does not know. */
+export function firstRejectedIn(ledger: Ledger, key: string): number | undefined {
+  const row = ledger.get("SELECT run_no FROM rejected_rows WHERE row = ?", key);
+  return row === undefined ? undefined : Number(row.run_no);
+}

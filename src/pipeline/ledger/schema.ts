@@ -262,6 +262,14 @@ CREATE TABLE row_rules (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/**
+ * What an output is about to be replaced by, whole. Until that is noted in `outputs`, the file may be the one or the other; a
+ * row that is left over is of a replacement that was made or never came about.
+ */
+const REPLACED_OUTPUTS = `
+CREATE TABLE replaced_outputs (path TEXT PRIMARY KEY, length INTEGER NOT NULL, sha256 TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
 /** What version 3 adds, statements each. */
 const NIGHTS: readonly string[] = [
   DOUBTS,
@@ -277,6 +285,7 @@ const NIGHTS: readonly string[] = [
   LISTED_RUNS,
   ZERO_LENGTHS,
   FILL_ZERO_LENGTHS,
+  REPLACED_OUTPUTS,
 ];
 
 /** What brings a ledger from version n to n + 1, at place n. */
@@ -303,6 +312,7 @@ export function standIn(database: DatabaseSync, from: number): void {
   database.exec(LISTED_RUNS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(ZERO_LENGTHS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
   database.exec(FILL_ZERO_LENGTHS);
+  database.exec(REPLACED_OUTPUTS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
 }
 
 /** Brings the tables to the present version, all or nothing. */

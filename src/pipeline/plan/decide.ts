@@ -140,6 +140,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
       const name = openActionText(action.action, nth);
       return key === undefined ? undefined : options.rejectedRows.standingsOf(key, action, name);
     },
+    hasRejected: compiled.rejected.size > 0,
   });
   const found = {
     bits: new Uint8Array((compiled.rows.read >> 3) + 1),

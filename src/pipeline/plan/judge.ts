@@ -48,6 +48,7 @@ import { createProbableSet } from "./probable-set.ts";
 import { historyDeed } from "./said.ts";
 import { findOnceUnderOtherKeys, findToldTwice } from "./several-keys.ts";
 import { type Compared, findRetold, retoldAmong, type TimedSaying } from "./told-otherwise.ts";
+import { findTurned } from "./turned-rows.ts";
 
 const VERDICTS = [
   "new",
@@ -110,6 +111,8 @@ export type Detail =
   | { readonly kind: "in two inputs"; readonly other: RowPlace; readonly isSame: boolean }
   /** Unclear: it may be this accepted one, told with another time. */
   | { readonly kind: "told otherwise"; readonly accepted: AcceptedDeed; readonly isCutShort: boolean }
+  /** Unclear: in the run that rejected both rows, this one stood on the other side of that one. */
+  | { readonly kind: "turned"; readonly other: RowPlace; readonly stood: "before" | "behind" }
   /** Unclear: another source says the same, now or before. */
   | { readonly kind: "in two sources"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
   | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
@@ -152,6 +155,8 @@ export interface JudgeOptions {
   readonly rejected: (row: number) => OpenSince | undefined;
   /** What accepted deeds of its history are beside it, where its row comes from a rejects file. */
   readonly standingsOf: (candidate: Pick<Candidate, "row" | "nth">, action: Action) => Standings | undefined;
+  /** Whether any row comes from a rejects file. */
+  readonly hasRejected: boolean;
   /** What `tickets:actions` leaves out of a row whose source has a key. */
   readonly leftOut: (row: number) => readonly LeftOut[];
 }
@@ -264,6 +269,10 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
   }
   for (const [{ seq }, at] of await findToldTwice(directory, { lines, inputs, isNew }))
     found.set(seq, "unclear", { kind: "in two sources", at });
+  if (ledger !== undefined && options.hasRejected) {
+    for (const [{ seq }, order] of await findTurned(directory, { lines, rejected: options.rejected, isNew }))
+      found.set(seq, "unclear", { kind: "turned", ...order });
+  }
   if (holds.size > 0 && found.hasNewKeys) {
     for (const [{ seq }, by] of await findBehindHolds(directory, holds, { lines, isNew }))
       found.set(seq, "held", { kind: "held", by });

@@ -88,6 +88,8 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       return inTwoInputs(action, detail, textOf(places.placeOf(detail.other)));
     case "told otherwise":
       return toldOtherwise(candidate, detail, places);
+    case "turned":
+      return turned(action, detail, textOf(places.placeOf(detail.other)));
     case "in two sources":
       return {
         rule: "history-unclear",
@@ -153,6 +155,16 @@ function timeText(orderTime: unknown): string {
   const date = new Date(Number(orderTime) * 1000);
   const isDate = !Number.isNaN(date.getTime());
   return `${orderTime}${isDate ? ` (${date.toISOString().slice(0, 19).replace("T", " ")} UTC)` : ""}`;
+}
+
+/** A row of a rejects file that has changed places with another one. */
+function turned(action: ActionName, { stood }: Extract<Detail, { kind: "turned" }>, other: string): Finding {
+  const { about } = actionSpec(action);
+  return {
+    rule: "history-unclear",
+    message: `In the run that rejected both, it stood ${stood} ${other} (${action} of the same ${about}), and here it stands on the other side of it: sent in this order, the earlier one would come last.`,
+    hint: "Put the rows back in the order of the run, and name files in its order; with --order time, where that run had it. To send them as they stand here, stream them with --again.",
+  };
 }
 
 /** A row that waits for one that is invalid. */

@@ -5,9 +5,10 @@
 
 import { createHash } from "node:crypto";
 import { constants, createReadStream, existsSync } from "node:fs";
-import { type FileHandle, lstat, open, rename, stat } from "node:fs/promises";
+import { type FileHandle, lstat, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Failure } from "../../failure.ts";
+import { crashPoint } from "../crash-points.ts";
 import { makeFolder } from "../folders.ts";
 import { type Ledger, storageFailure } from "../ledger/ledger.ts";
 import { syncDirectory } from "../plan/files.ts";
@@ -27,8 +28,8 @@ export interface OutputFile extends AsyncDisposable {
   append(text: string | Uint8Array): Promise<Appended>;
 }
 
-interface Appended {
-  /** Part of a transaction: notes the new length. */
+export interface Appended {
+  /** Part of a transaction: notes what the file holds now. */
   record(ledger: Ledger): void;
 }
 
@@ -39,8 +40,11 @@ export class OutputChanged extends Error {
 
 export type OutputState =
   | { readonly state: "fresh" }
-  /** As the ledger left it; `torn` when an append was under way as the process died. */
-  | { readonly state: "ours"; readonly length: number; readonly torn: boolean }
+  /**
+   * As the ledger left it; `torn` when an append was under way as the process died, `isReplaced` when it died after the file was
+   * replaced and before that was noted.
+   */
+  | { readonly state: "ours"; readonly length: number; readonly torn: boolean; readonly isReplaced?: boolean }
   | {
       readonly state: "strange";
       readonly why: string;
@@ -57,7 +61,7 @@ export type OutputState =
 export async function inspectOutput(
   ledger: Ledger,
   path: string,
-  unrecorded: (length: number) => string = () => "",
+  unrecorded: (length: number) => string | Promise<string> = () => "",
 ): Promise<OutputState> {
   let size: number;
   let mtimeNs: bigint;
@@ -76,6 +80,7 @@ export async function inspectOutput(
   if (known === undefined) {
     return strange("tickets did not write it for this environment", await unknownRunsOf(ledger, path, size));
   }
+  if (await isReplacement(ledger, path, size)) return { state: "ours", length: size, torn: false, isReplaced: true };
   const length = Number(known.length);
   if (size < length) return strange("it is shorter than tickets left it");
   if (size !== length || String(known.mtime_ns) !== String(mtimeNs)) {
@@ -84,13 +89,19 @@ export async function inspectOutput(
       return strange(`it was changed after tickets wrote it (between byte ${changed.start} and ${changed.end})`);
   }
   if (size > length) {
-    const expected = Buffer.from(unrecorded(length), "utf8");
+    const expected = Buffer.from(await unrecorded(length), "utf8");
     const tail = size - length > expected.length ? undefined : await readRange(path, length, size);
     if (tail === undefined || !isBeginning(tail, expected)) {
       return strange(`something else was written after its byte ${length}`, await unknownRunsOf(ledger, path, size));
     }
   }
   return { state: "ours", length, torn: size > length };
+}
+
+/** Whether the file is what `replaceOutput` was about to put there. */
+async function isReplacement(ledger: Ledger, path: string, size: number): Promise<boolean> {
+  const next = ledger.get("SELECT length, sha256 FROM replaced_outputs WHERE path = ?", path);
+  return next !== undefined && Number(next.length) === size && (await hashRange(path, 0, size)) === next.sha256;
 }
 
 /** The first part of the file that is not as it was written. */
@@ -239,6 +250,10 @@ export async function openOutput(options: {
         await file.truncate(length);
         await file.sync();
       }
+      if (state.isReplaced) {
+        const { mtimeNs } = await file.stat({ bigint: true });
+        ledger.transaction(() => noteReplaced(ledger, path, mtimeNs));
+      }
     }
   } catch (cause) {
     throw storageFailure(path, cause);
@@ -307,6 +322,69 @@ export async function openOutput(options: {
     ledger.transaction(() => appended.record(ledger));
   }
   return output;
+}
+
+/**
+ * Replaces a file of ours, of which nothing else is open, by `text`, whole. After it resolves the text is on disk; `record` must
+ * then be called in the transaction that notes what is new of it. Whenever the process dies, the file is the one or the other,
+ * and found to be ours.
+ *
+ * @param temporary where the text is written first: beside the file, and the same when all of this is repeated.
+ * @throws OutputChanged when the file is not as `state` says any more.
+ */
+export async function replaceOutput(
+  ledger: Ledger,
+  path: string,
+  state: Extract<OutputState, { state: "ours" }>,
+  { text, temporary }: { readonly text: string; readonly temporary: string },
+): Promise<Appended> {
+  const bytes = Buffer.from(text, "utf8");
+  try {
+    // What a link leads to is replaced, and not the link.
+    const real = await realpath(path);
+    const { mode } = await stat(real);
+    await writeAnew(temporary, bytes, mode);
+    const now = await inspectOutput(ledger, path);
+    if (now.state !== "ours" || now.length !== state.length || now.torn) throw new OutputChanged(path);
+    ledger.transaction(() =>
+      ledger.run(
+        "INSERT OR REPLACE INTO replaced_outputs (path, length, sha256) VALUES (?, ?, ?)",
+        path,
+        bytes.length,
+        createHash("sha256").update(bytes).digest("hex"),
+      ),
+    );
+    crashPoint("replacing");
+    await rename(temporary, real);
+    await syncDirectory(dirname(real));
+    const { mtimeNs } = await stat(real, { bigint: true });
+    return { record: (target) => noteReplaced(target, path, mtimeNs) };
+  } catch (cause) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw storageFailure(path, cause);
+  }
+}
+
+async function writeAnew(path: string, bytes: Buffer, mode: number): Promise<void> {
+  await rm(path, { force: true });
+  await using file = await open(path, "wx", mode);
+  await file.writeFile(bytes);
+  await file.sync();
+}
+
+/** Part of a transaction: the file is what it was to be replaced by. */
+function noteReplaced(ledger: Ledger, path: string, mtimeNs: bigint): void {
+  ledger.run("DELETE FROM output_segments WHERE path = ?", path);
+  ledger.run(
+    "UPDATE outputs SET length = (SELECT length FROM replaced_outputs WHERE path = outputs.path), mtime_ns = ? WHERE path = ?",
+    String(mtimeNs),
+    path,
+  );
+  ledger.run(
+    "INSERT INTO output_segments (path, start, length, sha256) SELECT path, 0, length, sha256 FROM replaced_outputs WHERE path = ?",
+    path,
+  );
+  ledger.run("DELETE FROM replaced_outputs WHERE path = ?", path);
 }
 
 /** `<stem>.<extension>`, or with a number where that is taken. */

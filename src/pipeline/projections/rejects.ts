@@ -18,9 +18,10 @@ import {
 import { stemOfRejects } from "../../mapping/rejects-names.ts";
 import type { Row } from "../../mapping/row.ts";
 import { createRowDigester } from "../../mapping/row-digest.ts";
+import { crashPoint } from "../crash-points.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { openOutcomesOfChunk, SUPERSEDED } from "../ledger/outcomes.ts";
-import { noteRejected, noteRules } from "../ledger/rejected-rows.ts";
+import { firstRejectedIn, noteRejected, noteRules, rejectedKeys } from "../ledger/rejected-rows.ts";
 import type { RowPlace } from "../ledger/row-places.ts";
 import { chunksOf, type RunRecord } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/schema.ts";
@@ -28,8 +29,9 @@ import { createRowNumbers, type RowNumbers } from "../plan/mended-rows.ts";
 import { lostFile, type Plan, planFiles } from "../plan/plan.ts";
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile, InputFormat } from "../readers/inputs.ts";
-import { freeName, inspectOutput, openOutput } from "./output-file.ts";
+import { freeName, inspectOutput, openOutput, replaceOutput } from "./output-file.ts";
 import { rejectionText } from "./rejection-text.ts";
+import { inOrder } from "./rejects-order.ts";
 
 /** Why a row is still open. */
 interface OpenRow {
@@ -46,12 +48,19 @@ interface OpenRow {
   readonly place: RowPlace | undefined;
 }
 
+/** Numbers of rows. */
+export interface RowsOfFile {
+  readonly added: number;
+  /** All that it holds, of earlier commands and runs too. */
+  readonly held: number;
+}
+
 /** What a run left to do. */
 export interface WrittenRejects {
   /** All files that the run wrote, now or earlier, and that are still there. */
   readonly paths: readonly string[];
-  /** What was found open now: rows by file. */
-  readonly rows: ReadonlyMap<string, number>;
+  /** Files in which rows were found open now. */
+  readonly written: ReadonlyMap<string, RowsOfFile>;
   /** Invalid rows that were found now and stand in the place of accepted actions, so that nothing of them is open. */
   readonly accepted: number;
 }
@@ -109,25 +118,27 @@ export async function writeRejects(options: {
     }
   }
   const records: ((ledger: Ledger) => void)[] = [];
-  const written = new Map<string, number>();
+  const written = new Map<string, RowsOfFile>();
   const numbers = createRowNumbers();
+  const known = rejectedKeys(ledger);
   for (let at = 0; at <= Math.max(-1, ...open.keys()); at += 1) {
     const rows = open.get(at);
     // Equal rows are numbered over all inputs, so that those before are read too.
-    const rejects = await readOpenRows(options, at, rows ?? NO_ROWS, numbers);
+    const rejects = await readOpenRows(options, at, rows ?? NO_ROWS, numbers, known);
     if (rows === undefined) continue;
-    const { path, record } = await writeFile(options, at, rejects, directory);
-    written.set(path, (written.get(path) ?? 0) + rows.size);
+    const { path, record, ...counts } = await writeFile(options, at, rejects, directory);
+    written.set(path, counts);
     records.push((to) => {
       record(to);
       const { readAs, rules } = rejects;
-      for (const { key, open, ...row } of rejects.rows) {
+      for (const { key, open, number: _number, ...row } of rejects.rows) {
         noteRejected(to, key, { runNo: run.runNo, readAs, isAgain: plan.manifest.again, ...row });
         if (open !== "" && rules !== undefined) noteRules(to, key, open, rules);
       }
       to.run("INSERT OR IGNORE INTO rejects_files (run_no, input, path) VALUES (?, ?, ?)", run.runNo, at, path);
     });
   }
+  if (records.length > 0) crashPoint("rejects placed");
   ledger.transaction(() => {
     for (const record of records) record(ledger);
     for (const chunk of chunks)
@@ -138,7 +149,7 @@ export async function writeRejects(options: {
     .all("SELECT path FROM rejects_files WHERE run_no = ? ORDER BY input, path", run.runNo)
     .map((row) => String(row.path))
     .filter((path) => existsSync(path));
-  return { paths, rows: written, accepted: invalid.filter((row) => !isOpen(row)).length };
+  return { paths, written, accepted: invalid.filter((row) => !isOpen(row)).length };
 }
 
 const ROW_PLACE = z.object({
@@ -198,6 +209,8 @@ interface Rejects {
   /** Of each line: the key of its row (`tickets:row`), and the first of its actions that the service rejected. */
   readonly rows: readonly {
     readonly key: string;
+    /** Running number of the row. */
+    readonly number: number;
     readonly seq: number | undefined;
     readonly seqOf: ReadonlyMap<string, number>;
     readonly place: RowPlace | undefined;
@@ -206,18 +219,24 @@ interface Rejects {
     /** What of it is named as open now; empty for all, or for what it named before. */
     readonly open: string;
   }[];
+  /** Running numbers of the input's rows that were ever rejected, by key. */
+  readonly numbers: ReadonlyMap<string, number>;
   /** What the input was read as. */
   readonly readAs: string;
   /** The actions that its mapping listed; undefined in plans that did not keep them. */
   readonly rules: readonly string[] | undefined;
 }
 
-/** @param numbers of the rows of the inputs before this one. */
+/**
+ * @param numbers of the rows of the inputs before this one.
+ * @param known keys of all rows that were ever rejected.
+ */
 async function readOpenRows(
   { plan, encoding }: Parameters<typeof writeRejects>[0],
   at: number,
   rows: ReadonlyMap<number, OpenRow>,
   numbers: RowNumbers,
+  known: ReadonlySet<string>,
 ): Promise<Rejects> {
   const source = plan.manifest.inputs[at];
   if (source?.copy === undefined) throw new Error("the plan keeps no copy of its inputs");
@@ -241,6 +260,7 @@ async function readOpenRows(
   const digester = createRowDigester(input.header, readAs);
   const lines: string[] = [];
   const rejected: Rejects["rows"][number][] = [];
+  const numberOf = new Map<string, number>();
   // Rows are numbered over all inputs.
   let number = plan.manifest.inputs.slice(0, at).reduce((sum, each) => sum + each.rows, 0);
   for await (const batch of input.batches()) {
@@ -248,13 +268,15 @@ async function readOpenRows(
       number += 1;
       const open = rows.get(number);
       const written = digester.written(row);
-      const key = numbers.key(digester.digest(row), written);
-      if (open === undefined) continue;
+      const numbered = numbers.key(digester.digest(row), written);
       // A row that comes from a rejects file and is still open is still the row that it was there.
+      const key = written ?? numbered;
+      if (known.has(key)) numberOf.set(key, number);
+      if (open === undefined) continue;
       const { seq, seqOf, place, gives } = open;
       const isFromRejects = written !== undefined;
-      rejected.push({ key: written ?? key, seq, seqOf, place, isFromRejects, gives, open: open.actions.join(" ") });
-      lines.push(rejectLine(row, input, open, written ?? key, safeCsv && GUARDED));
+      rejected.push({ key, number, seq, seqOf, place, isFromRejects, gives, open: open.actions.join(" ") });
+      lines.push(rejectLine(row, input, open, key, safeCsv && GUARDED));
     }
   }
   const table = input.header !== undefined;
@@ -274,6 +296,7 @@ async function readOpenRows(
     delimiter: delimiterOf(input),
     lines,
     rows: rejected,
+    numbers: numberOf,
     readAs,
     rules,
   };
@@ -282,40 +305,85 @@ async function readOpenRows(
 async function writeFile(
   { ledger, plan, run }: Parameters<typeof writeRejects>[0],
   at: number,
-  { header, extension, delimiter, lines }: Rejects,
+  { header, extension, delimiter, lines, rows, numbers }: Rejects,
   directory: string,
-): Promise<{ readonly path: string; readonly record: (ledger: Ledger) => void }> {
-  const added = lines.join("");
-  let path = join(directory, `${stemOf(plan, at)}.rejects.${extension}`);
-  let state = await inspectOutput(ledger, path, (length) => (length === 0 ? header : "") + added);
-  // Rejects that someone mended in place, or whose columns differ, are left alone; a nightly run must not stop for them.
-  if (state.state === "strange" || (state.state === "ours" && !(await readFile(path, "utf8")).startsWith(header))) {
-    path = await freeName(ledger, join(directory, `${stemOf(plan, at)}.rejects.${run.run}`), extension);
-    state = { state: "fresh" };
-  }
+): Promise<RowsOfFile & { readonly path: string; readonly record: (ledger: Ledger) => void }> {
+  const rowsIn = (text: string): readonly WrittenRow[] => readRows(text, extension, delimiter);
+  const found = rowsIn(header + lines.join("")).map((row, number) => ({ ...row, number: rows[number]?.number ?? 0 }));
   // A row that stands there from an earlier night is still the same row to mend, whatever holds it tonight. Twice in one
   // file, it would be two deeds.
-  const before = new Set(
-    state.state === "ours" && !state.torn ? withoutReasons(await readFile(path, "utf8"), extension, delimiter) : [],
+  const notIn = (standing: readonly WrittenRow[]): typeof found => {
+    const before = new Set(standing.map(({ said }) => said));
+    return found.filter(({ said }) => !before.has(said));
+  };
+  const appendedTo = (text: string): string => (text === "" ? header : "") + textOf(notIn(rowsIn(text)));
+  let path = join(directory, `${stemOf(plan, at)}.rejects.${extension}`);
+  let state = await inspectOutput(ledger, path, async (length) => appendedTo(await readBeginning(path, length)));
+  let text = state.state === "ours" ? await readBeginning(path, state.length) : "";
+  // Rejects that someone mended in place, or whose columns differ, are left alone; a nightly run must not stop for them.
+  if (state.state === "strange" || (state.state === "ours" && text !== "" && !text.startsWith(header))) {
+    path = await freeName(ledger, join(directory, `${stemOf(plan, at)}.rejects.${run.run}`), extension);
+    state = { state: "fresh" };
+    text = "";
+  }
+  const standing = rowsIn(text);
+  const fresh = notIn(standing);
+  const counts = { added: fresh.length, held: standing.length + fresh.length };
+  const isOfLaterRun = (key: string): boolean => (firstRejectedIn(ledger, key) ?? 0) > run.runNo;
+  const ordered = inOrder(
+    standing.map((row) => ({ ...row, number: numbers.get(row.key), isBehind: isOfLaterRun(row.key) })),
+    fresh,
   );
-  const told = withoutReasons(header + lines.join(""), extension, delimiter);
-  const fresh = lines.filter((_line, number) => !before.has(told[number] ?? ""));
   await using output = await openOutput({ ledger, path, kind: "rejects", header, state });
-  const appended = await output.append(fresh.join(""));
-  return { path, record: appended.record };
+  if (state.state !== "ours" || textOf(ordered).startsWith(textOf(standing))) {
+    const appended = await output.append(textOf(fresh));
+    return { path, record: appended.record, ...counts };
+  }
+  const replaced = await replaceOutput(
+    ledger,
+    path,
+    { state: "ours", length: output.length, torn: false },
+    { text: header + textOf(ordered), temporary: `${path}.${run.run}.tmp` },
+  );
+  return { path, record: replaced.record, ...counts };
 }
 
-/** The rows of a rejects file, each as text that is the same for the same row with another reason. */
-function withoutReasons(text: string, extension: string, delimiter: string): readonly string[] {
+async function readBeginning(path: string, length: number): Promise<string> {
+  return (await readFile(path)).toString("utf8", 0, length);
+}
+
+/** A row of a rejects file. */
+interface WrittenRow {
+  /** With its line end. */
+  readonly text: string;
+  /** The same for the same row with another reason. */
+  readonly said: string;
+  readonly key: string;
+}
+
+const textOf = (rows: readonly Pick<WrittenRow, "text">[]): string => rows.map(({ text }) => text).join("");
+
+function readRows(text: string, extension: string, delimiter: string): readonly WrittenRow[] {
   if (extension === "ndjson")
     return text
       .replace(/^\ufeff/, "")
       .split("\n")
       .filter((line) => line !== "")
-      .map((line) => stringifyJson({ ...(parseVerbatim(line) as object), [REASON_COLUMN]: "" })); // written by `rejectLine`
+      .map((line) => {
+        const row = parseVerbatim(line) as Readonly<Record<string, unknown>>; // written by `rejectLine`
+        return {
+          text: `${line}\n`,
+          said: stringifyJson({ ...row, [REASON_COLUMN]: "" }),
+          key: String(row[ROW_COLUMN]),
+        };
+      });
   const [columns = [], ...rows]: string[][] = parse(text, { delimiter, bom: true });
-  const reason = columns.indexOf(REASON_COLUMN);
-  return rows.map((cells) => JSON.stringify(cells.toSpliced(reason, 1)));
+  const [reason, key] = [columns.indexOf(REASON_COLUMN), columns.indexOf(ROW_COLUMN)];
+  return rows.map((cells) => ({
+    text: toCsv(cells, delimiter),
+    said: JSON.stringify(cells.toSpliced(reason, 1)),
+    key: cells[key] ?? "",
+  }));
 }
 
 /** The input's base name without its ending; with its number where an earlier input is called the same. */
@@ -366,7 +434,10 @@ function plainCells(cells: readonly string[], header: readonly string[]): readon
 /** @param guard of a guarded file: what stands in its own column. */
 function csvLine(cells: readonly string[], input: Input, guard: string | false): string {
   const safe = guard === false ? cells : [...cells.map(guardCell), guard];
-  return stringify([[...safe]], { delimiter: delimiterOf(input), record_delimiter: "unix" });
+  return toCsv(safe, delimiterOf(input));
 }
+
+const toCsv = (cells: readonly string[], delimiter: string): string =>
+  stringify([[...cells]], { delimiter, record_delimiter: "unix" });
 
 const delimiterOf = (input: Input): string => input.delimiter ?? ",";

@@ -1,0 +1,193 @@
+/** The rows of a rejects file stand in the order of their inputs, whenever they were found open, and are sent in it or not at all. */
+
+import { appendFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { settle } from "../../src/commands/settle.ts";
+import type { StreamOptions } from "../../src/commands/stream.ts";
+import { type Field, makeContext, openField } from "../support/context.ts";
+
+const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
+const NOTHING = { decision: undefined, chunk: undefined, first: undefined };
+
+const DOUBTED = "SELECT run FROM runs JOIN chunks USING (run_no) WHERE chunks.state = 'in doubt' LIMIT 1";
+
+async function person(field: Field, says: Partial<Pick<Parameters<typeof settle>[0], "decision" | "chunk">>) {
+  const run = field.withLedger((ledger) => String(ledger.get(DOUBTED)?.run));
+  const { context, said } = makeContext(field.folder, field.env);
+  await settle({ ...OPTIONS, run, reason: "looked", yes: true, ...NOTHING, ...says }, context);
+  return said();
+}
+
+/** What the service has taken of T1 beside its sale, in order. */
+const taken = ({ sandbox }: Field): string =>
+  Array.from(sandbox.engine.processed())
+    .filter(({ action, status, ticketId }) => status === "success" && action !== "soldTicket" && ticketId === "T1")
+    .map(({ data }) => {
+      const { userId, imageUrl } = JSON.parse(data) as Readonly<Record<string, string>>;
+      return userId ?? imageUrl?.slice(-1);
+    })
+    .join(" ");
+
+interface Kind {
+  readonly name: string;
+  readonly header: string;
+  readonly row: (who: string, ticket?: string) => string;
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    name: "resales.csv",
+    header: "ticketId,userId,price,orderTime",
+    row: (who, ticket = "T1") => `${ticket},${who},1.00,${1_767_225_600 + who.charCodeAt(0)}`,
+  },
+  {
+    name: "updates.csv",
+    header: "ticketId,imageUrl",
+    row: (who, ticket = "T1") => `${ticket},https://img.example/${who}`,
+  },
+];
+
+/** @param whos `a b x:T2`: the ticket is T1 where none is named. */
+async function write(field: Field, { name, header, row }: Kind, whos: string): Promise<void> {
+  const rows = whos.split(" ").map((who) => row(...(who.split(":") as [string, string?]))); // as the tests write them
+  await field.write(name, `${[header, ...rows].join("\n")}\n`);
+}
+
+async function openSold(): Promise<Field> {
+  const field = await openField();
+  const sale = { eventId: "E", userId: "z", price: "1", orderTime: 100 };
+  const actions = [
+    { action: "newEvent", data: { eventId: "E", currency: "EUR" } },
+    ...["T1", "T2"].map((ticketId) => ({ action: "soldTicket", data: { ...sale, ticketId } })),
+  ];
+  await field.write("sales.ndjson", actions.map((action) => `${JSON.stringify(action)}\n`).join(""));
+  expect((await field.stream(["sales.ndjson"])).exitCode).toBe(0);
+  return field;
+}
+
+const rejectsOf = ({ name }: Kind): string => name.replace(".csv", ".rejects.csv");
+
+/** The rows of a rejects file, by who they are about. */
+async function listed(field: Field, kind: Kind): Promise<string> {
+  const [, ...rows] = (await field.read(rejectsOf(kind))).trimEnd().split("\n");
+  return rows.map((row) => /^T1,(?:https:\/\/img.example\/)?(\w+),/.exec(row)?.[1] ?? row).join(" ");
+}
+
+/** Rows a and b are in doubt, c and d were never sent; the run is closed, and then a and b are found not to have been sent. */
+async function closedWithDoubt(
+  kind: Kind,
+  more: Pick<StreamOptions, "order"> = {},
+): Promise<{ readonly field: Field; readonly said: string }> {
+  const field = await openSold();
+  await write(field, kind, "a b c d");
+  field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
+  expect((await field.stream([kind.name], { ...more, flags: { chunkSize: 2 } })).exitCode).toBe(6);
+  await person(field, { decision: "abandon" });
+  expect(await listed(field, kind)).toBe("c d");
+  return { field, said: await person(field, { decision: "not-sent" }) };
+}
+
+describe.each(KINDS)("rejects of $name", (kind) => {
+  const rejects = rejectsOf(kind);
+
+  test("that two decisions about a run brought stand in the order of the input, and are sent in it", async () => {
+    const { field, said } = await closedWithDoubt(kind);
+    expect(await listed(field, kind)).toBe("a b c d");
+    expect(said).toContain(`Rejects: ${rejects} holds 4 rows, of which 2 were added.`);
+    expect((await field.stream([rejects])).exitCode).toBe(0);
+    expect(taken(field)).toBe("a b c d");
+    expect((await field.stream([kind.name])).summary?.actions).toMatchObject({ alreadySent: 4, accepted: 0 });
+  });
+
+  test("that --order time sorted are sent in its order by the command that is named", async () => {
+    const { field, said } = await closedWithDoubt(kind, { order: "time" });
+    expect(said).toContain(`Next: tickets stream ${rejects} --order time`);
+    expect(await listed(field, kind)).toBe("a b c d");
+    expect((await field.stream([rejects], { order: "time" })).exitCode).toBe(0);
+    expect(taken(field)).toBe("a b c d");
+  });
+
+  test("of doubts that were decided the wrong way round stand in the order of the input", async () => {
+    const field = await openSold();
+    await write(field, kind, "a b x:T2 c");
+    // Not taken, and nothing is said of it.
+    field.setFaults({ fault: "failure-items", items: [0, 1, 3], body: { message: "?" }, on: { request: 1 } });
+    expect((await field.stream([kind.name])).exitCode).toBe(6);
+    await person(field, { decision: "abandon" });
+    await person(field, { decision: "not-sent", chunk: 3 });
+    expect(await listed(field, kind)).toBe("c");
+    await person(field, { decision: "not-sent", chunk: 2 });
+    expect(await listed(field, kind)).toBe("a b c");
+    expect((await field.stream([rejects])).exitCode).toBe(0);
+    expect(taken(field)).toBe("a b c");
+  });
+
+  test("of a later export stand where that has them: a new row before one that was rejected a night ago", async () => {
+    const field = await openSold();
+    const down = { fault: "failure-items", items: [0, 1, 2] };
+    await write(field, kind, "b d");
+    field.setFaults(down);
+    expect((await field.stream([kind.name])).exitCode).toBe(4);
+    await write(field, kind, "a b c d e");
+    field.setFaults({ ...down, items: [0, 1, 2, 3, 4] });
+    expect((await field.stream([kind.name])).exitCode).toBe(4);
+    field.setFaults();
+    expect(await listed(field, kind)).toBe("a b c d e");
+    expect((await field.stream([rejects])).exitCode).toBe(0);
+    expect(taken(field)).toBe("a b c d e");
+  });
+
+  test("that a person has mended in place are left alone, and the new ones go beside them", async () => {
+    const field = await openSold();
+    await write(field, kind, "a b c d");
+    field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
+    expect((await field.stream([kind.name], { flags: { chunkSize: 2 } })).exitCode).toBe(6);
+    await person(field, { decision: "abandon" });
+    await appendFile(join(field.folder, rejects), "\n");
+    const said = await person(field, { decision: "not-sent" });
+    expect(await listed(field, kind)).toBe("c d");
+    const beside = /^Rejects: (\S+\.rejects\.\w+\.csv) holds 2 rows that are still open\.$/m.exec(said)?.[1] ?? "";
+    expect(beside).not.toBe("");
+    // The wrong way round, which is told and not sent.
+    const turned = await field.stream([rejects, beside]);
+    expect(turned.exitCode).toBe(3);
+    expect(turned.said).toContain(`${beside}:2`);
+    expect(taken(field)).toBe("");
+    expect((await field.stream([beside, rejects])).exitCode).toBe(0);
+    expect(taken(field)).toBe("a b c d");
+  });
+
+  test("that a person has put in another order are told with the rows that stood behind them, and not sent", async () => {
+    const { field } = await closedWithDoubt(kind);
+    const [header = "", a = "", b = "", c = "", d = ""] = (await field.read(rejects)).split("\n");
+    await field.write(rejects, `${[header, a, c, b, d].join("\n")}\n`);
+    const turned = await field.stream([rejects]);
+    expect(turned.exitCode).toBe(3);
+    expect(turned.said).toMatch(new RegExp(`${rejects}:4.*stood before ${rejects}:3 `));
+    expect(turned.said).toMatch(new RegExp(`${rejects}:3.*stood behind ${rejects}:4 `));
+    expect(taken(field)).toBe("");
+    // Some are left out: those that stand in order are sent, and nothing behind those that are not.
+    expect((await field.stream([rejects], { maxInvalid: { rows: 3 } })).exitCode).toBe(4);
+    expect(taken(field)).toBe("a");
+    // A person who wants them so says so.
+    await field.write(rejects, `${[header, c, b, d].join("\n")}\n`);
+    expect((await field.stream([rejects], { again: true })).exitCode).toBe(0);
+    expect(taken(field)).toBe("a c b d");
+  });
+});
+
+test("rows of a run that are found open after those of a later run stand before them", async () => {
+  const field = await openSold();
+  const kind = KINDS[1] as Kind; // there are two
+  await write(field, kind, "a b");
+  field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
+  expect((await field.stream([kind.name])).exitCode).toBe(6);
+  await person(field, { decision: "abandon" });
+  await write(field, kind, "x:T2");
+  field.setFaults({ fault: "failure-items", items: [0] });
+  expect((await field.stream([kind.name])).exitCode).toBe(4);
+  expect((await field.read(rejectsOf(kind))).match(/^T\d/gm)).toEqual(["T2"]);
+  await person(field, { decision: "not-sent" });
+  expect((await field.read(rejectsOf(kind))).match(/^T\d/gm)).toEqual(["T1", "T1", "T2"]);
+});
