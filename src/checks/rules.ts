@@ -169,6 +169,13 @@ export const ACROSS_RULES = {
     source: "what makes two actions the same deed: a check-in, a claim or an invalidation by its ticket",
     example: "two checkedInTicket rows of one ticket in one input",
   },
+  "same-minute": {
+    severity: "warn",
+    reason:
+      "Equal scans or resales of one minute are several where times have no seconds, and copies where a file holds its rows twice.",
+    source: NEVER_TWICE,
+    example: "a log by the minute to which a job has appended all of its rows once more",
+  },
   "imported-history": {
     severity: "error",
     reason:

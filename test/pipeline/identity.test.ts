@@ -559,6 +559,77 @@ describe("a history with times", () => {
   });
 });
 
+describe("a file that holds its rows twice", () => {
+  const scans = (...times: readonly number[]): string =>
+    `ticketId,orderTime\n${times.map((at) => `T,${at}\n`).join("")}`;
+  const times = (field: Field): readonly unknown[] => acceptedOf(field, "scannedTicket", "orderTime");
+  const [ONE, TWO, MINUTE] = [1768700011, 1768700022, 1768700040];
+
+  test("sends none of those of one second, the first night or any other; which are two goes with --again", async () => {
+    const field = await openSold();
+    await field.write("scans.csv", scans(ONE, TWO, ONE, TWO));
+    const first = await field.stream(["scans.csv"]);
+    expect(first.exitCode, first.said).toBe(3);
+    expect(first.summary?.rows).toMatchObject({ invalid: 4 });
+    expect(first.said).toContain(
+      "scans.csv:2 The same scannedTicket of this ticket, of the same second, stands at scans.csv:4 too",
+    );
+
+    await field.write("scans.csv", scans(ONE, TWO));
+    expect((await field.stream(["scans.csv"])).summary?.actions).toMatchObject({ accepted: 2 });
+    await field.write("scans.csv", scans(ONE, TWO, ONE, TWO, TWO + 1));
+    const appended = await field.stream(["scans.csv"], { maxInvalid: { rows: 5 } });
+    expect(appended.summary, appended.said).toMatchObject({
+      rows: { invalid: 2, held: 1 },
+      actions: { accepted: 0, alreadySent: 2 },
+    });
+    // Without the others, the copies are what was accepted.
+    const rejects = await field.stream(["scans.rejects.csv"]);
+    expect(rejects.summary?.actions, rejects.said).toMatchObject({ accepted: 1, alreadySent: 2 });
+    expect(times(field)).toEqual([ONE, TWO, TWO + 1]);
+
+    await field.write("row.csv", scans(ONE));
+    const row = await field.stream(["row.csv"], { again: true, action: "scannedTicket" });
+    expect(row.summary?.actions, row.said).toMatchObject({ accepted: 1 });
+    await field.write("scans.csv", scans(ONE, TWO, ONE));
+    expect((await field.stream(["scans.csv"])).summary?.actions).toMatchObject({ accepted: 0, alreadySent: 3 });
+  });
+
+  test("of two that a person sends again sends both", async () => {
+    const field = await openSold();
+    await field.write("scans.csv", scans(ONE, ONE));
+    const both = await field.stream(["scans.csv"], { again: true });
+    expect(both.summary?.actions, both.said).toMatchObject({ accepted: 2 });
+    expect((await field.stream(["scans.csv"])).summary?.actions).toMatchObject({ alreadySent: 2 });
+  });
+
+  test("sends those by the minute as several, and says so in one line", async () => {
+    const field = await openSold();
+    await field.write("scans.csv", scans(MINUTE, MINUTE + 60, MINUTE, MINUTE + 60));
+    const night = await field.stream(["scans.csv"]);
+    expect(night.summary?.actions, night.said).toMatchObject({ accepted: 4 });
+    expect(night.said.match(/same-minute/g)).toHaveLength(1);
+    expect(night.said).toContain("scans.csv:4");
+    const known = await field.stream(["scans.csv"]);
+    expect(known.summary?.actions).toMatchObject({ accepted: 0, alreadySent: 4 });
+    expect(known.said).not.toContain("same-minute");
+  });
+
+  test("does not make one of what a row gives several times", async () => {
+    const field = await openSold();
+    await field.write(
+      "tickets.config.yaml",
+      'sources: {doors: {match: "doors*.csv", actions: [{scannedTicket: {each: {count: "{Persons}"}, fields: {ticketId: T, orderTime: "{At}"}}}]}}\n',
+    );
+    await field.write("doors.csv", `Persons,At\n3,${ONE}\n`);
+    const night = await field.stream(["doors.csv"]);
+    expect(night.summary?.actions, night.said).toMatchObject({ accepted: 3 });
+    await field.write("doors.csv", `Persons,At\n3,${ONE}\n3,${ONE}\n`);
+    expect((await field.stream(["doors.csv"])).exitCode).toBe(3);
+    expect(times(field)).toHaveLength(3);
+  });
+});
+
 describe("a deed whose time is told otherwise", () => {
   const SCANS = `sources:
   scans:
@@ -1637,16 +1708,17 @@ describe("two inputs of one run that overlap", () => {
     expect(times(field)).toEqual([MONDAY, TUESDAY]);
   });
 
-  test("take equal ones within one file for several deeds, as many as the largest file has", async () => {
+  test("take equal ones by the minute within one file for several deeds, as many as the largest file has", async () => {
     const field = await openSold();
-    await field.write("scans-1.csv", scans(MONDAY, MONDAY));
-    await field.write("scans-2.csv", scans(MONDAY, MONDAY, TUESDAY));
+    const MINUTE = MONDAY - (MONDAY % 60);
+    await field.write("scans-1.csv", scans(MINUTE, MINUTE));
+    await field.write("scans-2.csv", scans(MINUTE, MINUTE, TUESDAY));
     expect((await field.stream(["scans-1.csv"])).summary?.actions).toMatchObject({ accepted: 2 });
     expect((await field.stream(["scans-1.csv", "scans-2.csv"])).summary?.actions).toMatchObject({
       accepted: 1,
       alreadySent: 4,
     });
-    await field.write("scans-3.csv", scans(MONDAY, MONDAY, MONDAY));
+    await field.write("scans-3.csv", scans(MINUTE, MINUTE, MINUTE));
     const more = await field.stream(["scans-2.csv", "scans-3.csv"]);
     expect(more.exitCode, more.said).toBe(3);
     expect((await field.stream(["scans-3.csv"])).summary?.actions).toMatchObject({ accepted: 1, alreadySent: 2 });

@@ -120,6 +120,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
     directory,
     candidates: compiled.candidates,
     ledger: memory,
+    again,
     pending,
     // What is sent again on purpose is not compared with what stands around it.
     holds: again ? [] : holds,

@@ -43,7 +43,7 @@ import {
 } from "./match-history.ts";
 import { type GivenKeyDeed, type KeyTry, type KeyVerdict, type KnownKeyDeed, matchKey } from "./match-key.ts";
 import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type InputKey } from "./other-keys.ts";
-import { findOverlaps, findSharedTimes, type TimedDeed } from "./overlaps.ts";
+import { findCopies, findOverlaps, findSharedTimes, type TimedDeed } from "./overlaps.ts";
 import { createProbableSet } from "./probable-set.ts";
 import { historyDeed } from "./said.ts";
 import { findOnceUnderOtherKeys, findToldTwice } from "./several-keys.ts";
@@ -109,6 +109,10 @@ export type Detail =
     }
   /** Unclear: with a deed of another input that has its time, and says the same or something else. */
   | { readonly kind: "in two inputs"; readonly other: RowPlace; readonly isSame: boolean }
+  /** Unclear: another row of its input has its time and says the same. */
+  | { readonly kind: "in two rows"; readonly other: RowPlace }
+  /** New: likewise, but their time has no seconds. */
+  | { readonly kind: "same minute"; readonly other: RowPlace }
   /** Unclear: it may be this accepted one, told with another time. */
   | { readonly kind: "told otherwise"; readonly accepted: AcceptedDeed; readonly isCutShort: boolean }
   /** Unclear: in the run that rejected both rows, this one stood on the other side of that one. */
@@ -137,6 +141,8 @@ export interface JudgeOptions {
   readonly candidates: number;
   /** The memory to compare with; undefined when there is none, or all is to be sent again. */
   readonly ledger: Ledger | undefined;
+  /** A person sends all of it again: rows that say the same are several deeds. */
+  readonly again: boolean;
   /** What another run may still bring to the service. */
   readonly pending: Pending;
   /** Rows that are not sent, whose deeds stand in histories. */
@@ -342,6 +348,14 @@ async function judgeByDigests(
     // newEvent and soldTicket that repeat within one input have rules of their own, but for those with a key.
     const repeatsMatter =
       keyed || !registers(action) || isSentOnce(action) || comesWithRows({ action, input }, options);
+    const isTimed = rule === "history" && !untimed;
+    const isRepeated =
+      kind === "history" && (isTimed || isAccepted) && seen.has(block.subarray(at + 16, at + RECORD_BYTES));
+    // Equal ones with times may be a row that stands twice, whatever was accepted.
+    if (isTimed && isRepeated) {
+      doubtful.add(identityAt(block, at).toString("hex"));
+      return;
+    }
     if (!looksFurther && (rule === "history" ? holds.size === 0 : !repeatsMatter)) return;
     const identity = identityAt(block, at);
     const key = holds.size > 0 || pending.deeds.size > 0 ? identity.toString("hex") : "";
@@ -365,8 +379,7 @@ async function judgeByDigests(
     if (isAccepted) {
       found.set(seq, "sent");
       if (kind !== "history") return;
-      // The same once more, on either side, is a deed of its own, perhaps; with a time it is only counted.
-      const isRepeated = seen.has(block.subarray(at + 16, at + RECORD_BYTES));
+      // The same once more, on either side, is a deed of its own, perhaps.
       if (isRepeated || (!keyed && untimed && ledger !== undefined && hasRepeats(ledger, identity)))
         doubtful.add(identity.toString("hex"));
       return;
@@ -704,7 +717,9 @@ class Group {
       this.#options.isCut,
     );
     const held = holds.find(({ accepted }) => accepted === undefined);
-    const overlaps = this.#options.inputs.length > 1 ? findOverlaps(timedDeeds(input, known, verdicts)) : undefined;
+    const timed = timedDeeds(input, known, verdicts);
+    const overlaps = this.#options.inputs.length > 1 ? findOverlaps(timed) : undefined;
+    const copies = this.#options.again ? undefined : findCopies(timed);
     this.#noteRetold(input, known, verdicts, overlaps);
     for (const [at, { candidate, hold, deed }] of input.entries()) {
       const overlap = overlaps?.get(at);
@@ -712,6 +727,13 @@ class Group {
       const other = twin?.candidate ?? twin?.hold;
       if (overlap?.kind === "shared" && candidate !== undefined && other !== undefined) {
         this.#found.set(candidate.seq, "unclear", { kind: "in two inputs", other, isSame: overlap.isSame });
+        continue;
+      }
+      const copy = overlap === undefined ? copies?.get(at) : undefined;
+      const original = input[copy?.with ?? -1];
+      const row = original?.candidate ?? original?.hold;
+      if (copy?.isByMinute === false && candidate !== undefined && row !== undefined) {
+        this.#found.set(candidate.seq, "unclear", { kind: "in two rows", other: row });
         continue;
       }
       const verdict = overlap === undefined || overlap.kind === "shared" ? verdicts[at] : overlap;
@@ -726,6 +748,8 @@ class Group {
       if (candidate === undefined) continue;
       const than = known[laterAccepted(candidate.action, deed, verdict, deeds) ?? -1]?.accepted;
       if (than !== undefined) this.#found.set(candidate.seq, "late", { kind: "late in time", than });
+      else if (row !== undefined && verdict.kind === "new")
+        this.#found.set(candidate.seq, "new", { kind: "same minute", other: row });
       else this.#setVerdict(candidate, verdict, known, input, held);
     }
   }
@@ -962,7 +986,9 @@ function timedDeeds(
     if (said === undefined || verdict === undefined || verdict.kind === "unclear") return [];
     const { time } = said.said();
     if (time === undefined && candidate === undefined) return [];
-    return [{ at, input: place.input, time: String(time ?? said.content), content: said.content, verdict }];
+    return [
+      { at, row: place.row, input: place.input, time: String(time ?? said.content), content: said.content, verdict },
+    ];
   });
 }
 

@@ -1,6 +1,7 @@
 /**
- * Timed deeds that stand in two inputs of one run. Exports that overlap give one deed twice, where deltas give two: nobody can
- * tell which it is, so that nothing of it is sent on a guess, or dropped on one. Within one input equal ones are several deeds.
+ * Timed deeds that stand in two inputs of one run, or twice in one. Exports that overlap give one deed twice, where deltas give
+ * two: nobody can tell which it is, so that nothing of it is sent on a guess, or dropped on one. Within one input equal ones by the
+ * minute are several deeds; of one second they may be rows that a job has appended to its own file.
  */
 
 import { actionSpec } from "../../actions/actions.ts";
@@ -14,7 +15,8 @@ import { createProbableSet } from "./probable-set.ts";
 export interface TimedDeed {
   /** Its number among the deeds of the input. */
   readonly at: number;
-  /** Number of the input in which it stands. */
+  /** Numbers of the row that gives it, and of the input in which that stands. */
+  readonly row: number;
   readonly input: number;
   readonly time: string;
   readonly content: string;
@@ -63,6 +65,31 @@ export function findOverlaps(deeds: readonly TimedDeed[]): ReadonlyMap<number, O
       else others.push(...equal);
     }
     judgeDiffering(others, found);
+  }
+  return found;
+}
+
+/** A deed that would be sent though another row of its input says just the same. */
+interface Copy {
+  /** Number of a deed of that row. */
+  readonly with: number;
+  /** Its time has no seconds: equal ones are several deeds, of which this one is not the first. */
+  readonly isByMinute: boolean;
+}
+
+/** By number. Equal deeds that one row gives are as many as it says. */
+export function findCopies(deeds: readonly TimedDeed[]): ReadonlyMap<number, Copy> {
+  const found = new Map<number, Copy>();
+  const groups = Map.groupBy(deeds, ({ input, time, content }) => `${input} ${time} ${content}`);
+  for (const equal of groups.values()) {
+    const [first] = equal;
+    const second = equal.find(({ row }) => row !== first?.row);
+    if (first === undefined || second === undefined) continue;
+    const isByMinute = Number(first.time) % 60 === 0;
+    for (const deed of equal.filter(isOpen)) {
+      if (deed.row !== first.row) found.set(deed.at, { with: first.at, isByMinute });
+      else if (!isByMinute) found.set(deed.at, { with: second.at, isByMinute });
+    }
   }
   return found;
 }

@@ -86,6 +86,18 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       };
     case "in two inputs":
       return inTwoInputs(action, detail, textOf(places.placeOf(detail.other)));
+    case "in two rows":
+      return {
+        rule: "history-unclear",
+        message: `The same ${action} of this ${about}, of the same second, stands at ${textOf(places.placeOf(detail.other))} too: whether they are one deed or two can't be told.`,
+        hint: "Take out the row if it is a copy of the other. If they are two deeds, stream their rows alone with --again.",
+      };
+    case "same minute":
+      return {
+        rule: "same-minute",
+        message: `The same ${action} of this ${about}, of the same minute, stands at ${textOf(places.placeOf(detail.other))} too: each is sent.`,
+        hint: "Take out the row if it is a copy of the other. Times with seconds tell deeds apart.",
+      };
     case "told otherwise":
       return toldOtherwise(candidate, detail, places);
     case "turned":

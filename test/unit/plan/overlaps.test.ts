@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DeedVerdict } from "../../../src/pipeline/plan/match-history.ts";
-import { findOverlaps } from "../../../src/pipeline/plan/overlaps.ts";
+import { findCopies, findOverlaps, type TimedDeed } from "../../../src/pipeline/plan/overlaps.ts";
 
 const VERDICTS = {
   new: { kind: "new" },
@@ -10,16 +10,20 @@ const VERDICTS = {
   changed: { kind: "changed", of: 8 },
 } as const satisfies Record<string, DeedVerdict>;
 
-/** `1 a@5 old`: in the input 1, the content a at the time 5. */
+/** `1 a@5 old`: in the input 1, the content a at the time 5; `1 a@5 &` in the row of the one before. */
+function timed(deeds: readonly string[]): readonly TimedDeed[] {
+  let row = 0;
+  return deeds.map((text, at) => {
+    const [input, deed = "", kind = ""] = text.split(" ");
+    const [content = "", time = ""] = deed.split("@");
+    const verdict = Object.entries(VERDICTS).find(([name]) => name === kind)?.[1] ?? VERDICTS.new;
+    if (kind !== "&") row += 1;
+    return { at, row, input: Number(input), time, content, verdict };
+  });
+}
+
 function overlaps(...deeds: readonly string[]): readonly string[] {
-  const found = findOverlaps(
-    deeds.map((text, at) => {
-      const [input, deed = "", kind = ""] = text.split(" ");
-      const [content = "", time = ""] = deed.split("@");
-      const verdict = Object.entries(VERDICTS).find(([name]) => name === kind)?.[1] ?? VERDICTS.new;
-      return { at, input: Number(input), time, content, verdict };
-    }),
-  );
+  const found = findOverlaps(timed(deeds));
   return deeds.map((_, at) => {
     const overlap = found.get(at);
     if (overlap === undefined) return "";
@@ -47,4 +51,24 @@ describe("timed deeds of two inputs", () => {
     ["a known one, and another of one input alone", ["0 a@1 old", "0 b@1", "1 a@1"], ["", "", "old 7"]],
     ["equal ones, and another of one input alone", ["0 a@1", "0 b@1", "1 a@1"], ["same as 2", "", "same as 0"]],
   ])("%s", (_what, deeds, expected) => expect(overlaps(...deeds)).toEqual(expected));
+});
+
+describe("timed deeds of two rows of one input", () => {
+  it.each<[what: string, deeds: readonly string[], expected: readonly string[]]>([
+    ["of one second", ["0 a@61", "0 a@61", "0 a@61"], ["second 1", "second 0", "second 0"]],
+    ["of one second, one of them known", ["0 a@61 old", "0 a@61"], ["", "second 0"]],
+    ["of one second, all of them known", ["0 a@61 old", "0 a@61 old"], ["", ""]],
+    ["by the minute", ["0 a@60", "0 a@60 held", "0 a@60"], ["", "minute 0", "minute 0"]],
+    ["by the minute, one of them known", ["0 a@60 old", "0 a@60"], ["", "minute 0"]],
+    ["of other contents, times and inputs", ["0 a@61", "0 b@61", "0 a@62", "1 a@61"], ["", "", "", ""]],
+    ["of one row", ["0 a@61", "0 a@61 &"], ["", ""]],
+    ["of two rows that give two", ["0 a@61", "0 a@61 &", "0 a@61"], ["second 2", "second 2", "second 0"]],
+  ])("%s", (_what, deeds, expected) => {
+    const found = findCopies(timed(deeds));
+    const told = deeds.map((_, at) => {
+      const copy = found.get(at);
+      return copy === undefined ? "" : `${copy.isByMinute ? "minute" : "second"} ${copy.with}`;
+    });
+    expect(told).toEqual(expected);
+  });
 });
