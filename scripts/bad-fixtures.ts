@@ -795,6 +795,14 @@ export const BAD_FILES: readonly BadFile[] = [
     content: lines("ticketId,orderTime", "T-1,1781280000", "T-1,1781280060"),
   },
   {
+    file: "scans-same-minute.csv",
+    exit: 0,
+    rule: "same-minute",
+    line: 3,
+    why: "a scan that stands twice in a log by the minute (a warning)",
+    content: lines("ticketId,orderTime", "T-1,1781280000", "T-1,1781280000"),
+  },
+  {
     file: "after-final-checked-in.ndjson",
     exit: 0,
     rule: "after-final",

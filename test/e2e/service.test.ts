@@ -113,7 +113,9 @@ describe("an action that the service does not accept", () => {
 
   test("ends in 4 again when the same input finds nothing new to send", async () => {
     const place = openSales(25);
-    const service = await startService({ failureOf: ({ data }) => (data.ticketId === "T-13" ? {} : undefined) });
+    const service = await startService({
+      failureOf: ({ data }) => (data.ticketId === "T-13" ? { status: "error" } : undefined),
+    });
     await place.tickets(COMMAND, { env: service.env });
     const { exitCode } = await place.summary(COMMAND, { env: service.env });
     expect(exitCode).toBe(4);

@@ -819,6 +819,27 @@ describe("a key of the source", () => {
     expect(acceptedOf(field, "scannedTicket", "orderTime")).toEqual([1768600001, 1768600002, 1768600003]);
   });
 
+  test.each([
+    ["in files that overlap", { "up-2.csv": ["k1,A", "k2,B", "k3,C"], "up-3.csv": ["k2,B", "k3,C", "k4,D"] }],
+    ["in one file", { "up-2.csv": ["k1,A", "k2,B", "k3,C", "k4,D", "k1,A", "k2,B", "k3,C", "k4,D"] }],
+  ])("under which rows stand twice %s calls nothing late for the copy of an old one", async (_, files) => {
+    const field = await openSold();
+    const config = `sources:
+  up:
+    match: "up-*.csv"
+    key: "{K}"
+    actions: [updateTicket: {fields: {ticketId: T, imageUrl: "https://img.example.com/{C}.png"}}]
+`;
+    await field.write("tickets.config.yaml", config);
+    const write = (name: string, rows: readonly string[]) => field.write(name, `K,C\n${rows.join("\n")}\n`);
+    await write("up-1.csv", ["k1,A", "k2,B"]);
+    expect((await field.stream(["up-1.csv"])).exitCode).toBe(0);
+    for (const [name, rows] of Object.entries(files)) await write(name, rows);
+    const { summary, said } = await field.stream(Object.keys(files));
+    expect(summary?.actions, said).toMatchObject({ accepted: 2, notSent: 0 });
+    expect(images(field)).toBe("A B C D");
+  });
+
   describe("of a row that gives several deeds of a kind", () => {
     const LISTS = `sources:
   lists:

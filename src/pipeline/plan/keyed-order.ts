@@ -122,7 +122,10 @@ export async function findOutOfOrder(
         const than = accepted.find((deed) => (acceptedTime(ledger, deed) ?? 0n) > time);
         return than === undefined ? [] : [[candidate, { kind: "late in time", than }]];
       }
-      const before = old.findLast(({ seq }) => seq > candidate.seq);
+      // A copy of a row that stands before it, as in files that overlap, is nothing later.
+      const isLaterRow = ({ candidate: { seq }, of }: (typeof deeds)[number]): boolean =>
+        seq > candidate.seq && (of.length === 0 || of.some((deed) => !earlier.has(deed)));
+      const before = deeds.findLast(isLaterRow)?.candidate;
       if (before !== undefined) return [[candidate, { kind: "late", before }]];
       const isUnclear = isCut && accepted.some((deed) => !earlier.has(nameOfDeed(deed)));
       return isUnclear ? [[candidate, { kind: "unclear", accepted }]] : [];
