@@ -47,7 +47,6 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
   "row-too-long": { files: { "scans.ndjson": `{"ticketId":"${"x".repeat(1_100_000)}"}\n` } },
   "input-empty": { files: { "scans.csv": "" } },
   "input-twice": { files: { "scans-1.csv": "ticketId\nT\n", "scans-2.csv": "ticketId\nT\n" } },
-  "same-minute": { files: { "scans.csv": "ticketId,orderTime\nT,1781280000\nT,1781280000\n" } },
   "input-no-rows": { files: { "scans.csv": "ticketId,orderTime\n" } },
   "looks-like-utf8": table(`csv: {encoding: latin1}\n${scans}`, "T,At\nGärten,1781280000\n"),
   "last-line-unended": { files: { "scans.csv": "ticketId,orderTime\nT,1781280000" } },
