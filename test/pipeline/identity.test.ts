@@ -722,6 +722,35 @@ describe("a deed whose time is told otherwise", () => {
     expect(acceptedOf(field, "scannedTicket", "ticketId")).toHaveLength(8);
   });
 
+  test.each<[what: string, time: string, accepted: number]>([
+    ["lies nearer to its accepted one", "2026-05-01 21:13", 1],
+    // It is taken for that one: told as already sent.
+    ["has the time of its accepted one", "2026-05-01 20:13", 0],
+  ])("is a problem beside one that %s", async (_, time, accepted) => {
+    const { field, night } = await openLog(SCANS);
+    const rows = ["T,2026-05-01 18:11", "T2,2026-05-01 18:12", "T3,2026-05-01 18:13"];
+    await night("UTC", MINUTES, "scans.csv", rows);
+    const all = [...rows, `T3,${time}`];
+    expect((await night("Europe/Berlin", MINUTES, "scans.csv", all)).summary?.rows).toMatchObject({ invalid: 3 });
+    const warn = SCANS.concat("rules: {history-unclear: warn}\n");
+    await field.write("tickets.config.yaml", warn.replace("ZONE", "Europe/Berlin").replace("FORMAT", MINUTES));
+    const done = await field.stream(["scans.csv"]);
+    expect(done.summary?.actions, done.said).toMatchObject({ accepted, notSent: 3 });
+    expect(acceptedOf(field, "scannedTicket", "orderTime")).not.toContain(Date.UTC(2026, 4, 1, 16, 13) / 1000);
+  });
+
+  test("is none where the file's times are dates, and a pass is scanned on the next day too", async () => {
+    const { night } = await openLog(SCANS);
+    for (const day of [1, 2, 3]) {
+      const rows = ["T", "T2", "T3"].map((ticket) => `${ticket},2026-05-0${day}`);
+      const done = await night("Europe/Berlin", "yyyy-MM-dd", "scans.csv", rows);
+      expect(done.actions, done.said).toMatchObject({ accepted: 3 });
+    }
+    // Dates that another zone moved are those that were accepted.
+    const moved = await night("UTC", "yyyy-MM-dd", "scans.csv", ["T,2026-05-03", "T2,2026-05-03"]);
+    expect(moved.exitCode, moved.said).toBe(3);
+  });
+
   test("is not what the service rejected, which is tried again", async () => {
     const { field, night } = await openLog(SCANS);
     field.setFaults(rejecting(1));

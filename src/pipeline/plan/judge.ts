@@ -178,7 +178,8 @@ interface Doubtful extends RecordOrigin {
 
 interface ComparedCandidate extends Compared {
   readonly candidate: Doubtful;
-  readonly accepted: AcceptedDeed | undefined;
+  /** By their numbers in `retold`. */
+  readonly acceptedAt: (of: number) => AcceptedDeed | undefined;
 }
 
 /** Verdicts while they are made. */
@@ -244,8 +245,9 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
       new Group(options, group.identity, group.candidates, group.tried, found).byRule(holds.get(group.identity) ?? []);
   }
   for (const ofFile of Map.groupBy(found.compared, ({ candidate }) => candidate.input).values()) {
-    for (const { candidate, accepted, retold } of retoldAmong(ofFile)) {
-      if (accepted === undefined || retold === undefined) continue;
+    for (const [{ candidate, acceptedAt }, retold] of retoldAmong(ofFile)) {
+      const accepted = acceptedAt(retold.of);
+      if (accepted === undefined) continue;
       const isCutShort = retold.minutes === 0;
       found.set(candidate.seq, "unclear", { kind: "told otherwise", accepted, isCutShort });
     }
@@ -754,18 +756,13 @@ class Group {
     }
   }
 
-  /** Notes what may be an accepted deed that the input does not have itself, told with another time. */
+  /** Notes what may be an accepted deed, told with another time. */
   #noteRetold(
     input: readonly InputOfHistory[],
     known: readonly KnownOfHistory[],
     verdicts: readonly DeedVerdict[],
     overlaps: ReturnType<typeof findOverlaps> | undefined,
   ): void {
-    const had = new Set(verdicts.map(knownOf));
-    const missing = known.flatMap(({ deed, accepted }, at) =>
-      accepted?.isTaken === true && !had.has(at) ? sayingOf(at, deed) : [],
-    );
-    if (missing.length === 0) return;
     const open = input.flatMap(({ candidate, deed }, at) => {
       const kind = verdicts[at]?.kind;
       const isOpen = (kind === "new" || kind === "held") && overlaps?.has(at) !== true;
@@ -775,10 +772,15 @@ class Group {
       );
       return sayingOf(at, deed).map((saying) => ({ ...saying, rejectedAt }));
     });
-    for (const each of findRetold(open, missing)) {
+    if (open.length === 0) return;
+    const had = new Set(verdicts.map(knownOf));
+    const taken = known.flatMap(({ deed, accepted }, at) =>
+      accepted?.isTaken === true ? sayingOf(at, deed).map((saying) => ({ ...saying, isMissing: !had.has(at) })) : [],
+    );
+    const acceptedAt = (of: number): AcceptedDeed | undefined => known[of]?.accepted;
+    for (const each of findRetold(open, taken)) {
       const candidate = input[each.at]?.candidate;
-      const accepted = known[each.retold?.of ?? -1]?.accepted;
-      if (candidate !== undefined) this.#found.compared.push({ ...each, candidate, accepted });
+      if (candidate !== undefined) this.#found.compared.push({ ...each, candidate, acceptedAt });
     }
   }
 

@@ -158,15 +158,13 @@ function retoldInOtherRuns(
   const byRun = groupBy(
     timed.flatMap(({ at, deed, run }) => {
       const { time, rest } = deed.said();
-      return time === undefined ? [] : [{ at, time, rest, rejectedAt: -1, run }];
+      return time === undefined ? [] : [{ at, time, rest, rejectedAt: -1, isMissing: true, run }];
     }),
     ({ run }) => String(run),
   );
   const runs = [...byRun.values()];
   return runs.flatMap((one, number) =>
-    findRetold(one, runs.slice(number + 1).flat()).flatMap(({ at, retold }) =>
-      retold === undefined ? [] : [at, retold.of],
-    ),
+    findRetold(one, runs.slice(number + 1).flat()).flatMap(({ at, retold }) => retold.flatMap(({ of }) => [at, of])),
   );
 }
 

@@ -19,29 +19,40 @@ export interface OpenSaying extends TimedSaying {
   readonly rejectedAt: number;
 }
 
+/** An accepted deed. */
+export interface AcceptedSaying extends TimedSaying {
+  /** The input does not have it itself. */
+  readonly isMissing: boolean;
+}
+
 /** A deed of the input beside the accepted ones that agree in the rest and lie within a zone's reach. */
 export interface Compared {
   readonly at: number;
-  /** What it may be; undefined where their times differ by nothing that a zone or lost seconds explain. */
-  readonly retold: Retold | undefined;
+  readonly time: bigint;
+  /** Whether one of them is missing. */
+  readonly isBesideMissing: boolean;
+  /** What it may be: those of them whose times a zone or lost seconds explain. */
+  readonly retold: readonly Retold[];
 }
 
 /** The accepted deed that a deed may be. */
-interface Retold extends Difference {
+export interface Retold extends Difference {
   readonly of: number;
+  readonly isMissing: boolean;
 }
 
 interface Difference {
-  /** By which a zone moved it; 0 where its seconds were cut off and no more. */
+  /** By which a zone moved it, below 0 where it is earlier now; 0 where its seconds were cut off and no more. */
   readonly minutes: number;
   /** Their seconds agree, or they lie in one minute: chance alone hardly does that. */
   readonly isPlain: boolean;
 }
 
 const MINUTE = 60;
+const QUARTER = 15 * MINUTE;
 const HOUR = 60 * MINUTE;
-/** From the zone of UTC-12 to that of UTC+14. */
-const REACH = 26 * HOUR;
+/** Of UTC+14 from UTC. Dates without a time of day lie further apart, so that a pass for several days is none of them. */
+const REACH = 14 * HOUR;
 /**
  * Minutes from which zones differ by half and three quarter hours too, such as those of Newfoundland, India and Nepal from UTC. A
  * guest who goes out and comes in again half an hour later is none of them.
@@ -49,43 +60,35 @@ const REACH = 26 * HOUR;
 const ODD_ZONES_FROM = 150;
 
 /**
- * Each accepted deed stands for one of the input at the most, the nearest first.
+ * One accepted deed may be found for several: which of them it is, nobody knows.
  *
  * @param open of a history.
- * @param missing accepted ones that the input does not have itself.
  * @returns those of `open` that have one to be compared with.
  */
-export function findRetold(open: readonly OpenSaying[], missing: readonly TimedSaying[]): readonly Compared[] {
-  const within = new Set<number>();
-  const pairs: { readonly at: number; readonly apart: number; readonly retold: Retold }[] = [];
-  for (const deed of open) {
-    for (const accepted of missing) {
-      const apart = Math.abs(Number(accepted.time - deed.time));
-      if (accepted.rest !== deed.rest || apart === 0 || apart >= REACH + MINUTE) continue;
-      if (accepted.at < deed.rejectedAt) continue;
-      within.add(deed.at);
-      const difference = differenceOf(Number(deed.time), Number(accepted.time));
-      if (difference !== undefined) pairs.push({ at: deed.at, apart, retold: { ...difference, of: accepted.at } });
-    }
-  }
-  const found = new Map<number, Retold>();
-  const taken = new Set<number>();
-  for (const { at, retold } of pairs.sort((one, other) => one.apart - other.apart)) {
-    if (found.has(at) || taken.has(retold.of)) continue;
-    found.set(at, retold);
-    taken.add(retold.of);
-  }
-  return [...within].map((at) => ({ at, retold: found.get(at) }));
+export function findRetold(open: readonly OpenSaying[], accepted: readonly AcceptedSaying[]): readonly Compared[] {
+  return open.flatMap(({ at, time, rest, rejectedAt }) => {
+    const beside = accepted.filter((each) => {
+      const apart = Math.abs(Number(each.time - time));
+      return each.rest === rest && apart !== 0 && apart < REACH + MINUTE && each.at >= rejectedAt;
+    });
+    if (beside.length === 0) return [];
+    const retold = beside.flatMap(({ at: of, isMissing, time: other }) => {
+      const difference = differenceOf(Number(time), Number(other));
+      return difference === undefined ? [] : [{ ...difference, of, isMissing }];
+    });
+    return [{ at, time, isBesideMissing: beside.some(({ isMissing }) => isMissing), retold }];
+  });
 }
 
-/** Undefined where neither a zone nor seconds that were cut off make one time of the other. */
+/** Undefined where neither a zone nor seconds that were cut off make the one time of the other. */
 function differenceOf(one: number, other: number): Difference | undefined {
   const [seconds, others] = [one % MINUTE, other % MINUTE];
   if (seconds !== others && seconds !== 0 && others !== 0) return undefined;
-  const minutes = Math.abs(Math.floor(one / MINUTE) - Math.floor(other / MINUTE));
+  const minutes = Math.floor(one / MINUTE) - Math.floor(other / MINUTE);
   if (minutes === 0) return { minutes, isPlain: true };
+  const apart = Math.abs(minutes);
   const isOfZones =
-    minutes * MINUTE <= REACH && (minutes % 60 === 0 || (minutes >= ODD_ZONES_FROM && [30, 45].includes(minutes % 60)));
+    apart * MINUTE <= REACH && (apart % 60 === 0 || (apart >= ODD_ZONES_FROM && [30, 45].includes(apart % 60)));
   return isOfZones ? { minutes, isPlain: seconds === others && seconds !== 0 } : undefined;
 }
 
@@ -94,15 +97,57 @@ function differenceOf(one: number, other: number): Difference | undefined {
  * seconds lie whole hours apart once in 3600, and times by the minute once in 60.
  */
 const SHARE_IS_CHANCE_BELOW = { plain: 1 / 100, byTheMinute: 1 / 10 } as const;
+/** Minutes by which two zones come nearer and part in a year, where each has its summer time: London and Sydney. */
+const SUMMER_TIMES = 120;
 
-/** @param compared all of one file. */
-export function retoldAmong<C extends Compared>(compared: readonly C[]): readonly C[] {
-  const moved = compared.filter(({ retold }) => (retold?.minutes ?? 0) !== 0);
-  const alike = [...Map.groupBy(moved, ({ retold }) => retold?.minutes).values()].map(({ length }) => length);
-  const share = Math.max(0, ...alike) / compared.length;
-  return compared.filter(({ retold }) => {
-    if (retold === undefined) return false;
-    const { plain, byTheMinute } = SHARE_IS_CHANCE_BELOW;
-    return retold.minutes === 0 || share >= (retold.isPlain ? plain : byTheMinute);
+/**
+ * Those that may be accepted ones: without their seconds, or moved as the file is. Where it is, so may one be whose accepted deed
+ * has the time of another row now: that row was moved onto it.
+ *
+ * @param compared all of one file.
+ * @returns each with what it is likeliest to be.
+ */
+export function retoldAmong<C extends Compared>(compared: readonly C[]): readonly (readonly [C, Retold])[] {
+  const shifts = shiftsOf(compared);
+  const fromShift = ({ minutes }: Retold): number =>
+    Math.min(...[0, ...shifts].map((shift) => Math.abs(shift - minutes)));
+  return compared.flatMap((each) => {
+    const [likeliest] = each.retold
+      .filter(({ minutes, isMissing }) =>
+        minutes === 0 ? isMissing : shifts.some((shift) => Math.abs(shift - minutes) <= SUMMER_TIMES),
+      )
+      .sort((one, other) => fromShift(one) - fromShift(other));
+    return likeliest === undefined ? [] : [[each, likeliest] as const];
   });
+}
+
+/**
+ * Minutes by which a file is moved: more than chance explains. Beside what most of its deeds show, a single one shows none, since
+ * in a file of few rows that is no small share.
+ */
+function shiftsOf(compared: readonly Compared[]): readonly number[] {
+  const couldBe = compared.filter(({ isBesideMissing }) => isBesideMissing);
+  const areHours = tellOnlyHours(couldBe);
+  const moved = couldBe.flatMap(({ retold }) =>
+    retold.filter(({ minutes, isMissing }) => isMissing && minutes !== 0 && !(areHours && minutes % 60 === 0)),
+  );
+  const byShift = [...Map.groupBy(moved, ({ minutes }) => minutes)];
+  const most = Math.max(...byShift.map(([, alike]) => alike.length));
+  const { plain, byTheMinute } = SHARE_IS_CHANCE_BELOW;
+  return byShift.flatMap(([shift, alike]) => {
+    const share = alike.length / couldBe.length;
+    const plainShare = alike.filter(({ isPlain }) => isPlain).length / couldBe.length;
+    const isVisible = share >= byTheMinute || plainShare >= plain;
+    return isVisible && (alike.length > 1 || alike.length === most) ? [shift] : [];
+  });
+}
+
+/**
+ * Whether they tell the hour of the day and nothing finer: any two of them lie whole hours apart. Dates have no more than two
+ * hours of the day, that of winter and that of summer, and lie further apart than a zone reaches.
+ */
+function tellOnlyHours(compared: readonly Compared[]): boolean {
+  const times = compared.map(({ time }) => Number(time));
+  const hours = new Set(times.map((time) => Math.floor(time / HOUR) % 24));
+  return hours.size > 2 && times.every((time) => time % QUARTER === 0 && (time - (times[0] ?? 0)) % HOUR === 0);
 }
