@@ -23,13 +23,15 @@ export interface Memory {
   ticket(ref: { readonly ticketId: string } | { readonly nftId: string }): KnownTicket | undefined;
   /** Whether it knows buyers of tickets by nftId alone, any of which may be a ticket that it knows by ticketId too. */
   hasHoldersByNftId(): boolean;
-  /** Of an id that nothing was accepted of: the same number with other zeros in front, of which something was. */
+  /** Of an id of which nothing was accepted or is pending: the same number with other zeros in front, of which something is. */
   otherSpelling(action: ActionName, field: "eventId" | "ticketId", id: string): KnownSpelling | undefined;
 }
 
 export interface KnownSpelling {
   readonly id: string;
-  /** In which it was first accepted; undefined where that is not known. */
+  /** Whether another run may still bring it to the service, and nothing of it was accepted. */
+  readonly isPending: boolean;
+  /** In which it was first accepted, or is pending; undefined where that is not known. */
   readonly run: string | undefined;
 }
 
@@ -419,7 +421,7 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
     const isHere = "at" in other;
     const where = isHere
       ? `stands at ${placeText(other.at)}`
-      : `was accepted${other.run === undefined ? "" : ` in the run ${other.run}`}`;
+      : `${other.isPending ? "is pending" : "was accepted"}${other.run === undefined ? "" : ` in the run ${other.run}`}`;
     const about = field === "eventId" ? "event" : "ticket";
     const finding = {
       field,

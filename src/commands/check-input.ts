@@ -120,7 +120,6 @@ export async function checkInput(
   const severities = severityTable(config.rules, ALL_RULES);
   const severityOf = severityIn(severities);
   const filesOfEvent = new Map<string, InputFile>();
-  const seenSources = new Set<string>();
   const plan = await asStorage(
     options.directory,
     makePlan({
@@ -170,12 +169,9 @@ export async function checkInput(
           const isBySource = source !== undefined && options.action === undefined;
           const rules = isBySource ? actionRulesOf(source.config) : [];
           const ids = isBySource ? idRulesOf(source.config) : [];
-          if (options.ledger !== undefined && !seenSources.has(readAs)) {
-            const kinds = ids.map((rule) => ({ ...rule, source: readAs, key }));
-            findings.push(...findIdsOtherwise(options.ledger, kinds));
-          }
-          seenSources.add(readAs);
-          const told = { readAs, rules, ids, findings, ...(key !== undefined && { key }) };
+          const kinds = ids.map((rule) => ({ ...rule, source: readAs, key }));
+          const findingsOfSource = options.ledger === undefined ? [] : findIdsOtherwise(options.ledger, kinds);
+          const told = { readAs, rules, ids, findings, findingsOfSource, ...(key !== undefined && { key }) };
           // A lookup's table would stand in memory once more for every worker.
           if (onRow === undefined) return { mapper, ...told, settings: lookups.size === 0 ? settings : undefined };
           const from = { file, header: input.header, source: source?.config, mapper };

@@ -1,18 +1,36 @@
 /**
- * How a source makes the ids that tell its deeds apart. Made otherwise, what was accepted looks new: the ledger keeps this
- * text, so that a later config can be compared with it.
+ * How a source makes the ids that tell its deeds apart. Made otherwise, what was accepted looks new: the ledger keeps the
+ * ways, so that a later config can be compared with them.
  */
 
 import { ACTION_NAMES, type ActionName, actionSpec, isActionName } from "../actions/actions.ts";
 import type { FieldName } from "../actions/fields.ts";
-import type { EachConfig, SourceConfig } from "./source.ts";
+import type { ConditionMap, EachConfig, SourceConfig, WhenConfig } from "./source.ts";
 import { templateParts } from "./template.ts";
 
 /** Of one kind of action of a source. */
 export interface IdRule {
   readonly action: ActionName;
-  /** Each way in which its actions name their ticket or event, such as `ticketId "{Order}-{Position}"`. */
-  readonly ways: readonly string[];
+  /** Each way in which its actions name their ticket or event. */
+  readonly ways: readonly IdWay[];
+}
+
+/** Plain data. */
+export interface IdWay {
+  /** Such as `ticketId`. */
+  readonly field: FieldName;
+  /** The rule of the field: its templates, with what the names in them stand for. */
+  readonly rule: unknown;
+  /** What the names in it depend on besides, such as the rows of a lookup. */
+  readonly more: readonly string[];
+  /** Which rows the action takes: those of one of the maps. One without columns takes all. */
+  readonly when: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Ways as texts. */
+export interface ChangeOfWays {
+  readonly gone: readonly string[];
+  readonly added: readonly string[];
 }
 
 /** The fields that name what an action is about. */
@@ -21,46 +39,164 @@ const IDS = { event: ["eventId"], ticket: ["ticketId", "nftId"] } as const satis
   readonly FieldName[]
 >;
 
+const ALL_ROWS = [{}];
+
 /** @throws `MappingError` for templates that can't be read. */
 export function idRulesOf(source: SourceConfig): readonly IdRule[] {
-  const ways = new Map<ActionName, Set<string>>();
-  const note = (action: ActionName, way: string): void => {
-    ways.set(action, (ways.get(action) ?? new Set()).add(way));
+  const ways = new Map<ActionName, Map<string, IdWay>>();
+  const note = (action: ActionName, way: IdWay): void => {
+    const others = ways.get(action) ?? new Map<string, IdWay>();
+    ways.set(action, others.set(JSON.stringify(way), way));
   };
   for (const entry of source.actions ?? []) {
     for (const [action, rule] of Object.entries(entry)) {
       if (!isActionName(action)) continue;
       for (const field of IDS[actionSpec(action).about]) {
         const how = rule?.fields?.[field] ?? source.fields?.[field];
-        if (how !== undefined) note(action, `${field} ${wayOf(how, source, rule?.each)}`);
+        if (how === undefined) continue;
+        note(action, { field, ...wayOf(how, source, rule?.each), when: plainWhen(rule?.when, source) });
       }
     }
   }
   // Columns are used by their names.
   if (source.actions === undefined)
     for (const action of ACTION_NAMES.filter((name) => source.action === undefined || source.action === name))
-      for (const field of IDS[actionSpec(action).about]) note(action, `${field} ${wayOf(`{${field}}`, source)}`);
-  return [...ways].map(([action, of]) => ({ action, ways: [...of] }));
+      for (const field of IDS[actionSpec(action).about])
+        note(action, { field, ...wayOf(`{${field}}`, source), when: ALL_ROWS });
+  return [...ways].map(([action, of]) => ({ action, ways: [...of.values()] }));
 }
 
-/** Whether one of the ways of then is no more, and another is new. What was only added or taken out makes no id otherwise. */
-export function areMadeOtherwise(then: readonly string[], now: readonly string[]): boolean {
-  return then.some((way) => !now.includes(way)) && now.some((way) => !then.includes(way));
+/**
+ * Undefined where no id is made otherwise: what was only added or taken out makes none so. For which rows a way is taken
+ * matters only beside another one.
+ */
+export function changeOfWays(then: readonly IdWay[], now: readonly IdWay[]): ChangeOfWays | undefined {
+  const byRule = changeBetween(then, now, coversRule, textOfWay);
+  const all = [...then, ...now];
+  const areAlike = all.every((one) => all.every((other) => coversRule(one, other) || coversRule(other, one)));
+  return byRule ?? (areAlike ? undefined : changeBetween(then, now, coversWay, textWithRows));
 }
 
-/** A rule as text, with what the names in it stand for; the same for rules that are only written otherwise. */
-function wayOf(rule: unknown, source: SourceConfig, each?: EachConfig): string {
+type Covers = (wide: IdWay, narrow: IdWay) => boolean;
+
+function changeBetween(
+  then: readonly IdWay[],
+  now: readonly IdWay[],
+  covers: Covers,
+  textOf: (way: IdWay) => string,
+): ChangeOfWays | undefined {
+  const [gone, added] = [uncovered(then, now, covers), uncovered(now, then, covers)];
+  return gone.length === 0 || added.length === 0
+    ? undefined
+    : { gone: [...new Set(gone.map(textOf))], added: [...new Set(added.map(textOf))] };
+}
+
+/** Those that none of the others stands for. */
+export function uncovered(
+  ways: readonly IdWay[],
+  others: readonly IdWay[],
+  covers: Covers = coversWay,
+): readonly IdWay[] {
+  return ways.filter((way) => !others.some((other) => covers(other, way)));
+}
+
+const coversWay: Covers = (wide, narrow) =>
+  coversRule(wide, narrow) && narrow.when.every((rows) => wide.when.some((all) => takesAll(all, rows)));
+
+/** Whether it makes every id that the other one makes, and the same. */
+const coversRule: Covers = (wide, narrow) =>
+  wide.field === narrow.field && isSame(wide.more, narrow.more) && coversValue(wide.rule, narrow.rule);
+
+function coversValue(wide: unknown, narrow: unknown): boolean {
+  if (typeof wide === "string" && typeof narrow === "string") return coversTemplate(wide, narrow);
+  if (Array.isArray(wide) && Array.isArray(narrow))
+    return wide.length === narrow.length && wide.every((each, at) => coversValue(each, narrow[at]));
+  if (!isMap(wide) || !isMap(narrow)) return wide === narrow;
+  const names = Object.keys(wide);
+  if (!isSame(names, Object.keys(narrow))) return false;
+  return names.every((name) => {
+    const [all, some] = [wide[name], narrow[name]];
+    // What a table does not hold is a problem, unless there is an else.
+    if (name === "map" && !names.includes("else") && isMap(all) && isMap(some)) return holdsAll(all, some);
+    return coversValue(all, some);
+  });
+}
+
+/** The names of headers may be more, behind those of the other: of a list the first present one counts. */
+function coversTemplate(wide: string, narrow: string): boolean {
+  const [parts, others] = [wide.split(NAMES), narrow.split(NAMES)];
+  return (
+    parts.length === others.length &&
+    parts.every((part, at) => {
+      const other = others[at] ?? "";
+      return part === other || (/^\{[^{}]/.test(other) && part.startsWith(`${other.slice(0, -1)}${OR}`));
+    })
+  );
+}
+
+const OR = " or ";
+const NAMES = /(\{\{|\}\}|\{[^{}]*\})/;
+
+/** Whether rows that meet the second conditions meet the first, as far as it can be seen. */
+function takesAll(all: Readonly<Record<string, unknown>>, rows: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(all).every(([column, condition]) => {
+    const [, other] = Object.entries(rows).find(([name]) => coversTemplate(column, name)) ?? [];
+    if (!Array.isArray(condition) || !Array.isArray(other)) return isSame(condition, other);
+    return other.every((value) => condition.includes(value));
+  });
+}
+
+const holdsAll = (all: Readonly<Record<string, unknown>>, some: Readonly<Record<string, unknown>>): boolean =>
+  Object.entries(some).every(([name, value]) => Object.hasOwn(all, name) && coversValue(all[name], value));
+
+/** Of plain data with its keys in order. */
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Such as `ticketId "{Order}-{Position}"`. */
+export const textOfWay = ({ field, rule, more }: IdWay): string =>
+  [`${field} ${JSON.stringify(rule)}`, ...more].join(", ");
+
+function textWithRows(way: IdWay): string {
+  if (isSame(way.when, ALL_ROWS)) return textOfWay(way);
+  const rows = JSON.stringify(way.when.length === 1 ? way.when[0] : way.when);
+  return `${textOfWay(way)} when ${rows.replaceAll(/"\{([^{}]*)\}":/g, '"$1":')}`;
+}
+
+/** The values that a column may have as a list in order, also one; columns as templates, by what they stand for. */
+function plainWhen(when: WhenConfig | undefined, source: SourceConfig): IdWay["when"] {
+  if (when === undefined) return ALL_ROWS;
+  const maps: readonly ConditionMap[] = [when].flat();
+  return maps.map((map) =>
+    sorted(
+      Object.fromEntries(
+        Object.entries(map).map(([column, condition]) => [
+          column.includes("{") ? plainTemplate(column, source) : plainName(column, source),
+          typeof condition === "string" || Array.isArray(condition) ? plainValues(condition) : condition,
+        ]),
+      ),
+    ),
+  );
+}
+
+const plainValues = (values: string | readonly string[]): readonly string[] =>
+  [...new Set([values].flat().map((value) => value.trim()))].sort();
+
+/** The same for rules that are only written otherwise. */
+function wayOf(rule: unknown, source: SourceConfig, each?: EachConfig): Pick<IdWay, "rule" | "more"> {
   const names = new Set<string>();
   const plain = plainRule(rule, (template) => plainTemplate(template, source, names));
   const heads = new Set([...names].map((name) => name.split(".")[0] ?? ""));
   const lookups = Object.entries(source.lookup ?? {}).filter(([name]) => heads.has(name));
   const repeats = ["n", "item", "outer"].some((name) => heads.has(name)) ? [source.each, each] : [];
-  return [
-    JSON.stringify(plain),
+  const more = [
     ...lookups.map(([name, { where }]) => `${name} where ${JSON.stringify(sorted(where))}`),
     ...repeats.flatMap((repeat) => (repeat === undefined ? [] : `each ${JSON.stringify(sorted(repeat))}`)),
     ...(source.csv?.guards === "strip" ? ["guards strip"] : []),
-  ].join(", ");
+  ];
+  return { rule: plain, more };
 }
 
 /** A list of one is what it holds, and so are steps that have nothing but `from`. */
@@ -71,25 +207,36 @@ function plainRule(rule: unknown, plain: (template: string) => string): unknown 
     return choices.length === 1 ? choices[0] : choices;
   }
   if (typeof rule !== "object" || rule === null) return rule;
-  const given = Object.entries(sorted(rule)).map(([name, value]) => [name, plainRule(value, plain)] as const);
+  const given = Object.entries(sorted(rule)).map(
+    ([name, value]) => [name, name === "map" ? plainTable(value, plain) : plainRule(value, plain)] as const,
+  );
   const [first] = given;
   return given.length === 1 && first?.[0] === "from" ? first[1] : Object.fromEntries(given);
 }
 
+const plainTable = (table: unknown, plain: (template: string) => string): unknown =>
+  isMap(table)
+    ? Object.fromEntries(Object.entries(table).map(([known, value]) => [known, plainRule(value, plain)]))
+    : table;
+
 /** `{{` stays; a name of the source's own is what it stands for: `{Ticket ID or Barcode}`, `{#3}`. */
-function plainTemplate(template: string, { columns = {} }: SourceConfig, names: Set<string>): string {
+function plainTemplate(template: string, source: SourceConfig, names = new Set<string>()): string {
   const parts = templateParts(template, []).map((part) => {
     if (typeof part === "string") return part.replaceAll(/[{}]/g, "$&$&");
     names.add(part.name);
-    const own = Object.hasOwn(columns, part.name) ? columns[part.name] : undefined;
-    const isPosition = typeof own === "object" && !Array.isArray(own) && "at" in own;
-    return `{${own === undefined ? part.name : isPosition ? `#${own.at}` : [own].flat().join(" or ")}}`;
+    return plainName(part.name, source);
   });
   return parts.join("").trim();
 }
 
+function plainName(name: string, { columns = {} }: SourceConfig): string {
+  const own = Object.hasOwn(columns, name) ? columns[name] : undefined;
+  const isPosition = typeof own === "object" && !Array.isArray(own) && "at" in own;
+  return `{${own === undefined ? name : isPosition ? `#${own.at}` : [own].flat().join(OR)}}`;
+}
+
 /** Plain data with its keys in order. */
-function sorted(value: object): object {
+function sorted(value: object): Readonly<Record<string, unknown>> {
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
   return Object.fromEntries(
     entries

@@ -144,6 +144,88 @@ describe("a source that makes its ids otherwise", () => {
   });
 });
 
+describe("a source that makes the ids of some of its rows otherwise", () => {
+  const ROWS_BY_CHANNEL = "web,O1,B1\nbox,O2,B2\ntel,O3,B3\n";
+  const sales = (actions: readonly string[]): string => `
+sources:
+  sales:
+    match: "sales*.csv"
+    fields: {eventId: ball, userId: u, price: "1.00", orderTime: "1790896501"}
+    actions:
+${actions.map((action) => `      - soldTicket: ${action}\n`).join("")}`;
+  const [BY_ORDER, BY_BARCODE] = ['fields: {ticketId: "{Order}"}', 'fields: {ticketId: "{Barcode}"}'];
+  const openSold = async (...actions: readonly string[]): Promise<Field> => {
+    const field = await openField();
+    await field.write("events.csv", "eventId,currency\nball,EUR\n");
+    await field.write("tickets.config.yaml", sales(actions));
+    await field.write("sales.csv", `Channel,Order,Barcode\n${ROWS_BY_CHANNEL}`);
+    expect((await field.stream(["events.csv", "sales.csv"])).summary?.actions).toMatchObject({ accepted: 4 });
+    return field;
+  };
+
+  test.each<readonly [string, readonly string[], readonly string[], string]>([
+    [
+      "one action became two",
+      [`{${BY_ORDER}}`],
+      [`{when: {Channel: [web, tel]}, ${BY_ORDER}}`, `{when: {Channel: box}, ${BY_BARCODE}}`],
+      'Then: ticketId "{Order}". Now: ticketId "{Barcode}" when {"Channel":["box"]}.',
+    ],
+    [
+      "two became one",
+      [`{when: {Channel: [web, tel]}, ${BY_ORDER}}`, `{when: {Channel: box}, ${BY_BARCODE}}`],
+      [`{${BY_BARCODE}}`],
+      'Then: ticketId "{Order}" when {"Channel":["tel","web"]}. Now: ticketId "{Barcode}".',
+    ],
+    [
+      "a value was moved from one to the other",
+      [`{when: {Channel: [web, box]}, ${BY_ORDER}}`, `{when: {Channel: tel}, ${BY_BARCODE}}`],
+      [`{when: {Channel: web}, ${BY_ORDER}}`, `{when: {Channel: [tel, box]}, ${BY_BARCODE}}`],
+      'Now: ticketId "{Barcode}" when {"Channel":["box","tel"]}.',
+    ],
+  ])("sends nothing where %s", async (_what, before, after, said) => {
+    const field = await openSold(...before);
+    const sent = processedBy(field.sandbox);
+    await field.write("tickets.config.yaml", sales(after));
+    const night = await field.stream(["sales.csv"]);
+    expect(night.exitCode).toBe(3);
+    expect(night.said).toContain(said);
+    expect(processedBy(field.sandbox)).toBe(sent);
+  });
+
+  test("is known by all that one way was taken for", async () => {
+    const field = await openSold(`{when: {Channel: [web, box, tel]}, ${BY_ORDER}}`);
+    await field.write("tickets.config.yaml", sales([`{when: {Channel: web}, ${BY_ORDER}}`]));
+    await field.write("sales-1.csv", "Channel,Order,Barcode\nweb,O4,B4\n");
+    expect(await field.stream(["sales-1.csv"])).toMatchObject({ exitCode: 0, summary: { actions: { accepted: 1 } } });
+    await field.write(
+      "tickets.config.yaml",
+      sales([`{when: {Channel: web}, ${BY_ORDER}}`, `{when: {Channel: box}, ${BY_BARCODE}}`]),
+    );
+    expect((await field.stream(["sales.csv"])).said).toContain("[ids-otherwise]");
+  });
+});
+
+describe("an input without rows is a quiet night", () => {
+  test("whatever its source makes of ids, and the new way is not remembered by it", async () => {
+    const field = await openFirstNight();
+    const quiet = await nextNight(field, { ticketId: WITH_EVENT }, "");
+    expect(quiet.exitCode).toBe(0);
+    expect(quiet.said).not.toContain("ids-otherwise");
+    expect((await nextNight(field, { ticketId: WITH_EVENT })).said).toContain("[ids-otherwise]");
+    expect(processedBy(field.sandbox)).toBe(SENT);
+  });
+
+  test("also beside one with rows, of which it is told", async () => {
+    const field = await openFirstNight();
+    await field.write("tickets.config.yaml", config({ ticketId: WITH_EVENT }));
+    await field.write("positions-0.csv", HEADER);
+    const night = await field.stream(["positions-0.csv", "positions.csv"]);
+    expect(night.exitCode).toBe(3);
+    expect(night.said).toContain("positions.csv:1 ticketId: The source positions makes");
+    expect(night.said).not.toContain("positions-0.csv:1 ticketId");
+  });
+});
+
 describe("nothing is said", () => {
   test.each<readonly [string, Mapping, Mapping]>([
     ["where another field is made otherwise", {}, { userId: "u-{Mail}" }],
@@ -272,6 +354,39 @@ describe("ids whose zeros in front were lost", () => {
     const night = await field.stream(["sales.csv", "sales-other.csv", "scans.csv"]);
     expect(night).toMatchObject({ exitCode: 0, summary: { actions: { accepted: 2, alreadySent: 3 } } });
     expect(night.said).not.toContain("[id-zeros-lost]");
+  });
+
+  test.each([
+    ["lost", LINES, LINES.map(stripped)],
+    ["found again", LINES.map(stripped), LINES],
+  ])("are told where those of then are in doubt: %s", async (_what, other, rows) => {
+    const field = await openField();
+    await field.write("events.csv", "eventId,currency\nball-26,EUR\n");
+    await field.stream(["events.csv"]);
+    await field.write("sales.csv", sales(...other));
+    field.setFaults({ on: { request: 1 }, fault: "status", status: 500 });
+    const doubtful = await field.stream(["sales.csv"]);
+    expect(doubtful.exitCode).toBe(6);
+    field.setFaults();
+    await field.write("sales.csv", sales(...rows));
+    const { context, said } = makeContext(field.folder, field.env);
+    expect(await validate({ files: ["sales.csv"], json: false, flags: {} }, context)).toBe(3);
+    const id = (row = ""): string => row.split(",")[0] ?? "";
+    expect(said()).toContain(
+      `"${id(rows[0])}" is the same number as "${id(other[0])}", which is pending in the run ${doubtful.summary?.run}, with`,
+    );
+  });
+
+  test("are told of an event that is in doubt", async () => {
+    const field = await openField();
+    await field.write("events.csv", "eventId,currency\n0042,EUR\n");
+    field.setFaults({ on: { request: 1 }, fault: "status", status: 500 });
+    await field.stream(["events.csv"]);
+    field.setFaults();
+    await field.write("events.csv", "eventId,currency\n42,EUR\n");
+    const { context, said } = makeContext(field.folder, field.env);
+    await validate({ files: ["events.csv"], json: false, flags: {} }, context);
+    expect(said()).toContain('"42" is the same number as "0042", which is pending');
   });
 
   test("are known in a ledger that was imported", async () => {

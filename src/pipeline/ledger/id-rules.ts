@@ -2,7 +2,8 @@
 
 import { z } from "zod";
 import { type ActionName, registersEvent } from "../../actions/actions.ts";
-import { areMadeOtherwise, type IdRule } from "../../mapping/id-rules.ts";
+import { FIELD_NAMES } from "../../actions/fields.ts";
+import { type ChangeOfWays, changeOfWays, type IdRule, type IdWay, uncovered } from "../../mapping/id-rules.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { TAKEN } from "./outcomes.ts";
 
@@ -33,12 +34,10 @@ export interface GivenIds extends SourceIds {
 }
 
 /** Ids that were made in another way when something was sent or may have been sent. */
-export interface MadeOtherwise {
+export interface MadeOtherwise extends ChangeOfWays {
   /** As `readAs` names it: `source doors`. */
   readonly source: string;
   readonly action: ActionName;
-  readonly before: readonly string[];
-  readonly after: readonly string[];
   /** The run since which they were made so. */
   readonly since: { readonly run: string; readonly createdAt: string } | undefined;
 }
@@ -47,10 +46,11 @@ export interface MadeOtherwise {
 export function findMadeOtherwise(ledger: Ledger, kinds: readonly SourceIds[]): readonly MadeOtherwise[] {
   return kinds.flatMap((kind) => {
     const then = lastKnown(ledger, kind);
-    if (then === undefined || !isOtherwise(then, kind)) return [];
+    const change = then && changeSince(then, kind);
+    if (then === undefined || change === undefined) return [];
     const run = ledger.get("SELECT run, created_at FROM runs WHERE run_no = ?", then.runNo);
     const since = run && { run: String(run.run), createdAt: String(run.created_at) };
-    return [{ source: kind.source, action: kind.action, before: then.ways, after: kind.ways, since }];
+    return [{ source: kind.source, action: kind.action, ...change, since }];
   });
 }
 
@@ -68,7 +68,7 @@ export function noteIdRules(ledger: Ledger, runNo: number, kinds: readonly Given
       "INSERT INTO id_rules (source, action, ways, key, run_no, sure) VALUES (?, ?, ?, ?, ?, ?)",
       kind.source,
       kind.action,
-      JSON.stringify(kind.ways),
+      JSON.stringify(waysFromNowOn(then, kind)),
       kind.key ?? null,
       runNo,
       isSure ? 1 : 0,
@@ -87,7 +87,13 @@ interface KnownIds extends Pick<SourceIds, "ways" | "key"> {
   readonly runNo: number;
 }
 
-const WAYS = z.array(z.string());
+const WAY = z.object({
+  field: z.enum(FIELD_NAMES),
+  rule: z.unknown(),
+  more: z.array(z.string()),
+  when: z.array(z.record(z.string(), z.unknown())),
+});
+const WAYS = z.array(WAY);
 
 /** Of a run whose actions of the kind were all refused, nothing can look new. */
 const LAST_KNOWN = `
@@ -113,10 +119,16 @@ function lastKnown(ledger: Ledger, { source, action }: SourceIds): KnownIds | un
 }
 
 /** A key that stays the same still tells them apart: what has another id under it is a problem of its own (`key-shared`). */
-function isOtherwise(then: KnownIds, now: SourceIds): boolean {
+function changeSince(then: KnownIds, now: SourceIds): ChangeOfWays | undefined {
   const isByKey = now.key !== undefined && now.key === then.key && !registersEvent(now.action);
-  return !isByKey && areMadeOtherwise(then.ways, now.ways);
+  return isByKey ? undefined : changeOfWays(then.ways, now.ways);
+}
+
+/** Where no id is made otherwise, what was taken out stays known: its rows may come back in another way. */
+function waysFromNowOn(then: KnownIds | undefined, now: SourceIds): readonly IdWay[] {
+  if (then === undefined || changeOfWays(then.ways, now.ways) !== undefined) return now.ways;
+  return [...now.ways, ...uncovered(then.ways, now.ways)];
 }
 
 const saysNoMore = (then: KnownIds, now: SourceIds): boolean =>
-  then.key === now.key && now.ways.every((way) => then.ways.includes(way));
+  then.key === now.key && uncovered(now.ways, then.ways).length === 0;

@@ -6,6 +6,7 @@ import type { Memory } from "../../checks/across.ts";
 import { keyedDeeds, mergeKeyed } from "./keyed-deeds.ts";
 import { type Ledger, readMeta, type SqlRow } from "./ledger.ts";
 import { TAKEN, TRIED } from "./outcomes.ts";
+import type { Pending } from "./pending.ts";
 import { mergeMended } from "./rejected-rows.ts";
 import { LAST_FORMER_RUN, PRESENT_IDENTITY } from "./renamed-deeds.ts";
 import { mergeZeroLengths, spellingsOf } from "./zero-ids.ts";
@@ -16,8 +17,12 @@ export const IMPORTED = "imported";
 /** What the manifest of an imported run says in place of the mapping's digest. */
 export const IMPORTED_MAPPING = "imported";
 
-/** The events and tickets that the environment has accepted, for the checks across actions. */
-export function ledgerMemory(ledger: Ledger): Memory {
+/**
+ * The events and tickets that the environment has accepted, for the checks across actions.
+ *
+ * @param pending whose ids are known too, with their zeros.
+ */
+export function ledgerMemory(ledger: Ledger, pending: Pending): Memory {
   return {
     event: (eventId) => {
       const row = ledger.get("SELECT currency FROM events WHERE event_id = ?", eventId);
@@ -35,7 +40,7 @@ export function ledgerMemory(ledger: Ledger): Memory {
     hasHoldersByNftId: () =>
       ledger.get("SELECT 1 AS one FROM tickets WHERE ticket < ? AND holder IS NOT NULL LIMIT 1", TICKET_PREFIX) !==
       undefined,
-    otherSpelling: spellingsOf(ledger),
+    otherSpelling: spellingsOf(ledger, pending),
   };
 }
 

@@ -1,12 +1,13 @@
-/** Accepted ids that begin with a zero: without it, as a spreadsheet writes them, they would look new. */
+/** Accepted or pending ids that begin with a zero: without it, as a spreadsheet writes them, they would look new. */
 
 import { ACTION_NAMES, type ActionName, actionSpec } from "../../actions/actions.ts";
 import { digestOf, identityText } from "../../actions/identity.ts";
-import { otherSpellings } from "../../actions/zero-ids.ts";
+import { isNumber, otherSpellings } from "../../actions/zero-ids.ts";
 import type { KnownSpelling } from "../../checks/across.ts";
 import { keyedDeeds } from "./keyed-deeds.ts";
 import type { Ledger } from "./ledger.ts";
 import { TAKEN } from "./outcomes.ts";
+import type { Pending } from "./pending.ts";
 
 const DIGITS_ONLY = (id: string): string => `${id} NOT GLOB '*[^0-9]*'`;
 
@@ -46,24 +47,49 @@ type Field = "eventId" | "ticketId";
 /** Of an id that is not known: the one that is, and is the same number with other zeros in front. */
 export function spellingsOf(
   ledger: Ledger,
+  pending: Pending,
 ): (action: ActionName, field: Field, id: string) => KnownSpelling | undefined {
-  const readLengths = (sql: string): ReadonlySet<number> =>
-    new Set(ledger.all(sql).map(({ length }) => Number(length)));
+  const waiting = pendingIds(pending);
+  const readLengths = (sql: string, field: Field): ReadonlySet<number> =>
+    new Set([
+      ...ledger.all(sql).map(({ length }) => Number(length)),
+      ...[...waiting[field].keys()].filter((id) => id.startsWith("0") && isNumber(id)).map((id) => id.length),
+    ]);
   let lengths: Record<Field, ReadonlySet<number>> | undefined;
-  const isKnown = (action: ActionName, field: Field, id: string): boolean => {
+  const isAccepted = (action: ActionName, field: Field, id: string): boolean => {
     const identity = digestOf(identityText({ action, data: { [field]: id } }));
     return ledger.get(KNOWN[field === "eventId" ? "event" : "ticket"], id, identity, identity) !== undefined;
   };
   return (action, field, id) => {
     lengths ??= {
-      eventId: readLengths(EVENT_LENGTHS),
-      ticketId: readLengths("SELECT length FROM zero_lengths"),
+      eventId: readLengths(EVENT_LENGTHS, "eventId"),
+      ticketId: readLengths("SELECT length FROM zero_lengths", "ticketId"),
     };
-    const other = otherSpellings(id, lengths[field]).find((spelling) => isKnown(action, field, spelling));
-    if (other === undefined || isKnown(action, field, id)) return undefined;
-    return { id: other, run: runOf(ledger, field, other) };
+    const isKnown = (spelling: string): boolean => waiting[field].has(spelling) || isAccepted(action, field, spelling);
+    const other = otherSpellings(id, lengths[field]).find(isKnown);
+    if (other === undefined || isKnown(id)) return undefined;
+    return isAccepted(action, field, other)
+      ? { id: other, isPending: false, run: runOf(ledger, field, other) }
+      : { id: other, isPending: true, run: waiting[field].get(other) };
   };
 }
+
+/** Ids of which something is pending, with the run that holds it where that is known. */
+function pendingIds({
+  newEvents,
+  updatedEvents,
+  tickets,
+}: Pending): Record<Field, ReadonlyMap<string, string | undefined>> {
+  const updated = [...updatedEvents].map((id) => [id, undefined] as const);
+  const named = [...tickets].filter(([ticket]) => ticket.startsWith(TICKET));
+  return {
+    eventId: new Map<string, string | undefined>([...updated, ...newEvents]),
+    ticketId: new Map(named.map(([ticket, run]) => [ticket.slice(TICKET.length), run])),
+  };
+}
+
+/** As `ticketKey` names tickets. */
+const TICKET = "ticket:";
 
 /** The first run in which something of the ticket or event was accepted. */
 function runOf(ledger: Ledger, field: Field, id: string): string | undefined {

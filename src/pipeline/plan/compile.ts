@@ -144,12 +144,14 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
   };
 
   const contentsSeen = createContentsSeen();
+  const sourcesTold = new Set<string>();
   const marks = createRowMarks(options.rejectedRows.mended, "all", options.rejectedRows);
   const apart = keepRejectsApart();
   for (const [inputNumber, file] of files.entries()) {
     await using input = await options.open(file);
     if (input.header !== undefined) apart.see(file, showRejects(input.header));
-    const { mapper, settings, readAs, rules, ids = [], key, findings = [] } = await options.mapperFor(file, input);
+    const made = await options.mapperFor(file, input);
+    const { mapper, settings, readAs, rules, ids = [], key, findings = [], findingsOfSource = [] } = made;
     const publicValues = joinPublicValues();
     // Only the rows show what the keys of JSON rows are, and what becomes public.
     const tellUnderstood = (): void => options.onUnderstood(file, mapper.understanding, input, publicValues.all);
@@ -220,6 +222,10 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       for (const finding of findingsOfContent(input, compiled.rows.read - rowsBefore, options.allowEmpty))
         report(finding);
     for (const finding of twins) report(finding);
+    if (compiled.rows.read > rowsBefore && !sourcesTold.has(readAs)) {
+      for (const finding of findingsOfSource) report(finding);
+      sourcesTold.add(readAs);
+    }
     for (const finding of [...findings, ...(mapper.findingsOfFile?.() ?? [])])
       if (!(isCut && finding.isOfAllRows === true)) report(finding);
     if (file.format === "json" && payloadItems > MAX_ACTIONS_PER_REQUEST)

@@ -51,6 +51,8 @@ export interface MadeMapper {
   readonly key?: string;
   /** What can be said of the file before it is read. */
   readonly findings?: readonly FileFinding[];
+  /** What can be said of the source; told of its first file that has rows. */
+  readonly findingsOfSource?: readonly FileFinding[];
 }
 
 interface Job {

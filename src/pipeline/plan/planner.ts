@@ -102,7 +102,7 @@ export interface PlanResult {
   readonly changed: readonly ChangedAction[];
   /** Mended rows, and what is sent of each. */
   readonly mendings: readonly Mending[];
-  /** How the inputs' sources make the ids of their kinds of actions. */
+  /** How the sources of inputs that have rows make the ids of their kinds of actions. */
   readonly ids: readonly GivenIds[];
   /** Where it was asked for. */
   readonly vanished: Vanished | undefined;
@@ -129,7 +129,8 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   await using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;
   await using invalid = createInvalidRows(directory);
   await using compiledHolds = createHolds(directory);
-  const groups = options.lanes > 1 ? createLaneGroups(ledger ? ledgerMemory(ledger) : EMPTY_MEMORY) : undefined;
+  const groups =
+    options.lanes > 1 ? createLaneGroups(ledger ? ledgerMemory(ledger, options.pending) : EMPTY_MEMORY) : undefined;
   const known = ledger === undefined ? NO_REJECTED_ROWS : rejectedRows(ledger);
   const compiled = await compile({
     timeOrder,
@@ -307,8 +308,8 @@ async function mendingsOf(index: string, mends: Selection["mends"]): Promise<rea
 }
 
 function idsOf({ inputs }: Compiled, { kinds }: Selection): readonly GivenIds[] {
-  return inputs.flatMap(({ readAs: source, key, ids }, at) =>
-    ids.map((rule) => ({
+  return inputs.flatMap(({ readAs: source, key, ids, rows }, at) =>
+    (rows === 0 ? [] : ids).map((rule) => ({
       ...rule,
       source,
       key,
@@ -323,7 +324,7 @@ function allowedRows(allowance: Allowance, read: number): number {
 }
 
 function acrossFor(options: PlanOptions, compiled: Compiled): Across {
-  const known = options.ledger === undefined ? EMPTY_MEMORY : ledgerMemory(options.ledger);
+  const known = options.ledger === undefined ? EMPTY_MEMORY : ledgerMemory(options.ledger, options.pending);
   // What is sent again on purpose would meet its own traces: the holder it made, the check-in it made.
   const memory: Memory = options.again ? { ...EMPTY_MEMORY, event: known.event } : known;
   return createAcross({

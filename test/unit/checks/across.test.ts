@@ -572,7 +572,7 @@ describe("zeros in front of an id", () => {
     ...EMPTY_MEMORY,
     otherSpelling: (_action, _field, id) => {
       const other = ids.find((each) => each !== id && Number(each) === Number(id));
-      return other === undefined || ids.includes(id) ? undefined : { id: other, run: "7f3a" };
+      return other === undefined || ids.includes(id) ? undefined : { id: other, isPending: false, run: "7f3a" };
     },
   });
 
