@@ -89,6 +89,14 @@ describe("a source that makes its ids otherwise", () => {
     expect(processedBy(field.sandbox)).toBe(SENT);
   });
 
+  test("of one event for all rows, which is another one now, more likely than not", async () => {
+    const field = await openFirstNight({ eventId: "ball" });
+    const night = await nextNight(field, { eventId: "gala" });
+    expect(night.exitCode).toBe(3);
+    expect(night.said).toContain("If these name other ones now");
+    expect(night.said).not.toContain("Put it back");
+  });
+
   test("is let pass once by a person, and is remembered then", async () => {
     const field = await openFirstNight();
     const other = { ticketId: WITH_EVENT, rules: "ids-otherwise: warn" };
