@@ -213,7 +213,9 @@ test("more invalid rows than allowed: nothing is sent; a share of the rows may b
   expect(service.sent()).toHaveLength(48);
 });
 
-test("the same input again ends in 4 again and sends nothing; its rejects, mended, are sent once", async () => {
+test("the same input again ends in 4 again and sends nothing; its rejects, mended, are sent once", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   const service = await startService();
   place.write("sales.csv", salesTable(10).replace(",10.50,", ",?,"));
@@ -249,7 +251,9 @@ test("the next command is whole: it can be pasted into a shell and does what it 
   expect(ticketIdsOf(service.sent()).at(-1)).toBe("T-5");
 });
 
-test("each next command finds the ledger that the command before it used, up to the end of the run", async () => {
+test("each next command finds the ledger that the command before it used, up to the end of the run", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   const service = await startService({ answer: () => ({ status: 500, body: "" }) });
   place.write("our config.yaml", `environments: {house: {baseUrl: "${service.baseUrl}", apiKey: {env: KEY}}}\n`);
@@ -321,7 +325,9 @@ test("rejects of NDJSON rows are NDJSON, and are sent when mended", async () => 
   expect(ticketIdsOf(service.sent())).toEqual(["T-1", "T-4", "T-2", "T-3"]);
 });
 
-test("rejects of NDJSON rows keep the spelling of their numbers: a flat row's price is sent as it stands there", async () => {
+test("rejects of NDJSON rows keep the spelling of their numbers: a flat row's price is sent as it stands there", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   const service = await startService();
   const row = '{"eventId":"E-1","ticketId":"T-1","userId":"u","price":12.50,"orderTime":"soon"}';

@@ -27,7 +27,7 @@ describe("a key that is not there", () => {
     expect(service.connections()).toBe(0);
   });
 
-  test("is no matter to what does not send", async () => {
+  test("is no matter to what does not send", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     const env = { TICKETS_PLAYGROUND_BASE_URL: "https://api.example.com" };
@@ -50,7 +50,7 @@ describe("a key that is not there", () => {
 });
 
 describe("the place of an output", () => {
-  test("is made with the folders that are missing above it", async () => {
+  test("is made with the folders that are missing above it", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     const commands = [
@@ -135,7 +135,9 @@ describe("a proxy", () => {
     expect(stderr).not.toContain("s3cret");
   });
 
-  test("is named in tickets env, and in what could not be reached; not where NO_PROXY excepts the service", async () => {
+  test("is named in tickets env, and in what could not be reached; not where NO_PROXY excepts the service", {
+    tags: ["long"],
+  }, async () => {
     const place = openWorkplace();
     const proxy = await openProxy(502);
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
 import { startService } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
+import { forWalks } from "../support/walks.ts";
 
 const GOLDEN = fileURLToPath(new URL("golden/", import.meta.url));
 const UPDATE = process.env.UPDATE_GOLDEN === "1";
@@ -74,31 +75,35 @@ test("--version is the package's", async () => {
 });
 
 describe("a usage error is exit 2, names the way out, and nothing is sent", () => {
-  test.each<[readonly string[], RegExp]>([
-    [["strem", "sales.csv"], /stream/],
-    [["send", "sales.csv"], /^error: unknown command 'send'\n\(Did you mean stream\?\)/],
-    [["upload", "sales.csv"], /Did you mean stream\?/],
-    [["import", "sales.csv"], /Did you mean stream\?/],
-    [["check", "sales.csv"], /Did you mean validate\?/],
-    [["lint", "sales.csv"], /Did you mean validate\?/],
-    [["stream"], /files/],
-    [["stream", "sales.csv", "--chunk-size", "5001"], /5000/],
-    [["stream", "sales.csv", "--chunk-size", "0"], /1 to 5000/],
-    [["stream", "sales.csv", "--chunk-size", "-1"], /5000/],
-    [["stream", "sales.csv", "--chunk-size", "1.5"], /5000/],
-    [["stream", "sales.csv", "--limit", "ten"], /limit/],
-    [["stream", "sales.csv", "--max-invalid", "-1"], /max-invalid/],
-    [["stream", "sales.csv", "--action", "soldTickets"], /soldTicket\b/],
-    [["stream", "sales.csv", "--timeout", "soon"], /timeout/],
-    [["stream", "sales.csv", "--max-duration", "soon"], /duration/],
-    [["stream", "sales.csv", "--env", "playgruond"], /playground/],
-    [["stream", "sales.csv", "--qiet"], /--quiet/],
-    [["stream", "sales.csv", "--log-format", "xml"], /json/],
-    [["stream", "sales.csv", "--api-key", "abc"], /unknown option/],
-    [["stream", "sales.csv", "--input-format", "xls"], /ndjson/],
-    [["stream", "sales.csv", "--encoding", "utf-99"], /encoding/i],
-    [["stream", "sales.csv", "sales.csv"], /twice/],
-  ])("%j", async (args, way) => {
+  const ERRORS = forWalks<readonly [args: readonly string[], way: RegExp]>(
+    [
+      [["strem", "sales.csv"], /stream/],
+      [["send", "sales.csv"], /^error: unknown command 'send'\n\(Did you mean stream\?\)/],
+      [["upload", "sales.csv"], /Did you mean stream\?/],
+      [["import", "sales.csv"], /Did you mean stream\?/],
+      [["check", "sales.csv"], /Did you mean validate\?/],
+      [["lint", "sales.csv"], /Did you mean validate\?/],
+      [["stream"], /files/],
+      [["stream", "sales.csv", "--chunk-size", "5001"], /5000/],
+      [["stream", "sales.csv", "--chunk-size", "0"], /1 to 5000/],
+      [["stream", "sales.csv", "--chunk-size", "-1"], /5000/],
+      [["stream", "sales.csv", "--chunk-size", "1.5"], /5000/],
+      [["stream", "sales.csv", "--limit", "ten"], /limit/],
+      [["stream", "sales.csv", "--max-invalid", "-1"], /max-invalid/],
+      [["stream", "sales.csv", "--action", "soldTickets"], /soldTicket\b/],
+      [["stream", "sales.csv", "--timeout", "soon"], /timeout/],
+      [["stream", "sales.csv", "--max-duration", "soon"], /duration/],
+      [["stream", "sales.csv", "--env", "playgruond"], /playground/],
+      [["stream", "sales.csv", "--qiet"], /--quiet/],
+      [["stream", "sales.csv", "--log-format", "xml"], /json/],
+      [["stream", "sales.csv", "--api-key", "abc"], /unknown option/],
+      [["stream", "sales.csv", "--input-format", "xls"], /ndjson/],
+      [["stream", "sales.csv", "--encoding", "utf-99"], /encoding/i],
+      [["stream", "sales.csv", "sales.csv"], /twice/],
+    ],
+    4,
+  );
+  const isUsageError = async (args: readonly string[], way: RegExp): Promise<void> => {
     const place = openWorkplace();
     const service = await startService();
     place.write("sales.csv", salesTable(3));
@@ -109,7 +114,9 @@ describe("a usage error is exit 2, names the way out, and nothing is sent", () =
     expect(stderr).toMatch(way);
     expect(stderr).not.toMatch(/\n\s+at /);
     expect(service.connections()).toBe(0);
-  });
+  };
+  test.each(ERRORS.short)("%j", isUsageError);
+  test.each(ERRORS.long)("%j", { tags: ["long"] }, isUsageError);
 
   test("a stream without --env, where an environment is configured, names those there are", async () => {
     const place = openWorkplace();
@@ -152,7 +159,7 @@ describe("what is loaded", () => {
     expect(own.filter((path) => /^(pipeline|mapping|checks|sandbox|commands|queue)\//.test(path))).toEqual([]);
   });
 
-  test("by validate is nothing that sends, stores or draws", async () => {
+  test("by validate is nothing that sends, stores or draws", { tags: ["long"] }, async () => {
     const urls = await loadedBy(["validate", fileURLToPath(new URL("../../fixtures/events.csv", import.meta.url))]);
     for (const heavy of ["undici", "ora"]) expect(packagesOf(urls)).not.toContain(heavy);
     expect(urls.filter((url) => url.includes("/dist/sandbox/"))).toEqual([]);

@@ -196,7 +196,7 @@ test.skipIf(BY_MODES_ONLY === undefined)(`a file that may only be read is stream
 });
 
 describe("a file that tickets wrote", () => {
-  test("is refused as input when it is a promises file", async () => {
+  test("is refused as input when it is a promises file", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     const service = await startService();
     place.write("sales.csv", salesTable(3));
@@ -254,7 +254,7 @@ describe("plan", () => {
     expect(await place.tickets(["plan", "-"], { stdin: first.stdout })).toMatchObject({ stdout: first.stdout });
   });
 
-  test("is what is then sent", async () => {
+  test("is what is then sent", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     const service = await startService();
     place.write("sales.csv", salesTable(20));

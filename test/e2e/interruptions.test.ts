@@ -152,7 +152,9 @@ test("a folder that is gone before its run goes on: promises and rejects go to t
   expect(place.read("sales.rejects.csv")).toContain(`T-${ROWS}`);
 });
 
-test("two runs with ledgers of their own don't write the same output: the second is exit 8 before it sends", async () => {
+test("two runs with ledgers of their own don't write the same output: the second is exit 8 before it sends", {
+  tags: ["long"],
+}, async () => {
   const { place, service } = await openSales();
   const other = await startService();
   const command = [...SEND, "-o", "promises.ndjson", "--state-dir"];
@@ -168,7 +170,7 @@ test("two runs with ledgers of their own don't write the same output: the second
   expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
 });
 
-test("a chunk that is being sent is called in flight while the process lives", async () => {
+test("a chunk that is being sent is called in flight while the process lives", { tags: ["long"] }, async () => {
   const { place, service } = await openSales();
   let seen = "";
   meanwhile(service, async () => {

@@ -57,7 +57,7 @@ test("every command that sends or checks leaves what it was, how it ended and wh
   expect(noted[0]).toMatchObject({ host: expect.stringMatching(/./), who: expect.stringMatching(/./) });
 });
 
-test("also one that ends because another holds the lock", async () => {
+test("also one that ends because another holds the lock", { tags: ["long"] }, async () => {
   const { place, service } = await openSales();
   await place.tickets(SEND, service);
   const path = place.path("home/state/tickets/playground/lock.db");
@@ -67,7 +67,7 @@ test("also one that ends because another holds the lock", async () => {
   expect(invocationsOf(place).at(-1)).toMatchObject({ command: "stream", exit_code: 8 });
 });
 
-test("no trace holds a secret", async () => {
+test("no trace holds a secret", { tags: ["long"] }, async () => {
   const { place, service } = await openSales();
   await place.tickets(SEND, service);
   const reason = `key ${service.key} at https://user:geheim@example.org/`;
@@ -78,7 +78,9 @@ test("no trace holds a secret", async () => {
   expect(told).not.toContain("geheim");
 });
 
-test("a command does not fail because its trace can't be written, and makes no ledger for it", async () => {
+test("a command does not fail because its trace can't be written, and makes no ledger for it", {
+  tags: ["long"],
+}, async () => {
   const { place, service } = await openSales();
   expect(await place.tickets(["validate", "sales.csv", "--env", "playground"], service)).toMatchObject({ exitCode: 0 });
   expect(place.files().filter((name) => name.includes("ledger"))).toEqual([]);
@@ -91,7 +93,9 @@ test("a command does not fail because its trace can't be written, and makes no l
   expect(await place.tickets(["validate", "sales.csv", "--env", "playground"], service)).toMatchObject({ exitCode: 0 });
 });
 
-test("status begins with the last success and the last failure, and shows files and duration of each run", async () => {
+test("status begins with the last success and the last failure, and shows files and duration of each run", {
+  tags: ["long"],
+}, async () => {
   const { place, service } = await openSales();
   await place.tickets(SEND, service);
   {

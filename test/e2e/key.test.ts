@@ -108,7 +108,7 @@ describe("the right key", () => {
     expectNoKey(place, [ended]);
   });
 
-  test("shows nowhere although the item of a rejected action says it back", async () => {
+  test("shows nowhere although the item of a rejected action says it back", { tags: ["long"] }, async () => {
     const place = openSales();
     const service = await startService({
       key: KEY,

@@ -234,7 +234,9 @@ async function stopped(): Promise<SalesRig> {
   return rig;
 }
 
-test("an older copy of the ledger is noticed when the command that was killed since had a request on its way", async () => {
+test("an older copy of the ledger is noticed when the command that was killed since had a request on its way", {
+  tags: ["long"],
+}, async () => {
   const rig = await stopped();
   const putBack = copyLedger(rig);
   const died = await rig.run(to("a.ndjson"), { interruption: { kind: "boundary", point: "answered", time: 1 } });
@@ -251,6 +253,7 @@ test("an older copy of the ledger is noticed when the command that was killed si
 
 test.each(["counted", "listed"] as const)(
   "a command that was killed before its first request (%s) lacks nothing: the next one goes on",
+  { tags: ["long"] },
   async (point) => {
     const rig = await stopped();
     const died = await rig.run(to("a.ndjson"), { interruption: { kind: "boundary", point, time: 1 } });

@@ -71,7 +71,7 @@ describe("tickets init", () => {
     expect(stderr).toContain("tickets.csv → actions source alfio-tickets");
   });
 
-  test("never overwrites: the file is named, --force sets it aside, -o - writes none", async () => {
+  test("never overwrites: the file is named, --force sets it aside, -o - writes none", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     cpSync(EVENTBRITE, place.path("attendees.csv"));
     place.write("tickets.config.yaml", "env: mine\n");
@@ -112,7 +112,9 @@ describe("tickets init", () => {
     expect(place.files()).toEqual([]);
   });
 
-  test("without an export writes an example that can be read; standard input works too", async () => {
+  test("without an export writes an example that can be read; standard input works too", {
+    tags: ["long"],
+  }, async () => {
     const place = openWorkplace();
     expect((await place.tickets(["init"])).exitCode).toBe(0);
     expect((await place.tickets(["env"])).exitCode).toBe(0);
@@ -142,7 +144,7 @@ describe("tickets plan --preview", () => {
     for (const line of stdout.split("\n")) expect([...line].length).toBeLessThanOrEqual(80);
   });
 
-  test("--json gives the same as one document; -o FILE writes the actions beside it", async () => {
+  test("--json gives the same as one document; -o FILE writes the actions beside it", { tags: ["long"] }, async () => {
     const place = open();
     const { stdout } = await place.tickets(["plan", "attendees.csv", "--preview", "--json", "-o", "actions.ndjson"]);
     const { preview, byAction } = JSON.parse(stdout);
@@ -155,7 +157,7 @@ describe("tickets plan --preview", () => {
     expect((await place.tickets(["plan", "attendees.csv", "--preview", "-o", "-"])).exitCode).toBe(2);
   });
 
-  test("shows rows that are wrong, too", async () => {
+  test("shows rows that are wrong, too", { tags: ["long"] }, async () => {
     const place = open();
     place.write("attendees.csv", place.read("attendees.csv").replace("2027-02-01 10:00:00", "01.02.2027 10:00"));
     const { exitCode, stdout } = await place.tickets(["plan", "attendees.csv", "--preview", "1"]);

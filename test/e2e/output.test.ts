@@ -25,7 +25,7 @@ describe("standard output", () => {
     expect(place.files().filter((name) => name.includes("promises"))).toEqual([]);
   });
 
-  test("holds a rejected action too with --output -", async () => {
+  test("holds a rejected action too with --output -", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     service.behave({ failureOf: ({ data }) => (data.ticketId === "T-3" ? { status: "error" } : undefined) });
     const { exitCode, stdout } = await place.tickets([...SEND, "-o", "-"], service);
@@ -34,7 +34,7 @@ describe("standard output", () => {
     expect(readPromises(stdout)[2]).toMatchObject({ ticketId: "T-3", response: { status: "error" } });
   });
 
-  test("holds nothing with --output - when there is nothing new", async () => {
+  test("holds nothing with --output - when there is nothing new", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     await place.tickets(SEND, service);
     expect(await place.tickets([...SEND, "-o", "-"], service)).toMatchObject({ exitCode: 0, stdout: "" });
@@ -93,7 +93,7 @@ describe("--quiet", () => {
     expect(service.sent()).toHaveLength(14);
   });
 
-  test("of two scans that differ by their times alone each has its own warning", async () => {
+  test("of two scans that differ by their times alone each has its own warning", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     const at = (action: string, orderTime: number): string =>
       `${JSON.stringify({ action, data: { ticketId: "T-1", orderTime } })}\n`;
@@ -106,7 +106,7 @@ describe("--quiet", () => {
     expect(await night([...deeds, at("scannedTicket", 1_781_280_090)])).toContain("after-final: deeds.ndjson:3");
   });
 
-  test("values that nobody named are told of each file", async () => {
+  test("values that nobody named are told of each file", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write(
       "tickets.config.yaml",
@@ -123,7 +123,7 @@ describe("--quiet", () => {
     expect(stderr).toContain('warning: value-not-named: b.csv:3 In: No when, skip or expect names "peut-être"');
   });
 
-  test("values that nobody named are told again as soon as it is about another row", async () => {
+  test("values that nobody named are told again as soon as it is about another row", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     place.write(
       "tickets.config.yaml",
@@ -148,7 +148,7 @@ describe("--quiet", () => {
     expect(await night(d)).not.toContain("oui");
   });
 
-  test("of rows with the same content as many are told again as are more than before", async () => {
+  test("of rows with the same content as many are told again as are more than before", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     const scan = `${JSON.stringify({ action: "scannedTicket", data: { ticketId: "T-1" } })}\n`;
     const night = async (scans: number) => {
@@ -219,7 +219,7 @@ test("--log-format json writes one JSON object a line on standard error", async 
   }
 });
 
-test("there are no colours where no terminal is, and none with NO_COLOR", async () => {
+test("there are no colours where no terminal is, and none with NO_COLOR", { tags: ["long"] }, async () => {
   const { place, service } = await openSales();
   const plain = await place.tickets(SEND, service);
   const forced = await place.tickets([...SEND, "--max-invalid", "1"], {
@@ -248,7 +248,7 @@ describe("an output file", () => {
     ]);
   });
 
-  test("as CSV has one header, however many nights", async () => {
+  test("as CSV has one header, however many nights", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     await place.tickets([...SEND, "-o", "promises.csv", "--chunk-size", "5"], service);
     place.write("sales.csv", salesTable(20));

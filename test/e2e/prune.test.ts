@@ -75,7 +75,7 @@ test("removes plans of ended runs and what dead processes left, says how much, a
   expect(service.sent()).toHaveLength(4);
 });
 
-test("leaves what an unfinished run or a doubt needs, and what is not written yet", async () => {
+test("leaves what an unfinished run or a doubt needs, and what is not written yet", { tags: ["long"] }, async () => {
   const { place, service } = await sent();
   service.behave({ answer: () => ({ status: 500, body: "" }) });
   place.write("sales.csv", salesTable(6));

@@ -313,7 +313,9 @@ describe("a bad row of which a mended one was accepted", () => {
     expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
   });
 
-  test("does not hold what depends on it, and what was held for it is sent once, by its rejects or by the next export", async () => {
+  test("does not hold what depends on it, and what was held for it is sent once, by its rejects or by the next export", {
+    tags: ["long"],
+  }, async () => {
     const place = openWorkplace();
     const service = await startService();
     place.write("sales.csv", salesTable(3).replace("T-2,user-2,12.50", "T-2,user-2,?"));
@@ -409,7 +411,7 @@ describe("beside the export that they come from", () => {
     expect(sentUrls(service)).toEqual([FIRST, FIRST, SECOND]);
   });
 
-  test("neither may come by standard input", async () => {
+  test("neither may come by standard input", { tags: ["long"] }, async () => {
     const { place, service } = await rejectedNight();
     const command = ["stream", "--action", "updateTicket", ...ENV];
     const rejects = await place.tickets([...command, "updates.csv", "-"], {
@@ -472,7 +474,7 @@ describe("guards against formulas", () => {
     const again = await place.summary(["stream", "sales.csv", ...ENV, ...state, "-o", "more.ndjson"], service);
     expect(again.summary).toMatchObject({ state: "nothing new", actions: { total: 6, alreadySent: 6 } });
   };
-  test("are told by the file, in promises and in rejects: --safe-csv", () => areTold("--safe-csv"));
+  test("are told by the file, in promises and in rejects: --safe-csv", { tags: ["long"] }, () => areTold("--safe-csv"));
   test("are told by the file, in promises and in rejects", { tags: ["long"] }, () => areTold());
 
   test("a file that was begun without them is not continued with them", { tags: ["long"] }, async () => {

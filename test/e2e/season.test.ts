@@ -53,7 +53,7 @@ test("events and sales go to a service once; the same command again opens no con
   expect(service.connections()).toBe(connections);
 });
 
-test("the first lines say how a file was understood and what of it becomes public", async () => {
+test("the first lines say how a file was understood and what of it becomes public", { tags: ["long"] }, async () => {
   const place = openWorkplace();
   const { stderr } = await place.tickets(["stream", SALES, "--dry-run", "--max-invalid", "100%"]);
   const line = stderr.split("\n").find((each) => each.includes("sales.csv →")) ?? "";
@@ -62,7 +62,9 @@ test("the first lines say how a file was understood and what of it becomes publi
   expect(line).toMatch(/public: .*ticketId \(hashed\)/);
 });
 
-test("12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in the order of the file", async () => {
+test("12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in the order of the file", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   const service = await startService();
   const command = ["stream", SALES, "--env", "playground"];

@@ -274,7 +274,9 @@ describe("paths", () => {
     },
   );
 
-  test("an input elsewhere, by whatever way, leaves its outputs in the working directory", async () => {
+  test("an input elsewhere, by whatever way, leaves its outputs in the working directory", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await openSales();
     mkdirSync(place.path("exports/deep"), { recursive: true });
     mkdirSync(place.path("work"));

@@ -18,12 +18,16 @@ const ticketsOf = (service: Service) => service.sent().map(({ data }) => data.ti
 const tickets = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => `T-${from + at}`);
 
 describe("a service that answers otherwise than the sandbox", () => {
-  test.each<[string, ServiceOptions]>([
-    ["with status 201", { httpStatus: 201 }],
-    ["with status 202", { httpStatus: 202 }],
-    ["with status 207", { httpStatus: 207 }],
-    ["with keys that nobody knows", { extraKeys: { requestId: "r-1", took: 3, meta: { a: [1] }, note: null } }],
-  ])("is understood: %s", async (_, options) => {
+  const ANSWERS = forWalks<readonly [string, ServiceOptions]>(
+    [
+      ["with keys that nobody knows", { extraKeys: { requestId: "r-1", took: 3, meta: { a: [1] }, note: null } }],
+      ["with status 201", { httpStatus: 201 }],
+      ["with status 202", { httpStatus: 202 }],
+      ["with status 207", { httpStatus: 207 }],
+    ],
+    4,
+  );
+  const isUnderstood = async (_: string, options: ServiceOptions): Promise<void> => {
     const place = openSales(25);
     const service = await startService(options);
     const { exitCode, summary } = await place.summary(COMMAND, { env: service.env });
@@ -32,7 +36,9 @@ describe("a service that answers otherwise than the sandbox", () => {
     expect(service.requests.map(({ items }) => items.length)).toEqual([10, 10, 5]);
     expect(ticketsOf(service)).toEqual(tickets(1, 25));
     expect(summary.actions).toMatchObject({ total: 25, accepted: 25 });
-  });
+  };
+  test.each(ANSWERS.short)("is understood: %s", isUnderstood);
+  test.each(ANSWERS.long)("is understood: %s", { tags: ["long"] }, isUnderstood);
 });
 
 /** What a service might say of an action that it does not accept; the specification shows none. */
@@ -111,7 +117,7 @@ describe("an action that the service does not accept", () => {
     },
   );
 
-  test("ends in 4 again when the same input finds nothing new to send", async () => {
+  test("ends in 4 again when the same input finds nothing new to send", { tags: ["long"] }, async () => {
     const place = openSales(25);
     const service = await startService({
       failureOf: ({ data }) => (data.ticketId === "T-13" ? { status: "error" } : undefined),
@@ -142,7 +148,7 @@ describe("an action that the service does not accept", () => {
   });
 });
 
-test("a base URL with a path and a slash at its end is added to, not replaced", async () => {
+test("a base URL with a path and a slash at its end is added to, not replaced", { tags: ["long"] }, async () => {
   const place = openSales(3);
   const service = await startService();
   const env = { ...service.env, TICKETS_PLAYGROUND_BASE_URL: `${service.baseUrl}/v1/tickets/` };

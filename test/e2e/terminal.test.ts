@@ -96,7 +96,7 @@ function breaksBetweenWords(columns: number): void {
       expectBroken((await onTerminal(place, columns, args)).lines.filter((line) => !/^ {2}(tickets|-|--)/.test(line)));
   });
 
-  test("status does so too", async () => {
+  test("status does so too", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write("sales.csv", salesTable(3));
     await place.tickets(SENT);

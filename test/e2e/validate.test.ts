@@ -5,10 +5,14 @@ import { describe, expect, test } from "vitest";
 import { FIXTURES, fixture, openWorkplace } from "../support/bin.ts";
 import { startService } from "../support/service.ts";
 import { readLines, salesTable } from "../support/tables.ts";
+import { forWalks } from "../support/walks.ts";
 
-const GOOD = readdirSync(FIXTURES).filter((name) => /\.(csv|json)$/.test(name));
+const GOOD = forWalks(
+  readdirSync(FIXTURES).filter((name) => /\.(csv|json)$/.test(name)),
+  3,
+);
 
-test.each(GOOD)("%s is exit 0, silent with --quiet but for events that stand in another file", async (name) => {
+const isGood = async (name: string): Promise<void> => {
   const place = openWorkplace();
   const { exitCode, stdout, stderr } = await place.tickets(["validate", fixture(name), "--quiet"]);
   expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "" });
@@ -17,7 +21,10 @@ test.each(GOOD)("%s is exit 0, silent with --quiet but for events that stand in 
     /^(warning: event-not-registered \([^\n]*\n)?(warning: currency-decimals \([^\n]*is not known here[^\n]*\n)?$/,
   );
   expect(place.files()).toEqual([]);
-});
+};
+const IS_GOOD = "%s is exit 0, silent with --quiet but for events that stand in another file";
+test.each(GOOD.short)(IS_GOOD, isGood);
+test.each(GOOD.long)(IS_GOOD, { tags: ["long"] }, isGood);
 
 describe("a bad file", () => {
   test("is exit 3, with the text underlined that is wrong", async () => {
@@ -29,7 +36,7 @@ describe("a bad file", () => {
     expect(stderr).toContain("decimal comma");
   });
 
-  test("is exit 3 with --json, one document, and the same problem in it", async () => {
+  test("is exit 3 with --json, one document, and the same problem in it", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     const { exitCode, stdout } = await place.tickets(["validate", fixture("bad/u64-invalid.ndjson"), "--json"]);
     expect(exitCode).toBe(3);
@@ -75,7 +82,7 @@ describe("a bad file", () => {
     expect(stderr).toContain("200 invalid");
   });
 
-  test("tells all problems of a row at once", async () => {
+  test("tells all problems of a row at once", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write("sales.csv", "eventId,ticketId,userId,price,orderTime,imageUrl\nE-1,T-1,,1x,soon,ftp://x\n");
     const { stdout } = await place.tickets(["validate", "sales.csv", "--json"]);

@@ -284,7 +284,7 @@ const PAID_EVENT = { newEvent: { when: { state: "paid" }, fields: EVENT_FIELDS }
 const CHECKED_IN = { checkedInTicket: { when: { state: "in" }, fields: { ticketId: "{id}" } } } satisfies SourceAction;
 
 describe("a plan by workers", () => {
-  it("knows the same rows as mended, of equal ones those that were", async () => {
+  it("knows the same rows as mended, of equal ones those that were", { tags: ["long"] }, async () => {
     const folder = openFolder();
     const header = ["eventId", "ticketId", "userId", "price", "orderTime"];
     // Every eleventh row is bad and every hundredth is like another; those that are mended are bad, sound and repeated.
@@ -361,7 +361,7 @@ describe("a plan by workers", () => {
     for (const rangeBytes of [3000, 60_000]) expect(await plan(3, rangeBytes)).toEqual(alone);
   });
 
-  it("tells events that rows far from each other tell differently, by the same rows", async () => {
+  it("tells events that rows far from each other tell differently, by the same rows", { tags: ["long"] }, async () => {
     const folder = openFolder();
     const rows = Array.from(
       { length: 4000 },
