@@ -47,8 +47,7 @@ const FAILURES: readonly unknown[] = [
   { status: "error", action: "soldTicket", eventId: "E-1", ticketId: "T-13" },
   { status: "failed", ticketId: "T-13", error: { code: "ticket_exists", message: 'already "sold"\n\u001b[31m' } },
   { status: "error", actionPromise: null, reasons: ["a", { b: 7 }] },
-  { status: 500, message: "no" },
-  {},
+  { status: "500", message: "no" },
 ];
 
 describe("an action that the service does not accept", () => {
