@@ -172,7 +172,8 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     const [header = "", ...rows] = salesTable(1000).trimEnd().split("\n");
     place.write("sales.csv", [`${header},remark`, ...rows.map((row) => `${row},${"x".repeat(1500)}`), ""].join("\n"));
     service.behave({
-      failureOf: ({ data }) => (Number(String(data.ticketId).slice(2)) % 20 === 0 ? { status: "no reason" } : undefined),
+      failureOf: ({ data }) =>
+        Number(String(data.ticketId).slice(2)) % 20 === 0 ? { status: "no reason" } : undefined,
     });
     const disk = mountSmallDisk(place.path("disk"), 4000);
     disk.fill(40);
