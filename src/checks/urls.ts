@@ -13,8 +13,9 @@ const UNSUSPICIOUS = /^https?:\/\/(?:[a-z0-9][a-z0-9-]{0,62}\.)+[a-z]{2,24}(?:[/
 export function mistakesOfUrl(field: FieldName, value: string): readonly Finding[] {
   const isCalled = field === "callbackUrl";
   if (UNSUSPICIOUS.test(value) && !(isCalled && LOCAL_ENDING.test(value)) && !ODD_LABEL.test(value)) return NONE;
-  if (!URL.canParse(value)) return NONE;
-  const { username, password, hostname } = new URL(value);
+  const parsed = URL.parse(value);
+  if (parsed === null) return NONE;
+  const { username, password, hostname } = parsed;
   const about = { field, pointer: `/data/${field}`, value };
   const findings: Finding[] = [];
   if (username !== "" || password !== "") findings.push({ ...about, ...LOGIN, message: `${field} ${LOGIN.message}` });

@@ -152,7 +152,8 @@ function post(url: string, body: string, signal: AbortSignal): Promise<number | 
 
 /** True for an http(s) URL whose host is this machine by its very spelling. */
 function isLoopbackUrl(url: string): boolean {
-  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && isLoopbackHost(new URL(url).hostname);
+  const parsed = URL.parse(url);
+  return parsed !== null && /^https?:$/.test(parsed.protocol) && isLoopbackHost(parsed.hostname);
 }
 
 /** True for `localhost`, `127.x.y.z` and `[::1]`, as a URL spells them. */

@@ -193,7 +193,8 @@ function routeOf(pathname: string): Methods | undefined {
 }
 
 function isOwnHost(host: string): boolean {
-  return URL.canParse(`http://${host}`) && isLoopbackHost(new URL(`http://${host}`).hostname);
+  const parsed = URL.parse(`http://${host}`);
+  return parsed !== null && isLoopbackHost(parsed.hostname);
 }
 
 function comesFromElsewhere({ headers, method }: IncomingMessage, host: string): boolean {

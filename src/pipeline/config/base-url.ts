@@ -10,10 +10,10 @@ const LOOPBACK = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
  * All requests must use HTTPS (specification, Authentication); plain http is for this machine only.
  */
 export function parseBaseUrl(text: string): { readonly url: string } | { readonly problem: string } {
-  if (!/^https?:\/\/[^/\\]/i.test(text) || /[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text)) {
+  const url = URL.parse(text);
+  if (!/^https?:\/\/[^/\\]/i.test(text) || /[\s\\\p{Cc}]/u.test(text) || url === null) {
     return { problem: "is not a whole URL such as https://api.example.com/v1" };
   }
-  const url = new URL(text);
   if (url.username !== "" || url.password !== "" || /^https?:\/\/[^/?#]*@/i.test(text)) {
     return { problem: "has a user name or password in it; the key is named by apiKey, never written into the URL" };
   }

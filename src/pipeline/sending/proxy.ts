@@ -22,11 +22,11 @@ export function proxyFor(baseUrl: string, env: NodeJS.ProcessEnv): UsedProxy | u
   // A proxy without a scheme is an http one, as everywhere.
   const url = text.includes("://") ? text : `http://${text}`;
   // The text is not repeated: it may hold a password.
-  if (!/^https?:/i.test(url) || !URL.canParse(url))
+  const parsed = URL.parse(url);
+  if (!/^https?:/i.test(url) || parsed === null)
     throw new Failure("usage", "HTTPS_PROXY is not the URL of an http or https proxy. Nothing was sent.", {
       hint: "Set it to something like http://proxy.example.com:3128, or leave the service out of it with NO_PROXY.",
     });
-  const parsed = new URL(url);
   const login = parsed.username === "" && parsed.password === "" ? "" : "…@";
   return { url, shown: `${parsed.protocol}//${login}${parsed.host}` };
 }
