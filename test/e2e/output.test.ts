@@ -62,6 +62,13 @@ describe("standard output", () => {
   });
 });
 
+/** Check-ins of which a column's values say whether they are any. */
+const CHECK_INS = `sources:
+  ins:
+    match: "*.csv"
+    actions: [checkedInTicket: {when: {In: "yes"}, fields: {ticketId: "{T}", orderTime: "{At}"}}]
+`;
+
 describe("--quiet", () => {
   /** Only the lines that are no news of the first night. */
   const withoutNew = (stderr: string): string => stderr.replace(/^.* NEW( · .*)?\n/, "");
@@ -108,14 +115,7 @@ describe("--quiet", () => {
 
   test("values that nobody named are told of each file", { tags: ["long"] }, async () => {
     const place = openWorkplace();
-    place.write(
-      "tickets.config.yaml",
-      `sources:
-  ins:
-    match: "*.csv"
-    actions: [checkedInTicket: {when: {In: "yes"}, fields: {ticketId: "{T}", orderTime: "{At}"}}]
-`,
-    );
+    place.write("tickets.config.yaml", CHECK_INS);
     place.write("a.csv", "T,At,In\nA,1781280000,yes\nB,1781280000,oui\n");
     place.write("b.csv", "T,At,In\nC,1781280000,yes\nD,1781280000,peut-être\n");
     const { stderr } = await place.tickets(["stream", "a.csv", "b.csv", "--quiet"]);
@@ -125,14 +125,7 @@ describe("--quiet", () => {
 
   test("values that nobody named are told again as soon as it is about another row", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
-    place.write(
-      "tickets.config.yaml",
-      `sources:
-  ins:
-    match: "*.csv"
-    actions: [checkedInTicket: {when: {In: "yes"}, fields: {ticketId: "{T}", orderTime: "{At}"}}]
-`,
-    );
+    place.write("tickets.config.yaml", CHECK_INS);
     const night = async (...rows: readonly string[]): Promise<string> => {
       place.write("ins.csv", ["T,At,In", "A,1781280000,yes", ...rows, ""].join("\n"));
       return (await place.tickets(["stream", "ins.csv", "--env", "playground", "--quiet"], service)).stderr;

@@ -105,6 +105,17 @@ const retried = { retries: 2 };
 const TIMEOUT = "5s";
 const status = (code: number, more: object = {}): object => ({ fault: "status", status: code, ...more });
 
+/** What becomes of a run whose second chunk has an item in doubt: a chunk of its own, beside the one it was cut from. */
+const ITEM_IN_DOUBT = {
+  exit: 6,
+  took: TAKEN,
+  requests: 2,
+  chunks: "settled, settled, in doubt, planned",
+  counts: { accepted: 3, inDoubt: 1, notSent: 2 },
+  promises: "E T1 T3",
+  again: [6, TAKEN],
+} as const satisfies Partial<Row>;
+
 const ROWS: readonly Row[] = [
   // ---- settled ----
   fine("no fault", []),
@@ -215,15 +226,8 @@ const ROWS: readonly Row[] = [
   {
     name: "a success item without promise",
     fault: { fault: "missing-promise", items: [0] },
-    exit: 6,
-    took: TAKEN,
-    requests: 2,
-    // The item in doubt is a chunk of its own, beside the one it was cut from.
-    chunks: "settled, settled, in doubt, planned",
-    counts: { accepted: 3, inDoubt: 1, notSent: 2 },
-    promises: "E T1 T3",
+    ...ITEM_IN_DOUBT,
     said: "actionPromise",
-    again: [6, TAKEN],
   },
   {
     name: "success items with empty promises",
@@ -248,14 +252,8 @@ const ROWS: readonly Row[] = [
     ([name, fault]): Row => ({
       name: `a promise beside another status: ${name}`,
       fault: fault as object, // as above
-      exit: 6,
-      took: TAKEN,
-      requests: 2,
-      chunks: "settled, settled, in doubt, planned",
-      counts: { accepted: 3, inDoubt: 1, notSent: 2 },
-      promises: "E T1 T3",
+      ...ITEM_IN_DOUBT,
       said: /chunk 4 \(a part of chunk 2, action 3\) is in doubt: an actionPromise beside another status than success: \{.*"ticketId":"T2"/,
-      again: [6, TAKEN],
     }),
   ),
   // An item that does not say what became of its action is no "no".
@@ -277,14 +275,8 @@ const ROWS: readonly Row[] = [
     ([name, body, said]): Row => ({
       name: `an item ${name}`,
       fault: { fault: "replaced-items", items: [0], body },
-      exit: 6,
-      took: TAKEN,
-      requests: 2,
-      chunks: "settled, settled, in doubt, planned",
-      counts: { accepted: 3, inDoubt: 1, notSent: 2 },
-      promises: "E T1 T3",
+      ...ITEM_IN_DOUBT,
       said: `(a part of chunk 2, action 3) is in doubt: ${said as string}: {`, // as above
-      again: [6, TAKEN],
     }),
   ),
   ...[
