@@ -29,7 +29,9 @@ export function validateItem(item: unknown): readonly ActionFinding[] {
   let findings = NONE;
   for (const key of Object.keys(item)) {
     if (key === "action" || key === "data") continue;
+    const own = nearest(key, ["action", "data"]);
     const meant = nearest(key, FIELD_NAMES);
+    const elsewhere = meant === undefined ? "Leave it out." : `Move it into data, as ${meant}.`;
     findings = [
       ...findings,
       {
@@ -37,7 +39,7 @@ export function validateItem(item: unknown): readonly ActionFinding[] {
         pointer: `/${escapePointer(key)}`,
         value: key,
         message: `The item has an unknown key ${stringifyJson(key)}; it holds action and data only.`,
-        hint: meant === undefined ? "Leave it out." : `Move it into data, as ${meant}.`,
+        hint: own === undefined ? elsewhere : `Did you mean ${own}?`,
       },
     ];
   }

@@ -12,6 +12,16 @@ const titled = <T extends readonly [unknown, ...unknown[]]>(rows: readonly T[]) 
   rows.map((row) => [(stringifyJson(row[0]) ?? "").slice(0, 110), row] as const);
 
 describe("an item", () => {
+  it.each([
+    ["Action", "Did you mean action?"],
+    ["DATA", "Did you mean data?"],
+    ["eventID", "Move it into data, as eventId."],
+    ["remark", "Leave it out."],
+  ])("with the key %s is told: %s", (key, hint) => {
+    const findings = validateItem({ action: "scannedTicket", data: { ticketId: "T-1" }, [key]: "x" });
+    expect(findings.map((finding) => finding.hint)).toContain(hint);
+  });
+
   it.each(titled(SOUND_ITEMS.map((item) => [item] as const)))("is sound: %s", (_, [item]) => {
     expect(validateItem(item)).toEqual([]);
   });
