@@ -1,11 +1,13 @@
+import { userInfo } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   type Environment,
   type EnvironmentFlags,
   listEnvironments,
   resolveEnvironment,
 } from "../../src/pipeline/config/environment.ts";
+import { userConfigDirectory, userStateDirectory } from "../../src/pipeline/config/paths.ts";
 import { failureOf, openFolders, PROJECT, USER } from "./config-files.ts";
 
 const TWO = `environments:
@@ -264,6 +266,19 @@ describe("precedence", () => {
     ]);
     expect(await state({}, { env: { TICKETS_STATE_DIR: "s" } })).toEqual(["$/above/project/s", "TICKETS_STATE_DIR"]);
   });
+
+  test.each(["", "home"])(
+    "HOME=%j is no home: state is where the user database says, not in the working directory",
+    (HOME) => {
+      vi.stubEnv("HOME", HOME);
+      try {
+        expect(userStateDirectory({ HOME })).toBe(join(userInfo().homedir, ".local/state/tickets"));
+        expect(userConfigDirectory({ HOME })).toBe(join(userInfo().homedir, ".config/tickets"));
+      } finally {
+        vi.unstubAllEnvs();
+      }
+    },
+  );
 
   test("everything a config says of an environment arrives", async () => {
     expect(await resolved({ [PROJECT]: TWO }, { envFlag: "production" })).toMatchObject({

@@ -1,6 +1,6 @@
 /** Where a user's files are, by the rules of XDG. */
 
-import { homedir } from "node:os";
+import { userInfo } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 
 /** Makes `text` absolute: relative to `base`, `~/` being the home directory (no shell expands it in a config or in cron). */
@@ -30,8 +30,10 @@ function userDirectory(env: NodeJS.ProcessEnv, variable: string, underHome: stri
 function homeDirectory(env: NodeJS.ProcessEnv): string | undefined {
   if (env.HOME !== undefined && isAbsolute(env.HOME)) return env.HOME;
   try {
-    return homedir();
+    // Not that of `homedir`, which takes an empty or relative HOME at its word: state would be in each working directory.
+    const { homedir } = userInfo();
+    return isAbsolute(homedir) ? homedir : undefined;
   } catch {
-    return undefined; // no HOME and no entry in the user database
+    return undefined; // no entry in the user database
   }
 }
