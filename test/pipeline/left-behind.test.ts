@@ -268,6 +268,31 @@ describe.each(WAYS)("an action %s in doubt of which something later was accepted
   });
 });
 
+describe.each(WAYS)("an action %s that was closed unsent, of which something later was accepted", (way) => {
+  test("is superseded, by whichever file it comes again", async () => {
+    const field = await openSold();
+    const isKeyed = way === "of a source with a key";
+    if (isKeyed) await field.write("tickets.config.yaml", KEYED);
+    const given = [update("T1", "A"), updateOfEvent("A"), resale("T1", "ann"), scan("T2")];
+    const later = [update("T1", "B"), updateOfEvent("B"), resale("T1", "ben")];
+    const rows = [...given, ...later].map(({ action, data }, at) => ({ Id: at + 1, action, ...COLUMNS, ...data }));
+    await field.write("night.ndjson", text(isKeyed ? rows.slice(0, 4) : given));
+    await field.write("night-2.ndjson", text(isKeyed ? rows.slice(4) : later));
+    field.setFaults({ fault: "status", status: 429, on: { request: 1 } });
+    expect((await field.stream(["night.ndjson"], { flags: { retries: 0 } })).exitCode).toBe(7);
+    field.setFaults();
+    await person(field, { decision: "abandon" });
+    expect((await field.stream(["night-2.ndjson"])).summary?.actions).toMatchObject({ accepted: 3 });
+    for (const again of ["night.rejects.ndjson", "night.ndjson"]) {
+      const { summary, said } = await field.stream([again]);
+      const isFirst = again === "night.rejects.ndjson";
+      expect(summary?.actions, said).toMatchObject({ accepted: isFirst ? 1 : 0, superseded: 3 });
+    }
+    const whole = await field.stream(["night.ndjson", "night-2.ndjson"]);
+    expect(whole.summary?.actions, whole.said).toMatchObject({ accepted: 0, alreadySent: 4, superseded: 3 });
+  });
+});
+
 describe("a scan in doubt of which a later one was accepted", () => {
   test.each([
     { way: WAYS[0], closed: ["T1200", "T2100", "T1100", "T2200", "T3", "T3300", "T1200"], superseded: 2 },

@@ -13,8 +13,8 @@ export const SUPERSEDED = "superseded";
 /** Status of an action that was closed unsent because another run had sent it meanwhile. */
 export const SENT_ELSEWHERE = "sent-elsewhere";
 
-/** What the service answered, or what would have been sent once more but for something later, for SQL. */
-export const TRIED = `(outcome <> 'not sent' OR status = '${SUPERSEDED}')`;
+/** What has a place among the deeds of its history: the service answered it, or it was closed unsent when its turn had come. For SQL. */
+export const TRIED = `status <> '${SENT_ELSEWHERE}'`;
 
 export interface OutcomeRow {
   /** Place in the plan, from 1. */
