@@ -1,7 +1,7 @@
 /** `tickets results --import`: gives a lost or restored ledger its memory back from promises files. */
 
 import { createHash } from "node:crypto";
-import { createReadStream, existsSync } from "node:fs";
+import { createReadStream, existsSync, readFileSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -15,11 +15,12 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import { type Ledger, writeMeta } from "../pipeline/ledger/ledger.ts";
 import { IMPORTED, IMPORTED_MAPPING, mergeOutcomes } from "../pipeline/ledger/memory.ts";
-import { insertOutcomes, type NewOutcome } from "../pipeline/ledger/outcomes.ts";
+import { insertOutcomes, leavesOpen, type NewOutcome } from "../pipeline/ledger/outcomes.ts";
 import {
   type ChunkRecord,
   chunksOf,
   endAttempt,
+  endRun,
   findRun,
   keepDoubtedAnswer,
   type RunRecord,
@@ -29,10 +30,10 @@ import {
 import { dataOfLine } from "../pipeline/plan/batch.ts";
 import { CONTENT_BYTES } from "../pipeline/plan/index-file.ts";
 import { type Manifest, manifestOf } from "../pipeline/plan/manifest.ts";
-import { openPlan, type Plan } from "../pipeline/plan/plan.ts";
+import { openPlan, type Plan, planFiles } from "../pipeline/plan/plan.ts";
 import { promiseFormat } from "../pipeline/projections/promise-lines.ts";
 import { cutChunk, replaceChunk } from "../pipeline/sending/chunk-parts.ts";
-import { isImportedRun } from "../pipeline/sending/mend-lost.ts";
+import { enterLostRun, isImportedRun } from "../pipeline/sending/mend-lost.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
 import { mendLost } from "./mend-lost.ts";
 import { type EnvironmentOptions, loadSettings, openSession, planDirectory, type Session } from "./session.ts";
@@ -89,7 +90,7 @@ export async function importResults(options: ImportOptions, context: Context): P
   const runs = Map.groupBy(lines, ({ run }) => run);
   let [imported, unplaced] = [0, 0];
   for (const [run, ofRun] of runs) {
-    const known = findRun(session.ledger, run);
+    const known = findRun(session.ledger, run) ?? (await enterFromPlan(session, run));
     const missing = known === undefined ? ofRun : missingFrom(session.ledger, known, ofRun);
     if (missing.length === 0) continue;
     // An imported run may go on in another file, or in the rest of this one.
@@ -109,6 +110,7 @@ export async function importResults(options: ImportOptions, context: Context): P
   mergeOutcomes(session.ledger);
   await adoptOutput(session.ledger, path);
   await mendDecided(session, context);
+  for (const [run, ofRun] of runs) endAsListed(session, run, ofRun);
   const known = lines.length - imported - unplaced;
   talk.info(
     `${count(imported, "action")} of ${count(runs.size, "run")} imported from ${displayPath(path, cwd)}${known === 0 ? "" : `; ${count(known, "action")} ${known === 1 ? "was" : "were"} known already`}.`,
@@ -124,6 +126,23 @@ async function mendDecided(session: Session, context: Context): Promise<void> {
     if (lost.isDecided && run !== undefined && existsSync(planDirectory(session.environment, run.run)))
       await mendLost(context, session, run, lost);
   }
+}
+
+/** A run that had ended, and of which the ledger knows all now, does not come first once more. */
+function endAsListed({ ledger, runList }: Session, name: string, lines: readonly Line[]): void {
+  const [run, listed] = [findRun(ledger, name), runList.content.runs.get(name)];
+  if (run?.state !== "open" || listed?.stopped?.state !== "finished") return;
+  if (UNDECIDED_STATES.some((state) => chunksOf(ledger, run.runNo, state).length > 0)) return;
+  const exitCode = EXIT_CODES[leavesOpen(ledger, run.runNo) ? "finished-with-rejects" : "ok"];
+  ledger.transaction(() => {
+    // The rejects were written before the list was told.
+    ledger.run("UPDATE chunks SET rejects_written = 1 WHERE run_no = ?", run.runNo);
+    const last = lines
+      .map(({ at }) => at)
+      .toSorted()
+      .at(-1);
+    endRun(ledger, run.runNo, "finished", exitCode, last ?? run.createdAt);
+  });
 }
 
 /** What is missing after an import stops the next command, so it is told now. */
@@ -235,6 +254,21 @@ const NO_ACTIONS = {
   superseded: 0,
   unclear: 0,
 } as const satisfies Manifest["actions"];
+
+/** A run that the ledger does not know, entered from its plan; undefined where that is lost, or damaged. */
+async function enterFromPlan({ ledger, environment, lost }: Session, run: string): Promise<RunRecord | undefined> {
+  const directory = planDirectory(environment, run);
+  const listed = lost().find((each) => each.run === run && each.how === "unknown");
+  if (listed === undefined || !existsSync(directory)) return undefined;
+  try {
+    await using plan = await openPlan(directory, readFileSync(planFiles(directory).manifest, "utf8").trimEnd());
+    for (const chunk of plan.manifest.chunks) await plan.lines(chunk); // its bytes are compared with their digest
+    return enterLostRun(ledger, plan, listed);
+  } catch (cause) {
+    if (cause instanceof Failure) return undefined; // the ids that promises hold are enough to send nothing twice
+    throw cause;
+  }
+}
 
 /** A run that the ledger lost, or more lines of one that was imported. */
 function importRun({ ledger, environment, boundTo }: Session, run: string, lines: readonly Line[]): void {

@@ -491,3 +491,52 @@ describe("a ledger that was lost while actions were in doubt", () => {
     expect((await person(field)).said).toContain("2 accepted, 4 in doubt");
   });
 });
+
+describe("a ledger put back from the night before", () => {
+  const scan = (ticketId: string, orderTime: number): object => ({
+    action: "scannedTicket",
+    data: { ticketId, orderTime },
+  });
+  const write = (field: Field, ...scans: readonly object[]): Promise<void> =>
+    field.write("night.ndjson", [...INPUT, ...scans].map((action) => `${JSON.stringify(action)}\n`).join(""));
+
+  /** The scans of the second night are in no copy of the ledger. */
+  async function twoNights(): Promise<{ readonly field: Field; readonly nights: readonly object[] }> {
+    const field = await openField();
+    await write(field);
+    expect((await night(field)).exitCode).toBe(0);
+    const putBack = copyLedger(field);
+    const nights = [scan("A", 1768700000), scan("B", 1768700100), scan("A", 1768700200)];
+    await write(field, ...nights);
+    expect((await night(field)).exitCode).toBe(0);
+    putBack();
+    expect((await night(field, "third.ndjson")).exitCode).toBe(2);
+    return { field, nights };
+  }
+
+  test("knows again what was sent, scan by scan, where the plans are still there", async () => {
+    const { field, nights } = await twoNights();
+    expect((await importPromises(field)).exitCode).toBe(0);
+    await write(field, ...nights);
+    const same = await night(field, "third.ndjson");
+    expect(same).toMatchObject({ exitCode: 0, said: expect.stringContaining("Nothing new") });
+    await write(field, ...nights, scan("A", 1768786400));
+    expect((await night(field, "third.ndjson")).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(`${ALL} A B A A`);
+    await write(field, { action: "soldTicket", data: { ...(sale("A") as { data: object }).data, price: "11.00" } });
+    expect((await night(field, "third.ndjson")).said).toContain("changed");
+  });
+
+  test.each([
+    ["lost", (folder: string) => rmSync(folder, { recursive: true })],
+    ["damaged", (folder: string) => writeFileSync(join(folder, "actions.ndjson"), "{}\n")],
+  ])("asks a person about each scan where the plan is %s", async (_, spoil) => {
+    const { field } = await twoNights();
+    const runs = [...(readRunList(join(stateOf(field), "run-list.ndjson"))?.runs.keys() ?? [])];
+    spoil(join(stateOf(field), "runs", runs[1] ?? ""));
+    expect((await importPromises(field)).exitCode).toBe(0);
+    const next = await night(field, "third.ndjson");
+    expect(next).toMatchObject({ exitCode: 3, said: expect.stringContaining("imported-history") });
+    expect(processedBy(field.sandbox)).toBe(`${ALL} A B A`);
+  });
+});

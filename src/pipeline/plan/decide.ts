@@ -474,7 +474,7 @@ function importedHistory({ action }: Pick<Action, "action">): Finding {
   return {
     rule: "imported-history",
     message: `A ${action} of this ${actionSpec(action).about} was accepted before the ledger was lost, and the imported promises don't say which one.`,
-    hint: "If this is a new one, send its rows alone with --again; if not, take them out.",
+    hint: "If this is a new one, send its rows alone with --again; if not, take them out. Where an export brings them every night, let the others go with rules: {imported-history: warn}.",
   };
 }
 
