@@ -7,6 +7,10 @@ import type { Finding } from "./problem.ts";
 const MANGLED =
   /^(?:\d(?:[.,]\d+)?[Ee]\+\d+|\d+\.0|#(?:N\/A|REF!|VALUE!|NAME\?|DIV\/0!|NUM!|NULL!)|#{2,}|N\/A|n\/a|NaN|nan|null|NULL|\(null\)|\\N|None|undefined|TRUE|True|true|FALSE|False|false|\[object Object\])$/;
 
+/** What exports write where they know none: marks alone, or a word for it in whatever capitals. */
+const UNKNOWN =
+  /^(?:[-\u2010-\u2015\u2212._?*/\\\u2026]+|\(?(?:none|unknown|unbekannt|inconnue?|sconosciut[oa]|desconocid[oa]|desconhecid[oa]|onbekend|blank|empty)\)?|n\.?\/?a\.|k\.\s?a\.|not available)$/i;
+
 /**
  * A spreadsheet keeps 15 digits of a number and makes zeros of the others. Of 16 digits that is one zero, with which every
  * tenth number ends: only two are told.
@@ -32,7 +36,7 @@ function standsForNone(value: string): boolean {
     return endsAsNumber && ((/[+.]/.test(value) && MANGLED.test(value)) || (value.length > 15 && ROUNDED.test(value)));
   if (first === 0x23) return MANGLED.test(value);
   if (first === 0x27 || first === 0x3d || first === 0x22) return GUARDED.test(value);
-  return !endsAsNumber && value.length <= "[object Object]".length && MANGLED.test(value);
+  return !endsAsNumber && value.length <= "[object Object]".length && (MANGLED.test(value) || UNKNOWN.test(value));
 }
 
 const holdsPlaceholder = (value: string): boolean =>

@@ -33,7 +33,8 @@ export const LIKELY_RULES = {
     reason:
       "Spreadsheets and scripts write such text in place of an id, or such signs around it: several tickets may share it, or no other export has it.",
     source: LIKELY,
-    example: '"ticketId":"1.84E+10", "123456789012345000", "####", "TRUE", "{{id}}-1", "=\\"00123\\"" or "\'00123"',
+    example:
+      '"ticketId":"1.84E+10", "123456789012345000", "####", "TRUE", "-", "unknown", "{{id}}-1", "=\\"00123\\"" or "\'00123"',
   },
   "text-looks-damaged": {
     severity: "warn",
