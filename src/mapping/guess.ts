@@ -33,6 +33,7 @@ import {
   areStatuses,
   isLogStateName,
   isStatusName,
+  mayTellSale,
   minorUnitsIn,
   runsOf,
   saysGone,
@@ -41,6 +42,10 @@ import {
   saysSold,
   TRAITS,
   tellsLoss,
+  tellsSale,
+  tellsSurcharge,
+  tellsTicketPrice,
+  tellsTotal,
   timeKindOf,
   WORDS,
   wordsOf,
@@ -98,6 +103,7 @@ export interface Guess {
 
 /** What only the user knows, as a quoted value. */
 const ask = (what: string): string => JSON.stringify(placeholder(what));
+const ONE_OF_THE_NEXT = ask("one of the next lines, without its #");
 
 /** @throws Failure("usage") for two files that no `match` can tell apart. */
 export function guessConfig(...samples: readonly Sample[]): Guess {
@@ -658,12 +664,22 @@ function namedAction(evidence: Evidence): Named | undefined {
     (name) => has(name) && (ACTIONS[name].about === "ticket") === isOfTickets,
   ).sort((one, other) => used(other) - used(one));
   if (best === undefined) return undefined;
+  // Sales name their event, too; taken for a list of events they would be lost.
+  if (ACTIONS[best].about === "event" && otherThan(best, evidence).some(({ name }) => mayTellSale(name)))
+    return undefined;
   const why = `# guess: most of its fields are there${others.length === 0 ? "" : `; ${others.slice(0, 3).join(", ")} could be meant too`}`;
   const isSure = best === "soldTicket" || best === "updateTicket" || ACTIONS[best].about === "event";
   if (isSure || (best === "claimedTicket" && fields.has("to"))) return { action: best, why };
   // With an event or a price it may be a sale of which the rest is called otherwise, or has to be said.
   if (fields.has("eventId") || columnsOf(evidence).price !== undefined) return undefined;
   return { among: [best, ...others, ...scansToo(best, others)] };
+}
+
+/** Columns that are no field of the action. */
+function otherThan(action: ActionName, { header, columns }: Evidence): readonly ColumnProfile[] {
+  const takes = fieldsOf(action, new Set());
+  const own = new Set([...readColumns(header).fields].flatMap(([field, index]) => (takes.has(field) ? [index] : [])));
+  return columns.filter(({ index }) => !own.has(index));
 }
 
 /** Of a table of tickets and users or times it may be anything that happens to a ticket. */
@@ -813,6 +829,14 @@ function rulesOfNamed(
   const lines = [...fields].flatMap(([field, index]) => {
     const column = evidence.columns[index];
     if (column === undefined || !takes.has(field) || /[{}]/.test(column.name)) return [];
+    const prices = field === "price" ? pricesIn([column, ...besideFields(evidence)]) : [];
+    if (areRivals(prices)) {
+      needsRules = true;
+      return choiceLines(
+        prices.map((rival) => ({ column: rival, quantity: undefined })),
+        undefined,
+      );
+    }
     const amount = field === "price" ? amountsOf(column) : undefined;
     if (amount !== undefined && !amount.isPlain && !isAsFieldsAre(amount)) {
       needsRules = true;
@@ -881,6 +905,8 @@ interface Columns {
   readonly rows: readonly (readonly string[])[];
   readonly ticket: ColumnProfile | undefined;
   readonly price: ColumnProfile | undefined;
+  /** All that may be the price. */
+  readonly prices: readonly ColumnProfile[];
   readonly currency: ColumnProfile | undefined;
   /** A number of tickets, beside the id of the order that they belong to. */
   readonly order: { readonly id: ColumnProfile; readonly quantity: ColumnProfile } | undefined;
@@ -899,6 +925,7 @@ function columnsOf({ columns, rows }: Evidence): Columns {
   const id = all.find((column) => isUnique(column) && isIdName(column) && mayBeId(column) && !isIdOfOther(column));
   const amounts = all.filter((column) => !isTime(column) && isMoney(column) && !tellsLoss(column.name));
   const order = quantity === undefined || id === undefined ? undefined : { id, quantity };
+  const prices = pricesIn(all);
   const isId = (column: ColumnProfile) => isUnique(column) && mayBeId(column);
   return {
     all,
@@ -907,8 +934,9 @@ function columnsOf({ columns, rows }: Evidence): Columns {
     order,
     ticket:
       find("ticketId").find(isId) ?? all.find((column) => isId(column) && isIdName(column) && !isIdOfOther(column)),
+    prices,
     price:
-      find("price").find((column) => amountsOf(column) !== undefined && !isTime(column) && !tellsLoss(column.name)) ??
+      prices[0] ??
       (amounts.length === 1 ? amounts[0] : undefined) ??
       all.find((column) => minorUnitsIn(column.name) !== undefined && amountsOf(column) !== undefined),
     currency: find("currency").find((column) => areMost(column, (text) => /^[A-Za-z]{3}$/.test(text))),
@@ -916,6 +944,14 @@ function columnsOf({ columns, rows }: Evidence): Columns {
     timeOf: (action) => orderTimeOf(action, { columns: all, rows, events: eventColumns(all) }),
   };
 }
+
+/** Columns of amounts that are called like a price, what one ticket cost first. */
+const pricesIn = (columns: readonly ColumnProfile[]): readonly ColumnProfile[] =>
+  called(WORDS.price, columns)
+    .filter((column) => amountsOf(column) !== undefined && !isTime(column))
+    .filter((column) => isMoney(column) || called(WORDS.quantity, [column]).length === 0)
+    .filter(({ name }) => !tellsLoss(name) && !tellsSurcharge(name))
+    .sort((one, other) => Number(tellsTicketPrice(other.name)) - Number(tellsTicketPrice(one.name)));
 
 /** Columns that tell one event from another, by id or by name. */
 const eventColumns = (columns: readonly ColumnProfile[]): readonly ColumnProfile[] =>
@@ -1059,10 +1095,6 @@ const isIdName = ({ name }: ColumnProfile): boolean =>
     name.replace(/^[A-Z]+|\b[A-Z]/g, (letters) => letters.toLowerCase()),
   );
 
-/** Names that no list of events has. */
-const TICKET_NAME =
-  /^(?:ticket(?:id|code|number|no|nr|ref|reference)|barcode|nftid|strichcode|codebarres|kartennummer)$/;
-
 /** What the rows of an unknown layout are taken for. */
 interface Taken {
   readonly action: ActionName;
@@ -1071,7 +1103,7 @@ interface Taken {
   readonly doubt: readonly string[];
 }
 
-function takenFor({ fileName }: Evidence, { price, all, order, currency, called: find }: Columns): Taken {
+function takenFor({ fileName, columns }: Evidence, { price, all, order, currency, called: find }: Columns): Taken {
   const taken = (action: ActionName, why: string, doubt: readonly string[] = []): Taken => ({ action, why, doubt });
   const said = actionOfFileName(fileName);
   if (said !== undefined) return taken(said, AS_FILE_NAME);
@@ -1080,22 +1112,26 @@ function takenFor({ fileName }: Evidence, { price, all, order, currency, called:
     return taken(hinted, "# guess: by a word of the file's name", [
       `action: ${ask(`a word of the file's name means ${hinted}, as below: remove this line if so, else write sources of your own`)}`,
     ]);
-  const isEvents =
-    price === undefined &&
-    !all.some(({ name }) => TICKET_NAME.test(wordsOf(name).join(""))) &&
+  const mayBeEvents =
     find("eventName").length > 0 &&
-    order === undefined &&
     (currency !== undefined || (find("userId").length === 0 && find("startTime").some(isTime)));
-  if (isEvents) return taken("newEvent", "# guess: the file holds events");
+  const speakOfSales = columns.filter(({ name }) => mayTellSale(name));
+  const hasSales = price !== undefined || order !== undefined || speakOfSales.length > 0;
+  if (mayBeEvents && !hasSales) return taken("newEvent", "# guess: the file holds events");
   const isScans =
     price === undefined &&
     (/scan|entr|gate|access|check/i.test(fileName) || all.some(({ name }) => /gate|scan|entry/i.test(name)));
-  return isScans
-    ? taken(
-        "scannedTicket",
-        "# guess: the file holds scans; checkedInTicket, which ends a ticket's life, could be meant too",
-      )
-    : taken("soldTicket", "# guess: nothing says that the file holds anything but sales");
+  if (isScans)
+    return taken(
+      "scannedTicket",
+      "# guess: the file holds scans; checkedInTicket, which ends a ticket's life, could be meant too",
+    );
+  const isSale = !mayBeEvents || speakOfSales.some(({ name }) => tellsSale(name));
+  return isSale
+    ? taken("soldTicket", "# guess: nothing says that the file holds anything but sales")
+    : taken("soldTicket", "# guess: some of its columns may be of sales", [
+        `action: ${ask("the rows may be sales, as below, or events: remove this line if they are sales, else write a source of newEvent")}`,
+      ]);
 }
 
 function fromColumns(evidence: Evidence): readonly string[] {
@@ -1202,16 +1238,43 @@ function deedRules(
   ]);
 }
 
-const priceLinesOf = (
-  { price, called: find, currency }: Columns,
-  quantity: ColumnProfile | undefined,
-): readonly string[] =>
-  priceLines(
-    price,
-    find("price").filter((column) => column !== price && amountsOf(column) !== undefined),
-    quantity,
-    currency,
-  );
+/** A column of amounts, to be divided by the number of tickets or not. */
+interface PriceChoice {
+  readonly column: ColumnProfile;
+  readonly quantity: ColumnProfile | undefined;
+}
+
+function priceLinesOf({ price, prices, currency }: Columns, quantity: ColumnProfile | undefined): readonly string[] {
+  if (price === undefined) return priceLines(undefined, [], quantity, currency);
+  const choices = (areRivals(prices) ? prices : [price]).flatMap((column): readonly PriceChoice[] => {
+    if (quantity === undefined || tellsTotal(column.name)) return [{ column, quantity }];
+    const each = { column, quantity: undefined };
+    return tellsTicketPrice(column.name) ? [each] : [each, { column, quantity }];
+  });
+  const [only, ...more] = choices;
+  if (more.length > 0 || only === undefined) return choiceLines(choices, currency);
+  const others = prices.filter((column) => column !== price);
+  return priceLines(only.column, others, only.quantity, currency);
+}
+
+/** Whether the columns say different things: what was paid in all, or without a fee, beside another amount. */
+const areRivals = (prices: readonly ColumnProfile[]): boolean =>
+  prices.length > 1 && prices.some(({ name }) => tellsTotal(name));
+
+/** Every amount that may be what one ticket cost, for the user to choose from. */
+function choiceLines(choices: readonly PriceChoice[], currency: ColumnProfile | undefined): readonly string[] {
+  const names = new Set(choices.slice(0, 6).map(({ column }) => cleanText(column.name, 40)));
+  return [
+    `price: ${ask(`one of the next lines, without its #: what one ticket cost, by ${[...names].join(" or ")}`)}   # a price is public for good; remove this line`,
+    ...choices.flatMap(({ column, quantity }) =>
+      priceLines(column, [], quantity, currency).flatMap((line) => (line.startsWith("#") ? line : asChoice(line))),
+    ),
+  ];
+}
+
+/** A rule as a comment; what asks which rule is right is asked already. */
+const asChoice = (line: string): readonly string[] =>
+  line.includes(`: ${ONE_OF_THE_NEXT}`) ? [] : [`#${line.replace("# guess: ", "# ")}`];
 
 function saleRules(columns: Columns, deciding: Deciding, time: OrderTime, why: string): readonly string[] {
   const { all, ticket, order } = columns;
@@ -1541,7 +1604,7 @@ function priceLines(
   const unit = unitOf(price, currency);
   if (unit !== undefined && [...price.values.keys()].some((text) => /[.,]\d{1,2}\D*$/.test(text)))
     return [
-      `price: ${ask("one of the next lines, without its #")}   # by its name it counts ${unit.said}, by its decimals it does not; remove this line`,
+      `price: ${ONE_OF_THE_NEXT}   # by its name it counts ${unit.said}, by its decimals it does not; remove this line`,
       ...amountRules(price, evidence, blank).map((rule) => `#price: ${rule}`),
       ...amountRules(price, evidence, `${blank}${dividedBy(unit, quantity)}`).map((rule) => `#price: ${rule}`),
     ];
@@ -1619,7 +1682,7 @@ function amountLines(column: ColumnProfile, evidence: AmountEvidence, more: stri
   if (only !== undefined && others.length === 0)
     return [`price: ${rules[0]}   # guess: the only way that fits, ${told(only)}`];
   return [
-    `price: ${ask("one of the next lines, without its #")}   # how amounts are written is never guessed; remove this line`,
+    `price: ${ONE_OF_THE_NEXT}   # how amounts are written is never guessed; remove this line`,
     ...readings.map((reading, at) => `#price: ${rules[at]}   # reads ${told(reading)}`),
   ];
 }

@@ -32,7 +32,7 @@ export const WORDS = {
     "userid customerid buyerid accountid memberid externalcustomerid kundennummer kundennr numeroclient nclient idclient clientid codiceclienti idcliente clienteid ncliente klantnummer klantnr email emailaddress buyeremail customeremail mail " +
     "courriel correo client cliente kunde klant kaufer kaeufer acheteur acquirente comprador koper",
   price:
-    "ticketprice pricepaid paidprice price facevalue ticketvalue totalpaid amountpaid amount total totalamount paid preis ticketpreis betrag prix montant prezzo importo precio importe preco valor prijs bedrag gross",
+    "ticketprice unitprice priceperticket einzelpreis stuckpreis kartenpreis prixunitaire prezzounitario preciounitario precounitario pricepaid paidprice price facevalue ticketvalue totalpaid amountpaid amount total totalamount paid preis ticketpreis betrag prix montant prezzo importo precio importe preco valor prijs bedrag gross net brutto netto gesamtpreis gesamtbetrag summe",
   orderTime:
     "ordertime orderdate orderedat purchasedate purchasedat soldat soldon saledate dateofsale dateofpurchase bookingdate bookedat bookedon paidat paidon paymentdate paymenttime transactiondate transactiontime " +
     "purchasetime saletime salesdate bookingtime datesold dateordered datepaid boughtat boughton purchasedon orderedon reservationdate ordered sold purchased bought booked " +
@@ -210,6 +210,70 @@ export function actionInFileName(fileName: string): "invalidatedTicket" | "resol
   if (says("loss")) return "invalidatedTicket";
   if (says("resale")) return "resoldTicket";
   return says("claim") ? "claimedTicket" : undefined;
+}
+
+/** Said of each ticket, whatever else the row holds. */
+const PER_TICKET =
+  /^(?:unit|each|single|tickets?|billet|biglietto|entrada|bilhete|einzel\w*|stuck\w*|kartenpreis|ticketpreis|ticketprice|unitprice|unitaire|unitario)$/;
+/** Said of what was paid in all, or before or after something else. */
+const IN_ALL =
+  /^(?:total\w*|subtotal|sum|summe|gesamt\w*|amount|paid|gross|net|brutto\w*|netto\w*|brut|lordo|bruto|neto|liquido|incl|excl|inkl|exkl|including|excluding|betrag|montant|importo|importe|bedrag|bezahlt|paye|pagato|pagado|pago|betaald)$/;
+/** Amounts of something else than what a ticket cost, unless they are said to be in it or not. */
+const SURCHARGE =
+  /^(?:fees?|tax|taxes|vat|mwst|ust|tva|iva|btw|gebuhr(?:en)?|gebuehr(?:en)?|steuern?|discounts?|rabatte?|frais|remise|sconto|descuento|desconto|korting|commission|provision|shipping|versand|donation|spende|tip|revenue|umsatz)$/;
+const IN_OR_NOT =
+  /^(?:incl|excl|inkl|exkl|including|excluding|included|excluded|inclusive|exclusive|with|without|before|after|plus|less|mit|ohne|vor|nach|zzgl|abzgl|ttc|ht|hors|avec|con|senza|sin|com|sem|met|zonder)$/;
+
+const hasWord = (name: string, pattern: RegExp): boolean => wordsOf(name).some((word) => pattern.test(word));
+/** Whether an amount is that of one ticket by its name: `Unit price`, but not `Tickets total`. */
+export const tellsTicketPrice = (name: string): boolean => hasWord(name, PER_TICKET) && !hasWord(name, IN_ALL);
+/** Whether an amount may be that of an order, or one of several that differ by fees or taxes. */
+export const tellsTotal = (name: string): boolean => hasWord(name, IN_ALL);
+/** Whether an amount is a fee, a tax or the like: `Total fees`, but not `Total incl. fees`. */
+export const tellsSurcharge = (name: string): boolean => hasWord(name, SURCHARGE) && !hasWord(name, IN_OR_NOT);
+
+/** What a list of events has only as sums, in the plural: an order, a ticket, a buyer. */
+const ORDER =
+  "order|booking|purchase|transaction|invoice|receipt|bestellungs?|bestell|buchungs?|auftrags?|rechnungs?|commande|facture|ordine|prenotazione|pedido|reserva|encomenda|bestelling|bestel";
+const NUMBER = "ids?|no|nr|n|num|number|nummer|numero|ref|reference|referenz|code|key|codigo|codice";
+const ORDER_NAME = new RegExp(`^(?:(?:${NUMBER})(?:de|del|dell|di|do|da)?)?(?:${ORDER})(?:${NUMBER})?$`);
+const BUYER =
+  /^(?:buyer|purchaser|customer|attendee|holder|payer|kunde|kunden(?:nummer|nr|id|name)|kaufer|kaeufer|besteller|teilnehmer|acheteur|client|cliente|acquirente|comprador|koper|klant|klant(?:nummer|nr|id|naam))$/;
+/** Names of a ticket; of the words for its id those that say no more than "id" may be an event's. */
+const TICKET_NAMES: ReadonlySet<string> = new Set([
+  ...WORDS.ticketId.split(" ").filter((word) => !/^(?:publicid|code|codice|codigo|uuid|guid|id)$/.test(word)),
+  "nftid",
+]);
+/** What an event may have as well: its cheapest price, the address of who arranges it, its kinds of tickets. */
+const PERSON_OR_SEAT =
+  /^(?:e?mail|emailaddress|courriel|correo|userid|(?:first|last|full)name|surname|vorname|nachname|prenom|cognome|apellidos?|tickettype|ticketname|seat|seatrow|seatnumber|seatno|sitzplatz|platznummer)$/;
+/** `Products sold` counts them. */
+const SOLD_ALONE = /^(?:sold|ordered|purchased|bought|booked|verkauft|gekauft|bestellt)$/;
+const PRICE_NAMES: ReadonlySet<string> = new Set(WORDS.price.split(" "));
+const PRICE_WORD = /^(?:prices?|\w*preis|prix|prezzo|precio|preco|prijs|paid)$/;
+
+/** Whether a column of this name is of a sale: an order's number or date, its buyer, a ticket. */
+export function tellsSale(name: string): boolean {
+  const words = wordsOf(name);
+  const joined = words.join("");
+  return (
+    ORDER_NAME.test(joined) ||
+    TICKET_NAMES.has(joined) ||
+    words.some((word) => BUYER.test(word)) ||
+    (timeKindOf(name) === "sale" && !SOLD_ALONE.test(words.at(-1) ?? ""))
+  );
+}
+
+/** Whether a column of this name may be of a sale. */
+export function mayTellSale(name: string): boolean {
+  const words = wordsOf(name);
+  const joined = words.join("");
+  return (
+    tellsSale(name) ||
+    PRICE_NAMES.has(joined) ||
+    words.some((word) => PRICE_WORD.test(word)) ||
+    [...runsOf(name)].some((run) => PERSON_OR_SEAT.test(run))
+  );
 }
 
 /** Whole words in a row, written together: of `Event Fees` eventfees, event and fees. */

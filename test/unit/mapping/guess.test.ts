@@ -135,11 +135,71 @@ function bodyOf(fileName: string, csv: string, delimiter = ","): readonly string
     .filter((line) => line !== "");
 }
 
-test("of several amounts the one that is taken for the price is told beside the others", () => {
-  const csv = "barcode,email,face value,amount paid\n111,a@example.com,50,0\n222,b@example.com,60.50,6\n";
-  expect(bodyOf("sold.csv", csv).map((line) => line.trim())).toContain(
-    'price: "{face value}"   # guess: all 2 rows have digits with a decimal point or none, such as 60.50; also "amount paid"',
-  );
+describe("of several amounts", () => {
+  const priceLinesOf = (fileName: string, csv: string, delimiter = ","): readonly string[] =>
+    bodyOf(fileName, csv, delimiter)
+      .map((line) => line.trim())
+      .filter((line) => /^#?price: /.test(line));
+  const asked = (...names: readonly string[]): string =>
+    `price: "<FILL IN: one of the next lines, without its #: what one ticket cost, by ${names.join(" or ")}>"   # a price is public for good; remove this line`;
+
+  test("that are all of one ticket, that of the ticket is taken and told beside the others", () => {
+    const csv = "barcode,email,price,ticket price\n111,a@example.com,50,0\n222,b@example.com,60,6.50\n";
+    expect(priceLinesOf("sold.csv", csv)).toEqual([
+      'price: "{ticket price}"   # guess: all 2 rows have digits with a decimal point or none, such as 6.50; also "price"',
+    ]);
+  });
+
+  test.each([
+    ["Unit price", "Total"],
+    ["Unit price", "Net price"],
+    ["Ticket price", "Order total"],
+    ["Face value", "Amount paid"],
+    ["Price", "Gross price"],
+    ["Price incl. VAT", "Price excl. VAT"],
+    ["Gross", "Net"],
+    ["Brutto", "Netto"],
+    ["Einzelpreis", "Gesamtbetrag"],
+    ["Prix unitaire", "Montant total"],
+  ])("of which one may be an order's or before a fee, it is asked: %s, %s", (one, other) => {
+    for (const header of [`${one},${other}`, `${other},${one}`]) {
+      const csv = `Order No,Ticket Reference,Event ID,E-Mail,${header}\n1,T-1,e,a@example.com,25.00,50.00\n1,T-2,e,a@example.com,25.00,50.00\n`;
+      const [first = "", ...choices] = priceLinesOf("sales.csv", csv);
+      expect([asked(one, other), asked(other, one)]).toContain(first);
+      expect(choices.map((line) => /^#price: "\{(.*)\}"/.exec(line)?.[1]).sort()).toEqual([one, other].sort());
+    }
+  });
+
+  test("beside a column called like the field it is asked, too", () => {
+    const csv = "eventId,ticketId,userId,price,Total\ne,t1,u,25.00,50.00\ne,t2,u,25.00,50.00\n";
+    expect(priceLinesOf("sales.csv", csv)[0]).toBe(asked("price", "Total"));
+  });
+
+  test("a fee, a tax and a number of tickets are none of them", () => {
+    const csv =
+      "Barcode,Event ID,E-Mail,Price,Total fees,VAT amount,Total tickets\n1,e,a@example.com,25.00,2.00,1.00,1\n2,e,a@example.com,25.00,2.00,1.00,1\n";
+    expect(priceLinesOf("sales.csv", csv)).toEqual([
+      'price: "{Price}"   # guess: all 2 rows have digits with a decimal point or none, such as 25.00',
+    ]);
+  });
+
+  test("of an order only what may be its total is divided by its tickets", () => {
+    const of = (...names: readonly string[]) =>
+      priceLinesOf(
+        "orders.csv",
+        `Booking Ref,Qty,Event ID,E-Mail,${names.join(",")}\nB1,2,e,a@example.com${",20.00".repeat(names.length)}\nB2,1,e,b@example.com${",10.00".repeat(names.length)}\n`,
+      ).map((line) => line.replace(/ {3}# .*/, ""));
+    const divided = (name: string) => `price: {from: "{${name}}", divide: "{Qty}", places: 2}`;
+    expect(of("Total")).toEqual([divided("Total")]);
+    expect(of("Unit price")).toEqual(['price: "{Unit price}"']);
+    const question = (...names: readonly string[]) => asked(...names).replace(/ {3}# .*/, "");
+    expect(of("Price")).toEqual([question("Price"), '#price: "{Price}"', `#${divided("Price")}`]);
+    expect(of("Unit price", "Total")).toEqual([
+      question("Unit price", "Total"),
+      '#price: "{Unit price}"',
+      `#${divided("Total")}`,
+    ]);
+  });
 });
 
 const GERMAN = `Bestellnummer;Platz-Nr;E-Mail;Preis;Bestelldatum;Status;Veranstaltung
@@ -222,6 +282,53 @@ x2,Gala,b@example.com,$60,4/4/26,09:15
     ["sales.csv", "event_id,ticket id,userId,price\ne,t,u,1.00\n", "action: soldTicket"],
   ])("%s is taken for what it looks like", (fileName, csv, line) => {
     expect(bodyOf(fileName, csv).some((each) => each.startsWith(line))).toBe(true);
+  });
+
+  test.each([
+    [
+      "orders.csv",
+      "Order #,Order Date,Email,Quantity,Currency,Total Paid,Event Name,Event ID\n1,2026-03-05T10:15:00Z,a@example.com,1,EUR,25.00,Gala,9\n2,2026-03-05T10:16:00Z,b@example.com,2,EUR,50.00,Gala,9\n",
+    ],
+    [
+      "tickets.csv",
+      "Ticket No,Event ID,Event Name,Currency,Price,Buyer Email,Sold At\nT1,e1,Gala,EUR,25.00,a@example.com,2026-03-05T10:15:00Z\n",
+    ],
+    [
+      "report.csv",
+      "Event ID,Event Name,Start Time,Currency,Barcode,Ticket price,Customer\n7,Gala,2026-09-05T20:00:00Z,EUR,0001,12.00,K1\n",
+    ],
+    ["x.csv", "Event ID,Event Name,Order No,Email,Total\n7,Gala,1,a@example.com,12.00\n"],
+    ["x.csv", "Event ID,Currency,Bestellnummer\n7,EUR,1\n"],
+    ["x.csv", "Event ID,Currency,Numéro de commande\n7,EUR,1\n"],
+    ["x.csv", "Event ID,Currency,Acheteur\n7,EUR,K1\n"],
+    ["x.csv", "Event,Currency,Order date\nGala,EUR,2026-03-05T10:15:00Z\n"],
+  ])(
+    "that names an order, a ticket or a buyer is of sales, though it has what an event has: %s %j",
+    (fileName, csv) => {
+      const lines = bodyOf(fileName, csv);
+      expect(givenIn(lines)).toEqual(["soldTicket"]);
+    },
+  );
+
+  test.each([
+    "Event ID,Currency,Price\n7,EUR,12.00\n",
+    "Event ID,Currency,Total\n7,EUR,12.00\n",
+    "Event ID,Event Name,Start Time,Seat\n7,Gala,2026-09-05T20:00:00Z,A1\n",
+    "Event ID,Currency,Title,Organizer email\n7,EUR,Gala,a@example.com\n",
+    "Title,Currency,First Name\nGala,EUR,Ada\n",
+  ])("that may be of sales or of events asks which: %j", (csv) => {
+    const lines = bodyOf("x.csv", csv);
+    expect(lines.join("\n")).not.toContain("newEvent:");
+    expect(asksIn(lines).join("\n")).toContain("the rows may be sales, as below, or events");
+  });
+
+  test.each([
+    "eventId,eventName,currency,shopUrl,startTime,endTime,city,timezone\ne1,Gala,EUR,https://a.example/,2026-09-05T20:00:00Z,,B,Z\n",
+    "Event ID,Event Name,Currency,Start Date,Status,Products Sold,Gross Revenue,Total Refunded,Total Fee,Total Orders,Unique Customers,Tickets\n7,Gala,EUR,2026-09-05T20:00:00Z,LIVE,5,1.00,0.00,2.00,7,8,9\n",
+    "Code,Title,Start date,Venue,Capacity,Doors\ne1,Gala,2026-05-01T20:00Z,Hall,500,19:00\n",
+  ])("with sums of sales at most is still of events: %j", (csv) => {
+    const lines = bodyOf("program.csv", csv);
+    expect(givenIn(lines)).toEqual(["newEvent"]);
   });
 
   test("never has an amount or an answer taken for an id, nor part of a word for the word", () => {
