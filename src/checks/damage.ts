@@ -33,6 +33,18 @@ export function damageIn(text: string): string | undefined {
   return isMisreadUtf8(rest) ? SEQUENCE.exec(rest)?.[0] : undefined;
 }
 
+/** `Kaj?te`, `M?LLER`. Behind a question that lacks its blank a capital follows: `Who?What`. */
+const LOST_LETTER = /\p{L}\?\p{Ll}|\p{Lu}\?\p{Lu}/u;
+const AROUND_WORDS = /[\s"'„“”»«(),;:<>[\]{}|]+/u;
+/** `example.com/a?b=c`, `index.php?id`, `mailto:a@b.example?subject`: no word. */
+const ADDRESS = /[/\\=&@]|\.\p{L}/u;
+
+/** The first word in which a question mark stands for a letter that the file's encoding has not. */
+export function wordWithLostLetter(text: string): string | undefined {
+  if (!text.includes("?") || !LOST_LETTER.test(text)) return undefined;
+  return text.split(AROUND_WORDS).find((word) => LOST_LETTER.test(word) && !ADDRESS.test(word));
+}
+
 /** Whether the text, as bytes of windows-1252, is valid UTF-8 beyond ASCII. Chance gives that to hardly any text. */
 function isMisreadUtf8(text: string): boolean {
   const bytes = new Uint8Array(text.length);

@@ -4,8 +4,9 @@ import { ACTION_NAMES, type ActionName, actionSpec, isActionName } from "../acti
 import { FIELD_NAMES, type FieldName, fieldSpec } from "../actions/fields.ts";
 import { looksMangled, mangledId } from "../actions/mangled-ids.ts";
 import type { Finding } from "../actions/problem.ts";
+import { cleanText } from "../actions/text.ts";
 import { validateItem } from "../actions/validate.ts";
-import { damageIn } from "./damage.ts";
+import { damageIn, wordWithLostLetter } from "./damage.ts";
 import { farTime } from "./far-times.ts";
 import { holdsLogin, mistakesOfText, mistakesOfUrl } from "./urls.ts";
 
@@ -126,7 +127,7 @@ function likelyMistakes(
   for (const field of looked.texts) {
     const value = data[field];
     if (typeof value !== "string") continue;
-    if (looksDamaged(value)) findings = [...findings, damaged(field, value)];
+    if (textLooksDamaged(value)) findings = [...findings, damaged(field, value)];
     else if (holdsControl(value)) findings = both(findings, unseen(field, value, CONTROL));
     findings = both(findings, mistakesOfText(field, `/data/${field}`, value));
   }
@@ -169,13 +170,11 @@ function mistakesOfId(field: FieldName, value: string): readonly Finding[] {
 }
 
 const looksDamaged = (text: string): boolean => damageIn(text) !== undefined;
+/** Texts are words, in which a question mark between letters has no meaning; in an id it may have one. */
+const textLooksDamaged = (text: string): boolean => looksDamaged(text) || wordWithLostLetter(text) !== undefined;
 
 function damaged(field: FieldName, value: string): Finding {
-  const found = damageIn(value) ?? "";
-  const what =
-    found === "\ufffd"
-      ? "U+FFFD, which stands where a character was lost"
-      : `${found}, as UTF-8 that was read in another encoding`;
+  const what = damageTold(value);
   return {
     rule: "text-looks-damaged",
     field,
@@ -184,6 +183,15 @@ function damaged(field: FieldName, value: string): Finding {
     message: `${field} holds ${what}.`,
     hint: "Export again as UTF-8, and see whether --encoding, or the encoding of the source, is the file's.",
   };
+}
+
+function damageTold(value: string): string {
+  const found = damageIn(value);
+  if (found === undefined)
+    return `${cleanText(wordWithLostLetter(value) ?? "", 40)}, with a question mark for a letter`;
+  return found === "\ufffd"
+    ? "U+FFFD, which stands where a character was lost"
+    : `${found}, as UTF-8 that was read in another encoding`;
 }
 
 /** Nearly every text, of which nothing more need be asked. */
@@ -215,7 +223,7 @@ function unseen(field: FieldName, value: string, kinds: RegExp): readonly Findin
 }
 
 function withAttributes(findings: readonly Finding[], attributes: unknown): readonly Finding[] {
-  const attribute = firstText(attributes, looksDamaged);
+  const attribute = firstText(attributes, textLooksDamaged);
   const told = attribute === undefined ? findings : [...findings, damaged("metadataAttributes", attribute)];
   const steered = firstText(attributes, holdsControl);
   const seen = steered === undefined ? told : both(told, unseen("metadataAttributes", steered, CONTROL));

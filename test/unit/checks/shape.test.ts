@@ -170,6 +170,38 @@ describe("an action by itself", () => {
     expect(checkAction({ action: "newEvent", data: { eventId: "e", currency: "EUR", eventName } })).toEqual([]);
   });
 
+  it.each([
+    ["Kaj?te", "Kaj?te"],
+    ["Familie M?ller im Gr?nen", "M?ller"],
+    ["„K?ln“", "K?ln"],
+    ["GRO?E M?LLER", "GRO?E"],
+    ["Infos: example.com/a?b=c, Caf?s", "Caf?s"],
+  ])("takes %s for damaged, of which a letter became a question mark", (eventName, word) => {
+    expect(checkAction({ action: "newEvent", data: { eventId: "e", currency: "EUR", eventName } })).toMatchObject([
+      {
+        rule: "text-looks-damaged",
+        message: `eventName holds ${word}, with a question mark for a letter.`,
+      },
+    ]);
+    const metadataAttributes = [{ trait_type: "Block", value: eventName }];
+    for (const attributes of [metadataAttributes, JSON.stringify(metadataAttributes)])
+      expect(rulesOf("updateTicket", { ticketId: "t", metadataAttributes: attributes })).toEqual([
+        "text-looks-damaged metadataAttributes",
+      ]);
+  });
+
+  it.each([
+    ...["Who?", "Who? What?", "Who?What?Where", "¿Qué?", "?", "A ?b", "1?2", "Caf?", "?sterreich"],
+    ...["https://example.com/?a=b", "example.com/x?y", "see index.php?id here", "mailto:a@example.com?subject=x"],
+  ])("takes the question mark of %s for one", (eventName) => {
+    expect(rulesOf("newEvent", { eventId: "e", currency: "EUR", eventName })).toEqual([]);
+  });
+
+  it("leaves question marks in ids and URLs alone", () => {
+    const event = { eventId: "a?b", currency: "EUR", shopUrl: "https://example.com/shop?event" };
+    expect(rulesOf("newEvent", event)).toEqual([]);
+  });
+
   it("looks at attributes for damage, as a list and as text", () => {
     const list = [
       { trait_type: "Zone", value: "Parkett" },
