@@ -41,7 +41,7 @@ export const LIKELY_RULES = {
     reason:
       "A character was lost or misread before the text came here, so another text would be registered, and several ids may have become one.",
     source: LIKELY,
-    example: '"eventName":"CafÃ©"',
+    example: '"eventName":"CafÃ©" or "Kaj?te"',
   },
   "control-character": {
     severity: "warn",
