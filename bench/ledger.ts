@@ -74,6 +74,7 @@ function addRun(ledger: Ledger, number: number, span: Span): void {
       superseded: 0,
       unclear: 0,
     },
+    repeated: 0,
     byAction: {},
     problems: { errors: 0, warnings: 0 },
     chunks: chunks.map((chunk) => ({ ...chunk, sha256: "" })),

@@ -313,6 +313,7 @@ function importRun({ ledger, environment, boundTo }: Session, run: string, lines
       mapping: IMPORTED_MAPPING,
       rows: { read: 0, mapped: 0, skipped: 0, invalid: 0, held: 0, mended: 0 },
       actions: { ...NO_ACTIONS, total, planned: total },
+      repeated: 0,
       byAction,
       problems: { errors: 0, warnings: 0 },
       chunks: [],

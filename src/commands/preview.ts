@@ -12,7 +12,8 @@ import type { Row } from "../mapping/row.ts";
 import type { PlanResult } from "../pipeline/plan/planner.ts";
 import type { MappedFile, OnRow } from "./check-input.ts";
 import { shown, textWidth } from "./problems.ts";
-import { count, number } from "./talk.ts";
+import { describeSent } from "./summary.ts";
+import { number } from "./talk.ts";
 
 /** Looks at the rows on their way through the mapping. Its memory does not grow with the input. */
 export interface Preview {
@@ -232,14 +233,14 @@ const PERSONAL_FIELDS = ["userId", "to"] as const;
 /** The preview for people. Values that name persons are masked unless `verbose`. */
 export function describePreview(
   { rows, byEvent, events, skipReasons, values }: PreviewDocument,
-  plan: Pick<PlanResult, "byAction" | "actions" | "rows">,
+  plan: Pick<PlanResult, "byAction" | "actions" | "repeated" | "rows">,
   verbose: boolean,
 ): string {
   const lines: string[] = [];
   for (const row of rows) lines.push(...describeRow(row, verbose), "");
   if (rows.length === 0) lines.push("The input has no rows.", "");
   lines.push(...table("Actions", Object.entries(plan.byAction)));
-  if (plan.actions.alreadySent > 0) lines.push(`  ${count(plan.actions.alreadySent, "action")} already sent, left out`);
+  if (plan.actions.alreadySent > 0) lines.push(`  ${describeSent(plan)}: left out`);
   if (events > 1 || (byEvent[0] !== undefined && byEvent[0].event !== "")) {
     lines.push(
       ...table(

@@ -220,7 +220,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
     promises.path ?? null,
     startedAt,
   );
-  talk.info(`${describeActions(summary.actions)}.`);
+  talk.info(`${describeActions(summary.actions, { repeated: plan.manifest.repeated })}.`);
   for (const path of rejects?.paths ?? []) {
     const rows = rejects?.written.get(path);
     // What stands there since an earlier command is named again when the run is closed.
@@ -354,9 +354,10 @@ function settleWithoutPlan(
     );
   if (decision !== undefined) noteInList(context, session, run);
   const closed = findRun(ledger, run.run) ?? run;
-  const summary = summaryOf(context, session, closed, parseManifest(run.manifest), [], run.output ?? null, startedAt);
+  const manifest = parseManifest(run.manifest);
+  const summary = summaryOf(context, session, closed, manifest, [], run.output ?? null, startedAt);
   const { inDoubt, refused } = summary.actions;
-  talk.info(`${describeActions(summary.actions)}.`);
+  talk.info(`${describeActions(summary.actions, { repeated: manifest.repeated })}.`);
   if (summary.next !== null) {
     talk.error(
       `Whether the service has ${count(inDoubt + refused, "action")} of it is not known, nor which they are. Until that is settled nothing that could be one of them is sent to ${environment.name}.`,

@@ -26,7 +26,7 @@ import {
   wholeOf,
 } from "../pipeline/ledger/runs.ts";
 import type { ChunkState } from "../pipeline/ledger/schema.ts";
-import { parseManifest } from "../pipeline/plan/manifest.ts";
+import { type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
 import { openPlan } from "../pipeline/plan/plan.ts";
 import { isPlainFile, makeWayFor } from "../pipeline/projections/output-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../pipeline/projections/promise-lines.ts";
@@ -158,11 +158,11 @@ async function describeRun(ledger: Ledger, run: RunRecord, environment: Environm
     `exit ${run.exitCode ?? "-"}`,
     run.endedAt === undefined ? "-" : describeAge(durationMs),
     files.length === 0 ? "-" : describeFiles(files),
-    describeActions(actions, { inFlight: counts.inFlight, waiting: waitingOf(run) }),
+    describeActions(actions, { inFlight: counts.inFlight, ...partsOf(parseManifest(run.manifest)) }),
   ].join("  ");
 }
 
-const waitingOf = ({ manifest }: RunRecord): number => parseManifest(manifest).actions.waiting;
+const partsOf = ({ actions: { waiting }, repeated }: Manifest) => ({ waiting, repeated });
 
 const filesOf = ({ manifest }: RunRecord): readonly string[] => parseManifest(manifest).inputs.map(({ name }) => name);
 
@@ -190,7 +190,7 @@ async function showRun(
       ({ name, rows, sha256 }) =>
         `input ${cleanText(name, 200)}: ${count(rows, "row")}, SHA-256 ${sha256.slice(0, 16)}…`,
     ),
-    describeActions(summary.actions, { inFlight: counts.inFlight, waiting: manifest.actions.waiting }),
+    describeActions(summary.actions, { inFlight: counts.inFlight, ...partsOf(manifest) }),
     ...chunksOf(ledger, run.runNo).map(
       ({ chunk, state, first, count: actions, httpStatus, detail }) =>
         `chunk ${chunk}${partOf(wholeOf(ledger, { runNo: run.runNo, chunk }))}: ${stateNow(state, counts)}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,

@@ -44,6 +44,7 @@ import {
 import {
   describeActions,
   describeRows,
+  describeSent,
   hasUnsentRows,
   type Summary,
   summarise,
@@ -231,7 +232,7 @@ async function sendInput(
   }
   tellChecked(context, options, checked, toldWarnings(context, session));
   talk.info(
-    `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${plan.actions.alreadySent === 0 ? "" : `${number(plan.actions.alreadySent)} already sent, `}${describeWaiting(plan)}${number(plan.actions.planned)} to send in ${describeChunks(plan.manifest)}.`,
+    `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${plan.actions.alreadySent === 0 ? "" : `${describeSent(plan)}, `}${describeWaiting(plan)}${number(plan.actions.planned)} to send in ${describeChunks(plan.manifest)}.`,
   );
   if (!(await confirmed(context, session, options, plan.actions.planned))) {
     await rm(directory, { recursive: true, force: true });
@@ -482,7 +483,7 @@ function tellPlan(
     talk.info(
       plan.rows.read === plan.rows.mapped && plan.actions.alreadySent === plan.actions.total
         ? `Nothing new: ${plan.actions.total === 1 ? "the one action was" : `all ${number(plan.actions.total)} actions were`} sent before.`
-        : `Nothing new: ${describeRows(plan.rows)}; ${describeActions(summaryActions(plan))}.${plan.actions.waiting > 0 ? ` ${describeWaiting(plan).replace(/, $/, "")}.` : ""}`,
+        : `Nothing new: ${describeRows(plan.rows)}; ${describeActions(summaryActions(plan), { repeated: plan.repeated })}.${plan.actions.waiting > 0 ? ` ${describeWaiting(plan).replace(/, $/, "")}.` : ""}`,
     );
   else
     talk.info(

@@ -114,11 +114,15 @@ export function summarise(fields: {
  * `11,998 accepted, 2 rejected, 40 already sent; of those not sent 3 late`: every part that is not zero.
  *
  * @param of `inFlight`: of those in doubt, how many a living process is sending; `waiting`: of those not sent, how many
- *   wait for what another run holds.
+ *   wait for what another run holds; `repeated`: of those already sent, how many only stand twice in their input.
  */
 export function describeActions(
   actions: Summary["actions"],
-  { inFlight = 0, waiting = 0 }: { readonly inFlight?: number; readonly waiting?: number } = {},
+  {
+    inFlight = 0,
+    waiting = 0,
+    repeated = 0,
+  }: { readonly inFlight?: number; readonly waiting?: number; readonly repeated?: number } = {},
 ): string {
   const parts: readonly (readonly [number, string])[] = [
     [actions.accepted, "accepted"],
@@ -128,7 +132,7 @@ export function describeActions(
     [inFlight, "in flight"],
     [actions.settledByHand, "settled by hand"],
     [actions.notSent, "not sent"],
-    [actions.alreadySent, "already sent"],
+    ...sentParts(actions, repeated),
   ];
   const told = parts.filter(([value]) => value > 0).map(([value, word]) => `${number(value)} ${word}`);
   const among = Object.entries({ waiting, late: actions.late, superseded: actions.superseded })
@@ -137,6 +141,21 @@ export function describeActions(
   const ofThese = among.length === 0 ? "" : `; of those not sent ${among.join(", ")}`;
   return `${count(actions.total, "action")}${told.length === 0 ? "" : `: ${told.join(", ")}`}${ofThese}`;
 }
+
+const sentParts = (
+  { alreadySent }: Pick<Summary["actions"], "alreadySent">,
+  repeated: number,
+): readonly (readonly [number, string])[] => [
+  [alreadySent - repeated, "already sent"],
+  [repeated, "repeated"],
+];
+
+/** `40 already sent, 1 repeated`; nothing where there are none. */
+export const describeSent = ({ actions, repeated }: Pick<PlanResult, "actions" | "repeated">): string =>
+  sentParts(actions, repeated)
+    .filter(([value]) => value > 0)
+    .map(([value, word]) => `${number(value)} ${word}`)
+    .join(", ");
 
 /** `26 rows: 23 mapped, 2 skipped, 1 held` */
 export function describeRows(rows: Summary["rows"]): string {

@@ -22,7 +22,7 @@ import {
   openLedgerToPlan,
   planDirectory,
 } from "./session.ts";
-import { describeRows, hasUnsentRows, tellChanged, tellVanished } from "./summary.ts";
+import { describeRows, describeSent, hasUnsentRows, tellChanged, tellVanished } from "./summary.ts";
 import { type Context, count, number } from "./talk.ts";
 import { makeTemporaryFolder } from "./temporary.ts";
 
@@ -96,7 +96,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
     tellChanged(talk, plan, verbose, undefined);
     if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows, undefined);
     const kinds = Object.entries(plan.byAction).map(([action, times]) => `${number(times)} ${action}`);
-    const told = `${describeRows(plan.rows)} → ${count(plan.actions.planned, "action")}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}${plan.actions.alreadySent > 0 ? `, ${number(plan.actions.alreadySent)} already sent left out` : ""}.`;
+    const told = `${describeRows(plan.rows)} → ${count(plan.actions.planned, "action")}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}${plan.actions.alreadySent > 0 ? `, ${describeSent(plan)} left out` : ""}.`;
     if (options.json) {
       talk.out(
         `${JSON.stringify({ rows: plan.rows, actions: plan.actions, byAction: plan.byAction, chunks: plan.manifest?.chunks.length ?? 0, problems: { errors: problems.errors, warnings: problems.warnings }, ...(plan.vanished !== undefined && { vanished: plan.vanished }), ...(seen !== undefined && { preview: seen }) })}\n`,

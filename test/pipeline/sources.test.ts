@@ -474,6 +474,10 @@ describe("files of a source", () => {
     const night = await field.stream(["gala-1.csv", "gala-2.csv"]);
     expect(night.summary?.actions, night.said).toMatchObject({ total: 4, accepted: 3, alreadySent: 1 });
     expect(night.said).not.toContain("deed-repeated");
+    // Nothing was sent before.
+    expect(night.said).toContain("1 repeated, 3 to send");
+    expect(night.said).toContain("4 actions: 3 accepted, 1 repeated.");
+    expect(night.said).not.toContain("already sent");
     const other = await openGala();
     for (const name of ["gala-1.csv", "gala-3.csv"]) await other.write(name, await field.read(name));
     expect((await other.stream(["gala-1.csv", "gala-3.csv"])).exitCode).toBe(3);

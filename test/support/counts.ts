@@ -116,7 +116,7 @@ function expectSummary(summary: Summary): void {
 
 const COUNT = "\\d[\\d,]*";
 const ROWS = new RegExp(`(${COUNT}) rows?: ((?:${COUNT} (?:mapped|skipped|invalid|held|mended)(?:, )?)+)`, "g");
-const OUTCOMES = "accepted|rejected|refused|in doubt|settled by hand|not sent|already sent";
+const OUTCOMES = "accepted|rejected|refused|in doubt|settled by hand|not sent|already sent|repeated";
 const ACTIONS = new RegExp(`(${COUNT}) actions?: ((?:${COUNT} (?:${OUTCOMES})(?:, )?)+)`, "g");
 
 /** `40 rows: 38 mapped, 2 invalid` as `[40, 38, 2]`, wherever such a sum stands. */

@@ -41,6 +41,8 @@ export interface Selection {
   }[];
   readonly fresh: number;
   readonly alreadySent: number;
+  /** Of those already sent, how many repeat a deed of their own input. */
+  readonly repeated: number;
   readonly pending: number;
   /** Not sent because they depend on what is pending. */
   readonly waiting: number;
@@ -211,7 +213,17 @@ async function decideOnce(
   const shown: ChangedAction[] = [];
   const byAction: Record<string, number> = {};
   const kinds = compiled.inputs.map(() => ({ sent: new Set<ActionName>(), known: new Set<ActionName>() }));
-  const counts = { fresh: 0, alreadySent: 0, changed: 0, pending: 0, waiting: 0, late: 0, superseded: 0, unclear: 0 };
+  const counts = {
+    fresh: 0,
+    alreadySent: 0,
+    repeated: 0,
+    changed: 0,
+    pending: 0,
+    waiting: 0,
+    late: 0,
+    superseded: 0,
+    unclear: 0,
+  };
   let justFound: InvalidRow[] = [];
   let mustRepeat = false;
   /** Mended rows of which something waits. */
@@ -364,6 +376,7 @@ async function decideOnce(
       }
       if (fate === "changed" || verdicts.of(candidate) === "sent") kinds[input]?.known.add(action);
       counts[COUNTED[fate]] += 1;
+      if (fate === "sent" && verdicts.of(candidate) === "repeated") counts.repeated += 1;
       if (fate !== "changed") continue;
       counts.changed += 1;
       const detail = verdicts.detailOf(candidate);

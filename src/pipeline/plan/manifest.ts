@@ -83,6 +83,8 @@ const MANIFEST = z.strictObject({
     /** Nobody can tell whether they were accepted, and the config makes that no error. */
     unclear: COUNT.default(0),
   }),
+  /** Of those already sent, how many repeat a deed of their own input. */
+  repeated: COUNT.default(0),
   byAction: z.record(z.string(), COUNT),
   problems: z.strictObject({ errors: COUNT, warnings: COUNT }),
   chunks: z.array(

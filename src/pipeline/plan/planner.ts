@@ -98,6 +98,7 @@ export interface PlanResult {
   /** The rows that others are held for. */
   readonly heldFor: readonly HeldFor[];
   readonly actions: Manifest["actions"];
+  readonly repeated: number;
   readonly byAction: Readonly<Record<string, number>>;
   readonly changed: readonly ChangedAction[];
   /** Mended rows, and what is sent of each. */
@@ -205,6 +206,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     ids: idsOf(compiled, selection),
     heldFor: selection.heldFor,
     actions,
+    repeated: selection.repeated,
     byAction: selection.byAction,
     changed: selection.changed.shown,
     vanished,
@@ -263,6 +265,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     mapping: options.mappingDigest,
     rows,
     actions,
+    repeated: selection.repeated,
     byAction: { ...selection.byAction },
     problems: { errors: problems.errors, warnings: problems.warnings },
     chunks: [...chunks],
