@@ -3,7 +3,8 @@
 import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Field, openField } from "../support/context.ts";
+import { settle } from "../../src/commands/settle.ts";
+import { type Field, makeContext, openField } from "../support/context.ts";
 
 const source = (actions: readonly string[], more = ""): string => `sources:
   sales:
@@ -380,5 +381,89 @@ describe("a mended row whose lookup says something else the next night", () => {
     expect(rest.summary?.actions, rest.said).toMatchObject({ accepted: 1, superseded: 0 });
     expect(images(field)).toEqual(["A", "B"]);
     expect((await field.stream(["sales.csv"])).summary?.rows).toMatchObject({ mended: 1 });
+  });
+});
+
+describe.each([
+  [
+    "updateTicket",
+    "ticketId,imageUrl",
+    "T1,#REF!",
+    "T2,#REF!",
+    "#REF!",
+    (name: string) => `https://i.example.com/${name}`,
+  ],
+  ["updateEvent", "eventId,shopUrl", "E,#REF!", "F,#REF!", "#REF!", (name: string) => `https://i.example.com/${name}`],
+  ["resoldTicket", "ticketId,userId,price,orderTime", "T1,a,?,", "T2,a,?,", "a,?", (name: string) => `u${name},1.00`],
+  ["scannedTicket", "ticketId,orderTime", "T1,?", "T2,?", "?", () => ""],
+] as const)("a mended row of a history without times: %s", (action, header, one, two, bad, good) => {
+  const tellsApart = action !== "scannedTicket";
+  const accepted = (field: Field): number => acceptedBy(field).filter((each) => each.startsWith(action)).length;
+
+  /** Two bad rows, in their rejects. */
+  async function openRejected(): Promise<Field> {
+    const field = await openField();
+    const events = ["E", "F"].map((eventId) => ({ action: "newEvent", data: { eventId, currency: "EUR" } }));
+    const sales = ["T1", "T2"].map((ticketId) => ({
+      action: "soldTicket",
+      data: { eventId: "E", ticketId, userId: "u", price: "1", orderTime: 1780000000 },
+    }));
+    await field.write("before.ndjson", [...events, ...sales].map((each) => `${JSON.stringify(each)}\n`).join(""));
+    await field.stream(["before.ndjson"]);
+    const text = `action,${header}\n${action},${one}\n${action},${two}\n`;
+    await field.write("log.csv", text);
+    expect((await field.stream(["log.csv"], { maxInvalid: { rows: 2 } })).exitCode).toBe(4);
+    return field;
+  }
+  const mendOne = async (field: Field, from: string, to: string): Promise<void> => {
+    const rejects = await field.read("log.rejects.csv");
+    expect(rejects).toContain(from);
+    await field.write("log.rejects.csv", rejects.replace(from, to));
+  };
+  const mended = (row: string, name: string): string => row.replace(bad, good(name));
+
+  test("is known when its rejects are streamed once more, and the next one of the file is sent", async () => {
+    const field = await openRejected();
+    await mendOne(field, one, mended(one, "1"));
+    const first = await field.stream(["log.rejects.csv"], { maxInvalid: { rows: 1 } });
+    expect(first.summary?.actions, first.said).toMatchObject({ accepted: 1 });
+    await mendOne(field, two, mended(two, "1"));
+    const both = await field.stream(["log.rejects.csv"]);
+    expect(both.summary?.actions, both.said).toMatchObject({ accepted: 1, alreadySent: 1 });
+    const again = await field.stream(["log.rejects.csv"]);
+    expect([again.exitCode, again.summary?.actions.alreadySent], again.said).toEqual([0, 2]);
+    expect(accepted(field)).toBe(2);
+    expect((await field.stream(["log.csv"])).summary?.rows).toMatchObject({ mended: 2 });
+  });
+
+  test("is known where its answer was lost, and a person has settled it as sent", async () => {
+    const field = await openRejected();
+    await mendOne(field, one, mended(one, "1"));
+    await mendOne(field, two, mended(two, "1"));
+    field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
+    const doubt = await field.stream(["log.rejects.csv"]);
+    expect(doubt.exitCode, doubt.said).toBe(6);
+    field.setFaults();
+    const decision = { decision: "sent", chunk: undefined, first: undefined, reason: "test" } as const;
+    const { context } = makeContext(field.folder, field.env);
+    await settle({ run: String(doubt.summary?.run), ...decision, json: false, waitLock: 0, flags: {} }, context);
+    expect((await field.stream(["log.rejects.csv"])).exitCode).toBe(0);
+    const again = await field.stream(["log.rejects.csv"]);
+    expect([again.exitCode, again.summary?.actions.alreadySent], again.said).toEqual([0, 2]);
+    expect(accepted(field)).toBe(2);
+  });
+
+  test.runIf(tellsApart)("that says something else than what was accepted of it was changed", async () => {
+    const field = await openRejected();
+    await mendOne(field, one, mended(one, "1"));
+    await mendOne(field, two, mended(two, "1"));
+    await field.stream(["log.rejects.csv"]);
+    await mendOne(field, mended(one, "1"), mended(one, "2"));
+    const other = await field.stream(["log.rejects.csv"]);
+    expect(other.summary?.actions, other.said).toMatchObject({ accepted: 0, alreadySent: 2, changed: 1 });
+    expect(other.said).toContain("1 action changed since it was accepted; not sent again");
+    expect((await field.stream(["log.rejects.csv"], { again: true })).summary?.actions.accepted).toBeGreaterThan(0);
+    const known = await field.stream(["log.rejects.csv"]);
+    expect(known.summary?.actions, known.said).toMatchObject({ accepted: 0, changed: 0 });
   });
 });

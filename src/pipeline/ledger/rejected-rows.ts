@@ -43,8 +43,10 @@ export interface RejectedRows {
 }
 
 /** An action of a mended row that the service took. */
-interface MendedDeed extends Action {
+export interface MendedDeed extends Action {
   readonly accepted: AskedAt;
+  /** As `tickets:actions` names it; undefined where that is not known. */
+  readonly name: string | undefined;
 }
 
 export interface OpenSince {
@@ -71,11 +73,13 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
     deedsOf: (key) =>
       ledger
         .all(
-          `SELECT run_no, seq, action, data FROM mendings JOIN actions USING (run_no, seq)
+          `SELECT run_no, seq, mended.action AS name, actions.action, data
+           FROM mendings JOIN actions USING (run_no, seq) LEFT JOIN mended_actions AS mended USING (row, run_no, seq)
            WHERE row = ? AND outcome IN ${TAKEN} ORDER BY run_no, seq`,
           key,
         )
-        .map(({ run_no, seq, action, data }) => ({
+        .map(({ run_no, seq, name, action, data }) => ({
+          name: name === null ? undefined : String(name),
           action: String(action) as ActionName, // written by the planner
           data: parseJson(String(data)) as ActionData, // written by the planner
           accepted: { runNo: Number(run_no), seq: Number(seq) },

@@ -143,6 +143,10 @@ export async function select(options: SelectOptions): Promise<Selection> {
       const name = openActionText(action.action, nth);
       return key === undefined ? undefined : options.rejectedRows.standingsOf(key, action, name);
     },
+    mendedTo: (row) => {
+      const key = compiled.rejected.get(row);
+      return key === undefined ? [] : options.rejectedRows.deedsOf(key);
+    },
     hasRejected: compiled.rejected.size > 0,
   });
   const found = {

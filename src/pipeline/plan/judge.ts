@@ -11,6 +11,7 @@ import {
 } from "../../actions/actions.ts";
 import { contentText, digestHex, digestOf, identityText, recipientsAgree } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
+import { openActionText } from "../../mapping/open-actions.ts";
 import { hasKeyedDeeds, keyedDeeds, keySources } from "../ledger/keyed-deeds.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import {
@@ -23,7 +24,7 @@ import {
   wasAgain,
 } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
-import type { OpenSince } from "../ledger/rejected-rows.ts";
+import type { MendedDeed, OpenSince } from "../ledger/rejected-rows.ts";
 import type { Standing, Standings } from "../ledger/row-places.ts";
 import type { LeftOut } from "./batch.ts";
 import { actionOf, type Candidate, type CandidateLines, candidateFiles, type Hold, readRecords } from "./candidates.ts";
@@ -161,6 +162,8 @@ export interface JudgeOptions {
   readonly rejected: (row: number) => OpenSince | undefined;
   /** What accepted deeds of its history are beside it, where its row comes from a rejects file. */
   readonly standingsOf: (candidate: Pick<Candidate, "row" | "nth">, action: Action) => Standings | undefined;
+  /** What was accepted of a row when it was mended, where it comes from a rejects file. */
+  readonly mendedTo: (row: number) => readonly MendedDeed[];
   /** Whether any row comes from a rejects file. */
   readonly hasRejected: boolean;
   /** What `tickets:actions` leaves out of a row whose source has a key. */
@@ -785,7 +788,7 @@ class Group {
   }
 
   /** Which known deeds are later than one of a row that was rejected. Timed scans are a set, of which one may come any time. */
-  #placeOf(candidate: Doubtful): Pick<KnownInput, "after" | "behind" | "unplaced"> {
+  #placeOf(candidate: Doubtful): Pick<KnownInput, "after" | "behind" | "unplaced" | "became"> {
     const isReplaced = replaces(candidate.action);
     const standingOf = candidate.untimed || isReplaced ? this.#standingsOf(candidate) : undefined;
     if (standingOf === undefined) return {};
@@ -794,10 +797,18 @@ class Group {
       new Set([...standings.entries()].flatMap(([of, standing]) => (which.includes(standing) ? of : [])));
     const taken = new Set([...this.#tried.entries()].flatMap(([of, { isTaken }]) => (isTaken ? of : [])));
     return {
+      became: this.#became(candidate),
       after: standings.length - those("since").size,
       behind: those("stood behind", "sent behind").intersection(taken),
       ...(isReplaced && { unplaced: those("unknown").intersection(taken) }),
     };
+  }
+
+  #became({ row, action, nth }: Doubtful): KnownInput["became"] {
+    return this.#options.mendedTo(row).flatMap(({ accepted, name }) => {
+      const of = this.#tried.findIndex(({ runNo, seq }) => runNo === accepted.runNo && seq === accepted.seq);
+      return of === -1 || name !== openActionText(action, nth) ? [] : of;
+    });
   }
 
   #standingsOf(candidate: Doubtful): Standings | undefined {

@@ -42,6 +42,8 @@ export type InputDeed =
       readonly behind?: ReadonlySet<number> | undefined;
       /** Likewise: known deeds among those of which nobody knows whether they are later than it. */
       readonly unplaced?: ReadonlySet<number> | undefined;
+      /** Likewise: known deeds that were accepted for just this action of its row when that was mended. */
+      readonly became?: readonly number[] | undefined;
       /** Likewise: the run that rejected it. */
       readonly rejectedIn?: number | undefined;
     })
@@ -277,11 +279,22 @@ class Match {
   }
 
   /**
-   * A row from a rejects file that says what was accepted since it was rejected is that deed. Where it says what was accepted
+   * A mended row that says what was accepted of it is that deed; what says something else now was changed. Any other
+   * row from a rejects file that says what was accepted since it was rejected is that deed. Where it says what was accepted
    * before, it may be that one, or say the same once more (A, B and a bad row that becomes A). Which of them does not matter where
    * something stood behind it.
    */
   fromRejects(): void {
+    for (const [at, { content, became = [] }] of this.#open(false)) {
+      const same = became.find((of) => this.#left.has(of) && this.#knownAt(of).content === content);
+      if (same !== undefined) this.#bind(at, same, "old");
+    }
+    // What another one says now may have changed its number in the row.
+    const given = new Set(this.#open(false).map(([, { content }]) => content));
+    for (const [at, { became = [] }] of this.#open(false)) {
+      const own = became.findLast((of) => this.#left.has(of) && !given.has(this.#knownAt(of).content));
+      if (own !== undefined) this.#bind(at, own, "changed");
+    }
     for (const [at, { content, after, behind }] of this.#open(false)) {
       if (after === undefined) continue;
       const same = [...this.#left].filter((of) => this.#knownAt(of).content === content);
