@@ -283,6 +283,164 @@ describe.each([
   });
 });
 
+const NUMBERED = (key: string): string => `sources:
+  log:
+    match: "log*.csv"
+${key === "" ? "" : `    key: "${key}"\n`}    fields: {ticketId: "{Ticket}"}
+    actions: [{updateTicket: {fields: {imageUrl: "{Image}"}}}]
+`;
+const log = (...rows: readonly (readonly [number, string])[]): string =>
+  `Row,Ticket,Image\n${rows.map(([row, name]) => `${row},T,${url(name)}\n`).join("")}`;
+
+describe("rows of a history of which nobody can tell what was accepted", () => {
+  const updated = (field: Field): string => acceptedOf(field, "updateTicket", "imageUrl");
+
+  /** The rejects of a night say no more than the night did: nothing of them is sent, and it is told. */
+  async function staysUnclear(field: Field, name: string, told: string): Promise<void> {
+    const sent = field.sandbox.engine.processed();
+    const count = Array.from(sent).length;
+    const borne = await field.stream([name], BEARING);
+    expect(borne.exitCode, borne.said).toBe(4);
+    expect(borne.said).toContain("When its row was rejected, where it stands beside the");
+    expect(borne.said).toContain(told);
+    expect(Array.from(field.sandbox.engine.processed())).toHaveLength(count);
+    isLeft(await field.stream([name.replace(".rejects.", ".rejects.rejects.")]), "history-unclear");
+  }
+
+  test.each([
+    [
+      "an older row that came late",
+      "",
+      "",
+      [
+        [2, "e"],
+        [3, "B"],
+        [11, "B"],
+      ],
+    ],
+    [
+      "an older row that was put right",
+      "",
+      "",
+      [
+        [3, "e"],
+        [11, "B"],
+      ],
+    ],
+    [
+      "a key that the source has since",
+      "",
+      "{Row}",
+      [
+        [3, "e"],
+        [11, "B"],
+      ],
+    ],
+    [
+      "another key",
+      "{Row}",
+      "{Ticket}-{Row}",
+      [
+        [3, "e"],
+        [11, "B"],
+      ],
+    ],
+  ] as const)("%s", async (_, before, since, rows) => {
+    const field = await openSold(NUMBERED(before));
+    await field.write("log.csv", log([3, "B"], [11, "B"]));
+    expect((await field.stream(["log.csv"])).summary?.actions).toMatchObject({ accepted: 2 });
+    await field.write("tickets.config.yaml", NUMBERED(since));
+    await field.write("log.csv", log(...rows));
+    const night = await field.stream(["log.csv"], BEARING);
+    expect(night.summary?.rows, night.said).toMatchObject({ invalid: rows.length });
+    await staysUnclear(field, "log.rejects.csv", `imageUrl ${url("B")}; imageUrl ${url("B")}`);
+    expect(updated(field)).toBe("B B");
+    // A person says that it is the latest.
+    const [header = "", e = ""] = (await field.read("log.rejects.csv")).split("\n");
+    await field.write("log-alone.csv", `${header}\n${e}\n`);
+    expect((await field.stream(["log-alone.csv"], { again: true })).summary?.actions.accepted).toBe(1);
+    const known = await field.stream(["log-alone.csv"]);
+    expect(known.summary?.actions, known.said).toMatchObject({ accepted: 0, alreadySent: 1 });
+    expect(updated(field)).toBe("B B e");
+  });
+
+  test("resales", async () => {
+    const field = await openSold();
+    const [ann, bob, eve] = [resale("ann"), resale("bob"), resale("eve")];
+    await field.write("all.csv", `${RESALES}${ann}${bob}${ann}`);
+    await field.stream(["all.csv"]);
+    await field.write("all.csv", `${RESALES}${eve}${ann}${bob}${ann}`);
+    await field.stream(["all.csv"], BEARING);
+    await staysUnclear(field, "all.rejects.csv", "resoldTicket");
+    expect(acceptedOf(field, "resoldTicket")).toBe("ann bob ann");
+    // Without the row the export is as clear as before.
+    await field.write("all.csv", `${RESALES}${ann}${bob}${ann}${resale("cid")}`);
+    expect((await field.stream(["all.csv"])).summary?.actions).toMatchObject({ alreadySent: 3, accepted: 1 });
+  });
+
+  test("events", async () => {
+    const field = await openSold();
+    const named = (...names: readonly string[]): string =>
+      ndjson(names.map((eventName) => ({ action: "updateEvent", data: { eventId: "E", eventName } })));
+    await field.write("ev.ndjson", named("B", "B"));
+    await field.stream(["ev.ndjson"]);
+    await field.write("ev.ndjson", named("e", "B", "B"));
+    await field.stream(["ev.ndjson"], BEARING);
+    await staysUnclear(field, "ev.rejects.ndjson", "this event");
+    expect(acceptedOf(field, "updateEvent", "eventName")).toBe("B B");
+  });
+
+  test("also those around one that is taken out", async () => {
+    const field = await openSold();
+    await field.write("updates.csv", updates("C"));
+    await field.stream(["updates.csv"]);
+    await field.write("updates.csv", updates("A", "B", "C", "A"));
+    await field.stream(["updates.csv"], BEARING);
+    const rejects = await field.read("updates.rejects.csv");
+    const others = rejects.split("\n").filter((row) => !row.startsWith(`T,${url("C")},`));
+    expect(others).toHaveLength(5);
+    await field.write("updates.rejects.csv", others.join("\n"));
+    isLeft(await field.stream(["updates.rejects.csv"]), "history-unclear");
+    expect(updated(field)).toBe("C");
+  });
+
+  test("of which the others stand in another file", async () => {
+    const field = await openSold();
+    await field.write("updates-1.csv", updates("B"));
+    await field.write("updates-2.csv", updates("B"));
+    const files = ["updates-1.csv", "updates-2.csv"];
+    await field.stream(files);
+    await field.write("updates-1.csv", updates("e"));
+    expect((await field.stream(files, BEARING)).summary?.rows).toMatchObject({ invalid: 2 });
+    isLeft(await field.stream(["updates-1.rejects.csv"]), "history-unclear");
+    expect(updated(field)).toBe("B B");
+  });
+
+  test("since rows behind were left out", async () => {
+    const field = await openSold();
+    await field.write("updates.csv", updates("A", "C"));
+    await field.stream(["updates.csv"]);
+    await field.write("updates.csv", updates("A", "B", "!x", "C"));
+    expect((await field.stream(["updates.csv"], { ...BEARING, limit: 3 })).summary?.rows).toMatchObject({ read: 3 });
+    await mend(field, "updates.rejects.csv", "!x", url("x"));
+    isLeft(await field.stream(["updates.rejects.csv"]), "history-unclear");
+    expect(updated(field)).toBe("A C");
+  });
+
+  test("beside them, a row that named no ticket is as unclear once it names theirs", async () => {
+    const field = await openSold();
+    await field.write("updates.csv", updates("B", "B"));
+    await field.stream(["updates.csv"]);
+    await field.write("updates.csv", updates("e", "B", "B").replace(UPDATES, `${UPDATES},${url("x")}\n`));
+    await field.stream(["updates.csv"], BEARING);
+    const [header = "", x = ""] = (await field.read("updates.rejects.csv")).split("\n");
+    expect(x).toContain(url("x"));
+    await field.write("updates-alone.csv", `${header}\n${x.replace(/,(?=https)/, "T,")}\n`);
+    isLeft(await field.stream(["updates-alone.csv"]), "history-unclear");
+    expect(updated(field)).toBe("B B");
+  });
+});
+
 test("a row that is rejected a second time keeps its first place", async () => {
   const field = await openSold();
   await field.write("all.csv", `${RESALES}${resale("ann")}${resale("bob", "")}${resale("cid")}`);
@@ -341,6 +499,19 @@ ${key}    fields: {ticketId: "{ID}"}
       - resoldTicket: {each: {in: "{Resales}", match: '(?<u>[a-z]+):(?<p>\\S+)'}, fields: {userId: "{item.u}", price: "{item.p}"}}
 `;
   const rejecting = (...items: readonly number[]): object => ({ on: { request: 1 }, fault: "failure-items", items });
+
+  test("of a mended row is not taken for an accepted one before it that says the same", async () => {
+    const field = await openSold(LISTS(""));
+    await field.write("tickets.csv", "ID,Resales\nT,anna:#REF! bert:12.00 anna:11.00\n");
+    expect((await field.stream(["tickets.csv"], BEARING)).exitCode).toBe(4);
+    await mend(field, "tickets.rejects.csv", "#REF!", "11.00");
+    field.setFaults(rejecting(2));
+    expect((await field.stream(["tickets.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 2, rejected: 1 });
+    field.setFaults();
+    isLeft(await field.stream(["tickets.rejects.rejects.csv"]), "history-unclear");
+    expect((await field.stream(["tickets.rejects.rejects.csv"], { again: true })).summary?.actions.accepted).toBe(1);
+    expect(acceptedOf(field, "resoldTicket")).toBe("anna bert anna");
+  });
 
   describe.each([
     ["without a key", ""],

@@ -27,6 +27,7 @@ CREATE TABLE row_histories (
   history BLOB NOT NULL,
   run_no INTEGER,
   seq INTEGER,
+  undecided INTEGER NOT NULL,
   PRIMARY KEY (row, history)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE kinds_behind (row TEXT NOT NULL, action TEXT NOT NULL, PRIMARY KEY (row, action)) STRICT, WITHOUT ROWID;
@@ -42,6 +43,8 @@ export interface RowPlace {
     readonly history: string;
     /** The last of the history that was accepted before and stands behind the row. */
     readonly behind?: AskedAt | undefined;
+    /** What of it was accepted before could not be told, so that any of that may stand behind the row. */
+    readonly isUndecided?: boolean | undefined;
   }[];
   /** Kinds of which something that was accepted before stands behind it, or may. */
   readonly kindsBehind: readonly string[];
@@ -52,21 +55,25 @@ export function noteRowPlace(ledger: Ledger, row: string, place: RowPlace, isFir
   if (isFirst)
     for (const [lane, seq] of place.firstBehind.entries())
       ledger.run("INSERT OR IGNORE INTO row_places (row, lane, seq) VALUES (?, ?, ?)", row, lane, seq);
-  for (const { history, behind } of place.histories)
-    ledger.run(NOTE_HISTORY, row, Buffer.from(history, "hex"), behind?.runNo ?? null, behind?.seq ?? null);
+  for (const { history, behind, isUndecided } of place.histories) {
+    const last = [behind?.runNo ?? null, behind?.seq ?? null];
+    ledger.run(NOTE_HISTORY, row, Buffer.from(history, "hex"), ...last, isUndecided === true ? 1 : 0);
+  }
   for (const action of place.kindsBehind)
     ledger.run("INSERT OR IGNORE INTO kinds_behind (row, action) VALUES (?, ?)", row, action);
 }
 
-const NOTE_HISTORY = `INSERT INTO row_histories (row, history, run_no, seq) VALUES (?, ?, ?, ?)
-  ON CONFLICT DO UPDATE SET run_no = excluded.run_no, seq = excluded.seq WHERE excluded.run_no IS NOT NULL`;
+const NOTE_HISTORY = `INSERT INTO row_histories (row, history, run_no, seq, undecided) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET undecided = max(undecided, excluded.undecided),
+    run_no = coalesce(excluded.run_no, run_no), seq = coalesce(excluded.seq, seq)`;
 
 /**
  * What an accepted deed is beside one of a row that was rejected. `before`: it stood before it. `stood behind`: it was accepted
  * earlier and stood behind the row. `sent behind`: the run that rejected the row sent it behind that, of another row. `since`: it
  * was accepted later, and may be the deed itself. `unknown`: it was accepted earlier, and nobody looked where it stood.
+ * `undecided`: likewise, and where it stood could not be told.
  */
-export type Standing = "before" | "stood behind" | "sent behind" | "since" | "unknown";
+export type Standing = "before" | "stood behind" | "sent behind" | "since" | "unknown" | "undecided";
 
 /** Tells what accepted deeds of its history are beside a deed of a rejected row. */
 export type Standings = (deed: AskedAt) => Standing;
@@ -78,11 +85,18 @@ export function standingsOf(ledger: Ledger, row: string, action: Action, name: s
   const history = digestOf(identityText(action));
   const asked = ledger.all(ASKED, row).filter((each) => historyOf(each).equals(history));
   const mended = ledger.all(MENDED, row, rejected.run_no ?? 0);
-  const read = ledger.get("SELECT run_no, seq FROM row_histories WHERE row = ? AND history = ?", row, history);
+  const read = ledger.get(
+    "SELECT run_no, seq, undecided FROM row_histories WHERE row = ? AND history = ?",
+    row,
+    history,
+  );
   const isKnown = asked.length > 0 || read !== undefined || mended.some((deed) => historyOf(deed).equals(history));
   const [firstRun, firstSeq] = [Number(rejected.run_no), rejected.seq];
   // What the service was asked for itself stands where it stood then; what the row gives beside that, where the row stood.
-  const own = asked.find((each) => each.name === name) ?? (isKnown ? mended.at(-1) : undefined);
+  const ownTry = asked.find((each) => each.name === name);
+  const own = ownTry ?? (isKnown ? mended.at(-1) : undefined);
+  // Only who asks the service for it says that it is later than what was accepted.
+  const isUndecided = ownTry === undefined && read?.undecided === 1;
   const runNo = own === undefined ? firstRun : Number(own.run_no);
   const at = own === undefined ? firstSeq : own.seq;
   const laneOf = (seq: number): number | undefined => laneOfAction(ledger, runNo, seq);
@@ -94,6 +108,7 @@ export function standingsOf(ledger: Ledger, row: string, action: Action, name: s
   return (deed) => {
     if (read?.run_no === deed.runNo && read.seq === deed.seq) return "stood behind";
     if (deed.runNo > runNo) return "since";
+    if (deed.runNo < runNo && isUndecided) return "undecided";
     if (deed.runNo < runNo) return mayStandBehind ? unlooked() : "before";
     const behind = firstBehind.get(laneOf(deed.seq));
     if (behind === undefined) return unlooked();

@@ -168,6 +168,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
       verdicts,
       holds,
       histories: options.invalid.histories,
+      isCut: compiled.isCut,
     });
     return { ...selection, lastAccepted, openOfInvalid: await openBeside(verdicts.closed, holds) };
   }

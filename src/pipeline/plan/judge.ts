@@ -89,8 +89,8 @@ export type Detail =
   | { readonly kind: "late in time"; readonly than: AcceptedDeed }
   /** Late: its row was rejected, and this stood behind it then. */
   | { readonly kind: "stood before"; readonly accepted: AcceptedDeed }
-  /** Unclear: whether its row, which was rejected, stood before some of these. */
-  | { readonly kind: "unplaced"; readonly accepted: readonly AcceptedDeed[] }
+  /** Unclear: whether its row, which was rejected, stood before some of these. `isUndecided`: it could not be told then. */
+  | { readonly kind: "unplaced"; readonly isUndecided: boolean; readonly accepted: readonly AcceptedDeed[] }
   | { readonly kind: "superseded"; readonly since: AcceptedDeed; readonly isFromRejects: boolean }
   | { readonly kind: "held"; readonly by: RowPlace }
   | {
@@ -797,10 +797,10 @@ class Group {
       new Set([...standings.entries()].flatMap(([of, standing]) => (which.includes(standing) ? of : [])));
     const taken = new Set([...this.#tried.entries()].flatMap(([of, { isTaken }]) => (isTaken ? of : [])));
     return {
-      became: this.#became(candidate),
       after: standings.length - those("since").size,
       behind: those("stood behind", "sent behind").intersection(taken),
-      ...(isReplaced && { unplaced: those("unknown").intersection(taken) }),
+      ...(isReplaced && { unplaced: those("unknown", "undecided").intersection(taken) }),
+      became: this.#became(candidate),
     };
   }
 
@@ -858,12 +858,13 @@ class Group {
           given: input.flatMap(({ candidate }) => candidate ?? []),
         });
         return;
-      case "unplaced":
-        this.#found.set(seq, "unclear", {
-          kind: "unplaced",
-          accepted: known.flatMap(({ accepted: deed }) => (deed?.isTaken === true ? deed : [])),
-        });
+      case "unplaced": {
+        const taken = known.flatMap(({ accepted: deed }) => (deed?.isTaken === true ? deed : []));
+        const standingOf = this.#standingsOf(candidate);
+        const isUndecided = taken.some((deed) => standingOf?.(deed) === "undecided");
+        this.#found.set(seq, "unclear", { kind: "unplaced", isUndecided, accepted: taken });
         return;
+      }
       case "new":
       case "unknown":
         this.#found.set(seq, "new");

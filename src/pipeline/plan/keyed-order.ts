@@ -36,7 +36,7 @@ export type OutOfOrder =
   /** Its row was rejected, and this stood behind it then. */
   | { readonly kind: "stood before"; readonly accepted: TriedDeed }
   /** Its row was rejected, and whether it stood before some of these nobody knows. */
-  | { readonly kind: "unplaced"; readonly accepted: readonly TriedDeed[] }
+  | { readonly kind: "unplaced"; readonly isUndecided: boolean; readonly accepted: readonly TriedDeed[] }
   /** Of these some may stand behind it, among rows that were left out. */
   | { readonly kind: "unclear"; readonly accepted: readonly TriedDeed[] };
 
@@ -108,16 +108,21 @@ export async function findOutOfOrder(
         if (standing === "before") return false;
         const other = time === undefined ? undefined : acceptedTime(ledger, deed);
         // Of those whose place is not known, the times tell below.
-        if (time !== undefined && other !== undefined) return standing !== "unknown" && other > time;
+        const isUnplaced = standing === "unknown" || standing === "undecided";
+        if (time !== undefined && other !== undefined) return !isUnplaced && other > time;
         if (earlier.has(nameOfDeed(deed))) return false;
-        return standing === "unknown" ? undefined : true;
+        return isUnplaced ? undefined : true;
       };
       const since = accepted.find((deed) => isLater(deed) === true);
       if (since !== undefined) {
         const stoodBefore = standingOf(since) === "stood behind";
         return [[candidate, stoodBefore ? { kind: "stood before", accepted: since } : { kind: "superseded", since }]];
       }
-      if (accepted.some((deed) => isLater(deed) === undefined)) return [[candidate, { kind: "unplaced", accepted }]];
+      const unplaced = accepted.filter((deed) => isLater(deed) === undefined);
+      if (unplaced.length > 0) {
+        const isUndecided = unplaced.some((deed) => standingOf(deed) === "undecided");
+        return [[candidate, { kind: "unplaced", isUndecided, accepted }]];
+      }
       if (time !== undefined) {
         const than = accepted.find((deed) => (acceptedTime(ledger, deed) ?? 0n) > time);
         return than === undefined ? [] : [[candidate, { kind: "late in time", than }]];

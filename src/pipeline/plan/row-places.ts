@@ -1,6 +1,6 @@
 /** Where rows that are not sent stand among what was accepted before, and among what the plan sends. */
 
-import { type Action, type ActionName, actionSpec } from "../../actions/actions.ts";
+import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../../actions/actions.ts";
 import { keyedDeeds } from "../ledger/keyed-deeds.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { acceptedDeeds } from "../ledger/memory.ts";
@@ -19,6 +19,8 @@ export interface LastAccepted {
   readonly ofHistory: ReadonlyMap<string, Spot & { readonly deed: AskedAt }>;
   /** Of kinds of which a deed replaces the one before it. */
   readonly ofKind: ReadonlyMap<ActionName, Spot>;
+  /** Whether what of a history (hex) was accepted could not be told. */
+  readonly isUndecided: (history: string) => boolean;
 }
 
 /** Before the candidate with a number; behind what stands there of earlier rows. A candidate itself is behind all of it. */
@@ -30,7 +32,7 @@ interface Spot {
 const isBehind = (one: Spot, other: Spot): boolean =>
   one.before === other.before ? one.row > other.row : one.before > other.before;
 
-const NOTHING_ACCEPTED: LastAccepted = { ofHistory: new Map(), ofKind: new Map() };
+const NOTHING_ACCEPTED: LastAccepted = { ofHistory: new Map(), ofKind: new Map(), isUndecided: () => false };
 
 /** @param histories (hex) of the rows that are not sent. */
 export async function findLastAccepted(options: {
@@ -41,19 +43,25 @@ export async function findLastAccepted(options: {
   readonly verdicts: Verdicts;
   readonly holds: Iterable<Hold> | AsyncIterable<Hold>;
   readonly histories: ReadonlySet<string>;
+  /** Rows behind were left out (`--limit`). */
+  readonly isCut: boolean;
 }): Promise<LastAccepted> {
-  const { directory, ledger, lines, verdicts, holds, histories } = options;
+  const { directory, ledger, lines, verdicts, holds, histories, isCut } = options;
   if (ledger === undefined) return NOTHING_ACCEPTED;
   const ofHistory = new Map<string, Spot & { readonly deed: AskedAt }>();
   const ofKind = new Map<ActionName, Spot>();
   const candidates = new Map<string, Candidate>();
+  const undecided = new Set<string>();
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       const { action, seq, keyed, untimed } = candidate;
-      if (!KNOWN.has(verdicts.of(candidate))) continue;
+      const isUnclear = verdicts.detailOf(candidate)?.kind === "unclear";
+      if (!isUnclear && !KNOWN.has(verdicts.of(candidate))) continue;
+      if (isUnclear) undecided.add(historyOf(candidate, lines).toString("hex"));
       if (replaces(action)) ofKind.set(action, { before: seq, row: Number.POSITIVE_INFINITY });
       // Others are a set, or told apart by their keys.
       else if (actionSpec(action).identity !== "history" || keyed || !untimed) continue;
+      if (isUnclear) continue;
       const history = histories.size === 0 ? "" : historyOf(candidate, lines).toString("hex");
       if (histories.has(history)) candidates.set(history, candidate);
     }
@@ -71,7 +79,10 @@ export async function findLastAccepted(options: {
     for (const history of historiesOf(attempted))
       if (histories.has(history) && isLast(ofHistory.get(history))) ofHistory.set(history, { ...spot, deed: accepted });
   }
-  return { ofHistory, ofKind };
+  if (isCut)
+    for (const action of ACTION_NAMES.filter(replaces))
+      ofKind.set(action, { before: Number.POSITIVE_INFINITY, row: Number.POSITIVE_INFINITY });
+  return { ofHistory, ofKind, isUndecided: (history) => isCut || undecided.has(history) };
 }
 
 const KNOWN: ReadonlySet<ReturnType<Verdicts["of"]>> = new Set(["sent", "changed", "pending"]);
@@ -124,7 +135,11 @@ export function createRowPlaces(accepted: LastAccepted, order: PlannedOrder): (r
       firstBehind: moved === undefined ? firstBehind(given) : [],
       histories: histories.map((history) => {
         const last = accepted.ofHistory.get(history);
-        return { history, ...(last !== undefined && isBehind(last, spot) && { behind: askedAt(last.deed) }) };
+        return {
+          history,
+          ...(last !== undefined && isBehind(last, spot) && { behind: askedAt(last.deed) }),
+          ...(accepted.isUndecided(history) && { isUndecided: true }),
+        };
       }),
       kindsBehind: kinds.map(([action]) => action),
     };

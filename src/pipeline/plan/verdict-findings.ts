@@ -61,6 +61,12 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone with --again.",
       };
     case "unplaced":
+      if (detail.isUndecided)
+        return {
+          rule: "history-unclear",
+          message: `When its row was rejected, where it stands beside the ${action} of this ${about} that had been accepted could not be told: sent now, it may undo a later one. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}.`,
+          hint: "If it is later than all of these, stream it alone with --again. If not, take it out.",
+        };
       return {
         rule: "history-unclear",
         message: `Its row did not name this ${about} when it was rejected, so whether it comes before or after what had been accepted of it can't be told. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}.`,

@@ -155,7 +155,11 @@ export async function writeRejects(options: {
 const ROW_PLACE = z.object({
   firstBehind: z.array(z.number()),
   histories: z.array(
-    z.object({ history: z.string(), behind: z.object({ runNo: z.number(), seq: z.number() }).optional() }),
+    z.object({
+      history: z.string(),
+      behind: z.object({ runNo: z.number(), seq: z.number() }).optional(),
+      isUndecided: z.boolean().optional(),
+    }),
   ),
   kindsBehind: z.array(z.string()),
 }) satisfies z.ZodType<RowPlace>;
