@@ -225,5 +225,19 @@ describe("an input that holds nothing", () => {
     const { exitCode, said, summary } = await field.stream([name]);
     expect([exitCode, summary?.actions.total]).toEqual([0, 0]);
     expect(said).toContain("input-no-rows");
+    expect(said).toContain("there is nothing to send");
+  });
+
+  test.each([
+    ["\u0085", "U+0085"],
+    ["\u2028", "U+2028"],
+    ["\u2029", "U+2029"],
+  ])("a table whose lines end by %j is said to be one line", async (end, code) => {
+    const field = await openField();
+    await field.write("events.csv", `eventId,currency,note${end}E-1,EUR,${end}`);
+    const { said, summary } = await field.stream(["events.csv"]);
+    expect(summary?.actions.total).toBe(0);
+    expect(said).toContain("input-no-rows");
+    expect(said).toContain(`its header holds ${code}, which is taken for no line end: all of it is one line.`);
   });
 });

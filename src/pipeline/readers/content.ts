@@ -23,12 +23,24 @@ export function findingsOfContent(input: Input, rows: number, allowEmpty: boolea
     const hint = `${format === "json" ? "A payload without actions is []." : "A table without rows has its header."} Did the export fail? If an empty file is right, say --allow-empty.`;
     return [{ rule: "input-empty", line: 1, message, hint }];
   }
-  if (rows === 0)
-    return [
-      ...findingsOfEncoding(input),
-      { rule: "input-no-rows", line: 1, message: "The input has no rows: there is nothing to send." },
-    ];
+  if (rows === 0) return [...findingsOfEncoding(input), noRows(input)];
   return findingsOfText(input);
+}
+
+/** Some systems end lines by these. No table is read so, since they may stand inside a cell. */
+const OTHER_LINE_END = /[\u0085\u2028\u2029]/;
+
+function noRows({ header = [] }: Input): ContentFinding {
+  const [found] = OTHER_LINE_END.exec(header.join()) ?? [];
+  if (found === undefined)
+    return { rule: "input-no-rows", line: 1, message: "The input has no rows: there is nothing to send." };
+  const code = `U+${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+  return {
+    rule: "input-no-rows",
+    line: 1,
+    message: `The input has no rows, but its header holds ${code}, which is taken for no line end: all of it is one line.`,
+    hint: "Export again with lines that end by a line feed.",
+  };
 }
 
 /** What is said of any text that was read to its end, be it an input or what a source looks up in. */
