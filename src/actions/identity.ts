@@ -56,9 +56,13 @@ const RECIPIENT = ["to", "userId"] as const;
 export function recipientsAgree(one: ActionData, other: ActionData): boolean {
   return RECIPIENT.every((field) => {
     const [a, b] = [one[field], other[field]];
-    return a == null || b == null || canonical(field, a) === canonical(field, b);
+    return a == null || b == null || personText(canonical(field, a)) === personText(canonical(field, b));
   });
 }
+
+/** Who a user or a wallet is, also where another program writes its letters in another Unicode form. */
+export const personText = (value: unknown): string | undefined =>
+  value == null ? undefined : String(value).normalize();
 
 /** An action as text. */
 export interface ActionTexts {

@@ -455,6 +455,87 @@ test.each(["warn", "off"])("what registers is sent once, also where the rule tha
   expect(processedBy(field.sandbox)).toBe("E T");
 });
 
+describe("resales whose prices are written otherwise", () => {
+  /** Streams a file of resales, by default the one that is exported every night. */
+  async function openResales(config = "") {
+    const field = await openSold();
+    await field.write("tickets.config.yaml", config);
+    const night = async (rows: readonly string[], name = "resales.csv", columns = "ticketId,userId,price") => {
+      await field.write(name, [columns, ...rows, ""].join("\n"));
+      const { exitCode, said, summary } = await field.stream([name]);
+      return { exitCode, said, actions: summary?.actions };
+    };
+    return { field, night };
+  }
+
+  test("are changed where their holders tell them, and what comes behind them is sent", async () => {
+    const { field, night } = await openResales();
+    expect((await night(["T,ben,18.00", "T,carla,21.00"])).actions).toMatchObject({ accepted: 2 });
+    const saved = await night(["T,ben,18", "T,carla,21"]);
+    expect(saved.exitCode, saved.said).toBe(0);
+    expect(saved.actions).toMatchObject({ accepted: 0, alreadySent: 2, changed: 2 });
+    expect(saved.said).toContain("price 18.00 → 18");
+    const back = await night(["T,ben,18", "T,carla,21.00", "T,dave,23.00", "T,ben,25.00"]);
+    expect(back.actions, back.said).toMatchObject({ accepted: 2, alreadySent: 2, changed: 1 });
+    const last = await night(["T,ben,18.00", "T,carla,21.00", "T,dave,23", "T,ben,25"]);
+    expect(last.actions, last.said).toMatchObject({ accepted: 0, alreadySent: 4, changed: 2 });
+    expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["ben", "carla", "dave", "ben"]);
+  });
+
+  test("are a problem where a ticket may have gone back to someone, and are sent by nobody but a person", async () => {
+    const { field, night } = await openResales();
+    await night(["T,ben,18.00", "T,carla,21.00"]);
+    const delta = await night(["T,ben,25.00"], "resales-delta.csv");
+    expect(delta.exitCode, delta.said).toBe(3);
+    expect(delta.said).toContain("[history-unclear]");
+    expect(delta.said).toContain("one to the same user was accepted that says something else, such as another price");
+    await field.write("tickets.config.yaml", "rules: {history-unclear: warn}\n");
+    expect((await night(["T,ben,25.00"], "resales-delta.csv")).actions).toMatchObject({ accepted: 0, notSent: 1 });
+    expect((await field.stream(["resales-delta.csv"], { again: true })).summary?.actions).toMatchObject({
+      accepted: 1,
+    });
+    const full = await night(["T,ben,18.00", "T,carla,21.00", "T,ben,25.00", "T,dave,30.00"]);
+    expect(full.actions, full.said).toMatchObject({ accepted: 1, alreadySent: 3 });
+  });
+
+  test("are found though their seconds are cut off too, and the letters of a name in another Unicode form", async () => {
+    const { field, night } = await openResales();
+    const columns = "ticketId,userId,price,orderTime";
+    const rows = ["T,ben,18.00,2026-02-01T10:00:11Z", "T,jörg,21.00,2026-02-02T10:00:12Z"];
+    expect((await night(rows, "resales.csv", columns)).actions).toMatchObject({ accepted: 2 });
+    // Moved by an hour, none of them is earlier than one of then.
+    const saved = rows.map((row) => row.replace(".00", "").replace(/T10:00:..Z/, "T11:00:00Z"));
+    const told = await night(saved, "resales.csv", columns);
+    expect(told.exitCode, told.said).toBe(3);
+    expect(told.said).toContain("price 21.00 → 21. The input does not have that one.");
+    const untimed = await night(["T,ben,18", `T,${"jörg".normalize("NFD")},21`]);
+    expect(untimed.actions, untimed.said).toMatchObject({ accepted: 0, alreadySent: 2, changed: 2 });
+    expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["ben", "jörg"]);
+  });
+
+  test("are one deed in rejects of two nights", async () => {
+    const { field, night } = await openResales();
+    field.setFaults(rejecting(0, 1));
+    await night(["T,ben,18.00", "T,carla,21.00"]);
+    field.setFaults(rejecting(0, 1));
+    await night(["T,ben,18", "T,carla,21"]);
+    field.setFaults();
+    const rejects = await field.stream(["resales.rejects.csv"]);
+    expect(rejects.exitCode, rejects.said).toBe(3);
+    expect(rejects.said.match(/\[history-unclear\]/g)).toHaveLength(2);
+    expect(acceptedOf(field, "resoldTicket", "userId")).toEqual([]);
+  });
+});
+
+test("a claim is known by its user, in whichever Unicode form its letters are written", async () => {
+  const field = await openSold();
+  const claimed = (userId: string): object => ({ action: "claimedTicket", data: { ticketId: "T", userId } });
+  await field.write("claims.ndjson", lines(claimed("jörg")));
+  expect((await field.stream(["claims.ndjson"])).summary?.actions).toMatchObject({ accepted: 1 });
+  await field.write("claims.ndjson", lines(claimed("jörg".normalize("NFD"))));
+  expect((await field.stream(["claims.ndjson"])).summary?.actions).toMatchObject({ accepted: 0, changed: 1 });
+});
+
 describe("a history with times", () => {
   test("of resales, a rejected one is not sent once a later one was accepted, nor one that came late", async () => {
     const field = await openSold();

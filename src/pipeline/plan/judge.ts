@@ -41,6 +41,7 @@ import {
   type KnownDeed,
   type KnownInput,
   matchHistory,
+  namingOf,
 } from "./match-history.ts";
 import { type GivenKeyDeed, type KeyTry, type KeyVerdict, type KnownKeyDeed, matchKey } from "./match-key.ts";
 import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type InputKey } from "./other-keys.ts";
@@ -97,6 +98,8 @@ export type Detail =
       readonly kind: "unclear";
       /** Perhaps only because rows behind were left out. */
       readonly isCut: boolean;
+      /** A resale to someone to whom an accepted one went that the input lacks, and that says something else. */
+      readonly ofHolder?: boolean;
       readonly accepted: readonly AcceptedDeed[];
       readonly given: readonly Pick<Candidate, "start" | "length">[];
     }
@@ -854,6 +857,7 @@ class Group {
         this.#found.set(seq, "unclear", {
           kind: "unclear",
           isCut: this.#options.isCut,
+          ofHolder: verdict.ofHolder === true,
           accepted: known.flatMap(({ accepted: deed }) => (deed?.isTaken === true ? deed : [])),
           given: input.flatMap(({ candidate }) => candidate ?? []),
         });
@@ -879,9 +883,11 @@ class Group {
     return [
       ...this.#tried.map((deed): KnownOfHistory => {
         const content = deed.content.toString("hex");
+        const said = historyDeed(action, content, () => this.#dataOf(deed));
         return {
           deed: {
-            ...historyDeed(action, content, () => this.#dataOf(deed)),
+            // Of two sources each may have its own price.
+            ...(deed.isOfAnotherSource ? { ...said, said: () => ({ ...said.said(), holder: undefined }) } : said),
             ...this.#runOf(deed),
             state: deed.isTaken ? "accepted" : "rejected",
           },
@@ -957,8 +963,9 @@ interface InputOfHistory {
 
 /** Nothing where it has no time. */
 function sayingOf(at: number, { said }: HistoryDeed): readonly TimedSaying[] {
-  const { time, rest } = said();
-  return time === undefined ? [] : [{ at, time, rest }];
+  const all = said();
+  const { time } = all;
+  return time === undefined ? [] : [{ at, time, rest: namingOf(all) }];
 }
 
 /** The known deed that one of the input is, or stands in the place of. */

@@ -17,7 +17,12 @@ export interface Said {
   readonly time: bigint | undefined;
   /** The content without the time; for a deed without a time, its content. */
   readonly rest: string;
+  /** Of a resale, whom it goes to: that names it, whatever is told otherwise of it. Undefined for other deeds. */
+  readonly holder: string | undefined;
 }
+
+/** What names a deed beside its time. */
+export const namingOf = ({ holder, rest }: Said): string => holder ?? rest;
 
 /** A deed that the service was asked for. */
 export interface KnownDeed extends HistoryDeed {
@@ -72,8 +77,8 @@ export type DeedVerdict =
   | { readonly kind: "superseded"; readonly since: number }
   /** New, beside a deed of which nobody knows whether it is old. */
   | { readonly kind: "held" }
-  /** Contents repeat in such a way that nobody can tell. */
-  | { readonly kind: "unclear" }
+  /** Contents repeat in such a way that nobody can tell. `ofHolder`: a resale may be an accepted one that is told otherwise. */
+  | { readonly kind: "unclear"; readonly ofHolder?: true }
   /** Of a row that was rejected before anyone could tell where it stands beside what was accepted by then. */
   | { readonly kind: "unplaced" }
   /** Of an invalid row, with the accepted deed in whose place it stands, where it stands in one's place. */
@@ -109,8 +114,11 @@ export function matchHistory(
   match.timesThatCame();
   match.fromRejects();
   match.timesThatWent();
+  match.retoldInOrder();
   const isClear = match.untimed(isHeld);
   match.unknown();
+  const mayBeRetold = match.mayBeRetold();
+  const lastRetold = Math.max(-1, ...mayBeRetold);
   const lastOld = Math.max(-1, ...match.bound.keys());
   return input.map((deed, at): DeedVerdict => {
     const bound = match.bound.get(at);
@@ -126,6 +134,8 @@ export function matchHistory(
     if (otherForms.has(at)) return { kind: "unclear" };
     if (!deed.isTimed && at < lastOld) return { kind: "late", before: lastOld };
     if (!deed.isTimed && isCut && match.hasUntimedLeft()) return { kind: "unclear" };
+    // One without a time that stands before such a one may come too late.
+    if (mayBeRetold.has(at) || (!deed.isTimed && at < lastRetold)) return OF_HOLDER;
     return open;
   });
 }
@@ -143,14 +153,21 @@ function formsOfOtherRuns(input: readonly InputDeed[]): ReadonlySet<number> {
   const timed = rejected.filter(({ deed }) => deed.isTimed);
   const withoutTime = rejected.filter(
     ({ deed, run }) =>
-      !deed.isTimed && timed.some((other) => other.run !== run && other.deed.said().rest === deed.content),
+      !deed.isTimed &&
+      timed.some((other) => other.run !== run && namingOf(other.deed.said()) === namingOf(deed.said())),
   );
   // As many as one run had of the same are so many deeds.
-  const beyond = [...groupBy(rejected, ({ deed }) => deed.content).values()].flatMap((equal) => {
+  const beyond = [...groupBy(rejected, ({ deed }) => formOf(deed)).values()].flatMap((equal) => {
     const most = Math.max(...[...groupBy(equal, ({ run }) => String(run)).values()].map(({ length }) => length));
     return equal.slice(most);
   });
   return new Set([...[...withoutTime, ...beyond].map(({ at }) => at), ...retoldInOtherRuns(timed)]);
+}
+
+/** What two rejects have in common that may be one. */
+function formOf({ content, said }: KnownInput): string {
+  const { time, holder } = said();
+  return holder === undefined ? content : `${time ?? ""} ${holder}`;
 }
 
 /** Numbers of those that may be one deed whose time another run read otherwise: both, since nobody knows which says it right. */
@@ -159,8 +176,9 @@ function retoldInOtherRuns(
 ): readonly number[] {
   const byRun = groupBy(
     timed.flatMap(({ at, deed, run }) => {
-      const { time, rest } = deed.said();
-      return time === undefined ? [] : [{ at, time, rest, rejectedAt: -1, isMissing: true, run }];
+      const said = deed.said();
+      const { time } = said;
+      return time === undefined ? [] : [{ at, time, rest: namingOf(said), rejectedAt: -1, isMissing: true, run }];
     }),
     ({ run }) => String(run),
   );
@@ -180,6 +198,7 @@ type Neighbour = { readonly at: number; readonly of: number } | undefined;
 
 const NEW: DeedVerdict = { kind: "new" };
 const HELD: DeedVerdict = { kind: "held" };
+const OF_HOLDER: DeedVerdict = { kind: "unclear", ofHolder: true };
 
 /** Binds deeds of the input to accepted ones, a rule after the other. */
 class Match {
@@ -323,6 +342,125 @@ class Match {
     }
   }
 
+  /**
+   * Resales of which something but the holder is told otherwise, such as their prices once a spreadsheet has saved them: the
+   * holders tell them by their order, where that leaves no doubt.
+   */
+  retoldInOrder(): void {
+    // A row from a rejects file says nothing of where it stands beside what was accepted.
+    const open = this.#openResales().filter(([, { after }]) => after === undefined);
+    if (open.length === 0) return;
+    const contents = new Set(open.map(([, { content }]) => content));
+    const gone = [...this.#left].filter((of) => !contents.has(this.#knownAt(of).content));
+    if (!gone.some((of) => open.some(([at]) => this.#mayBe(at, of)))) return;
+    const accepted = this.#resales();
+    const isOpen = new Set(open.map(([at]) => at));
+    const standing = this.#input.flatMap((deed, at) =>
+      isOpen.has(at) || this.bound.has(at) || isUnknown(deed) ? [at] : [],
+    );
+    const given = this.#asHappened(standing, (at) => this.#saidAt(at));
+    const [all, held] = [this.#byHolders(accepted, given), this.#byHolders(accepted, this.#everHeld(given))];
+    for (const { at, of } of held.length > all.length ? held : all)
+      if (isOpen.has(at)) this.#bind(at, of, this.#isSame(at, of) ? "old" : "changed");
+  }
+
+  /** What was accepted, or may have been, as far as it is known whom it went to. */
+  #resales(): readonly number[] {
+    const taken = this.#known.flatMap((deed, of) =>
+      deed.state !== "rejected" && deed.said().holder !== undefined ? [of] : [],
+    );
+    return this.#asHappened(taken, (of) => this.#knownAt(of).said());
+  }
+
+  /** By their times where all have one, else as they stand. */
+  #asHappened(numbers: readonly number[], saidBy: (number: number) => Said | undefined): readonly number[] {
+    const timed = numbers.map((number) => ({ number, said: saidBy(number) }));
+    if (timed.every(({ said }) => said?.time !== undefined))
+      timed.sort(({ said: one }, { said: other }) => (one && other ? compareTimes(one, other) : 0));
+    return timed.map(({ number }) => number);
+  }
+
+  /** Without those to whom the ticket never came, since the service rejected it: that leaves no hole. */
+  #everHeld(given: readonly number[]): readonly number[] {
+    const holdersOf = (isRejected: boolean): ReadonlySet<string | undefined> =>
+      new Set(this.#known.flatMap(({ state, said }) => ((state === "rejected") === isRejected ? [said().holder] : [])));
+    const [rejected, taken] = [holdersOf(true), holdersOf(false)];
+    return given.filter((at) => {
+      const holder = this.#saidAt(at)?.holder;
+      return holder === undefined || taken.has(holder) || !rejected.has(holder);
+    });
+  }
+
+  /**
+   * The longest end of what was accepted that stands at the beginning of the input, by its holders. None where it may as
+   * well be that the ticket went the same way once more: it is neither all that was accepted, nor does a content agree. To who
+   * holds it already it can't go.
+   */
+  #byHolders(accepted: readonly number[], given: readonly number[]): readonly Pair[] {
+    const fits = (of: number, at: number): boolean => {
+      const bound = this.bound.get(at);
+      if (bound !== undefined) return bound.of === of;
+      if (!this.#left.has(of)) return false;
+      return this.#input[at]?.content === undefined || this.#isSame(at, of) || this.#mayBe(at, of);
+    };
+    const contents = new Set(accepted.map((of) => this.#knownAt(of).content));
+    const isWhole = endLength(accepted, given, fits) === accepted.length;
+    // A window does not say something else of one deed and the same of another in its place.
+    const length = isWhole
+      ? accepted.length
+      : endLength(
+          accepted,
+          given,
+          (of, at) => fits(of, at) && (this.#isSame(at, of) || !contents.has(this.#contentAt(at))),
+        );
+    const pairs = given.slice(0, length).map((at, number) => ({ at, of: accepted.at(number - length) ?? -1 }));
+    const isPlain = isWhole || length === 1 || pairs.some(({ at, of }) => this.bound.has(at) || this.#isSame(at, of));
+    return isPlain ? pairs : [];
+  }
+
+  #isSame(at: number, of: number): boolean {
+    return this.#contentAt(at) === this.#knownAt(of).content;
+  }
+
+  /** Whether a resale may be an accepted one that is told otherwise. Times tell by themselves where both have one. */
+  #mayBe(at: number, of: number): boolean {
+    const [given, accepted] = [this.#saidAt(at), this.#knownAt(of).said()];
+    if (given?.holder === undefined || given.holder !== accepted.holder) return false;
+    if (given.time !== undefined && accepted.time !== undefined) return false;
+    // What was accepted before the service rejected just this is another one.
+    return (
+      this.#known.findLastIndex(({ state, content }) => state === "rejected" && content === this.#contentAt(at)) < of
+    );
+  }
+
+  /** Numbers of the deeds of the input that would be sent, and may be accepted ones that it lacks, or superseded ones. */
+  mayBeRetold(): ReadonlySet<number> {
+    const open = this.#openResales();
+    const contents = new Set(this.#input.map(({ content }) => content));
+    const isSuperseded = (deed: KnownInput, at: number): boolean => {
+      const tried = this.#known.findLastIndex(
+        ({ state, content }, of) => state === "rejected" && !contents.has(content) && this.#mayBe(at, of),
+      );
+      return tried !== -1 && this.#laterThan(tried, deed, at) !== undefined;
+    };
+    return new Set(
+      open.flatMap(([at, deed]) =>
+        [...this.#left].some((of) => this.#mayBe(at, of)) || isSuperseded(deed, at) ? [at] : [],
+      ),
+    );
+  }
+
+  /** None in a history of another kind. */
+  #openResales(): (readonly [number, KnownInput])[] {
+    const open = [...this.#open(true), ...this.#open(false)];
+    return open[0]?.[1].said().holder === undefined ? [] : open;
+  }
+
+  #saidAt(at: number): Said | undefined {
+    const deed = this.#input[at];
+    return deed?.content === undefined ? undefined : deed.said();
+  }
+
   /** What has no times, on neither side. False where it can't be told which of it is old. */
   untimed(isHeld: boolean): boolean {
     const open = this.#open(false);
@@ -445,14 +583,18 @@ class Match {
 
   /** What was accepted since the deed was rejected, and is later than it; undefined where it was not, or nothing was. */
   supersededBy(deed: KnownInput, at: number): number | undefined {
-    const { time } = deed.isTimed ? deed.said() : { time: undefined };
     const tried =
       deed.after === undefined
         ? this.#known.findLastIndex(
             (each) => each.state === "rejected" && (each.content === deed.content || agreeButForTime(each, deed)),
           )
         : deed.after - 1;
-    if (tried === -1 && deed.after === undefined) return undefined;
+    return tried === -1 && deed.after === undefined ? undefined : this.#laterThan(tried, deed, at);
+  }
+
+  /** @param tried when the service rejected the deed. */
+  #laterThan(tried: number, deed: KnownInput, at: number): number | undefined {
+    const { time } = deed.isTimed ? deed.said() : { time: undefined };
     const earlier = new Set([...this.bound].flatMap(([place, { of }]) => (place < at ? [of] : [])));
     const since = this.#known.findIndex((each, of) => {
       const mayBeLater = of > tried || deed.behind?.has(of) === true;
@@ -505,10 +647,13 @@ function sameContents(one: readonly string[], other: readonly string[]): boolean
  * How many of `input`, from its beginning, are old where contents repeat: the longest end of `accepted` that stands, in
  * order, at the beginning of the input, so that A→B→A is kept and repeating an export sends nothing.
  */
-export function oldLength(accepted: readonly string[], input: readonly string[]): number {
+export const oldLength = (accepted: readonly string[], input: readonly string[]): number =>
+  endLength(accepted, input, (one, other) => one === other);
+
+function endLength<T>(accepted: readonly T[], input: readonly T[], fits: (accepted: T, input: T) => boolean): number {
   for (let length = Math.min(accepted.length, input.length); length > 0; length -= 1) {
-    const isEnd = input.slice(0, length).every((content, at) => accepted[accepted.length - length + at] === content);
-    if (isEnd) return length;
+    const end = accepted.slice(accepted.length - length);
+    if (end.every((each, at) => fits(each, input[at] as T))) return length; // as long as it
   }
   return 0;
 }

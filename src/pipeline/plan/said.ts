@@ -1,5 +1,5 @@
-import { type ActionData, type ActionName, acceptedFields } from "../../actions/actions.ts";
-import { contentText, digestHex } from "../../actions/identity.ts";
+import { type ActionData, type ActionName, acceptedFields, actionSpec } from "../../actions/actions.ts";
+import { contentText, digestHex, personText } from "../../actions/identity.ts";
 import { CONTENT_BYTES } from "./index-file.ts";
 import type { HistoryDeed, Said } from "./match-history.ts";
 
@@ -9,7 +9,9 @@ export function historyDeed(action: ActionName, content: string, readData: () =>
   return {
     content,
     said() {
-      known ??= canBeTimed(action) ? saidBy(action, content, readData()) : { time: undefined, rest: content };
+      known ??= canBeTimed(action)
+        ? saidBy(action, content, readData())
+        : { time: undefined, rest: content, holder: undefined };
       return known;
     },
   };
@@ -19,9 +21,10 @@ const canBeTimed = (action: ActionName): boolean => acceptedFields(action).inclu
 
 function saidBy(action: ActionName, content: string, data: ActionData | undefined): Said {
   const time = timeOf(data?.orderTime);
-  if (data === undefined || time === undefined) return { time: undefined, rest: content };
+  const holder = actionSpec(action).effect === "resell-ticket" ? personText(data?.userId) : undefined;
+  if (data === undefined || time === undefined) return { time: undefined, rest: content, holder };
   const { orderTime: _, ...rest } = data;
-  return { time, rest: contentDigest(action, rest) };
+  return { time, rest: contentDigest(action, rest), holder };
 }
 
 /** As the index has it, in hexadecimal. */

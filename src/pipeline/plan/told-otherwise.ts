@@ -9,7 +9,7 @@ export interface TimedSaying {
   readonly at: number;
   /** Seconds since 1970. */
   readonly time: bigint;
-  /** What it says beside its time. */
+  /** What it says beside its time; of a resale, whom it goes to. */
   readonly rest: string;
 }
 

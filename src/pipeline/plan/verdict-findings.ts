@@ -81,8 +81,8 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "unclear":
       return {
         rule: "history-unclear",
-        message: `What of this ${about}'s ${action} was accepted can't be told, ${detail.isCut ? "since --limit leaves rows out" : "since the same ones repeat"}. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}. This input: ${listed(detail.given.map((line) => dataOfLine(line, places)))}.`,
-        hint: `${detail.isCut ? "Stream the file without --limit. " : ""}${canBeTimed(action) ? "Give each its orderTime, or give" : "Give"} the source a key that tells them apart, or stream the rows that are new alone with --again.`,
+        message: `What of this ${about}'s ${action} was accepted can't be told, ${whyUnclear(detail)}. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}. This input: ${listed(detail.given.map((line) => dataOfLine(line, places)))}.`,
+        hint: `${detail.ofHolder === true ? "Put back at the source what was changed there. " : ""}${detail.isCut ? "Stream the file without --limit. " : ""}${canBeTimed(action) ? "Give each its orderTime, or give" : "Give"} the source a key that tells them apart, or stream the rows that are new alone with --again.`,
       };
     case "unclear of row":
       return {
@@ -135,6 +135,12 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
   }
 }
 
+function whyUnclear({ isCut, ofHolder }: Extract<Detail, { kind: "unclear" }>): string {
+  if (ofHolder === true)
+    return "since one to the same user was accepted that says something else, such as another price, and the input lacks that one";
+  return isCut ? "since --limit leaves rows out" : "since the same ones repeat";
+}
+
 /** A deed that overlapping exports may give twice. */
 function inTwoInputs(
   action: ActionName,
@@ -162,9 +168,11 @@ function toldOtherwise(
   const { about } = actionSpec(action);
   const before = dataOf(accepted, places).orderTime;
   const now = dataOfLine(candidate, places).orderTime;
+  const others = differences(candidate, accepted, places).filter(({ field }) => field !== "orderTime");
+  const beside = others.length === 0 ? "the same otherwise" : others.map(({ text }) => text).join(", ");
   return {
     rule: "history-unclear",
-    message: `It may be the ${action} of this ${about} that was accepted with the orderTime ${timeText(before)}${acceptedPlace(accepted, places)}, ${isCutShort ? "with or without its seconds" : "read in another zone"}: this one says ${timeText(now)}, and the same otherwise. The input does not have that one.`,
+    message: `It may be the ${action} of this ${about} that was accepted with the orderTime ${timeText(before)}${acceptedPlace(accepted, places)}, ${isCutShort ? "with or without its seconds" : "read in another zone"}: this one says ${timeText(now)}, and ${beside}. The input does not have that one.`,
     hint: `If the source's ${isCutShort ? "format" : "zone or format"} was changed, here or where the file comes from, put it back as it was, or let the other rows go with rules: {history-unclear: warn}. If it is a new one, stream its row alone with --again.`,
   };
 }
@@ -195,17 +203,26 @@ export function heldBack(cause: Cause): Finding {
   };
 }
 
-function changed(candidate: Candidate, deed: AcceptedDeed, { memory, lines }: KnownPlaces): Finding {
+function changed(candidate: Candidate, deed: AcceptedDeed, places: KnownPlaces): Finding {
   const { action, nth } = candidate;
   const isOneOfMany = nth > 0 && actionSpec(action).identity !== "once";
-  const { before, now } = memory === undefined ? NOTHING : differingFields(memory, deed, candidate, lines);
-  const fields = [...new Set([...Object.keys(before), ...Object.keys(now)])];
-  const values = fields.map((field) => `${field} ${shown(field, before)} → ${shown(field, now)}`);
+  const values = differences(candidate, deed, places).map(({ text }) => text);
   return {
     rule: "changed",
     message: `It was accepted with another content and is not sent again${values.length === 0 ? "" : `: ${values.join(", ")}`}.`,
     hint: isOneOfMany ? otherDeedOfRow(candidate) : REMEDY[actionSpec(action).effect],
   };
+}
+
+/** What the candidate says otherwise than the accepted deed. */
+function differences(
+  candidate: Candidate,
+  deed: AcceptedDeed,
+  { memory, lines }: KnownPlaces,
+): readonly { readonly field: string; readonly text: string }[] {
+  const { before, now } = memory === undefined ? NOTHING : differingFields(memory, deed, candidate, lines);
+  const fields = [...new Set([...Object.keys(before), ...Object.keys(now)])];
+  return fields.map((field) => ({ field, text: `${field} ${shown(field, before)} → ${shown(field, now)}` }));
 }
 
 const nameOf = ({ action, nth }: Candidate): string => openActionText(action, nth);

@@ -131,6 +131,8 @@ export interface World {
   readonly days: number;
   /** The day on which the files tell all times otherwise; infinity for none. */
   readonly retoldOn: number;
+  /** Whether prices are written otherwise on some day, or from some day on. */
+  readonly isRepriced: boolean;
   /** All deeds in the order in which they happened. */
   readonly deeds: readonly Deed[];
   readonly habits: Habits;
@@ -214,9 +216,15 @@ export function createWorld(random: Random, keys?: Random, isWhole = false): Wor
     return deeds.length % 4 === 0 ? time + ZONE : time - (time % 60);
   };
 
+  /** A spreadsheet that saves an export leaves out the zeros: once, or every night from then on. */
+  const repricedOn = deeds.length % 3 === 0 ? 1 + (deeds.length % (days - 1)) : NEVER;
+  const isRepricedOn = (today: number): boolean =>
+    deeds.length % 2 === 0 ? today === repricedOn : today >= repricedOn;
+
   const valuesOf = (deed: Deed, today: number): Record<string, string> => {
     const { about, cells } = specOf(deed.kind);
     const values: Record<string, string> = { id: `n${deed.id}`, [about]: deed.subject, ...cells(deed) };
+    if (values.price !== undefined && isRepricedOn(today)) values.price = "10";
     if (today >= habits.timedFrom) values.orderTime = String(timeOn(today, deed.time));
     if (deed.kind === "claimedTicket" && today >= habits.namedFrom) values.userId = `claimer-${deed.content}`;
     return values;
@@ -232,6 +240,7 @@ export function createWorld(random: Random, keys?: Random, isWhole = false): Wor
   return {
     days,
     retoldOn,
+    isRepriced: repricedOn < NEVER,
     deeds,
     habits,
     config: configOf(habits),

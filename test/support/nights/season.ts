@@ -417,11 +417,13 @@ function judgeNight(
 
 /**
  * Where every night gives all that happened, in order, it can be told what was accepted of a history without times, whatever the
- * service rejected and though contents come back.
+ * service rejected and though contents come back; but not of resales whose prices are written otherwise.
  */
-function judgeUnclear({ habits }: World, { unclear }: Night, story: string): void {
+function judgeUnclear({ habits, isRepriced }: World, { unclear }: Night, story: string): void {
   const untimed = [...unclear].filter(
-    (history) => history.startsWith("update") || habits.timedFrom === Number.POSITIVE_INFINITY,
+    (history) =>
+      history.startsWith("update") ||
+      (habits.timedFrom === Number.POSITIVE_INFINITY && !(isRepriced && history.startsWith("resold"))),
   );
   expect(untimed, story).toEqual([]);
 }
@@ -468,18 +470,21 @@ function judgeTimes({ deeds, habits, retoldOn }: World, { accepted, story }: Des
   }
 }
 
-/** A resale that was rejected is not tried again once one of a later time was accepted. */
-function judgeTriedAgain({ deeds, retoldOn }: World, { asked, story }: Desk): void {
+/** A resale that was rejected is not tried again once one of a later time was accepted; but those of one night go in its order. */
+function judgeTriedAgain({ deeds, retoldOn }: World, { asked, inputs, story }: Desk): void {
   if (retoldOn < Number.POSITIVE_INFINITY) return;
   const resales = asked.filter(({ history }) => history.startsWith("resold"));
   for (const [history, tried] of Map.groupBy(resales, (each) => each.history)) {
     const happened = deeds.filter((deed) => historyOf(deed) === history);
     if (new Set(happened.map(({ content }) => content)).size < happened.length) continue;
     const timeOf = (content: string): number => happened.find((deed) => deed.content === content)?.time ?? 0;
-    for (const [at, { content, isTaken }] of tried.entries()) {
+    for (const [at, { content, isTaken, night }] of tried.entries()) {
       const rejected = tried.slice(0, at).findLastIndex((each) => each.content === content && !each.isTaken);
       if (!isTaken || rejected === -1) continue;
-      const later = tried.slice(rejected, at).find((each) => each.isTaken && timeOf(each.content) > timeOf(content));
+      const isAsGiven = (each: Asked): boolean => each.night === night && inputs.get(night)?.isReversed === true;
+      const later = tried
+        .slice(rejected, at)
+        .find((each) => each.isTaken && timeOf(each.content) > timeOf(content) && !isAsGiven(each));
       expect(later, `${history}: ${content} was rejected, and sent again after ${later?.content}\n${story()}`).toBe(
         undefined,
       );

@@ -7,13 +7,14 @@ import { type InputDeed, type KnownDeed, matchHistory, oldLength } from "../../.
  * a later run, what follows `!` of one with `--again`; of the input:
  * `?` is of an invalid row, `?3` likewise with its time; `=0` is of a row for which the first known deed was accepted; `A<2` is of a row that became
  * bad after the first two were asked for, `A<2@7` one that the run 7 rejected, `A<2^1` one behind which the second one stood, and `A<2!1`
- * one of which nobody knows whether that did.
+ * one of which nobody knows whether that did. `Aa` and `Ab` are resales to A that say something else beside, `Aa3` one at the time 3.
  */
 const words = (text: string): readonly string[] => text.split(" ").filter((word) => word !== "");
 
 function saying(word: string): { readonly content: string; readonly said: KnownDeed["said"] } {
-  const rest = word.slice(0, 1);
-  return { content: word, said: () => ({ rest, time: word.length === 1 ? undefined : BigInt(word.slice(1)) }) };
+  const [, rest = "", time = ""] = /^(\w[a-z]?)(\d*)$/.exec(word) ?? [];
+  const holder = rest.length === 1 ? undefined : rest.slice(0, 1);
+  return { content: word, said: () => ({ rest, holder, time: time === "" ? undefined : BigInt(time) }) };
 }
 
 function known(word: string, run = 1, isAgain = false): KnownDeed {
@@ -38,7 +39,7 @@ function given(word: string): InputDeed {
     ...saying(deed),
     behind: marked("^"),
     unplaced: marked("!"),
-    isTimed: deed.length > 1,
+    isTimed: /\d$/.test(deed),
     ...(after !== undefined && { after: Number(after) }),
     ...(rejectedIn !== undefined && { rejectedIn: Number(rejectedIn) }),
   };
@@ -122,6 +123,46 @@ describe("a history without times whose contents come back, of which some were r
     ["in another order", "-A B A", "A A B A", "unclear unclear unclear unclear"],
     ["beside what is pending", "-A B A ~C", "A B A C", "unclear unclear unclear unclear"],
     ["a person sent it again and again", `A -B A ${"! A ".repeat(40)}`, "A B A C", "old superseded old new"],
+  ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
+    expect(judged(accepted, input)).toBe(verdicts);
+  });
+});
+
+describe("a history of resales that are told otherwise", () => {
+  it.each<[string, string, string, string]>([
+    ["all of them", "Aa Ba", "Ab Bb", "changed:Aa changed:Ba"],
+    ["all of them, and a new one", "Aa Ba", "Ab Bb Cb", "changed:Aa changed:Ba new"],
+    ["some of them, and a new one", "Aa Ba", "Ab Ba Cb", "changed:Aa old new"],
+    ["the last of them, and a new one", "Aa Ba", "Aa Bb Cb", "old changed:Ba new"],
+    ["one, which comes back", "Aa", "Ab Ba Ac", "changed:Aa new new"],
+    ["one that came back", "Aa Ba Aa", "Aa Bb Aa Ca", "old changed:Ba old new"],
+    ["all, of which one came back since", "Aa Ba Ab", "Ab Bb Ab", "changed:Aa changed:Ba old"],
+    ["the window lost the first, and the last was accepted so", "Aa Ba Cb", "Bb Cb Db", "changed:Ba old new"],
+    ["the window lost the first, and all say something else", "Aa Ba Ca", "Bb Cb Db", "unclear unclear new"],
+    ["the window has the holder alone", "Aa Ba", "Bb Cb", "changed:Ba new"],
+    ["in another order", "Aa Ba", "Bb Ab", "changed:Ba unclear"],
+    ["beside what was rejected", "Aa -Ba Ca", "Ab Bb Cb", "changed:Aa late changed:Ca"],
+    ["and the last was rejected", "Aa -Ba", "Ab Bb", "changed:Aa new"],
+    ["a rejected one alone, behind which one was accepted", "-Aa Ba", "Ab", "unclear"],
+    ["in another order", "-Aa Ba", "Bb Ab", "changed:Ba new"],
+    ["beside what is pending", "Aa ~Ba", "Ab Bb Cb", "changed:Aa changed:~Ba new"],
+    ["beside an invalid row", "Aa Ba Ca", "Ab ? Cb Db", "changed:Aa ?:Ba changed:Ca held"],
+    ["one comes back in a delta, or is told otherwise", "Aa Ba", "Ac", "unclear"],
+    ["what stands before it may be late", "Aa Ba", "Ca Ac Da", "unclear unclear new"],
+    ["the service rejected just that", "Aa Ba -Ac", "Ac", "new"],
+    ["one comes back in a full export", "Aa Ba", "Aa Ba Ac", "old old new"],
+    ["a window lost the first, which comes back", "Aa Ba", "Ba Ac", "old unclear"],
+    ["what is new stands between", "Aa Ba", "Aa Ca Bb", "old unclear unclear"],
+    ["the first alone of two, and it is another one", "Aa Ba Ab Bb", "Aa Bc", "old unclear"],
+    ["times came", "Aa Ba", "Bb2 Ab1 Cb3", "changed:Ba changed:Aa new"],
+    ["times came with a delta", "Aa Ba", "Ac3", "unclear"],
+    ["times went", "Aa1 Ba2", "Ab Bb Cb", "changed:Aa1 changed:Ba2 new"],
+    ["with times they tell", "Aa1 Ba2", "Ab1 Bb2 Ac3", "changed:Aa1 changed:Ba2 new"],
+    ["mended rows stand for what was accepted", "Aa Ba", "=0 Bb Cb", "old changed:Ba new"],
+    ["a mended row from a rejects file may be a second one", "Aa Ba", "Ab<2", "unclear"],
+    ["and something stood behind it", "Aa Ba", "Ab<2^1", "superseded"],
+    ["rejected in two nights, each told otherwise", "", "Aa<0@1 Ba<0@1 Ab<0@2 Bb<0@2", "new new unclear unclear"],
+    ["the same with times", "", "Aa1<0@1 Ba2<0@1 Ab1<0@2 Bb2<0@2", "new new unclear unclear"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
     expect(judged(accepted, input)).toBe(verdicts);
   });
@@ -237,6 +278,11 @@ describe("a history with a row that was mended", () => {
   });
 });
 
+/** Resales: whom each goes to, and what it says beside. */
+const resales = (most: number): fc.Arbitrary<string[]> => fc.array(fc.constantFrom("A", "B", "C"), { maxLength: most });
+const priced = (holders: readonly string[], price: string): readonly string[] =>
+  holders.map((holder) => holder + price);
+
 /** Contents that occur once, in an order of their own. */
 const once = fc.uniqueArray(fc.constantFrom(..."ABCDEFGHIJ"), { maxLength: 10 });
 const any = fc.array(fc.constantFrom(..."ABC"), { maxLength: 12 });
@@ -299,6 +345,33 @@ describe("of any histories", () => {
           }
         }
         expect(tried.at(-1)).toBe("D");
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("resales that all say something else are changed, and what comes behind them is new", () => {
+    fc.assert(
+      fc.property(resales(6), resales(3), (accepted, more) => {
+        const verdicts = words(judged(spaced(priced(accepted, "a")), spaced(priced([...accepted, ...more], "b"))));
+        expect(verdicts).toEqual([...priced(accepted, "a").map((deed) => `changed:${deed}`), ...more.map(() => "new")]);
+      }),
+    );
+  });
+
+  it("no resale is sent beside an accepted one to the same that the input lacks", () => {
+    const deeds = fc.array(fc.constantFrom("Aa", "Ab", "Ba", "Bb", "Ca"), { maxLength: 6 });
+    fc.assert(
+      fc.property(deeds, deeds, (accepted, input) => {
+        const verdicts = words(judged(spaced(accepted), spaced(input)));
+        const countOf = (all: readonly string[], holder: string | undefined): number =>
+          all.filter((deed) => deed[0] === holder).length;
+        for (const [at, verdict] of verdicts.entries()) {
+          if (verdict !== "new") continue;
+          const holder = input[at]?.[0];
+          const told = input.filter((_, other) => verdicts[other] !== "new");
+          expect(countOf(told, holder), verdicts.join(" ")).toBeGreaterThanOrEqual(countOf(accepted, holder));
+        }
       }),
       { numRuns: 2000 },
     );

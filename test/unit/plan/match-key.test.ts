@@ -19,7 +19,7 @@ function saying(word: string): KeyDeed {
   const [, subject = "T", content = ""] = /^(?:(.):)?(.+)$/.exec(word) ?? [];
   const time = content.length > 1 ? BigInt(content.slice(1)) : undefined;
   const data: ActionData = { ticketId: subject, userId: content };
-  return { content, subject, said: () => ({ rest: content.slice(0, 1), time }), data: () => data };
+  return { content, subject, said: () => ({ rest: content.slice(0, 1), holder: undefined, time }), data: () => data };
 }
 
 const known = (word: string): KnownKeyDeed => ({ ...saying(word.replace("~", "")), isPending: word.startsWith("~") });
