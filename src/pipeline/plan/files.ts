@@ -3,6 +3,8 @@
 import { type FileHandle, open } from "node:fs/promises";
 
 const BLOCK = 1024 * 1024;
+/** What a file begins with: many of a small plan stay empty, and each large buffer costs a collection. */
+const FIRST_BLOCK = 16 * 1024;
 const NEWLINE = 0x0a;
 /** What is read at a time; its lines live together, so that a larger one makes the heap grow. */
 const READ = 512 * 1024;
@@ -26,13 +28,18 @@ export interface AppendFile extends AsyncDisposable {
 
 export async function createFile(path: string): Promise<AppendFile> {
   const file = await open(path, "wx", 0o600);
-  const buffer = Buffer.allocUnsafe(BLOCK);
+  let buffer = Buffer.allocUnsafe(FIRST_BLOCK);
   let used = 0;
   let length = 0;
   const flush = async (): Promise<void> => {
-    const size = used;
+    const filled = buffer.subarray(0, used);
     used = 0;
-    await writeAll(file, buffer.subarray(0, size));
+    await writeAll(file, filled);
+  };
+  /** Makes room for what does not fit behind what is there. */
+  const flushToGrow = async (): Promise<void> => {
+    await flush();
+    if (buffer.length < BLOCK) buffer = Buffer.allocUnsafe(BLOCK);
   };
   const putText = (text: string): number => {
     const size = buffer.write(text, used, "utf8");
@@ -46,9 +53,9 @@ export async function createFile(path: string): Promise<AppendFile> {
     },
     text(text) {
       // A UTF-16 code unit takes three bytes of UTF-8 at the most.
-      if (text.length * 3 <= BLOCK - used) return putText(text);
+      if (text.length * 3 <= buffer.length - used) return putText(text);
       return (async () => {
-        await flush();
+        await flushToGrow();
         if (text.length * 3 <= BLOCK) return putText(text);
         const bytes = Buffer.from(text, "utf8");
         await writeAll(file, bytes);
@@ -63,23 +70,23 @@ export async function createFile(path: string): Promise<AppendFile> {
         used += 1;
       };
       length += bytes.length + 1;
-      if (bytes.length < BLOCK - used) {
+      if (bytes.length < buffer.length - used) {
         put();
         return undefined;
       }
       return (async () => {
-        await flush();
+        await flushToGrow();
         if (bytes.length < BLOCK) put();
         else await writeAll(file, Buffer.concat([bytes, Buffer.of(NEWLINE)]));
       })();
     },
     bytes(bytes) {
       length += bytes.length;
-      if (bytes.length <= BLOCK - used) {
+      if (bytes.length <= buffer.length - used) {
         used += bytes.copy(buffer, used);
         return undefined;
       }
-      return flush().then(() => {
+      return flushToGrow().then(() => {
         if (bytes.length > BLOCK) return writeAll(file, bytes);
         used += bytes.copy(buffer, used);
       });
@@ -90,11 +97,11 @@ export async function createFile(path: string): Promise<AppendFile> {
         used += size;
         length += size;
       };
-      if (size <= BLOCK - used) {
+      if (size <= buffer.length - used) {
         put();
         return undefined;
       }
-      return flush().then(put);
+      return flushToGrow().then(put);
     },
     flush,
     async sync() {
@@ -112,10 +119,11 @@ export async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
 /** Lines of a file that ends with a newline, in arrays, without the newlines. */
 export async function* readLines(path: string): AsyncGenerator<readonly Buffer[]> {
   await using file = await open(path, "r");
+  const atOnce = Math.min(READ, (await file.stat()).size + 1);
   let rest: Buffer = Buffer.alloc(0);
   for (;;) {
-    const block = Buffer.allocUnsafe(READ);
-    const { bytesRead } = await file.read(block, 0, READ);
+    const block = Buffer.allocUnsafe(atOnce);
+    const { bytesRead } = await file.read(block, 0, atOnce);
     if (bytesRead === 0) break;
     const bytes =
       rest.length === 0 ? block.subarray(0, bytesRead) : Buffer.concat([rest, block.subarray(0, bytesRead)]);
@@ -139,10 +147,11 @@ export async function copyRanges(
 ): Promise<void> {
   await using source = await open(from, "r");
   await using target = await open(to, "wx", 0o600);
-  const block = Buffer.allocUnsafe(BLOCK);
+  const longest = ranges.reduce((most, { start, end }) => Math.max(most, end - start), 0);
+  const block = Buffer.allocUnsafe(Math.min(BLOCK, longest));
   for (const { start, end } of ranges) {
     for (let at = start; at < end; ) {
-      const { bytesRead } = await source.read(block, 0, Math.min(BLOCK, end - at), at);
+      const { bytesRead } = await source.read(block, 0, Math.min(block.length, end - at), at);
       if (bytesRead === 0) throw new Error(`${from} is shorter than its index says`);
       await writeAll(target, block.subarray(0, bytesRead));
       at += bytesRead;

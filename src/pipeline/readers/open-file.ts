@@ -11,6 +11,8 @@ import type { Mark, Watched } from "./finished.ts";
 const [openFd, closeFd, fstatFd, readFd] = [promisify(open), promisify(close), promisify(fstat), promisify(read)];
 
 const BLOCK_BYTES = 64 * 1024;
+/** What a file may have grown by since it was opened, so that its end is seen without another buffer. */
+const GROWN_BYTES = 4 * 1024;
 /** Pipes give a few KiB at a time; parsing such crumbs one by one costs more than gathering them. */
 const LEAST_BLOCK_BYTES = 32 * 1024;
 
@@ -60,18 +62,21 @@ function fdOf(stream: Readable): number | undefined {
 }
 
 function openedFd(fd: number, found: BigIntStats, path: string, signal: AbortSignal | undefined): OpenedFile {
+  let taken = 0;
   return {
     size: Number(found.size),
     watched: found.isFile() ? { mark: markOf(found), look: () => markAt(path) } : undefined,
     async read(size = BLOCK_BYTES) {
-      const buffer = Buffer.allocUnsafeSlow(size);
+      const room = found.isFile() ? Math.min(size, Math.max(Number(found.size) - taken, 0) + GROWN_BYTES) : size;
+      const buffer = Buffer.allocUnsafeSlow(room);
       let filled = 0;
-      while (filled < size / 2) {
+      while (filled < room / 2) {
         signal?.throwIfAborted();
-        const { bytesRead } = await readFd(fd, buffer, filled, size - filled, null);
+        const { bytesRead } = await readFd(fd, buffer, filled, room - filled, null);
         if (bytesRead === 0) break;
         filled += bytesRead;
       }
+      taken += filled;
       signal?.throwIfAborted();
       return filled === 0 ? undefined : buffer.subarray(0, filled);
     },
