@@ -12,6 +12,7 @@ import { makeFolder } from "../pipeline/folders.ts";
 import { openLedger, readMeta, rebind, runListPath } from "../pipeline/ledger/ledger.ts";
 import { acquireLock, isLocked, readLockHolder } from "../pipeline/ledger/lock.ts";
 import {
+  forgetFolders,
   openRunList,
   type RunList,
   type RunListContent,
@@ -104,6 +105,7 @@ export async function serveSandbox(options: ServeOptions, context: Context): Pro
 async function setLedgerAside(path: string, { talk }: Context): Promise<void> {
   const stamp = new Date().toISOString().replace(/[:.]/g, "-");
   const list = runListPath(path);
+  forgetFolders(list);
   if (existsSync(list)) await rename(list, join(dirname(path), `run-list.${stamp}.aside.ndjson`));
   if (!existsSync(path)) return;
   const aside = join(dirname(path), `ledger.${stamp}.aside.db`);
@@ -143,7 +145,7 @@ export async function forgetLostRuns(options: ForgetOptions, context: Context): 
   }
   const runList = openRunList(path, thisMachine());
   if (ledger !== undefined) runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
-  const strays = list === undefined ? strayPlans(environment, ledger, () => true) : [];
+  const strays = list.head === undefined ? strayPlans(environment, ledger, () => true) : [];
   runList.addStrays(strays);
   const runs = lost.map(({ run }) => run);
   const open = ledger === undefined ? [] : openRuns(ledger).filter(({ run }) => runs.includes(run));
@@ -180,15 +182,15 @@ function tellApart(
   talk.detail(`Kept in ${displayPath(runList.path, cwd)}.`);
 }
 
-/** The list, or undefined where it is missing or damaged; a damaged one is renamed, never deleted. */
-async function readOrSetAside(path: string, { talk, cwd }: Context): Promise<RunListContent | undefined> {
+/** The list, or what is told without it where it is missing or damaged; a damaged one is renamed, never deleted. */
+async function readOrSetAside(path: string, { talk, cwd }: Context): Promise<RunListContent> {
   try {
     return readRunList(path);
   } catch (cause) {
     if (!(cause instanceof Failure)) throw cause;
     const aside = await setAside(path, new Date());
     talk.warn(`The damaged list of runs is now ${displayPath(aside, cwd)}.`);
-    return undefined;
+    return readRunList(path);
   }
 }
 

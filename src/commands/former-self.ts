@@ -48,7 +48,7 @@ export async function lookBeside(
   try {
     const list = readRunList(runListPath(environment.ledgerPath));
     if (hasSent(environment, list)) return NOTHING;
-    const found = siblingLedgers(stateDir, names, baseUrl).filter(({ id }) => list?.apart.has(id) !== true);
+    const found = siblingLedgers(stateDir, names, baseUrl).filter(({ id }) => !list.apart.has(id));
     return found.length === 0 ? NOTHING : judge(environment, found, await keyFor(environment, options), config.cwd);
   } catch (cause) {
     if (!(cause instanceof Failure) || cause.code !== "storage") throw cause;
@@ -57,8 +57,8 @@ export async function lookBeside(
 }
 
 /** Whether the ledger knows, or once knew, of anything that the service has: then it is no new one. */
-function hasSent({ ledgerPath }: Environment, list: RunListContent | undefined): boolean {
-  if ([...(list?.runs.values() ?? [])].some(({ taken, isForgotten }) => taken > 0 && !isForgotten)) return true;
+function hasSent({ ledgerPath }: Environment, list: RunListContent): boolean {
+  if ([...list.runs.values()].some(({ taken, isForgotten }) => taken > 0 && !isForgotten)) return true;
   if (!existsSync(ledgerPath)) return false;
   using ledger = openLedger({ path: ledgerPath, boundTo: undefined, readOnly: true });
   return actionsOutside(ledger) > 0;

@@ -21,19 +21,22 @@ interface Whose {
 }
 
 /**
- * The runs that the list, or without one the runs' folders, tell of and the ledger does not know.
+ * The runs that the list and the runs' folders tell of, and the ledger does not know.
  *
  * @param list what `readRunList` gave before the ledger was opened.
  * @param ledger undefined where there is none.
  */
-export function lostRunsOf(
-  whose: Whose,
-  list: RunListContent | undefined,
-  ledger: Ledger | undefined,
-): readonly LostRun[] {
+export function lostRunsOf(whose: Whose, list: RunListContent, ledger: Ledger | undefined): readonly LostRun[] {
   const isOf = ofLedger(whose, list, ledger);
-  if (list !== undefined) return findLostRuns(list, ledger, isOf);
-  return strayPlans(whose.environment, ledger, isOf).map(({ run, createdAt, actions }) => ({
+  const lost = findLostRuns(list, ledger, isOf);
+  if (list.head !== undefined) return lost;
+  const strays = strayPlans(whose.environment, ledger, isOf).filter(({ run }) => !list.runs.has(run));
+  return [...lost, ...strays.map(toLost)];
+}
+
+/** A run of which there is only a plan. */
+function toLost({ run, createdAt, actions }: Manifest): LostRun {
+  return {
     run,
     number: 0,
     createdAt,
@@ -48,7 +51,7 @@ export function lostRunsOf(
     state: undefined,
     rejected: undefined,
     isDecided: false,
-  }));
+  };
 }
 
 /** For looking only: no lock is held, so a run may begin meanwhile, and enters the ledger before the list. */
@@ -59,7 +62,7 @@ export function lookForLostRuns(environment: Environment, ledger: () => Ledger |
 
 function ofLedger(
   { environment, boundTo }: Whose,
-  list: RunListContent | undefined,
+  list: RunListContent,
   ledger: Ledger | undefined,
 ): (boundTo: string) => boolean {
   // A service that moved is still the same one; only a sandbox is begun anew.
@@ -68,13 +71,13 @@ function ofLedger(
   const instance =
     boundTo ??
     (ledger === undefined ? undefined : readMeta(ledger, "bound_to")) ??
-    [...(list?.runs.values() ?? [])].at(-1)?.boundTo;
+    [...list.runs.values()].at(-1)?.boundTo;
   return (each) => each === instance;
 }
 
 /**
- * Plans of runs that are older than the ledger, which therefore does not know them. Of a younger one it can't be told
- * whether it ever became a run; without a list nothing else tells.
+ * Plans of runs that are older than the ledger, which therefore does not know them. Of a younger one that says nothing
+ * itself it can't be told whether it ever became a run; without a list nothing else tells.
  */
 export function strayPlans(
   { ledgerPath }: Environment,
@@ -128,7 +131,7 @@ export function lostRunsFailure(
     ? `The ledger of ${name} still lacks a part of ${lost.length === 1 ? "a run" : "runs"} that ${lost.length === 1 ? "was" : "were"} imported`
     : `The ledger of ${name} was lost, or put back from an older copy: it does not know all that was sent from here`;
   const untold = lost.filter(({ isDecided }) => !isDecided);
-  const hints = [memoryHint(untold, flags, cwd), ...mendHints(lost, flags)].filter((hint) => hint !== "");
+  const hints = [memoryHint(untold, flags, cwd), ...mendHints(lost, environment, flags)].filter((hint) => hint !== "");
   return new Failure("usage", `${what}: ${shown.join(", ")}${more}. ${left}`, {
     hint: `${hints.join("\n")}\nIf you know that nothing of it will be sent twice: tickets env --forget-lost ${flags} --reason "…"`,
   });
@@ -150,15 +153,18 @@ function memoryHint(lost: readonly LostRun[], flags: string, cwd: string): strin
 }
 
 /** What no promises file tells of a run stands in the list of runs, or is for a person to decide. */
-function mendHints(lost: readonly LostRun[], flags: string): readonly string[] {
+function mendHints(lost: readonly LostRun[], { ledgerPath }: Environment, flags: string): readonly string[] {
   return lost
     .filter(({ how, unread }) => how !== "unknown" || !unread.some((path) => existsSync(path)))
     .slice(0, SHOWN)
-    .map(({ run, isDecided }) =>
-      isDecided
+    .map(({ run, isDecided }) => {
+      const plan = join(ledgerPath, "..", "runs", run);
+      if (!existsSync(planFiles(plan).manifest))
+        return `The plan of run ${run} is lost, and nothing else tells more of it. Restore the folder ${plan} from a backup; if it is gone, find out what the service has, and take that out of what you stream from now on.`;
+      return isDecided
         ? `Bring run ${run} up to what the list of runs says of it: tickets settle ${run} ${flags}`
-        : `What no promises file tells of run ${run} can be put into doubt, and then be decided about: tickets settle ${run} ${flags}`,
-    );
+        : `What no promises file tells of run ${run} can be put into doubt, and then be decided about: tickets settle ${run} ${flags}`;
+    });
 }
 
 /** `run 7f3a0c11 of 2026-03-01T03:00:00.000Z (20 actions)` */

@@ -21,14 +21,14 @@ import { userStateDirectory } from "../pipeline/config/paths.ts";
 import { type Ledger, openLedger, readMeta, runListPath, writeMeta } from "../pipeline/ledger/ledger.ts";
 import { acquireLock } from "../pipeline/ledger/lock.ts";
 import {
+  type ListHead,
   type LostRun,
   openRunList,
   type RunList,
-  type RunListContent,
   readRunList,
   thisMachine,
 } from "../pipeline/ledger/run-list.ts";
-import { lastRun } from "../pipeline/ledger/runs.ts";
+import { lastRun, listRuns } from "../pipeline/ledger/runs.ts";
 import type { SiblingLedger } from "../pipeline/ledger/siblings.ts";
 import { noteKey } from "../pipeline/ledger/used-keys.ts";
 import { parseManifest } from "../pipeline/plan/manifest.ts";
@@ -289,8 +289,9 @@ function makeRunList(
   boundTo: string,
 ): void {
   const strays = strayPlans(environment, ledger, (each) => environment.kind !== "sandbox" || each === boundTo);
-  const runs = runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
+  runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
   runList.addStrays(strays);
+  const runs = listRuns(ledger).length;
   if (readMeta(ledger, HAS_RUN_LIST) !== undefined && runs > 0)
     talk.warn(
       `The list of runs ${runList.path} was missing. It was made again from the ledger, with ${count(runs, "run")}.`,
@@ -299,7 +300,7 @@ function makeRunList(
 }
 
 /** Whoever copied a ledger to a second machine, and goes on with both, sends everything twice: neither knows the other. */
-function tellMoved({ talk }: Context, environment: Environment, { host, at }: RunListContent["head"]): void {
+function tellMoved({ talk }: Context, environment: Environment, { host, at }: ListHead): void {
   talk.warn(
     `The state of ${environment.name} came here from another machine (${cleanText(host, 100)}, which had it since ${at}). Use it on one machine only: a second copy does not learn what this one sends, and sends it again.`,
   );

@@ -30,17 +30,20 @@ function loseLedger(field: Field): void {
   for (const name of ledgerFiles(field)) rmSync(join(stateOf(field), name));
 }
 
-/** What is returned puts the copy back. */
-function copyLedger(field: Field): () => void {
+/** What is returned puts the copy back. @param more what is copied with it. */
+function copyLedger(field: Field, ...more: readonly string[]): () => void {
   const copy = join(field.folder, "copy");
   mkdirSync(copy, { recursive: true });
-  const names = ledgerFiles(field);
+  const names = [...ledgerFiles(field), ...more];
   for (const name of names) copyFileSync(join(stateOf(field), name), join(copy, name));
   return () => {
     loseLedger(field);
     for (const name of names) copyFileSync(join(copy, name), join(stateOf(field), name));
   };
 }
+
+/** A backup that holds all but the plans, which are the larger part. */
+const copyWithList = (field: Field): (() => void) => copyLedger(field, "run-list.ndjson");
 
 async function ask(field: Field, command: (context: Context) => Promise<number>) {
   const { context, said } = makeContext(field.folder, field.env);
@@ -58,11 +61,14 @@ const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
 const person = (
   field: Field,
   decision?: "sent" | "not-sent" | "abandon",
-  { chunk, first }: { readonly chunk?: number; readonly first?: number } = {},
-) =>
-  ask(field, (context) =>
-    settle({ ...OPTIONS, run: runOf(field), decision, reason: "looked", chunk, first, yes: true }, context),
-  );
+  {
+    chunk,
+    first,
+    run = runOf(field),
+  }: { readonly chunk?: number; readonly first?: number; readonly run?: string } = {},
+) => ask(field, (context) => settle({ ...OPTIONS, run, decision, reason: "looked", chunk, first, yes: true }, context));
+const forget = (field: Field) =>
+  ask(field, (context) => forgetLostRuns({ ...OPTIONS, name: undefined, reason: "it is known" }, context));
 const goOn = (field: Field) =>
   ask(field, (context) => resume({ ...OPTIONS, run: undefined, maxDuration: undefined }, context));
 const night = (field: Field, output?: string, file = "night.ndjson", chunkSize = 2) =>
@@ -186,8 +192,10 @@ describe("an older copy of the ledger, put back after a doubt", () => {
 
 /** As a command that is killed leaves it: without its last word. */
 function forgetLastWord(field: Field): void {
-  const list = join(stateOf(field), "run-list.ndjson");
-  writeFileSync(list, readFileSync(list, "utf8").replace(/[^\n]*\n$/, ""));
+  for (const list of ["run-list.ndjson", join("runs", runOf(field), "listed.ndjson")]) {
+    const path = join(stateOf(field), list);
+    writeFileSync(path, readFileSync(path, "utf8").replace(/[^\n]*\n$/, ""));
+  }
 }
 
 /** One chunk of three was accepted when the key was refused, and a copy of the ledger made then. */
@@ -257,9 +265,7 @@ describe("an older copy of the ledger in which a run is open", () => {
     expect((await night(field, "second.ndjson", "later.ndjson")).exitCode).toBe(0);
     expect(processedBy(field.sandbox)).toBe("E A B C A");
     putBack();
-    const forgotten = await ask(field, (context) =>
-      forgetLostRuns({ ...OPTIONS, name: undefined, reason: "it is known" }, context),
-    );
+    const forgotten = await forget(field);
     expect(forgotten.exitCode).toBe(0);
     expect((await importPromises(field, "second.ndjson")).exitCode).toBe(0);
     const finished = await goOn(field);
@@ -276,9 +282,7 @@ describe("an older copy of the ledger in which a run is open", () => {
     const { field, run, putBack } = await stoppedAtCopy();
     expect((await goOn(field)).exitCode).toBe(0);
     putBack();
-    const forgotten = await ask(field, (context) =>
-      forgetLostRuns({ ...OPTIONS, name: undefined, reason: "it is known" }, context),
-    );
+    const forgotten = await forget(field);
     expect(forgotten.said).toContain("tickets results --import night.local.promises.ndjson --env local");
     const refused = await night(field);
     expect(refused.exitCode).toBe(2);
@@ -449,7 +453,11 @@ describe("a ledger that was lost while actions were in doubt", () => {
     );
     expect(shown.exitCode).toBe(2);
     expect(shown.said).toContain("--forget-lost");
-    expect((await night(field)).exitCode).toBe(2);
+    const refused = await night(field);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.said).toContain(`The plan of run ${run} is lost`);
+    expect(refused.said).toContain("take that out of what you stream");
+    expect(refused.said, "which could only say the same").not.toContain("tickets settle");
   });
 
   test.each([undefined, "-"])(
@@ -527,6 +535,23 @@ describe("a ledger put back from the night before", () => {
     expect((await night(field, "third.ndjson")).said).toContain("changed");
   });
 
+  test("says how many actions are in doubt also where the import has put more into doubt before", async () => {
+    const field = await openField();
+    await write(field);
+    expect((await night(field)).exitCode).toBe(0);
+    const putBack = copyLedger(field);
+    await write(field, ...[1, 2, 3, 4, 5, 6, 7].map((at) => scan("A", 1768700000 + at)));
+    field.setFaults({ fault: "drop", when: "after", on: { request: 2 } });
+    expect((await night(field)).exitCode).toBe(6);
+    field.setFaults();
+    putBack();
+    expect((await importPromises(field)).exitCode).toBe(0);
+    const [, run = ""] = readRunList(join(stateOf(field), "run-list.ndjson")).runs.keys();
+    const looked = await person(field, undefined, { run });
+    expect(looked.said).toContain("2 of its actions are in doubt from now on");
+    expect(looked.said).toContain("2 accepted, 2 in doubt, 3 not sent");
+  });
+
   test.each([
     ["lost", (folder: string) => rmSync(folder, { recursive: true })],
     ["damaged", (folder: string) => writeFileSync(join(folder, "actions.ndjson"), "{}\n")],
@@ -538,5 +563,127 @@ describe("a ledger put back from the night before", () => {
     const next = await night(field, "third.ndjson");
     expect(next).toMatchObject({ exitCode: 3, said: expect.stringContaining("imported-history") });
     expect(processedBy(field.sandbox)).toBe(`${ALL} A B A`);
+  });
+});
+
+describe("a ledger and its list of runs, both put back from the night before", () => {
+  const SALES = ["G", "H", "I", "J"].map(sale);
+  const write = (field: Field, actions: readonly object[]): Promise<void> =>
+    field.write("night.ndjson", actions.map((action) => `${JSON.stringify(action)}\n`).join(""));
+  const runsOf = (field: Field) => [...readRunList(join(stateOf(field), "run-list.ndjson")).runs.keys()];
+
+  /** One night is in the copies. The next one is about to begin. */
+  async function oneNight(output?: string): Promise<{ readonly field: Field; readonly putBack: () => void }> {
+    const field = await openField();
+    await write(field, INPUT);
+    expect((await night(field, output)).exitCode).toBe(0);
+    await write(field, [...INPUT, ...SALES]);
+    return { field, putBack: copyWithList(field) };
+  }
+
+  test("lack a run of which a part was in doubt: the rest of it is in doubt after the import", async () => {
+    const { field, putBack } = await oneNight();
+    field.setFaults({ fault: "drop", when: "after", on: { request: 2 } });
+    expect((await night(field)).exitCode).toBe(6);
+    field.setFaults();
+    putBack();
+    const [, run = ""] = runsOf(field);
+    const refused = await night(field);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.said).toContain(run);
+    expect((await importPromises(field)).said).toContain("knows 2 of 4 actions; 2 were in doubt or refused");
+    expect((await night(field)).exitCode).toBe(2);
+    const looked = await person(field, undefined, { run });
+    expect(looked.exitCode).toBe(6);
+    expect(looked.said).toContain("2 of its actions are in doubt");
+    expect((await night(field)).exitCode).toBe(6);
+    expect((await person(field, "sent", { run })).exitCode).toBe(0);
+    expect(await night(field)).toMatchObject({ exitCode: 0 });
+    expect(processedBy(field.sandbox)).toBe(`${ALL} G H I J`);
+    // The list has learnt of the run again: the database alone, put back once more, lacks it too.
+    putBack();
+    expect((await night(field)).exitCode).toBe(2);
+    expect(processedBy(field.sandbox)).toBe(`${ALL} G H I J`);
+  });
+
+  test.each([undefined, "-"])(
+    "lack a run of which no promise was kept (promises to %s): it is noticed by its folder",
+    async (output) => {
+      const { field, putBack } = await oneNight(output);
+      field.setFaults({ fault: "drop", when: "after", on: { request: 1 } });
+      expect((await night(field, output, "night.ndjson", 10)).exitCode).toBe(6);
+      field.setFaults();
+      putBack();
+      const [, run = ""] = runsOf(field);
+      const refused = await night(field, output);
+      expect(refused.exitCode).toBe(2);
+      expect(refused.said).toContain(`tickets settle ${run}`);
+      expect((await person(field, undefined, { run })).said).toContain("4 of its actions are in doubt");
+      expect((await night(field, output)).exitCode).toBe(6);
+      expect((await person(field, "sent", { run })).exitCode).toBe(0);
+      expect((await night(field, output)).exitCode).toBe(0);
+      expect(processedBy(field.sandbox)).toBe(`${ALL} G H I J`);
+    },
+  );
+
+  test("lack two nights whose promises have files of their own: both are named, and missed until they are imported", async () => {
+    const { field, putBack } = await oneNight();
+    await write(field, [...INPUT, ...SALES.slice(0, 2)]);
+    expect((await night(field, "second.ndjson")).exitCode).toBe(0);
+    await write(field, [...INPUT, ...SALES]);
+    expect((await night(field, "third.ndjson")).exitCode).toBe(0);
+    putBack();
+    const refused = await night(field, "third.ndjson");
+    expect(refused.exitCode).toBe(2);
+    for (const file of ["second.ndjson", "third.ndjson"]) expect(refused.said).toContain(`results --import ${file}`);
+    expect((await importPromises(field, "third.ndjson")).said).toContain("results --import second.ndjson");
+    expect((await night(field, "third.ndjson")).exitCode).toBe(2);
+    const imported = await importPromises(field, "second.ndjson");
+    expect(imported.said).not.toContain("was lost");
+    expect(await night(field, "third.ndjson")).toMatchObject({
+      exitCode: 0,
+      said: expect.stringContaining("Nothing new"),
+    });
+    expect(processedBy(field.sandbox)).toBe(`${ALL} G H I J`);
+  });
+
+  test("have a run as it was before it went on, with promises on standard output", async () => {
+    const field = await openField();
+    await write(field, INPUT);
+    field.setFaults({ fault: "status", status: 403, on: { request: 2 } });
+    expect((await night(field, "-")).exitCode).toBe(5);
+    field.setFaults();
+    const putBack = copyWithList(field);
+    expect((await goOn(field)).exitCode).toBe(0);
+    putBack();
+    expect((await night(field, "-")).exitCode).toBe(2);
+    expect((await goOn(field)).exitCode).toBe(2);
+    expect((await person(field)).said).toContain("4 of its actions are in doubt");
+    expect((await person(field, "sent")).exitCode).toBe(0);
+    expect((await night(field, "-")).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+  });
+
+  test("are done with as they are where a person says so, also when the list is lost after that", async () => {
+    const { field, putBack } = await oneNight("-");
+    expect((await night(field, "-")).exitCode).toBe(0);
+    putBack();
+    expect((await night(field, "-")).exitCode).toBe(2);
+    expect((await forget(field)).exitCode).toBe(0);
+    rmSync(join(stateOf(field), "run-list.ndjson"));
+    await write(field, [...INPUT, sale("K")]);
+    expect((await night(field, "-")).exitCode).toBe(0);
+    expect((await night(field, "-")).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(`${ALL} G H I J K`);
+  });
+
+  test("lack nothing by a plan that never became a run", async () => {
+    const { field, putBack } = await oneNight("-");
+    expect((await night(field, "-")).exitCode).toBe(0);
+    putBack();
+    const [, run = ""] = runsOf(field);
+    rmSync(join(stateOf(field), "runs", run, "listed.ndjson"));
+    await write(field, INPUT);
+    expect((await night(field, "-")).exitCode).toBe(0);
   });
 });

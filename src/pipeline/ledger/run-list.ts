@@ -1,6 +1,7 @@
 /**
  * The list of runs: an append-only file beside the ledger that is written before a run's first request. It remembers too
- * little to send by, and enough to notice that the ledger was lost or put back from an older copy.
+ * little to send by, and enough to notice that the ledger was lost or put back from an older copy. What it says of a run also
+ * lies in the run's folder, so that a list that was put back together with the ledger is noticed too.
  */
 
 import { createHash } from "node:crypto";
@@ -11,16 +12,19 @@ import {
   fsyncSync,
   ftruncateSync,
   openSync,
+  readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { hostname } from "node:os";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { cleanText } from "../../actions/text.ts";
 import { Failure } from "../../failure.ts";
 import { crashPoint } from "../crash-points.ts";
+import { planFiles } from "../plan/plan.ts";
 import { type Ledger, storageFailure } from "./ledger.ts";
 import { IMPORTED_MAPPING } from "./memory.ts";
 import { TAKEN } from "./outcomes.ts";
@@ -145,7 +149,15 @@ export interface RunListContent {
   readonly runs: ReadonlyMap<string, ListedRun>;
   /** Ids of ledgers that a person has told apart from this one. */
   readonly apart: ReadonlySet<string>;
-  readonly head: { readonly machine: string; readonly host: string; readonly generation: number; readonly at: string };
+  /** Undefined where there is no list: then the runs are those that their folders tell of. */
+  readonly head: ListHead | undefined;
+}
+
+export interface ListHead {
+  readonly machine: string;
+  readonly host: string;
+  readonly generation: number;
+  readonly at: string;
 }
 
 /** An entry as a line of the list, with a checksum, so that a damaged one is told from a true one. */
@@ -162,24 +174,34 @@ function parseLine(line: string): Entry | undefined {
   return ENTRY.safeParse(JSON.parse(`${text}}`)).data;
 }
 
-/** The bytes of the list that were written whole, and its entries. */
-interface ReadList {
-  readonly entries: readonly Entry[];
+/** The lines of a file that were written whole, and how many bytes they are. */
+interface WholeLines {
+  readonly lines: readonly string[];
   readonly length: number;
 }
 
-function readEntries(path: string): ReadList {
+function readLines(path: string): WholeLines {
   let bytes: Buffer;
   try {
     bytes = readFileSync(path);
   } catch (cause) {
+    if (!existsSync(path)) return { lines: [], length: 0 };
     throw storageFailure(path, cause);
   }
   // An append that a crash cut short; after a power cut zeros may stand in its place.
   let length = bytes.length;
   while (length > 0 && bytes[length - 1] === 0) length -= 1;
   length = bytes.lastIndexOf(NEWLINE, length - 1) + 1;
-  const lines = bytes.toString("utf8", 0, length).split("\n").slice(0, -1);
+  return { lines: bytes.toString("utf8", 0, length).split("\n").slice(0, -1), length };
+}
+
+interface ReadList {
+  readonly entries: readonly Entry[];
+  readonly length: number;
+}
+
+function readEntries(path: string): ReadList {
+  const { lines, length } = readLines(path);
   const entries = lines.map((line, at) => {
     const entry = parseLine(line);
     if (entry !== undefined) return entry;
@@ -193,15 +215,41 @@ function readEntries(path: string): ReadList {
 const NEWLINE = 0x0a;
 
 /**
- * What the list tells; undefined where there is none. Read it before the ledger is asked: a run is entered there first.
+ * What the list and the runs' folders tell. Read it before the ledger is asked: a run is entered there first.
  *
- * @throws Failure `storage` when a line of it other than a torn last one is damaged.
+ * @throws Failure `storage` when a line of the list other than a torn last one is damaged.
  */
-export function readRunList(path: string): RunListContent | undefined {
-  return existsSync(path) ? contentOf(readEntries(path).entries) : undefined;
+export function readRunList(path: string): RunListContent {
+  const { entries } = readEntries(path);
+  return contentOf([...entries, ...toldByFolders(path, entries)]);
 }
 
-function contentOf(entries: readonly Entry[]): RunListContent | undefined {
+const runsBeside = (path: string): string => join(dirname(path), "runs");
+const listedIn = (path: string, run: string): string => planFiles(join(runsBeside(path), run)).listed;
+
+/** What the runs' folders tell and the list does not: it is missing, or was put back from an older copy. The oldest first. */
+function toldByFolders(path: string, entries: readonly Entry[]): readonly Entry[] {
+  const { runs } = contentOf(entries);
+  const names = existsSync(runsBeside(path)) ? readdirSync(runsBeside(path)) : [];
+  return names
+    .map((name) => {
+      const known = runs.get(name);
+      // Nothing becomes of such a run any more, and most are.
+      if (known?.stopped?.state === "finished") return [];
+      // A damaged line is left out: the others say as well that the run was begun.
+      const told = readLines(listedIn(path, name)).lines.flatMap((line) => parseLine(line) ?? []);
+      const from = known === undefined ? 0 : told.findIndex((entry) => numberOf(entry) > known.number);
+      return from < 0 ? [] : told.slice(from).filter((entry) => runsOf(entry).includes(name));
+    })
+    .toSorted(([one], [other]) => ((one?.at ?? "") < (other?.at ?? "") ? -1 : 1))
+    .flat();
+}
+
+const numberOf = (entry: Entry): number => ("number" in entry ? (entry.number ?? 0) : 0);
+const runsOf = (entry: Entry): readonly string[] =>
+  "run" in entry ? [entry.run] : entry.entry === "forgotten" ? entry.runs : [];
+
+function contentOf(entries: readonly Entry[]): RunListContent {
   const runs = new Map<string, ListedRun>();
   const apart = new Set<string>();
   let head: RunListContent["head"] | undefined;
@@ -236,7 +284,7 @@ function contentOf(entries: readonly Entry[]): RunListContent | undefined {
         break;
     }
   }
-  return head === undefined ? undefined : { runs, apart, head };
+  return { runs, apart, head };
 }
 
 function leftAs(entry: Extract<Entry, { entry: "stopped" | "doubted" }>): Partial<ListedRun> {
@@ -404,7 +452,7 @@ export interface RunList {
   /** True when there was no list before this process. */
   readonly isNew: boolean;
   /** The machine that the list was written on last, where that was another one. */
-  readonly cameFrom: RunListContent["head"] | undefined;
+  readonly cameFrom: ListHead | undefined;
   /** After it returns, the list on disk says that the run is about to be sent, and the ledger knows that it does. */
   sending(ledger: Ledger, run: RunRecord, plan: RunOfPlan): void;
   /** After it returns, the ledger is known to be newer than the list, which is told when the command ends, or by the next. */
@@ -418,8 +466,8 @@ export interface RunList {
   /**
    * Adds what the ledger has and the list lacks: the process died between the two, or the list was lost.
    */
-  complete(ledger: Ledger, planOf: (run: RunRecord) => RunOfPlan): number;
-  /** Adds runs that only their folders tell of; how they ended is not known. */
+  complete(ledger: Ledger, planOf: (run: RunRecord) => RunOfPlan): void;
+  /** Adds runs of which there is only a plan; how they ended is not known. */
   addStrays(plans: readonly RunOfPlan[]): void;
   forget(runs: readonly string[], who: string, reason: string): void;
   /** From here on these ledgers are another account's. */
@@ -442,7 +490,7 @@ interface RunOfPlan {
  * @throws Failure `storage` when it is damaged or can't be written.
  */
 export function openRunList(path: string, machine: string): RunList {
-  const read = existsSync(path) ? readEntries(path) : { entries: [], length: 0 };
+  const read = readEntries(path);
   const entries = [...read.entries];
   let { length } = read;
   const append = (...added: readonly Entry[]): void => {
@@ -456,12 +504,19 @@ export function openRunList(path: string, machine: string): RunList {
     length += Buffer.byteLength(text);
     entries.push(...added);
   };
-  const before = contentOf(entries)?.head;
+  /** What is about a run has its folder say too, as long as that is there. */
+  const tell = (...added: readonly Entry[]): void => {
+    append(...added);
+    for (const entry of added) for (const run of runsOf(entry)) noteInFolder(path, run, entry);
+  };
+  const content = (): RunListContent => contentOf(entries);
+  const before = content().head;
   // A system that does not say which machine it is can't be compared.
   const isMoved = before !== undefined && machine !== "" && before.machine !== "" && before.machine !== machine;
   const cameFrom = isMoved ? before : undefined;
   const generation = (before?.generation ?? 0) + (before === undefined || cameFrom !== undefined ? 1 : 0);
   if (generation !== before?.generation) append({ entry: "list", at: now(), machine, host: hostname(), generation });
+  append(...toldByFolders(path, entries));
 
   const begun = (plan: RunOfPlan, output: string | undefined, { number, attempts, taken }: Standing): Entry => ({
     entry: "run",
@@ -497,11 +552,6 @@ export function openRunList(path: string, machine: string): RunList {
     const isImported = knownRuns(ledger, run).get(run)?.isImported === true;
     return isImported || findLostRuns({ runs: new Map([[run, listed]]) }, ledger, () => true).length > 0;
   };
-  const content = (): RunListContent => {
-    const told = contentOf(entries);
-    if (told === undefined) throw new Error("the list has no first line");
-    return told;
-  };
   return {
     path,
     isNew: read.entries.length === 0,
@@ -512,18 +562,18 @@ export function openRunList(path: string, machine: string): RunList {
     sending(ledger, run, plan) {
       countEntry(ledger, run);
       crashPoint("counted");
-      append(begun({ ...plan, run: run.run }, run.output, standingOf(ledger, run.run)));
+      tell(begun({ ...plan, run: run.run }, run.output, standingOf(ledger, run.run)));
     },
     changing: countEntry,
-    moved: (run, output) => append({ entry: "output", at: now(), run, output }),
+    moved: (run, output) => tell({ entry: "output", at: now(), run, output }),
     stopped(ledger, run) {
       if (knowsLess(ledger, run)) return;
       countEntry(ledger, run);
-      append(ended(ledger, run));
+      tell(ended(ledger, run));
     },
     doubted(ledger, run, who) {
       const { number, state, attempts, taken, undecided, planned = [] } = ended(ledger, run);
-      append({ entry: "doubted", at: now(), run: run.run, number, state, who, attempts, taken, undecided, planned });
+      tell({ entry: "doubted", at: now(), run: run.run, number, state, who, attempts, taken, undecided, planned });
     },
     complete(ledger, planOf) {
       const { runs } = content();
@@ -537,20 +587,19 @@ export function openRunList(path: string, machine: string): RunList {
         const number = numbers.get(run) ?? 0;
         return number > listed.number || (number === listed.number && state !== "open" && listed.stopped === undefined);
       });
-      append(
+      tell(
         ...missing.flatMap((run) => [
           begun({ ...planOf(run), run: run.run }, run.output, standingOf(ledger, run.run)),
           ended(ledger, run),
         ]),
         ...untold.filter((run) => !knowsLess(ledger, run)).map((run) => ended(ledger, run)),
       );
-      return missing.length;
     },
     addStrays(plans) {
-      const added = plans.map((plan) => begun(plan, undefined, { number: 0, attempts: 0, taken: 0 }));
-      append(...added);
+      const unlisted = plans.filter(({ run }) => listedRun(run) === undefined);
+      append(...unlisted.map((plan) => begun(plan, undefined, { number: 0, attempts: 0, taken: 0 })));
     },
-    forget: (runs, who, reason) => append({ entry: "forgotten", at: now(), runs: [...runs], who, reason }),
+    forget: (runs, who, reason) => tell({ entry: "forgotten", at: now(), runs: [...runs], who, reason }),
     tellApart: (ledgers, who, reason) => append({ entry: "apart", at: now(), ledgers: [...ledgers], who, reason }),
   };
 }
@@ -582,6 +631,25 @@ function plannedOf(ledger: Ledger, runNo: number): Stretch[] {
     else stretches.push([first, count]);
   }
   return stretches;
+}
+
+/** @param path of the list. */
+function noteInFolder(path: string, run: string, entry: Entry): void {
+  const file = listedIn(path, run);
+  if (!existsSync(dirname(file))) return;
+  // Of what was forgotten together, each run may be gone on with alone.
+  const text = runListLine(entry.entry === "forgotten" ? { ...entry, runs: [run] } : entry);
+  try {
+    appendDurably(file, readLines(file).length, text);
+  } catch (cause) {
+    throw storageFailure(file, cause);
+  }
+}
+
+/** Takes back what the runs' folders say of the list: a new sandbox has nothing of theirs. */
+export function forgetFolders(path: string): void {
+  const names = existsSync(runsBeside(path)) ? readdirSync(runsBeside(path)) : [];
+  for (const name of names) rmSync(listedIn(path, name), { force: true });
 }
 
 /** Cuts what a crash left after `length`, appends, and has it on disk when it returns. */

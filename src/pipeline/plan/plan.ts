@@ -14,6 +14,8 @@ export const planFiles = (directory: string) => ({
   index: join(directory, "actions.index"),
   manifest: join(directory, "manifest.json"),
   invalid: join(directory, "invalid.ndjson"),
+  /** What the list of runs says of the run; not there before it is about to be sent. */
+  listed: join(directory, "listed.ndjson"),
 });
 
 export type ChunkBorders = Pick<ChunkRecord, "first" | "count" | "offset" | "length">;

@@ -32,7 +32,7 @@ export const isImportedRun = ({ manifest }: Pick<RunRecord, "manifest">): boolea
 
 const WHY = "the ledger does not know whether this was sent: it was lost, or put back from an older copy";
 
-/** How many actions of a run are in doubt now that were not before, and how many were found not to have been taken. */
+/** How many actions of a run are in doubt because the ledger was lost, and how many were found not to have been taken. */
 interface Mended {
   readonly doubted: number;
   readonly closed: number;
@@ -62,7 +62,6 @@ const manifestIn = ({ directory }: Plan): string => readFileSync(planFiles(direc
  */
 export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lost: LostRun): Promise<Mended> {
   const at = new Date().toISOString();
-  const before = lost.how === "unknown" ? 0 : actionsIn(ledger, run, "in doubt");
   if (isImportedRun(run)) await becomePlanned(ledger, plan, run, lost);
   for (const chunk of chunksOf(ledger, run.runNo, "sending"))
     endAttempt(ledger, chunk, { state: "in doubt", class: "in doubt", httpStatus: undefined, detail: WHY, at });
@@ -106,11 +105,12 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
     }
     keepEntryNumber(ledger, run.runNo, lost.number + 1);
   });
-  return { doubted: actionsIn(ledger, run, "in doubt") - before, closed };
+  return { doubted: countDoubted(ledger, run), closed };
 }
 
-const actionsIn = (ledger: Ledger, { runNo }: RunRecord, state: ChunkState): number =>
-  chunksOf(ledger, runNo, state).reduce((sum, { count }) => sum + count, 0);
+/** Also what an import has put into doubt before: of that, a part may be told apart only now. */
+const countDoubted = (ledger: Ledger, { runNo }: RunRecord): number =>
+  chunksOf(ledger, runNo, "in doubt").reduce((sum, { count, detail }) => sum + (detail === WHY ? count : 0), 0);
 
 /** Chunks without outcomes. A stored answer is settled as ever, and says more than the list. */
 const MENDED_STATES = ["planned", "in doubt", "refused"] as const satisfies readonly ChunkState[];

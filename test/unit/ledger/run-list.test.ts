@@ -1,10 +1,17 @@
-import { copyFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { type Ledger, openLedger } from "../../../src/pipeline/ledger/ledger.ts";
-import { findLostRuns, openRunList, type RunList, runListLine } from "../../../src/pipeline/ledger/run-list.ts";
+import {
+  findLostRuns,
+  forgetFolders,
+  openRunList,
+  type RunList,
+  readRunList,
+  runListLine,
+} from "../../../src/pipeline/ledger/run-list.ts";
 import { endRun, enterRun, findRun, type RunRecord } from "../../../src/pipeline/ledger/runs.ts";
 
 const AT = "2026-03-01T03:00:00.000Z";
@@ -129,4 +136,59 @@ it("entries of before they were counted are compared by what they say", async ()
   ledger.run("UPDATE chunks SET state = 'abandoned'");
   endRun(ledger, runIn(ledger).runNo, "abandoned", 4, AT);
   expect(lostIn(list(), ledger)).toEqual([]);
+});
+
+it("what the list says of a run lies in its folder too, from where one that was put back learns it", async () => {
+  const { open, list, listPath } = await openPlace();
+  const folder = join(listPath, "..", "runs", RUN);
+  const listed = join(folder, "listed.ndjson");
+  mkdirSync(folder, { recursive: true });
+  using ledger = open();
+  list();
+  const before = readFileSync(listPath);
+  list().sending(ledger, runIn(ledger), PLAN);
+  list().stopped(ledger, runIn(ledger));
+  const told = readRunList(listPath).runs.get(RUN);
+  expect(told).toMatchObject({ number: 2, stopped: { state: "open" } });
+
+  for (const damage of ["", '{"entry":"stop', "\0\0\0"]) {
+    writeFileSync(listPath, before);
+    appendFileSync(listed, damage);
+    expect(readRunList(listPath).runs.get(RUN), "to those that only look").toEqual(told);
+    expect(list().content.runs.get(RUN)).toEqual(told);
+    // Not every name there is a folder.
+    writeFileSync(join(folder, "..", ".DS_Store"), "");
+  }
+  const learnt = readFileSync(listPath, "utf8");
+  list();
+  expect(readFileSync(listPath, "utf8"), "once").toBe(learnt);
+  // A folder that was put back is behind the list, which the process may also have died after.
+  list().sending(ledger, runIn(ledger), PLAN);
+  writeFileSync(listed, readFileSync(listed, "utf8").replace(/[^\n]*\n$/, ""));
+  expect(list().content.runs.get(RUN)).toMatchObject({ number: 3, stopped: undefined });
+});
+
+it("a run is forgotten also by a list that is made again, until it is sent once more", async () => {
+  const { open, list, listPath } = await openPlace();
+  mkdirSync(join(listPath, "..", "runs", RUN), { recursive: true });
+  using ledger = open();
+  list().sending(ledger, runIn(ledger), PLAN);
+  list().forget([RUN, "another"], "someone", "it is known");
+  rmSync(listPath);
+  expect(readRunList(listPath)).toMatchObject({ head: undefined });
+  expect(list().content.runs.get(RUN)?.isForgotten).toBe(true);
+  expect(lostIn(list(), ledger)).toEqual([]);
+  list().sending(ledger, runIn(ledger), PLAN);
+  rmSync(listPath);
+  expect(list().content.runs.get(RUN)).toMatchObject({ number: 2, isForgotten: false });
+});
+
+it("a sandbox that is begun anew has nothing of what the folders tell", async () => {
+  const { open, list, listPath } = await openPlace();
+  mkdirSync(join(listPath, "..", "runs", RUN), { recursive: true });
+  using ledger = open();
+  list().sending(ledger, runIn(ledger), PLAN);
+  forgetFolders(listPath);
+  rmSync(listPath);
+  expect(readRunList(listPath).runs.size).toBe(0);
 });
