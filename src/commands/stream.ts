@@ -23,7 +23,13 @@ import {
   sharesInput,
   waitsForAnotherRun,
 } from "../pipeline/plan/manifest.ts";
-import { inspectOutput, makeOutputFolder, type OutputState, setAside } from "../pipeline/projections/output-file.ts";
+import {
+  adoptMoved,
+  inspectOutput,
+  makeOutputFolder,
+  type OutputState,
+  setAside,
+} from "../pipeline/projections/output-file.ts";
 import { promiseFormat, promisesHeader } from "../pipeline/projections/promise-lines.ts";
 import type { ToldWarnings } from "../pipeline/told-warnings.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
@@ -382,6 +388,11 @@ async function makeWayForOutput(
   // Whoever else writes this file is told now rather than when the first answer comes.
   using _lock = await lockOutput(context, path, "tickets stream");
   const found = await inspectOutput(ledger, path);
+  if (found.state === "ours" && found.movedFrom !== undefined) {
+    adoptMoved(ledger, path, found.movedFrom);
+    const [was, is] = [found.movedFrom, path].map((each) => displayPath(each, context.cwd));
+    context.talk.info(`${is} was moved here from ${was}, and is appended to.`);
+  }
   const state = found.state === "ours" ? await guardedAs(path, found, safeCsv) : found;
   // What the ledger has forgotten would be sent again, and that is more than a file being in the way.
   if (state.state === "strange" && force && !hasLostRuns(state, environment)) {

@@ -42,9 +42,15 @@ export type OutputState =
   | { readonly state: "fresh" }
   /**
    * As the ledger left it; `torn` when an append was under way as the process died, `isReplaced` when it died after the file was
-   * replaced and before that was noted.
+   * replaced and before that was noted. `movedFrom` is where the ledger left it, when that is elsewhere.
    */
-  | { readonly state: "ours"; readonly length: number; readonly torn: boolean; readonly isReplaced?: boolean }
+  | {
+      readonly state: "ours";
+      readonly length: number;
+      readonly torn: boolean;
+      readonly isReplaced?: boolean;
+      readonly movedFrom?: string;
+    }
   | {
       readonly state: "strange";
       readonly why: string;
@@ -78,6 +84,8 @@ export async function inspectOutput(
   if (size === 0) return { state: "fresh" };
   const known = ledger.get("SELECT length, mtime_ns FROM outputs WHERE path = ?", path);
   if (known === undefined) {
+    const movedFrom = await formerPath(ledger, path, size);
+    if (movedFrom !== undefined) return { state: "ours", length: size, torn: false, movedFrom };
     return strange("tickets did not write it for this environment", await unknownRunsOf(ledger, path, size));
   }
   if (await isReplacement(ledger, path, size)) return { state: "ours", length: size, torn: false, isReplaced: true };
@@ -104,16 +112,47 @@ async function isReplacement(ledger: Ledger, path: string, size: number): Promis
   return next !== undefined && Number(next.length) === size && (await hashRange(path, 0, size)) === next.sha256;
 }
 
-/** The first part of the file that is not as it was written. */
+/** Where the ledger left a file that stands at a path it does not know: these very bytes, where there is no file any more. */
+async function formerPath(ledger: Ledger, path: string, size: number): Promise<string | undefined> {
+  const sql =
+    "SELECT path FROM outputs JOIN output_segments AS segments USING (path) WHERE outputs.length = ? GROUP BY path HAVING sum(segments.length) = ?";
+  for (const row of ledger.all(sql, size, size)) {
+    const former = String(row.path);
+    if (!existsSync(former) && (await changedSegment(ledger, former, path)) === undefined) return former;
+  }
+  return undefined;
+}
+
+/** A file that was moved is the ledger's where it stands now. */
+export function adoptMoved(ledger: Ledger, path: string, movedFrom: string): void {
+  ledger.transaction(() => {
+    ledger.run(
+      "INSERT INTO outputs (path, kind, length, mtime_ns) SELECT ?, kind, length, '' FROM outputs WHERE path = ?",
+      path,
+      movedFrom,
+    );
+    ledger.run("UPDATE output_segments SET path = ? WHERE path = ?", path, movedFrom);
+    ledger.run("DELETE FROM outputs WHERE path = ?", movedFrom);
+    ledger.run("UPDATE runs SET output = ? WHERE output = ?", path, movedFrom);
+    ledger.run("UPDATE OR IGNORE rejects_files SET path = ? WHERE path = ?", path, movedFrom);
+  });
+}
+
+/**
+ * The first part of the file that is not as it was written.
+ *
+ * @param at where it stands now.
+ */
 async function changedSegment(
   ledger: Ledger,
   path: string,
+  at = path,
 ): Promise<{ readonly start: number; readonly end: number } | undefined> {
   const segments = ledger.all("SELECT start, length, sha256 FROM output_segments WHERE path = ? ORDER BY start", path);
   for (const segment of segments) {
     const start = Number(segment.start);
     const end = start + Number(segment.length);
-    if ((await hashRange(path, start, end)) !== segment.sha256) return { start, end };
+    if ((await hashRange(at, start, end)) !== segment.sha256) return { start, end };
   }
   return undefined;
 }
@@ -246,6 +285,7 @@ export async function openOutput(options: {
       await syncDirectory(dirname(path));
     } else {
       length = state.length;
+      if (state.movedFrom !== undefined) adoptMoved(ledger, path, state.movedFrom);
       if (state.torn) {
         await file.truncate(length);
         await file.sync();

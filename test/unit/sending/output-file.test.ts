@@ -189,6 +189,41 @@ describe("a file that others touched is not written into", () => {
     expect(await here.text()).toBe("one\ntwo\nthree\n");
   });
 
+  describe("moved elsewhere", () => {
+    const NOWHERE = { state: "strange", why: "tickets did not write it for this environment" } as const;
+    async function moved(): Promise<Place & { readonly former: string }> {
+      const here = await written();
+      const path = join(here.folder, "moved.ndjson");
+      await rename(here.path, path);
+      return { ...here, path, former: here.path };
+    }
+
+    it("it is still ours, and what the ledger knows of it moves along", async () => {
+      const { ledger, path, former } = await moved();
+      const state = await inspectOutput(ledger, path);
+      expect(state).toEqual({ state: "ours", length: 8, torn: false, movedFrom: former });
+      await using file = await openOutput({ ledger, path, kind: "promises", header: "", state });
+      const appended = await file.append("three\n");
+      ledger.transaction(() => appended.record(ledger));
+      expect(await readFile(path, "utf8")).toBe("one\ntwo\nthree\n");
+      expect(await inspectOutput(ledger, path)).toEqual({ state: "ours", length: 14, torn: false });
+      await writeFile(former, "one\ntwo\n");
+      expect(await inspectOutput(ledger, former)).toMatchObject(NOWHERE);
+    });
+
+    it.each<[string, (place: Place & { readonly former: string }) => Promise<void>]>([
+      ["and changed", ({ path }) => writeFile(path, "one\nTwo\n")],
+      ["and appended to", ({ path }) => appendFile(path, "mine\n")],
+      ["and cut short", ({ path }) => truncate(path, 4)],
+      ["while another stands in its place", ({ former }) => writeFile(former, "mine\n")],
+      ["and copied back", ({ former }) => writeFile(former, "one\ntwo\n")],
+    ])("%s, it is not", async (_name, change) => {
+      const here = await moved();
+      await change(here);
+      expect(await inspectOutput(here.ledger, here.path)).toMatchObject(NOWHERE);
+    });
+  });
+
   it("deleted between runs, it starts afresh and says nothing of what it held", async () => {
     const here = await written();
     await rm(here.path);
