@@ -38,6 +38,7 @@ import {
 import { actionsOf, projectUnwritten, recover } from "../pipeline/sending/settle.ts";
 import { closeSuperseded, findSuperseded } from "../pipeline/sending/superseded.ts";
 import { whyNotImported } from "./import.ts";
+import { writeLeft } from "./left-unwritten.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
 import { mendLost } from "./mend-lost.ts";
 import { shown } from "./problems.ts";
@@ -83,6 +84,7 @@ export async function resume(options: ResumeOptions, context: Context): Promise<
     sends: true,
   });
   tellSession(session, context);
+  await writeLeft(context, session);
   const run = chooseRun(session, options.run);
   if (run === undefined) {
     context.talk.info("There is no unfinished run.");
@@ -142,6 +144,8 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   const { ledger } = session;
   context.trace.run = options.run;
   await refuseLost(options, context, session);
+  // While runs are lost, files may tell more than the ledger knows; that is put right first.
+  if (session.lost().length === 0) await writeLeft(context, session);
   const found = findRun(ledger, options.run);
   const lost = session.lost().find(({ run }) => run === options.run);
   const run = lost === undefined ? found : await mendLost(context, session, found, lost);

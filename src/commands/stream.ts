@@ -33,6 +33,7 @@ import {
 import { promiseFormat, promisesHeader } from "../pipeline/projections/promise-lines.ts";
 import type { ToldWarnings } from "../pipeline/told-warnings.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
+import { writeLeft } from "./left-unwritten.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
 import { carryOut, hasLostRuns, lockOutput, refuseClosing, refuseStrangeOutput } from "./run.ts";
 import {
@@ -137,6 +138,7 @@ async function send(options: StreamOptions, context: Context, settings: Settings
   });
   const { ledger } = session;
   tellSession(session, context);
+  await writeLeft(context, session);
 
   const resumed = await finishEarlierRuns(context, session, deadline);
   if (resumed !== null && resumed.summary.state !== "finished") {

@@ -478,6 +478,39 @@ describe("settle", () => {
     ).toBe(count(rig));
   });
 
+  describe.each([
+    ["--sent", "projected", "out.ndjson"],
+    ["--sent", "projected", "tonight.ndjson"],
+    ["--sent", "recorded", "out.ndjson"],
+    ["--sent", "merged", "out.ndjson"],
+    ["--not-sent", "rejects placed", "out.ndjson"],
+    ["--not-sent", "rejects written", "out.ndjson"],
+  ] as const)("of a run that is closed, %s that dies at %s", (decision, point, output) => {
+    const isWritten = async (): Promise<void> => {
+      const { rig, command, run, settle } = await inDoubt(decision === "--sent" ? "answered" : "intended");
+      expect((await rig.run([...settle, "--abandon"])).exitCode).toBe(6);
+      const died = await rig.run([...settle, decision], { interruption: { kind: "boundary", point, time: 1 } });
+      expect(died.killed).toBe(true);
+      const tonight = await rig.run([...command, "-o", output]);
+      expect(tonight).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining("not appended to") });
+      const written = new Set(["out.ndjson", output]);
+      expect(rig.place.files().filter((name) => /^[^/]*\.ndjson/.test(name))).toEqual([...written]);
+      expect(rig.place.files().filter((name) => name.includes(".rejects."))).toEqual(["sales.rejects.csv"]);
+      const lines = [...written].flatMap((name) => readPromises(rig.place.read(name)));
+      expect(new Set(lines.map(({ line, action }) => `${action} ${line}`)).size).toBe(lines.length);
+      expect(lines).toHaveLength(20);
+      const ofClosed = readPromises(rig.place.read("out.ndjson")).filter((line) => line.run === run);
+      expect(ofClosed).toHaveLength(decision === "--sent" ? 10 : 5);
+      const rejects = rig.place.read("sales.rejects.csv").trimEnd().split("\n").slice(1);
+      expect(new Set(rejects.map((row) => row.split(",")[1])).size).toBe(rejects.length);
+      expect(rejects).toHaveLength(decision === "--sent" ? 10 : 15);
+      expect((await rig.run(settle)).stderr).not.toContain("had not been written whole");
+    };
+    const name = `is put right by the next command, which writes ${output}`;
+    if (point === "projected" && output === "out.ndjson") test(name, isWritten);
+    else test(name, { tags: ["long"] }, isWritten);
+  });
+
   test("a doubt of a run that was closed is remembered for as long as it is one", { tags: ["long"] }, async () => {
     const { rig, command, settle } = await inDoubt();
     await rig.run([...settle, "--abandon"]);

@@ -153,12 +153,22 @@ export function isUndecided(ledger: Ledger, runNo: number): boolean {
   return UNDECIDED_STATES.some((state) => chunksOf(ledger, runNo, state).length > 0);
 }
 
+/** Of a chunk: what it came to stands not yet in the output or, where something is left to do, in the rejects. */
+const UNWRITTEN = `(
+    (state IN ('settled', 'settled by hand') AND (projected = 0 OR merged = 0))
+    OR (state IN ('settled', 'settled by hand', 'abandoned') AND rejects_written = 0))`;
+
 /** Whether all that the run came to stands in the output and, where something is left to do, in the rejects. */
 export function isFullyWritten(ledger: Ledger, runNo: number): boolean {
-  const sql = `SELECT 1 AS one FROM chunks WHERE run_no = ? AND (
-    (state IN ('settled', 'settled by hand') AND (projected = 0 OR merged = 0))
-    OR (state IN ('settled', 'settled by hand', 'abandoned') AND rejects_written = 0)) LIMIT 1`;
-  return ledger.get(sql, runNo) === undefined;
+  return ledger.get(`SELECT 1 AS one FROM chunks WHERE run_no = ? AND ${UNWRITTEN} LIMIT 1`, runNo) === undefined;
+}
+
+/** Open runs and closed ones of which that is not so, oldest first: a finished one ended when all was written. */
+export function unwrittenRuns(ledger: Ledger): readonly RunRecord[] {
+  return ledger
+    .all(`SELECT ${RUN_COLUMNS} FROM runs WHERE state IN ('open', 'abandoned') ORDER BY run_no`)
+    .map(toRun)
+    .filter(({ runNo }) => !isFullyWritten(ledger, runNo));
 }
 
 /** Runs that are not finished, oldest first. */

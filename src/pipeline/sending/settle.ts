@@ -55,8 +55,10 @@ export async function settle(
   await project(context, facts.chunk.chunk, lines);
 }
 
+type ProjectContext = Omit<SettleContext, "plan">;
+
 async function project(
-  { ledger, promises, runNo }: SettleContext,
+  { ledger, promises, runNo }: ProjectContext,
   chunk: number,
   lines: string | Uint8Array,
 ): Promise<void> {
@@ -70,7 +72,7 @@ async function project(
 }
 
 /** Writes the promises of chunks that were settled when the process died before their lines were noted. */
-export async function projectUnwritten(context: SettleContext): Promise<void> {
+export async function projectUnwritten(context: ProjectContext): Promise<void> {
   const { ledger, runNo, promises } = context;
   for (const chunk of unprojectedChunks(ledger, runNo)) {
     const { label, format, safeCsv } = promises.style;

@@ -1,0 +1,68 @@
+/** What a command that was killed had put into the ledger, and not into the promises and rejects, is written before anything else is. */
+
+import { displayPath } from "../pipeline/config/config.ts";
+import type { Ledger } from "../pipeline/ledger/ledger.ts";
+import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
+import { unprojectedChunks } from "../pipeline/ledger/outcomes.ts";
+import { chunksOf, type RunRecord, unwrittenRuns } from "../pipeline/ledger/runs.ts";
+import { openPlan, type Plan } from "../pipeline/plan/plan.ts";
+import { canWriteRejects, writeRejects } from "../pipeline/projections/rejects.ts";
+import { projectUnwritten } from "../pipeline/sending/settle.ts";
+import { noteInList, openPromises, rejectsDirectory } from "./run.ts";
+import { planDirectory, type Session } from "./session.ts";
+import type { Context } from "./talk.ts";
+
+/**
+ * Of every run, also one that is closed, which no other command would go on with: its lines, half of which may stand at the
+ * end of a file that another run is about to write, would be taken for somebody else's.
+ */
+export async function writeLeft(context: Context, session: Session): Promise<void> {
+  const { ledger } = session;
+  for (const run of unwrittenRuns(ledger)) {
+    const promises = await writeLeftPromises(context, session, run);
+    // An open run is gone on with, which ends in its rejects.
+    if (run.state === "open") continue;
+    const rejects = await writeLeftRejects(context, session, run);
+    mergeOutcomes(ledger);
+    noteInList(context, session, run);
+    const written = [...promises, ...rejects].map((path) => displayPath(path, context.cwd));
+    if (written.length > 0)
+      context.talk.info(
+        `What was settled of the closed run ${run.run} had not been written whole, and is now: ${written.join(", ")}.`,
+      );
+  }
+}
+
+/** Standard output is that of the command which goes on with the run. */
+async function writeLeftPromises(context: Context, session: Session, run: RunRecord): Promise<readonly string[]> {
+  const { ledger } = session;
+  if (run.output === undefined || unprojectedChunks(ledger, run.runNo).length === 0) return [];
+  await using promises = await openPromises(context, session, run);
+  await projectUnwritten({ ledger, runNo: run.runNo, promises });
+  return promises.path === undefined ? [] : [promises.path];
+}
+
+async function writeLeftRejects(context: Context, session: Session, run: RunRecord): Promise<readonly string[]> {
+  const { ledger, environment } = session;
+  await using plan = await openPlan(planDirectory(environment, run.run), run.manifest).catch(() => undefined);
+  if (plan === undefined || !(await tellsRows(ledger, plan, run))) return [];
+  const { written } = await writeRejects({
+    ledger,
+    run,
+    plan,
+    directory: rejectsDirectory(context, plan.manifest),
+    encoding: plan.manifest.options.encoding,
+  });
+  return [...written.keys()];
+}
+
+/** Whether the plan of a run that is closed still tells its rows: nothing waits for one that is lost or damaged. */
+async function tellsRows(ledger: Ledger, plan: Plan, { runNo }: RunRecord): Promise<boolean> {
+  if (!canWriteRejects(plan)) return false;
+  try {
+    for (const chunk of chunksOf(ledger, runNo)) if (!chunk.rejectsWritten) await plan.records(chunk);
+    return true;
+  } catch {
+    return false;
+  }
+}
