@@ -2,15 +2,18 @@
 
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync, readFileSync } from "node:fs";
-import { access, stat } from "node:fs/promises";
+import { access, open, stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { parse } from "csv-parse";
+import { parse as parseText } from "csv-parse/sync";
 import { z } from "zod";
 import { type ActionData, isActionName } from "../actions/actions.ts";
 import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
+import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import { type Ledger, writeMeta } from "../pipeline/ledger/ledger.ts";
@@ -78,7 +81,7 @@ export async function importResults(options: ImportOptions, context: Context): P
     mayLackRuns: true,
   });
   const path = resolve(cwd, options.file);
-  const lines = await readPromises(path, options.file);
+  const { lines, end } = await readPromises(path, options.file);
   const foreign = lines.find((line) => !environment.ledgerNames.includes(line.environment));
   if (foreign !== undefined) {
     throw new Failure(
@@ -108,7 +111,12 @@ export async function importResults(options: ImportOptions, context: Context): P
     );
   }
   mergeOutcomes(session.ledger);
-  await adoptOutput(session.ledger, path);
+  const isOurs = await mendEnd(path, end);
+  if (end.isIncomplete)
+    talk.warn(
+      `${options.file} ends amid a line, as a power cut leaves it. What there is of that line is left out${isOurs ? ", and cut off" : ""}: ${cleanText(end.text, 200)}`,
+    );
+  if (isOurs) await adoptOutput(session.ledger, path);
   await mendDecided(session, context);
   for (const [run, ofRun] of runs) endAsListed(session, run, ofRun);
   const known = lines.length - imported - unplaced;
@@ -155,7 +163,21 @@ function tellStillLost(session: Session, { talk, cwd }: Context): void {
   if (hint !== undefined) talk.info(hint);
 }
 
-async function readPromises(path: string, name: string): Promise<readonly Line[]> {
+/** The last line of a file, where no line end follows it. */
+interface UnendedLine {
+  /** Where it begins: as much of the file holds whole lines. */
+  readonly start: number;
+  /** Empty where all lines end. */
+  readonly text: string;
+  /** A process that died, or a power cut, left half of it. */
+  readonly isIncomplete: boolean;
+}
+
+/** @throws Failure `usage` for a file that is none of promises, or that is damaged elsewhere than at its end. */
+async function readPromises(
+  path: string,
+  name: string,
+): Promise<{ readonly lines: readonly Line[]; readonly end: UnendedLine }> {
   await access(path).catch((cause: unknown) => {
     throw new Failure("usage", `There is no file ${name} that can be read.`, { cause });
   });
@@ -166,7 +188,7 @@ async function readPromises(path: string, name: string): Promise<readonly Line[]
     const parsed = LINE.safeParse(value);
     if (!parsed.success)
       throw new Failure("usage", `${name}:${at} is not a line of a promises file. Nothing was imported.`, {
-        hint: "Cut an incomplete last line off, or name a promises file that tickets wrote.",
+        hint: "Name a promises file as tickets wrote it.",
       });
     const line = parsed.data;
     const place = `${line.run} ${line.seq}`;
@@ -185,22 +207,35 @@ async function readPromises(path: string, name: string): Promise<readonly Line[]
     lines.push(line);
   };
   let at = 0;
+  let isIncomplete = false;
+  const last = await unendedLine(path);
   try {
     if (promiseFormat(path) === "csv") {
-      await pipeline(createReadStream(path), parse({ columns: true, bom: true }), async (rows) => {
-        for await (const row of rows as AsyncIterable<Record<string, string>>) {
-          at += 1;
-          const { [GUARDED_COLUMN]: guarded, ...cells } = row;
-          const given = Object.entries(cells).filter(([, value]) => value !== "");
-          const asItWas = guarded === undefined ? given : given.map(([name, value]) => [name, unguardCell(value)]);
-          add(Object.fromEntries(asItWas), at + 1);
-        }
+      const addRow = ({ [GUARDED_COLUMN]: guarded, ...cells }: Record<string, string>): void => {
+        at += 1;
+        const given = Object.entries(cells).filter(([, value]) => value !== "");
+        const asItWas = guarded === undefined ? given : given.map(([name, value]) => [name, unguardCell(value)]);
+        add(Object.fromEntries(asItWas), at + 1);
+      };
+      let header: string[] = [];
+      const columns = (names: string[]): string[] => {
+        header = names;
+        return names;
+      };
+      await pipeline(wholeLines(path, last.start), parse({ columns, bom: true }), async (rows) => {
+        for await (const row of rows as AsyncIterable<Record<string, string>>) addRow(row);
       });
+      const row = last.text === "" ? undefined : parseRow(last.text, header);
+      isIncomplete = last.text !== "" && row === undefined;
+      if (row !== undefined) addRow(row);
     } else {
-      for await (const text of linesOf(path)) {
+      for await (const text of linesOf(path, last.start)) {
         at += 1;
         if (text.trim() !== "") add(parseLine(text), at);
       }
+      const value = parseLine(last.text);
+      isIncomplete = last.text.trim() !== "" && value === undefined;
+      if (value !== undefined) add(value, at);
     }
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
@@ -211,13 +246,44 @@ async function readPromises(path: string, name: string): Promise<readonly Line[]
     );
   }
   if (lines.length === 0) throw new Failure("usage", `${name} holds no promises.`);
-  return lines;
+  return { lines, end: { ...last, isIncomplete } };
+}
+
+async function unendedLine(path: string): Promise<Pick<UnendedLine, "start" | "text">> {
+  await using file = await open(path, "r");
+  const { size } = await file.stat();
+  const block = Buffer.alloc(64 * 1024);
+  for (let end = size; end > 0; ) {
+    const from = Math.max(0, end - block.length);
+    const { bytesRead } = await file.read(block, 0, end - from, from);
+    const at = block.subarray(0, bytesRead).lastIndexOf("\n");
+    if (at !== -1 || from === 0) {
+      const start = at === -1 ? 0 : from + at + 1;
+      const text = Buffer.alloc(size - start);
+      await file.read(text, 0, text.length, start);
+      return { start, text: text.toString("utf8") };
+    }
+    end = from;
+  }
+  return { start: 0, text: "" };
+}
+
+const wholeLines = (path: string, end: number): Readable =>
+  end === 0 ? Readable.from([]) : createReadStream(path, { end: end - 1 });
+
+/** The row of a line; undefined where that has no end, or too few cells. */
+function parseRow(text: string, columns: string[]): Record<string, string> | undefined {
+  try {
+    return parseText(text, { columns })[0] as Record<string, string> | undefined; // rows by columns
+  } catch {
+    return undefined;
+  }
 }
 
 /** The lines of a file. Those of Node's readline end at U+2028 and U+2029 too, which JSON text holds as they are. */
-async function* linesOf(path: string): AsyncGenerator<string> {
+async function* linesOf(path: string, end: number): AsyncGenerator<string> {
   let rest = "";
-  for await (const block of createReadStream(path, "utf8") as AsyncIterable<string>) {
+  for await (const block of wholeLines(path, end).setEncoding("utf8") as AsyncIterable<string>) {
     const lines = (rest + block).split("\n");
     rest = lines.pop() ?? "";
     yield* lines;
@@ -430,6 +496,23 @@ function toOutcome(line: Line): NewOutcome {
     // What was sent beyond the ids is not known, so nothing is ever said to have changed.
     content: Buffer.alloc(CONTENT_BYTES),
   };
+}
+
+/**
+ * Makes the file end with a whole line, as what is appended to must. Returns whether it does: a copy that can't be written is
+ * imported all the same.
+ */
+async function mendEnd(path: string, { start, text, isIncomplete }: UnendedLine): Promise<boolean> {
+  if (text === "") return true;
+  try {
+    await using file = await open(path, "r+");
+    if (isIncomplete) await file.truncate(start);
+    else await file.write("\n", (await file.stat()).size);
+    await file.sync();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The file is the ledger's own again, and later runs append to it. */

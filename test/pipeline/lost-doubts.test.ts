@@ -421,6 +421,59 @@ describe("an older copy of the ledger in which a run is open", () => {
   });
 });
 
+describe("a promises file whose last line does not end", () => {
+  /** All was sent, and the ledger is lost. */
+  async function lost(name: string): Promise<{ readonly field: Field; readonly text: string }> {
+    const field = await openField();
+    await field.write("night.ndjson", INPUT.map((action) => `${JSON.stringify(action)}\n`).join(""));
+    expect((await night(field, name)).exitCode).toBe(0);
+    loseLedger(field);
+    return { field, text: await field.read(name) };
+  }
+  const AMID = "ends amid a line, as a power cut leaves it. What there is of that line is left out, and cut off: ";
+
+  test.each([
+    ["all.ndjson", 40],
+    ["all.ndjson", 2],
+    ["all.csv", 40],
+    ["all.csv", 3],
+  ])(
+    "%s, of which %i bytes are missing: the other lines are imported, and it is appended to",
+    async (name, missing) => {
+      const { field, text } = await lost(name);
+      await field.write(name, text.slice(0, -missing));
+      const imported = await importPromises(field, name);
+      expect(imported.exitCode).toBe(0);
+      expect(imported.said).toContain(`${name} ${AMID}`);
+      expect(imported.said).toContain("5 actions of 1 run imported");
+      expect(await field.read(name)).toBe(text.slice(0, text.trimEnd().lastIndexOf("\n") + 1));
+      // What the line told is a doubt, as is all that nothing is known of.
+      expect((await person(field)).said).toContain("is in doubt: 1 action, 6 to 6 of the run");
+      expect((await person(field, "sent")).exitCode).toBe(0);
+      expect((await night(field, name)).exitCode).toBe(0);
+      expect((await field.read(name)).trimEnd().split("\n")).toHaveLength(text.trimEnd().split("\n").length);
+      expect(processedBy(field.sandbox)).toBe(ALL);
+    },
+  );
+
+  test.each(["all.ndjson", "all.csv"])("%s, which lacks nothing but its end: all of it is", async (name) => {
+    const { field, text } = await lost(name);
+    await field.write(name, text.trimEnd());
+    const imported = await importPromises(field, name);
+    expect(imported).toMatchObject({ exitCode: 0, said: expect.not.stringContaining(AMID) });
+    expect(imported.said).toContain("6 actions of 1 run imported");
+    expect(await field.read(name)).toBe(text);
+  });
+
+  test("and one that is damaged elsewhere is not imported", async () => {
+    const { field, text } = await lost("all.ndjson");
+    const [first = "", ...rest] = text.slice(0, -40).split("\n");
+    await field.write("all.ndjson", [first.slice(0, 30), ...rest].join("\n"));
+    const refused = await importPromises(field, "all.ndjson");
+    expect(refused).toMatchObject({ exitCode: 2, said: expect.stringContaining("all.ndjson:1 is not a line") });
+  });
+});
+
 describe("a ledger that was lost while actions were in doubt", () => {
   test("is given its promises, and what they don't tell is decided by a person", async () => {
     const { field } = await doubtAfterCopy();
