@@ -51,6 +51,22 @@ describe("standard output", () => {
     expect(readLines(stdout)).toHaveLength(1);
   });
 
+  test.each([
+    "stream sales.csv",
+    "validate sales.csv",
+    "plan sales.csv",
+    "status",
+    "resume",
+    "settle 0badcafe",
+    "prune",
+  ])("holds one JSON document with --json where there is no result: %s", { tags: ["long"] }, async (command) => {
+    const { place, service } = await openSales();
+    const { exitCode, stdout } = await place.tickets([...command.split(" "), "--json", "--env", "nowhere"], service);
+    expect(exitCode).toBe(2);
+    const error = { code: "usage", message: expect.stringContaining("nowhere"), hint: expect.any(String) };
+    expect(JSON.parse(stdout)).toEqual({ error, exitCode: 2 });
+  });
+
   test("can't be both: --json with --output - is exit 2, and nothing is sent", async () => {
     const { place, service } = await openSales();
     const { exitCode, stdout, stderr } = await place.tickets([...SEND, "--json", "-o", "-"], service);
