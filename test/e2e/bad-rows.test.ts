@@ -196,7 +196,9 @@ test("an event that is bad takes its sales with it, and no other's", { tags: ["l
   expect(second.summary).toMatchObject({ exitCode: 0, actions: { total: 4, accepted: 4 } });
 });
 
-test("more invalid rows than allowed: nothing is sent; a share of the rows may be allowed instead", async () => {
+test("more invalid rows than allowed: nothing is sent; a share of the rows may be allowed instead", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   const service = await startService();
   place.write(

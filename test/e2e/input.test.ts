@@ -153,7 +153,9 @@ describe("a path that can't be used is exit 2 with one sentence", () => {
   test("a missing file", () => refuses("sales.csv", () => {}));
   test("a glob that matches nothing", { tags: ["long"] }, () => refuses("sales-*.csv", () => {}));
   test("a directory", { tags: ["long"] }, () => refuses("sales.csv", (path) => mkdirSync(path)));
-  test("a link that leads nowhere", () => refuses("sales.csv", (path) => symlinkSync("gone.csv", path)));
+  test("a link that leads nowhere", { tags: ["long"] }, () =>
+    refuses("sales.csv", (path) => symlinkSync("gone.csv", path)),
+  );
   test("a name that does not say what it holds", { tags: ["long"] }, () =>
     refuses("sales.txt", (path) => writeFileSync(path, salesTable(1))),
   );
@@ -167,7 +169,7 @@ describe("a path that can't be used is exit 2 with one sentence", () => {
       { shell: BY_MODES_ONLY },
     ),
   );
-  test.skipIf(process.platform !== "linux")("a file whose reading fails (needs Linux)", () =>
+  test.skipIf(process.platform !== "linux")("a file whose reading fails (needs Linux)", { tags: ["long"] }, () =>
     // Reading the start of this one is an input/output error, even for root.
     refuses("sales.csv", (path) => symlinkSync("/proc/self/mem", path)),
   );
@@ -238,7 +240,7 @@ test("line numbers are those of an editor, after cells with line breaks too", as
 });
 
 describe("plan", () => {
-  test.each(["sales.csv", "-"])("of %s is itself input, and gives the same plan byte by byte", async (name) => {
+  const isInput = async (name: string): Promise<void> => {
     const place = openWorkplace();
     const content = `${salesTable(20)}E-1,"T ""21""\n",Zoë 🎟,0.10,18446744073709551615\n`;
     if (name !== "-") place.write(name, content);
@@ -252,7 +254,10 @@ describe("plan", () => {
     expect(second).toMatchObject({ exitCode: 0, stdout: "" });
     expect(place.read("again.ndjson")).toBe(first.stdout);
     expect(await place.tickets(["plan", "-"], { stdin: first.stdout })).toMatchObject({ stdout: first.stdout });
-  });
+  };
+  const IS_INPUT = "of %s is itself input, and gives the same plan byte by byte";
+  test.each(["sales.csv"])(IS_INPUT, isInput);
+  test.each(["-"])(IS_INPUT, { tags: ["long"] }, isInput);
 
   test("is what is then sent", { tags: ["long"] }, async () => {
     const place = openWorkplace();

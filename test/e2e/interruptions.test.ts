@@ -135,7 +135,9 @@ test.each<[string, (path: string) => void]>([
   },
 );
 
-test("a folder that is gone before its run goes on: promises and rejects go to the working directory, said", async () => {
+test("a folder that is gone before its run goes on: promises and rejects go to the working directory, said", {
+  tags: ["long"],
+}, async () => {
   const { place, service } = await openSales();
   mkdirSync(place.path("night"));
   const inFolder = (folder: string) => ({ ...service, shell: `cd ${folder}; "$@"` });

@@ -90,7 +90,7 @@ test("two nights' rejects hold a row once, whatever holds it, and two rejects fi
   expect(sentOf(service).filter(({ orderTime }) => orderTime === 1760000000)).toHaveLength(1);
 });
 
-test("--abandon names the rejects that it wrote, and how many rows they hold", async () => {
+test("--abandon names the rejects that it wrote, and how many rows they hold", { tags: ["long"] }, async () => {
   const place = openWorkplace();
   const service = await startService();
   place.write(

@@ -104,7 +104,7 @@ function breaksBetweenWords(columns: number): void {
   });
 }
 
-test("what came from elsewhere steers no terminal, whatever is written there", async () => {
+test("what came from elsewhere steers no terminal, whatever is written there", { tags: ["long"] }, async () => {
   const hostile = "T\u009b31m\u202egnp\u200b";
   const place = openWorkplace();
   const data = { eventId: "E", ticketId: hostile, userId: hostile, price: "1", orderTime: 1768600000 };
@@ -189,7 +189,7 @@ describe("settle --abandon", () => {
   test.each([
     ["without a terminal", []],
     ["with -y", ["-y"]],
-  ])("%s asks nothing", async (_name, more) => {
+  ])("%s asks nothing", { tags: ["long"] }, async (_name, more) => {
     const { place, env, abandon } = await stoppedRun();
     const ended = await place.tickets([...abandon, ...more], { env });
     expect(ended.stderr).toMatch(CLOSING);

@@ -100,7 +100,7 @@ describe("a bad file", () => {
   });
 });
 
-test("asks a ledger only when an environment is named", async () => {
+test("asks a ledger only when an environment is named", { tags: ["long"] }, async () => {
   const place = openWorkplace();
   const service = await startService();
   place.write("sales.csv", salesTable(3));

@@ -1,6 +1,6 @@
 /** Command functions run inside the test: a folder of their own, a talk that is written down, signals that a test can give. */
 
-import { mkdir, mkdtemp, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, truncate, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -9,7 +9,7 @@ import { type StreamOptions, stream } from "../../src/commands/stream.ts";
 import type { Context, ProgressState } from "../../src/commands/talk.ts";
 import { newTrace } from "../../src/commands/trace.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
-import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import { BALLAST_BYTES, type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { StopRequest } from "../../src/pipeline/sending/send.ts";
 import { parseFaultScript } from "../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
@@ -115,6 +115,7 @@ export async function openField(settings = "", port = 0): Promise<Field> {
     await rm(folder, { recursive: true });
   });
   await mkdir(join(folder, "home"));
+  await makeBallast(join(folder, "state", "local"));
   const write = async (name: string, text: string | Buffer): Promise<void> => {
     await writeFile(join(folder, name), text);
     // No export that is being written just now, whose end would be watched.
@@ -143,6 +144,13 @@ export async function openField(settings = "", port = 0): Promise<Field> {
       return look(ledger);
     },
   };
+}
+
+/** As large as the ledger's own, and empty: to write that out takes longer than most tests. */
+async function makeBallast(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await writeFile(join(directory, "ballast"), "");
+  await truncate(join(directory, "ballast"), BALLAST_BYTES);
 }
 
 function environmentOf(folder: string, url: string): NodeJS.ProcessEnv {

@@ -149,7 +149,7 @@ function damaged(path: string, why: string, cause?: unknown): Failure {
 }
 
 /** A file beside the ledger that makes room for a known answer when the disk is full. */
-const BALLAST_BYTES = 32 * 1024 * 1024;
+export const BALLAST_BYTES = 32 * 1024 * 1024;
 
 const ballastPath = (path: string): string => join(dirname(path), "ballast");
 
