@@ -9,7 +9,14 @@ import { contentText, digestOf, identityText } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "./ledger.ts";
 import { TAKEN } from "./outcomes.ts";
-import { type AskedAt, noteRowPlace, type RowPlace, type Standings, standingsOf } from "./row-places.ts";
+import {
+  type AskedAt,
+  historiesThatLack,
+  noteRowPlace,
+  type RowPlace,
+  type Standings,
+  standingsOf,
+} from "./row-places.ts";
 
 /** What is known of rows of rejects files, by their keys (`tickets:row`). */
 export interface RejectedRows {
@@ -38,8 +45,9 @@ export interface RejectedRows {
    * Tells what accepted deeds of its history are beside a deed of the row; undefined where this ledger did not reject the row.
    *
    * @param name as `tickets:actions` has it.
+   * @param given the keys of all rows of rejects files that the input has; the same whenever it is asked.
    */
-  standingsOf(key: string, action: Action, name: string): Standings | undefined;
+  standingsOf(key: string, action: Action, name: string, given: ReadonlySet<string>): Standings | undefined;
 }
 
 /** An action of a mended row that the service took. */
@@ -68,6 +76,7 @@ export const NO_REJECTED_ROWS: RejectedRows = {
 };
 
 export function rejectedRows(ledger: Ledger): RejectedRows {
+  let lacking: ReadonlySet<string> | undefined;
   return {
     mended: new Set(ledger.all("SELECT row FROM mended_rows").map(({ row }) => String(row))),
     deedsOf: (key) =>
@@ -105,7 +114,13 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
       if (mended !== undefined) return { runNo: Number(mended.run_no), seq: Number(mended.seq), readAs };
       return { runNo: Number(row.run_no), seq: row.seq === null ? undefined : Number(row.seq), readAs };
     },
-    standingsOf: (key, action, name) => standingsOf(ledger, key, action, name),
+    standingsOf(key, action, name, given) {
+      const lacksOther = (history: string): boolean => {
+        lacking ??= historiesThatLack(ledger, given);
+        return lacking.has(history);
+      };
+      return standingsOf(ledger, key, { action, name, lacksOther });
+    },
   };
 }
 

@@ -45,6 +45,8 @@ export interface RowPlace {
     readonly behind?: AskedAt | undefined;
     /** What of it was accepted before could not be told, so that any of that may stand behind the row. */
     readonly isUndecided?: boolean | undefined;
+    /** A bad row that stands behind it may be an accepted one: it can't be told while that is not mended. */
+    readonly isBeforeBad?: boolean | undefined;
   }[];
   /** Kinds of which something that was accepted before stands behind it, or may. */
   readonly kindsBehind: readonly string[];
@@ -55,16 +57,22 @@ export function noteRowPlace(ledger: Ledger, row: string, place: RowPlace, isFir
   if (isFirst)
     for (const [lane, seq] of place.firstBehind.entries())
       ledger.run("INSERT OR IGNORE INTO row_places (row, lane, seq) VALUES (?, ?, ?)", row, lane, seq);
-  for (const { history, behind, isUndecided } of place.histories) {
+  for (const { history, behind, isUndecided, isBeforeBad } of place.histories) {
     const last = [behind?.runNo ?? null, behind?.seq ?? null];
-    ledger.run(NOTE_HISTORY, row, Buffer.from(history, "hex"), ...last, isUndecided === true ? 1 : 0);
+    const undecided = isUndecided === true ? UNDECIDED : isBeforeBad === true ? BEFORE_BAD : 0;
+    ledger.run(NOTE_HISTORY, row, Buffer.from(history, "hex"), ...last, undecided);
   }
   for (const action of place.kindsBehind)
     ledger.run("INSERT OR IGNORE INTO kinds_behind (row, action) VALUES (?, ?)", row, action);
 }
 
+const UNDECIDED = 1;
+/** Undecided as long as bad rows of the history are not mended. */
+const BEFORE_BAD = 2;
+
 const NOTE_HISTORY = `INSERT INTO row_histories (row, history, run_no, seq, undecided) VALUES (?, ?, ?, ?, ?)
-  ON CONFLICT DO UPDATE SET undecided = max(undecided, excluded.undecided),
+  ON CONFLICT DO UPDATE SET
+    undecided = iif(${UNDECIDED} IN (undecided, excluded.undecided), ${UNDECIDED}, max(undecided, excluded.undecided)),
     run_no = coalesce(excluded.run_no, run_no), seq = coalesce(excluded.seq, seq)`;
 
 /**
@@ -78,8 +86,22 @@ export type Standing = "before" | "stood behind" | "sent behind" | "since" | "un
 /** Tells what accepted deeds of its history are beside a deed of a rejected row. */
 export type Standings = (deed: AskedAt) => Standing;
 
-/** @param name of the action, as `tickets:actions` has it. Undefined where this ledger did not reject the row. */
-export function standingsOf(ledger: Ledger, row: string, action: Action, name: string): Standings | undefined {
+export interface AskedOfRow {
+  readonly action: Action;
+  readonly name: string;
+  readonly lacksOther: (history: string) => boolean;
+}
+
+/**
+ * @param name of the action, as `tickets:actions` has it.
+ * @param lacksOther whether some other bad row of a history (hex) may be an accepted one, and the input does not have it mended.
+ * @returns undefined where this ledger did not reject the row.
+ */
+export function standingsOf(
+  ledger: Ledger,
+  row: string,
+  { action, name, lacksOther }: AskedOfRow,
+): Standings | undefined {
   const rejected = ledger.get("SELECT run_no, seq FROM rejected_rows WHERE row = ?", row);
   if (rejected === undefined) return undefined;
   const history = digestOf(identityText(action));
@@ -96,7 +118,9 @@ export function standingsOf(ledger: Ledger, row: string, action: Action, name: s
   const ownTry = asked.find((each) => each.name === name);
   const own = ownTry ?? (isKnown ? mended.at(-1) : undefined);
   // Only who asks the service for it says that it is later than what was accepted.
-  const isUndecided = ownTry === undefined && read?.undecided === 1;
+  const isUndecided =
+    ownTry === undefined &&
+    (read?.undecided === UNDECIDED || (read?.undecided === BEFORE_BAD && lacksOther(history.toString("hex"))));
   const runNo = own === undefined ? firstRun : Number(own.run_no);
   const at = own === undefined ? firstSeq : own.seq;
   const laneOf = (seq: number): number | undefined => laneOfAction(ledger, runNo, seq);
@@ -132,6 +156,19 @@ function historyOf({ action, data }: SqlRow): Buffer {
     identityText({ action: String(action) as ActionName, data: parseJson(String(data)) as Action["data"] }),
   );
 }
+
+/**
+ * Histories (hex) of which a row was rejected before a bad one that may be accepted, where some row of it is open that is not among
+ * those given: what a row says once it is mended tells whether it is an accepted one.
+ */
+export function historiesThatLack(ledger: Ledger, given: ReadonlySet<string>): ReadonlySet<string> {
+  const open = ledger.all(OPEN_OF_UNDECIDED).filter(({ row }) => !given.has(String(row)));
+  return new Set(open.map(({ history }) => Buffer.from(history as Uint8Array).toString("hex"))); // a BLOB NOT NULL column
+}
+
+const OPEN_OF_UNDECIDED = `
+SELECT row, history FROM row_histories
+WHERE history IN (SELECT history FROM row_histories WHERE undecided = ${BEFORE_BAD}) AND row NOT IN (SELECT row FROM mended_rows)`;
 
 /** By lane, the number of the first action that its run sent behind the row. */
 function placesOf(ledger: Ledger, row: string): ReadonlyMap<number | undefined, number> {

@@ -118,6 +118,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
   const isAsked = hasDeedsOr(ledger, pending);
   const memory = isAsked && !again ? ledger : undefined;
   using lines = openCandidateLines(directory);
+  const given = new Set(compiled.rejected.values());
   const verdicts = await judge({
     directory,
     candidates: compiled.candidates,
@@ -141,7 +142,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
     standingsOf: ({ row, nth }, action) => {
       const key = compiled.rejected.get(row);
       const name = openActionText(action.action, nth);
-      return key === undefined ? undefined : options.rejectedRows.standingsOf(key, action, name);
+      return key === undefined ? undefined : options.rejectedRows.standingsOf(key, action, name, given);
     },
     mendedTo: (row) => {
       const key = compiled.rejected.get(row);

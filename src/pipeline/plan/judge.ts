@@ -32,8 +32,9 @@ import { FACTS_BYTES, lineBytesAt } from "./facts.ts";
 import type { Try } from "./first-tries.ts";
 import { type HeldDeed, type HistoryHolds, readHistoryHolds } from "./history-holds.ts";
 import { CONTENT_BYTES, contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
-import { findBehindHolds, findOutOfOrder, replaces } from "./keyed-order.ts";
+import { findBesideHolds, findOutOfOrder, replaces } from "./keyed-order.ts";
 import { laterAccepted } from "./late-times.ts";
+import { findLeftAccepted } from "./left-accepted.ts";
 import {
   type DeedVerdict,
   type HistoryDeed,
@@ -138,6 +139,8 @@ export interface Verdicts {
   isRepeated(candidate: Candidate): boolean;
   /** Deeds of rows that are not sent which stand in the place of accepted ones. */
   readonly closed: readonly HeldDeed[];
+  /** Histories (hex) of bad rows of which an accepted deed is missing, so that it may be such a row. */
+  readonly missed: ReadonlySet<string>;
 }
 
 export interface JudgeOptions {
@@ -287,8 +290,19 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     for (const [{ seq }, order] of await findTurned(directory, { lines, rejected: options.rejected, isNew }))
       found.set(seq, "unclear", { kind: "turned", ...order });
   }
+  const acceptedAs = (candidate: Candidate): string | undefined => {
+    if (!OLD.has(verdictOf(candidate.seq))) return undefined;
+    const detail = details.get(candidate.seq);
+    const content = detail?.kind === "changed" ? detail.from.content : contentAt(candidate.block, candidate.at);
+    return content.toString("hex");
+  };
+  const { pending } = options;
+  const missed =
+    ledger === undefined
+      ? new Set<string>()
+      : await findLeftAccepted(directory, holds, { ledger, pending, lines, acceptedAs, closed: found.closed });
   if (holds.size > 0 && found.hasNewKeys) {
-    for (const [{ seq }, by] of await findBehindHolds(directory, holds, { lines, isNew }))
+    for (const [{ seq }, by] of await findBesideHolds(directory, holds, { lines, isNew, missed }))
       found.set(seq, "held", { kind: "held", by });
   }
   followFirsts(details, verdictOf, found);
@@ -297,6 +311,7 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     detailOf: ({ seq }) => details.get(seq),
     isRepeated: ({ seq }) => found.repeated.has(seq),
     closed: found.closed,
+    missed,
   };
 }
 

@@ -138,20 +138,26 @@ export async function findOutOfOrder(
   });
 }
 
-/** @returns the new candidates with a key that stand behind a row of their history which is not sent, with its deed. */
-export async function findBehindHolds(
+/**
+ * @param options.missed histories (hex) of which a row that is not sent may be an accepted one.
+ * @returns the new candidates with a key that stand behind a row of their history which is not sent, or before one that may be
+ *   accepted, with its deed.
+ */
+export async function findBesideHolds(
   directory: string,
   holds: HistoryHolds,
-  { lines, isNew }: Pick<KeyedOrderOptions, "lines" | "isNew">,
+  options: Pick<KeyedOrderOptions, "lines" | "isNew"> & { readonly missed: ReadonlySet<string> },
 ): Promise<readonly (readonly [Candidate, HeldDeed])[]> {
+  const { lines, isNew, missed } = options;
   const found: (readonly [Candidate, HeldDeed])[] = [];
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       const { seq, keyed, action } = candidate;
       if (!keyed || !replaces(action) || !isNew(seq)) continue;
+      const history = historyOf(candidate, lines).toString("hex");
       const by = holds
-        .get(historyOf(candidate, lines).toString("hex"))
-        ?.find(({ before, accepted }) => accepted === undefined && before <= seq);
+        .get(history)
+        ?.find(({ before, accepted }) => accepted === undefined && (before <= seq || missed.has(history)));
       if (by !== undefined) found.push([candidate, by]);
     }
   }

@@ -21,6 +21,8 @@ export interface LastAccepted {
   readonly ofKind: ReadonlyMap<ActionName, Spot>;
   /** Whether what of a history (hex) was accepted could not be told. */
   readonly isUndecided: (history: string) => boolean;
+  /** By history (hex): the last bad row that may be an accepted one. */
+  readonly maybe: ReadonlyMap<string, Spot>;
 }
 
 /** Before the candidate with a number; behind what stands there of earlier rows. A candidate itself is behind all of it. */
@@ -32,7 +34,12 @@ interface Spot {
 const isBehind = (one: Spot, other: Spot): boolean =>
   one.before === other.before ? one.row > other.row : one.before > other.before;
 
-const NOTHING_ACCEPTED: LastAccepted = { ofHistory: new Map(), ofKind: new Map(), isUndecided: () => false };
+const NOTHING_ACCEPTED: LastAccepted = {
+  ofHistory: new Map(),
+  ofKind: new Map(),
+  isUndecided: () => false,
+  maybe: new Map(),
+};
 
 /** @param histories (hex) of the rows that are not sent. */
 export async function findLastAccepted(options: {
@@ -70,9 +77,18 @@ export async function findLastAccepted(options: {
     const deed = deedOf(options, ledger, candidate, history);
     if (deed !== undefined) ofHistory.set(history, { before: candidate.seq, row: Number.POSITIVE_INFINITY, deed });
   }
+  const maybe = new Map<string, Spot>();
+  const closed = new Set(verdicts.closed.map(({ row }) => row));
   for await (const { before, row, attempted, accepted } of holds) {
-    if (accepted === undefined) continue;
     const spot = { before, row };
+    if (accepted === undefined) {
+      const missed = closed.has(row) ? [] : historiesOf(attempted).filter((history) => verdicts.missed.has(history));
+      for (const history of missed) {
+        const last = maybe.get(history);
+        if (last === undefined || isBehind(spot, last)) maybe.set(history, spot);
+      }
+      continue;
+    }
     const isLast = (other: Spot | undefined): boolean => other === undefined || isBehind(spot, other);
     for (const { action } of attempted as readonly Action[]) // as it was accepted
       if (replaces(action) && isLast(ofKind.get(action))) ofKind.set(action, spot);
@@ -82,7 +98,7 @@ export async function findLastAccepted(options: {
   if (isCut)
     for (const action of ACTION_NAMES.filter(replaces))
       ofKind.set(action, { before: Number.POSITIVE_INFINITY, row: Number.POSITIVE_INFINITY });
-  return { ofHistory, ofKind, isUndecided: (history) => isCut || undecided.has(history) };
+  return { ofHistory, ofKind, isUndecided: (history) => isCut || undecided.has(history), maybe };
 }
 
 const KNOWN: ReadonlySet<ReturnType<Verdicts["of"]>> = new Set(["sent", "changed", "pending"]);
@@ -135,10 +151,12 @@ export function createRowPlaces(accepted: LastAccepted, order: PlannedOrder): (r
       firstBehind: moved === undefined ? firstBehind(given) : [],
       histories: histories.map((history) => {
         const last = accepted.ofHistory.get(history);
+        const maybe = accepted.maybe.get(history);
         return {
           history,
           ...(last !== undefined && isBehind(last, spot) && { behind: askedAt(last.deed) }),
           ...(accepted.isUndecided(history) && { isUndecided: true }),
+          ...(maybe !== undefined && isBehind(maybe, spot) && { isBeforeBad: true }),
         };
       }),
       kindsBehind: kinds.map(([action]) => action),

@@ -159,6 +159,7 @@ const ROW_PLACE = z.object({
       history: z.string(),
       behind: z.object({ runNo: z.number(), seq: z.number() }).optional(),
       isUndecided: z.boolean().optional(),
+      isBeforeBad: z.boolean().optional(),
     }),
   ),
   kindsBehind: z.array(z.string()),
