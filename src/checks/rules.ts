@@ -193,7 +193,7 @@ export const ACROSS_RULES = {
   "history-late": {
     severity: "warn",
     reason:
-      "An update, scan or resale without a time, before others of its ticket or event that were accepted already, in this input or in the one that its row was rejected from, or a resale of an earlier time than one that was accepted in an earlier run.",
+      "An update, scan or resale without a time, before others of its ticket or event that were accepted already, in this input or in the one that its row was rejected from; a resale with a time before such as have none, or of an earlier time than one that was accepted in an earlier run.",
     source: ORDER,
     example: "an updateTicket row inserted before one that was accepted yesterday",
   },

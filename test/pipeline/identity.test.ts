@@ -589,6 +589,121 @@ describe("a history with times", () => {
     expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["cid"]);
   });
 
+  describe("that only some of its resales have", () => {
+    const header = "Id,ticketId,userId,price,orderTime\n";
+    const carla = "2,T,carla,21.00,1768600009\n";
+    const [ben, dora, erin] = ["1,T,ben,18.00,\n", "3,T,dora,25.00,\n", "4,T,erin,26.00,1768600001\n"];
+
+    /** An event, a ticket that was sold, and a source of resales. */
+    async function openResales(key: string): Promise<Field> {
+      const field = await openSold();
+      const fields = ["ticketId", "userId", "price", "orderTime"]
+        .map((column) => `${column}: "{${column}}"`)
+        .join(", ");
+      const actions = `actions: [{resoldTicket: {fields: {${fields}}}}]`;
+      await field.write(
+        "tickets.config.yaml",
+        `sources:\n  resales:\n    match: "resales*.csv"\n${key}    ${actions}\n`,
+      );
+      return field;
+    }
+
+    const holders = (field: Field): readonly unknown[] => acceptedOf(field, "resoldTicket", "userId");
+
+    test.each(
+      ["", '    key: "{Id}"\n'].flatMap((key) => (["input", "time"] as const).map((order) => ({ key, order }))),
+    )("come too late before an accepted one without, with the key '$key' and by $order", async ({ key, order }) => {
+      const field = await openResales(key);
+      const resales = async (rows: string, how: { readonly limit?: number } = {}) => {
+        await field.write("resales.csv", `${header}${rows}`);
+        const { said, summary, exitCode } = await field.stream(["base.ndjson", "resales.csv"], { order, ...how });
+        return { said, exitCode, actions: summary?.actions };
+      };
+      expect((await resales(ben + dora)).actions).toMatchObject({ accepted: 2 });
+      const late = await resales(ben + carla + dora);
+      expect(late.actions, late.said).toMatchObject({ accepted: 0, late: 1, notSent: 1 });
+      expect(late.said).toContain("history-late: resales.csv:3");
+      expect(late.said).toContain("that stand after it were, up to resales.csv:4");
+      if (order === "input") {
+        const cut = await resales(ben + carla + dora, { limit: 4 });
+        expect(cut.said).toContain("can't be told, since --limit leaves rows out");
+      }
+      // What stands behind all without a time is new, whatever its time says of theirs.
+      const night = await resales(ben + dora + erin);
+      expect(night.actions, night.said).toMatchObject({ accepted: 1, late: 0 });
+      expect((await resales(ben + dora + erin)).actions).toMatchObject({ accepted: 0, late: 0, notSent: 0 });
+      expect(holders(field)).toEqual(["ben", "dora", "erin"]);
+    });
+
+    test.each(["", '    key: "{Id}"\n'])("are told by times that came later, with the key '%s'", async (key) => {
+      const field = await openResales(key);
+      await field.write("resales.csv", header + ben + dora);
+      await field.stream(["resales.csv"]);
+      const timed = (row: string, time: number): string => row.replace(",\n", `,${time}\n`);
+      await field.write("resales.csv", header + timed(ben, 1768600001) + timed(dora, 1768600010) + carla);
+      const late = await field.stream(["resales.csv"]);
+      expect(late.summary?.actions, late.said).toMatchObject({ accepted: 0, changed: 2, late: 1 });
+      expect(late.said).toContain("with a later orderTime");
+      // Though the export gives the newest first.
+      await field.write("resales.csv", header + carla + timed(dora, 1768600008) + timed(ben, 1768600001));
+      const night = await field.stream(["resales.csv"]);
+      expect(night.summary?.actions, night.said).toMatchObject({ accepted: 1, changed: 2 });
+      expect(holders(field)).toEqual(["ben", "dora", "carla"]);
+    });
+
+    test.each(["", '    key: "{Id}"\n'])(
+      "come too late once what waited for it was sent, with the key '%s'",
+      async (key) => {
+        const field = await openResales(key);
+        await field.write("resales.csv", header + carla.replace("21.00", "#REF!") + dora);
+        await field.stream(["resales.csv"], { maxInvalid: { rows: 5 } });
+        const rejects = await field.read("resales.rejects.csv");
+        const rows = rejects.split("\n");
+        await field.write("resales.rejects.csv", rows.filter((row) => !row.includes("carla")).join("\n"));
+        expect((await field.stream(["resales.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+        await field.write("resales.csv", header + carla + dora);
+        const mended = await field.stream(["resales.csv"]);
+        expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 0, alreadySent: 1, late: 1 });
+        // Nor do its rejects bring it.
+        const alone = rows
+          .filter((row) => !row.includes("dora"))
+          .join("\n")
+          .replace("#REF!", "21.00");
+        await field.write("resales.rejects.csv", alone);
+        expect((await field.stream(["resales.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 0, total: 1 });
+        expect(holders(field)).toEqual(["dora"]);
+      },
+    );
+
+    test.each(["", '    key: "{Id}"\n'])("stood before what was accepted earlier, with the key '%s'", async (key) => {
+      const field = await openResales(key);
+      await field.write("resales.csv", header + ben + dora);
+      await field.stream(["resales.csv"]);
+      await field.write("resales.csv", header + ben + carla.replace("21.00", "#REF!") + dora);
+      await field.stream(["resales.csv"], { maxInvalid: { rows: 5 } });
+      const rejects = await field.read("resales.rejects.csv");
+      await field.write("resales.rejects.csv", rejects.replace("#REF!", "21.00"));
+      const mended = await field.stream(["resales.rejects.csv"]);
+      expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 0, late: 1 });
+      expect(mended.said).toContain("which stood behind its row when that was rejected");
+      expect(holders(field)).toEqual(["ben", "dora"]);
+    });
+
+    test.each(["", '    key: "{Id}"\n'])("are superseded with another price too, with the key '%s'", async (key) => {
+      const field = await openResales(key);
+      await field.write("resales.csv", header + carla + dora);
+      field.setFaults(rejecting(0));
+      expect((await field.stream(["resales.csv"])).summary?.actions).toMatchObject({ accepted: 1, rejected: 1 });
+      field.setFaults();
+      for (const rows of [carla.replace("21.00", "21") + dora, carla.replace("21.00", "21")]) {
+        await field.write("resales.csv", header + rows);
+        const night = await field.stream(["resales.csv"]);
+        expect(night.summary?.actions, night.said).toMatchObject({ accepted: 0, superseded: 1 });
+      }
+      expect(holders(field)).toEqual(["dora"]);
+    });
+  });
+
   test("of resales, one that was mended in its rejects is not sent behind a later one; a scan is", async () => {
     const field = await openSold();
     const scanned = { action: "scannedTicket", data: { ticketId: "T", orderTime: 1768600009 } };

@@ -33,7 +33,7 @@ import type { Try } from "./first-tries.ts";
 import { type HeldDeed, type HistoryHolds, readHistoryHolds } from "./history-holds.ts";
 import { CONTENT_BYTES, contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
 import { findBesideHolds, findOutOfOrder, replaces } from "./keyed-order.ts";
-import { laterAccepted } from "./late-times.ts";
+import { laterAccepted, timesOfKnown } from "./late-times.ts";
 import { findLeftAccepted } from "./left-accepted.ts";
 import {
   type DeedVerdict,
@@ -734,11 +734,9 @@ class Group {
     const known = this.#known();
     const deeds = known.map(({ deed }) => deed);
     const input = this.#inOrder(holds, known);
-    const verdicts = matchHistory(
-      deeds,
-      input.map(({ deed }) => deed),
-      this.#options.isCut,
-    );
+    const given = input.map(({ deed }) => deed);
+    const verdicts = matchHistory(deeds, given, this.#options.isCut);
+    const timeOf = timesOfKnown(deeds, given, verdicts);
     const held = holds.find(({ accepted }) => accepted === undefined);
     const timed = timedDeeds(input, known, verdicts);
     const overlaps = this.#options.inputs.length > 1 ? findOverlaps(timed) : undefined;
@@ -769,7 +767,7 @@ class Group {
       if (hold !== undefined && verdict.kind === "unknown" && verdict.inPlaceOf !== undefined)
         this.#found.closed.push(hold);
       if (candidate === undefined) continue;
-      const than = known[laterAccepted(candidate.action, deed, verdict, deeds) ?? -1]?.accepted;
+      const than = known[laterAccepted(candidate.action, deed, verdict, deeds, timeOf) ?? -1]?.accepted;
       if (than !== undefined) this.#found.set(candidate.seq, "late", { kind: "late in time", than });
       else if (row !== undefined && verdict.kind === "new")
         this.#found.set(candidate.seq, "new", { kind: "same minute", other: row });
@@ -786,7 +784,7 @@ class Group {
   ): void {
     const open = input.flatMap(({ candidate, deed }, at) => {
       const kind = verdicts[at]?.kind;
-      const isOpen = (kind === "new" || kind === "held") && overlaps?.has(at) !== true;
+      const isOpen = (kind === "new" || kind === "held" || kind === "late") && overlaps?.has(at) !== true;
       if (!isOpen || candidate === undefined || deed.content === undefined || !deed.isTimed) return [];
       const rejectedAt = known.findLastIndex(
         (each) => each.accepted?.isTaken === false && each.deed.content === deed.content,

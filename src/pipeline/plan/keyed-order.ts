@@ -98,6 +98,11 @@ export async function findOutOfOrder(
   }
   return [...subjects.values()].flatMap(({ accepted, fresh, old }) => {
     const deeds = old.map((candidate) => ({ candidate, of: acceptedOf(ledger, candidate, boundTo(candidate.seq)) }));
+    /** As it was accepted, else as it came later. */
+    const timeOfDeed = (deed: TriedDeed): bigint | undefined => {
+      const came = deeds.find(({ candidate, of }) => !candidate.untimed && of.includes(nameOfDeed(deed)));
+      return acceptedTime(ledger, deed) ?? (came && timeIn(came.candidate, lines));
+    };
     return fresh.flatMap((candidate): (readonly [Candidate, OutOfOrder])[] => {
       const standingOf = standingsOf(candidate) ?? standingsSince(lastTried(ledger, candidate, fresh));
       const earlier = new Set(deeds.flatMap((each) => (each.candidate.seq < candidate.seq ? each.of : [])));
@@ -123,16 +128,17 @@ export async function findOutOfOrder(
         const isUndecided = unplaced.some((deed) => standingOf(deed) === "undecided");
         return [[candidate, { kind: "unplaced", isUndecided, accepted }]];
       }
-      if (time !== undefined) {
-        const than = accepted.find((deed) => (acceptedTime(ledger, deed) ?? 0n) > time);
-        return than === undefined ? [] : [[candidate, { kind: "late in time", than }]];
-      }
-      // A copy of a row that stands before it, as in files that overlap, is nothing later.
-      const isLaterRow = ({ candidate: { seq }, of }: (typeof deeds)[number]): boolean =>
-        seq > candidate.seq && (of.length === 0 || of.some((deed) => !earlier.has(deed)));
+      const than = time === undefined ? undefined : accepted.find((deed) => (timeOfDeed(deed) ?? 0n) > time);
+      if (than !== undefined) return [[candidate, { kind: "late in time", than }]];
+      const timed = time === undefined ? [] : accepted.filter((deed) => timeOfDeed(deed) !== undefined);
+      // Those whose times tell, and a copy of a row that stands before it, as in files that overlap, are nothing later.
+      const notLater = new Set([...earlier, ...timed.map(nameOfDeed)]);
+      const isLaterRow = ({ candidate: { seq, untimed }, of }: (typeof deeds)[number]): boolean =>
+        seq > candidate.seq &&
+        (of.length === 0 ? time === undefined || untimed : of.some((deed) => !notLater.has(deed)));
       const before = deeds.findLast(isLaterRow)?.candidate;
       if (before !== undefined) return [[candidate, { kind: "late", before }]];
-      const isUnclear = isCut && accepted.some((deed) => !earlier.has(nameOfDeed(deed)));
+      const isUnclear = isCut && accepted.some((deed) => !notLater.has(nameOfDeed(deed)));
       return isUnclear ? [[candidate, { kind: "unclear", accepted }]] : [];
     });
   });

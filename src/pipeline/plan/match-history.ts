@@ -71,7 +71,7 @@ export type DeedVerdict =
   /** The same deed with other content; not sent. */
   | { readonly kind: "changed"; readonly of: number }
   | { readonly kind: "new" }
-  /** New, but it stands before one that is old: sending it now would undo what came after. */
+  /** New, but it stands before one that is old: sending it now would undo what came after. Of a time, before a resale without one. */
   | { readonly kind: "late"; readonly before: number }
   /** Rejected, by the service or as a bad row, and something later of its history was accepted since. */
   | { readonly kind: "superseded"; readonly since: number }
@@ -120,6 +120,8 @@ export function matchHistory(
   const mayBeRetold = match.mayBeRetold();
   const lastRetold = Math.max(-1, ...mayBeRetold);
   const lastOld = Math.max(-1, ...match.bound.keys());
+  const lastUntimedOld = match.lastUntimedOld();
+  const lastUnclear = isClear ? -1 : match.lastUntimedOpen();
   return input.map((deed, at): DeedVerdict => {
     const bound = match.bound.get(at);
     if (isUnknown(deed)) return { kind: "unknown", inPlaceOf: bound?.of };
@@ -132,10 +134,13 @@ export function matchHistory(
     if (since !== undefined) return { kind: "superseded", since };
     if (match.isUnplaced(deed, at)) return { kind: "unplaced" };
     if (otherForms.has(at)) return { kind: "unclear" };
-    if (!deed.isTimed && at < lastOld) return { kind: "late", before: lastOld };
-    if (!deed.isTimed && isCut && match.hasUntimedLeft()) return { kind: "unclear" };
-    // One without a time that stands before such a one may come too late.
-    if (mayBeRetold.has(at) || (!deed.isTimed && at < lastRetold)) return OF_HOLDER;
+    // Two times tell by themselves, and scans with times are a set. Else what stands behind it counts.
+    const isInOrder = !deed.isTimed || deed.said().holder !== undefined;
+    const before = deed.isTimed ? lastUntimedOld : lastOld;
+    if (isInOrder && at < before) return { kind: "late", before };
+    if (isInOrder && (at < lastUnclear || (isCut && match.hasUntimedLeft()))) return { kind: "unclear" };
+    // What stands before such a one may come too late.
+    if (mayBeRetold.has(at) || (isInOrder && at < lastRetold)) return OF_HOLDER;
     return open;
   });
 }
@@ -572,6 +577,19 @@ class Match {
     return [...this.#left].find((of) => of > from.of && of < to.of && this.#isUntimed(of));
   }
 
+  /** Place of the last deed without a time that is not known; -1 where there is none. */
+  lastUntimedOpen(): number {
+    return Math.max(-1, ...this.#open(false).map(([at]) => at));
+  }
+
+  /** Place of the last old deed that has a time neither as it was accepted nor in the input; -1 where there is none. */
+  lastUntimedOld(): number {
+    const untimed = [...this.bound].flatMap(([at, { of }]) =>
+      this.#isUntimed(of) && this.#saidAt(at)?.time === undefined ? [at] : [],
+    );
+    return Math.max(-1, ...untimed);
+  }
+
   /** Whether an accepted deed without a time is none of the input's. */
   hasUntimedLeft(): boolean {
     return [...this.#left].some((of) => this.#isUntimed(of));
@@ -586,7 +604,7 @@ class Match {
     const tried =
       deed.after === undefined
         ? this.#known.findLastIndex(
-            (each) => each.state === "rejected" && (each.content === deed.content || agreeButForTime(each, deed)),
+            (each) => each.state === "rejected" && (each.content === deed.content || mayBeOne(each, deed)),
           )
         : deed.after - 1;
     return tried === -1 && deed.after === undefined ? undefined : this.#laterThan(tried, deed, at);
@@ -616,9 +634,10 @@ class Match {
   }
 }
 
-/** Whether one of them lacks a time and they say the same otherwise. */
-function agreeButForTime(one: HistoryDeed, other: KnownInput): boolean {
+/** Whether one of them lacks a time and they say the same otherwise; or they are resales of the same time. */
+function mayBeOne(one: HistoryDeed, other: KnownInput): boolean {
   const [a, b] = [one.said(), other.said()];
+  if (a.time !== undefined && b.time !== undefined) return b.holder !== undefined && a.time === b.time;
   return (a.time === undefined) !== (b.time === undefined) && a.rest === b.rest;
 }
 

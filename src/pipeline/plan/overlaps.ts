@@ -121,7 +121,7 @@ type KnownVerdict = Extract<DeedVerdict, { readonly of: number }>;
 const isKnown = (verdict: DeedVerdict): verdict is KnownVerdict => "of" in verdict;
 
 /** Whether it would be sent, now or once what it is held for is mended. */
-const isOpen = ({ verdict: { kind } }: TimedDeed): boolean => kind === "new" || kind === "held";
+const isOpen = ({ verdict: { kind } }: TimedDeed): boolean => kind === "new" || kind === "held" || kind === "late";
 
 const areOfSeveralInputs = ([first, ...others]: readonly TimedDeed[]): boolean =>
   others.some(({ input }) => input !== first?.input);

@@ -133,9 +133,13 @@ export interface World {
   readonly retoldOn: number;
   /** Whether prices are written otherwise on some day, or from some day on. */
   readonly isRepriced: boolean;
+  /** Whether every second resale never has a time. */
+  readonly isMixed: boolean;
   /** All deeds in the order in which they happened. */
   readonly deeds: readonly Deed[];
   readonly habits: Habits;
+  /** Whether the row of a deed never has a time, though others do. */
+  lacksTime(deed: Deed): boolean;
   /** The config by which the rows are read; empty where they need none. */
   readonly config: string;
   /** What the cell of a deed's weakness holds when it is right, on a day. */
@@ -221,11 +225,14 @@ export function createWorld(random: Random, keys?: Random, isWhole = false): Wor
   const isRepricedOn = (today: number): boolean =>
     deeds.length % 2 === 0 ? today === repricedOn : today >= repricedOn;
 
+  const isMixed = deeds.length % 5 < 2;
+  const lacksTime = ({ kind, id }: Deed): boolean => isMixed && kind === "resoldTicket" && id % 2 === 0;
+
   const valuesOf = (deed: Deed, today: number): Record<string, string> => {
     const { about, cells } = specOf(deed.kind);
     const values: Record<string, string> = { id: `n${deed.id}`, [about]: deed.subject, ...cells(deed) };
     if (values.price !== undefined && isRepricedOn(today)) values.price = "10";
-    if (today >= habits.timedFrom) values.orderTime = String(timeOn(today, deed.time));
+    if (today >= habits.timedFrom && !lacksTime(deed)) values.orderTime = String(timeOn(today, deed.time));
     if (deed.kind === "claimedTicket" && today >= habits.namedFrom) values.userId = `claimer-${deed.content}`;
     return values;
   };
@@ -241,8 +248,10 @@ export function createWorld(random: Random, keys?: Random, isWhole = false): Wor
     days,
     retoldOn,
     isRepriced: repricedOn < NEVER,
+    isMixed,
     deeds,
     habits,
+    lacksTime,
     config: configOf(habits),
     rightCell: (deed, today) => valuesOf(deed, today)[specOf(deed.kind).weakness] ?? "",
     files(today, extent, reversed) {

@@ -92,6 +92,7 @@ export async function playSeason(random: Random, keys?: Random, isWhole = false)
     judgeCounts(world.deeds, desk.accepted, desk.story());
     judgeOrder(world, desk);
     judgeTimes(world, desk);
+    judgeMixedTimes(world, desk);
     judgeTriedAgain(world, desk);
   }
 
@@ -456,15 +457,41 @@ function judgeOrder({ deeds, habits }: World, { accepted, inputs, story }: Desk)
 }
 
 /** A resale with a time is accepted behind none of a later time that an earlier night brought. */
-function judgeTimes({ deeds, habits, retoldOn }: World, { accepted, story }: Desk): void {
+function judgeTimes({ deeds, habits, retoldOn, lacksTime }: World, { accepted, story }: Desk): void {
   if (habits.timedFrom > 0 || retoldOn < Number.POSITIVE_INFINITY) return;
   const resales = accepted.filter(({ history }) => history.startsWith("resold"));
   for (const [history, taken] of Map.groupBy(resales, (each) => each.history)) {
     const happened = deeds.filter((deed) => historyOf(deed) === history);
     if (new Set(happened.map(({ content }) => content)).size < happened.length) continue;
     const timeOf = (content: string): number => happened.find((deed) => deed.content === content)?.time ?? 0;
-    for (const { content, night } of taken) {
-      const later = taken.find((each) => each.night < night && timeOf(each.content) > timeOf(content));
+    const isTimed = (content: string): boolean => happened.some((deed) => deed.content === content && !lacksTime(deed));
+    for (const { content, night } of taken.filter((each) => isTimed(each.content))) {
+      const later = taken.find(
+        (each) => each.night < night && isTimed(each.content) && timeOf(each.content) > timeOf(content),
+      );
+      expect(later, `${history}: ${content} came after ${later?.content}\n${story()}`).toBe(undefined);
+    }
+  }
+}
+
+/** Where only some resales have times, one is accepted behind no later one that stands behind it in its night. */
+function judgeMixedTimes({ deeds, isMixed, lacksTime }: World, { accepted, inputs, story }: Desk): void {
+  if (!isMixed) return;
+  const resales = accepted.filter(({ history }) => history.startsWith("resold"));
+  for (const [history, taken] of Map.groupBy(resales, (each) => each.history)) {
+    const happened = deeds.filter((deed) => historyOf(deed) === history);
+    if (new Set(happened.map(({ content }) => content)).size < happened.length) continue;
+    const placeOf = (content: string): number => happened.findIndex((deed) => deed.content === content);
+    const isUntimed = (content: string): boolean =>
+      happened.some((deed) => deed.content === content && lacksTime(deed));
+    for (const { content, night } of taken.filter((each) => inputs.get(each.night)?.isReversed !== true)) {
+      const later = taken.find(
+        (each) =>
+          each.night < night &&
+          placeOf(each.content) > placeOf(content) &&
+          (isUntimed(each.content) || isUntimed(content)) &&
+          inputs.get(night)?.shown.has(`${history} ${each.content}`) === true,
+      );
       expect(later, `${history}: ${content} came after ${later?.content}\n${story()}`).toBe(undefined);
     }
   }

@@ -193,6 +193,43 @@ describe("a history with times", () => {
   });
 });
 
+describe("a history of resales of which some have times", () => {
+  it.each<[string, string, string, string]>([
+    ["one with a time before one without", "Aa Ca", "Aa Ba1 Ca", "old late old"],
+    ["before one that is told otherwise", "Aa Ca", "Aa Ba1 Cb", "old unclear unclear"],
+    ["though that one is a mended row", "Aa Ca", "Aa Ba1 =1", "old late old"],
+    ["though that one is pending", "Aa ~Ca", "Aa Ba1 Ca", "old late old"],
+    ["behind all without", "Aa Ba", "Aa Ba Ca1 Da2", "old old new new"],
+    ["behind all without that the window has", "Aa Ba Ca1", "Ba Ca1 Da2", "old old new"],
+    ["on its own", "Aa Ca", "Ba1", "new"],
+    ["between one without and one with", "Aa Ca3", "Aa Ba2 Ca3", "old new old"],
+    ["beside an invalid row", "Aa Ca", "? Ba1 Ca Da2", "? late old held"],
+    ["a rejected one, of another price now", "-Ba1 Ca", "Bb1 Ca", "superseded old"],
+    ["the same, of which all have other prices", "-Ba1 Ca", "Bb1 Cb", "superseded changed:Ca"],
+    ["the same, on its own", "-Ba1 Ca", "Bb1", "superseded"],
+    ["the same, of another user", "-Ba1 Ca", "Da1", "superseded"],
+    ["the same, behind it", "-Ba1 Ca", "Ca Bb1", "old new"],
+    ["a rejected one behind which nothing was accepted", "Aa -Ba1", "Aa Bb1", "old new"],
+    ["before such as can't be told", "Aa Ba Ca", "Da1 Bb Cb", "unclear unclear unclear"],
+    ["before such as repeat", "Aa Ba Aa", "Da1 Ba", "unclear unclear"],
+    ["times that came tell by themselves", "Aa Ca", "Ca3 Ba2 Aa1", "changed:Ca new changed:Aa"],
+    ["in its rejects, behind what stood before it", "Aa | Ca", "Ba1<1", "superseded"],
+    ["in its rejects, before what stood behind it", "Ca", "Ba1<1^0", "superseded"],
+    ["in its rejects, behind all", "Aa", "Ba1<1", "new"],
+    ["scans are a set", "A C", "A B1 C", "old new old"],
+  ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
+    expect(judged(accepted, input)).toBe(verdicts);
+  });
+
+  it("is not guessed where rows behind were left out", () => {
+    const verdictsOf = (accepted: string, input: string) =>
+      matchHistory(runsOf(accepted), words(input).map(given), true).map(({ kind }) => kind);
+    expect(verdictsOf("Aa Ca", "Aa Ba1")).toEqual(["old", "unclear"]);
+    expect(verdictsOf("Aa Ca3", "Aa Ba1")).toEqual(["old", "new"]);
+    expect(verdictsOf("A C", "A B1")).toEqual(["old", "new"]);
+  });
+});
+
 describe("a history beside an invalid row", () => {
   it.each<[string, string, string, string]>([
     ["nothing new is sent, before or after", "A", "A B ? C", "old held ? held"],
