@@ -124,6 +124,7 @@ export async function importResults(options: ImportOptions, context: Context): P
     `${count(imported, "action")} of ${count(runs.size, "run")} imported from ${displayPath(path, cwd)}${known === 0 ? "" : `; ${count(known, "action")} ${known === 1 ? "was" : "were"} known already`}.`,
   );
   tellStillLost(session, context);
+  for (const run of runs.keys()) tellOnlyPromises(session, run, context);
   return EXIT_CODES.ok;
 }
 
@@ -163,6 +164,16 @@ function tellStillLost(session: Session, { talk, cwd }: Context): void {
   if (hint !== undefined) talk.info(hint);
 }
 
+/** Where neither list nor plan tells of a run, nothing else says that there may be more of it. */
+function tellOnlyPromises({ ledger, runList }: Session, name: string, { talk }: Context): void {
+  const run = findRun(ledger, name);
+  if (run === undefined || !isImportedRun(run) || runList.content.runs.has(name)) return;
+  talk.warn(
+    `Of run ${name} only these promises are known. What of it was in doubt stands in no promises file, and would be sent again: if it was not all answered, look at what the service has first.`,
+  );
+}
+
+/** @throws Failure `usage` for a file that is none of promises, or that is damaged elsewhere than at its end. */
 /** The last line of a file, where no line end follows it. */
 interface UnendedLine {
   /** Where it begins: as much of the file holds whole lines. */
@@ -173,7 +184,6 @@ interface UnendedLine {
   readonly isIncomplete: boolean;
 }
 
-/** @throws Failure `usage` for a file that is none of promises, or that is damaged elsewhere than at its end. */
 async function readPromises(
   path: string,
   name: string,

@@ -539,6 +539,19 @@ describe("a ledger that was lost while actions were in doubt", () => {
     },
   );
 
+  test.each([
+    ["and with it the list of runs and their folders", stateOf, true],
+    ["and with it the folders of runs", (field: Field) => join(stateOf(field), "runs"), false],
+  ])("%s: an import says where nothing else tells of the doubt", async (_, lostFolder, isTold) => {
+    const { field } = await doubtAfterCopy();
+    loseLedger(field);
+    rmSync(lostFolder(field), { recursive: true });
+    const { exitCode, said } = await importPromises(field);
+    expect(exitCode).toBe(0);
+    const words = `Of run ${/"run":"([0-9a-f]{8})"/.exec(readFileSync(join(field.folder, "night.local.promises.ndjson"), "utf8"))?.[1]} only these promises are known.`;
+    expect(said.includes(words), said).toBe(isTold);
+  });
+
   test("by a command that was killed: importing the same promises twice does not end that", async () => {
     const { field } = await doubtAfterCopy();
     loseLedger(field);
