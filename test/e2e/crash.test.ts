@@ -1293,7 +1293,9 @@ describe("the ledger", () => {
     expect(summaryIn<Summary>(again)).toMatchObject({ exitCode: 0, state: "nothing new" });
     expect(count(rig)).toBe(20);
     const written = await rig.run(["results", "--env", "playground"]);
-    expect(written.stdout).toBe(lines.join(""));
+    // A chunk of which a file tells only a part is cut there.
+    const butChunk = (text: string): string => text.replaceAll(/"chunk":\d+/g, '"chunk":0');
+    expect(butChunk(written.stdout)).toBe(butChunk(lines.join("")));
     const status = await rig.run(["status", "--env", "playground", "--json"]);
     expect(status.stdout).toContain(`"accepted":${lines.length}`);
   });
