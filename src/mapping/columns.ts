@@ -73,7 +73,7 @@ export function readColumns(header: readonly string[]): NamedColumns {
   const open = FIELD_NAMES.filter((field) => !fields.has(field) && !EXACT_ONLY.has(field));
   for (const stranger of strangers) {
     const meant = nearest(stranger, open);
-    if (meant !== undefined) notes.push(`${quote(stranger)} is not used; did you mean ${meant}?`);
+    if (meant !== undefined) notes.push(`${quote(stranger)} is not used (did you mean ${meant}?)`);
   }
   return { fields, action, openActions, notes, conflict };
 }

@@ -271,7 +271,9 @@ test("each next command finds the ledger that the command before it used, up to 
   expect(resumed.summary).toMatchObject({ exitCode: 0, actions: { accepted: 3 } });
 });
 
-test("the next command of an input that only the ledger shows to be invalid shows the same problems", async () => {
+test("the next command of an input that only the ledger shows to be invalid shows the same problems", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   const service = await startService();
   place.write("sales.csv", salesTable(1));
@@ -307,7 +309,7 @@ test("a file whose end can't be read as rows is not sent in part, whatever is al
   expect(service.connections()).toBe(0);
 });
 
-test("rejects of NDJSON rows are NDJSON, and are sent when mended", async () => {
+test("rejects of NDJSON rows are NDJSON, and are sent when mended", { tags: ["long"] }, async () => {
   const place = openWorkplace();
   const service = await startService();
   const sale = (n: number, price: string) => ({ eventId: "E-1", ticketId: `T-${n}`, userId: "u", price, orderTime: n });

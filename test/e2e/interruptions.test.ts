@@ -22,6 +22,7 @@ import { describe, expect, test } from "vitest";
 import { BIN, openWorkplace, type Workplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, type Service, startService } from "../support/service.ts";
 import { type PromiseLine, readPromises, salesTable } from "../support/tables.ts";
+import { forWalks } from "../support/walks.ts";
 
 const ROWS = 500;
 const CHUNK = 100;
@@ -298,13 +299,18 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test.skipIf(process.platform !== "linux").each([
-  ["three hangups, as one closed window sends them, are one request to stop", ["SIGHUP", "SIGHUP", "SIGHUP"], 129, 0],
-  ["a hangup behind Ctrl-C does not give the request up", ["SIGINT", "SIGHUP"], 130, 0],
-  ["a hangup behind SIGTERM does not give the request up", ["SIGTERM", "SIGHUP"], 143, 0],
-  ["SIGTERM behind a hangup gives the request up", ["SIGHUP", "SIGTERM"], 6, CHUNK],
-  ["Ctrl-C behind a hangup gives the request up", ["SIGHUP", "SIGINT"], 6, CHUNK],
-] as const)("%s", async (_, signals, exitCode, inDoubt) => {
+type Signals = readonly [what: string, signals: readonly NodeJS.Signals[], exitCode: number, inDoubt: number];
+const SIGNALS = forWalks<Signals>(
+  [
+    ["three hangups, as one closed window sends them, are one request to stop", ["SIGHUP", "SIGHUP", "SIGHUP"], 129, 0],
+    ["a hangup behind Ctrl-C does not give the request up", ["SIGINT", "SIGHUP"], 130, 0],
+    ["a hangup behind SIGTERM does not give the request up", ["SIGTERM", "SIGHUP"], 143, 0],
+    ["SIGTERM behind a hangup gives the request up", ["SIGHUP", "SIGTERM"], 6, CHUNK],
+    ["Ctrl-C behind a hangup gives the request up", ["SIGHUP", "SIGINT"], 6, CHUNK],
+  ],
+  4,
+);
+const isHeard = async (...[, signals, exitCode, inDoubt]: Signals): Promise<void> => {
   const { place, service } = await openSales();
   // Signals that come together may be heard as one: each is sent when the one before was heard.
   place.write(
@@ -331,7 +337,10 @@ test.skipIf(process.platform !== "linux").each([
     },
   });
   expect(summary).toMatchObject({ exitCode, actions: { accepted: 3 * CHUNK - inDoubt, inDoubt } });
-});
+};
+
+test.skipIf(process.platform !== "linux").each(SIGNALS.short)("%s", isHeard);
+test.skipIf(process.platform !== "linux").each(SIGNALS.long)("%s", { tags: ["long"] }, isHeard);
 
 /** Writes a byte into the first line, and nothing else; as a person would, not within a tick of the last change. */
 function overwrite(path: string, byte: string): void {

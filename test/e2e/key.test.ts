@@ -119,7 +119,7 @@ describe("the right key", () => {
     expectNoKey(place, [ended]);
   });
 
-  test("may come from a file that a config names", async () => {
+  test("may come from a file that a config names", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     const service = await startService({ key: KEY });
     place.write("sales.csv", salesTable(5));

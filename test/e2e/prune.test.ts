@@ -99,7 +99,7 @@ test("leaves what an unfinished run or a doubt needs, and what is not written ye
   expect(plansIn(place)).toEqual([doubted]);
 });
 
-test("removes nothing while another holds the lock, nor where the ledger was lost", async () => {
+test("removes nothing while another holds the lock, nor where the ledger was lost", { tags: ["long"] }, async () => {
   const { place, service } = await sent();
   age(place);
   const before = plansIn(place);

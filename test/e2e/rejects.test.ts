@@ -147,7 +147,7 @@ describe("a bad row of which a mended one was accepted", () => {
       ["among other columns", (text) => text.replace(/^(.+)$/gm, "$1,").replace("orderTime,", "orderTime,note")],
       ["of a file with a date in its name", (text) => text],
     ],
-    2,
+    4,
   );
   const isMended = async (how: string, edit: (text: string) => string): Promise<void> => {
     const { place, service, night, rejects } = await mendedNight((row) => ({

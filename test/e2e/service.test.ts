@@ -155,7 +155,7 @@ test("a base URL with a path and a slash at its end is added to, not replaced", 
   expect(service.requests.map(({ path }) => path)).toEqual(["/v1/tickets/stream"]);
 });
 
-test("integers arrive with all their digits, from CSV, from NDJSON and from JSON", async () => {
+test("integers arrive with all their digits, from CSV, from NDJSON and from JSON", { tags: ["long"] }, async () => {
   const largest = "18446744073709551615";
   const place = openWorkplace();
   const service = await startService();

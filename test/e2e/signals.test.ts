@@ -100,17 +100,21 @@ const endsIt = async (...[signal, _, args, stdin, code]: Endless): Promise<void>
 test.skipIf(process.platform !== "linux").each(WAITS.short)("%s ends %s", endsIt);
 test.skipIf(process.platform !== "linux").each(WAITS.long)("%s ends %s", { tags: ["long"] }, endsIt);
 
-test.skipIf(process.platform !== "linux").each(SIGNALS)("%s ends the wait for another run", async (signal, code) => {
-  const place = openWorkplace();
-  prepare(place);
-  expect((await place.tickets(["stream", "events.csv"])).exitCode).toBe(0);
-  using lock = new DatabaseSync(place.path(".tickets/sandbox/lock.db"));
-  lock.exec("BEGIN EXCLUSIVE");
-  const { code: ended, said } = await interrupted(
-    place,
-    ["stream", "events.csv", "--wait-lock", "1h"],
-    "ignore",
-    signal,
-  );
-  expect([ended, said]).toEqual([code, expect.stringContaining(`Stopped by ${signal}`)]);
-});
+test.skipIf(process.platform !== "linux").each(SIGNALS)(
+  "%s ends the wait for another run",
+  { tags: ["long"] },
+  async (signal, code) => {
+    const place = openWorkplace();
+    prepare(place);
+    expect((await place.tickets(["stream", "events.csv"])).exitCode).toBe(0);
+    using lock = new DatabaseSync(place.path(".tickets/sandbox/lock.db"));
+    lock.exec("BEGIN EXCLUSIVE");
+    const { code: ended, said } = await interrupted(
+      place,
+      ["stream", "events.csv", "--wait-lock", "1h"],
+      "ignore",
+      signal,
+    );
+    expect([ended, said]).toEqual([code, expect.stringContaining(`Stopped by ${signal}`)]);
+  },
+);

@@ -99,7 +99,7 @@ describe("random actions from the tables come back as they went out", () => {
         const read = await readActions("actions.csv", "csv", toCsv(actions, dialect));
         expect(read.map(normal)).toEqual(actions.map(normal));
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 

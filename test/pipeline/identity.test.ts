@@ -126,7 +126,7 @@ describe("a history without times", () => {
     expect(images(field)).toBe("a c d b");
   });
 
-  test("files in another order send nothing again", async () => {
+  test("files in another order send nothing again", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("one.ndjson", lines(updated(url("a")), updated(url("b"))));
     await field.write("two.ndjson", lines(updated(url("c")), updated(url("d"))));
@@ -203,7 +203,7 @@ describe("a history without times", () => {
       expect(images(field)).toBe("a a c b a");
     });
 
-    test("is no question where another one says the same, and was accepted", async () => {
+    test("is no question where another one says the same, and was accepted", { tags: ["long"] }, async () => {
       const { field, night } = await openRejected("a b a", 0);
       const more = await night("a b a c");
       expect(more.actions, more.said).toMatchObject({ accepted: 1, alreadySent: 2, superseded: 1 });
@@ -211,7 +211,7 @@ describe("a history without times", () => {
       expect(images(field)).toBe("b a c a");
     });
 
-    test("lets go what follows it, of resales too", async () => {
+    test("lets go what follows it, of resales too", { tags: ["long"] }, async () => {
       const field = await openSold();
       const resale = (userId: string): object => ({
         action: "resoldTicket",
@@ -307,7 +307,7 @@ describe("a row that is invalid tonight", () => {
     expect(images(field).split(" ").sort().join(" ")).toBe("A B C V a b c");
   });
 
-  test("is late once what waited for it was streamed without it", async () => {
+  test("is late once what waited for it was streamed without it", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("updates.ndjson", lines(bad("no address"), updated(url("b"))));
     await field.stream(["updates.ndjson"], { maxInvalid: { rows: 5 } });
@@ -384,7 +384,9 @@ describe("a row that is invalid tonight", () => {
     expect(images(field)).toBe("d");
   });
 
-  test("that becomes what was accepted before it is a problem, not what was sent before", async () => {
+  test("that becomes what was accepted before it is a problem, not what was sent before", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     await field.write("updates.ndjson", lines(updated(url("a")), updated(url("b"))));
     await field.stream(["updates.ndjson"]);
@@ -397,7 +399,7 @@ describe("a row that is invalid tonight", () => {
     expect(mended.said).toContain("can't be told");
   });
 
-  test("that became a deed which another row had brought is not done with", async () => {
+  test("that became a deed which another row had brought is not done with", { tags: ["long"] }, async () => {
     const field = await openSold();
     const scanned = (orderTime?: unknown): object => ({ action: "scannedTicket", data: { ticketId: "T", orderTime } });
     await field.write("scans.ndjson", lines(scanned()));
@@ -498,7 +500,9 @@ describe("resales whose prices are written otherwise", () => {
     expect(full.actions, full.said).toMatchObject({ accepted: 1, alreadySent: 3 });
   });
 
-  test("are found though their seconds are cut off too, and the letters of a name in another Unicode form", async () => {
+  test("are found though their seconds are cut off too, and the letters of a name in another Unicode form", {
+    tags: ["long"],
+  }, async () => {
     const { field, night } = await openResales();
     const columns = "ticketId,userId,price,orderTime";
     const rows = ["T,ben,18.00,2026-02-01T10:00:11Z", "T,jörg,21.00,2026-02-02T10:00:12Z"];
@@ -513,7 +517,7 @@ describe("resales whose prices are written otherwise", () => {
     expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["ben", "jörg"]);
   });
 
-  test("are one deed in rejects of two nights", async () => {
+  test("are one deed in rejects of two nights", { tags: ["long"] }, async () => {
     const { field, night } = await openResales();
     field.setFaults(rejecting(0, 1));
     await night(["T,ben,18.00", "T,carla,21.00"]);
@@ -574,7 +578,7 @@ describe("a history with times", () => {
     expect((await resales("full.ndjson", [ann, bob, cid])).actions).toMatchObject({ alreadySent: 3, late: 0 });
   });
 
-  test("a resale of an earlier time that was bad at first is late once it is mended", async () => {
+  test("a resale of an earlier time that was bad at first is late once it is mended", { tags: ["long"] }, async () => {
     const field = await openSold();
     const row = (userId: string, price: string, orderTime: number): string => `T,${userId},${price},${orderTime}\n`;
     const header = "ticketId,userId,price,orderTime\n";
@@ -653,6 +657,7 @@ describe("a history with times", () => {
 
     test.each(["", '    key: "{Id}"\n'])(
       "come too late once what waited for it was sent, with the key '%s'",
+      { tags: ["long"] },
       async (key) => {
         const field = await openResales(key);
         await field.write("resales.csv", header + carla.replace("21.00", "#REF!") + dora);
@@ -675,36 +680,46 @@ describe("a history with times", () => {
       },
     );
 
-    test.each(["", '    key: "{Id}"\n'])("stood before what was accepted earlier, with the key '%s'", async (key) => {
-      const field = await openResales(key);
-      await field.write("resales.csv", header + ben + dora);
-      await field.stream(["resales.csv"]);
-      await field.write("resales.csv", header + ben + carla.replace("21.00", "#REF!") + dora);
-      await field.stream(["resales.csv"], { maxInvalid: { rows: 5 } });
-      const rejects = await field.read("resales.rejects.csv");
-      await field.write("resales.rejects.csv", rejects.replace("#REF!", "21.00"));
-      const mended = await field.stream(["resales.rejects.csv"]);
-      expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 0, late: 1 });
-      expect(mended.said).toContain("which stood behind its row when that was rejected");
-      expect(holders(field)).toEqual(["ben", "dora"]);
-    });
+    test.each(["", '    key: "{Id}"\n'])(
+      "stood before what was accepted earlier, with the key '%s'",
+      { tags: ["long"] },
+      async (key) => {
+        const field = await openResales(key);
+        await field.write("resales.csv", header + ben + dora);
+        await field.stream(["resales.csv"]);
+        await field.write("resales.csv", header + ben + carla.replace("21.00", "#REF!") + dora);
+        await field.stream(["resales.csv"], { maxInvalid: { rows: 5 } });
+        const rejects = await field.read("resales.rejects.csv");
+        await field.write("resales.rejects.csv", rejects.replace("#REF!", "21.00"));
+        const mended = await field.stream(["resales.rejects.csv"]);
+        expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 0, late: 1 });
+        expect(mended.said).toContain("which stood behind its row when that was rejected");
+        expect(holders(field)).toEqual(["ben", "dora"]);
+      },
+    );
 
-    test.each(["", '    key: "{Id}"\n'])("are superseded with another price too, with the key '%s'", async (key) => {
-      const field = await openResales(key);
-      await field.write("resales.csv", header + carla + dora);
-      field.setFaults(rejecting(0));
-      expect((await field.stream(["resales.csv"])).summary?.actions).toMatchObject({ accepted: 1, rejected: 1 });
-      field.setFaults();
-      for (const rows of [carla.replace("21.00", "21") + dora, carla.replace("21.00", "21")]) {
-        await field.write("resales.csv", header + rows);
-        const night = await field.stream(["resales.csv"]);
-        expect(night.summary?.actions, night.said).toMatchObject({ accepted: 0, superseded: 1 });
-      }
-      expect(holders(field)).toEqual(["dora"]);
-    });
+    test.each(["", '    key: "{Id}"\n'])(
+      "are superseded with another price too, with the key '%s'",
+      { tags: ["long"] },
+      async (key) => {
+        const field = await openResales(key);
+        await field.write("resales.csv", header + carla + dora);
+        field.setFaults(rejecting(0));
+        expect((await field.stream(["resales.csv"])).summary?.actions).toMatchObject({ accepted: 1, rejected: 1 });
+        field.setFaults();
+        for (const rows of [carla.replace("21.00", "21") + dora, carla.replace("21.00", "21")]) {
+          await field.write("resales.csv", header + rows);
+          const night = await field.stream(["resales.csv"]);
+          expect(night.summary?.actions, night.said).toMatchObject({ accepted: 0, superseded: 1 });
+        }
+        expect(holders(field)).toEqual(["dora"]);
+      },
+    );
   });
 
-  test("of resales, one that was mended in its rejects is not sent behind a later one; a scan is", async () => {
+  test("of resales, one that was mended in its rejects is not sent behind a later one; a scan is", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     const scanned = { action: "scannedTicket", data: { ticketId: "T", orderTime: 1768600009 } };
     await field.write("moves.ndjson", lines({ ...resold("u2", 1768600001) }, scanned, resold("u3", 1768600003)));
@@ -791,7 +806,7 @@ describe("a file that holds its rows twice", () => {
     expect((await field.stream(["scans.csv"])).summary?.actions).toMatchObject({ accepted: 0, alreadySent: 3 });
   });
 
-  test("of two that a person sends again sends both", async () => {
+  test("of two that a person sends again sends both", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("scans.csv", scans(ONE, ONE));
     const both = await field.stream(["scans.csv"], { again: true });
@@ -811,7 +826,7 @@ describe("a file that holds its rows twice", () => {
     expect(known.said).not.toContain("same-minute");
   });
 
-  test("does not make one of what a row gives several times", async () => {
+  test("does not make one of what a row gives several times", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write(
       "tickets.config.yaml",
@@ -890,7 +905,9 @@ describe("a deed whose time is told otherwise", () => {
     expect(acceptedOf(field, "scannedTicket", "ticketId")).toEqual(["T", "T2", "T", "T3"]);
   });
 
-  test("is a problem in chains of resales too, by the minute, and with what would let the others go", async () => {
+  test("is a problem in chains of resales too, by the minute, and with what would let the others go", {
+    tags: ["long"],
+  }, async () => {
     const { field, night } = await openLog(RESALES);
     const rows = ["T,b,5,2026-02-01 10:00", "T,c,6,2026-02-02 10:00", "T2,d,7,2026-02-02 10:00"];
     expect((await night("Europe/Berlin", MINUTES, "resales.csv", rows)).actions).toMatchObject({ accepted: 3 });
@@ -903,7 +920,9 @@ describe("a deed whose time is told otherwise", () => {
     expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["b", "c", "d"]);
   });
 
-  test("is not seen where the input has the accepted one, nor in times that no zone explains", async () => {
+  test("is not seen where the input has the accepted one, nor in times that no zone explains", {
+    tags: ["long"],
+  }, async () => {
     const { field, night } = await openLog(SCANS);
     await night("UTC", SECONDS, "scans.csv", LOG);
     const full = await night("UTC", SECONDS, "scans.csv", [...LOG, "T,2026-02-10 23:40:13"]);
@@ -922,7 +941,7 @@ describe("a deed whose time is told otherwise", () => {
     ["lies nearer to its accepted one", "2026-05-01 21:13", 1],
     // It is taken for that one: told as already sent.
     ["has the time of its accepted one", "2026-05-01 20:13", 0],
-  ])("is a problem beside one that %s", async (_, time, accepted) => {
+  ])("is a problem beside one that %s", { tags: ["long"] }, async (_, time, accepted) => {
     const { field, night } = await openLog(SCANS);
     const rows = ["T,2026-05-01 18:11", "T2,2026-05-01 18:12", "T3,2026-05-01 18:13"];
     await night("UTC", MINUTES, "scans.csv", rows);
@@ -935,7 +954,9 @@ describe("a deed whose time is told otherwise", () => {
     expect(acceptedOf(field, "scannedTicket", "orderTime")).not.toContain(Date.UTC(2026, 4, 1, 16, 13) / 1000);
   });
 
-  test("is none where the file's times are dates, and a pass is scanned on the next day too", async () => {
+  test("is none where the file's times are dates, and a pass is scanned on the next day too", {
+    tags: ["long"],
+  }, async () => {
     const { night } = await openLog(SCANS);
     for (const day of [1, 2, 3]) {
       const rows = ["T", "T2", "T3"].map((ticket) => `${ticket},2026-05-0${day}`);
@@ -947,7 +968,7 @@ describe("a deed whose time is told otherwise", () => {
     expect(moved.exitCode, moved.said).toBe(3);
   });
 
-  test("is not what the service rejected, which is tried again", async () => {
+  test("is not what the service rejected, which is tried again", { tags: ["long"] }, async () => {
     const { field, night } = await openLog(SCANS);
     field.setFaults(rejecting(1));
     const first = await night("UTC", SECONDS, "scans.csv", ["T,2026-02-10 20:01:11", "T,2026-02-10 21:01:11"]);
@@ -1047,23 +1068,27 @@ describe("a key of the source", () => {
   test.each([
     ["in files that overlap", { "up-2.csv": ["k1,A", "k2,B", "k3,C"], "up-3.csv": ["k2,B", "k3,C", "k4,D"] }],
     ["in one file", { "up-2.csv": ["k1,A", "k2,B", "k3,C", "k4,D", "k1,A", "k2,B", "k3,C", "k4,D"] }],
-  ])("under which rows stand twice %s calls nothing late for the copy of an old one", async (_, files) => {
-    const field = await openSold();
-    const config = `sources:
+  ])(
+    "under which rows stand twice %s calls nothing late for the copy of an old one",
+    { tags: ["long"] },
+    async (_, files) => {
+      const field = await openSold();
+      const config = `sources:
   up:
     match: "up-*.csv"
     key: "{K}"
     actions: [updateTicket: {fields: {ticketId: T, imageUrl: "https://img.example.com/{C}.png"}}]
 `;
-    await field.write("tickets.config.yaml", config);
-    const write = (name: string, rows: readonly string[]) => field.write(name, `K,C\n${rows.join("\n")}\n`);
-    await write("up-1.csv", ["k1,A", "k2,B"]);
-    expect((await field.stream(["up-1.csv"])).exitCode).toBe(0);
-    for (const [name, rows] of Object.entries(files)) await write(name, rows);
-    const { summary, said } = await field.stream(Object.keys(files));
-    expect(summary?.actions, said).toMatchObject({ accepted: 2, notSent: 0 });
-    expect(images(field)).toBe("A B C D");
-  });
+      await field.write("tickets.config.yaml", config);
+      const write = (name: string, rows: readonly string[]) => field.write(name, `K,C\n${rows.join("\n")}\n`);
+      await write("up-1.csv", ["k1,A", "k2,B"]);
+      expect((await field.stream(["up-1.csv"])).exitCode).toBe(0);
+      for (const [name, rows] of Object.entries(files)) await write(name, rows);
+      const { summary, said } = await field.stream(Object.keys(files));
+      expect(summary?.actions, said).toMatchObject({ accepted: 2, notSent: 0 });
+      expect(images(field)).toBe("A B C D");
+    },
+  );
 
   describe("of a row that gives several deeds of a kind", () => {
     const LISTS = `sources:
@@ -1197,7 +1222,7 @@ describe("a key of the source", () => {
       expect(again.summary?.actions, again.said).toMatchObject({ accepted: 0 });
     });
 
-    test("gives those whose conditions come true later, wherever their rules stand", async () => {
+    test("gives those whose conditions come true later, wherever their rules stand", { tags: ["long"] }, async () => {
       const field = await openSold();
       const scan = (column: string): string =>
         `      - scannedTicket: {when: {${column}: {empty: false}}, fields: {ticketId: T, orderTime: "{${column}}"}}\n`;
@@ -1231,7 +1256,9 @@ describe("a key of the source", () => {
       expect(field.sandbox).toBeDefined();
     });
 
-    test("of which one is in doubt waits with it, and is sent once once that is settled", async () => {
+    test("of which one is in doubt waits with it, and is sent once once that is settled", {
+      tags: ["long"],
+    }, async () => {
       const { field, night, accepted } = await openLists("Scans");
       await night("10");
       field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
@@ -1257,7 +1284,9 @@ describe("a key of the source", () => {
       expect((await night("ann")).actions).toMatchObject({ accepted: 0, alreadySent: 1, changed: 0 });
     });
 
-    test("is known when the key is given later, also where the list grew or shrank since", async () => {
+    test("is known when the key is given later, also where the list grew or shrank since", {
+      tags: ["long"],
+    }, async () => {
       const { field, night, accepted } = await openLists("Scans");
       await field.write("tickets.config.yaml", LISTS.replace(/ {4}key.*\n/, ""));
       expect((await night("11 10")).actions).toMatchObject({ accepted: 2 });
@@ -1282,7 +1311,9 @@ describe("a key of the source", () => {
       expect(images(field)).toBe("a c");
     });
 
-    test("does not let one undo another where it says what a later one says, which was accepted", async () => {
+    test("does not let one undo another where it says what a later one says, which was accepted", {
+      tags: ["long"],
+    }, async () => {
       const { field, night } = await openLists("Images");
       field.setFaults(rejecting(0));
       expect((await night("a b a")).actions).toMatchObject({ accepted: 2, rejected: 1 });
@@ -1303,7 +1334,9 @@ describe("a key of the source", () => {
       expect(known.actions, known.said).toMatchObject({ accepted: 0, alreadySent: 4 });
     });
 
-    test("lets go what follows a rejected resale, though a later one that was accepted says the same", async () => {
+    test("lets go what follows a rejected resale, though a later one that was accepted says the same", {
+      tags: ["long"],
+    }, async () => {
       const field = await openSold();
       await field.write(
         "tickets.config.yaml",
@@ -1400,7 +1433,7 @@ ${key === undefined ? "" : `    key: "${key}"\n`}    actions: [{${action}: {fiel
   test.each<[string, string, string]>([
     ["of the same times", "1,u2,1768600001\n2,u3,1768600003\n", "1,u2,1768600001\n2,u3,1768600003\n"],
     ["of times that came", "1,u2,\n2,u3,\n", "1,u2,1768600001\n2,u3,1768600003\n"],
-  ])("does not let a rejected resale undo a later one, %s", async (_, first, second) => {
+  ])("does not let a rejected resale undo a later one, %s", { tags: ["long"] }, async (_, first, second) => {
     const field = await openSold();
     const resales = source(
       "resales",
@@ -1428,18 +1461,22 @@ ${key === undefined ? "" : `    key: "${key}"\n`}    actions: [{${action}: {fiel
     ["the earlier", "{Id}", undefined],
     ["the later", undefined, "{Id}"],
     ["neither", undefined, undefined],
-  ])("does not let an update come late that another source gives, where %s has one", async (_, one, other) => {
-    const field = await openSold();
-    const fields = 'ticketId: T, imageUrl: "https://img.example.com/{Image}.png"';
-    const [a, b] = [source("a", "updateTicket", fields, one), source("b", "updateTicket", fields, other)];
-    await field.write("tickets.config.yaml", `sources:\n${a}${b}`);
-    await field.write("b.csv", "Id,Image\n2,b\n");
-    expect((await field.stream(["b.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
-    await field.write("a.csv", "Id,Image\n1,a\n");
-    const late = await field.stream(["a.csv", "b.csv"]);
-    expect(late.summary?.actions, late.said).toMatchObject({ accepted: 0, alreadySent: 1, late: 1 });
-    expect(images(field)).toBe("b");
-  });
+  ])(
+    "does not let an update come late that another source gives, where %s has one",
+    { tags: ["long"] },
+    async (_, one, other) => {
+      const field = await openSold();
+      const fields = 'ticketId: T, imageUrl: "https://img.example.com/{Image}.png"';
+      const [a, b] = [source("a", "updateTicket", fields, one), source("b", "updateTicket", fields, other)];
+      await field.write("tickets.config.yaml", `sources:\n${a}${b}`);
+      await field.write("b.csv", "Id,Image\n2,b\n");
+      expect((await field.stream(["b.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+      await field.write("a.csv", "Id,Image\n1,a\n");
+      const late = await field.stream(["a.csv", "b.csv"]);
+      expect(late.summary?.actions, late.said).toMatchObject({ accepted: 0, alreadySent: 1, late: 1 });
+      expect(images(field)).toBe("b");
+    },
+  );
 
   test.each<[string, string | undefined]>([
     ["a key", "{Id}"],
@@ -1514,7 +1551,7 @@ ${key === undefined ? "" : `    key: "${key}"\n`}    actions: [{${action}: {fiel
     ["in two sources with keys", "{Id}", "{Id}-app"],
     ["in two sources, of which the later has none", "{Id}", undefined],
     ["in two sources, of which the earlier has none", undefined, "{Id}"],
-  ])("does not make two of what happens to a ticket once, %s", async (name, one, other) => {
+  ])("does not make two of what happens to a ticket once, %s", { tags: ["long"] }, async (name, one, other) => {
     const field = await openSold();
     const isOneFile = name.includes("one source");
     const config = ["gate", "app"].map((file, number) =>
@@ -1530,7 +1567,7 @@ ${key === undefined ? "" : `    key: "${key}"\n`}    actions: [{${action}: {fiel
     expect(acceptedOf(field, "checkedInTicket", "orderTime")).toEqual([1768600001]);
   });
 
-  test("that two rows of one ticket share is a problem where they say something else", async () => {
+  test("that two rows of one ticket share is a problem where they say something else", { tags: ["long"] }, async () => {
     const field = await openSold();
     const config = KEYED.replace("soldTicket", "updateTicket").replace(
       /fields: \{userId.*/,
@@ -1596,7 +1633,7 @@ ${key === "" ? "" : `    key: "${key}"\n`}    fields: {eventId: E, ticketId: "{T
     test.each([
       ["one", "", "{Id}"],
       ["another one", "{Id}", "{Id}-{Ticket}"],
-    ])("%s, also where the next input holds rows twice", async (_, before, after) => {
+    ])("%s, also where the next input holds rows twice", { tags: ["long"] }, async (_, before, after) => {
       const field = await openField();
       await field.write("base.ndjson", lines(newEvent("E")));
       await field.stream(["base.ndjson"]);
@@ -1634,7 +1671,7 @@ ${key === "" ? "" : `    key: "${key}"\n`}    fields: {eventId: E, ticketId: "{T
       expect(night.summary?.actions, night.said).toMatchObject({ total: 3, accepted: 1, alreadySent: 2 });
     });
 
-    test("nor is a copy of what can't be told", async () => {
+    test("nor is a copy of what can't be told", { tags: ["long"] }, async () => {
       const field = await openField();
       await field.write("base.ndjson", lines(newEvent("E"), sold("A")));
       await field.stream(["base.ndjson"]);
@@ -1647,7 +1684,7 @@ ${key === "" ? "" : `    key: "${key}"\n`}    fields: {eventId: E, ticketId: "{T
       expect(night.summary, night.said).toMatchObject({ rows: { invalid: 3 }, actions: { accepted: 0 } });
     });
 
-    test("a piece of a history whose contents come back is a problem, not a guess", async () => {
+    test("a piece of a history whose contents come back is a problem, not a guess", { tags: ["long"] }, async () => {
       const field = await openField();
       await field.write("base.ndjson", lines(newEvent("E"), sold("A")));
       await field.stream(["base.ndjson"]);
@@ -1686,28 +1723,32 @@ ${key === "" ? "" : `    key: "${key}"\n`}    fields: {eventId: E, ticketId: "{T
     test.each([
       ["a key was given", "", '    key: "{Id}"\n'],
       ["the key was lost", '    key: "{Id}"\n', ""],
-    ])("while a deed is pending in another run and %s: nobody sends it", async (_, before, after) => {
-      const field = await openField();
-      const config = (key: string): string => `sources:
+    ])(
+      "while a deed is pending in another run and %s: nobody sends it",
+      { tags: ["long"] },
+      async (_, before, after) => {
+        const field = await openField();
+        const config = (key: string): string => `sources:
   moves:
     match: "moves*.csv"
 ${key}    actions:
       - updateEvent: {fields: {eventId: E, eventName: "{Name}"}}
 `;
-      await field.write("base.ndjson", lines(newEvent("E")));
-      await field.stream(["base.ndjson"]);
-      await field.write("moves.csv", "Id,Name\n1,One\n");
-      await field.write("tickets.config.yaml", config(before));
-      field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
-      expect((await field.stream(["moves.csv"])).exitCode).toBe(6);
-      field.setFaults();
-      await abandon(field);
-      await field.write("tickets.config.yaml", config(after));
-      const night = await field.stream(["moves.csv"]);
-      expect(night.exitCode).toBe(6);
-      expect(night.summary?.actions).toMatchObject({ total: 1, accepted: 0 });
-      expect(acceptedOf(field, "updateEvent", "eventName")).toEqual(["One"]);
-    });
+        await field.write("base.ndjson", lines(newEvent("E")));
+        await field.stream(["base.ndjson"]);
+        await field.write("moves.csv", "Id,Name\n1,One\n");
+        await field.write("tickets.config.yaml", config(before));
+        field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
+        expect((await field.stream(["moves.csv"])).exitCode).toBe(6);
+        field.setFaults();
+        await abandon(field);
+        await field.write("tickets.config.yaml", config(after));
+        const night = await field.stream(["moves.csv"]);
+        expect(night.exitCode).toBe(6);
+        expect(night.summary?.actions).toMatchObject({ total: 1, accepted: 0 });
+        expect(acceptedOf(field, "updateEvent", "eventName")).toEqual(["One"]);
+      },
+    );
   });
 });
 
@@ -1915,7 +1956,7 @@ describe("two inputs of one run that overlap", () => {
     expect(times(field)).toEqual([]);
   });
 
-  test("hold it again as rejects, and send it from the rejects of one of them", async () => {
+  test("hold it again as rejects, and send it from the rejects of one of them", { tags: ["long"] }, async () => {
     const field = await openScanned();
     const night = await field.stream(["scans-mon.csv", "scans-tue.csv"], { maxInvalid: { rows: 5 } });
     expect(night.summary?.rows, night.said).toMatchObject({ invalid: 2, held: 1 });
@@ -1942,7 +1983,9 @@ describe("two inputs of one run that overlap", () => {
     expect(times(field)).toEqual([MONDAY, TUESDAY, MONDAY]);
   });
 
-  test("send nothing of what a row brought that was mended, and stands right in the other", async () => {
+  test("send nothing of what a row brought that was mended, and stands right in the other", {
+    tags: ["long"],
+  }, async () => {
     const field = await openScanned();
     await field.write("scans-mon.csv", "ticketId,orderTime\nT,never\n");
     await field.stream(["scans-mon.csv"], { maxInvalid: { rows: 1 } });
@@ -1954,7 +1997,9 @@ describe("two inputs of one run that overlap", () => {
     expect(times(field)).toEqual([MONDAY, TUESDAY]);
   });
 
-  test("take equal ones by the minute within one file for several deeds, as many as the largest file has", async () => {
+  test("take equal ones by the minute within one file for several deeds, as many as the largest file has", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     const MINUTE = MONDAY - (MONDAY % 60);
     await field.write("scans-1.csv", scans(MINUTE, MINUTE));
@@ -2001,7 +2046,7 @@ describe("two inputs of one run that overlap", () => {
     expect(images(field)).toBe("a b a");
   });
 
-  test("are one file given twice where one is the other, packed", async () => {
+  test("are one file given twice where one is the other, packed", { tags: ["long"] }, async () => {
     const field = await openSold();
     const updates = `ticketId,imageUrl\nT,${url("a")}\n`;
     await field.write("updates.csv", updates);
@@ -2038,7 +2083,7 @@ describe("two inputs of one run that overlap", () => {
     expect(piped.said).toContain("updates-8.csv:1 The input holds the same as standard input");
   });
 
-  test("may hold the same where it means something else in each, or nothing", async () => {
+  test("may hold the same where it means something else in each, or nothing", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("scans.csv", scans(MONDAY));
     await field.write("checkins.csv", scans(MONDAY));

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { importResults } from "../../src/commands/import.ts";
 import { resume, settle } from "../../src/commands/settle.ts";
 import { type Field, makeContext, openField } from "../support/context.ts";
+import { forWalks } from "../support/walks.ts";
 
 interface Given {
   readonly action: string;
@@ -33,6 +34,7 @@ const text = (rows: readonly object[]): string => rows.map((row) => `${JSON.stri
 /** What tells which deed a row is: what it says, or a key of its source. */
 const WAYS = ["of a plain input", "of a source with a key"] as const;
 type Way = (typeof WAYS)[number];
+const WALKS = forWalks(WAYS, 2);
 
 /** Rows `{Id, action, ...data}`. */
 const KEYED = `sources:
@@ -134,7 +136,7 @@ const taken = ({ sandbox }: Field, ticket?: string): string =>
 
 const rejects = (field: Field) => field.read("night.rejects.ndjson");
 
-describe.each(WAYS)("an action %s in doubt of which something later was accepted", (way) => {
+function isClosed(way: Way): void {
   test("is shown as such, and when a person says that it was not sent it is closed, told and counted", async () => {
     const field = await doubtOf([0, 2], [update("T1", "A"), update("T1", "B"), update("T2", "A")], { way });
     const shown = await person(field);
@@ -266,9 +268,12 @@ describe.each(WAYS)("an action %s in doubt of which something later was accepted
     }
     expect(taken(field, "T3")).toBe("T3A T3a T3B T3b");
   });
-});
+}
 
-describe.each(WAYS)("an action %s that was closed unsent, of which something later was accepted", (way) => {
+describe.each(WALKS.short)("an action %s in doubt of which something later was accepted", isClosed);
+describe.each(WALKS.long)("an action %s in doubt of which something later was accepted", { tags: ["long"] }, isClosed);
+
+function isSuperseded(way: Way): void {
   test("is superseded, by whichever file it comes again", async () => {
     const field = await openSold();
     const isKeyed = way === "of a source with a key";
@@ -291,7 +296,14 @@ describe.each(WAYS)("an action %s that was closed unsent, of which something lat
     const whole = await field.stream(["night.ndjson", "night-2.ndjson"]);
     expect(whole.summary?.actions, whole.said).toMatchObject({ accepted: 0, alreadySent: 4, superseded: 3 });
   });
-});
+}
+
+describe.each(WALKS.short)("an action %s that was closed unsent, of which something later was accepted", isSuperseded);
+describe.each(WALKS.long)(
+  "an action %s that was closed unsent, of which something later was accepted",
+  { tags: ["long"] },
+  isSuperseded,
+);
 
 describe("a scan in doubt of which a later one was accepted", () => {
   test.each([

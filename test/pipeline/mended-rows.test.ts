@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { settle } from "../../src/commands/settle.ts";
 import { type Field, makeContext, openField } from "../support/context.ts";
+import { forWalks } from "../support/walks.ts";
 
 const source = (actions: readonly string[], more = ""): string => `sources:
   sales:
@@ -384,7 +385,15 @@ describe("a mended row whose lookup says something else the next night", () => {
   });
 });
 
-describe.each([
+type Kind = readonly [
+  action: string,
+  header: string,
+  one: string,
+  two: string,
+  bad: string,
+  good: (name: string) => string,
+];
+const KINDS: readonly Kind[] = [
   [
     "updateTicket",
     "ticketId,imageUrl",
@@ -396,7 +405,11 @@ describe.each([
   ["updateEvent", "eventId,shopUrl", "E,#REF!", "F,#REF!", "#REF!", (name: string) => `https://i.example.com/${name}`],
   ["resoldTicket", "ticketId,userId,price,orderTime", "T1,a,?,", "T2,a,?,", "a,?", (name: string) => `u${name},1.00`],
   ["scannedTicket", "ticketId,orderTime", "T1,?", "T2,?", "?", () => ""],
-] as const)("a mended row of a history without times: %s", (action, header, one, two, bad, good) => {
+];
+const WALKS = forWalks(KINDS, 2);
+const NAME = "a mended row of a history without times: %s";
+
+function isKnown(...[action, header, one, two, bad, good]: Kind): void {
   const tellsApart = action !== "scannedTicket";
   const accepted = (field: Field): number => acceptedBy(field).filter((each) => each.startsWith(action)).length;
 
@@ -466,4 +479,7 @@ describe.each([
     const known = await field.stream(["log.rejects.csv"]);
     expect(known.summary?.actions, known.said).toMatchObject({ accepted: 0, changed: 0 });
   });
-});
+}
+
+describe.each(WALKS.short)(NAME, isKnown);
+describe.each(WALKS.long)(NAME, { tags: ["long"] }, isKnown);

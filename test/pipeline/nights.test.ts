@@ -135,7 +135,7 @@ describe("seven nights of full exports, 30,000 tickets in the end", () => {
 });
 
 describe("ten nights of exports of the last seven days", () => {
-  test("by --order input send the same", () => sendTheSame("input"));
+  test("by --order input send the same", { tags: ["long"] }, () => sendTheSame("input"));
   test("by --order time send the same", { tags: ["long"] }, () => sendTheSame("time"));
 
   async function sendTheSame(order: "input" | "time"): Promise<void> {

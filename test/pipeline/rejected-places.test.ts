@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ActionName } from "../../src/actions/actions.ts";
 import { type Done, type Field, openField } from "../support/context.ts";
+import { forWalks } from "../support/walks.ts";
 
 const url = (name: string): string => `https://img.example/${name}`;
 const ndjson = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
@@ -56,11 +57,16 @@ KEY    actions: [{resoldTicket: {fields: {ticketId: "{ticketId}", userId: "{user
 `;
 
 describe("a row whose ticket or event could not be read", () => {
-  describe.each([
-    ["", ""],
-    ["mapped", MAPPED.replace("KEY", "")],
-    ["with a key", MAPPED.replace("KEY", '    key: "{userId}"\n')],
-  ])("%s", (_, config) => {
+  const SOURCES = forWalks(
+    [
+      ["", ""],
+      ["mapped", MAPPED.replace("KEY", "")],
+      ["with a key", MAPPED.replace("KEY", '    key: "{userId}"\n')],
+    ],
+    3,
+  );
+
+  function isUnknown(_: string, config: string): void {
     test.each<[string, string, readonly [string, string]]>([
       ["without its ticketId", resale("bob", ""), ["resoldTicket,,", "resoldTicket,T,"]],
       ["with too few cells", "resoldTicket,T,bob\n", ["\n,,,,,", "\nresoldTicket,T,bob,10.00,,"]],
@@ -115,7 +121,10 @@ describe("a row whose ticket or event could not be read", () => {
       expect((await field.stream(["all.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
       expect(acceptedOf(field, "resoldTicket")).toBe("ann bob");
     });
-  });
+  }
+
+  describe.each(SOURCES.short)("%s", isUnknown);
+  describe.each(SOURCES.long)("%s", { tags: ["long"] }, isUnknown);
 
   test.each<[string, number, string, string]>([
     ["before a later one", 200, "history-late", "ann cid"],
@@ -172,7 +181,7 @@ describe("a row whose ticket or event could not be read", () => {
     isLeft(await field.stream(["all.rejects.csv"]), "history-superseded");
   });
 
-  test("which names another ticket since is as unknown there as one that named none", async () => {
+  test("which names another ticket since is as unknown there as one that named none", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("all.csv", `${RESALES}${resale("ann")}${resale("cid")}`);
     await field.stream(["all.csv"]);
@@ -185,7 +194,7 @@ describe("a row whose ticket or event could not be read", () => {
     isLeft(await field.stream(["all.rejects.csv"]), "history-unclear");
   });
 
-  test("of scans with times is one of a set", async () => {
+  test("of scans with times is one of a set", { tags: ["long"] }, async () => {
     const field = await openSold();
     const scan = (time: number, ticketId = "T"): string => `scannedTicket,${ticketId},,,${time}\n`;
     await field.write("all.csv", `${RESALES}${scan(200)}`);
@@ -208,10 +217,15 @@ const KEYED = `sources:
     actions: [{updateTicket: {fields: {ticketId: "{ticketId}", imageUrl: "{imageUrl}"}}}]
 `;
 
-describe.each([
-  ["without a key", ""],
-  ["with a key", KEYED],
-])("a bad row that stands before an accepted one of its history, %s,", (_, config) => {
+const HISTORIES = forWalks(
+  [
+    ["without a key", ""],
+    ["with a key", KEYED],
+  ],
+  2,
+);
+
+function isKnownWhereItStood(_: string, config: string): void {
   const accepted = (field: Field): string => acceptedOf(field, "updateTicket", "imageUrl");
 
   test.each(["input", "time"] as const)("is late once it is mended, in the order of the %s", async (order) => {
@@ -281,7 +295,14 @@ describe.each([
     expect((await field.stream(["updates.rejects.csv"])).exitCode).toBe(0);
     expect(accepted(field)).toBe("one two three");
   });
-});
+}
+
+describe.each(HISTORIES.short)("a bad row that stands before an accepted one of its history, %s,", isKnownWhereItStood);
+describe.each(HISTORIES.long)(
+  "a bad row that stands before an accepted one of its history, %s,",
+  { tags: ["long"] },
+  isKnownWhereItStood,
+);
 
 const NUMBERED = (key: string): string => `sources:
   log:
@@ -390,7 +411,7 @@ describe("rows of a history of which nobody can tell what was accepted", () => {
     expect(acceptedOf(field, "updateEvent", "eventName")).toBe("B B");
   });
 
-  test("also those around one that is taken out", async () => {
+  test("also those around one that is taken out", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("updates.csv", updates("C"));
     await field.stream(["updates.csv"]);
@@ -404,7 +425,7 @@ describe("rows of a history of which nobody can tell what was accepted", () => {
     expect(updated(field)).toBe("C");
   });
 
-  test("of which the others stand in another file", async () => {
+  test("of which the others stand in another file", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("updates-1.csv", updates("B"));
     await field.write("updates-2.csv", updates("B"));
@@ -416,7 +437,7 @@ describe("rows of a history of which nobody can tell what was accepted", () => {
     expect(updated(field)).toBe("B B");
   });
 
-  test("since rows behind were left out", async () => {
+  test("since rows behind were left out", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("updates.csv", updates("A", "C"));
     await field.stream(["updates.csv"]);
@@ -427,7 +448,7 @@ describe("rows of a history of which nobody can tell what was accepted", () => {
     expect(updated(field)).toBe("A C");
   });
 
-  test("beside them, a row that named no ticket is as unclear once it names theirs", async () => {
+  test("beside them, a row that named no ticket is as unclear once it names theirs", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("updates.csv", updates("B", "B"));
     await field.stream(["updates.csv"]);
@@ -441,10 +462,15 @@ describe("rows of a history of which nobody can tell what was accepted", () => {
   });
 });
 
-describe.each([
-  ["without a key", ""],
-  ["with a key", NUMBERED("{Row}").replaceAll("log", "all")],
-])("a good row before a bad one, which is not sent with it, %s,", (_, config) => {
+const NIGHTS = forWalks(
+  [
+    ["without a key", ""],
+    ["with a key", NUMBERED("{Row}").replaceAll("log", "all")],
+  ],
+  2,
+);
+
+function isNotGuessed(_: string, config: string): void {
   const updated = (field: Field): string => acceptedOf(field, "updateTicket", "imageUrl");
   const rows = (...names: readonly string[]): string =>
     config === "" ? updates(...names) : `Row,Ticket,Image\n${names.map(keyed).join("")}`;
@@ -518,9 +544,16 @@ describe.each([
     isLeft(await field.stream([`${name}-alone.csv`]), "history-unclear");
     expect(updated(field)).toBe("C");
   });
-});
+}
 
-test("a resale before one whose row is bad tonight is unclear without that", async () => {
+describe.each(NIGHTS.short)("a good row before a bad one, which is not sent with it, %s,", isNotGuessed);
+describe.each(NIGHTS.long)(
+  "a good row before a bad one, which is not sent with it, %s,",
+  { tags: ["long"] },
+  isNotGuessed,
+);
+
+test("a resale before one whose row is bad tonight is unclear without that", { tags: ["long"] }, async () => {
   const field = await openSold();
   await field.write("all.csv", `${RESALES}${resale("cid")}`);
   await field.stream(["all.csv"]);
@@ -532,7 +565,7 @@ test("a resale before one whose row is bad tonight is unclear without that", asy
   expect(acceptedOf(field, "resoldTicket")).toBe("cid");
 });
 
-test("an event's change before one whose row is bad tonight is unclear without that", async () => {
+test("an event's change before one whose row is bad tonight is unclear without that", { tags: ["long"] }, async () => {
   const field = await openSold();
   const line = (data: object): object => ({ action: "updateEvent", data: { eventId: "E", ...data } });
   await field.write("ev.ndjson", ndjson([line({ eventName: "C" })]));
@@ -604,7 +637,9 @@ ${key}    fields: {ticketId: "{ID}"}
 `;
   const rejecting = (...items: readonly number[]): object => ({ on: { request: 1 }, fault: "failure-items", items });
 
-  test("of a mended row is not taken for an accepted one before it that says the same", async () => {
+  test("of a mended row is not taken for an accepted one before it that says the same", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold(LISTS(""));
     await field.write("tickets.csv", "ID,Resales\nT,anna:#REF! bert:12.00 anna:11.00\n");
     expect((await field.stream(["tickets.csv"], BEARING)).exitCode).toBe(4);
@@ -617,10 +652,15 @@ ${key}    fields: {ticketId: "{ID}"}
     expect(acceptedOf(field, "resoldTicket")).toBe("anna bert anna");
   });
 
-  describe.each([
-    ["without a key", ""],
-    ["with a key", '    key: "{ID}"\n'],
-  ])("%s", (_, key) => {
+  const KEYS = forWalks(
+    [
+      ["without a key", ""],
+      ["with a key", '    key: "{ID}"\n'],
+    ],
+    2,
+  );
+
+  function keepsItsPlace(_: string, key: string): void {
     test.each([
       ["of a good row", "11.00"],
       ["of a mended row", "#REF!"],
@@ -669,5 +709,8 @@ ${key}    fields: {ticketId: "{ID}"}
       expect(rest.summary?.actions, rest.said).toMatchObject({ superseded: 1, accepted: 1 });
       expect(acceptedOf(field, "resoldTicket")).toBe("bert cora");
     });
-  });
+  }
+
+  describe.each(KEYS.short)("%s", keepsItsPlace);
+  describe.each(KEYS.long)("%s", { tags: ["long"] }, keepsItsPlace);
 });

@@ -89,7 +89,7 @@ describe("columns called like fields", () => {
 
   test("that are nearly called like a field get the name that is near", () => {
     const { understanding } = createMapper({ fileName: "scans.csv", header: ["ticketId", "ordrTime"] });
-    expect(understanding.notes).toEqual(['"ordrTime" is not used; did you mean orderTime?']);
+    expect(understanding.notes).toEqual(['"ordrTime" is not used (did you mean orderTime?)']);
   });
 
   test("whose refusal is relaxed by a rule are used", () => {
