@@ -3,9 +3,37 @@
 import type { FieldName } from "./fields.ts";
 import type { Finding } from "./problem.ts";
 
-/** What spreadsheets make of long digits, what they write for a failed formula, and what scripts write for nothing. */
+/** What spreadsheets make of long digits, and scripts write for nothing. */
 const MANGLED =
-  /^(?:\d(?:[.,]\d+)?[Ee]\+\d+|\d+\.0|#(?:N\/A|REF!|VALUE!|NAME\?|DIV\/0!|NUM!|NULL!)|#{2,}|N\/A|n\/a|NaN|nan|null|NULL|\(null\)|\\N|None|undefined|TRUE|True|true|FALSE|False|false|\[object Object\])$/;
+  /^(?:\d(?:[.,]\d+)?[Ee]\+\d+|\d+\.0|#{2,}|N\/A|n\/a|NaN|nan|null|NULL|\(null\)|\\N|None|undefined|TRUE|True|true|FALSE|False|false|\[object Object\])$/;
+
+/** What spreadsheets write for a failed formula, in whatever language: `#REF!`, `#WERT!`, `#¿NOMBRE?`, `#NV`. */
+const FORMULA_ERROR = /^#(?:[¡¿]?\p{Lu}[\p{Lu}\d/]+[!?]|NV|N\/[ABD])$/u;
+
+/** Yes and no as a spreadsheet has them in German, French, Spanish, Italian, Portuguese and Dutch. */
+const TRUTH = /^(?:WAHR|FALSCH|VRAI|FAUX|VERDADERO|FALSO|VERO|VERDADEIRO|WAAR|ONWAAR)$/;
+
+/**
+ * A long number as Java prints it, which has no `+` and always a fraction, from ten millions on. `12E34` and `1.5E3` may be
+ * a code.
+ */
+const FLOATING = /^\d[.,]\d+E(?:[7-9]|[1-9]\d)$/;
+
+/** Short names of months in English, German, French, Spanish and Italian, as a spreadsheet writes them: `JAN` is no such. */
+const MONTH = oneOf(
+  "jan feb mar apr may jun jul aug sep sept oct nov dec " +
+    "jän mär mrz märz mai juni juli okt dez " +
+    "janv févr mars avr juin juil août déc " +
+    "ene abr ago dic gen mag giu lug set ott",
+);
+/** What a spreadsheet makes of `3-11` or `11/2003`: `03. Nov`, `3-Nov`, `Nov 03`, `Nov-03`. A code may begin with `set-`. */
+const DATE = new RegExp(`^(?:(?:0?[1-9]|[12]\\d|3[01])(?:\\. ?|-)${MONTH}\\.?|(?![Ss]et)${MONTH}\\.?[ -]\\d\\d)$`);
+const LONGEST_DATE = "31. sept.".length;
+
+function oneOf(words: string): string {
+  const either = words.split(" ").map((word) => `[${word.charAt(0).toUpperCase()}${word.charAt(0)}]${word.slice(1)}`);
+  return `(?:${either.join("|")})`;
+}
 
 /** What exports write where they know none: marks alone, or a word for it in whatever capitals. */
 const UNKNOWN =
@@ -32,33 +60,58 @@ function standsForNone(value: string): boolean {
   const last = value.charCodeAt(value.length - 1);
   const first = value.charCodeAt(0);
   const endsAsNumber = last >= 0x30 && last <= 0x39;
-  if (first >= 0x30 && first <= 0x39)
-    return endsAsNumber && ((/[+.]/.test(value) && MANGLED.test(value)) || (value.length > 15 && ROUNDED.test(value)));
-  if (first === 0x23) return MANGLED.test(value);
+  if (first >= 0x30 && first <= 0x39) {
+    if (!endsAsNumber) return isDate(value);
+    return (
+      (/[+.,]/.test(value) && (MANGLED.test(value) || FLOATING.test(value))) ||
+      (value.length > 15 && ROUNDED.test(value))
+    );
+  }
+  if (first === 0x23) return MANGLED.test(value) || isFormulaError(value);
   if (first === 0x27 || first === 0x3d || first === 0x22) return GUARDED.test(value);
-  return !endsAsNumber && value.length <= "[object Object]".length && (MANGLED.test(value) || UNKNOWN.test(value));
+  if (endsAsNumber) return isDate(value);
+  return value.length <= "[object Object]".length && (MANGLED.test(value) || TRUTH.test(value) || UNKNOWN.test(value));
 }
+
+const isDate = (value: string): boolean => value.length <= LONGEST_DATE && DATE.test(value);
+
+export const isFormulaError = (value: string): boolean => value.startsWith("#") && FORMULA_ERROR.test(value);
+
+/** Whether a text that people are to read is nothing but what a spreadsheet or a script writes where it has none. */
+export const standsForNoText = (value: string): boolean => isFormulaError(value) || NO_TEXT.test(value);
+
+/** `None`, `N/A` and `TRUE` may be said of a ticket. */
+const NO_TEXT = /^(?:NULL|null|\(null\)|\\N|NaN|nan|undefined|\[object Object\])$/;
 
 const holdsPlaceholder = (value: string): boolean =>
   (value.includes("{") || value.includes("%")) && PLACEHOLDER.test(value);
 
 /** @param column where the text stands, when it is only a part of the id. */
 export function mangledId(field: FieldName, value: string, column?: string): Finding {
-  const isPlaceholder = holdsPlaceholder(value);
-  const by = !isPlaceholder && /^[\d#=']/.test(value) ? "spreadsheet" : "script";
+  const by = isOfSpreadsheet(value) ? "spreadsheet" : "script";
   return {
     rule: "id-looks-mangled",
     field,
     ...(column === undefined && { pointer: `/data/${field}` }),
     value,
     message: `${column === undefined ? field : `${column}, a part of ${field},`} looks like what a ${by} writes in place of an id.`,
-    hint: isPlaceholder ? HINTS.placeholder : GUARDED.test(value) ? hintOfGuard(value) : HINTS[by],
+    hint: hintOf(value, by),
   };
+}
+
+const isOfSpreadsheet = (value: string): boolean =>
+  (/^[\d#=']/.test(value) && !FLOATING.test(value) && !holdsPlaceholder(value)) || TRUTH.test(value) || isDate(value);
+
+function hintOf(value: string, by: "spreadsheet" | "script"): string {
+  if (holdsPlaceholder(value)) return HINTS.placeholder;
+  if (GUARDED.test(value)) return hintOfGuard(value);
+  return FLOATING.test(value) ? HINTS.floating : HINTS[by];
 }
 
 const HINTS = {
   spreadsheet: "Export again, and don't open and save the file in a spreadsheet.",
   script: "See why the export has no value there.",
+  floating: "Export the id as text: as a number it has lost digits.",
   placeholder: "See why the export has left the placeholder.",
 } as const;
 

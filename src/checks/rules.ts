@@ -34,14 +34,14 @@ export const LIKELY_RULES = {
       "Spreadsheets and scripts write such text in place of an id, or such signs around it: several tickets may share it, or no other export has it.",
     source: LIKELY,
     example:
-      '"ticketId":"1.84E+10", "123456789012345000", "####", "TRUE", "-", "unknown", "{{id}}-1", "=\\"00123\\"" or "\'00123"',
+      '"ticketId":"1.84E+10", "123456789012345000", "####", "#WERT!", "03. Nov", "TRUE", "-", "unknown", "{{id}}-1", "=\\"00123\\"" or "\'00123"',
   },
   "text-looks-damaged": {
     severity: "warn",
     reason:
-      "A character was lost or misread before the text came here, so another text would be registered, and several ids may have become one.",
+      "A character was lost or misread before the text came here, or a spreadsheet or script wrote something in its place, so another text would be registered, and several ids may have become one.",
     source: LIKELY,
-    example: '"eventName":"CafÃ©" or "Kaj?te"',
+    example: '"eventName":"CafÃ©", "Kaj?te", "#REF!" or "undefined"',
   },
   "control-character": {
     severity: "warn",

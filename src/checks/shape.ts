@@ -2,7 +2,7 @@
 
 import { ACTION_NAMES, type ActionName, actionSpec, isActionName } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec } from "../actions/fields.ts";
-import { looksMangled, mangledId } from "../actions/mangled-ids.ts";
+import { isFormulaError, looksMangled, mangledId, standsForNoText } from "../actions/mangled-ids.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { validateItem } from "../actions/validate.ts";
@@ -127,7 +127,8 @@ function likelyMistakes(
   for (const field of looked.texts) {
     const value = data[field];
     if (typeof value !== "string") continue;
-    if (textLooksDamaged(value)) findings = [...findings, damaged(field, value)];
+    if (standsForNoText(value)) findings = [...findings, textOfNone(field, value)];
+    else if (textLooksDamaged(value)) findings = [...findings, damaged(field, value)];
     else if (holdsControl(value)) findings = both(findings, unseen(field, value, CONTROL));
     findings = both(findings, mistakesOfText(field, `/data/${field}`, value));
   }
@@ -185,6 +186,22 @@ function damaged(field: FieldName, value: string): Finding {
   };
 }
 
+/** An empty text would have been left out; this one would be read by everybody. */
+function textOfNone(field: FieldName, value: string): Finding {
+  const by = isFormulaError(value) ? "spreadsheet" : "script";
+  return {
+    rule: "text-looks-damaged",
+    field,
+    pointer: `/data/${field}`,
+    value,
+    message: `${field} holds ${cleanText(value, 40)}, which a ${by} writes where it has no text.`,
+    hint:
+      by === "spreadsheet"
+        ? "Mend the formula in the spreadsheet, and export again."
+        : "See why the export has no value there.",
+  };
+}
+
 function damageTold(value: string): string {
   const found = damageIn(value);
   if (found === undefined)
@@ -225,10 +242,18 @@ function unseen(field: FieldName, value: string, kinds: RegExp): readonly Findin
 function withAttributes(findings: readonly Finding[], attributes: unknown): readonly Finding[] {
   const attribute = firstText(attributes, textLooksDamaged);
   const told = attribute === undefined ? findings : [...findings, damaged("metadataAttributes", attribute)];
+  const none = typeof attributes === "string" ? textOfNoneIn(attributes) : firstText(attributes, standsForNoText);
+  const read = none === undefined ? told : [...told, textOfNone("metadataAttributes", none)];
   const steered = firstText(attributes, holdsControl);
-  const seen = steered === undefined ? told : both(told, unseen("metadataAttributes", steered, CONTROL));
+  const seen = steered === undefined ? read : both(read, unseen("metadataAttributes", steered, CONTROL));
   const open = firstText(attributes, holdsLogin);
   return open === undefined ? seen : both(seen, mistakesOfText("metadataAttributes", "/data/metadataAttributes", open));
+}
+
+/** The same in attributes as JSON, of which no list is made for it. */
+function textOfNoneIn(json: string): string | undefined {
+  for (const [, text = ""] of json.matchAll(/:\s*"([^"\\]{2,20})"/g)) if (standsForNoText(text)) return text;
+  return undefined;
 }
 
 /** The first text in the attributes that is so. No lists of texts are made of them: nearly every action has some. */

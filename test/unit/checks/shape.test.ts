@@ -202,6 +202,31 @@ describe("an action by itself", () => {
     expect(rulesOf("newEvent", event)).toEqual([]);
   });
 
+  const NO_TEXTS = ["#REF!", "#WERT!", "#NV", "#N/A", "NULL", "null", "nan", "NaN", "undefined", "[object Object]"];
+  it.each(NO_TEXTS)("takes %s for no public text", (text) => {
+    expect(checkAction({ action: "newEvent", data: { eventId: "e", currency: "EUR", eventName: text } })).toMatchObject(
+      [
+        {
+          rule: "text-looks-damaged",
+          field: "eventName",
+          value: text,
+          message: expect.stringContaining(`holds ${text}, `),
+        },
+      ],
+    );
+    expect(rulesOf("soldTicket", { ...sale, name: text })).toEqual(["text-looks-damaged name"]);
+    const list = [{ trait_type: "A name of more than twenty letters", value: text }];
+    for (const metadataAttributes of [list, JSON.stringify(list), JSON.stringify(list, null, 2)])
+      expect(rulesOf("updateTicket", { ticketId: "t", metadataAttributes })).toEqual([
+        "text-looks-damaged metadataAttributes",
+      ]);
+  });
+
+  it.each(["Null", "Nan", "None", "N/A", "TRUE", "-", "#MeToo!", "#1", "null problem", "03. Nov"])(
+    "takes %s for a public text",
+    (eventName) => expect(rulesOf("newEvent", { eventId: "e", currency: "EUR", eventName })).toEqual([]),
+  );
+
   it("looks at attributes for damage, as a list and as text", () => {
     const list = [
       { trait_type: "Zone", value: "Parkett" },
@@ -289,6 +314,45 @@ describe("an action by itself", () => {
     "n.a.",
     "k. A.",
     "not available",
+    "#WERT!",
+    "#BEZUG!",
+    "#ZAHL!",
+    "#NV",
+    "#NULL!",
+    "#NOM?",
+    "#NOMBRE?",
+    "#¿NOMBRE?",
+    "#VALEUR!",
+    "#¡VALOR!",
+    "#NÚM!",
+    "#N/D",
+    "#N/B",
+    "#DEEL/0!",
+    "WAHR",
+    "FALSCH",
+    "VRAI",
+    "FAUX",
+    "VERDADERO",
+    "FALSO",
+    "VERO",
+    "1.84E10",
+    "1,84E10",
+    "1.8446744E9",
+    "03. Nov",
+    "3. Nov",
+    "03.Nov",
+    "01. Mrz",
+    "31. Dez",
+    "12-Jan",
+    "3-Nov",
+    "12-janv.",
+    "14-août",
+    "14-ene",
+    "1-set",
+    "Nov 03",
+    "Jan-12",
+    "janv.-12",
+    "Dez 03",
   ])("finds that %s is no id", (id) => {
     expect(rulesOf("soldTicket", { ...sale, ticketId: id })).toEqual(["id-looks-mangled ticketId"]);
     expect(rulesOf("resoldTicket", { ticketId: "t", userId: id, price: "1", orderTime: 1 })).toEqual([
@@ -314,6 +378,11 @@ describe("an action by itself", () => {
     ["####", "don't open and save the file in a spreadsheet"],
     ["12-{{id}}", "See why the export has left the placeholder."],
     ["TRUE", "See why the export has no value there."],
+    ["WAHR", "don't open and save the file in a spreadsheet"],
+    ["#WERT!", "don't open and save the file in a spreadsheet"],
+    ["03. Nov", "don't open and save the file in a spreadsheet"],
+    ["Nov-03", "don't open and save the file in a spreadsheet"],
+    ["1.84E10", "Export the id as text"],
   ])("tells how %s becomes an id again", (ticketId, hint) => {
     const [finding] = checkAction({ action: "soldTicket", data: { ...sale, ticketId } });
     expect(finding?.hint).toContain(hint);
@@ -359,6 +428,31 @@ describe("an action by itself", () => {
     "100%",
     "M%C3%BCnchen",
     "50%off-20%off",
+    "#A!",
+    "#7!",
+    "#Gala!",
+    "#NVA",
+    "#N/A-7",
+    "Wahr",
+    "VERO-1",
+    "12E34",
+    "1.5E3",
+    "12.84E10",
+    "JAN-12",
+    "12-JAN",
+    "set-12",
+    "Jan-1",
+    "Jan-123",
+    "32-Jan",
+    "00-Jan",
+    "3-14",
+    "2026-05-01",
+    "01.05.2026",
+    "3-Nov-26",
+    "3. Nov 2026",
+    "A 3. Nov",
+    "Marta 12",
+    "Janus-12",
   ])("takes %s for an id", (id) => expect(rulesOf("soldTicket", { ...sale, ticketId: id })).toEqual([]));
 
   it.each([null, 7, [], {}, { action: "soldTicket" }, { action: "x", data: sale }, { action: "soldTicket", data: [] }])(
