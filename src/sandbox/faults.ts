@@ -127,6 +127,14 @@ const ruleSchema = z.discriminatedUnion("fault", [
     items: itemsSchema.optional(),
     status: z.unknown().optional(),
   }),
+  // `success` as ever, and `with` beside it, which denies it.
+  z.strictObject({
+    fault: z.literal("denial"),
+    ...commonShape,
+    where: z.enum(["top", "item"]).optional(),
+    items: itemsSchema.optional(),
+    with: z.record(z.string(), z.unknown()).optional(),
+  }),
   // Another value as the promise; a text may be repeated to so many characters.
   z.strictObject({
     fault: z.literal("promise-value"),
@@ -395,6 +403,8 @@ export function tamper(
       return touched(fault.items, () => fault.body);
     case "contradiction":
       return touched(fault.items, (item) => ({ ...item, status: "status" in fault ? fault.status : "error" }));
+    case "denial":
+      return fault.where === "top" ? items : touched(fault.items, (item) => ({ ...item, ...denialBy(fault) }));
     case "promise-value":
       return touched(fault.items, (item) => ({ ...item, actionPromise: repeated(fault.value, fault.length) }));
     case "missing-promise":
@@ -416,6 +426,10 @@ export function tamper(
       return items;
   }
 }
+
+/** What stands beside a `success` that it denies. */
+export const denialBy = ({ with: keys }: Extract<Fault, { fault: "denial" }>): Readonly<Record<string, unknown>> =>
+  keys ?? { error: { message: "Not processed" } };
 
 /** A text as often as it fills so many characters. */
 function repeated(value: unknown, length: number | undefined): unknown {

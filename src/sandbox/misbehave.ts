@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { stringifyJson } from "../actions/json.ts";
 import type { ResultItem } from "./engine.ts";
-import { type Fault, httpDate, type Processed, selectItems, tamper } from "./faults.ts";
+import { denialBy, type Fault, httpDate, type Processed, selectItems, tamper } from "./faults.ts";
 
 /** A request whose body is in, and what can be done with it. */
 export interface Exchange {
@@ -53,6 +53,7 @@ export async function answerBadly(fault: Fault, exchange: Exchange): Promise<voi
     case "shuffle":
     case "replaced-items":
     case "contradiction":
+    case "denial":
     case "promise-value":
     case "missing-promise":
     case "duplicate-promise":
@@ -60,8 +61,7 @@ export async function answerBadly(fault: Fault, exchange: Exchange): Promise<voi
     case "extra-keys": {
       const earlier = exchange.earlierPromise();
       const data = tamper(fault, process(items), random, earlier);
-      const more = fault.fault === "extra-keys" ? { requestId: "4711", version: 2 } : {};
-      return sendJson(response, 200, { status: "success", data, ...more });
+      return sendJson(response, 200, { status: "success", data, ...besideItems(fault) });
     }
     case "duplicate-key":
       return send(response, 200, withKeyTwice(whole(), fault.where ?? "item"));
@@ -100,6 +100,12 @@ export async function answerBadly(fault: Fault, exchange: Exchange): Promise<voi
       return;
     }
   }
+}
+
+/** What the answer as a whole says beyond the specification. */
+function besideItems(fault: Fault): Readonly<Record<string, unknown>> {
+  if (fault.fault === "extra-keys") return { requestId: "4711", version: 2 };
+  return fault.fault === "denial" && fault.where === "top" ? denialBy(fault) : {};
 }
 
 function processSome({ items, process }: Exchange, processed: Processed): readonly ResultItem[] {

@@ -256,6 +256,18 @@ const ROWS: readonly Row[] = [
       said: /chunk 4 \(a part of chunk 2, action 3\) is in doubt: an actionPromise beside another status than success: \{.*"ticketId":"T2"/,
     }),
   ),
+  ...[
+    ["an error", undefined],
+    ["errors", { errors: ["half of it failed"] }],
+    ["success: false", { success: false }],
+  ].map(
+    ([name, beside]): Row => ({
+      name: `success beside ${name as string}`, // as above
+      fault: { fault: "denial", items: [0], ...(beside !== undefined && { with: beside }) },
+      ...ITEM_IN_DOUBT,
+      said: "(a part of chunk 2, action 3) is in doubt: success beside an error, or beside success that is not true: {",
+    }),
+  ),
   // An item that does not say what became of its action is no "no".
   ...[
     [
@@ -266,6 +278,8 @@ const ROWS: readonly Row[] = [
     ["without a status", { message: "queued" }, "an item without a status that is text"],
     ["whose status is in capitals", { status: "SUCCESS" }, "a status that is success but for its spelling"],
     ["whose status has blanks", { status: " success" }, "a status that is success but for its spelling"],
+    ["whose status may say that it was taken", { status: "Queued" }, "a status that may say that the service has it"],
+    ["whose ticket is known already", { status: "exists" }, "a status that may say that the service has it"],
     [
       "with a promise under another key",
       { status: "ok", action_promise: "p" },
@@ -304,6 +318,11 @@ const ROWS: readonly Row[] = [
   ...[["partial"], ["error"], [null], [200], [{ code: "success" }]].map(([value]) =>
     doubt(`a status of the whole that is ${JSON.stringify(value)}`, { fault: "answer-status", status: value }, TAKEN, {
       said: "the answer's status is",
+    }),
+  ),
+  ...[{ success: false }, { error: { message: "half of it failed" } }, { errors: [{ index: 0 }] }].map((beside) =>
+    doubt(`a whole that says ${JSON.stringify(beside)}`, { fault: "denial", where: "top", with: beside }, TAKEN, {
+      said: "the answer as a whole says",
     }),
   ),
   doubt("a key that stands twice in an item", { fault: "duplicate-key" }, TAKEN, {

@@ -64,6 +64,8 @@ export const ITEM_DOUBTS = {
   "no status": "an item without a status that is text",
   "odd success": "a status that is success but for its spelling",
   "odd promise": "a promise elsewhere than under actionPromise",
+  "success denied": "success beside an error, or beside success that is not true",
+  "perhaps taken": "a status that may say that the service has it",
 } as const;
 export type ItemDoubt = keyof typeof ITEM_DOUBTS;
 
@@ -142,6 +144,8 @@ function readAnswer(
   const hasStatus = answer !== undefined && Object.hasOwn(answer, "status");
   if (hasStatus && answer.status !== "success")
     return `the answer's status is ${shortened(answer.status)}, not "success"`;
+  const denied = answer === undefined ? undefined : denialOf(answer);
+  if (denied !== undefined) return `the answer as a whole says ${denied}`;
   const data = answer?.data;
   if (!Array.isArray(data)) return "the answer has no list called data";
   if (data.length !== sent.length) return `the answer has ${data.length} items for ${sent.length} actions`;
@@ -184,12 +188,34 @@ function doubtOf(item: JsonObject): ItemDoubt | undefined {
   const hasPromise = isGiven(actionPromise);
   if (status === "success") {
     if (!hasPromise) return "no promise";
-    return isIdentifier(actionPromise) ? undefined : "no identifier";
+    if (!isIdentifier(actionPromise)) return "no identifier";
+    return denialOf(item) === undefined ? undefined : "success denied";
   }
   if (hasPromise) return "contradiction";
   if (typeof status !== "string" || status.trim() === "") return "no status";
-  if (status.trim().toLowerCase() === "success") return "odd success";
-  return hasPromiseElsewhere(item) ? "odd promise" : undefined;
+  const word = status.trim().toLowerCase();
+  if (word === "success") return "odd success";
+  if (hasPromiseElsewhere(item)) return "odd promise";
+  return item.success === true || TAKEN_WORDS.has(word) ? "perhaps taken" : undefined;
+}
+
+/** Words that an item may have for "it is here": that it comes, has come, or had come before. */
+const TAKEN_WORDS: ReadonlySet<string> = new Set([
+  ...["accepted", "pending", "queued", "processing", "ok", "created"],
+  ...["duplicate", "exists"],
+]);
+
+/** What an answer, or an item of it, says against its own `success`; undefined where it says nothing of the kind. */
+function denialOf(value: JsonObject): string | undefined {
+  if (Object.hasOwn(value, "success") && value.success !== true) return `success: ${shortened(value.success)}`;
+  const key = ["error", "errors"].find((each) => Object.hasOwn(value, each) && holdsSomething(value[each]));
+  return key === undefined ? undefined : `${key}: ${shortened(value[key])}`;
+}
+
+function holdsSomething(value: unknown): boolean {
+  if (value === null || value === false || value === "") return false;
+  if (Array.isArray(value)) return value.length > 0;
+  return !isJsonObject(value) || Object.keys(value).length > 0;
 }
 
 const isGiven = (promise: unknown): boolean => promise !== undefined && promise !== null && promise !== "";

@@ -122,6 +122,11 @@ describe("tampering", () => {
     expect(tampered({ fault: "duplicate-promise", items: [0] })[0]).toHaveProperty("actionPromise", "p1");
     expect(tampered({ fault: "echo-mismatch", items: [4] })[4]).toHaveProperty("ticketId", "T4-other");
     expect(tampered({ fault: "echo-mismatch", items: [4], field: "action" })[4]).toHaveProperty("action", "newEvent");
+    expect(tampered({ fault: "denial", items: [1], with: { success: false } })[1]).toEqual({
+      ...items[1],
+      success: false,
+    });
+    expect(tampered({ fault: "denial", where: "top" })).toEqual(items);
     expect(tampered({ fault: "extra-keys" })[0]).toMatchObject({ ...items[0], requestId: "4711" });
   });
 
@@ -167,7 +172,7 @@ describe("a fault script", () => {
   test("knows the faults that the design names, and more", () => {
     expect(FAULTS).toEqual([
       ...["latency", "status", "redirect", "drop", "hang", "cut", "count", "shuffle", "failure-items"],
-      ...["replaced-items", "contradiction", "promise-value", "missing-promise"],
+      ...["replaced-items", "contradiction", "denial", "promise-value", "missing-promise"],
       ...["duplicate-promise", "echo-mismatch", "extra-keys"],
       ...["duplicate-key", "answer-status", "interim", "encoding", "framing", "early-answer"],
       ...["endless", "drip", "too-large", "not-json", "close"],

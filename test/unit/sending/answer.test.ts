@@ -241,6 +241,24 @@ const ONE_SALE: readonly (readonly [string, unknown, string])[] = [
   ),
   ["a failure that holds an accepted item", { status: "ok", result: SOLD }, "in doubt"],
   ["a failure that holds a list of promises", { status: "ok", all: [{ action_promise: "p" }] }, "in doubt"],
+  ...["error", "errors"].flatMap((key) => [
+    ...[{ message: "no" }, ["no"], "no", true, 7].map(
+      (value) => [`success beside ${key}: ${JSON.stringify(value)}`, { ...SOLD, [key]: value }, "in doubt"] as const,
+    ),
+    ...[null, false, "", [], {}].map(
+      (value) => [`success beside ${key}: ${JSON.stringify(value)}`, { ...SOLD, [key]: value }, "accepted"] as const,
+    ),
+  ]),
+  ["success beside success: false", { ...SOLD, success: false }, "in doubt"],
+  ["success beside success: true", { ...SOLD, success: true }, "accepted"],
+  ...["accepted", "pending", "queued", "processing", "ok", "created", "duplicate", "exists", " Accepted\n", "OK"].map(
+    (status) => [`a status of ${JSON.stringify(status)}`, { status, ticketId: "T1" }, "in doubt"] as const,
+  ),
+  ...["not accepted", "failed", "ticket_exists", "no"].map(
+    (status) => [`a status of ${JSON.stringify(status)}`, { status, ticketId: "T1" }, "rejected"] as const,
+  ),
+  ["another status beside success: true", { status: "done", success: true }, "in doubt"],
+  ["another status beside success: false and an error", { status: "no", success: false, error: "x" }, "rejected"],
   ["success with a promise of blanks", { ...SOLD, actionPromise: " \t" }, "in doubt"],
   ["success with a promise that is a number", { ...SOLD, actionPromise: 4711 }, "in doubt"],
   ["success with a promise in a list", { ...SOLD, actionPromise: ["p"] }, "in doubt"],
@@ -383,6 +401,29 @@ describe("an answer as a whole", () => {
     if (reading.kind === "settled") expect(reading.hasStatus).toBe(status !== undefined);
     else expect(reading).toMatchObject({ detail: expect.stringContaining("the answer's status is ") });
   });
+
+  it.each([
+    [{ success: false }, "success: false"],
+    [{ success: null }, "success: null"],
+    [{ success: "true" }, 'success: "true"'],
+    [{ error: "half of it failed" }, 'error: "half of it failed"'],
+    [{ error: { message: "no" } }, "error: an object"],
+    [{ errors: [{ index: 0 }] }, "errors: a list"],
+    [{ success: true, errors: [0] }, "errors: a list"],
+  ])("that says %j is in doubt, whatever its items say, also under the status success", (denial, said) => {
+    for (const status of [{}, { status: "success" }])
+      expect(
+        read(answer(200, { ...status, ...denial, data: [success("T1", "p1"), success("T2", "p2")] }), sales, []),
+      ).toMatchObject({ kind: "in doubt", detail: `HTTP 200, but the answer as a whole says ${said}` });
+  });
+
+  it.each([{ success: true }, { error: null }, { errors: [] }, { error: "" }, { error: {} }, { errors: false }])(
+    "that says %j is settled",
+    (more) => {
+      const data = [success("T1", "p1"), success("T2", "p2")];
+      expect(read(answer(200, { ...more, data }), sales, []).kind).toBe("settled");
+    },
+  );
 
   it.each([
     ["at the top", `{"status":"success","data":[],"data":[ITEMS]}`, "/data"],
