@@ -85,9 +85,10 @@ export const LIKELY_RULES = {
   },
   "url-unusual": {
     severity: "warn",
-    reason: "Its form is a URL's, but no name server knows such a host, or a % in it stands for no character.",
-    source: "RFC 1123, section 2.1, and RFC 3986, section 2.1",
-    example: "https://a..b/x, https://example.com/100%zz",
+    reason:
+      "Its form is a URL's, but no name server knows such a host, a % in it stands for no character, no URL may hold such a character, or a script or spreadsheet left a placeholder or a failed formula in it.",
+    source: "RFC 1123, section 2.1, and RFC 3986, section 2",
+    example: "https://a..b/x, https://example.com/100%zz, https://example.com/{{seat}}",
   },
   "callback-not-public": {
     severity: "warn",

@@ -2,7 +2,9 @@
 
 import { BlockList, isIP } from "node:net";
 import type { FieldName } from "../actions/fields.ts";
+import { isFormulaError } from "../actions/mangled-ids.ts";
 import type { Finding } from "../actions/problem.ts";
+import { cleanText } from "../actions/text.ts";
 
 const NONE: readonly Finding[] = Object.freeze([]);
 
@@ -12,25 +14,22 @@ const UNSUSPICIOUS = /^https?:\/\/(?:[a-z0-9][a-z0-9-]{0,62}\.)+[a-z]{2,24}(?:[/
 /** What is to be said of the URL in `field`, which the service's formats allow. */
 export function mistakesOfUrl(field: FieldName, value: string): readonly Finding[] {
   const isCalled = field === "callbackUrl";
-  if (UNSUSPICIOUS.test(value) && !(isCalled && LOCAL_ENDING.test(value)) && !ODD_LABEL.test(value)) return NONE;
+  if (
+    UNSUSPICIOUS.test(value) &&
+    !(isCalled && LOCAL_ENDING.test(value)) &&
+    !ODD_LABEL.test(value) &&
+    failedFormula(value) === undefined
+  )
+    return NONE;
   const parsed = URL.parse(value);
   if (parsed === null) return NONE;
   const { username, password, hostname } = parsed;
   const about = { field, pointer: `/data/${field}`, value };
   const findings: Finding[] = [];
   if (username !== "" || password !== "") findings.push({ ...about, ...LOGIN, message: `${field} ${LOGIN.message}` });
-  const oddity = /%(?![0-9a-f]{2})/i.test(value)
-    ? "has a % that no two hexadecimal digits follow"
-    : isHost(hostname)
-      ? undefined
-      : `names the host ${JSON.stringify(hostname)}, which no name server knows`;
+  const oddity = oddityOf(value, hostname);
   if (oddity !== undefined)
-    findings.push({
-      ...about,
-      rule: "url-unusual",
-      message: `${field} ${oddity}.`,
-      hint: "Open it in a browser and see whether it is the right one; a % itself is written %25.",
-    });
+    findings.push({ ...about, rule: "url-unusual", message: `${field} ${oddity.message}.`, hint: oddity.hint });
   else if (isCalled && isPrivate(hostname))
     findings.push({
       ...about,
@@ -39,6 +38,48 @@ export function mistakesOfUrl(field: FieldName, value: string): readonly Finding
       hint: "The service calls it from outside: give an address that is public, or leave it out.",
     });
   return findings;
+}
+
+interface Oddity {
+  readonly message: string;
+  readonly hint: string;
+}
+
+const LOOK = "Open it in a browser and see whether it is the right one; a % itself is written %25.";
+
+function oddityOf(value: string, hostname: string): Oddity | undefined {
+  const [open] = PLACEHOLDER.exec(value) ?? [];
+  if (open !== undefined)
+    return {
+      message: `holds ${cleanText(open, 40)}, in whose place a script should have put something`,
+      hint: "See why the export has left the placeholder.",
+    };
+  const formula = failedFormula(value);
+  if (formula !== undefined)
+    return {
+      message: `ends in ${formula}, which a spreadsheet writes for a formula that failed`,
+      hint: "Mend the formula in the spreadsheet, and export again.",
+    };
+  if (/%(?![0-9a-f]{2})/i.test(value)) return { message: "has a % that no two hexadecimal digits follow", hint: LOOK };
+  const [forbidden] = FORBIDDEN.exec(value) ?? [];
+  if (forbidden !== undefined) {
+    const code = `%${forbidden.charCodeAt(0).toString(16).toUpperCase()}`;
+    return { message: `has a ${forbidden}, which no URL may hold`, hint: `If it belongs there, write it ${code}.` };
+  }
+  return isHost(hostname)
+    ? undefined
+    : { message: `names the host ${JSON.stringify(hostname)}, which no name server knows`, hint: LOOK };
+}
+
+/** What stands in no URL but encoded (RFC 3986, section 2). Letters beyond ASCII are left to the browser, which encodes them. */
+const FORBIDDEN = /[<>{}|^`\\"]/;
+const PLACEHOLDER = /\{\{[^{}]*\}\}|\$\{[^{}]*\}|\{[A-Za-z_][\w.]*\}/;
+
+/** What would be the fragment of a URL. `#NV` may be one. */
+function failedFormula(value: string): string | undefined {
+  const at = value.indexOf("#");
+  const fragment = at === -1 ? "" : value.slice(at);
+  return fragment !== "#NV" && isFormulaError(fragment) ? fragment : undefined;
 }
 
 /** Words that hold a URL with a login, such as a description or a trait. */

@@ -26,6 +26,19 @@ describe("a URL", () => {
     "https://a-.example.com/",
     "https://example.com/100%zz",
     "https://example.com/?discount=5%",
+    "https://example.com/<a>",
+    "https://example.com/a>b",
+    "https://example.com/{id}",
+    "https://example.com/{7}",
+    "https://example.com/a|b",
+    "https://example.com/a^b",
+    "https://example.com/a`b",
+    'https://example.com/?a="b"',
+    "https://example.com\\a.png",
+    "https://example.com/{{seat}}.png",
+    "https://example.com/\u0024{seat}",
+    "https://example.com/#REF!",
+    "https://example.com/#WERT!",
   ])("that can't be meant so is told: %s", (url) => expect(rulesOf("shopUrl", url)).toEqual(["url-unusual"]));
 
   it.each([
@@ -38,7 +51,28 @@ describe("a URL", () => {
     "https://192.0.2.7/a.png",
     "https://[2001:db8::1]/a",
     "http://localhost/a.png",
+    "https://example.com/a[]=1?b=[2]",
+    "https://example.com/日本?q=ü",
+    "https://example.com/#!a",
+    "https://example.com/#NV",
+    "https://example.com/#Gala!",
   ])("that may be meant so is taken: %s", (url) => expect(rulesOf("shopUrl", url)).toEqual([]));
+
+  it.each([
+    ["https://example.com/{{seat}}", "shopUrl holds {{seat}}, in whose place", "left the placeholder"],
+    ["https://example.com/{seat}/100%zz", "shopUrl holds {seat}, in whose place", "left the placeholder"],
+    ["https://example.com/a|b", "shopUrl has a |, which no URL may hold.", "write it %7C"],
+    ["https://example.com/a{b", "shopUrl has a {, which no URL may hold.", "write it %7B"],
+    ["https://example.com/#REF!", "shopUrl ends in #REF!, which a spreadsheet writes", "Mend the formula"],
+  ])("tells what is wrong with %s", (shopUrl, message, hint) => {
+    const [finding] = checkAction({ action: "newEvent", data: { eventId: "e", currency: "EUR", shopUrl } }, NOW);
+    expect(finding?.message).toContain(message);
+    expect(finding?.hint).toContain(hint);
+  });
+
+  it.each(["#REF!", "#NV", "#NAME?"])("is not what a spreadsheet writes for a failed formula: %s", (url) =>
+    expect(rulesOf("shopUrl", url)).toEqual(["url-invalid"]),
+  );
 
   it.each([
     "http://localhost:8080/hook",
