@@ -231,6 +231,9 @@ export function isActionName(name: string): name is ActionName {
   return Object.hasOwn(ACTIONS, name);
 }
 
+/** `a soldTicket`, `an updateTicket`. */
+export const withArticle = (action: ActionName): string => `${/^[aeiou]/.test(action) ? "an" : "a"} ${action}`;
+
 /** The table's entry with its optional properties visible. */
 export function actionSpec(name: ActionName): ActionSpec {
   return ACTIONS[name];

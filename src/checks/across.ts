@@ -7,6 +7,7 @@ import {
   actionSpec,
   registersEvent,
   type TicketEffect,
+  withArticle,
 } from "../actions/actions.ts";
 import { currencyDigits, MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
@@ -333,7 +334,7 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
       const did = status === "invalidated" ? "invalidated" : "checked in";
       report("after-final", {
         ...about,
-        message: `${name()} was ${did} ${since}; the service may not take a ${action} after that.`,
+        message: `${name()} was ${did} ${since}; the service may not take ${withArticle(action)} after that.`,
         hint: "See whether the order is right; --order time sorts by orderTime.",
       });
     }

@@ -1,6 +1,6 @@
 /** Which candidates are sent: those that are new, and sound in their order beside all others. */
 
-import { type Action, type ActionName, actionSpec, registersEvent } from "../../actions/actions.ts";
+import { type Action, type ActionName, actionSpec, registersEvent, withArticle } from "../../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../../actions/identity.ts";
 import type { Finding, Problem, Severity } from "../../actions/problem.ts";
 import type { Across } from "../../checks/across.ts";
@@ -492,7 +492,7 @@ const DEED_REPEATED = { rule: "deed-repeated", hint: "Take the row out if it say
 function importedHistory({ action }: Pick<Action, "action">): Finding {
   return {
     rule: "imported-history",
-    message: `A ${action} of this ${actionSpec(action).about} was accepted before the ledger was lost, and the imported promises don't say which one.`,
+    message: `Before the ledger was lost, ${withArticle(action)} of this ${actionSpec(action).about} was accepted, and the imported promises don't say which one.`,
     hint: "If this is a new one, send its rows alone with --again; if not, take them out. Where an export brings them every night, let the others go with rules: {imported-history: warn}.",
   };
 }

@@ -7,6 +7,7 @@ import {
   acceptedFields,
   actionSpec,
   type Effect,
+  withArticle,
 } from "../../actions/actions.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
 import type { Finding } from "../../actions/problem.ts";
@@ -51,7 +52,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "late in time":
       return {
         rule: "history-late",
-        message: `It was not accepted, but a ${action} of the same ${about} with a later orderTime${acceptedPlace(detail.than, places)} was: sent now, it would undo that one.`,
+        message: `It was not accepted, but ${withArticle(action)} of the same ${about} with a later orderTime${acceptedPlace(detail.than, places)} was: sent now, it would undo that one.`,
         hint: allTheSame(candidate, places, true),
       };
     case "stood before":
@@ -123,7 +124,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "key of source":
       return {
         rule: "key-shared",
-        message: `The key of this row is that of a ${action} of the same ${about} from ${cleanText(detail.source, 100)}, which may be the same deed or another one.`,
+        message: `The key of this row is that of ${withArticle(action)} of the same ${about} from ${cleanText(detail.source, 100)}, which may be the same deed or another one.`,
         hint: "Make the sources' keys differ where they mean different deeds, such as by the source's name in front.",
       };
     case "key repeated":

@@ -246,6 +246,9 @@ describe("tickets", () => {
     expect(messages([[claim("t")]], { memory })).toEqual([
       'Ticket "t" was invalidated before this input; the service may not take a claimedTicket after that.',
     ]);
+    expect(messages([[invalidation("t")]], { memory })).toEqual([
+      'Ticket "t" was invalidated before this input; the service may not take an invalidatedTicket after that.',
+    ]);
   });
 
   it("keeps an invalidation final", () => {
