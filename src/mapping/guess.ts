@@ -41,6 +41,7 @@ import {
   saysLetIn,
   saysSold,
   TRAITS,
+  tellsLog,
   tellsLoss,
   tellsSale,
   tellsSurcharge,
@@ -824,6 +825,7 @@ function rulesOfNamed(
         columns: [...besideFields(evidence), ...(given === undefined ? [] : [given])],
         rows: evidence.rows,
         events: eventColumns(evidence.columns),
+        ids: idColumns(evidence.columns),
       });
   const isAsNamed = time === undefined || isTimeAsNamed(time, given, action);
   const lines = [...fields].flatMap(([field, index]) => {
@@ -941,7 +943,7 @@ function columnsOf({ columns, rows }: Evidence): Columns {
       all.find((column) => minorUnitsIn(column.name) !== undefined && amountsOf(column) !== undefined),
     currency: find("currency").find((column) => areMost(column, (text) => /^[A-Za-z]{3}$/.test(text))),
     called: find,
-    timeOf: (action) => orderTimeOf(action, { columns: all, rows, events: eventColumns(all) }),
+    timeOf: (action) => orderTimeOf(action, { columns: all, rows, events: eventColumns(all), ids: idColumns(all) }),
   };
 }
 
@@ -958,6 +960,12 @@ const eventColumns = (columns: readonly ColumnProfile[]): readonly ColumnProfile
   [...new Set([...called(WORDS.eventId, columns), ...called(WORDS.eventName, columns)])].filter(
     (column) => !isTime(column),
   );
+
+/** Columns that are called like an id of whatever. */
+const idColumns = (columns: readonly ColumnProfile[]): readonly ColumnProfile[] => [
+  ...(["ticketId", "eventId", "userId"] as const).flatMap((id) => called(WORDS[id], columns)),
+  ...columns.filter(isIdName),
+];
 
 /** The columns by which rows of one layout give different things. */
 interface Deciding {
@@ -1120,7 +1128,13 @@ function takenFor({ fileName, columns }: Evidence, { price, all, order, currency
   if (mayBeEvents && !hasSales) return taken("newEvent", "# guess: the file holds events");
   const isScans =
     price === undefined &&
-    (/scan|entr|gate|access|check/i.test(fileName) || all.some(({ name }) => /gate|scan|entry/i.test(name)));
+    (/scan|entr|gate|access|check/i.test(fileName) ||
+      all.some(({ name }) => /gate|scan|entry/i.test(name)) ||
+      // Whoever sells notes the device, too, and the buyer.
+      (all.some(({ name }) => tellsLog(name)) &&
+        order === undefined &&
+        find("userId").length === 0 &&
+        !all.some(({ name }) => timeKindOf(name) === "sale")));
   if (isScans)
     return taken(
       "scannedTicket",

@@ -122,6 +122,11 @@ export function isLogStateName(name: string): boolean {
   return words.some((word) => LOG_STATE_NAME.test(word));
 }
 
+/** What only a log has: what scanned, which way somebody went, and what came of it. */
+const OF_LOG =
+  /^(?:devices?|gerate?|geraete?|readers?|lesegerat|appareil|dispositif|dispositivo|apparaat|results?|outcome|verdict|direction|inout|ergebnis|resultat|richtung|resultado|risultato|esito|direccion|direcao|direzione|sens|uitslag|resultaat)$/;
+export const tellsLog = (name: string): boolean => wordsOf(name).some((word) => OF_LOG.test(word));
+
 /** Whether values of a log say who was let in, or which way. */
 export function areLogStates(values: readonly string[]): boolean {
   const known = values.filter((value) => [saysLetIn, saysTurnedAway, saysDirection].some((says) => says(value)));
@@ -166,10 +171,22 @@ const DEED_TIMES: readonly (readonly [TimeKind, RegExp])[] = [
 ];
 const ANY_TIME: ReadonlySet<string> = new Set(
   (
-    "createdat createddate createdon creationdate created datecreated datetime timestamp date time datum fecha data zeitpunkt uhrzeit zeit heure hora ora tijd when moment at " +
+    "createdat createdtime createddate createdon creationdate created datecreated datetime timestamp date time datum fecha data zeitpunkt uhrzeit zeit heure hora ora tijd when moment at " +
     "recordedat loggedat occurredat happenedat datumuhrzeit dateandtime dateheure fechahora fechayhora dataora datahora erstelltam angelegtam"
   ).split(" "),
 );
+/** `ts`, `unixtime`: a time by whatever it is counted in. */
+const COUNTED_TIME = /^(?:ts|(?:unix|epoch|posix)(?:ts|time|timestamp|date|seconds|secs?|ms|millis)?)$/;
+/** What a name of a time says beside it: of `timestamp_ms (UTC)` the timestamp is left. */
+const TIME_NOTE = /^(?:utc|gmt|local|lokal|secs?|seconds|sekunden|ms|msecs?|millis|milliseconds)$/;
+
+/** The words of a name of a time, one that is counted called a time: `created_unix_ts (ms)` → created, time. */
+const timeWordsOf = (words: readonly string[]): readonly string[] =>
+  words
+    .filter((word) => !TIME_NOTE.test(word))
+    .map((word) => (COUNTED_TIME.test(word) ? "time" : word))
+    .filter((word, at, all) => word !== "time" || !/^(?:time|timestamp|date)$/.test(all[at + 1] ?? ""));
+
 const SALE_TIMES: ReadonlySet<string> = new Set(WORDS.orderTime.split(" ").filter((word) => !ANY_TIME.has(word)));
 
 export function timeKindOf(name: string): TimeKind | undefined {
@@ -178,9 +195,11 @@ export function timeKindOf(name: string): TimeKind | undefined {
   const [deed, ...more] = DEED_TIMES.filter(([, pattern]) => words.some((word) => pattern.test(word)));
   if (deed !== undefined) return more.length === 0 ? deed[0] : undefined;
   const isOfEvent = words.some((word) => EVENT_WORD.test(word));
-  if ([...runsOf(name)].some((run) => SALE_TIMES.has(run))) return isOfEvent ? undefined : "sale";
+  const plain = timeWordsOf(words);
+  const runs = [...runsOf(name), ...runsOf(plain.join(" "))];
+  if (runs.some((run) => SALE_TIMES.has(run))) return isOfEvent ? undefined : "sale";
   if (isOfEvent) return "other";
-  return ANY_TIME.has(words.filter((word) => !/^(?:utc|gmt|local|lokal)$/.test(word)).join("")) ? "any" : undefined;
+  return ANY_TIME.has(plain.join("")) ? "any" : undefined;
 }
 
 /** Whether a column of this name tells that a ticket is void, refunded or the like. */

@@ -32,9 +32,11 @@ export interface OrderTimeOptions {
   readonly rows: readonly (readonly string[])[];
   /** Columns that tell one event from another. */
   readonly events: readonly ColumnProfile[];
+  /** Columns that are called like an id, whose numbers are no times. */
+  readonly ids: readonly ColumnProfile[];
 }
 
-export function orderTimeOf(action: ActionName, { columns, rows, events }: OrderTimeOptions): OrderTime {
+export function orderTimeOf(action: ActionName, { columns, rows, events, ids }: OrderTimeOptions): OrderTime {
   const times = columns.filter(isTime).map((column) => ({ column, kind: timeKindOf(column.name) }));
   const of = (kind: TimeKind | undefined) =>
     withoutClocks(times.filter((time) => time.kind === kind).map(({ column }) => column));
@@ -62,8 +64,10 @@ export function orderTimeOf(action: ActionName, { columns, rows, events }: Order
   }
   const sales = action === "resoldTicket" ? surestFirst(of("sale")) : [];
   if (sales.length > 0) return { kind: "perhaps", columns: sales, why: "it may be that of the first sale" };
-  // Numbers and times of day in a column that is not called like a time may be anything.
-  const unknown = of(undefined).filter((column) => timesOf(column) !== undefined);
+  // Times of day in a column that is not called like a time may be anything, and so may numbers but those of these years.
+  const unknown = of(undefined).filter(
+    (column) => timesOf(column) !== undefined || (isUnixOfTheseYears(column) && !ids.includes(column)),
+  );
   return unknown.length > 0
     ? { kind: "perhaps", columns: unknown.slice(0, 4), why: "no column is called so" }
     : { kind: "none", others };
@@ -71,6 +75,20 @@ export function orderTimeOf(action: ActionName, { columns, rows, events }: Order
 
 export const isTime = (column: ColumnProfile): boolean =>
   timesOf(column) !== undefined || unixOf(column) !== undefined || clockOf(column) !== undefined;
+
+/** Whether every row has a number, and as Unix seconds or milliseconds all are in the years from 2015 to 2034. */
+function isUnixOfTheseYears({ values, filled, rows }: ColumnProfile): boolean {
+  const texts = [...values.keys()];
+  const are = (perSecond: number): boolean =>
+    texts.every((text) => {
+      const seconds = Number(text) / perSecond;
+      return /^\d+$/.test(text) && seconds >= FROM_2015 && seconds < BEFORE_2035;
+    });
+  return filled > 0 && filled === rows && (are(1) || are(1000));
+}
+
+const FROM_2015 = 1_420_070_400;
+const BEFORE_2035 = 2_051_222_400;
 
 /** A time of day beside dates belongs to one of them. */
 function withoutClocks(columns: readonly ColumnProfile[]): readonly ColumnProfile[] {

@@ -278,6 +278,12 @@ x2,Gala,b@example.com,$60,4/4/26,09:15
       "Show ID,Title,Currency,Begin\n1,A,EUR,2026-01-01 10:00\n2,B,EUR,2026-02-01 10:00\n",
       "  - newEvent:",
     ],
+    ["log.csv", "Gerät,Code,Zeit\ng1,A1,2026-05-01 20:00:00\ng1,A2,2026-05-01 20:00:10\n", "  - scannedTicket:"],
+    ["log.csv", "code,ts,result\nA1,1794900000,ok\nA2,1794900007,denied\n", "  - scannedTicket:"],
+    ["log.csv", "Code,Zeit,Ergebnis\nA1,10:03,ok\nA2,10:04,nein\n", '      when: {Ergebnis: "<FILL IN:'],
+    ["export.csv", "Code,Device,E-Mail\nA1,mobile,a@example.com\n", "  - soldTicket:"],
+    ["export.csv", "Code,Device,Sold at\nA1,mobile,2026-05-01\n", "  - soldTicket:"],
+    ["export.csv", "Code,Device,Price\nA1,mobile,1.00\n", "  - soldTicket:"],
     ["orders.csv", "Booking Ref,Qty,Total\nB1,2,20.00\nB2,1,10.00\n", 'each: {count: "{Qty}"}'],
     ["sales.csv", "event_id,ticket id,userId,price\ne,t,u,1.00\n", "action: soldTicket"],
   ])("%s is taken for what it looks like", (fileName, csv, line) => {
@@ -753,6 +759,8 @@ describe("the time of a sale", () => {
 
   test.each([
     ["Interview", DAYS, "no column is called so"],
+    ["x", ["1794900000", "1794900007"], "no column is called so"],
+    ["x_ms", ["1794900000000", "1794900007000"], "no column is called so"],
     ["Date", ["2026-05-01", "2026-05-01"], "it is the same in all rows"],
     ["Date", ["2026-05-01", "2026-05-02", "2026-05-01", "2026-05-02"], "it is the same in all rows of an event"],
     ["Sold at", Array.from({ length: 12 }, () => "2026-05-01T20:00:00Z"), "it is the same in all rows"],
@@ -760,6 +768,33 @@ describe("the time of a sale", () => {
     const lines = sold(name, cells);
     expect(ruleOf(lines, "orderTime")).toMatch(new RegExp(`^orderTime: "<FILL IN: .*>" {3}# ${why}$`));
     expect(ruleOf(lines, "#orderTime")).toContain(`{from: "{${name}}"`);
+  });
+
+  const SECONDS = ["1794900000", "1794900007"];
+  test.each([
+    ...["ts", "TS", "epoch", "unixtime", "unix_ts", "unixTimestamp", "Unix time", "epoch_ms", "Timestamp (ms)"],
+    ...["created_ts", "sold_ts", "purchase_epoch", "order_unixtime"],
+  ])("is a column of Unix seconds called %s", (name) => {
+    expect(ruleOf(sold(name, SECONDS), "orderTime")).toBe(
+      `orderTime: {from: "{${name}}", format: unix}   # guess by name; all are whole numbers of that size`,
+    );
+  });
+
+  test.each([
+    ["start_ts", ": of something else"],
+    ["expires_epoch", ": of something else"],
+  ])("is no column of Unix seconds called %s", (name, why) => {
+    expect(ruleOf(sold(name, SECONDS), "#orderTime")).toContain(why);
+  });
+
+  test.each([
+    ["x", ["1794900000", ""]],
+    ["x", ["1794900000", "3794900000"]],
+    ["x", ["17949000001", "17949000002"]],
+    ["Locker no", ["1794900000", "1794900007"]],
+    ["ms", ["12", "17"]],
+  ])("is nothing that %s: %j speaks of", (name, cells) => {
+    expect(ruleOf(sold(name, cells), "#orderTime")).toContain("no column looks like a time");
   });
 
   test("is told from the other times beside it", () => {
