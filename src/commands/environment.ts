@@ -12,11 +12,11 @@ import { makeFolder } from "../pipeline/folders.ts";
 import { openLedger, readMeta, rebind, runListPath } from "../pipeline/ledger/ledger.ts";
 import { acquireLock, isLocked, readLockHolder } from "../pipeline/ledger/lock.ts";
 import {
-  forgetFolders,
   openRunList,
   type RunList,
   type RunListContent,
   readRunList,
+  setRunListAside,
   thisMachine,
 } from "../pipeline/ledger/run-list.ts";
 import { lastRun, openRuns } from "../pipeline/ledger/runs.ts";
@@ -104,9 +104,7 @@ export async function serveSandbox(options: ServeOptions, context: Context): Pro
 /** A new instance has accepted nothing, so the old one's ledger and list of runs would be wrong about it. */
 async function setLedgerAside(path: string, { talk }: Context): Promise<void> {
   const stamp = new Date().toISOString().replace(/[:.]/g, "-");
-  const list = runListPath(path);
-  forgetFolders(list);
-  if (existsSync(list)) await rename(list, join(dirname(path), `run-list.${stamp}.aside.ndjson`));
+  setRunListAside(runListPath(path), stamp);
   if (!existsSync(path)) return;
   const aside = join(dirname(path), `ledger.${stamp}.aside.db`);
   for (const suffix of ["", "-wal", "-shm"]) if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);

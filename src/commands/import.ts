@@ -16,9 +16,10 @@ import { parseJson, stringifyJson } from "../actions/json.ts";
 import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
-import { type Ledger, writeMeta } from "../pipeline/ledger/ledger.ts";
+import { type Ledger, runListPath, writeMeta } from "../pipeline/ledger/ledger.ts";
 import { IMPORTED, IMPORTED_MAPPING, mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { insertOutcomes, leavesOpen, type NewOutcome } from "../pipeline/ledger/outcomes.ts";
+import { wasReset } from "../pipeline/ledger/run-list.ts";
 import {
   type ChunkRecord,
   chunksOf,
@@ -91,6 +92,7 @@ export async function importResults(options: ImportOptions, context: Context): P
     );
   }
   const runs = Map.groupBy(lines, ({ run }) => run);
+  refuseReset(options.file, [...runs.keys()], environment);
   let [imported, unplaced] = [0, 0];
   for (const [run, ofRun] of runs) {
     const known = findRun(session.ledger, run) ?? (await enterFromPlan(session, run));
@@ -126,6 +128,17 @@ export async function importResults(options: ImportOptions, context: Context): P
   tellStillLost(session, context);
   for (const run of runs.keys()) tellOnlyPromises(session, run, context);
   return EXIT_CODES.ok;
+}
+
+/** What a sandbox had taken before its reset, the new one has not; a ledger that believed so would never send it. */
+function refuseReset(file: string, runs: readonly string[], environment: Session["environment"]): void {
+  const run = runs.find((each) => wasReset(runListPath(environment.ledgerPath), each));
+  if (run === undefined) return;
+  throw new Failure(
+    "usage",
+    `${file} is of the sandbox before its reset (run ${run}); the new one has nothing of it. Nothing was imported.`,
+    { hint: "No import is needed: what you stream is sent to the new sandbox." },
+  );
 }
 
 /** Of a run that the list of runs says all of, nothing is left to ask. */

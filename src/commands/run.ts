@@ -9,9 +9,11 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import { describeKeySource } from "../pipeline/config/environment.ts";
 import { crashPoint } from "../pipeline/crash-points.ts";
+import { runListPath } from "../pipeline/ledger/ledger.ts";
 import { acquireLock } from "../pipeline/ledger/lock.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { firstOutcomes, leavesOpen } from "../pipeline/ledger/outcomes.ts";
+import { wasReset } from "../pipeline/ledger/run-list.ts";
 import {
   type ChunkRecord,
   chunksOf,
@@ -582,9 +584,17 @@ export function labelOf({ run, manifest }: RunRecord): RunLabel {
 }
 
 /** Whether the file shows that the environment's ledger was lost, or restored from an older backup. */
-export function hasLostRuns(state: OutputState, { ledgerNames }: Session["environment"]): boolean {
-  return state.state === "strange" && state.lostRunsOf !== undefined && ledgerNames.includes(state.lostRunsOf);
-}
+export const hasLostRuns = (state: OutputState, environment: Session["environment"]): boolean =>
+  hasUnknownRuns(state, environment) && !isOfResetSandbox(state, environment);
+
+/** Whether the file is of a sandbox that was reset since, so that nothing in it is lost. */
+export const isOfResetSandbox = (state: OutputState, environment: Session["environment"]): boolean =>
+  hasUnknownRuns(state, environment) && wasReset(runListPath(environment.ledgerPath), state.lostRun.run);
+
+type WithUnknownRuns = Extract<OutputState, { state: "strange" }> & { readonly lostRun: RunLabel };
+
+const hasUnknownRuns = (state: OutputState, { ledgerNames }: Session["environment"]): state is WithUnknownRuns =>
+  state.state === "strange" && state.lostRun !== undefined && ledgerNames.includes(state.lostRun.environment);
 
 /**
  * @param ofRun the run that has begun to write into it and goes on, so that no flag names another one.

@@ -35,7 +35,7 @@ import type { ToldWarnings } from "../pipeline/told-warnings.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
 import { writeLeft } from "./left-unwritten.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
-import { carryOut, hasLostRuns, lockOutput, refuseClosing, refuseStrangeOutput } from "./run.ts";
+import { carryOut, hasLostRuns, isOfResetSandbox, lockOutput, refuseClosing, refuseStrangeOutput } from "./run.ts";
 import {
   describeSession,
   type EnvironmentOptions,
@@ -396,10 +396,12 @@ async function makeWayForOutput(
     context.talk.info(`${is} was moved here from ${was}, and is appended to.`);
   }
   const state = found.state === "ours" ? await guardedAs(path, found, safeCsv) : found;
+  const isOfReset = isOfResetSandbox(state, environment);
   // What the ledger has forgotten would be sent again, and that is more than a file being in the way.
-  if (state.state === "strange" && force && !hasLostRuns(state, environment)) {
+  if (state.state === "strange" && (force || isOfReset) && !hasLostRuns(state, environment)) {
     const aside = await setAside(path, new Date());
-    context.talk.warn(`${displayPath(path, context.cwd)} was set aside as ${displayPath(aside, context.cwd)}.`);
+    const whose = isOfReset ? " is of the sandbox before its reset, and" : "";
+    context.talk.warn(`${displayPath(path, context.cwd)}${whose} was set aside as ${displayPath(aside, context.cwd)}.`);
   } else refuseStrangeOutput(path, state, context, environment);
 }
 
@@ -413,7 +415,7 @@ async function guardedAs(
   const header = promisesHeader(format, safeCsv);
   if (format !== "csv" || state.length === 0 || (await readBeginning(path, header.length)) === header) return state;
   const why = `it was begun ${safeCsv ? "without" : "with"} --safe-csv, or by another version`;
-  return { state: "strange", why, lostRunsOf: undefined };
+  return { state: "strange", why, lostRun: undefined };
 }
 
 async function readBeginning(path: string, length: number): Promise<string> {

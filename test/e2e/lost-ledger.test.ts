@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readRunList, runListLine } from "../../src/pipeline/ledger/run-list.ts";
-import { openWorkplace } from "../support/bin.ts";
+import { openWorkplace, type Workplace } from "../support/bin.ts";
 import { openSales, type SalesRig } from "../support/invariant/sales.ts";
 import { salesTable } from "../support/tables.ts";
 
@@ -373,6 +373,61 @@ test("the first line says NEW as long as nothing was sent", { tags: ["long"] }, 
   expect((await rig.run(to("a.ndjson"))).stderr).toMatch(/ledger\.db with 1 earlier run\b/m);
 });
 
+/** Begins the sandbox anew, as `tickets sandbox --reset` does. */
+async function resetSandbox(place: Workplace): Promise<void> {
+  const reset = await place.tickets(["sandbox", "--reset", "--port", "0"], {
+    onSpawn: (child) => {
+      child.stdout?.once("data", () => child.kill("SIGTERM"));
+    },
+  });
+  expect(reset.exitCode).toBe(0);
+}
+
+test("after a reset the same command sends everything to the new sandbox, and the old promises are set aside", async () => {
+  const place = openWorkplace();
+  place.write("sales.csv", salesTable(3));
+  place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+  const command = ["stream", "events.csv", "sales.csv"];
+  const promises = "events.sandbox.promises.ndjson";
+  expect(await place.tickets(command)).toMatchObject({ exitCode: 0 });
+  const before = place.read(promises);
+  await resetSandbox(place);
+
+  const refused = await place.tickets(["results", "--import", promises, "--env", "sandbox"]);
+  expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("of the sandbox before its reset") });
+  expect(refused.stderr).toContain("Nothing was imported.");
+  const next = await place.tickets(command);
+  expect(next).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("4 actions: 4 accepted.") });
+  expect(next.stderr).not.toContain("--import");
+  const [, aside = ""] = /is of the sandbox before its reset, and was set aside as (\S+)\.$/m.exec(next.stderr) ?? [];
+  expect(place.read(aside)).toBe(before);
+  expect(place.read(promises).split("\n")).toHaveLength(5);
+  expect(await place.tickets(["results", "--import", aside, "--env", "sandbox"])).toMatchObject({ exitCode: 2 });
+  expect(await place.tickets(command)).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringContaining("all 4 actions were sent before"),
+  });
+});
+
+test("a sandbox whose state was deleted by hand is begun anew by a reset", { tags: ["long"] }, async () => {
+  const place = openWorkplace();
+  place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+  const command = ["stream", "events.csv"];
+  expect(await place.tickets(command)).toMatchObject({ exitCode: 0 });
+  for (const suffix of ["", "-wal", "-shm"])
+    rmSync(place.path(`.tickets/sandbox/service.db${suffix}`), { force: true });
+  const told = await place.tickets(command);
+  expect(told).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringMatching(/^The sandbox's state .*: tickets sandbox --reset$/m),
+  });
+  await resetSandbox(place);
+  expect(await place.tickets(command)).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringContaining("1 action: 1 accepted."),
+  });
+});
+
 test("a sandbox that was begun anew misses nothing, and one that lost its ledger does", {
   tags: ["long"],
 }, async () => {
@@ -381,12 +436,7 @@ test("a sandbox that was begun anew misses nothing, and one that lost its ledger
   place.write("events.csv", "eventId,currency\nE-1,EUR\n");
   const command = ["stream", "events.csv", "sales.csv", "-o", "a.ndjson"];
   expect(await place.tickets(command)).toMatchObject({ exitCode: 0 });
-  const reset = await place.tickets(["sandbox", "--reset", "--port", "0"], {
-    onSpawn: (child) => {
-      child.stdout?.once("data", () => child.kill("SIGTERM"));
-    },
-  });
-  expect(reset.exitCode).toBe(0);
+  await resetSandbox(place);
   expect(existsSync(place.path(".tickets/sandbox/run-list.ndjson"))).toBe(false);
   expect(await place.tickets([...command.slice(0, -1), "b.ndjson"])).toMatchObject({ exitCode: 0 });
   rmSync(place.path(".tickets/sandbox/ledger.db"));

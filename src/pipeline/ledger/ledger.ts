@@ -266,7 +266,9 @@ function bind(ledger: Ledger, boundTo: string, readOnly: boolean): void {
     "usage",
     `The ledger ${ledger.path} belongs to ${bound}, but the environment now names ${boundTo}. Nothing was sent.`,
     {
-      hint: "What one service has accepted says nothing about another. If it is the same service under a new address: tickets env --rebind",
+      hint: boundTo.startsWith("sandbox:")
+        ? "The sandbox's state was replaced. Set its ledger aside too: tickets sandbox --reset"
+        : "What one service has accepted says nothing about another. If it is the same service under a new address: tickets env --rebind",
     },
   );
 }

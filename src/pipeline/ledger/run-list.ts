@@ -14,6 +14,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -646,10 +647,29 @@ function noteInFolder(path: string, run: string, entry: Entry): void {
   }
 }
 
-/** Takes back what the runs' folders say of the list: a new sandbox has nothing of theirs. */
-export function forgetFolders(path: string): void {
+/**
+ * Sets the list of a sandbox that was reset aside, and takes back what the runs' folders say of it: a new sandbox has nothing
+ * of theirs.
+ */
+export function setRunListAside(path: string, stamp: string): void {
   const names = existsSync(runsBeside(path)) ? readdirSync(runsBeside(path)) : [];
   for (const name of names) rmSync(listedIn(path, name), { force: true });
+  if (existsSync(path)) renameSync(path, join(dirname(path), `run-list.${stamp}${ASIDE}`));
+}
+
+const ASIDE = ".aside.ndjson";
+
+/** Whether a run was sent to a sandbox that was reset since: its list was set aside. */
+export function wasReset(path: string, run: string): boolean {
+  const folder = dirname(path);
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names
+    .filter((name) => name.startsWith("run-list.") && name.endsWith(ASIDE))
+    .flatMap((name) => readLines(join(folder, name)).lines)
+    .some((line) => {
+      const entry = parseLine(line);
+      return entry !== undefined && runsOf(entry).includes(run);
+    });
 }
 
 /** Cuts what a crash left after `length`, appends, and has it on disk when it returns. */

@@ -12,6 +12,7 @@ import { crashPoint } from "../crash-points.ts";
 import { makeFolder } from "../folders.ts";
 import { type Ledger, storageFailure } from "../ledger/ledger.ts";
 import { syncDirectory } from "../plan/files.ts";
+import type { RunLabel } from "./promise-lines.ts";
 
 export type OutputKind = "promises" | "rejects";
 
@@ -54,8 +55,8 @@ export type OutputState =
   | {
       readonly state: "strange";
       readonly why: string;
-      /** The environment of the promises that it ends in, where the ledger does not know them: if it is the ledger's, that was lost or restored. */
-      readonly lostRunsOf: string | undefined;
+      /** Whose promises it ends in, where the ledger does not know them: if the environment is the ledger's, that was lost or restored. */
+      readonly lostRun: RunLabel | undefined;
     };
 
 /**
@@ -86,7 +87,7 @@ export async function inspectOutput(
   if (known === undefined) {
     const movedFrom = await formerPath(ledger, path, size);
     if (movedFrom !== undefined) return { state: "ours", length: size, torn: false, movedFrom };
-    return strange("tickets did not write it for this environment", await unknownRunsOf(ledger, path, size));
+    return strange("tickets did not write it for this environment", await unknownRunIn(ledger, path, size));
   }
   if (await isReplacement(ledger, path, size)) return { state: "ours", length: size, torn: false, isReplaced: true };
   const length = Number(known.length);
@@ -100,7 +101,7 @@ export async function inspectOutput(
     const expected = Buffer.from(await unrecorded(length), "utf8");
     const tail = size - length > expected.length ? undefined : await readRange(path, length, size);
     if (tail === undefined || !isBeginning(tail, expected)) {
-      return strange(`something else was written after its byte ${length}`, await unknownRunsOf(ledger, path, size));
+      return strange(`something else was written after its byte ${length}`, await unknownRunIn(ledger, path, size));
     }
   }
   return { state: "ours", length, torn: size > length };
@@ -164,16 +165,16 @@ function isBeginning(tail: Buffer, whole: Buffer): boolean {
   return whole.subarray(0, end).equals(tail.subarray(0, end));
 }
 
-const strange = (why: string, lostRunsOf?: string): OutputState => ({ state: "strange", why, lostRunsOf });
+const strange = (why: string, lostRun?: RunLabel): OutputState => ({ state: "strange", why, lostRun });
 
 /** Far more than a line takes. */
 const LAST_BYTES = 256 * 1024;
 
 /**
- * The environment of promises at the file's end of which the ledger has no memory: of a run, or of an action of a run. The
- * last line may be torn, and one that others added may be anything.
+ * Whose promises at the file's end the ledger has no memory of: of a run, or of an action of a run. The last line may be
+ * torn, and one that others added may be anything.
  */
-async function unknownRunsOf(ledger: Ledger, path: string, size: number): Promise<string | undefined> {
+async function unknownRunIn(ledger: Ledger, path: string, size: number): Promise<RunLabel | undefined> {
   const text = (await readRange(path, Math.max(0, size - LAST_BYTES), size)).toString("utf8");
   const sql = "SELECT 1 AS one FROM actions JOIN runs USING (run_no) WHERE run = ? AND seq = ?";
   for (const line of text.trimEnd().split("\n").toReversed()) {
@@ -181,8 +182,8 @@ async function unknownRunsOf(ledger: Ledger, path: string, size: number): Promis
       /"environment":"([\w-]+)","run":"([0-9a-f]{8})","seq":(\d+)/.exec(line) ??
       /,([\w-]+),([0-9a-f]{8}),(\d+),\d+,\d{4}-\d\d-\d\dT[^,]*,/.exec(line) ??
       [];
-    if (run === undefined || seq === undefined) continue;
-    if (ledger.get(sql, run, Number(seq)) === undefined) return environment;
+    if (environment === undefined || run === undefined || seq === undefined) continue;
+    if (ledger.get(sql, run, Number(seq)) === undefined) return { environment, run };
   }
   return undefined;
 }

@@ -6,11 +6,12 @@ import { expect, it, onTestFinished } from "vitest";
 import { type Ledger, openLedger } from "../../../src/pipeline/ledger/ledger.ts";
 import {
   findLostRuns,
-  forgetFolders,
   openRunList,
   type RunList,
   readRunList,
   runListLine,
+  setRunListAside,
+  wasReset,
 } from "../../../src/pipeline/ledger/run-list.ts";
 import { endRun, enterRun, findRun, type RunRecord } from "../../../src/pipeline/ledger/runs.ts";
 
@@ -188,7 +189,8 @@ it("a sandbox that is begun anew has nothing of what the folders tell", async ()
   mkdirSync(join(listPath, "..", "runs", RUN), { recursive: true });
   using ledger = open();
   list().sending(ledger, runIn(ledger), PLAN);
-  forgetFolders(listPath);
-  rmSync(listPath);
+  expect(wasReset(listPath, RUN)).toBe(false);
+  setRunListAside(listPath, "2026-03-02");
   expect(readRunList(listPath).runs.size).toBe(0);
+  expect([wasReset(listPath, RUN), wasReset(listPath, "0badcafe")]).toEqual([true, false]);
 });

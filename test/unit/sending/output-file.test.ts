@@ -158,7 +158,7 @@ describe("a file that others touched is not written into", () => {
     const here = await written();
     await change(here);
     const state = await inspectOutput(here.ledger, here.path, () => "three\n");
-    expect(state).toMatchObject({ state: "strange", lostRunsOf: undefined });
+    expect(state).toMatchObject({ state: "strange", lostRun: undefined });
     if (state.state === "strange") expect(state.why).toContain(why);
     await expect(openOutput({ ...here, kind: "promises", header: "", state })).rejects.toThrow("must not be written");
   });
@@ -169,7 +169,7 @@ describe("a file that others touched is not written into", () => {
     expect(await inspectOutput(here.ledger, here.path)).toEqual({
       state: "strange",
       why: "tickets did not write it for this environment",
-      lostRunsOf: undefined,
+      lostRun: undefined,
     });
     expect(await here.text()).toBe("something of value\n");
   });
@@ -239,7 +239,10 @@ describe("a file that others touched is not written into", () => {
     ]) {
       const here = await place();
       await writeFile(here.path, line);
-      expect(await inspectOutput(here.ledger, here.path)).toMatchObject({ state: "strange", lostRunsOf: "x" });
+      expect(await inspectOutput(here.ledger, here.path)).toMatchObject({
+        state: "strange",
+        lostRun: { environment: "x", run: "0badcafe" },
+      });
     }
   });
 });
