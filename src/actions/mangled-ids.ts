@@ -7,8 +7,8 @@ import type { Finding } from "./problem.ts";
 const MANGLED =
   /^(?:\d(?:[.,]\d+)?[Ee]\+\d+|\d+\.0|#{2,}|N\/A|n\/a|NaN|nan|null|NULL|\(null\)|\\N|None|undefined|TRUE|True|true|FALSE|False|false|\[object Object\])$/;
 
-/** What spreadsheets write for a failed formula, in whatever language: `#REF!`, `#WERT!`, `#¿NOMBRE?`, `#NV`. */
-const FORMULA_ERROR = /^#(?:[¡¿]?\p{Lu}[\p{Lu}\d/]+[!?]|NV|N\/[ABD])$/u;
+/** What spreadsheets write for a failed formula, in whatever language: `#REF!`, `#WERT!`, `#¿NOMBRE?`, `#NV`, `Err:502`. */
+const FORMULA_ERROR = /^#(?:[¡¿]?\p{Lu}[\p{Lu}\d/]+[!?]|NV|N\/[ABD])$|^(?:Err|Fehler):5\d\d$/u;
 
 /** Yes and no as a spreadsheet has them in German, French, Spanish, Italian, Portuguese and Dutch. */
 const TRUTH = /^(?:WAHR|FALSCH|VRAI|FAUX|VERDADERO|FALSO|VERO|VERDADEIRO|WAAR|ONWAAR)$/;
@@ -69,13 +69,13 @@ function standsForNone(value: string): boolean {
   }
   if (first === 0x23) return MANGLED.test(value) || isFormulaError(value);
   if (first === 0x27 || first === 0x3d || first === 0x22) return GUARDED.test(value);
-  if (endsAsNumber) return isDate(value);
+  if (endsAsNumber) return isDate(value) || isFormulaError(value);
   return value.length <= "[object Object]".length && (MANGLED.test(value) || TRUTH.test(value) || UNKNOWN.test(value));
 }
 
 const isDate = (value: string): boolean => value.length <= LONGEST_DATE && DATE.test(value);
 
-export const isFormulaError = (value: string): boolean => value.startsWith("#") && FORMULA_ERROR.test(value);
+export const isFormulaError = (value: string): boolean => FORMULA_ERROR.test(value);
 
 /** Whether a text that people are to read is nothing but what a spreadsheet or a script writes where it has none. */
 export const standsForNoText = (value: string): boolean => isFormulaError(value) || NO_TEXT.test(value);
@@ -100,7 +100,10 @@ export function mangledId(field: FieldName, value: string, column?: string): Fin
 }
 
 const isOfSpreadsheet = (value: string): boolean =>
-  (/^[\d#=']/.test(value) && !FLOATING.test(value) && !holdsPlaceholder(value)) || TRUTH.test(value) || isDate(value);
+  (/^[\d#=']/.test(value) && !FLOATING.test(value) && !holdsPlaceholder(value)) ||
+  TRUTH.test(value) ||
+  isDate(value) ||
+  isFormulaError(value);
 
 function hintOf(value: string, by: "spreadsheet" | "script"): string {
   if (holdsPlaceholder(value)) return HINTS.placeholder;

@@ -202,7 +202,19 @@ describe("an action by itself", () => {
     expect(rulesOf("newEvent", event)).toEqual([]);
   });
 
-  const NO_TEXTS = ["#REF!", "#WERT!", "#NV", "#N/A", "NULL", "null", "nan", "NaN", "undefined", "[object Object]"];
+  const NO_TEXTS = [
+    "#REF!",
+    "#WERT!",
+    "#NV",
+    "#N/A",
+    "Err:502",
+    "NULL",
+    "null",
+    "nan",
+    "NaN",
+    "undefined",
+    "[object Object]",
+  ];
   it.each(NO_TEXTS)("takes %s for no public text", (text) => {
     expect(checkAction({ action: "newEvent", data: { eventId: "e", currency: "EUR", eventName: text } })).toMatchObject(
       [
@@ -328,6 +340,8 @@ describe("an action by itself", () => {
     "#N/D",
     "#N/B",
     "#DEEL/0!",
+    "Err:502",
+    "Fehler:508",
     "WAHR",
     "FALSCH",
     "VRAI",
@@ -379,6 +393,7 @@ describe("an action by itself", () => {
     ["12-{{id}}", "See why the export has left the placeholder."],
     ["TRUE", "See why the export has no value there."],
     ["WAHR", "don't open and save the file in a spreadsheet"],
+    ["Err:502", "don't open and save the file in a spreadsheet"],
     ["#WERT!", "don't open and save the file in a spreadsheet"],
     ["03. Nov", "don't open and save the file in a spreadsheet"],
     ["Nov-03", "don't open and save the file in a spreadsheet"],
@@ -429,6 +444,7 @@ describe("an action by itself", () => {
     "M%C3%BCnchen",
     "50%off-20%off",
     "#A!",
+    "Err:7",
     "#7!",
     "#Gala!",
     "#NVA",
