@@ -48,6 +48,7 @@ function toLost({ run, createdAt, actions }: Manifest): LostRun {
     known: 0,
     undecided: undefined,
     planned: [],
+    unsent: [],
     state: undefined,
     rejected: undefined,
     isDecided: false,

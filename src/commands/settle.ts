@@ -35,6 +35,7 @@ import {
   settleSent,
   wasSettledByHand,
 } from "../pipeline/sending/by-hand.ts";
+import { isPromisedElsewhere } from "../pipeline/sending/mend-lost.ts";
 import { actionsOf, projectUnwritten, recover } from "../pipeline/sending/settle.ts";
 import { closeSuperseded, findSuperseded } from "../pipeline/sending/superseded.ts";
 import { whyNotImported } from "./import.ts";
@@ -177,6 +178,13 @@ export async function settle(options: SettleOptions, context: Context): Promise<
             : `Chunk ${options.chunk} of run ${run.run} was settled before.`,
         );
       for (const chunk of chunks) {
+        // Said of all at once, it would count one deed twice unseen.
+        if (options.decision === "sent" && options.chunk === undefined && isPromisedElsewhere(chunk)) {
+          talk.warn(
+            `Chunk ${chunk.chunk} waits on: ${cleanText(chunk.detail ?? "", 300)}. If the service has ${count(chunk.count, "action")} more than that promise tells: tickets settle ${run.run} --chunk ${chunk.chunk} --sent ${environmentFlags(environment)} --reason "…". If not: the same with --not-sent.`,
+          );
+          continue;
+        }
         const first = options.first ?? chunk.count;
         if (options.decision === "sent") await settleSent(ledger, plan, chunk, settlement, first);
         else await settleNotSent(ledger, plan, run, chunk, settlement, first);
@@ -257,7 +265,10 @@ async function refuseLost(
   if (decision !== undefined) throw failure;
   const ofRun = lost.find(({ run }) => run === name);
   if (ofRun === undefined) talk.warn(failure.message);
-  else if (!ofRun.isDecided && (await hasMoreToImport(ofRun, talk))) throw failure;
+  if (ofRun === undefined || ofRun.isDecided) return;
+  // What a later run was promised is no doubt of this one.
+  const telling = lost.filter(({ run, createdAt }) => run === name || createdAt > ofRun.createdAt);
+  for (const each of telling) if (await hasMoreToImport(each, talk)) throw failure;
 }
 
 /** What is known of a run is taken from its promises first; only what they don't tell is a doubt. */

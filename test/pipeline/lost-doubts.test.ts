@@ -9,7 +9,7 @@ import { resume, settle } from "../../src/commands/settle.ts";
 import { stream } from "../../src/commands/stream.ts";
 import type { Context } from "../../src/commands/talk.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
-import { readRunList } from "../../src/pipeline/ledger/run-list.ts";
+import { readRunList, runListLine } from "../../src/pipeline/ledger/run-list.ts";
 import { expectNothingDoubled, type Field, makeContext, openField, processedBy } from "../support/context.ts";
 
 const sale = (ticketId: string): object => ({
@@ -309,19 +309,19 @@ describe("an older copy of the ledger in which a run is open", () => {
     expect(processedBy(field.sandbox)).toBe(ALL);
   });
 
-  test("that was closed with a doubt since is closed again, and all that may have been sent is in doubt", async () => {
+  test("that was closed with a doubt since is closed again, and only what may have been sent is in doubt", async () => {
     const { field, run, putBack } = await stoppedAtCopy();
     field.setFaults({ fault: "drop", when: "after", on: { request: 1 } });
     expect((await goOn(field)).exitCode).toBe(6);
     field.setFaults();
     await person(field, "abandon");
     putBack();
-    expect((await person(field)).said).toContain("4 of its actions are in doubt");
+    expect((await person(field)).said).toContain("2 of its actions are in doubt");
     expect(field.withLedger((ledger) => ledger.get("SELECT state FROM runs WHERE run = ?", run))).toEqual({
       state: "abandoned",
     });
     expect((await night(field)).exitCode).toBe(6);
-    expect(processedBy(field.sandbox)).toBe("E A B C");
+    expect(processedBy(field.sandbox), "what was closed unsent is not in doubt").toBe(ALL);
   });
 
   test("whose older update was closed unsent since does not undo the newer one", async () => {
@@ -550,6 +550,90 @@ describe("a ledger that was lost while actions were in doubt", () => {
     expect(exitCode).toBe(0);
     const words = `Of run ${/"run":"([0-9a-f]{8})"/.exec(readFileSync(join(field.folder, "night.local.promises.ndjson"), "utf8"))?.[1]} only these promises are known.`;
     expect(said.includes(words), said).toBe(isTold);
+  });
+
+  describe("in a run that was closed, and another run has sent since what that closed unsent", () => {
+    const update = { action: "updateTicket", data: { ticketId: "A", imageUrl: "https://x.example/1" } };
+    const lastFile = "later.ndjson";
+
+    /** The sale of B is in doubt; the update was closed unsent, and sent by the next run, which has a promise of it. */
+    async function closedThenSent(output?: string) {
+      const field = await openField();
+      const write = (...actions: readonly object[]): Promise<void> =>
+        field.write(
+          "night.ndjson",
+          [...INPUT.slice(0, 2), ...actions].map((each) => `${JSON.stringify(each)}\n`).join(""),
+        );
+      await write();
+      expect((await night(field, "first.ndjson")).exitCode).toBe(0);
+      await write(sale("B"), update);
+      field.setFaults({ fault: "drop", when: "after", on: { request: 1 } });
+      expect((await night(field, output ?? lastFile, "night.ndjson", 1)).exitCode).toBe(6);
+      field.setFaults();
+      const [, run = ""] = readRunList(join(stateOf(field), "run-list.ndjson")).runs.keys();
+      await person(field, "abandon", { run });
+      await night(field, lastFile);
+      expect(processedBy(field.sandbox)).toBe("E A B A");
+      return { field, run, write };
+    }
+
+    /** As earlier versions wrote the list, which did not say what was closed unsent. */
+    function forgetUnsent(field: Field, run: string): void {
+      for (const list of ["run-list.ndjson", join("runs", run, "listed.ndjson")]) {
+        const path = join(stateOf(field), list);
+        const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+        const entries = lines.map((line) => {
+          const { sum: _sum, unsent: _unsent, ...entry } = JSON.parse(line);
+          return runListLine(entry);
+        });
+        writeFileSync(path, entries.join(""));
+      }
+    }
+
+    test.each([
+      ["the list tells of", () => undefined],
+      ["the list, of an earlier version, does not tell of", forgetUnsent],
+    ])("what %s is no doubt, and counts once", async (_, spoil) => {
+      const { field, run, write } = await closedThenSent();
+      spoil(field, run);
+      loseLedger(field);
+      for (const file of ["first.ndjson", lastFile]) await importPromises(field, file);
+      const looked = await person(field, undefined, { run });
+      expect(looked.said).toContain("4 actions: 1 in doubt, 1 not sent, 2 already sent");
+      expect((await person(field, "sent", { run })).said).toContain("1 action settled as sent");
+      const promises = await field.read(lastFile);
+      expect(promises.trimEnd().split("\n"), "the update and the sale, each once").toHaveLength(2);
+      expect(await night(field, lastFile)).toMatchObject({ said: expect.stringContaining("Nothing new") });
+      await write(sale("B"), update, update);
+      expect((await night(field, lastFile)).exitCode).toBe(0);
+      expect(processedBy(field.sandbox), "the second update is another deed").toBe("E A B A A");
+    });
+
+    test("is asked for one by one where the first run's own promises are not known", async () => {
+      const { field, run } = await closedThenSent("-");
+      forgetUnsent(field, run);
+      loseLedger(field);
+      for (const file of ["first.ndjson", lastFile]) await importPromises(field, file);
+      const looked = await person(field, undefined, { run });
+      expect(looked.said).toContain("2 in doubt");
+      expect(looked.said).toMatch(/run [0-9a-f]{8} has since had a promise of the same action/);
+      const settled = await person(field, "sent", { run });
+      expect(settled.exitCode).toBe(6);
+      expect(settled.said).toContain("1 in doubt, 1 settled by hand");
+      expect(settled.said).toContain("--chunk 2 --sent");
+      expect((await person(field, "not-sent", { run, chunk: 2 })).said).toContain("1 settled by hand, 1 not sent");
+      expect(await night(field, lastFile)).toMatchObject({ said: expect.stringContaining("Nothing new") });
+      expect(processedBy(field.sandbox)).toBe("E A B A");
+    });
+
+    test("is not asked for before the later run's promises were imported", async () => {
+      const { field, run } = await closedThenSent("-");
+      loseLedger(field);
+      await importPromises(field, "first.ndjson");
+      const refused = await person(field, undefined, { run });
+      expect(refused.exitCode).toBe(2);
+      expect(refused.said).toContain(`results --import ${lastFile}`);
+    });
   });
 
   test("by a command that was killed: importing the same promises twice does not end that", async () => {

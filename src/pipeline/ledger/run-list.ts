@@ -29,7 +29,7 @@ import { planFiles } from "../plan/plan.ts";
 import { type Ledger, storageFailure } from "./ledger.ts";
 import { IMPORTED_MAPPING } from "./memory.ts";
 import { TAKEN } from "./outcomes.ts";
-import { chunksOf, countRun, listRuns, type RunRecord, UNDECIDED_STATES } from "./runs.ts";
+import { type ChunkRecord, chunksOf, countRun, listRuns, type RunRecord, UNDECIDED_STATES } from "./runs.ts";
 
 const COUNT = z.number().int().nonnegative();
 
@@ -83,6 +83,8 @@ const ENTRY = z.discriminatedUnion("entry", [
     notSent: COUNT,
     /** What of an open run was never on its way to the service. Earlier versions did not say. */
     planned: z.array(STRETCH).optional(),
+    /** What the run closed unsent. Earlier versions did not say. */
+    unsent: z.array(STRETCH).optional(),
   }),
   /** A person was told what the ledger lacks of the run; from here on the ledger holds that in doubt. */
   z.strictObject({
@@ -97,6 +99,7 @@ const ENTRY = z.discriminatedUnion("entry", [
     taken: COUNT,
     undecided: COUNT,
     planned: z.array(STRETCH),
+    unsent: z.array(STRETCH).optional(),
   }),
   /** A person said that the ledger may do without these runs. */
   z.strictObject({
@@ -126,6 +129,7 @@ interface Stopped {
   /** Undefined where a person was told what the ledger lacks; nothing is known of it then. */
   readonly rejected: number | undefined;
   readonly planned: readonly Stretch[];
+  readonly unsent: readonly Stretch[];
 }
 
 /** What the list tells of a run. */
@@ -289,9 +293,9 @@ function contentOf(entries: readonly Entry[]): RunListContent {
 }
 
 function leftAs(entry: Extract<Entry, { entry: "stopped" | "doubted" }>): Partial<ListedRun> {
-  const { number = 0, state = "open", attempts, taken, undecided, planned = [] } = entry;
+  const { number = 0, state = "open", attempts, taken, undecided, planned = [], unsent = [] } = entry;
   const rejected = entry.entry === "stopped" ? entry.rejected : undefined;
-  return { number, attempts, taken, stopped: { state, undecided, rejected, planned }, isForgotten: false };
+  return { number, attempts, taken, stopped: { state, undecided, rejected, planned, unsent }, isForgotten: false };
 }
 
 /**
@@ -315,8 +319,10 @@ export interface LostRun extends Pick<ListedRun, "run" | "number" | "createdAt" 
   readonly known: number;
   /** Actions of it that were in doubt or refused when it was last heard of; undefined when it was killed. */
   readonly undecided: number | undefined;
-  /** What of it was surely never on its way to the service. */
+  /** What of it was surely never on its way to the service, and is still to be sent. */
   readonly planned: readonly Stretch[];
+  /** What of it was closed unsent: never on its way, or a person has said that the service does not have it. */
+  readonly unsent: readonly Stretch[];
   /** How the run was left when its last command had ended: `open`, `finished`, `abandoned`; undefined when it was killed. */
   readonly state: string | undefined;
   /** Its actions that the service had rejected by then, where that is known. */
@@ -357,6 +363,7 @@ export function findLostRuns(
       known: inLedger?.answered ?? 0,
       undecided: stopped?.undecided,
       planned: stopped?.planned ?? [],
+      unsent: stopped?.unsent ?? [],
       state: stopped?.state,
       rejected: stopped?.rejected,
       isDecided: isDecidedThen && inLedger !== undefined && inLedger.taken >= taken,
@@ -537,8 +544,9 @@ export function openRunList(path: string, machine: string): RunList {
   const ended = (ledger: Ledger, { run, runNo }: RunRecord): Extract<Entry, { entry: "stopped" }> => {
     const { inDoubt, refused, rejected, notSent } = countRun(ledger, runNo);
     const state = String(ledger.get("SELECT state FROM runs WHERE run_no = ?", runNo)?.state);
-    const counts = { undecided: inDoubt + refused, rejected, notSent, planned: plannedOf(ledger, runNo) };
-    return { entry: "stopped", at: now(), run, state, ...standingOf(ledger, run), ...counts };
+    const counts = { undecided: inDoubt + refused, rejected, notSent };
+    const stretches = { planned: plannedOf(ledger, runNo), unsent: unsentOf(ledger, runNo) };
+    return { entry: "stopped", at: now(), run, state, ...standingOf(ledger, run), ...counts, ...stretches };
   };
   const listedRun = (run: string): ListedRun | undefined => content().runs.get(run);
   /** Has the ledger know the number that the run's next entry will have. */
@@ -573,8 +581,9 @@ export function openRunList(path: string, machine: string): RunList {
       tell(ended(ledger, run));
     },
     doubted(ledger, run, who) {
-      const { number, state, attempts, taken, undecided, planned = [] } = ended(ledger, run);
-      tell({ entry: "doubted", at: now(), run: run.run, number, state, who, attempts, taken, undecided, planned });
+      const { number, state, attempts, taken, undecided, planned = [], unsent } = ended(ledger, run);
+      const left = { state, who, attempts, taken, undecided, planned, unsent };
+      tell({ entry: "doubted", at: now(), run: run.run, number, ...left });
     },
     complete(ledger, planOf) {
       const { runs } = content();
@@ -624,9 +633,18 @@ export function keepEntryNumber(ledger: Ledger, runNo: number, number: number): 
 }
 
 /** What of an open run is still to be sent, as few stretches as there are. */
-function plannedOf(ledger: Ledger, runNo: number): Stretch[] {
+const plannedOf = (ledger: Ledger, runNo: number): Stretch[] => stretchesOf(chunksOf(ledger, runNo, "planned"));
+
+/** What the run closed unsent, as few stretches as there are. What was rejected may have been closed too, and was sent. */
+function unsentOf(ledger: Ledger, runNo: number): Stretch[] {
+  const rows = ledger.all("SELECT DISTINCT chunk FROM tallies WHERE run_no = ? AND outcome <> 'not sent'", runNo);
+  const answered = new Set(rows.map(({ chunk }) => Number(chunk)));
+  return stretchesOf(chunksOf(ledger, runNo, "abandoned").filter(({ chunk }) => !answered.has(chunk)));
+}
+
+function stretchesOf(chunks: readonly ChunkRecord[]): Stretch[] {
   const stretches: Stretch[] = [];
-  for (const { first, count } of chunksOf(ledger, runNo, "planned")) {
+  for (const { first, count } of chunks) {
     const last = stretches.at(-1);
     if (last !== undefined && last[0] + last[1] === first) last[1] += count;
     else stretches.push([first, count]);

@@ -13,12 +13,14 @@ import { toOutcomes } from "./settling.ts";
  *
  * @param lines of the chunk's actions.
  * @param stateOf what an action's chunk is to be in, by the action's number in the plan.
+ * @param whyOf what is said of an action in place of what is said of the chunk; neighbours of which the same is said stay together.
  */
 export function cutChunk(
   ledger: Ledger,
   chunk: ChunkRecord,
   lines: readonly Buffer[],
   stateOf: (seq: number) => ChunkState,
+  whyOf: (seq: number) => string | undefined = () => undefined,
 ): readonly ChunkRecord[] {
   const parts: { -readonly [K in keyof ChunkRecord]: ChunkRecord[K] }[] = [];
   const next = nextChunkNumber(ledger, chunk.runNo);
@@ -26,13 +28,13 @@ export function cutChunk(
   for (const [at, line] of lines.entries()) {
     const [first, length] = [chunk.first + at, line.length + 1];
     const state = stateOf(first);
+    const detail = whyOf(first) ?? (state === chunk.state ? chunk.detail : undefined);
     const last = parts.at(-1);
-    if (last?.state === state) {
+    if (last?.state === state && last.detail === detail) {
       last.count += 1;
       last.length += length;
     } else {
       const number = parts.length === 0 ? chunk.chunk : next + parts.length - 1;
-      const detail = state === chunk.state ? chunk.detail : undefined;
       parts.push({ ...chunk, chunk: number, first, count: 1, offset, length, state, detail });
     }
     offset += length;

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { EXIT_CODES } from "../../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { IMPORTED_MAPPING } from "../ledger/memory.ts";
-import { insertOutcomes } from "../ledger/outcomes.ts";
+import { insertOutcomes, SENT_ELSEWHERE } from "../ledger/outcomes.ts";
 import { isWithin, keepEntryNumber, type LostRun, type Stretch } from "../ledger/run-list.ts";
 import {
   addChunks,
@@ -23,6 +23,7 @@ import type { ChunkState } from "../ledger/schema.ts";
 import { parseManifest } from "../plan/manifest.ts";
 import { type Plan, planFiles } from "../plan/plan.ts";
 import { cutChunk, replaceChunk } from "./chunk-parts.ts";
+import { findPromisedElsewhere, type PromisedElsewhere } from "./sent-elsewhere.ts";
 import { chunkFacts, runFacts } from "./settle.ts";
 import { type ItemFacts, toOutcomes } from "./settling.ts";
 
@@ -31,6 +32,14 @@ export const isImportedRun = ({ manifest }: Pick<RunRecord, "manifest">): boolea
   parseManifest(manifest).mapping === IMPORTED_MAPPING;
 
 const WHY = "the ledger does not know whether this was sent: it was lost, or put back from an older copy";
+
+/** What is said of a doubt of which another run has a promise. */
+const whyElsewhere = (promised: PromisedElsewhere | undefined): string | undefined =>
+  promised &&
+  `${WHY}; run ${promised.run} has since had a promise of the same action, or of one that can't be told from it`;
+
+/** Whether another run has a promise of what may be the same deeds, so that they may be one and not two. */
+export const isPromisedElsewhere = ({ detail = "" }: ChunkRecord): boolean => detail.startsWith(`${WHY}; run `);
 
 /** How many actions of a run are in doubt because the ledger was lost, and how many were found not to have been taken. */
 interface Mended {
@@ -54,9 +63,10 @@ export function enterLostRun(ledger: Ledger, plan: Plan, lost: LostRun): RunReco
 const manifestIn = ({ directory }: Plan): string => readFileSync(planFiles(directory).manifest, "utf8").trimEnd();
 
 /**
- * After this resolves, no action of the run is sent by it that the list does not have as never sent: where the list says what
- * became of all, the others are closed, else they are in doubt. A run that was abandoned is so again. Doing it again, also
- * after the process died in between, changes nothing.
+ * After this resolves, no action of the run is sent by it that the list does not have as never sent. The others are closed
+ * where the list says what became of all, or that they were closed unsent, and where another run has a promise of them: it
+ * would not have sent them while they were taken or in doubt here. The rest is in doubt. A run that was abandoned is so again.
+ * Doing it again, also after the process died in between, changes nothing.
  *
  * @param plan the run's plan, which may be all that is left of a run that was imported.
  */
@@ -65,23 +75,40 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
   if (isImportedRun(run)) await becomePlanned(ledger, plan, run, lost);
   for (const chunk of chunksOf(ledger, run.runNo, "sending"))
     endAttempt(ledger, chunk, { state: "in doubt", class: "in doubt", httpStatus: undefined, detail: WHY, at });
+  const chunks = MENDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state));
+  const elsewhere = lost.isDecided
+    ? new Map<number, PromisedElsewhere>()
+    : await findPromisedElsewhere(ledger, plan, run.runNo, chunks);
+  // Of a deed that is done again and again, a later promise may be another one, unless all that this run was promised is known.
+  const isWholeRead = lost.outputs.length > 0 && lost.unread.length === 0;
+  const isElsewhere = (seq: number): boolean => {
+    const promised = elsewhere.get(seq);
+    return promised !== undefined && (promised.isOnce || (promised.isSame && isWholeRead));
+  };
+  const isUnsent = (seq: number): boolean => isWithin({ first: seq, count: 1 }, lost.unsent);
   const fateIn =
     ({ state }: ChunkRecord) =>
     (seq: number): ChunkState => {
       if (isWithin({ first: seq, count: 1 }, lost.planned)) return "planned";
-      if (lost.isDecided) return "abandoned";
+      if (lost.isDecided || isUnsent(seq) || isElsewhere(seq)) return "abandoned";
       return state === "planned" ? "in doubt" : state;
     };
-  const chunks = MENDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state));
   const closed = lost.isDecided ? countOutside(chunks, lost.planned) : 0;
   // What is closed is closed in one way only where the list can't tell which of it was rejected.
-  const wereRejected = lost.rejected !== undefined && countRun(ledger, run.runNo).rejected + closed === lost.rejected;
-  const fate: ItemFacts = wereRejected
-    ? { outcome: "rejected", status: "rejected" }
-    : { outcome: "not sent", status: "not-sent" };
+  const untold = countOutside(chunks, [...lost.planned, ...lost.unsent]);
+  const wereRejected =
+    lost.isDecided && lost.rejected !== undefined && countRun(ledger, run.runNo).rejected + untold === lost.rejected;
+  const itemOf = (seq: number): ItemFacts => {
+    if (isUnsent(seq)) return NOT_SENT;
+    if (wereRejected) return { outcome: "rejected", status: "rejected" };
+    return isElsewhere(seq) ? { ...NOT_SENT, status: SENT_ELSEWHERE } : NOT_SENT;
+  };
   for (const chunk of chunks) {
-    const parts = cutChunk(ledger, chunk, await plan.lines(chunk), fateIn(chunk));
-    if (parts.every(({ state }) => state === chunk.state)) continue;
+    const fateOf = fateIn(chunk);
+    const whyOf = (seq: number): string | undefined =>
+      fateOf(seq) === "in doubt" ? whyElsewhere(elsewhere.get(seq)) : undefined;
+    const parts = cutChunk(ledger, chunk, await plan.lines(chunk), fateOf, whyOf);
+    if (parts.every(({ state, detail }) => state === chunk.state && detail === chunk.detail)) continue;
     const told = parts.map((part) =>
       part.state === "in doubt" && part.detail === undefined ? { ...part, detail: WHY } : part,
     );
@@ -89,7 +116,12 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
       parts
         .filter(({ state }) => state === "abandoned")
         .map(async (part) =>
-          toOutcomes(runFacts({ plan, runNo: run.runNo }), await chunkFacts(plan, part), () => fate, at),
+          toOutcomes(
+            runFacts({ plan, runNo: run.runNo }),
+            await chunkFacts(plan, part),
+            (number) => itemOf(part.first + number),
+            at,
+          ),
         ),
     );
     ledger.transaction(() => {
@@ -110,7 +142,12 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
 
 /** Also what an import has put into doubt before: of that, a part may be told apart only now. */
 const countDoubted = (ledger: Ledger, { runNo }: RunRecord): number =>
-  chunksOf(ledger, runNo, "in doubt").reduce((sum, { count, detail }) => sum + (detail === WHY ? count : 0), 0);
+  chunksOf(ledger, runNo, "in doubt").reduce(
+    (sum, { count, detail = "" }) => sum + (detail.startsWith(WHY) ? count : 0),
+    0,
+  );
+
+const NOT_SENT: ItemFacts = { outcome: "not sent", status: "not-sent" };
 
 /** Chunks without outcomes. A stored answer is settled as ever, and says more than the list. */
 const MENDED_STATES = ["planned", "in doubt", "refused"] as const satisfies readonly ChunkState[];

@@ -8,8 +8,8 @@ import { digestOf, identityText, importedIdentityText } from "../../actions/iden
 import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { SENT_ELSEWHERE, SUPERSEDED } from "../ledger/outcomes.ts";
-import { chunksOf } from "../ledger/runs.ts";
-import type { IndexRecord } from "../plan/index-file.ts";
+import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
+import { CONTENT_BYTES, type IndexRecord } from "../plan/index-file.ts";
 import type { Plan } from "../plan/plan.ts";
 import { closeUnsent } from "./chunk-parts.ts";
 
@@ -31,13 +31,57 @@ export async function closeSentElsewhere(ledger: Ledger, plan: Plan, runNo: numb
       const later = identitiesOf(action, record).flatMap((each) => takenLater(ledger, each, runNo, createdAt));
       if (later.length === 0) continue;
       const isThis =
-        actionSpec(record.action).identity === "once" || later.some((content) => content.equals(record.content));
+        actionSpec(record.action).identity === "once" || later.some(({ content }) => content.equals(record.content));
       statusOf.set(chunk.first + at, isThis ? SENT_ELSEWHERE : SUPERSEDED);
     }
   }
   await closeUnsent(ledger, plan, chunks, statusOf);
   return statusOf.size;
 }
+
+/** A run that has since had a promise of an action, or of one that can't be told from it. */
+export interface PromisedElsewhere {
+  readonly run: string;
+  /** The deed happens once: another run only sends it while it was neither taken nor in doubt here. */
+  readonly isOnce: boolean;
+  /** It says the very same. What an import knows by its ids alone may be another deed of its history. */
+  readonly isSame: boolean;
+}
+
+/**
+ * Which actions of a run other runs have had promises of since it was planned, by the actions' numbers in the plan. A promise
+ * stands for one action: where a history holds the same deed several times, for the last one, since a run is sent in order.
+ */
+export async function findPromisedElsewhere(
+  ledger: Ledger,
+  plan: Plan,
+  runNo: number,
+  chunks: readonly ChunkRecord[],
+): Promise<ReadonlyMap<number, PromisedElsewhere>> {
+  const promised = new Map<number, PromisedElsewhere>();
+  const { createdAt } = plan.manifest;
+  if (!hasLaterRun(ledger, runNo, createdAt)) return promised;
+  const counted = new Set<string>();
+  for (const chunk of chunks.toSorted((one, other) => other.first - one.first)) {
+    const [lines, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
+    for (const [at, record] of [...records.entries()].reverse()) {
+      const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
+      const isOnce = actionSpec(record.action).identity === "once";
+      const later = identitiesOf(action, record)
+        .flatMap((each) => takenLater(ledger, each, runNo, createdAt))
+        .filter(({ place }) => !counted.has(place));
+      const same = later.find(({ content }) => isOnce || content.equals(record.content));
+      const found = same ?? later.find(({ content }) => content.equals(ONLY_IDS));
+      if (found === undefined) continue;
+      counted.add(found.place);
+      promised.set(chunk.first + at, { run: found.run, isOnce, isSame: same !== undefined });
+    }
+  }
+  return promised;
+}
+
+/** What is kept of a deed of which an import gave no more than the ids. */
+const ONLY_IDS = Buffer.alloc(CONTENT_BYTES);
 
 function hasLaterRun(ledger: Ledger, runNo: number, createdAt: string): boolean {
   const sql = "SELECT 1 AS one FROM runs WHERE run_no <> ? AND (ended_at IS NULL OR ended_at > ?) LIMIT 1";
@@ -54,9 +98,21 @@ function identitiesOf(action: Action, { identity, keyed }: IndexRecord): readonl
   ];
 }
 
-/** What deeds of an identity say that other runs have sent since. */
-function takenLater(ledger: Ledger, identity: Buffer, runNo: number, createdAt: string): readonly Buffer[] {
-  const sql = `SELECT identities.content AS content FROM identities JOIN actions USING (run_no, seq)
-    WHERE identities.identity = ? AND taken = 1 AND run_no <> ? AND at > ?`;
-  return ledger.all(sql, identity, runNo, createdAt).map(({ content }) => Buffer.from(content as Uint8Array)); // a BLOB NOT NULL column
+interface LaterDeed {
+  readonly run: string;
+  /** Tells it from every other. */
+  readonly place: string;
+  readonly content: Buffer;
+}
+
+/** Deeds of an identity that other runs have sent since, in their order. */
+function takenLater(ledger: Ledger, identity: Buffer, runNo: number, createdAt: string): readonly LaterDeed[] {
+  const sql = `SELECT run, seq, identities.content AS content
+    FROM identities JOIN actions USING (run_no, seq) JOIN runs USING (run_no)
+    WHERE identities.identity = ? AND taken = 1 AND run_no <> ? AND at > ? ORDER BY run_no, seq`;
+  return ledger.all(sql, identity, runNo, createdAt).map(({ run, seq, content }) => ({
+    run: String(run),
+    place: `${run} ${seq}`,
+    content: Buffer.from(content as Uint8Array), // a BLOB NOT NULL column
+  }));
 }
