@@ -9,7 +9,7 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import { describeKeySource } from "../pipeline/config/environment.ts";
 import { crashPoint } from "../pipeline/crash-points.ts";
-import { runListPath } from "../pipeline/ledger/ledger.ts";
+import { type Ledger, runListPath } from "../pipeline/ledger/ledger.ts";
 import { acquireLock } from "../pipeline/ledger/lock.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { firstOutcomes, leavesOpen } from "../pipeline/ledger/outcomes.ts";
@@ -24,6 +24,7 @@ import {
   plannedLanes,
   type RunRecord,
   reopenRefused,
+  runsWithDoubts,
   wholeOf,
 } from "../pipeline/ledger/runs.ts";
 import { lanesOf, type Manifest, parseManifest, waitsForAnotherRun } from "../pipeline/plan/manifest.ts";
@@ -57,7 +58,7 @@ import {
   type Summary,
   summarise,
 } from "./summary.ts";
-import { type Context, count, fileInShell, inShell, number } from "./talk.ts";
+import { type Context, count, fileInShell, inShell, number, type Talk } from "./talk.ts";
 import { sharedTemporaryFolder } from "./temporary.ts";
 
 export interface CarryOutOptions {
@@ -132,7 +133,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
     output: promises.path ?? null,
     rejects: rejects.paths,
     durationMs: performance.now() - options.startedAt,
-    next: nextCommand(stop, run, rejects.paths, context, environment, plan.manifest),
+    next: nextCommand(stop, run, rejects.paths, context, session, plan.manifest),
   });
   tellEnd(context, session, plan.manifest, stops, summary, sent);
   if (rejects.accepted > 0) talk.info(describeNothingOpen(rejects.accepted));
@@ -314,17 +315,17 @@ function nextCommand(
   run: RunRecord,
   rejects: readonly string[],
   context: Context,
-  environment: Session["environment"],
+  { ledger, environment }: Session,
   { actions, options: { flags = [] } }: Manifest,
 ): string | null {
   const env = environmentFlags(environment);
   switch (stop.kind) {
     case "finished":
       // What another run may still bring to the service is decided there, and first.
-      if (waitsForAnotherRun(actions)) return `tickets status ${env}`;
+      if (waitsForAnotherRun(actions)) return commandForDoubts(ledger, environment);
       return rejects.length === 0 ? null : streamOfRejects(rejects, flags, context, env);
     case "in doubt":
-      return `tickets settle ${run.run} ${env}`;
+      return settleCommand(run.run, environment);
     case "refused":
       return `tickets ${stop.whole ? "resume" : "settle"} ${run.run} ${env}`;
     default:
@@ -383,8 +384,41 @@ function tellEnd(
   if (summary.rejects.length > 0)
     talk.info(`Rejects: ${summary.rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
   const isOtherRun = stop.kind === "finished" && waitsForAnotherRun(manifest.actions);
-  if (summary.next !== null) talk.info(`${isOtherRun ? OTHER_RUN : NEXT[stop.kind]}: ${summary.next}`);
+  if (isOtherRun) tellRunsWithDoubts(context, session);
+  else if (summary.next !== null) talk.info(`${NEXT[stop.kind]}: ${summary.next}`);
 }
+
+/** What decides about the doubts of other runs, which this one waits for: the oldest of them first. */
+export function commandForDoubts(ledger: Ledger | undefined, environment: Session["environment"]): string {
+  const [run] = ledger === undefined ? [] : runsWithDoubts(ledger);
+  // It may wait for a run that is only planned, or was settled meanwhile.
+  return run === undefined ? `tickets status ${environmentFlags(environment)}` : settleCommand(run.run, environment);
+}
+
+/** How many runs with doubts are told of one by one. */
+const DOUBTS_TOLD = 5;
+
+/** Without this a night with nothing else to send would end with 6 and not say how that ends. */
+export function tellRunsWithDoubts(
+  { talk }: Context,
+  { ledger, environment }: { readonly ledger: Ledger | undefined; readonly environment: Session["environment"] },
+  tell: Talk["error"] = talk.error,
+): void {
+  const runs = ledger === undefined ? [] : runsWithDoubts(ledger).map(({ run }) => run);
+  if (runs.length === 0) {
+    talk.info(`What is in doubt is of another run; see which: ${commandForDoubts(ledger, environment)}`);
+    return;
+  }
+  const shown = runs.slice(0, DOUBTS_TOLD);
+  const more = runs.length > shown.length ? ` and ${runs.length - shown.length} more` : "";
+  tell(
+    `${runs.length === 1 ? "Run" : "The runs"} ${shown.join(", ")}${more} ${runs.length === 1 ? "has" : "have"} actions in doubt. Until someone decides, no other run sends them or what depends on them.`,
+  );
+  for (const run of shown) talk.info(`${NEXT["in doubt"]}: ${settleCommand(run, environment)}`);
+}
+
+export const settleCommand = (run: string, environment: Session["environment"]): string =>
+  `tickets settle ${run} ${environmentFlags(environment)}`;
 
 /** ` In 3.2 s, 6,004 actions/s while sending.`; nothing where this command sent nothing. */
 function describePace(ms: number, sent: { readonly actions: number; readonly ms: number }): string {
@@ -476,7 +510,7 @@ function isAnswered({ detail }: Extract<Stop, { kind: "in doubt" }>): boolean {
 }
 
 /** What leads to the next command. */
-const NEXT: Readonly<Record<Stop["kind"], string>> = {
+export const NEXT: Readonly<Record<Stop["kind"], string>> = {
   finished: "Mend the rejects, then",
   "in doubt": "Look, then decide",
   refused: "Look, then decide",
@@ -485,8 +519,6 @@ const NEXT: Readonly<Record<Stop["kind"], string>> = {
   "too many rejections": "Look at the rejects, then",
   stopped: "Continue",
 };
-
-const OTHER_RUN = "What is in doubt is of another run; see which";
 
 export async function openPromises(
   context: Context,

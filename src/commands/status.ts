@@ -21,8 +21,10 @@ import {
   countRun,
   findRun,
   listRuns,
+  openRuns,
   type RunCounts,
   type RunRecord,
+  runsWithDoubts,
   wholeOf,
 } from "../pipeline/ledger/runs.ts";
 import type { ChunkState } from "../pipeline/ledger/schema.ts";
@@ -32,7 +34,7 @@ import { isPlainFile, makeWayFor } from "../pipeline/projections/output-file.ts"
 import { promiseFormat, promiseLines, promisesHeader } from "../pipeline/projections/promise-lines.ts";
 import { actionsOf, countStored } from "../pipeline/sending/settle.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
-import { labelOf } from "./run.ts";
+import { closeCommand, labelOf, NEXT, settleCommand } from "./run.ts";
 import {
   type EnvironmentOptions,
   environmentFlags,
@@ -84,7 +86,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
           ledger === undefined
             ? []
             : await Array.fromAsync(runs, async (run) => ({
-                ...summaryOfRun(run, environment.name, await countsOf(ledger, run, environment)),
+                ...summaryOfRun(run, environment, await countsOf(ledger, run, environment)),
                 files: filesOf(run),
               })),
       })}\n`,
@@ -99,6 +101,9 @@ export async function status(options: StatusOptions, context: Context): Promise<
     talk.out(`last success  ${success === undefined ? "none" : describeEnd(success, now)}\n`);
     if (failure !== undefined) talk.out(`last failure  ${describeEnd(failure, now)}\n`);
     for (const run of runs) talk.out(`${await describeRun(ledger, run, environment)}\n`);
+    // Also those that are no longer among the last.
+    for (const run of runsToDecide(ledger))
+      tellNext(talk, nextOf(run, await countsOf(ledger, run, environment), environment));
   }
   if (ledger !== undefined && runs.length === 0) talk.info(`The ledger of ${environment.name} has no runs yet.`);
   if (exitCode !== EXIT_CODES.ok || maxAge === undefined) return exitCode;
@@ -149,7 +154,7 @@ export function describeAge(ms: number): string {
 /** `7f3a0c11  2026-03-01T03:00:00.000Z  finished  exit 0  12 s  sales.csv  20 actions: 20 accepted` */
 async function describeRun(ledger: Ledger, run: RunRecord, environment: Environment): Promise<string> {
   const counts = await countsOf(ledger, run, environment);
-  const { actions, durationMs } = summaryOfRun(run, environment.name, counts);
+  const { actions, durationMs } = summaryOfRun(run, environment, counts);
   const files = filesOf(run);
   return [
     run.run,
@@ -178,7 +183,7 @@ async function showRun(
   if (run === undefined) throw unknownRun(name, environment);
   if (options.chunk !== undefined) return showChunk(context, ledger, environment, run, options.chunk);
   const counts = await countsOf(ledger, run, environment);
-  const summary = summaryOfRun(run, environment.name, counts);
+  const summary = summaryOfRun(run, environment, counts);
   if (options.json) {
     talk.out(`${JSON.stringify(summary)}\n`);
     return EXIT_CODES.ok;
@@ -205,6 +210,7 @@ async function showRun(
     ...(run.output === undefined ? [] : [`promises ${displayPath(run.output, context.cwd)}`]),
   ];
   talk.out(`${lines.join("\n")}\n`);
+  tellNext(talk, summary.next);
   return EXIT_CODES.ok;
 }
 
@@ -246,11 +252,30 @@ function waits(run: RunRecord, { inDoubt, inFlight, refused }: RunCounts): strin
   return run.state === "open" && run.stoppedByPerson ? ", stopped by a person" : "";
 }
 
-function summaryOfRun(run: RunRecord, environment: string, counts: RunCounts): Summary {
+/** Runs that may wait for a person's word, oldest first. */
+function runsToDecide(ledger: Ledger): readonly RunRecord[] {
+  const runs = [...openRuns(ledger), ...runsWithDoubts(ledger)];
+  return [...new Map(runs.map((run) => [run.runNo, run])).values()].toSorted((a, b) => a.runNo - b.runNo);
+}
+
+/** What decides about a run that waits for a person's word; null for one that does not. */
+function nextOf(run: RunRecord, { inDoubt, inFlight, refused }: RunCounts, environment: Environment): string | null {
+  if (run.isClosing) return closeCommand(run, environment);
+  if (inDoubt > inFlight) return settleCommand(run.run, environment);
+  if (inFlight > 0 || refused === 0) return null;
+  const isWhole = environment.refusalsAreWhole && run.state === "open";
+  return isWhole ? `tickets resume ${run.run} ${environmentFlags(environment)}` : settleCommand(run.run, environment);
+}
+
+function tellNext({ info }: Context["talk"], next: string | null): void {
+  if (next !== null) info(`${NEXT["in doubt"]}: ${next}`);
+}
+
+function summaryOfRun(run: RunRecord, environment: Environment, counts: RunCounts): Summary {
   const manifest = parseManifest(run.manifest);
   return summarise({
     run: run.run,
-    environment,
+    environment: environment.name,
     state: run.state === "open" ? "stopped" : run.state,
     exitCode: run.exitCode ?? EXIT_CODES["stopped-early"],
     plan: manifest,
@@ -258,6 +283,7 @@ function summaryOfRun(run: RunRecord, environment: string, counts: RunCounts): S
     counts,
     output: run.output ?? null,
     durationMs: run.endedAt === undefined ? 0 : Date.parse(run.endedAt) - Date.parse(run.createdAt),
+    next: nextOf(run, counts, environment),
   });
 }
 

@@ -11,6 +11,7 @@ import type { Environment } from "../pipeline/config/environment.ts";
 import { crashPoint } from "../pipeline/crash-points.ts";
 import { noteKnownIdRules } from "../pipeline/ledger/id-rules.ts";
 import { wasTold } from "../pipeline/ledger/invocations.ts";
+import type { Ledger } from "../pipeline/ledger/ledger.ts";
 import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
 import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
 import { noteMended } from "../pipeline/ledger/rejected-rows.ts";
@@ -35,7 +36,16 @@ import type { ToldWarnings } from "../pipeline/told-warnings.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
 import { writeLeft } from "./left-unwritten.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
-import { carryOut, hasLostRuns, isOfResetSandbox, lockOutput, refuseClosing, refuseStrangeOutput } from "./run.ts";
+import {
+  carryOut,
+  commandForDoubts,
+  hasLostRuns,
+  isOfResetSandbox,
+  lockOutput,
+  refuseClosing,
+  refuseStrangeOutput,
+  tellRunsWithDoubts,
+} from "./run.ts";
 import {
   describeSession,
   type EnvironmentOptions,
@@ -121,7 +131,7 @@ async function dryRun(
       copyInputs: false,
       rereadFlags: [],
     });
-    return tellPlan(context, options, checked, environment, startedAt, "dry run", undefined);
+    return tellPlan(context, options, checked, { environment, ledger }, startedAt, "dry run", undefined);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -225,10 +235,7 @@ async function sendInput(
     }
     await rm(directory, { recursive: true, force: true });
     const told = isNothingNew ? toldWarnings(context, session) : undefined;
-    return afterResumed(
-      tellPlan(context, options, checked, environment, startedAt, "nothing new", told),
-      resumed?.summary,
-    );
+    return afterResumed(tellPlan(context, options, checked, session, startedAt, "nothing new", told), resumed?.summary);
   }
   if (options.again && resumed?.manifest.again === true && sharesInput(resumed.manifest, plan)) {
     // Nothing but this tells a repetition of the interrupted command from a wish to send once more.
@@ -473,7 +480,7 @@ function tellPlan(
   context: Context,
   options: StreamOptions,
   checked: CheckedInput,
-  environment: Environment,
+  { environment, ledger }: { readonly environment: Environment; readonly ledger: Ledger | undefined },
   startedAt: number,
   otherwise: "nothing new" | "dry run",
   told: ToldWarnings | undefined,
@@ -504,6 +511,8 @@ function tellPlan(
     talk.info(
       `Dry run: ${describeRows(plan.rows)}; ${number(plan.actions.planned)} of ${count(plan.actions.total, "action")} would be sent${plan.manifest !== undefined && lanesOf(plan.manifest) > 1 ? ` in ${describeChunks(plan.manifest)}` : ""}.`,
     );
+  if (!invalid && waitsForAnotherRun(plan.actions))
+    tellRunsWithDoubts(context, { environment, ledger }, otherwise === "dry run" ? talk.warn : talk.error);
   return summarise({
     run: null,
     environment: environment.name,
@@ -516,7 +525,7 @@ function tellPlan(
     next: invalid
       ? `tickets validate ${[...options.files.map(fileInShell), ...inputFlags(options).map(inShell)].join(" ")} ${environmentFlags(environment)}`
       : waitsForAnotherRun(plan.actions)
-        ? `tickets status ${environmentFlags(environment)}`
+        ? commandForDoubts(ledger, environment)
         : null,
   });
 }

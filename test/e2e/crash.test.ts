@@ -464,7 +464,7 @@ describe("settle", () => {
     expect((await rig.run([...settle, "--abandon"])).exitCode).toBe(6);
     const later = summaryIn<Summary>(await rig.run([...command, "--json"]));
     expect(later.actions).toMatchObject({ total: 20, alreadySent: 5, inDoubt: 5, accepted: 10 });
-    expect(later).toMatchObject({ exitCode: 6, next: "tickets status --env playground" });
+    expect(later).toMatchObject({ exitCode: 6, next: `tickets ${settle.join(" ")}` });
     expect((await rig.run([...settle, "--sent"])).exitCode).toBe(0);
     const last = summaryIn<Summary>(await rig.run([...command, "--json"]));
     expect(last.actions).toMatchObject({ total: 20, alreadySent: 20 });

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { resume, settle } from "../../src/commands/settle.ts";
+import { status } from "../../src/commands/status.ts";
 import {
   type Done,
   expectNothingDoubled,
@@ -63,6 +64,46 @@ const lines = async (field: Field): Promise<readonly Line[]> =>
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as Line); // lines of ours
+
+test("every night after a run was closed with a doubt names the run and the command that decides about it", async () => {
+  const field = await begin();
+  field.setFaults({ fault: "drop", when: "after", on: { request: 3 } });
+  expect((await night(field)).exitCode).toBe(6);
+  expect((await person(field, { decision: "abandon" })).exitCode).toBe(6);
+  field.setFaults();
+  const run = readdirSync(join(statePath(field), "runs"))[0] ?? "";
+  const next = `tickets settle ${run} --env local`;
+  const isTold = (done: Done, exitCode = 6): void => {
+    expect([done.exitCode, done.summary?.next]).toEqual([exitCode, next]);
+    expect(done.said).toContain(`Run ${run} has actions in doubt. Until someone decides, no other run sends them`);
+    expect(done.said).toContain(`Look, then decide: ${next}`);
+  };
+  // With nothing else to send, with something new, with what only waits, and where nothing is sent on purpose.
+  isTold(await night(field));
+  isTold(await field.stream(["night.ndjson"], { dryRun: true }), 0);
+  await field.write(
+    "night.ndjson",
+    [...INPUT, sale("E", "T6")].map((action) => `${JSON.stringify(action)}\n`).join(""),
+  );
+  isTold(await night(field));
+  await field.write("scans.ndjson", `${JSON.stringify({ action: "scannedTicket", data: { ticketId: "T5" } })}\n`);
+  isTold(await field.stream(["scans.ndjson"]));
+
+  const shown = async (name: string | undefined, json: boolean): Promise<{ said: string; out: string }> => {
+    const { context, said, out } = makeContext(field.folder, field.env);
+    expect(await status({ flags: {}, run: name, chunk: undefined, maxAge: undefined, json }, context)).toBe(0);
+    return { said: said(), out: out() };
+  };
+  for (const name of [undefined, run]) expect((await shown(name, false)).said).toContain(`Look, then decide: ${next}`);
+  expect(JSON.parse((await shown(run, true)).out)).toMatchObject({ next });
+  expect(JSON.parse((await shown(undefined, true)).out).runs.map(({ next }: { next: unknown }) => next)).toEqual([
+    ...[null, next],
+  ]);
+  expect((await person(field, { decision: "sent" })).exitCode).toBe(0);
+  expect((await shown(undefined, false)).said).not.toContain("settle");
+  expect((await night(field)).exitCode).toBe(0);
+  expectNothingDoubled(field.sandbox);
+});
 
 test("a promise beside another status: the service has it, a person says, and the promise it gave stands in the output", async () => {
   const field = await begin();

@@ -176,6 +176,16 @@ export function openRuns(ledger: Ledger): readonly RunRecord[] {
   return ledger.all(`SELECT ${RUN_COLUMNS} FROM runs WHERE state = 'open' ORDER BY run_no`).map(toRun);
 }
 
+/** Runs that hold what a person has to decide about, also closed ones: oldest first. */
+export function runsWithDoubts(ledger: Ledger): readonly RunRecord[] {
+  return ledger
+    .all(
+      `SELECT ${RUN_COLUMNS} FROM runs
+       WHERE run_no IN (SELECT run_no FROM chunks WHERE state IN ('in doubt', 'refused')) ORDER BY run_no`,
+    )
+    .map(toRun);
+}
+
 /** The newest run, finished or not. */
 export function lastRun(ledger: Ledger): RunRecord | undefined {
   return listRuns(ledger, 1)[0];
