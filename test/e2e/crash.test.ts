@@ -575,7 +575,9 @@ describe("settle", () => {
         expect(actions).toMatchObject({ accepted: 5, inDoubt: 10, notSent: 5 });
         expect(next).toBe(`tickets settle ${run} --env playground`);
         expect(closed.stderr).toContain(`Then: tickets settle ${run} --env playground --not-sent`);
-        expect((await rig.run(command)).exitCode).toBe(10);
+        const refused = await rig.run(command);
+        expect(refused.exitCode).toBe(10);
+        expect(refused.stderr).toContain(`Then: tickets settle ${run} --env playground --not-sent`);
         expect((await rig.run(settle)).exitCode).toBe(6);
         expect((await rig.run([...settle, "--sent"])).exitCode).toBe(2);
       }

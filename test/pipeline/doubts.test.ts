@@ -1,6 +1,6 @@
 /** What is in doubt although the service answered: how a person ends it, and what a run remembers of the promises it was given. */
 
-import { readdirSync } from "node:fs";
+import { readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
@@ -255,4 +255,36 @@ test("a stored answer that an earlier version took, and this one does not, is a 
   expect(next.exitCode).toBe(6);
   expect(next.said).toContain(`the answer's status is "error"`);
   expect(processedBy(field.sandbox)).toBe("E T1");
+});
+
+test("a doubt whose plan is lost: each command names the next step, and none leads back to itself", async () => {
+  const field = await begin();
+  field.setFaults({ fault: "drop", when: "after", on: { request: 2 } });
+  expect((await night(field)).exitCode).toBe(6);
+  field.setFaults();
+  const runs = join(statePath(field), "runs");
+  const [run = ""] = readdirSync(runs);
+  const settleRun = async (decision: "abandon" | "not-sent"): Promise<number> =>
+    settle(
+      { ...OPTIONS, run, decision, reason: "lost", chunk: undefined, first: undefined, yes: true },
+      makeContext(field.folder, field.env).context,
+    );
+  renameSync(join(runs, run), join(field.folder, "lost"));
+  const open = await night(field);
+  expect(open.exitCode).toBe(10);
+  expect(open.said).toContain(`tickets settle ${run} --abandon --env local`);
+  expect(await settleRun("abandon")).toBe(6);
+  const closed = await night(field);
+  expect(closed.exitCode).toBe(10);
+  expect(closed.said).toContain(`Then: tickets settle ${run} --env local --not-sent --reason "…"`);
+  expect(closed.said).not.toContain("--abandon");
+  expect(await settleRun("not-sent")).toBe(0);
+  await field.write(
+    "night.ndjson",
+    INPUT.slice(4)
+      .map((action) => `${JSON.stringify(action)}\n`)
+      .join(""),
+  );
+  expect((await night(field)).exitCode).toBe(0);
+  expect(processedBy(field.sandbox)).toBe(ALL);
 });

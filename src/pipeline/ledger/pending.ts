@@ -1,11 +1,13 @@
 import { type Action, type ActionData, actionSpec, registersEvent } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
-import { openPlan } from "../plan/plan.ts";
-import type { Ledger } from "./ledger.ts";
+import { Failure } from "../../failure.ts";
+import type { IndexRecord } from "../plan/index-file.ts";
+import { openPlan, unreadableDoubt } from "../plan/plan.ts";
+import type { Ledger, SqlRow } from "./ledger.ts";
 import { ticketKey } from "./memory.ts";
 import { presentIdentity } from "./renamed-deeds.ts";
 import type { AskedAt } from "./row-places.ts";
-import { chunksOf, UNDECIDED_STATES } from "./runs.ts";
+import { type ChunkRecord, chunksOf, UNDECIDED_STATES } from "./runs.ts";
 
 /** What an earlier run may still bring to the service, or may have brought without an answer: no other run sends it. */
 export interface Pending {
@@ -41,13 +43,11 @@ export async function pendingIdentities(ledger: Ledger, planDirectory: (run: str
   const updatedEvents = new Set<string>();
   const states = UNDECIDED_STATES.map((state) => `'${state}'`).join(", ");
   const rows = ledger.all(
-    `SELECT DISTINCT run_no, run, manifest FROM chunks JOIN runs USING (run_no) WHERE chunks.state IN (${states}) ORDER BY run_no`,
+    `SELECT DISTINCT run_no, run, runs.state AS run_state, manifest FROM chunks JOIN runs USING (run_no) WHERE chunks.state IN (${states}) ORDER BY run_no`,
   );
   for (const row of rows) {
     const run = String(row.run);
-    await using plan = await openPlan(planDirectory(run), String(row.manifest));
-    for (const chunk of UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, Number(row.run_no), state))) {
-      const [records, lines] = await Promise.all([plan.records(chunk), plan.lines(chunk)]);
+    for await (const { chunk, records, lines } of undecidedOf(ledger, row, planDirectory(run))) {
       for (const [at, { identity, content }] of records.entries()) {
         const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
         const { data } = action;
@@ -70,4 +70,23 @@ export async function pendingIdentities(ledger: Ledger, planDirectory: (run: str
     }
   }
   return { deeds, tickets, newEvents, updatedEvents };
+}
+
+interface UndecidedChunk {
+  readonly chunk: ChunkRecord;
+  readonly records: readonly IndexRecord[];
+  readonly lines: readonly Buffer[];
+}
+
+/** @throws Failure `storage` where the plan can't tell; it says what is left to do with the run. */
+async function* undecidedOf(ledger: Ledger, run: SqlRow, directory: string): AsyncGenerator<UndecidedChunk> {
+  try {
+    await using plan = await openPlan(directory, String(run.manifest));
+    for (const chunk of UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, Number(run.run_no), state))) {
+      const [records, lines] = await Promise.all([plan.records(chunk), plan.lines(chunk)]);
+      yield { chunk, records, lines };
+    }
+  } catch (cause) {
+    throw cause instanceof Failure && String(run.run_state) !== "open" ? unreadableDoubt(directory, cause) : cause;
+  }
 }

@@ -227,8 +227,22 @@ export function lostFile(directory: string, path: string): Failure {
 
 /** @param directory `<state>/<environment>/runs/<run>` */
 function restoring(directory: string): string {
-  const environment = basename(dirname(dirname(directory)));
-  return `Restore the folder from a backup. If it is lost, close the run with: tickets settle ${basename(directory)} --abandon --env ${environment}`;
+  return `Restore the folder from a backup. If it is lost, close the run with: tickets settle ${basename(directory)} --abandon ${environmentOf(directory)}`;
+}
+
+const environmentOf = (directory: string): string => `--env ${basename(dirname(dirname(directory)))}`;
+
+/** What a plan can't tell of a run that is closed already: what of it is in doubt. */
+export function unreadableDoubt(directory: string, cause: Failure): Failure {
+  const settle = `tickets settle ${basename(directory)} ${environmentOf(directory)}`;
+  return new Failure(
+    cause.code,
+    `${cause.message} The run is closed, and a part of it in doubt; which, only its plan tells.`,
+    {
+      hint: `Restore the folder from a backup, then: ${settle}\nIf it is lost: find out what the service has, and take that out of what you stream from now on, since nothing else holds it back. Then: ${settle} --not-sent --reason "…"`,
+      cause,
+    },
+  );
 }
 
 const NEWLINE = 0x0a;
