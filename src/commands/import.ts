@@ -17,7 +17,14 @@ import { cleanText } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { displayPath } from "../pipeline/config/config.ts";
 import { type Ledger, runListPath, writeMeta } from "../pipeline/ledger/ledger.ts";
-import { IMPORTED, IMPORTED_MAPPING, mergeOutcomes } from "../pipeline/ledger/memory.ts";
+import {
+  forgetUnplaced,
+  IMPORTED,
+  IMPORTED_MAPPING,
+  mergeOutcomes,
+  rememberUnplaced,
+  unplacedActions,
+} from "../pipeline/ledger/memory.ts";
 import { insertOutcomes, leavesOpen, type NewOutcome } from "../pipeline/ledger/outcomes.ts";
 import { wasReset } from "../pipeline/ledger/run-list.ts";
 import {
@@ -107,9 +114,14 @@ export async function importResults(options: ImportOptions, context: Context): P
     const placed = await completeRun(session, known, missing);
     imported += placed;
     if (placed === missing.length) continue;
-    unplaced += missing.length - placed;
+    const left = missingFrom(session.ledger, known, missing);
+    session.ledger.transaction(() => {
+      rememberUnplaced(session.ledger, known.runNo, left.map(toOutcome));
+      writeMeta(session.ledger, IMPORTED, "yes");
+    });
+    unplaced += left.length;
     talk.warn(
-      `${count(missing.length - placed, "promise")} of run ${run} can't be placed: the ledger has the chunk that held ${missing.length - placed === 1 ? "it" : "them"} as open or closed whole, and the run's plan is lost. Restore the folder ${planDirectory(environment, run)} from a backup, then import once more.`,
+      `${count(left.length, "promise")} of run ${run} can't be placed: the ledger has the chunk that held ${left.length === 1 ? "it" : "them"} as open or closed whole, and the run's plan is lost. The ids are remembered, and not sent again. For the rest of the run: restore the folder ${planDirectory(environment, run)} from a backup, then import once more.`,
     );
   }
   mergeOutcomes(session.ledger);
@@ -434,6 +446,7 @@ async function completeRun(
   const directory = planDirectory(environment, run.run);
   await using plan = existsSync(directory) ? await openPlan(directory, run.manifest) : undefined;
   const lines = new Map(missing.map((line) => [line.seq, line]));
+  const unplaced = unplacedActions(ledger, run.runNo);
   let placed = 0;
   for (const chunk of UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state))) {
     const told = numbersOf(chunk).flatMap((seq) => lines.get(seq) ?? []);
@@ -444,6 +457,11 @@ async function completeRun(
       if (chunk.state === "answered" && told.length < chunk.count)
         keepDoubtedAnswer(ledger, chunk, readAnswer(ledger, chunk).body);
       replaceChunk(ledger, chunk, parts);
+      forgetUnplaced(
+        ledger,
+        run.runNo,
+        rows.map(({ seq }) => seq).filter((seq) => unplaced.has(seq)),
+      );
       insertOutcomes(ledger, run.runNo, rows);
       for (const { chunk: number, state } of parts)
         if (state === "settled")

@@ -1,6 +1,6 @@
 /** A ledger that was lost, or put back from an older copy, while actions were in doubt: nothing makes that forgotten but a person. */
 
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { forgetLostRuns } from "../../src/commands/environment.ts";
@@ -403,6 +403,72 @@ describe("an older copy of the ledger in which a run is open", () => {
     expect((await person(field, "sent")).exitCode).toBe(0);
     expect((await night(field)).exitCode).toBe(0);
     expect(processedBy(field.sandbox)).toBe(ALL);
+  });
+
+  describe("of which a person has settled a part since, and whose plan is lost", () => {
+    const SENT_SINCE = "E3 E4 E5 E6";
+
+    /** The copy has the first chunk in doubt: two of its four actions were settled as sent, and another run sent the rest. */
+    async function importedWithoutPlan() {
+      const field = await openField();
+      const events = ["E1", "E2", "E3", "E4", "E5", "E6"].map((eventId) => ({
+        action: "newEvent",
+        data: { eventId, currency: "EUR" },
+      }));
+      await field.write("night.ndjson", events.map((action) => `${JSON.stringify(action)}\n`).join(""));
+      field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
+      expect((await night(field, undefined, "night.ndjson", 4)).exitCode).toBe(6);
+      field.setFaults();
+      const putBack = copyLedger(field);
+      const run = runOf(field);
+      await person(field, "sent", { chunk: 1, first: 2 });
+      await person(field, "not-sent");
+      await person(field, "abandon");
+      expect((await night(field)).exitCode).toBe(0);
+      expect(processedBy(field.sandbox)).toBe(SENT_SINCE);
+      const plan = join(stateOf(field), "runs", run);
+      const kept = join(field.folder, "kept");
+      renameSync(plan, kept);
+      putBack();
+      expect((await night(field)).exitCode).toBe(2);
+      const imported = await importPromises(field);
+      expect(imported.said).toContain(`2 promises of run ${run} can't be placed`);
+      expect(imported.said).toContain("The ids are remembered, and not sent again.");
+      return { field, run, restore: () => renameSync(kept, plan) };
+    }
+
+    test("sends nothing again that its promises tell, though they can't be placed", async () => {
+      const { field, run } = await importedWithoutPlan();
+      await forget(field);
+      await person(field, "abandon");
+      await person(field, "not-sent");
+      const next = await night(field);
+      expect(next).toMatchObject({ exitCode: 0, said: expect.stringContaining("Nothing new") });
+      expect(processedBy(field.sandbox)).toBe(SENT_SINCE);
+      expect((await importPromises(field)).said, "once more changes nothing").toContain(`2 promises of run ${run}`);
+      expect(await night(field)).toMatchObject({ exitCode: 0, said: expect.stringContaining("Nothing new") });
+    });
+
+    test("has them placed by another import once the plan is back", async () => {
+      const { field, run, restore } = await importedWithoutPlan();
+      restore();
+      const imported = await importPromises(field);
+      expect(imported.said).toContain("2 actions of 2 runs imported");
+      expect(imported.said).not.toContain("can't be placed");
+      expect((await person(field, undefined, { run })).said).toContain("2 settled by hand, 4 not sent");
+      expect(await night(field)).toMatchObject({ exitCode: 0, said: expect.stringContaining("Nothing new") });
+      expect(processedBy(field.sandbox)).toBe(SENT_SINCE);
+    });
+
+    test("and which goes on from its plan without another import does not send them either", async () => {
+      const { field, restore } = await importedWithoutPlan();
+      await forget(field);
+      restore();
+      await person(field, "not-sent");
+      const finished = await goOn(field);
+      expect(finished.said).toContain("6 actions of run");
+      expect(processedBy(field.sandbox)).toBe(SENT_SINCE);
+    });
   });
 
   test("can be looked at where its promises can't be imported any more", async () => {

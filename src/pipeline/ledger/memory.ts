@@ -5,10 +5,11 @@ import { digestOf, identityText } from "../../actions/identity.ts";
 import type { Memory } from "../../checks/across.ts";
 import { keyedDeeds, mergeKeyed } from "./keyed-deeds.ts";
 import { type Ledger, readMeta, type SqlRow } from "./ledger.ts";
-import { TAKEN, TRIED } from "./outcomes.ts";
+import { insertOutcomes, type NewOutcome, TAKEN, TRIED } from "./outcomes.ts";
 import type { Pending } from "./pending.ts";
 import { mergeMended } from "./rejected-rows.ts";
 import { LAST_FORMER_RUN, PRESENT_IDENTITY } from "./renamed-deeds.ts";
+import { nextChunkNumber } from "./runs.ts";
 import { mergeZeroLengths, spellingsOf } from "./zero-ids.ts";
 
 /** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */
@@ -193,26 +194,66 @@ const UNMERGED = "merged = 0 AND state IN ('settled', 'settled by hand', 'abando
  * nothing and repeats nothing.
  */
 export function mergeOutcomes(ledger: Ledger): void {
+  for (const { run_no } of ledger.all(`SELECT DISTINCT run_no FROM chunks WHERE ${UNMERGED} ORDER BY run_no`))
+    ledger.transaction(() => mergeRun(ledger, Number(run_no)));
+}
+
+/** Part of a transaction. */
+function mergeRun(ledger: Ledger, runNo: number): void {
   const lastFormer = Number(readMeta(ledger, LAST_FORMER_RUN) ?? 0);
-  for (const row of ledger.all(`SELECT DISTINCT run_no FROM chunks WHERE ${UNMERGED} ORDER BY run_no`)) {
-    const runNo = Number(row.run_no);
-    const identity = runNo <= lastFormer ? PRESENT_IDENTITY : "identity";
-    ledger.transaction(() => {
-      ledger.run(
-        `INSERT OR IGNORE INTO identities (identity, run_no, seq, content, taken)
-         SELECT ${identity} AS identity, run_no, seq, content, outcome IN ${TAKEN} FROM actions
-         WHERE run_no = ? AND ${TRIED} AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})
-         ORDER BY 1, seq`,
-        runNo,
-        runNo,
-      );
-      mergeKeyed(ledger, runNo, { unmerged: UNMERGED, isFormer: runNo <= lastFormer });
-      mergeZeroLengths(ledger, runNo, UNMERGED);
-      foldActions(ledger, runNo);
-      mergeMended(ledger, runNo);
-      ledger.run(`UPDATE chunks SET merged = 1 WHERE run_no = ? AND ${UNMERGED}`, runNo);
-    });
-  }
+  const identity = runNo <= lastFormer ? PRESENT_IDENTITY : "identity";
+  ledger.run(
+    `INSERT OR IGNORE INTO identities (identity, run_no, seq, content, taken)
+     SELECT ${identity} AS identity, run_no, seq, content, outcome IN ${TAKEN} FROM actions
+     WHERE run_no = ? AND ${TRIED} AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})
+     ORDER BY 1, seq`,
+    runNo,
+    runNo,
+  );
+  mergeKeyed(ledger, runNo, { unmerged: UNMERGED, isFormer: runNo <= lastFormer });
+  mergeZeroLengths(ledger, runNo, UNMERGED);
+  foldActions(ledger, runNo);
+  mergeMended(ledger, runNo);
+  ledger.run(`UPDATE chunks SET merged = 1 WHERE run_no = ? AND ${UNMERGED}`, runNo);
+}
+
+/**
+ * Part of a transaction: remembers actions of a run that the service has taken and that can't be placed in its chunks. The
+ * run is left as it is, so it still counts them as open; but nothing that is planned from now on sends them again.
+ */
+export function rememberUnplaced(ledger: Ledger, runNo: number, rows: readonly NewOutcome[]): void {
+  const seqs = rows.map(({ seq }) => seq);
+  const [first, last] = [Math.min(...seqs), Math.max(...seqs)];
+  // For as long as it takes to merge them they have a chunk of their own.
+  const chunk = nextChunkNumber(ledger, runNo);
+  ledger.run(
+    `INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, projected, rejects_written)
+     VALUES (?, ?, 0, ?, ?, 0, 0, 'settled', 1, 1)`,
+    ...[runNo, chunk, first, last - first + 1],
+  );
+  insertOutcomes(
+    ledger,
+    runNo,
+    rows.map((row) => ({ ...row, chunk })),
+  );
+  mergeRun(ledger, runNo);
+  for (const table of ["actions", "tallies", "chunks"])
+    ledger.run(`DELETE FROM ${table} WHERE run_no = ? AND chunk = ?`, runNo, chunk);
+}
+
+/** Which actions of a run are remembered without a place in its chunks. */
+export function unplacedActions(ledger: Ledger, runNo: number): ReadonlySet<number> {
+  if (readMeta(ledger, IMPORTED) === undefined) return new Set();
+  const sql = `SELECT seq FROM identities WHERE run_no = ? AND NOT EXISTS (
+    SELECT 1 FROM actions WHERE actions.run_no = identities.run_no AND actions.seq = identities.seq)`;
+  return new Set(ledger.all(sql, runNo).map(({ seq }) => Number(seq)));
+}
+
+/** Part of a transaction: such actions are placed, and merged anew with all that they say. */
+export function forgetUnplaced(ledger: Ledger, runNo: number, seqs: readonly number[]): void {
+  if (seqs.length === 0) return;
+  const sql = "DELETE FROM identities WHERE run_no = ? AND seq IN (SELECT value FROM json_each(?))";
+  ledger.run(sql, runNo, JSON.stringify(seqs));
 }
 
 /** Tickets a statement; a call costs as much as the work. */

@@ -7,6 +7,7 @@ import { type Action, actionSpec } from "../../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { unplacedActions } from "../ledger/memory.ts";
 import { SENT_ELSEWHERE, SUPERSEDED } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
 import { CONTENT_BYTES, type IndexRecord } from "../plan/index-file.ts";
@@ -21,12 +22,18 @@ import { closeUnsent } from "./chunk-parts.ts";
  */
 export async function closeSentElsewhere(ledger: Ledger, plan: Plan, runNo: number): Promise<number> {
   const { createdAt } = plan.manifest;
-  if (!hasLaterRun(ledger, runNo, createdAt)) return 0;
+  // The run has sent these itself, as its promises tell; where they stand in it was not known when they were imported.
+  const unplaced = unplacedActions(ledger, runNo);
+  if (unplaced.size === 0 && !hasLaterRun(ledger, runNo, createdAt)) return 0;
   const chunks = chunksOf(ledger, runNo, "planned");
   const statusOf = new Map<number, string>();
   for (const chunk of chunks) {
     const [lines, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
     for (const [at, record] of records.entries()) {
+      if (unplaced.has(chunk.first + at)) {
+        statusOf.set(chunk.first + at, SENT_ELSEWHERE);
+        continue;
+      }
       const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
       const later = identitiesOf(action, record).flatMap((each) => takenLater(ledger, each, runNo, createdAt));
       if (later.length === 0) continue;
