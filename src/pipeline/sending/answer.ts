@@ -207,9 +207,9 @@ const TAKEN_WORDS: ReadonlySet<string> = new Set([
 
 /** What an answer, or an item of it, says against its own `success`; undefined where it says nothing of the kind. */
 function denialOf(value: JsonObject): string | undefined {
-  if (Object.hasOwn(value, "success") && value.success !== true) return `success: ${shortened(value.success)}`;
+  if (Object.hasOwn(value, "success") && value.success !== true) return `success: ${shortenedJson(value.success)}`;
   const key = ["error", "errors"].find((each) => Object.hasOwn(value, each) && holdsSomething(value[each]));
-  return key === undefined ? undefined : `${key}: ${shortened(value[key])}`;
+  return key === undefined ? undefined : `${key}: ${shortenedJson(value[key])}`;
 }
 
 function holdsSomething(value: unknown): boolean {
@@ -309,9 +309,19 @@ const MOST_SHOWN = 300;
 
 function shortened(value: unknown): string {
   const isPlain = value === null || typeof value !== "object" || value instanceof ExactNumber;
-  const text = isPlain ? stringifyJson(value) : Array.isArray(value) ? "a list" : "an object";
-  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
+  return cut(isPlain ? stringifyJson(value) : Array.isArray(value) ? "a list" : "an object");
 }
+
+/** With what lists and objects hold, which tells a person why; the items before it may fill what is shown of the answer. */
+function shortenedJson(value: unknown): string {
+  try {
+    return cut(stringifyJson(value));
+  } catch {
+    return shortened(value); // nests too deeply to be written
+  }
+}
+
+const cut = (text: string): string => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
 
 function describe(error: Error): string {
   const code = "code" in error && typeof error.code === "string" ? error.code : error.name;

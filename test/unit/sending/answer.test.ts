@@ -407,14 +407,19 @@ describe("an answer as a whole", () => {
     [{ success: null }, "success: null"],
     [{ success: "true" }, 'success: "true"'],
     [{ error: "half of it failed" }, 'error: "half of it failed"'],
-    [{ error: { message: "no" } }, "error: an object"],
-    [{ errors: [{ index: 0 }] }, "errors: a list"],
-    [{ success: true, errors: [0] }, "errors: a list"],
+    [{ error: { message: "no" } }, 'error: {"message":"no"}'],
+    [{ errors: [{ index: 0 }] }, 'errors: [{"index":0}]'],
+    [{ success: true, errors: [0] }, "errors: [0]"],
   ])("that says %j is in doubt, whatever its items say, also under the status success", (denial, said) => {
     for (const status of [{}, { status: "success" }])
       expect(
         read(answer(200, { ...status, ...denial, data: [success("T1", "p1"), success("T2", "p2")] }), sales, []),
       ).toMatchObject({ kind: "in doubt", detail: `HTTP 200, but the answer as a whole says ${said}` });
+  });
+
+  it("that holds an error which nests too deeply to be shown is in doubt all the same", () => {
+    const text = `{"errors":${"[".repeat(20_000)}${"]".repeat(20_000)},"data":[]}`;
+    expect(read(answer(200, text), sales, [])).toMatchObject({ kind: "in doubt" });
   });
 
   it.each([{ success: true }, { error: null }, { errors: [] }, { error: "" }, { error: {} }, { errors: false }])(
