@@ -42,12 +42,12 @@ export interface RejectedRows {
    */
   openSince(key: string): OpenSince | undefined;
   /**
-   * Tells what accepted deeds of its history are beside a deed of the row; undefined where this ledger did not reject the row.
+   * Tells what accepted deeds of its history are beside a deed of the row, whether or not this ledger rejected it.
    *
    * @param name as `tickets:actions` has it.
    * @param given the keys of all rows of rejects files that the input has; the same whenever it is asked.
    */
-  standingsOf(key: string, action: Action, name: string, given: ReadonlySet<string>): Standings | undefined;
+  standingsOf(key: string, action: Action, name: string, given: ReadonlySet<string>): Standings;
 }
 
 /** An action of a mended row that the service took. */
@@ -72,7 +72,7 @@ export const NO_REJECTED_ROWS: RejectedRows = {
   isTaken: () => false,
   rulesOf: () => [],
   openSince: () => undefined,
-  standingsOf: () => undefined,
+  standingsOf: () => () => "unknown row",
 };
 
 export function rejectedRows(ledger: Ledger): RejectedRows {
@@ -220,11 +220,15 @@ export interface RejectedRow extends OpenSince {
   readonly isAgain: boolean;
 }
 
-/** Part of a transaction: the row stands in a rejects file of the run. The first run that rejected it counts. */
+/**
+ * Part of a transaction: the row stands in a rejects file of the run. The first run that rejected it counts. Where another ledger
+ * rejected it first, its place stays unknown here until something of it was sent.
+ */
 export function noteRejected(ledger: Ledger, key: string, row: RejectedRow): void {
   const { runNo, seq, readAs, gives, seqOf, place, isFromRejects, isAgain } = row;
   const isFirst = ledger.get("SELECT 1 AS one FROM rejected_rows WHERE row = ?", key) === undefined;
   for (const action of gives) ledger.run("INSERT OR IGNORE INTO row_actions (row, action) VALUES (?, ?)", key, action);
+  if (isFirst && isFromRejects && (seq === undefined || isAgain)) return;
   if (isFirst || !isAgain) for (const [action, at] of seqOf) ledger.run(NOTE_ASKED, runNo, at, key, action);
   if (place !== undefined && (isFirst || !isFromRejects)) noteRowPlace(ledger, key, place, isFirst);
   const sql = "INSERT OR IGNORE INTO rejected_rows (row, run_no, seq, read_as) VALUES (?, ?, ?, ?)";

@@ -79,9 +79,19 @@ const NOTE_HISTORY = `INSERT INTO row_histories (row, history, run_no, seq, unde
  * What an accepted deed is beside one of a row that was rejected. `before`: it stood before it. `stood behind`: it was accepted
  * earlier and stood behind the row. `sent behind`: the run that rejected the row sent it behind that, of another row. `since`: it
  * was accepted later, and may be the deed itself. `unknown`: it was accepted earlier, and nobody looked where it stood.
- * `undecided`: likewise, and where it stood could not be told.
+ * `undecided`: likewise, and where it stood could not be told. `unknown row`: this ledger did not reject the row, so nothing is
+ * known of where that stood.
  */
-export type Standing = "before" | "stood behind" | "sent behind" | "since" | "unknown" | "undecided";
+export type Standing = "before" | "stood behind" | "sent behind" | "since" | "unknown" | "undecided" | "unknown row";
+
+/** Of those nobody can tell whether they are later than the row. */
+export const UNPLACED: ReadonlySet<Standing> = new Set(["unknown", "undecided", "unknown row"]);
+
+/** Why a deed of a row has no place beside what was accepted, by what some of that is beside it. */
+export type Unplaced = "unknown" | "undecided" | "unknown row";
+
+export const whyUnplaced = (standings: readonly (Standing | undefined)[]): Unplaced =>
+  (["unknown row", "undecided"] as const).find((why) => standings.includes(why)) ?? "unknown";
 
 /** Tells what accepted deeds of its history are beside a deed of a rejected row. */
 export type Standings = (deed: AskedAt) => Standing;
@@ -95,28 +105,24 @@ export interface AskedOfRow {
 /**
  * @param name of the action, as `tickets:actions` has it.
  * @param lacksOther whether some other bad row of a history (hex) may be an accepted one, and the input does not have it mended.
- * @returns undefined where this ledger did not reject the row.
  */
-export function standingsOf(
-  ledger: Ledger,
-  row: string,
-  { action, name, lacksOther }: AskedOfRow,
-): Standings | undefined {
+export function standingsOf(ledger: Ledger, row: string, { action, name, lacksOther }: AskedOfRow): Standings {
   const rejected = ledger.get("SELECT run_no, seq FROM rejected_rows WHERE row = ?", row);
-  if (rejected === undefined) return undefined;
   const history = digestOf(identityText(action));
   const asked = ledger.all(ASKED, row).filter((each) => historyOf(each).equals(history));
-  const mended = ledger.all(MENDED, row, rejected.run_no ?? 0);
+  const mended = ledger.all(MENDED, row, rejected?.run_no ?? 0);
   const read = ledger.get(
     "SELECT run_no, seq, undecided FROM row_histories WHERE row = ? AND history = ?",
     row,
     history,
   );
   const isKnown = asked.length > 0 || read !== undefined || mended.some((deed) => historyOf(deed).equals(history));
-  const [firstRun, firstSeq] = [Number(rejected.run_no), rejected.seq];
   // What the service was asked for itself stands where it stood then; what the row gives beside that, where the row stood.
   const ownTry = asked.find((each) => each.name === name);
   const own = ownTry ?? (isKnown ? mended.at(-1) : undefined);
+  // The ledger was lost since, or put back from an older copy, or the rejects are another environment's.
+  if (rejected === undefined && own === undefined) return () => "unknown row";
+  const [firstRun, firstSeq] = [Number(rejected?.run_no), rejected?.seq ?? null];
   // Only who asks the service for it says that it is later than what was accepted.
   const isUndecided =
     ownTry === undefined &&

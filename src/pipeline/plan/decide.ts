@@ -139,6 +139,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
       const key = compiled.rejected.get(row);
       return key === undefined ? undefined : options.rejectedRows.openSince(key);
     },
+    isFromRejects: (row) => compiled.rejected.has(row),
     standingsOf: ({ row, nth }, action) => {
       const key = compiled.rejected.get(row);
       const name = openActionText(action.action, nth);

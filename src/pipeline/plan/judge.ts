@@ -25,7 +25,7 @@ import {
 } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { MendedDeed, OpenSince } from "../ledger/rejected-rows.ts";
-import type { Standing, Standings } from "../ledger/row-places.ts";
+import { type Standing, type Standings, UNPLACED, type Unplaced, whyUnplaced } from "../ledger/row-places.ts";
 import type { LeftOut } from "./batch.ts";
 import { actionOf, type Candidate, type CandidateLines, candidateFiles, type Hold, readRecords } from "./candidates.ts";
 import { FACTS_BYTES, lineBytesAt } from "./facts.ts";
@@ -91,8 +91,8 @@ export type Detail =
   | { readonly kind: "late in time"; readonly than: AcceptedDeed }
   /** Late: its row was rejected, and this stood behind it then. */
   | { readonly kind: "stood before"; readonly accepted: AcceptedDeed }
-  /** Unclear: whether its row, which was rejected, stood before some of these. `isUndecided`: it could not be told then. */
-  | { readonly kind: "unplaced"; readonly isUndecided: boolean; readonly accepted: readonly AcceptedDeed[] }
+  /** Unclear: whether its row, which was rejected, stood before some of these. */
+  | { readonly kind: "unplaced"; readonly why: Unplaced; readonly accepted: readonly AcceptedDeed[] }
   | { readonly kind: "superseded"; readonly since: AcceptedDeed; readonly isFromRejects: boolean }
   | { readonly kind: "held"; readonly by: RowPlace }
   | {
@@ -164,8 +164,10 @@ export interface JudgeOptions {
   readonly isSentOnce: (action: ActionName) => boolean;
   /** Rows behind were left out (`--limit`). */
   readonly isCut: boolean;
-  /** Since when a row is open, where it comes from a rejects file. */
+  /** Since when a row is open, where it comes from a rejects file of this ledger. */
   readonly rejected: (row: number) => OpenSince | undefined;
+  /** Whether a row comes from a rejects file, this ledger's or another's. */
+  readonly isFromRejects: (row: number) => boolean;
   /** What accepted deeds of its history are beside it, where its row comes from a rejects file. */
   readonly standingsOf: (candidate: Pick<Candidate, "row" | "nth">, action: Action) => Standings | undefined;
   /** What was accepted of a row when it was mended, where it comes from a rejects file. */
@@ -265,7 +267,7 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     const { rejected, standingsOf, isCut } = options;
     const outOfOrder = await findOutOfOrder(ledger, directory, {
       lines,
-      standingsOf: (candidate) => rejected(candidate.row) && standingsOf(candidate, actionOf(candidate, lines)),
+      standingsOf: (candidate) => standingsOf(candidate, actionOf(candidate, lines)),
       isCut,
       isNew,
       isOld: (seq) => OLD.has(verdictOf(seq)),
@@ -358,7 +360,7 @@ async function judgeByDigests(
   beside: DeedsBeside | undefined,
   found: Found,
 ): Promise<ReadonlySet<string>> {
-  const { directory, candidates, ledger, pending, isSentOnce, rejected } = options;
+  const { directory, candidates, ledger, pending, isSentOnce, rejected, isFromRejects } = options;
   const doubtful = new Set<string>();
   const seen = createProbableSet();
   const looksFurther = ledger !== undefined || pending.deeds.size > 0;
@@ -386,7 +388,8 @@ async function judgeByDigests(
       doubtful.add(key);
       return;
     }
-    if (rule === "history" && !keyed && rejected(row) !== undefined) {
+    const hasPlace = rejected(row) !== undefined || (replaces(action) && isFromRejects(row));
+    if (rule === "history" && !keyed && hasPlace) {
       doubtful.add(identity.toString("hex"));
       return;
     }
@@ -809,13 +812,16 @@ class Group {
     const standingOf = candidate.untimed || isReplaced ? this.#standingsOf(candidate) : undefined;
     if (standingOf === undefined) return {};
     const standings = this.#tried.map(standingOf);
+    const isRowKnown = !standings.includes("unknown row");
+    // A set, or told by identity alone.
+    if (!isRowKnown && !isReplaced) return {};
     const those = (...which: readonly Standing[]): ReadonlySet<number> =>
       new Set([...standings.entries()].flatMap(([of, standing]) => (which.includes(standing) ? of : [])));
     const taken = new Set([...this.#tried.entries()].flatMap(([of, { isTaken }]) => (isTaken ? of : [])));
     return {
-      after: standings.length - those("since").size,
+      after: isRowKnown ? standings.length - those("since").size : undefined,
       behind: those("stood behind", "sent behind").intersection(taken),
-      ...(isReplaced && { unplaced: those("unknown", "undecided").intersection(taken) }),
+      ...(isReplaced && { unplaced: those(...UNPLACED).intersection(taken) }),
       became: this.#became(candidate),
     };
   }
@@ -878,8 +884,8 @@ class Group {
       case "unplaced": {
         const taken = known.flatMap(({ accepted: deed }) => (deed?.isTaken === true ? deed : []));
         const standingOf = this.#standingsOf(candidate);
-        const isUndecided = taken.some((deed) => standingOf?.(deed) === "undecided");
-        this.#found.set(seq, "unclear", { kind: "unplaced", isUndecided, accepted: taken });
+        const why = whyUnplaced(taken.map((deed) => standingOf?.(deed)));
+        this.#found.set(seq, "unclear", { kind: "unplaced", why, accepted: taken });
         return;
       }
       case "new":
@@ -937,7 +943,7 @@ class Group {
     const given = this.#candidates.map((candidate): InputOfHistory => {
       const deed = historyDeed(candidate.action, candidate.content.toString("hex"), () => this.#dataOfLine(candidate));
       const rejected = this.#options.rejected(candidate.row);
-      const place = rejected === undefined ? {} : this.#placeOf(candidate);
+      const place = this.#options.isFromRejects(candidate.row) ? this.#placeOf(candidate) : {};
       return {
         candidate,
         hold: undefined,

@@ -10,7 +10,7 @@ import { parseJson } from "../../actions/json.ts";
 import { hasKeyedDeeds, keyedDeeds } from "../ledger/keyed-deeds.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { acceptedData, type TriedDeed, triedDeeds } from "../ledger/memory.ts";
-import type { Standings } from "../ledger/row-places.ts";
+import { type Standings, UNPLACED, type Unplaced, whyUnplaced } from "../ledger/row-places.ts";
 import { actionOf, type Candidate, type CandidateLines, identityOf, readCandidates } from "./candidates.ts";
 import type { HeldDeed, HistoryHolds } from "./history-holds.ts";
 import { contentAt } from "./index-file.ts";
@@ -36,7 +36,7 @@ export type OutOfOrder =
   /** Its row was rejected, and this stood behind it then. */
   | { readonly kind: "stood before"; readonly accepted: TriedDeed }
   /** Its row was rejected, and whether it stood before some of these nobody knows. */
-  | { readonly kind: "unplaced"; readonly isUndecided: boolean; readonly accepted: readonly TriedDeed[] }
+  | { readonly kind: "unplaced"; readonly why: Unplaced; readonly accepted: readonly TriedDeed[] }
   /** Of these some may stand behind it, among rows that were left out. */
   | { readonly kind: "unclear"; readonly accepted: readonly TriedDeed[] };
 
@@ -113,7 +113,7 @@ export async function findOutOfOrder(
         if (standing === "before") return false;
         const other = time === undefined ? undefined : acceptedTime(ledger, deed);
         // Of those whose place is not known, the times tell below.
-        const isUnplaced = standing === "unknown" || standing === "undecided";
+        const isUnplaced = UNPLACED.has(standing);
         if (time !== undefined && other !== undefined) return !isUnplaced && other > time;
         if (earlier.has(nameOfDeed(deed))) return false;
         return isUnplaced ? undefined : true;
@@ -124,10 +124,8 @@ export async function findOutOfOrder(
         return [[candidate, stoodBefore ? { kind: "stood before", accepted: since } : { kind: "superseded", since }]];
       }
       const unplaced = accepted.filter((deed) => isLater(deed) === undefined);
-      if (unplaced.length > 0) {
-        const isUndecided = unplaced.some((deed) => standingOf(deed) === "undecided");
-        return [[candidate, { kind: "unplaced", isUndecided, accepted }]];
-      }
+      if (unplaced.length > 0)
+        return [[candidate, { kind: "unplaced", why: whyUnplaced(unplaced.map(standingOf)), accepted }]];
       const than = time === undefined ? undefined : accepted.find((deed) => (timeOfDeed(deed) ?? 0n) > time);
       if (than !== undefined) return [[candidate, { kind: "late in time", than }]];
       const timed = time === undefined ? [] : accepted.filter((deed) => timeOfDeed(deed) !== undefined);

@@ -40,7 +40,7 @@ export type InputDeed =
       readonly isTimed: boolean;
       /**
        * Of a row from a rejects file whose deed comes too late behind later ones: how many of the known deeds the service was asked
-       * for before it was rejected.
+       * for before it was rejected. Undefined where the ledger does not know the row.
        */
       readonly after?: number | undefined;
       /** Likewise: known deeds among those that are later than it all the same, since they stood behind its row. */
@@ -210,7 +210,7 @@ class Match {
   readonly bound = new Map<number, Extract<DeedVerdict, { readonly of: number }>>();
   /** Deeds of the input of which it can't be told whether they are old. */
   readonly doubtful = new Set<number>();
-  /** Deeds of the input that are not sent, since a known one stood behind them. */
+  /** Deeds of the input that are not sent, since a known one stood behind them, or may have. */
   readonly #leftBehind = new Set<number>();
   readonly #known: readonly KnownDeed[];
   readonly #input: readonly InputDeed[];
@@ -306,7 +306,7 @@ class Match {
    * A mended row that says what was accepted of it is that deed; what says something else now was changed. Any other
    * row from a rejects file that says what was accepted since it was rejected is that deed. Where it says what was accepted
    * before, it may be that one, or say the same once more (A, B and a bad row that becomes A). Which of them does not matter where
-   * something stood behind it.
+   * something stood behind it. A row that the ledger does not know may be any of that.
    */
   fromRejects(): void {
     for (const [at, { content, became = [] }] of this.#open(false)) {
@@ -319,9 +319,13 @@ class Match {
       const own = became.findLast((of) => this.#left.has(of) && !given.has(this.#knownAt(of).content));
       if (own !== undefined) this.#bind(at, own, "changed");
     }
-    for (const [at, { content, after, behind }] of this.#open(false)) {
-      if (after === undefined) continue;
-      const same = [...this.#left].filter((of) => this.#knownAt(of).content === content);
+    for (const [at, { content, after, behind, unplaced }] of this.#open(false)) {
+      const isSame = (of: number): boolean => this.#left.has(of) && this.#knownAt(of).content === content;
+      if (after === undefined) {
+        if (unplaced !== undefined && [...unplaced].some(isSame)) this.#leftBehind.add(at);
+        continue;
+      }
+      const same = [...this.#left].filter(isSame);
       const since = same.find((of) => of >= after);
       if (since !== undefined) this.#bind(at, since, "old");
       else if (behind !== undefined && behind.size > 0) this.#leftBehind.add(at);

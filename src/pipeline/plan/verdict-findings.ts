@@ -62,7 +62,13 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone with --again.",
       };
     case "unplaced":
-      if (detail.isUndecided)
+      if (detail.why === "unknown row")
+        return {
+          rule: "history-unclear",
+          message: `This environment's ledger does not know the rejects file that its row comes from (it was lost since, or put back, or the rejects are another environment's), so whether it comes before or after what was accepted of this ${about} can't be told. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}.`,
+          hint: `Mend the row at the source, and stream the whole export, which shows where it stands. If it is later than all of these, stream it alone with --again.`,
+        };
+      if (detail.why === "undecided")
         return {
           rule: "history-unclear",
           message: `When its row was rejected, where it stands beside the ${action} of this ${about} that had been accepted could not be told: sent now, it may undo a later one. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}.`,

@@ -224,7 +224,7 @@ interface Rejects {
     /** What of it is named as open now; empty for all, or for what it named before. */
     readonly open: string;
   }[];
-  /** Running numbers of the input's rows that were ever rejected, by key. */
+  /** Running numbers of the input's rows that were ever rejected, by this ledger or another, by key. */
   readonly numbers: ReadonlyMap<string, number>;
   /** What the input was read as. */
   readonly readAs: string;
@@ -276,7 +276,7 @@ async function readOpenRows(
       const numbered = numbers.key(digester.digest(row), written);
       // A row that comes from a rejects file and is still open is still the row that it was there.
       const key = written ?? numbered;
-      if (known.has(key)) numberOf.set(key, number);
+      if (known.has(key) || written !== undefined) numberOf.set(key, number);
       if (open === undefined) continue;
       const { seq, seqOf, place, gives } = open;
       const isFromRejects = written !== undefined;

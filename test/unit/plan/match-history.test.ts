@@ -33,7 +33,8 @@ function given(word: string): InputDeed {
   if (word.startsWith("?")) return { content: undefined, time: word === "?" ? undefined : BigInt(word.slice(1)) };
   if (word.startsWith("=")) return { content: undefined, is: Number(word.slice(1)) };
   const [place = "", rejectedIn] = word.split("@");
-  const [deed = "", after] = place.split(/[<^!]/);
+  const [deed = ""] = place.split(/[<^!]/);
+  const after = /<(\d+)/.exec(place)?.[1];
   const marked = (mark: string): ReadonlySet<number> => new Set(place.split(mark).slice(1).map(Number));
   return {
     ...saying(deed),
@@ -280,7 +281,11 @@ describe("a history with a row from a rejects file", () => {
     ["and it was accepted since", "A C B", "B<2^1", "old"],
     ["nobody knows whether one stood behind it", "A C", "B<2!1", "unplaced"],
     ["nor what another row of the rejects was accepted as", "A C", "C<0 B<2!1", "old new"],
+    ["the row is unknown", "A C", "B!0!1", "unplaced"],
+    ["the row is unknown, and says what was accepted", "A C", "A!0!1", "unplaced"],
+    ["the row is unknown, and was rejected before what came", "A -B C", "B!0!2", "superseded"],
     ["both have times", "A1 C3", "B2<2!0!1", "new"],
+    ["the row is unknown, and both have times", "A1 C3", "B2!0!1", "new"],
     ["of the two only it has a time", "A C", "B2<2!1", "unplaced"],
     ["it was rejected before what came, and the same once more after it", "-B D -B", "B<1 B<3", "superseded new"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
