@@ -43,6 +43,7 @@ import { CONTENT_BYTES } from "../pipeline/plan/index-file.ts";
 import { type Manifest, manifestOf } from "../pipeline/plan/manifest.ts";
 import { openPlan, type Plan, planFiles } from "../pipeline/plan/plan.ts";
 import { promiseFormat } from "../pipeline/projections/promise-lines.ts";
+import { noteRejects } from "../pipeline/projections/rejects.ts";
 import { cutChunk, replaceChunk } from "../pipeline/sending/chunk-parts.ts";
 import { enterLostRun, isImportedRun } from "../pipeline/sending/mend-lost.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
@@ -132,7 +133,7 @@ export async function importResults(options: ImportOptions, context: Context): P
     );
   if (isOurs) await adoptOutput(session.ledger, path);
   await mendDecided(session, context);
-  for (const [run, ofRun] of runs) endAsListed(session, run, ofRun);
+  for (const [run, ofRun] of runs) await endAsListed(session, run, ofRun);
   const known = lines.length - imported - unplaced;
   talk.info(
     `${count(imported, "action")} of ${count(runs.size, "run")} imported from ${displayPath(path, cwd)}${known === 0 ? "" : `; ${count(known, "action")} ${known === 1 ? "was" : "were"} known already`}.`,
@@ -163,10 +164,15 @@ async function mendDecided(session: Session, context: Context): Promise<void> {
 }
 
 /** A run that had ended, and of which the ledger knows all now, does not come first once more. */
-function endAsListed({ ledger, runList }: Session, name: string, lines: readonly Line[]): void {
+async function endAsListed(
+  { ledger, runList, environment }: Session,
+  name: string,
+  lines: readonly Line[],
+): Promise<void> {
   const [run, listed] = [findRun(ledger, name), runList.content.runs.get(name)];
   if (run?.state !== "open" || listed?.stopped?.state !== "finished") return;
   if (UNDECIDED_STATES.some((state) => chunksOf(ledger, run.runNo, state).length > 0)) return;
+  await noteRejectsOf(ledger, run, planDirectory(environment, name));
   const exitCode = EXIT_CODES[leavesOpen(ledger, run.runNo) ? "finished-with-rejects" : "ok"];
   ledger.transaction(() => {
     // The rejects were written before the list was told.
@@ -177,6 +183,17 @@ function endAsListed({ ledger, runList }: Session, name: string, lines: readonly
       .at(-1);
     endRun(ledger, run.runNo, "finished", exitCode, last ?? run.createdAt);
   });
+}
+
+/** Where the rows of its rejects stood is known again. Without its plan they stay unknown. */
+async function noteRejectsOf(ledger: Ledger, run: RunRecord, directory: string): Promise<void> {
+  if (!existsSync(directory)) return;
+  try {
+    await using plan = await openPlan(directory, run.manifest);
+    await noteRejects({ ledger, run, plan, encoding: plan.manifest.options.encoding });
+  } catch {
+    // A damaged one tells no more than one that is lost.
+  }
 }
 
 /** What is missing after an import stops the next command, so it is told now. */

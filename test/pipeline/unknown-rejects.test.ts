@@ -8,7 +8,9 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { ActionName } from "../../src/actions/actions.ts";
 import { importResults } from "../../src/commands/import.ts";
+import { settle } from "../../src/commands/settle.ts";
 import type { StreamOptions } from "../../src/commands/stream.ts";
+import { readRunList } from "../../src/pipeline/ledger/run-list.ts";
 import { type Done, type Field, makeContext, openField } from "../support/context.ts";
 
 /** Built by `npm test`. */
@@ -79,6 +81,17 @@ async function importPromises(field: Field, file: string = OUTPUT.output): Promi
   expect(await importResults({ flags: {}, waitLock: 0, file }, context), said()).toBe(0);
 }
 
+async function settleLost(field: Field, run: string, decision?: "sent"): Promise<number> {
+  const which = { run, chunk: undefined, first: undefined, decision, reason: "looked", yes: true };
+  return settle({ ...which, flags: {}, json: false, waitLock: 0 }, makeContext(field.folder, field.env).context);
+}
+
+/** Runs that the service took something of. */
+const runsOf = (field: Field): readonly string[] =>
+  [...readRunList(join(stateOf(field), "run-list.ndjson")).runs.values()]
+    .filter(({ taken }) => taken > 0)
+    .map(({ run }) => run);
+
 async function mend(field: Field, name: string, ...[bad, good]: readonly [string, string]): Promise<void> {
   const rejects = await field.read(name);
   expect(rejects).toContain(bad);
@@ -109,22 +122,22 @@ describe("rejects of a night that the ledger has lost", () => {
       return { field, putBack };
     }
 
-    test("are not sent behind what was accepted, once the promises are imported", async () => {
+    test("have their places again from the plan, once the promises are imported", async () => {
       const { field, putBack } = await secondNight();
       putBack();
       expect((await streamed(field, ["resales.rejects.csv"], OUTPUT)).exitCode).toBe(2);
       await importPromises(field);
-      isLeft(await streamed(field, ["resales.rejects.csv"], OUTPUT), "history-unclear");
+      isLeft(await streamed(field, ["resales.rejects.csv"], OUTPUT), "history-superseded");
       await field.write("resales.csv", `${RESALES}${resale("u2")}${resale("u3")}`);
       isLeft(await streamed(field, ["resales.csv"], OUTPUT), "history-late");
       expect(acceptedOf(field)).toBe("u3");
     });
 
-    test("are not sent where the ledger was removed", async () => {
+    test("have their places again where the ledger was removed", async () => {
       const { field } = await secondNight();
       loseLedger(field);
       await importPromises(field);
-      isLeft(await streamed(field, ["resales.rejects.csv"], OUTPUT), "history-unclear");
+      isLeft(await streamed(field, ["resales.rejects.csv"], OUTPUT), "history-superseded");
       expect(acceptedOf(field)).toBe("u3");
     });
 
@@ -137,6 +150,51 @@ describe("rejects of a night that the ledger has lost", () => {
       expect(acceptedOf(field)).toBe("u3");
     });
   });
+
+  test("have no places where a later run was imported before theirs", async () => {
+    const field = await openSold();
+    const putBack = copyLedger(field);
+    await field.write("resales.csv", `${RESALES}${resale("u2", "")}${resale("u4", "T2")}`);
+    expect((await streamed(field, ["resales.csv"], { ...BEARING, output: "second.ndjson" })).exitCode).toBe(4);
+    await field.write("later.csv", `${RESALES}${resale("u3")}`);
+    expect((await streamed(field, ["later.csv"], { output: "third.ndjson" })).exitCode).toBe(0);
+    putBack();
+    await importPromises(field, "third.ndjson");
+    await importPromises(field, "second.ndjson");
+    await mend(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
+    isLeft(await streamed(field, ["resales.rejects.csv"], OUTPUT), "history-unclear");
+    expect(acceptedOf(field)).toBe("u4 u3");
+  });
+
+  test.each(["imported", "settled"])(
+    "are behind nothing that stood behind them in runs which the plan numbers otherwise (%s)",
+    async (how) => {
+      const field = await openSold();
+      const putBack = copyLedger(field);
+      // A run that sends nothing is no loss, and is given back by nothing.
+      await field.write("none.csv", `${RESALES}${resale("u9", "")}`);
+      expect((await streamed(field, ["none.csv"], BEARING)).exitCode).toBe(4);
+      await field.write("resales.csv", `${RESALES}${resale("u3")}`);
+      const more = { ...BEARING, output: "lost.ndjson" };
+      expect((await streamed(field, ["resales.csv"], more)).exitCode).toBe(0);
+      const bad = resale("u2").replace("10.00", "ten");
+      await field.write("resales.csv", `${RESALES}${bad}${resale("u3")}${resale("u4", "T2")}`);
+      expect((await streamed(field, ["resales.csv"], more)).exitCode).toBe(4);
+      putBack();
+      if (how === "imported") await importPromises(field, more.output);
+      else {
+        rmSync(join(field.folder, more.output));
+        const lost = runsOf(field).slice(1);
+        for (const run of lost) expect(await settleLost(field, run)).toBe(6);
+        for (const run of lost) await settleLost(field, run, "sent");
+      }
+      // What is open is finished first.
+      await streamed(field, ["none.csv"], BEARING);
+      await mend(field, "resales.rejects.csv", "ten", "10.00");
+      isLeft(await streamed(field, ["resales.rejects.csv"], OUTPUT), "history-unclear");
+      expect(acceptedOf(field)).toBe("u3 u4");
+    },
+  );
 
   describe.each(SOURCES)("and which sent nothing, so that no loss is noticed, %s", (_, config) => {
     async function lostNight(more: (field: Field) => Promise<void> = async () => {}): Promise<Field> {

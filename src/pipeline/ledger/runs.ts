@@ -1,7 +1,7 @@
 /** Runs, chunks and attempts: the life of §3 of the design, one function per step. Each is one transaction or part of the caller's. */
 
 import { type GivenIds, noteIdRules } from "./id-rules.ts";
-import type { Ledger, SqlRow } from "./ledger.ts";
+import { type Ledger, readMeta, type SqlRow, writeMeta } from "./ledger.ts";
 import { SUPERSEDED } from "./outcomes.ts";
 import { type Mending, noteMendings } from "./rejected-rows.ts";
 import type { ChunkState, RunState } from "./schema.ts";
@@ -123,11 +123,29 @@ export function enterRun(
         run.doubt ?? null,
       );
     }
+    if (run.doubt !== undefined) noteEnteredAgain(ledger, run.run);
     noteMendings(ledger, record.runNo, run.mendings ?? []);
     noteIdRules(ledger, record.runNo, run.ids ?? []);
     return record;
   });
 }
+
+/** Part of a transaction: the run was lost, and is entered from its plan, which numbers other runs as the lost ledger did. */
+export function noteEnteredAgain(ledger: Ledger, run: string): void {
+  writeMeta(ledger, enteredAgain(run), "yes");
+}
+
+export const wasEnteredAgain = (ledger: Ledger, { run }: Pick<RunRecord, "run">): boolean =>
+  readMeta(ledger, enteredAgain(run)) !== undefined;
+
+const enteredAgain = (run: string): string => `entered from its plan: ${run}`;
+
+/** Whether all runs before it in the ledger are older. */
+export const isInOrderOfTime = (
+  ledger: Ledger,
+  { runNo, createdAt }: Pick<RunRecord, "runNo" | "createdAt">,
+): boolean =>
+  ledger.get("SELECT 1 AS one FROM runs WHERE run_no < ? AND created_at >= ? LIMIT 1", runNo, createdAt) === undefined;
 
 export function findRun(ledger: Ledger, run: string): RunRecord | undefined {
   const row = ledger.get(`SELECT ${RUN_COLUMNS} FROM runs WHERE run = ?`, run);

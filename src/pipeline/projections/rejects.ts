@@ -23,7 +23,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { openOutcomesOfChunk, SUPERSEDED } from "../ledger/outcomes.ts";
 import { firstRejectedIn, noteRejected, noteRules, rejectedKeys } from "../ledger/rejected-rows.ts";
 import type { RowPlace } from "../ledger/row-places.ts";
-import { chunksOf, type RunRecord } from "../ledger/runs.ts";
+import { type ChunkRecord, chunksOf, isInOrderOfTime, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/schema.ts";
 import { createRowNumbers, type RowNumbers } from "../plan/mended-rows.ts";
 import { lostFile, type Plan, planFiles } from "../plan/plan.ts";
@@ -65,20 +65,67 @@ export interface WrittenRejects {
   readonly accepted: number;
 }
 
-/**
- * Writes what chunks that were settled since the last time, and invalid rows, leave to do: one file per input, only where
- * there is something to write.
- *
- * @param encoding what the inputs were read with.
- */
-export async function writeRejects(options: {
+interface RejectsOptions {
   readonly ledger: Ledger;
   readonly run: RunRecord;
   readonly plan: Plan;
-  readonly directory: string;
+  /** What the inputs were read with. */
   readonly encoding: string | undefined;
-}): Promise<WrittenRejects> {
-  const { ledger, run, plan, directory } = options;
+}
+
+/**
+ * Writes what chunks that were settled since the last time, and invalid rows, leave to do: one file per input, only where
+ * there is something to write.
+ */
+export async function writeRejects(options: RejectsOptions & { readonly directory: string }): Promise<WrittenRejects> {
+  const { ledger, run, directory } = options;
+  const found = await findOpenRows(options);
+  const records: ((ledger: Ledger) => void)[] = [];
+  const written = new Map<string, RowsOfFile>();
+  for await (const { at, rejects } of readRejects(options, found)) {
+    const { path, record, ...counts } = await writeFile(options, at, rejects, directory);
+    written.set(path, counts);
+    records.push((to) => {
+      record(to);
+      noteRows(to, options, rejects);
+      to.run("INSERT OR IGNORE INTO rejects_files (run_no, input, path) VALUES (?, ?, ?)", run.runNo, at, path);
+    });
+  }
+  if (records.length > 0) crashPoint("rejects placed");
+  ledger.transaction(() => {
+    for (const record of records) record(ledger);
+    noteWritten(ledger, options, found);
+  });
+  const paths = ledger
+    .all("SELECT path FROM rejects_files WHERE run_no = ? ORDER BY input, path", run.runNo)
+    .map((row) => String(row.path))
+    .filter((path) => existsSync(path));
+  return { paths, written, accepted: found.nothingOpen };
+}
+
+/** Notes the rows of a run whose rejects files were written by a command of which the ledger has lost its memory. */
+export async function noteRejects(options: RejectsOptions): Promise<void> {
+  const { ledger } = options;
+  const found = await findOpenRows(options);
+  const all: Rejects[] = [];
+  for await (const { rejects } of readRejects(options, found)) all.push(rejects);
+  ledger.transaction(() => {
+    for (const rejects of all) noteRows(ledger, options, rejects);
+    noteWritten(ledger, options, found);
+  });
+}
+
+/** What a run leaves to do that is in no rejects file yet. */
+interface FoundOpen {
+  /** By input, then by running number of the row. */
+  readonly open: ReadonlyMap<number, ReadonlyMap<number, OpenRow>>;
+  /** The chunks whose outcomes these are. */
+  readonly chunks: readonly ChunkRecord[];
+  /** Invalid rows of which nothing is open. */
+  readonly nothingOpen: number;
+}
+
+async function findOpenRows({ ledger, run, plan }: RejectsOptions): Promise<FoundOpen> {
   const first =
     ledger.get("SELECT 1 AS one FROM chunks WHERE run_no = ? AND rejects_written = 1 LIMIT 1", run.runNo) === undefined;
   const open = new Map<number, Map<number, OpenRow>>();
@@ -117,39 +164,55 @@ export async function writeRejects(options: {
       note({ ...record, reason, open: [openActionText(row.action, record.nth)] }, row.seq);
     }
   }
-  const records: ((ledger: Ledger) => void)[] = [];
-  const written = new Map<string, RowsOfFile>();
+  return { open, chunks, nothingOpen: invalid.filter((row) => !isOpen(row)).length };
+}
+
+/** The rows that were found open, input by input. */
+async function* readRejects(
+  options: RejectsOptions,
+  { open }: FoundOpen,
+): AsyncGenerator<{ readonly at: number; readonly rejects: Rejects }> {
   const numbers = createRowNumbers();
-  const known = rejectedKeys(ledger);
+  const known = rejectedKeys(options.ledger);
   for (let at = 0; at <= Math.max(-1, ...open.keys()); at += 1) {
     const rows = open.get(at);
     // Equal rows are numbered over all inputs, so that those before are read too.
     const rejects = await readOpenRows(options, at, rows ?? NO_ROWS, numbers, known);
-    if (rows === undefined) continue;
-    const { path, record, ...counts } = await writeFile(options, at, rejects, directory);
-    written.set(path, counts);
-    records.push((to) => {
-      record(to);
-      const { readAs, rules } = rejects;
-      for (const { key, open, number: _number, ...row } of rejects.rows) {
-        noteRejected(to, key, { runNo: run.runNo, readAs, isAgain: plan.manifest.again, ...row });
-        if (open !== "" && rules !== undefined) noteRules(to, key, open, rules);
-      }
-      to.run("INSERT OR IGNORE INTO rejects_files (run_no, input, path) VALUES (?, ?, ?)", run.runNo, at, path);
-    });
+    if (rows !== undefined) yield { at, rejects };
   }
-  if (records.length > 0) crashPoint("rejects placed");
-  ledger.transaction(() => {
-    for (const record of records) record(ledger);
-    for (const chunk of chunks)
-      ledger.run("UPDATE chunks SET rejects_written = 1 WHERE run_no = ? AND chunk = ?", run.runNo, chunk.chunk);
-    ledger.run("INSERT OR IGNORE INTO meta (key, value) VALUES (?, 'written')", `invalid rows of ${run.run}`);
-  });
-  const paths = ledger
-    .all("SELECT path FROM rejects_files WHERE run_no = ? ORDER BY input, path", run.runNo)
-    .map((row) => String(row.path))
-    .filter((path) => existsSync(path));
-  return { paths, written, accepted: invalid.filter((row) => !isOpen(row)).length };
+}
+
+/** Part of a transaction. */
+function noteRows(ledger: Ledger, { run, plan }: RejectsOptions, { rows, readAs, rules }: Rejects): void {
+  const { runNo } = run;
+  const isAgain = plan.manifest.again;
+  const wasLost = wasEnteredAgain(ledger, run);
+  // Where runs were given back in another order, nobody knows what is later: the rows stay unknown.
+  const isInOrder = !wasLost || isInOrderOfTime(ledger, run);
+  for (const { key, open, number: _number, place, ...row } of rows) {
+    const placed = wasLost ? placeWithoutRuns(place) : place;
+    if (isInOrder) noteRejected(ledger, key, { runNo, readAs, isAgain, ...row, place: placed });
+    if (open !== "" && rules !== undefined) noteRules(ledger, key, open, rules);
+  }
+}
+
+/** A plan numbers other runs as the ledger did that was lost: which deed stood behind a row is not known any more. */
+function placeWithoutRuns(place: RowPlace | undefined): RowPlace | undefined {
+  return (
+    place && {
+      ...place,
+      histories: place.histories.map(({ behind, ...history }) =>
+        behind === undefined ? history : { ...history, isUndecided: true },
+      ),
+    }
+  );
+}
+
+/** Part of a transaction. */
+function noteWritten(ledger: Ledger, { run }: RejectsOptions, { chunks }: FoundOpen): void {
+  for (const chunk of chunks)
+    ledger.run("UPDATE chunks SET rejects_written = 1 WHERE run_no = ? AND chunk = ?", run.runNo, chunk.chunk);
+  ledger.run("INSERT OR IGNORE INTO meta (key, value) VALUES (?, 'written')", `invalid rows of ${run.run}`);
 }
 
 const ROW_PLACE = z.object({
@@ -237,7 +300,7 @@ interface Rejects {
  * @param known keys of all rows that were ever rejected.
  */
 async function readOpenRows(
-  { plan, encoding }: Parameters<typeof writeRejects>[0],
+  { plan, encoding }: RejectsOptions,
   at: number,
   rows: ReadonlyMap<number, OpenRow>,
   numbers: RowNumbers,
@@ -308,7 +371,7 @@ async function readOpenRows(
 }
 
 async function writeFile(
-  { ledger, plan, run }: Parameters<typeof writeRejects>[0],
+  { ledger, plan, run }: RejectsOptions,
   at: number,
   { header, extension, delimiter, lines, rows, numbers }: Rejects,
   directory: string,

@@ -17,6 +17,7 @@ import {
   endAttempt,
   endRun,
   enterRun,
+  noteEnteredAgain,
   type RunRecord,
 } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/schema.ts";
@@ -170,6 +171,7 @@ async function becomePlanned(ledger: Ledger, plan: Plan, run: RunRecord, lost: L
       lost.outputs.at(-1) ?? null,
       run.runNo,
     );
+    noteEnteredAgain(ledger, run.run);
     for (const { lane, state, ...part } of parts) {
       const parent = { runNo: run.runNo, chunk: undefined, lane, httpStatus: undefined };
       addChunks(ledger, parent, [state === "planned" ? part : { ...part, detail: WHY }], state);
