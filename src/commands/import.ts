@@ -132,6 +132,8 @@ export async function importResults(options: ImportOptions, context: Context): P
       `${options.file} ends amid a line, as a power cut leaves it. What there is of that line is left out${isOurs ? ", and cut off" : ""}: ${cleanText(end.text, 200)}`,
     );
   if (isOurs) await adoptOutput(session.ledger, path);
+  for (const original of await originalsOf(session, path, [...runs.keys()]))
+    await adoptOutput(session.ledger, original);
   await mendDecided(session, context);
   for (const [run, ofRun] of runs) await endAsListed(session, run, ofRun);
   const known = lines.length - imported - unplaced;
@@ -573,10 +575,35 @@ async function mendEnd(path: string, { start, text, isIncomplete }: UnendedLine)
   }
 }
 
-/** The file is the ledger's own again, and later runs append to it. */
-async function adoptOutput(ledger: Ledger, path: string): Promise<void> {
+/** Files that these runs wrote, where what was imported is a copy of them to the byte, so that they are known as well. */
+async function originalsOf(
+  { ledger, runList }: Session,
+  path: string,
+  runs: readonly string[],
+): Promise<readonly string[]> {
+  const outputs = new Set(runs.flatMap((run) => runList.content.runs.get(run)?.outputs ?? []));
+  const known = ledger.all("SELECT path FROM outputs").map((row) => String(row.path));
+  const originals: string[] = [];
+  for (const output of outputs)
+    if (output !== path && !known.includes(output) && (await areSameBytes(output, path))) originals.push(output);
+  return originals;
+}
+
+async function areSameBytes(one: string, other: string): Promise<boolean> {
+  const [found, expected] = await Promise.all([stat(one).catch(() => undefined), stat(other)]);
+  if (found?.isFile() !== true || found.size !== expected.size) return false;
+  return (await sha256Of(one)) === (await sha256Of(other));
+}
+
+async function sha256Of(path: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const block of createReadStream(path)) hash.update(block);
+  return hash.digest("hex");
+}
+
+/** The file is the ledger's own again, and later runs append to it. */
+async function adoptOutput(ledger: Ledger, path: string): Promise<void> {
+  const sha256 = await sha256Of(path);
   const { size, mtimeNs } = await stat(path, { bigint: true });
   ledger.transaction(() => {
     ledger.run("DELETE FROM output_segments WHERE path = ?", path);
@@ -590,7 +617,7 @@ async function adoptOutput(ledger: Ledger, path: string): Promise<void> {
       "INSERT INTO output_segments (path, start, length, sha256) VALUES (?, 0, ?, ?)",
       path,
       Number(size),
-      hash.digest("hex"),
+      sha256,
     );
   });
 }

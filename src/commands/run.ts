@@ -593,6 +593,24 @@ export async function openPromises(
   );
 }
 
+/** The same, opened when the first line is written. */
+export function openPromisesLate(context: Context, session: Session, run: RunRecord): PromiseSink {
+  const safeCsv = parseManifest(run.manifest).options.safeCsv;
+  const format = run.output === undefined ? "ndjson" : promiseFormat(run.output);
+  let sink: PromiseSink | undefined;
+  return {
+    get path() {
+      return sink === undefined ? run.output : sink.path;
+    },
+    style: { label: labelOf(run), format, safeCsv: format === "csv" && safeCsv },
+    async write(lines) {
+      sink ??= await openPromises(context, session, run);
+      return sink.write(lines);
+    },
+    [Symbol.asyncDispose]: async () => sink?.[Symbol.asyncDispose](),
+  };
+}
+
 /** @throws Failure `busy` while another run writes the file. */
 export function lockOutput(context: Context, path: string, command: string): Promise<Disposable> {
   return acquireLock({

@@ -48,6 +48,7 @@ import {
   closeCommand,
   noteInList,
   openPromises,
+  openPromisesLate,
   refuseClosing,
   rejectsDirectory,
   streamOfRejects,
@@ -158,7 +159,11 @@ export async function settle(options: SettleOptions, context: Context): Promise<
       ? EXIT_CODES.ok
       : settleWithoutPlan(options, context, session, run, startedAt);
   await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
-  await using promises = await openPromises(context, session, run);
+  // Who only looks leaves no file behind, unless there is something to write.
+  await using promises =
+    options.decision === undefined
+      ? openPromisesLate(context, session, run)
+      : await openPromises(context, session, run);
   const settling = { ledger, plan, runNo: run.runNo, promises };
   await recover(settling);
   const chunks = chosenChunks(session, run, options.chunk);

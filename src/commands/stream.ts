@@ -379,10 +379,11 @@ function outputPath({ output, files }: StreamOptions, environment: string, cwd: 
 /** Sees to it, before anything is sent, that the promises have a place to go. */
 async function makeWayForOutput(
   context: Context,
-  { ledger, environment }: Session,
+  session: Session,
   path: string,
   { force, safeCsv }: Pick<StreamOptions, "force" | "safeCsv">,
 ): Promise<void> {
+  const { ledger, environment } = session;
   const folder = dirname(path);
   makeOutputFolder(path);
   try {
@@ -409,7 +410,26 @@ async function makeWayForOutput(
     const aside = await setAside(path, new Date());
     const whose = isOfReset ? " is of the sandbox before its reset, and" : "";
     context.talk.warn(`${displayPath(path, context.cwd)}${whose} was set aside as ${displayPath(aside, context.cwd)}.`);
-  } else refuseStrangeOutput(path, state, context, environment);
+  } else {
+    refuseForgottenOutput(path, state, context, session);
+    refuseStrangeOutput(path, state, context, environment);
+  }
+}
+
+/** A run has written the file, and the ledger has forgotten that; all that the file's end tells it knows again. */
+function refuseForgottenOutput(path: string, state: OutputState, { cwd }: Context, session: Session): void {
+  const { ledger, runList, environment } = session;
+  if (state.state !== "strange" || hasLostRuns(state, environment)) return;
+  const isListed = [...runList.content.runs.values()].some(({ outputs }) => outputs.includes(path));
+  if (!isListed || ledger.get("SELECT 1 AS one FROM outputs WHERE path = ?", path) !== undefined) return;
+  const name = displayPath(path, cwd);
+  throw new Failure(
+    "usage",
+    `${name} is not appended to: a run has written it, and the ledger does not know it any more. Nothing was sent.`,
+    {
+      hint: `If it is as tickets left it: tickets results --import ${fileInShell(name)} ${environmentFlags(environment)}\nElse name another file with --output, or set this one aside with --force (it is renamed, never deleted).`,
+    },
+  );
 }
 
 /** A CSV file is guarded whole or not at all, so that it says by itself what its cells were. */

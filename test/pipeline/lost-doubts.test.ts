@@ -716,6 +716,47 @@ describe("a ledger that was lost while actions were in doubt", () => {
   });
 });
 
+describe("a ledger that was lost, of which a copy of the promises file was imported", () => {
+  async function imported(change: (text: string) => string) {
+    const field = await openField();
+    const write = (actions: readonly object[]): Promise<void> =>
+      field.write("night.ndjson", actions.map((action) => `${JSON.stringify(action)}\n`).join(""));
+    await write(INPUT.slice(0, 5));
+    expect((await night(field, "p.ndjson")).exitCode).toBe(0);
+    await field.write("backup.ndjson", change(await field.read("p.ndjson")));
+    loseLedger(field);
+    expect((await importPromises(field, "backup.ndjson")).exitCode).toBe(0);
+    await write(INPUT);
+    return field;
+  }
+
+  test("appends to the file that it is a copy of", async () => {
+    const field = await imported((text) => text);
+    expect((await night(field, "p.ndjson")).exitCode).toBe(0);
+    expect((await field.read("p.ndjson")).trimEnd().split("\n")).toHaveLength(6);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+  });
+
+  test("names the way to append to a file that it is no copy of to the byte", async () => {
+    const field = await imported((text) => `${text}\n`);
+    const refused = await night(field, "p.ndjson");
+    expect(refused.exitCode).toBe(2);
+    expect(refused.said).toContain("a run has written it, and the ledger does not know it any more");
+    expect(refused.said).toContain("tickets results --import p.ndjson --env local");
+    expect((await importPromises(field, "p.ndjson")).exitCode).toBe(0);
+    expect((await night(field, "p.ndjson")).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+  });
+
+  test("leaves no file behind when a run of it is only looked at", async () => {
+    const field = await imported((text) => `${text}\n`);
+    const looked = await person(field);
+    expect(looked).toMatchObject({ exitCode: 0, said: expect.stringContaining("waits to be settled") });
+    expect(looked.said).not.toContain("The rest goes to");
+    expect(readdirSync(field.folder).filter((name) => name.startsWith("p."))).toEqual(["p.ndjson"]);
+  });
+});
+
 describe("a ledger put back from the night before", () => {
   const scan = (ticketId: string, orderTime: number): object => ({
     action: "scannedTicket",
