@@ -304,6 +304,117 @@ describe.each(HISTORIES.long)(
   isKnownWhereItStood,
 );
 
+describe("rejects that are streamed a second time", () => {
+  type Night = {
+    readonly action: ActionName;
+    readonly header: string;
+    readonly row: (name: string, number: number) => string;
+    /** The field by which what was accepted is told. */
+    readonly by: string;
+  };
+  const update: Night = {
+    action: "updateTicket",
+    header: "action,ticketId,imageUrl",
+    row: (name) => `updateTicket,T,${url(name)}`,
+    by: "imageUrl",
+  };
+  const noted: Night = {
+    ...update,
+    header: `${update.header},note`,
+    row: (name, number) => `updateTicket,T,${url(name)},${number}`,
+  };
+  const event: Night = {
+    action: "updateEvent",
+    header: "action,eventId,eventName",
+    row: (name) => `updateEvent,E,${name}`,
+    by: "eventName",
+  };
+  const resold: Night = {
+    action: "resoldTicket",
+    header: "action,ticketId,userId,price",
+    row: (name) => `resoldTicket,T,${name},10.00`,
+    by: "userId",
+  };
+
+  const tableOf = ({ header, row }: Night, names: string): string =>
+    [header, ...names.split(" ").map(row)].map((line) => `${line}\n`).join("");
+
+  /** The service rejects the rows with these numbers. */
+  async function rejectedNight(night: Night, names: string, items: readonly number[]): Promise<Field> {
+    const field = await openSold();
+    await field.write("log.csv", tableOf(night, names));
+    field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [...items] });
+    expect((await field.stream(["log.csv"])).exitCode).toBe(4);
+    field.setFaults();
+    return field;
+  }
+
+  test.each<[string, Night, string, readonly number[], string]>([
+    ["equal rows", update, "a c a c", [1, 3], "a a c"],
+    ["rows with notes", noted, "a c a c", [1, 3], "a a c"],
+    ["of events", event, "a c b c", [1, 3], "a b c"],
+    ["resales", resold, "a c b c", [1, 3], "a b c"],
+    ["resales with another between them", resold, "a c b d c", [1, 3, 4], "a b d c"],
+    ["nothing accepted between them", update, "a c c", [1, 2], "a c c"],
+  ])("send nothing more, and say the same: %s", async (_, night, names, items, accepted) => {
+    const field = await rejectedNight(night, names, items);
+    for (const lanes of [1, 2]) {
+      await field.stream(["log.rejects.csv"], { flags: { lanes } });
+      expect(acceptedOf(field, night.action, night.by)).toBe(accepted);
+    }
+    const { exitCode, summary, said } = await field.stream(["log.rejects.csv"]);
+    const superseded = names.split(" ").length - accepted.split(" ").length;
+    const alreadySent = items.length - superseded;
+    expect(summary?.actions, said).toMatchObject({ accepted: 0, alreadySent, superseded });
+    expect(exitCode, said).toBe(0);
+    const whole = await field.stream(["log.csv"]);
+    expect(whole.exitCode, whole.said).toBe(0);
+    expect(acceptedOf(field, night.action, night.by)).toBe(accepted);
+  });
+
+  test("are sent behind nothing that their own run accepted, also where that says the same", async () => {
+    const field = await rejectedNight(update, "a b c b", [1, 2]);
+    isLeft(await field.stream(["log.rejects.csv"]), "history-superseded");
+    expect(acceptedOf(field, "updateTicket", "imageUrl")).toBe("a b");
+  });
+
+  test("tell of each row the same once something later was accepted", async () => {
+    const field = await rejectedNight(noted, "a c b c", [1, 3]);
+    await field.stream(["log.rejects.csv"]);
+    await field.write("log.csv", tableOf(noted, "a c b c d"));
+    expect((await field.stream(["log.csv"])).summary?.actions).toMatchObject({ accepted: 1, superseded: 1 });
+    const second = await field.stream(["log.rejects.csv"]);
+    expect(second.summary?.actions, second.said).toMatchObject({ accepted: 0, alreadySent: 1, superseded: 1 });
+    expect(second.said).toContain("history-superseded: log.rejects.csv:2");
+  });
+
+  test("send nothing more where the rows became something else", async () => {
+    const field = await rejectedNight(noted, "a c b c", [1, 3]);
+    await field.write("log.rejects.csv", (await field.read("log.rejects.csv")).replaceAll(url("c"), url("e")));
+    await field.stream(["log.rejects.csv"]);
+    const second = await field.stream(["log.rejects.csv"]);
+    expect(second.summary?.actions, second.said).toMatchObject({ accepted: 0, alreadySent: 1, superseded: 1 });
+    expect(acceptedOf(field, "updateTicket", "imageUrl")).toBe("a b e");
+  });
+
+  test("send what was left out of the first time", async () => {
+    const field = await rejectedNight(update, "a c b c", [1, 2, 3]);
+    await field.stream(["log.rejects.csv"], { limit: 1 });
+    await field.stream(["log.rejects.csv"]);
+    expect(acceptedOf(field, "updateTicket", "imageUrl")).toBe("a c b c");
+  });
+
+  test("send nothing more where one was sent with --again", async () => {
+    const field = await rejectedNight(noted, "a c a c", [1, 3]);
+    const [header, first] = (await field.read("log.rejects.csv")).split("\n");
+    await field.stream(["log.rejects.csv"]);
+    await field.write("first.csv", `${header}\n${first}\n`);
+    expect((await field.stream(["first.csv"], { again: true })).summary?.actions).toMatchObject({ accepted: 1 });
+    const all = await field.stream(["log.rejects.csv"]);
+    expect(all.summary?.actions, all.said).toMatchObject({ accepted: 0, alreadySent: 2 });
+  });
+});
+
 const NUMBERED = (key: string): string => `sources:
   log:
     match: "log*.csv"

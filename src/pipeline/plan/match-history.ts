@@ -133,6 +133,7 @@ export function matchHistory(
     const since = match.supersededBy(deed, at);
     if (since !== undefined) return { kind: "superseded", since };
     if (match.isUnplaced(deed, at)) return { kind: "unplaced" };
+    if (match.leftBehind.has(at)) return { kind: "unclear" };
     if (otherForms.has(at)) return { kind: "unclear" };
     // Two times tell by themselves, and scans with times are a set. Else what stands behind it counts.
     const isInOrder = !deed.isTimed || deed.said().holder !== undefined;
@@ -211,7 +212,7 @@ class Match {
   /** Deeds of the input of which it can't be told whether they are old. */
   readonly doubtful = new Set<number>();
   /** Deeds of the input that are not sent, since a known one stood behind them, or may have. */
-  readonly #leftBehind = new Set<number>();
+  readonly leftBehind = new Set<number>();
   readonly #known: readonly KnownDeed[];
   readonly #input: readonly InputDeed[];
   /** Numbers of accepted deeds that no deed of the input is bound to, oldest first. */
@@ -235,7 +236,7 @@ class Match {
       deed.isTimed !== isTimed ||
       this.bound.has(at) ||
       this.doubtful.has(at) ||
-      this.#leftBehind.has(at)
+      this.leftBehind.has(at)
         ? []
         : [[at, deed] as const],
     );
@@ -304,9 +305,10 @@ class Match {
 
   /**
    * A mended row that says what was accepted of it is that deed; what says something else now was changed. Any other
-   * row from a rejects file that says what was accepted since it was rejected is that deed. Where it says what was accepted
+   * row from a rejects file that says what was accepted since it was rejected is that deed, if it was still to be sent then: of
+   * two rows that say the same, with another accepted between them, the first was superseded. Where it says what was accepted
    * before, it may be that one, or say the same once more (A, B and a bad row that becomes A). Which of them does not matter where
-   * something stood behind it. A row that the ledger does not know may be any of that.
+   * something later was accepted. A row that the ledger does not know may be any of that.
    */
   fromRejects(): void {
     for (const [at, { content, became = [] }] of this.#open(false)) {
@@ -319,18 +321,41 @@ class Match {
       const own = became.findLast((of) => this.#left.has(of) && !given.has(this.#knownAt(of).content));
       if (own !== undefined) this.#bind(at, own, "changed");
     }
-    for (const [at, { content, after, behind, unplaced }] of this.#open(false)) {
+    for (const [at, deed] of this.#open(false)) {
+      const own = this.#acceptedSince(deed).find((of) => this.#mayHaveBecome(deed, at, of));
+      if (own !== undefined) this.#bind(at, own, "old");
+    }
+    // What came out of turn, with `--again`, is taken for the last ones, beside which the fewest are left to be sent.
+    for (const [at, deed] of this.#open(false).toReversed()) {
+      const isUnplaced = this.isUnplaced(deed, at);
+      const own = this.#acceptedSince(deed).findLast((of) => isUnplaced || this.#knownAt(of).isAgain());
+      if (own !== undefined) this.#bind(at, own, "old");
+    }
+    for (const [at, deed] of this.#open(false)) {
+      const { content, after, unplaced } = deed;
       const isSame = (of: number): boolean => this.#left.has(of) && this.#knownAt(of).content === content;
       if (after === undefined) {
-        if (unplaced !== undefined && [...unplaced].some(isSame)) this.#leftBehind.add(at);
-        continue;
-      }
-      const same = [...this.#left].filter(isSame);
-      const since = same.find((of) => of >= after);
-      if (since !== undefined) this.#bind(at, since, "old");
-      else if (behind !== undefined && behind.size > 0) this.#leftBehind.add(at);
-      else if (same.length > 0) this.doubtful.add(at);
+        if (unplaced !== undefined && [...unplaced].some(isSame)) this.leftBehind.add(at);
+      } else if (this.#laterThan(after - 1, deed, at) !== undefined) this.leftBehind.add(at);
+      else if ([...this.#left].some(isSame)) this.doubtful.add(at);
     }
+  }
+
+  /** What says just what a row from a rejects file says, and was accepted after the run that rejected that; oldest first. */
+  #acceptedSince({ content, after }: KnownInput): readonly number[] {
+    if (after === undefined) return [];
+    const run = this.#known[after - 1]?.run;
+    return [...this.#left].filter((of) => {
+      const each = this.#knownAt(of);
+      return of >= after && each.run !== run && each.content === content;
+    });
+  }
+
+  /** Whether the row was sent when that was accepted. It was not where it was superseded by then. */
+  #mayHaveBecome(deed: KnownInput, at: number, of: number): boolean {
+    if (deed.after === undefined || this.#knownAt(of).isAgain() || this.isUnplaced(deed, at)) return false;
+    const since = this.#laterThan(deed.after - 1, deed, at);
+    return since === undefined || since >= of;
   }
 
   /** The reverse: accepted with a time that the input lacks. */

@@ -254,9 +254,9 @@ describe("a history with a row from a rejects file", () => {
     ["nothing was accepted since", "A", "B<1 C<1", "new new"],
     ["something was", "A D", "B<1 C<1", "superseded superseded"],
     ["something was, and nothing before", "D", "B<0", "superseded"],
-    ["what was accepted since stands before it", "A B", "B<1 C<1", "old new"],
-    ["what was accepted since stands before it, and more", "A B D", "B<1 C<1", "old superseded"],
-    ["it was accepted since", "A B D", "B<1", "old"],
+    ["what was accepted since stands before it", "A | B", "B<1 C<1", "old new"],
+    ["what was accepted since stands before it, and more", "A | B D", "B<1 C<1", "old superseded"],
+    ["it was accepted since", "A | B D", "B<1", "old"],
     ["a later one was accepted since", "A1 D4", "B2<1", "superseded"],
     ["an earlier one was accepted since", "A1 D4", "B5<1", "new"],
     ["one was accepted since whose time nobody knows", "A1 D", "B2<1", "superseded"],
@@ -278,9 +278,9 @@ describe("a history with a row from a rejects file", () => {
     ["it was rejected once more", "A -B D", "B<1", "superseded"],
     ["one that was accepted before stood behind it", "A C", "B<2^1", "superseded"],
     ["that says the same", "A B", "B<2^1", "superseded"],
-    ["and it was accepted since", "A C B", "B<2^1", "old"],
+    ["and it was accepted since, with --again", "A C ! B", "B<2^1", "old"],
     ["nobody knows whether one stood behind it", "A C", "B<2!1", "unplaced"],
-    ["nor what another row of the rejects was accepted as", "A C", "C<0 B<2!1", "old new"],
+    ["nor what another row of the rejects was accepted as", "C", "C<0 B<1!0", "old new"],
     ["the row is unknown", "A C", "B!0!1", "unplaced"],
     ["the row is unknown, and says what was accepted", "A C", "A!0!1", "unplaced"],
     ["the row is unknown, and was rejected before what came", "A -B C", "B!0!2", "superseded"],
@@ -288,6 +288,15 @@ describe("a history with a row from a rejects file", () => {
     ["the row is unknown, and both have times", "A1 C3", "B2!0!1", "new"],
     ["of the two only it has a time", "A C", "B2<2!1", "unplaced"],
     ["it was rejected before what came, and the same once more after it", "-B D -B", "B<1 B<3", "superseded new"],
+    ["the same, and that was accepted since", "-B D -B | B", "B<1 B<3", "superseded old"],
+    ["the same, and something later too", "-B D -B | B | C", "B<1 B<3", "superseded old"],
+    ["the same, and another between them", "-B D -C -B | C B", "B<1 C<3 B<4", "superseded old old"],
+    ["the same, and the first of them with --again as well", "-B D -B | B ! B", "B<1 B<3", "old old"],
+    ["the same, and one of them with --again", "-B D -B ! B", "B<1 B<3", "superseded old"],
+    ["nothing came between two, of which one was accepted", "-B -B | B", "B<1 B<2", "old new"],
+    ["the same, with --again", "-B -B ! B", "B<1 B<2", "superseded old"],
+    ["one stood behind the first of two, of which one was accepted", "B | -A | A", "A<1^0 A<2", "superseded old"],
+    ["where one stood is not known, and the same was accepted", "B | -A | A", "A<1!0 A<2", "superseded old"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
     expect(judged(accepted, input)).toBe(verdicts);
   });
@@ -389,6 +398,65 @@ describe("of any histories", () => {
         expect(tried.at(-1)).toBe("D");
       }),
       { numRuns: 2000 },
+    );
+  });
+
+  it("of rejects that are streamed again and again, each row is sent once or told, and in order", () => {
+    const stream = fc.record({
+      rows: fc.constantFrom("all", "all", "first", "last"),
+      rejected: fc.array(fc.nat(3), { maxLength: 2 }),
+      isAgain: fc.constantFrom(false, false, false, true),
+      came: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(
+        any,
+        fc.array(fc.nat(11), { maxLength: 6 }),
+        fc.array(stream, { maxLength: 5 }),
+        (night, bad, streams) => {
+          const tried = night.map((content, at) => (bad.includes(at) ? `-${content}` : content));
+          const tries = (): number => words(tried.join(" ")).filter((word) => /\w/.test(word)).length;
+          let rejects = night.flatMap((content, at) => (bad.includes(at) ? [{ content, after: at + 1 }] : []));
+          const log = [...night];
+          const ask = (isAgain: boolean, kept: (at: number) => boolean, rejected: readonly number[]): string => {
+            const shown = rejects.filter((_, at) => kept(at));
+            const verdicts = isAgain
+              ? shown.map(() => "new")
+              : words(judged(tried.join(" "), shown.map(({ content, after }) => `${content}<${after}`).join(" ")));
+            const asked = shown.filter((_, at) => verdicts[at] === "new");
+            tried.push(isAgain ? "!" : "|");
+            for (const [at, row] of asked.entries()) {
+              tried.push(rejected.includes(at) ? `-${row.content}` : row.content);
+              if (rejected.includes(at) && !isAgain)
+                rejects = rejects.map((each) => (each === row ? { ...row, after: tries() } : each));
+            }
+            return verdicts.join(" ");
+          };
+          for (const { rows, rejected, isAgain, came } of streams) {
+            ask(isAgain, (at) => rows === "all" || at === (rows === "first" ? 0 : rejects.length - 1), rejected);
+            if (came) {
+              const content = "DEFGH"[log.length - night.length] ?? "I";
+              log.push(content);
+              tried.push("|", content);
+            }
+          }
+          const verdicts = ask(false, () => true, []);
+          const story = `${log.join(" ")}: ${tried.join(" ")}; ${verdicts}`;
+          expect(
+            ask(false, () => true, []),
+            story,
+          ).not.toContain("new");
+          if (streams.some(({ isAgain }) => isAgain)) return;
+          // Behind what the night had accepted, only what stood behind it.
+          const sent = words(tried.slice(night.length).join(" ")).filter((word) => /^\w/.test(word));
+          let place = night.findLastIndex((_, at) => !bad.includes(at));
+          for (const content of sent) {
+            place = log.indexOf(content, place + 1);
+            expect(place, story).not.toBe(-1);
+          }
+        },
+      ),
+      { numRuns: Number(process.env.RUNS ?? 1000) },
     );
   });
 
