@@ -129,7 +129,7 @@ interface Desk extends AsyncDisposable {
   /** What each night was given, by its number. */
   readonly inputs: ReadonlyMap<number, Input>;
   night(files: readonly NightFile[], how: { readonly isReversed: boolean; readonly isHonest: boolean }): Promise<Night>;
-  /** Mends the damaged cells in the rejects files, streams each, and takes it away; how many there were. */
+  /** Mends the damaged cells in the rejects files, streams each, sometimes twice, and takes it away; how many there were. */
   streamMendedRejects(day: number): Promise<number>;
   /** What has happened so far, for a failure. */
   story(): string;
@@ -339,7 +339,20 @@ async function openDesk(world: World, random: Random): Promise<Desk> {
             (data) => `${historyOf({ kind, subject: String(data[specOf(kind).about]) })} ${contentOfRow(kind, data)}`,
           ),
         );
-        await tell([mendedName], { isReversed: false, shown }, 100_000);
+        const input = { isReversed: false, shown };
+        // Also by a service that rejects some of it again, and once more as it is.
+        const isGivenTwice = random() < 0.5;
+        isHonest = !isGivenTwice || random() < 0.5;
+        const first = await tell([mendedName], input, 100_000);
+        const isDone = isHonest && !first.isStopped;
+        isHonest = true;
+        if (!isGivenTwice) continue;
+        const before = accepted.length;
+        night += 1;
+        rejected = [];
+        story.push(`the same once more, night ${night}`);
+        await tell([mendedName], input, 100_000);
+        if (isDone) expect(accepted.length, `the same rejects once more\n${story.join("\n")}`).toBe(before);
       }
       return names.length;
     },
