@@ -39,7 +39,7 @@ import {
   unrecordedPromises,
 } from "../pipeline/projections/promise-sink.ts";
 import { rejectionText } from "../pipeline/projections/rejection-text.ts";
-import { writeRejects } from "../pipeline/projections/rejects.ts";
+import { type WrittenRejects, writeRejects } from "../pipeline/projections/rejects.ts";
 import { ITEM_DOUBTS } from "../pipeline/sending/answer.ts";
 import type { ServiceClient } from "../pipeline/sending/client.ts";
 import { sendLanes } from "../pipeline/sending/lanes.ts";
@@ -133,9 +133,10 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
     output: promises.path ?? null,
     rejects: rejects.paths,
     durationMs: performance.now() - options.startedAt,
-    next: nextCommand(stop, run, rejects.paths, context, session, plan.manifest),
+    next: nextCommand(stop, run, rejects, context, session, plan.manifest),
   });
   tellEnd(context, session, plan.manifest, stops, summary, sent);
+  if (done && rejects.areUnclear) talk.info(NOTHING_TO_MEND);
   if (rejects.accepted > 0) talk.info(describeNothingOpen(rejects.accepted));
   return summary;
 }
@@ -313,7 +314,7 @@ const STOP_CODES: Readonly<Record<StopRequest, number>> = {
 function nextCommand(
   stop: Stop,
   run: RunRecord,
-  rejects: readonly string[],
+  { paths, areUnclear }: WrittenRejects,
   context: Context,
   { ledger, environment }: Session,
   { actions, options: { flags = [] } }: Manifest,
@@ -323,7 +324,7 @@ function nextCommand(
     case "finished":
       // What another run may still bring to the service is decided there, and first.
       if (waitsForAnotherRun(actions)) return commandForDoubts(ledger, environment);
-      return rejects.length === 0 ? null : streamOfRejects(rejects, flags, context, env);
+      return paths.length === 0 || areUnclear ? null : streamOfRejects(paths, flags, context, env);
     case "in doubt":
       return settleCommand(run.run, environment);
     case "refused":
@@ -519,6 +520,9 @@ export const NEXT: Readonly<Record<Stop["kind"], string>> = {
   "too many rejections": "Look at the rejects, then",
   stopped: "Continue",
 };
+
+const NOTHING_TO_MEND =
+  "No value in these rejects is wrong. Do what is said of each row; to send one as it is, stream it alone with --again.";
 
 export async function openPromises(
   context: Context,

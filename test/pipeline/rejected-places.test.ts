@@ -433,6 +433,9 @@ describe("rows of a history of which nobody can tell what was accepted", () => {
     const count = Array.from(sent).length;
     const borne = await field.stream([name], BEARING);
     expect(borne.exitCode, borne.said).toBe(4);
+    expect(borne.said).toContain("No value in these rejects is wrong. Do what is said of each row");
+    expect(borne.said).not.toContain("Mend the rejects");
+    expect(borne.summary?.next).toBeNull();
     expect(borne.said).toContain("When its row was rejected, where it stands beside the");
     expect(borne.said).toContain(told);
     expect(Array.from(field.sandbox.engine.processed())).toHaveLength(count);
@@ -494,6 +497,17 @@ describe("rows of a history of which nobody can tell what was accepted", () => {
     const known = await field.stream(["log-alone.csv"]);
     expect(known.summary?.actions, known.said).toMatchObject({ accepted: 0, alreadySent: 1 });
     expect(updated(field)).toBe("B B e");
+  });
+
+  test("beside a row with a wrong value, its rejects are there to be mended", async () => {
+    const field = await openSold();
+    await field.write("updates.csv", updates("one", "two", "one"));
+    await field.stream(["updates.csv"]);
+    await field.write("updates.csv", `${updates("two")}T2,!bad\n`);
+    const mixed = await field.stream(["updates.csv"], BEARING);
+    expect(mixed.said).toContain("history-unclear");
+    expect(mixed.said).toContain("Mend the rejects, then: tickets stream updates.rejects.csv");
+    expect(mixed.summary?.next).toContain("tickets stream updates.rejects.csv");
   });
 
   test("resales", async () => {

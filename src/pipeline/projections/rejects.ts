@@ -63,6 +63,8 @@ export interface WrittenRejects {
   readonly written: ReadonlyMap<string, RowsOfFile>;
   /** Invalid rows that were found now and stand in the place of accepted actions, so that nothing of them is open. */
   readonly accepted: number;
+  /** No value in them is wrong: of every row it only could not be told what of its history was accepted. */
+  readonly areUnclear: boolean;
 }
 
 interface RejectsOptions {
@@ -100,7 +102,8 @@ export async function writeRejects(options: RejectsOptions & { readonly director
     .all("SELECT path FROM rejects_files WHERE run_no = ? ORDER BY input, path", run.runNo)
     .map((row) => String(row.path))
     .filter((path) => existsSync(path));
-  return { paths, written, accepted: found.nothingOpen };
+  const isWhole = [...written.values()].every(({ added, held }) => added === held);
+  return { paths, written, accepted: found.nothingOpen, areUnclear: isWhole && areUnclear(found) };
 }
 
 /** Notes the rows of a run whose rejects files were written by a command of which the ledger has lost its memory. */
@@ -165,6 +168,14 @@ async function findOpenRows({ ledger, run, plan }: RejectsOptions): Promise<Foun
     }
   }
   return { open, chunks, nothingOpen: invalid.filter((row) => !isOpen(row)).length };
+}
+
+/** How reasons begin of rows that were compared with what was accepted; those with a wrong value are not. */
+const UNCLEAR = "history-unclear: ";
+
+function areUnclear({ open }: FoundOpen): boolean {
+  const rows = [...open.values()].flatMap((ofInput) => [...ofInput.values()]);
+  return rows.length > 0 && rows.every(({ reasons }) => reasons.every((reason) => reason.startsWith(UNCLEAR)));
 }
 
 /** The rows that were found open, input by input. */
