@@ -213,7 +213,7 @@ function denialOf(value: JsonObject): string | undefined {
 }
 
 function holdsSomething(value: unknown): boolean {
-  if (value === null || value === false || value === "") return false;
+  if (value === null || value === false || value === 0 || value === "") return false;
   if (Array.isArray(value)) return value.length > 0;
   return !isJsonObject(value) || Object.keys(value).length > 0;
 }

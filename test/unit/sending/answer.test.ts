@@ -422,13 +422,18 @@ describe("an answer as a whole", () => {
     expect(read(answer(200, text), sales, [])).toMatchObject({ kind: "in doubt" });
   });
 
-  it.each([{ success: true }, { error: null }, { errors: [] }, { error: "" }, { error: {} }, { errors: false }])(
-    "that says %j is settled",
-    (more) => {
-      const data = [success("T1", "p1"), success("T2", "p2")];
-      expect(read(answer(200, { ...more, data }), sales, []).kind).toBe("settled");
-    },
-  );
+  it.each([
+    { success: true },
+    { error: null },
+    { errors: [] },
+    { error: "" },
+    { error: {} },
+    { errors: false },
+    { error: 0 },
+  ])("that says %j is settled", (more) => {
+    const data = [success("T1", "p1"), success("T2", "p2")];
+    expect(read(answer(200, { ...more, data }), sales, []).kind).toBe("settled");
+  });
 
   it.each([
     ["at the top", `{"status":"success","data":[],"data":[ITEMS]}`, "/data"],
