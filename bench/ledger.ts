@@ -6,12 +6,13 @@
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { contentText, digestOf, identityText } from "../src/actions/identity.ts";
-import { type Ledger, openLedger, rebind } from "../src/pipeline/ledger/ledger.ts";
-import { mergeOutcomes } from "../src/pipeline/ledger/memory.ts";
-import { insertOutcomes, type NewOutcome } from "../src/pipeline/ledger/outcomes.ts";
-import { chunksOf, endRun, enterRun, listRuns, markSettled, type PlannedChunk } from "../src/pipeline/ledger/runs.ts";
-import { CONTENT_BYTES } from "../src/pipeline/plan/index-file.ts";
-import { manifestOf } from "../src/pipeline/plan/manifest.ts";
+import { type Ledger, rebind } from "../src/ledger/ledger.ts";
+import { mergeOutcomes } from "../src/ledger/memory.ts";
+import { openLedger } from "../src/ledger/open-ledger.ts";
+import { insertOutcomes, type NewOutcome } from "../src/ledger/outcomes.ts";
+import { chunksOf, endRun, enterRun, listRuns, markSettled, type PlannedChunk } from "../src/ledger/runs.ts";
+import { CONTENT_BYTES } from "../src/plan/index-file.ts";
+import { manifestOf } from "../src/plan/manifest.ts";
 import { eventActions, type Span, saleAction } from "./generate.ts";
 
 const CHUNK = 5000;

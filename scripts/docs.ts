@@ -7,9 +7,9 @@ import { stringifyJson } from "../src/actions/json.ts";
 import { type JsonSchema, payloadJsonSchema, promisesJsonSchema } from "../src/actions/json-schema.ts";
 import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
 import { ACROSS_RULES, LIKELY_RULES } from "../src/checks/rules.ts";
+import { configJsonSchema } from "../src/config/schema.ts";
 import { MAPPING_RULES } from "../src/mapping/rules.ts";
-import { configJsonSchema } from "../src/pipeline/config/schema.ts";
-import { INPUT_RULES, READER_RULES } from "../src/pipeline/readers/rules.ts";
+import { INPUT_RULES, READER_RULES } from "../src/readers/rules.ts";
 
 /** Path in the repository → content. */
 export function generatedDocs(): ReadonlyMap<string, string> {

@@ -3,9 +3,9 @@
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { cleanLines } from "../actions/text.ts";
-import type { Context } from "../commands/talk.ts";
+import type { Context } from "../commands/context.ts";
 import { EXIT_CODES, exitCodeOfError, Failure, isStop } from "../failure.ts";
-import type { Order } from "../pipeline/plan/order.ts";
+import type { Order } from "../plan/order.ts";
 import { helpEnd } from "./help.ts";
 import { VERSION_FLAGS, version } from "./version.ts";
 import { wrapLines } from "./wrap.ts";
@@ -581,12 +581,12 @@ function parseAllowance(value: string): { readonly rows: number } | { readonly p
 
 async function age(value: unknown): Promise<number | undefined> {
   if (typeof value !== "string") return undefined;
-  const { parseAge } = await import("../pipeline/config/duration.ts");
+  const { parseAge } = await import("../config/duration.ts");
   return parseAge(value);
 }
 
 async function duration(value: unknown): Promise<number | undefined> {
   if (typeof value !== "string") return undefined;
-  const { parseDuration } = await import("../pipeline/config/duration.ts");
+  const { parseDuration } = await import("../config/duration.ts");
   return parseDuration(value);
 }

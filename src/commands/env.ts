@@ -1,8 +1,7 @@
 import { stat } from "node:fs/promises";
 import { cleanText } from "../actions/text.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
-import { type Config, displayPath, loadConfig } from "../pipeline/config/config.ts";
-import { formatDuration } from "../pipeline/config/duration.ts";
+import { type Config, displayPath, loadConfig } from "../config/config.ts";
+import { formatDuration } from "../config/duration.ts";
 import {
   describeKeySource,
   displayOrigin,
@@ -12,9 +11,10 @@ import {
   ownLedgerOf,
   resolveEnvironment,
   type SettingName,
-} from "../pipeline/config/environment.ts";
-import { keyPresence } from "../pipeline/config/key.ts";
-import { readNeighbours, secondLedger } from "../pipeline/config/neighbours.ts";
+} from "../config/environment.ts";
+import { keyPresence } from "../config/key.ts";
+import { readNeighbours, secondLedger } from "../config/neighbours.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
 import { type DiskUse, describeBytes } from "./disk.ts";
 import { lookBeside } from "./former-self.ts";
 import { forgottenLedger, proxyOf } from "./session.ts";

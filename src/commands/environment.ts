@@ -4,13 +4,14 @@ import { existsSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { cleanText } from "../actions/text.ts";
+import { displayPath, loadConfig } from "../config/config.ts";
+import type { Environment } from "../config/environment.ts";
+import { keepTrust } from "../config/trust.ts";
+import { makeFolder } from "../disk/folders.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { displayPath, loadConfig } from "../pipeline/config/config.ts";
-import type { Environment } from "../pipeline/config/environment.ts";
-import { keepTrust } from "../pipeline/config/trust.ts";
-import { makeFolder } from "../pipeline/folders.ts";
-import { openLedger, readMeta, rebind, runListPath } from "../pipeline/ledger/ledger.ts";
-import { acquireLock, isLocked, readLockHolder } from "../pipeline/ledger/lock.ts";
+import { readMeta, rebind, runListPath } from "../ledger/ledger.ts";
+import { acquireLock, isLocked, readLockHolder } from "../ledger/lock.ts";
+import { openLedger } from "../ledger/open-ledger.ts";
 import {
   openRunList,
   type RunList,
@@ -18,10 +19,11 @@ import {
   readRunList,
   setRunListAside,
   thisMachine,
-} from "../pipeline/ledger/run-list.ts";
-import { lastRun, openRuns } from "../pipeline/ledger/runs.ts";
-import { parseManifest } from "../pipeline/plan/manifest.ts";
-import { setAside } from "../pipeline/projections/output-file.ts";
+} from "../ledger/run-list.ts";
+import { lastRun, openRuns } from "../ledger/runs.ts";
+import { setAside } from "../outputs/output-file.ts";
+import { parseManifest } from "../plan/manifest.ts";
+import type { Context } from "./context.ts";
 import { diskUseOf } from "./disk.ts";
 import { showEnvironment } from "./env.ts";
 import { lostRunsOf, strayPlans } from "./lost-runs.ts";
@@ -36,7 +38,7 @@ import {
   type Settings,
   sandboxStatePath,
 } from "./session.ts";
-import { type Context, count, fileInShell } from "./talk.ts";
+import { count, fileInShell } from "./talk.ts";
 import { userName } from "./user-name.ts";
 
 export async function environment(

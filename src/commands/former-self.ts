@@ -3,15 +3,16 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { cleanText } from "../actions/text.ts";
+import { type Config, displayPath } from "../config/config.ts";
+import { type Environment, ledgerOwnerOf } from "../config/environment.ts";
+import { Key, peekKey, readKey } from "../config/key.ts";
+import type { Neighbour } from "../config/neighbours.ts";
 import { Failure } from "../failure.ts";
-import { type Config, displayPath } from "../pipeline/config/config.ts";
-import { type Environment, ledgerOwnerOf } from "../pipeline/config/environment.ts";
-import { Key, peekKey, readKey } from "../pipeline/config/key.ts";
-import type { Neighbour } from "../pipeline/config/neighbours.ts";
-import { openLedger, runListPath } from "../pipeline/ledger/ledger.ts";
-import { type RunListContent, readRunList } from "../pipeline/ledger/run-list.ts";
-import { actionsOutside, ledgersIn, type SiblingLedger, siblingLedgers } from "../pipeline/ledger/siblings.ts";
-import { wasUsedWith } from "../pipeline/ledger/used-keys.ts";
+import { runListPath } from "../ledger/ledger.ts";
+import { openLedger } from "../ledger/open-ledger.ts";
+import { type RunListContent, readRunList } from "../ledger/run-list.ts";
+import { actionsOutside, ledgersIn, type SiblingLedger, siblingLedgers } from "../ledger/siblings.ts";
+import { wasUsedWith } from "../ledger/used-keys.ts";
 import { count, inShell } from "./talk.ts";
 
 /** What lies beside a ledger that has sent nothing yet. */

@@ -14,9 +14,9 @@ import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { cleanText } from "../actions/text.ts";
+import { displayPath } from "../config/config.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { displayPath } from "../pipeline/config/config.ts";
-import { type Ledger, runListPath, writeMeta } from "../pipeline/ledger/ledger.ts";
+import { type Ledger, runListPath, writeMeta } from "../ledger/ledger.ts";
 import {
   forgetUnplaced,
   IMPORTED,
@@ -24,9 +24,9 @@ import {
   mergeOutcomes,
   rememberUnplaced,
   unplacedActions,
-} from "../pipeline/ledger/memory.ts";
-import { insertOutcomes, leavesOpen, type NewOutcome } from "../pipeline/ledger/outcomes.ts";
-import { wasReset } from "../pipeline/ledger/run-list.ts";
+} from "../ledger/memory.ts";
+import { insertOutcomes, leavesOpen, type NewOutcome } from "../ledger/outcomes.ts";
+import { wasReset } from "../ledger/run-list.ts";
 import {
   type ChunkRecord,
   chunksOf,
@@ -37,19 +37,20 @@ import {
   type RunRecord,
   readAnswer,
   UNDECIDED_STATES,
-} from "../pipeline/ledger/runs.ts";
-import { dataOfLine } from "../pipeline/plan/batch.ts";
-import { CONTENT_BYTES } from "../pipeline/plan/index-file.ts";
-import { type Manifest, manifestOf } from "../pipeline/plan/manifest.ts";
-import { openPlan, type Plan, planFiles } from "../pipeline/plan/plan.ts";
-import { promiseFormat } from "../pipeline/projections/promise-lines.ts";
-import { noteRejects } from "../pipeline/projections/rejects.ts";
-import { cutChunk, replaceChunk } from "../pipeline/sending/chunk-parts.ts";
-import { enterLostRun, isImportedRun } from "../pipeline/sending/mend-lost.ts";
+} from "../ledger/runs.ts";
+import { promiseFormat } from "../outputs/promise-lines.ts";
+import { noteRejects } from "../outputs/rejects.ts";
+import { dataOfLine } from "../plan/batch.ts";
+import { CONTENT_BYTES } from "../plan/index-file.ts";
+import { type Manifest, manifestOf } from "../plan/manifest.ts";
+import { openPlan, type Plan, planFiles } from "../plan/plan.ts";
+import { cutChunk, replaceChunk } from "../sending/chunk-parts.ts";
+import { enterLostRun, isImportedRun } from "../sending/mend-lost.ts";
+import type { Context } from "./context.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
 import { mendLost } from "./mend-lost.ts";
 import { type EnvironmentOptions, loadSettings, openSession, planDirectory, type Session } from "./session.ts";
-import { type Context, count } from "./talk.ts";
+import { count } from "./talk.ts";
 
 const LINE = z.looseObject({
   source: z.string(),

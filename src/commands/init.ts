@@ -3,19 +3,21 @@
 import { lstat, open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { cleanText } from "../actions/text.ts";
+import { displayPath } from "../config/config.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import { type GuessedSource, guessConfig, type Sample } from "../init/guess.ts";
+import { storageFailure } from "../ledger/open-ledger.ts";
 import { withExactNumbers } from "../mapping/exact-numbers.ts";
-import { type GuessedSource, guessConfig, type Sample } from "../mapping/guess.ts";
 import type { Row } from "../mapping/row.ts";
-import { displayPath } from "../pipeline/config/config.ts";
-import { storageFailure } from "../pipeline/ledger/ledger.ts";
-import { makeOutputFolder } from "../pipeline/projections/output-file.ts";
-import { openBytes } from "../pipeline/readers/bytes.ts";
-import { findingsOfEncoding } from "../pipeline/readers/content.ts";
-import { openInput } from "../pipeline/readers/input.ts";
-import { type InputFile, resolveInputs } from "../pipeline/readers/inputs.ts";
-import { watchUtf8 } from "../pipeline/readers/utf8-watch.ts";
-import { type Context, count, inShell } from "./talk.ts";
+import { makeOutputFolder } from "../outputs/output-file.ts";
+import { openBytes } from "../readers/bytes.ts";
+import { findingsOfEncoding } from "../readers/content.ts";
+import { openInput } from "../readers/input.ts";
+import type { InputFile } from "../readers/input-file.ts";
+import { resolveInputs } from "../readers/inputs.ts";
+import { watchUtf8 } from "../readers/utf8-watch.ts";
+import type { Context } from "./context.ts";
+import { count, inShell } from "./talk.ts";
 
 export interface InitOptions {
   /** The exports, a source for each; without them a commented example is written. */

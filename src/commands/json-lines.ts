@@ -3,7 +3,7 @@
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { escapeUnseen } from "../actions/text.ts";
-import type { Context } from "./talk.ts";
+import type { Context } from "./context.ts";
 
 export async function copyToOutput(path: string, { stdout }: Pick<Context, "stdout">): Promise<void> {
   if (!("isTTY" in stdout) || stdout.isTTY !== true) return pipeline(createReadStream(path), stdout, { end: false });

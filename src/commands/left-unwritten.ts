@@ -1,16 +1,16 @@
 /** What a command that was killed had put into the ledger, and not into the promises and rejects, is written before anything else is. */
 
-import { displayPath } from "../pipeline/config/config.ts";
-import type { Ledger } from "../pipeline/ledger/ledger.ts";
-import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
-import { unprojectedChunks } from "../pipeline/ledger/outcomes.ts";
-import { chunksOf, type RunRecord, unwrittenRuns } from "../pipeline/ledger/runs.ts";
-import { openPlan, type Plan } from "../pipeline/plan/plan.ts";
-import { canWriteRejects, writeRejects } from "../pipeline/projections/rejects.ts";
-import { projectUnwritten } from "../pipeline/sending/settle.ts";
+import { displayPath } from "../config/config.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { mergeOutcomes } from "../ledger/memory.ts";
+import { unprojectedChunks } from "../ledger/outcomes.ts";
+import { chunksOf, type RunRecord, unwrittenRuns } from "../ledger/runs.ts";
+import { canWriteRejects, writeRejects } from "../outputs/rejects.ts";
+import { openPlan, type Plan } from "../plan/plan.ts";
+import { projectUnwritten } from "../sending/settle.ts";
+import type { Context } from "./context.ts";
 import { noteInList, openPromises, rejectsDirectory } from "./run.ts";
 import { planDirectory, type Session } from "./session.ts";
-import type { Context } from "./talk.ts";
 
 /**
  * Of every run, also one that is closed, which no other command would go on with: its lines, half of which may stand at the

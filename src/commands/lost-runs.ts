@@ -3,14 +3,14 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cleanText } from "../actions/text.ts";
+import { displayPath } from "../config/config.ts";
+import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
-import { displayPath } from "../pipeline/config/config.ts";
-import type { Environment } from "../pipeline/config/environment.ts";
-import { type Ledger, readMeta, runListPath } from "../pipeline/ledger/ledger.ts";
-import { findLostRuns, type LostRun, type RunListContent, readRunList } from "../pipeline/ledger/run-list.ts";
-import { findRun } from "../pipeline/ledger/runs.ts";
-import { type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
-import { planFiles } from "../pipeline/plan/plan.ts";
+import { type Ledger, readMeta, runListPath } from "../ledger/ledger.ts";
+import { findLostRuns, type LostRun, type RunListContent, readRunList } from "../ledger/run-list.ts";
+import { findRun } from "../ledger/runs.ts";
+import { type Manifest, parseManifest } from "../plan/manifest.ts";
+import { planFiles } from "../plan/plan.ts";
 import { count, fileInShell, inShell } from "./talk.ts";
 
 /** Whose runs are looked for: those sent to what the ledger belongs to. Another sandbox has nothing of theirs. */

@@ -2,12 +2,13 @@
 
 import { readFileSync } from "node:fs";
 import { Failure } from "../failure.ts";
-import type { LostRun } from "../pipeline/ledger/run-list.ts";
-import { findRun, type RunRecord } from "../pipeline/ledger/runs.ts";
-import { openPlan, type Plan, planFiles } from "../pipeline/plan/plan.ts";
-import { enterLostRun, isImportedRun, mendLostRun } from "../pipeline/sending/mend-lost.ts";
+import type { LostRun } from "../ledger/run-list.ts";
+import { findRun, type RunRecord } from "../ledger/runs.ts";
+import { openPlan, type Plan, planFiles } from "../plan/plan.ts";
+import { enterLostRun, isImportedRun, mendLostRun } from "../sending/mend-lost.ts";
+import type { Context } from "./context.ts";
 import { environmentFlags, planDirectory, type Session } from "./session.ts";
-import { type Context, count, number } from "./talk.ts";
+import { count, number } from "./talk.ts";
 import { userName } from "./user-name.ts";
 
 /**

@@ -9,7 +9,7 @@ import { withExactNumbers } from "../mapping/exact-numbers.ts";
 import type { Mapped } from "../mapping/mapper.ts";
 import { leafAt } from "../mapping/names.ts";
 import type { Row } from "../mapping/row.ts";
-import type { PlanResult } from "../pipeline/plan/planner.ts";
+import type { PlanResult } from "../plan/planner.ts";
 import type { MappedFile, OnRow } from "./check-input.ts";
 import { shown, textWidth } from "./problems.ts";
 import { describeSent } from "./summary.ts";

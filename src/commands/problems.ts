@@ -2,10 +2,10 @@
 
 import type { Problem } from "../actions/problem.ts";
 import { cleanText, masked } from "../actions/text.ts";
-import type { HeldFor } from "../pipeline/plan/held-rows.ts";
-import type { PlanResult } from "../pipeline/plan/planner.ts";
-import type { ProblemLog } from "../pipeline/problems.ts";
-import { digestOfWarning, numbered, type ToldWarnings } from "../pipeline/told-warnings.ts";
+import type { HeldFor } from "../plan/held-rows.ts";
+import type { PlanResult } from "../plan/planner.ts";
+import type { ProblemLog } from "../plan/problems.ts";
+import { digestOfWarning, numbered, type ToldWarnings } from "../plan/told-warnings.ts";
 import { count, number, type Talk } from "./talk.ts";
 
 /** Fields that name people; shown in full only with `--verbose`. */

@@ -3,18 +3,20 @@
 import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { formatDuration } from "../config/duration.ts";
+import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { formatDuration } from "../pipeline/config/duration.ts";
-import type { Environment } from "../pipeline/config/environment.ts";
-import { type Ledger, openLedger, runListPath } from "../pipeline/ledger/ledger.ts";
-import { acquireLock } from "../pipeline/ledger/lock.ts";
-import { readRunList } from "../pipeline/ledger/run-list.ts";
-import { isFullyWritten, isUndecided, listRuns } from "../pipeline/ledger/runs.ts";
-import { planFiles } from "../pipeline/plan/plan.ts";
+import { type Ledger, runListPath } from "../ledger/ledger.ts";
+import { acquireLock } from "../ledger/lock.ts";
+import { openLedger } from "../ledger/open-ledger.ts";
+import { readRunList } from "../ledger/run-list.ts";
+import { isFullyWritten, isUndecided, listRuns } from "../ledger/runs.ts";
+import { planFiles } from "../plan/plan.ts";
+import type { Context } from "./context.ts";
 import { bytesIn, describeBytes } from "./disk.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import { type EnvironmentOptions, loadSettings, lockPath, planDirectory, runsDirectory } from "./session.ts";
-import { type Context, number } from "./talk.ts";
+import { number } from "./talk.ts";
 import { leftTemporaryFolders } from "./temporary.ts";
 
 export interface PruneOptions extends EnvironmentOptions {

@@ -5,15 +5,15 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { cleanText } from "../actions/text.ts";
+import { displayPath } from "../config/config.ts";
+import { describeKeySource } from "../config/environment.ts";
+import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { displayPath } from "../pipeline/config/config.ts";
-import { describeKeySource } from "../pipeline/config/environment.ts";
-import { crashPoint } from "../pipeline/crash-points.ts";
-import { type Ledger, runListPath } from "../pipeline/ledger/ledger.ts";
-import { acquireLock } from "../pipeline/ledger/lock.ts";
-import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
-import { firstOutcomes, leavesOpen } from "../pipeline/ledger/outcomes.ts";
-import { wasReset } from "../pipeline/ledger/run-list.ts";
+import { type Ledger, runListPath } from "../ledger/ledger.ts";
+import { acquireLock } from "../ledger/lock.ts";
+import { mergeOutcomes } from "../ledger/memory.ts";
+import { firstOutcomes, leavesOpen } from "../ledger/outcomes.ts";
+import { wasReset } from "../ledger/run-list.ts";
 import {
   type ChunkRecord,
   chunksOf,
@@ -26,28 +26,29 @@ import {
   reopenRefused,
   runsWithDoubts,
   wholeOf,
-} from "../pipeline/ledger/runs.ts";
-import { lanesOf, type Manifest, parseManifest, waitsForAnotherRun } from "../pipeline/plan/manifest.ts";
-import { openPlan } from "../pipeline/plan/plan.ts";
-import { freeName, inspectOutput, type OutputState } from "../pipeline/projections/output-file.ts";
-import { promiseFormat, type RunLabel } from "../pipeline/projections/promise-lines.ts";
+} from "../ledger/runs.ts";
+import { freeName, inspectOutput, type OutputState } from "../outputs/output-file.ts";
+import { promiseFormat, type RunLabel } from "../outputs/promise-lines.ts";
 import {
   hasPromisesIn,
   openPromiseFile,
   openPromiseStream,
   type PromiseSink,
   unrecordedPromises,
-} from "../pipeline/projections/promise-sink.ts";
-import { rejectionText } from "../pipeline/projections/rejection-text.ts";
-import { type WrittenRejects, writeRejects } from "../pipeline/projections/rejects.ts";
-import { ITEM_DOUBTS } from "../pipeline/sending/answer.ts";
-import type { ServiceClient } from "../pipeline/sending/client.ts";
-import { sendLanes } from "../pipeline/sending/lanes.ts";
-import { isProxyAsking } from "../pipeline/sending/proxy.ts";
-import type { SendContext, SendProgress, Stop, StopRequest } from "../pipeline/sending/send.ts";
-import { closeSentElsewhere } from "../pipeline/sending/sent-elsewhere.ts";
-import { recover, type SettleContext } from "../pipeline/sending/settle.ts";
-import { closeSuperseded } from "../pipeline/sending/superseded.ts";
+} from "../outputs/promise-sink.ts";
+import { rejectionText } from "../outputs/rejection-text.ts";
+import { type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
+import { lanesOf, type Manifest, parseManifest, waitsForAnotherRun } from "../plan/manifest.ts";
+import { openPlan } from "../plan/plan.ts";
+import { ITEM_DOUBTS } from "../sending/answer.ts";
+import type { ServiceClient } from "../sending/client.ts";
+import { sendLanes } from "../sending/lanes.ts";
+import { isProxyAsking } from "../sending/proxy.ts";
+import type { SendContext, SendProgress, Stop, StopRequest } from "../sending/send.ts";
+import { closeSentElsewhere } from "../sending/sent-elsewhere.ts";
+import { recover, type SettleContext } from "../sending/settle.ts";
+import { closeSuperseded } from "../sending/superseded.ts";
+import type { Context } from "./context.ts";
 import { endedPlans } from "./prune.ts";
 import { environmentFlags, PLAN_KEPT_MS, planDirectory, proxyOf, type Session } from "./session.ts";
 import {
@@ -58,7 +59,7 @@ import {
   type Summary,
   summarise,
 } from "./summary.ts";
-import { type Context, count, fileInShell, inShell, number, type Talk } from "./talk.ts";
+import { count, fileInShell, inShell, number, type Talk } from "./talk.ts";
 import { sharedTemporaryFolder } from "./temporary.ts";
 
 export interface CarryOutOptions {
@@ -220,7 +221,7 @@ async function send(
     deadline,
   };
   // Most commands send nothing, and an HTTP client is a large part of their start.
-  const { openClient } = await import("../pipeline/sending/client.ts");
+  const { openClient } = await import("../sending/client.ts");
   const connect = (): ServiceClient =>
     openClient({
       baseUrl: session.baseUrl,

@@ -2,9 +2,9 @@
 
 import { stringifyJson } from "../actions/json.ts";
 import { type JsonSchema, payloadJsonSchema, promisesJsonSchema } from "../actions/json-schema.ts";
+import { configJsonSchema } from "../config/schema.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { configJsonSchema } from "../pipeline/config/schema.ts";
-import type { Context } from "./talk.ts";
+import type { Context } from "./context.ts";
 
 export const SCHEMAS = ["payload", "config", "promises"] as const;
 export type SchemaName = (typeof SCHEMAS)[number];

@@ -5,21 +5,21 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { cleanText } from "../actions/text.ts";
 import { allRules } from "../checks/rules.ts";
-import { Failure } from "../failure.ts";
-import { MAPPING_RULES } from "../mapping/rules.ts";
-import { type Config, displayPath, loadConfig } from "../pipeline/config/config.ts";
+import { type Config, displayPath, loadConfig } from "../config/config.ts";
 import {
   displayOrigin,
   type Environment,
   type EnvironmentFlags,
   ownLedgerOf,
   resolveEnvironment,
-} from "../pipeline/config/environment.ts";
-import { Key, readKey } from "../pipeline/config/key.ts";
-import { type Neighbour, readNeighbours, secondLedger } from "../pipeline/config/neighbours.ts";
-import { userStateDirectory } from "../pipeline/config/paths.ts";
-import { type Ledger, openLedger, readMeta, runListPath, writeMeta } from "../pipeline/ledger/ledger.ts";
-import { acquireLock } from "../pipeline/ledger/lock.ts";
+} from "../config/environment.ts";
+import { Key, readKey } from "../config/key.ts";
+import { type Neighbour, readNeighbours, secondLedger } from "../config/neighbours.ts";
+import { userStateDirectory } from "../config/paths.ts";
+import { Failure } from "../failure.ts";
+import { type Ledger, readMeta, runListPath, writeMeta } from "../ledger/ledger.ts";
+import { acquireLock } from "../ledger/lock.ts";
+import { openLedger } from "../ledger/open-ledger.ts";
 import {
   type ListHead,
   type LostRun,
@@ -27,18 +27,20 @@ import {
   type RunList,
   readRunList,
   thisMachine,
-} from "../pipeline/ledger/run-list.ts";
-import { lastRun, listRuns } from "../pipeline/ledger/runs.ts";
-import type { SiblingLedger } from "../pipeline/ledger/siblings.ts";
-import { noteKey } from "../pipeline/ledger/used-keys.ts";
-import { parseManifest } from "../pipeline/plan/manifest.ts";
-import { planFiles } from "../pipeline/plan/plan.ts";
-import { INPUT_RULES, READER_RULES } from "../pipeline/readers/rules.ts";
-import { proxyFor, type UsedProxy } from "../pipeline/sending/proxy.ts";
+} from "../ledger/run-list.ts";
+import { lastRun, listRuns } from "../ledger/runs.ts";
+import type { SiblingLedger } from "../ledger/siblings.ts";
+import { noteKey } from "../ledger/used-keys.ts";
+import { MAPPING_RULES } from "../mapping/rules.ts";
+import { parseManifest } from "../plan/manifest.ts";
+import { planFiles } from "../plan/plan.ts";
+import { INPUT_RULES, READER_RULES } from "../readers/rules.ts";
 import type { Sandbox } from "../sandbox/server.ts";
+import { proxyFor, type UsedProxy } from "../sending/proxy.ts";
+import type { Context } from "./context.ts";
 import { lookBeside } from "./former-self.ts";
 import { lookForLostRuns, lostRunsFailure, lostRunsOf, strayPlans } from "./lost-runs.ts";
-import { type Context, count, inShell, type Talk } from "./talk.ts";
+import { count, inShell, type Talk } from "./talk.ts";
 
 /** Flags that say which environment and where its state is; `tickets env` shows what becomes of them. */
 export interface EnvironmentOptions {

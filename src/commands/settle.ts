@@ -3,12 +3,12 @@
 import { existsSync } from "node:fs";
 import { type Action, actionSpec } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
+import { displayPath } from "../config/config.ts";
+import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { displayPath } from "../pipeline/config/config.ts";
-import { crashPoint } from "../pipeline/crash-points.ts";
-import type { Ledger } from "../pipeline/ledger/ledger.ts";
-import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
-import type { LostRun } from "../pipeline/ledger/run-list.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { mergeOutcomes } from "../ledger/memory.ts";
+import type { LostRun } from "../ledger/run-list.ts";
 import {
   type ChunkRecord,
   chunksOf,
@@ -19,10 +19,10 @@ import {
   type RunRecord,
   UNDECIDED_STATES,
   wholeOf,
-} from "../pipeline/ledger/runs.ts";
-import { type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
-import { openPlan, type Plan } from "../pipeline/plan/plan.ts";
-import { canWriteRejects, type RowsOfFile, writeRejects } from "../pipeline/projections/rejects.ts";
+} from "../ledger/runs.ts";
+import { canWriteRejects, type RowsOfFile, writeRejects } from "../outputs/rejects.ts";
+import { type Manifest, parseManifest } from "../plan/manifest.ts";
+import { openPlan, type Plan } from "../plan/plan.ts";
 import {
   closePlanned,
   closeWithoutPlan,
@@ -34,10 +34,11 @@ import {
   settleNotSentWithoutPlan,
   settleSent,
   wasSettledByHand,
-} from "../pipeline/sending/by-hand.ts";
-import { isPromisedElsewhere } from "../pipeline/sending/mend-lost.ts";
-import { actionsOf, projectUnwritten, recover } from "../pipeline/sending/settle.ts";
-import { closeSuperseded, findSuperseded } from "../pipeline/sending/superseded.ts";
+} from "../sending/by-hand.ts";
+import { isPromisedElsewhere } from "../sending/mend-lost.ts";
+import { actionsOf, projectUnwritten, recover } from "../sending/settle.ts";
+import { closeSuperseded, findSuperseded } from "../sending/superseded.ts";
+import type { Context } from "./context.ts";
 import { whyNotImported } from "./import.ts";
 import { writeLeft } from "./left-unwritten.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
@@ -64,7 +65,7 @@ import {
   tellSession,
 } from "./session.ts";
 import { describeActions, describeNothingOpen, type Summary, summarise } from "./summary.ts";
-import { type Context, count, number, type Talk } from "./talk.ts";
+import { count, number, type Talk } from "./talk.ts";
 import { traceSummary } from "./trace.ts";
 import { userName } from "./user-name.ts";
 

@@ -6,15 +6,16 @@ import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { cleanText, escapeUnseen } from "../actions/text.ts";
+import { displayPath } from "../config/config.ts";
+import { formatDuration } from "../config/duration.ts";
+import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { displayPath } from "../pipeline/config/config.ts";
-import { formatDuration } from "../pipeline/config/duration.ts";
-import type { Environment } from "../pipeline/config/environment.ts";
-import { lastFailure, lastSuccess, type NotedEnd } from "../pipeline/ledger/invocations.ts";
-import { type Ledger, runListPath, storageFailure } from "../pipeline/ledger/ledger.ts";
-import { isLocked } from "../pipeline/ledger/lock.ts";
-import { outcomesOfRun } from "../pipeline/ledger/outcomes.ts";
-import { readRunList } from "../pipeline/ledger/run-list.ts";
+import { lastFailure, lastSuccess, type NotedEnd } from "../ledger/invocations.ts";
+import { type Ledger, runListPath } from "../ledger/ledger.ts";
+import { isLocked } from "../ledger/lock.ts";
+import { storageFailure } from "../ledger/open-ledger.ts";
+import { outcomesOfRun } from "../ledger/outcomes.ts";
+import { readRunList } from "../ledger/run-list.ts";
 import {
   type ChunkRecord,
   chunksOf,
@@ -26,13 +27,14 @@ import {
   type RunRecord,
   runsWithDoubts,
   wholeOf,
-} from "../pipeline/ledger/runs.ts";
-import type { ChunkState } from "../pipeline/ledger/schema.ts";
-import { type Manifest, parseManifest } from "../pipeline/plan/manifest.ts";
-import { openPlan } from "../pipeline/plan/plan.ts";
-import { isPlainFile, makeWayFor } from "../pipeline/projections/output-file.ts";
-import { promiseFormat, promiseLines, promisesHeader } from "../pipeline/projections/promise-lines.ts";
-import { actionsOf, countStored } from "../pipeline/sending/settle.ts";
+} from "../ledger/runs.ts";
+import type { ChunkState } from "../ledger/states.ts";
+import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";
+import { promiseFormat, promiseLines, promisesHeader } from "../outputs/promise-lines.ts";
+import { type Manifest, parseManifest } from "../plan/manifest.ts";
+import { openPlan } from "../plan/plan.ts";
+import { actionsOf, countStored } from "../sending/settle.ts";
+import type { Context } from "./context.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import { closeCommand, labelOf, NEXT, settleCommand } from "./run.ts";
 import {
@@ -45,7 +47,7 @@ import {
 } from "./session.ts";
 import { unknownRun } from "./settle.ts";
 import { describeActions, type Summary, summarise } from "./summary.ts";
-import { type Context, count } from "./talk.ts";
+import { count } from "./talk.ts";
 
 export interface StatusOptions extends EnvironmentOptions {
   readonly run: string | undefined;

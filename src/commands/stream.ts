@@ -5,17 +5,19 @@ import { constants } from "node:fs";
 import { access, open, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { AcrossRule } from "../checks/rules.ts";
+import { displayPath } from "../config/config.ts";
+import type { Environment } from "../config/environment.ts";
+import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { displayPath } from "../pipeline/config/config.ts";
-import type { Environment } from "../pipeline/config/environment.ts";
-import { crashPoint } from "../pipeline/crash-points.ts";
-import { noteKnownIdRules } from "../pipeline/ledger/id-rules.ts";
-import { wasTold } from "../pipeline/ledger/invocations.ts";
-import type { Ledger } from "../pipeline/ledger/ledger.ts";
-import { mergeOutcomes } from "../pipeline/ledger/memory.ts";
-import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
-import { noteMended } from "../pipeline/ledger/rejected-rows.ts";
-import { chunksOf, countRun, enterRun, openRuns, type RunRecord } from "../pipeline/ledger/runs.ts";
+import { noteKnownIdRules } from "../ledger/id-rules.ts";
+import { wasTold } from "../ledger/invocations.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { mergeOutcomes } from "../ledger/memory.ts";
+import { NOTHING_PENDING } from "../ledger/pending.ts";
+import { noteMended } from "../ledger/rejected-rows.ts";
+import { chunksOf, countRun, enterRun, openRuns, type RunRecord } from "../ledger/runs.ts";
+import { adoptMoved, inspectOutput, makeOutputFolder, type OutputState, setAside } from "../outputs/output-file.ts";
+import { promiseFormat, promisesHeader } from "../outputs/promise-lines.ts";
 import {
   hasSameInput,
   lanesOf,
@@ -23,17 +25,11 @@ import {
   parseManifest,
   sharesInput,
   waitsForAnotherRun,
-} from "../pipeline/plan/manifest.ts";
-import {
-  adoptMoved,
-  inspectOutput,
-  makeOutputFolder,
-  type OutputState,
-  setAside,
-} from "../pipeline/projections/output-file.ts";
-import { promiseFormat, promisesHeader } from "../pipeline/projections/promise-lines.ts";
-import type { ToldWarnings } from "../pipeline/told-warnings.ts";
+} from "../plan/manifest.ts";
+import { pendingIdentities } from "../plan/pending.ts";
+import type { ToldWarnings } from "../plan/told-warnings.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
+import type { Context } from "./context.ts";
 import { writeLeft } from "./left-unwritten.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
 import {
@@ -68,7 +64,7 @@ import {
   tellChanged,
   tellVanished,
 } from "./summary.ts";
-import { type Context, count, fileInShell, inShell, number } from "./talk.ts";
+import { count, fileInShell, inShell, number } from "./talk.ts";
 import { makeTemporaryFolder } from "./temporary.ts";
 import { traceSummary } from "./trace.ts";
 

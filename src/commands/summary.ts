@@ -2,12 +2,12 @@
 
 import { stringifyJson } from "../actions/json.ts";
 import { cleanText } from "../actions/text.ts";
-import type { RunCounts } from "../pipeline/ledger/runs.ts";
-import type { ChangedAction } from "../pipeline/plan/changed.ts";
-import type { Manifest, RowCounts } from "../pipeline/plan/manifest.ts";
-import type { PlanResult } from "../pipeline/plan/planner.ts";
-import type { Vanished, VanishedTicket } from "../pipeline/plan/vanished.ts";
-import { digestOfTold, numbered, type ToldWarnings } from "../pipeline/told-warnings.ts";
+import type { RunCounts } from "../ledger/runs.ts";
+import type { ChangedAction } from "../plan/changed.ts";
+import type { Manifest, RowCounts } from "../plan/manifest.ts";
+import type { PlanResult } from "../plan/planner.ts";
+import { digestOfTold, numbered, type ToldWarnings } from "../plan/told-warnings.ts";
+import type { Vanished, VanishedTicket } from "../plan/vanished.ts";
 import { shown } from "./problems.ts";
 import { count, number, type Talk } from "./talk.ts";
 

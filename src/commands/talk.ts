@@ -1,7 +1,6 @@
 /** How a command speaks: to people on stderr, to programs on stdout. The terminal, `--json` and tests each bring their own. */
 
 import { cleanText } from "../actions/text.ts";
-import type { Trace } from "./trace.ts";
 
 export interface Talk {
   /** Something that happened. */
@@ -35,26 +34,6 @@ export interface ProgressState {
   readonly attempts?: number;
   /** Something that holds the work up, such as a wait before a retry. */
   readonly note?: string;
-}
-
-/** What every command gets from the process. */
-export interface Context {
-  readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly stdin: import("node:stream").Readable;
-  readonly stdout: import("node:stream").Writable;
-  readonly talk: Talk;
-  /** Standard output is for one JSON document, and nothing else goes there. */
-  readonly isStdoutTaken: boolean;
-  /** Show values of userId and `to` as they are. */
-  readonly verbose: boolean;
-  /** What time it is, for checks of the times in an input; the machine's clock when it is left out. */
-  readonly now?: () => Date;
-  /** Aborted, with a `StopRequest` as its reason, when no further request should start. */
-  readonly stop: AbortSignal;
-  /** Aborted when even the request in flight should be given up. */
-  readonly abort: AbortSignal;
-  readonly trace: Trace;
 }
 
 let grouping: Intl.NumberFormat | undefined;

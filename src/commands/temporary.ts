@@ -4,9 +4,9 @@ import { lstatSync, readdirSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { makeFolder } from "../disk/folders.ts";
 import { Failure } from "../failure.ts";
-import { makeFolder } from "../pipeline/folders.ts";
-import { storageFailure } from "../pipeline/ledger/ledger.ts";
+import { storageFailure } from "../ledger/open-ledger.ts";
 
 const HINT = "Set TMPDIR to a folder of your own that can be written.";
 

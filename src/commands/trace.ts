@@ -2,7 +2,7 @@
 
 import { hostname } from "node:os";
 import { cleanText } from "../actions/text.ts";
-import { noteInvocation } from "../pipeline/ledger/invocations.ts";
+import { noteInvocation } from "../ledger/invocations.ts";
 import type { Summary } from "./summary.ts";
 import { userName } from "./user-name.ts";
 

@@ -4,13 +4,15 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { copyFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { displayPath, loadConfig } from "../config/config.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { displayPath, loadConfig } from "../pipeline/config/config.ts";
-import { storageFailure } from "../pipeline/ledger/ledger.ts";
-import { NOTHING_PENDING, pendingIdentities } from "../pipeline/ledger/pending.ts";
-import { planFiles } from "../pipeline/plan/plan.ts";
-import { isPlainFile, makeWayFor } from "../pipeline/projections/output-file.ts";
+import { storageFailure } from "../ledger/open-ledger.ts";
+import { NOTHING_PENDING } from "../ledger/pending.ts";
+import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";
+import { pendingIdentities } from "../plan/pending.ts";
+import { planFiles } from "../plan/plan.ts";
 import { type CheckedInput, checkInput, type InputOptions, type OnRow } from "./check-input.ts";
+import type { Context } from "./context.ts";
 import { copyToOutput } from "./json-lines.ts";
 import { createPreview, describePreview } from "./preview.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
@@ -23,7 +25,7 @@ import {
   planDirectory,
 } from "./session.ts";
 import { describeRows, describeSent, hasUnsentRows, tellChanged, tellVanished } from "./summary.ts";
-import { type Context, count, number } from "./talk.ts";
+import { count, number } from "./talk.ts";
 import { makeTemporaryFolder } from "./temporary.ts";
 
 export interface ValidateOptions extends InputOptions, EnvironmentOptions {

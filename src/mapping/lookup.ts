@@ -1,7 +1,7 @@
 /** Rows of another file, joined by key: `{order.Total}` is the column Total of the one row of `order` that fits. */
 
 import { quote } from "./columns.ts";
-import type { FileFinding } from "./mapper.ts";
+import type { FileFinding } from "./file-finding.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import { columnsOf, type Names, type Read, type Scope } from "./names.ts";
 import type { MappingRule } from "./rules.ts";

@@ -1,16 +1,10 @@
-/** Rows → actions: which mapping a file gets, and what is understood of it. */
+/** What a mapping makes of a file: of each row, and of all of them. */
 
 import type { Action, ActionName } from "../actions/actions.ts";
 import type { Finding } from "../actions/problem.ts";
-import { DEFAULT_CLEAR_WORD } from "./coerce.ts";
-import type { LookupTable } from "./lookup.ts";
-import { createNamedMapper, namedSource } from "./named.ts";
-import { createObjectMapper } from "./objects.ts";
+import type { FileFinding } from "./file-finding.ts";
 import type { Row } from "./row.ts";
-import type { SourceConfig } from "./source.ts";
-import { createSourceMapper } from "./source-mapper.ts";
 import type { ToldEvent } from "./told-events.ts";
-import { type SeenAmounts, withTotals } from "./totals.ts";
 import type { SeenValues } from "./value-watch.ts";
 import type { FoundKeys } from "./wanted-keys.ts";
 
@@ -66,11 +60,23 @@ export type Mapped =
       readonly isGuess?: true;
     });
 
-/** What is said of a whole file, with the line of the first row that shows it. */
-export interface FileFinding extends Finding {
-  readonly line?: number;
-  /** It says nothing where only the first rows were read. */
-  readonly isOfAllRows?: true;
+/** What some rows sum up to. Plain data. */
+export interface SeenAmounts {
+  /** Of all rows but the last, in 1/10000. */
+  readonly sum: number;
+  /** How many of them have an amount above zero. */
+  readonly priced: number;
+  /** Per cell, whether each row but the last fills it; undefined before the second row, or of JSON rows. */
+  readonly filled: readonly boolean[] | undefined;
+  readonly last: LastRow | undefined;
+}
+
+export interface LastRow {
+  readonly line: number;
+  readonly amount: number;
+  /** The amount as it was read. */
+  readonly price: string;
+  readonly cells: readonly string[] | undefined;
 }
 
 /** What some rows of a file show of it. Plain data, so that those who read parts of a file can put it together. */
@@ -107,59 +113,4 @@ export interface Mapper {
   join?(seen: Seen): void;
   /** What can be said only after the last row was joined. */
   findingsOfFile?(): readonly FileFinding[];
-}
-
-export interface MapperOptions {
-  /** Base name of the input file; its beginning may name the action. */
-  readonly fileName: string;
-  /** The header of a CSV or TSV file; left out for JSON rows. */
-  readonly header?: readonly string[];
-  /** `--action`. */
-  readonly action?: ActionName;
-  /** The source of the config that the file matches. */
-  readonly source?: { readonly name: string; readonly config: SourceConfig };
-  /** The lookup files of the source, by their names in it. */
-  readonly lookups?: ReadonlyMap<string, LookupTable>;
-  /** The file is a request body: every row is an `{action, data}` item, or should be. */
-  readonly isPayload?: boolean;
-  /** Default `\clear`. */
-  readonly clearWord?: string;
-  /** Ids of rules that the config turned off or down, so that the fields they refuse are used. */
-  readonly relaxedRules?: ReadonlySet<string>;
-}
-
-/**
- * Throws `Failure("usage")` when the file can't be understood, saying how to name the action or the column, and
- * `MappingError` when the source's rules can't be carried out with its columns.
- */
-export function createMapper(options: MapperOptions): Mapper {
-  // A request body has no rows that sum up others.
-  const mapper = mapperOf(options);
-  return options.isPayload === true ? mapper : withTotals(mapper);
-}
-
-/** Whether a row says the same to a mapper that has not seen the rows above it: a cell that is filled from above does not. */
-export function readsRowsAlone({ source }: MapperOptions): boolean {
-  return source?.config.fillDown === undefined;
-}
-
-function mapperOf(options: MapperOptions): Mapper {
-  const { fileName, header, source, action } = options;
-  const clearWord = source?.config.clear ?? options.clearWord ?? DEFAULT_CLEAR_WORD;
-  const relaxedRules = options.relaxedRules ?? new Set<string>();
-  const lookups = options.lookups ?? new Map<string, LookupTable>();
-  // --action comes before the rules of a source; how its file is written stays true.
-  if (source?.config.actions !== undefined && action === undefined) {
-    const config = { ...source.config, actions: source.config.actions };
-    return createSourceMapper({ fileName, header, name: source.name, config, clearWord, relaxedRules, lookups });
-  }
-  const settings = {
-    fileName,
-    action,
-    clearWord,
-    relaxedRules,
-    isPayload: options.isPayload === true && source === undefined && action === undefined,
-    source: source === undefined ? undefined : namedSource(source.name, source.config),
-  };
-  return header === undefined ? createObjectMapper(settings) : createNamedMapper({ ...settings, header });
 }

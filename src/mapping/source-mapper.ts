@@ -20,10 +20,11 @@ import { coercerOf } from "./coerce.ts";
 import { fieldsOf, missingFields, publicName, quote } from "./columns.ts";
 import { compileEach, type Each, enter, namesOfBoth } from "./each.ts";
 import { withExactNumbers } from "./exact-numbers.ts";
+import type { FileFinding } from "./file-finding.ts";
 import { compileFillDown } from "./fill-down.ts";
 import { mangledCells, totalsCell, watchIdCells } from "./id-cells.ts";
 import { compileLookup, fitsNothing, type LookupTable, type LookupTally } from "./lookup.ts";
-import type { FileFinding, Mapped, Mapper, Understanding } from "./mapper.ts";
+import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import { collectFaults, type Faults, MappingError, type RulePath } from "./mapping-error.ts";
 import {
   type Columns,

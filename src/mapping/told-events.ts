@@ -2,7 +2,7 @@
 
 import type { FieldName } from "../actions/fields.ts";
 import { cleanText } from "../actions/text.ts";
-import type { FileFinding } from "./mapper.ts";
+import type { FileFinding } from "./file-finding.ts";
 import type { MappingRule } from "./rules.ts";
 
 /** What the rows since the last look say of an event. Plain data. */

@@ -2,29 +2,11 @@
 
 import type { Action } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
-import type { FileFinding, Mapped, Mapper } from "./mapper.ts";
+import type { FileFinding } from "./file-finding.ts";
+import type { LastRow, Mapped, Mapper, SeenAmounts } from "./mapper.ts";
 import type { Row } from "./row.ts";
 import type { MappingRule } from "./rules.ts";
 import { isTotalsWord } from "./totals-words.ts";
-
-/** What some rows sum up to. Plain data. */
-export interface SeenAmounts {
-  /** Of all rows but the last, in 1/10000. */
-  readonly sum: number;
-  /** How many of them have an amount above zero. */
-  readonly priced: number;
-  /** Per cell, whether each row but the last fills it; undefined before the second row, or of JSON rows. */
-  readonly filled: readonly boolean[] | undefined;
-  readonly last: LastRow | undefined;
-}
-
-interface LastRow {
-  readonly line: number;
-  readonly amount: number;
-  /** The amount as it was read. */
-  readonly price: string;
-  readonly cells: readonly string[] | undefined;
-}
 
 const NOTHING: SeenAmounts = { sum: 0, priced: 0, filled: undefined, last: undefined };
 

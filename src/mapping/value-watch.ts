@@ -4,7 +4,7 @@ import { distance } from "fastest-levenshtein";
 import { digestHex } from "../actions/identity.ts";
 import { foldSpelling } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
-import type { FileFinding } from "./mapper.ts";
+import type { FileFinding } from "./file-finding.ts";
 import type { Read, Scope } from "./names.ts";
 import type { MappingRule } from "./rules.ts";
 

@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { CrashPoint } from "../../src/pipeline/crash-points.ts";
+import type { CrashPoint } from "../../src/disk/crash-points.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { openWorkplace } from "../support/bin.ts";
 import type { Summary } from "../support/counts.ts";

@@ -7,7 +7,7 @@
  */
 
 import { expect, test } from "vitest";
-import { CRASH_POINTS } from "../../src/pipeline/crash-points.ts";
+import { CRASH_POINTS } from "../../src/disk/crash-points.ts";
 import { carryOut, newTally } from "../support/invariant/carry.ts";
 import { trialOf } from "../support/invariant/trial.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { readRunList, runListLine } from "../../src/pipeline/ledger/run-list.ts";
+import { readRunList, runListLine } from "../../src/ledger/run-list.ts";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
 import { openSales, type SalesRig } from "../support/invariant/sales.ts";
 import { salesTable } from "../support/tables.ts";

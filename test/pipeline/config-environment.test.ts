@@ -6,8 +6,8 @@ import {
   type EnvironmentFlags,
   listEnvironments,
   resolveEnvironment,
-} from "../../src/pipeline/config/environment.ts";
-import { userConfigDirectory, userStateDirectory } from "../../src/pipeline/config/paths.ts";
+} from "../../src/config/environment.ts";
+import { userConfigDirectory, userStateDirectory } from "../../src/config/paths.ts";
 import { failureOf, openFolders, PROJECT, USER } from "./config-files.ts";
 
 const TWO = `environments:

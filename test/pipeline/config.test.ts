@@ -3,7 +3,7 @@ import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect, promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { loadConfig, originOf } from "../../src/pipeline/config/config.ts";
+import { loadConfig, originOf } from "../../src/config/config.ts";
 import { failureOf, openFolders, PROJECT, USER } from "./config-files.ts";
 
 const environment = (name: string) => `environments:\n  ${name}:\n    baseUrl: https://api.example.com\n`;
@@ -139,7 +139,7 @@ describe("scripts", () => {
       ...Object.fromEntries(["js", "cjs", "mjs", "ts"].map((name) => [`above/project/.config/config.${name}`, mark])),
     });
     // In a process of its own: cosmiconfig looks at the real working directory, and late. As it is built, for the lowest Node.
-    const module = new URL("../../dist/pipeline/config/config.js", import.meta.url);
+    const module = new URL("../../dist/config/config.js", import.meta.url);
     const program = `const { loadConfig } = await import(${JSON.stringify(module.href)});
       const config = await loadConfig({ cwd: process.cwd(), env: { HOME: ${JSON.stringify(folders.home)} } });
       process.stdout.write([...config.environments.keys()].join());`;

@@ -3,13 +3,13 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Context } from "../../src/commands/context.ts";
 import { forgetLostRuns } from "../../src/commands/environment.ts";
 import { importResults } from "../../src/commands/import.ts";
 import { resume, settle } from "../../src/commands/settle.ts";
 import { stream } from "../../src/commands/stream.ts";
-import type { Context } from "../../src/commands/talk.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
-import { readRunList, runListLine } from "../../src/pipeline/ledger/run-list.ts";
+import { readRunList, runListLine } from "../../src/ledger/run-list.ts";
 import { expectNothingDoubled, type Field, makeContext, openField, processedBy } from "../support/context.ts";
 
 const sale = (ticketId: string): object => ({

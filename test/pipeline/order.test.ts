@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished, test } from "vitest";
 import type { Action } from "../../src/actions/actions.ts";
 import { parseJson, stringifyJson } from "../../src/actions/json.ts";
 import { plan, validate } from "../../src/commands/validate.ts";
-import { createCandidateWriter } from "../../src/pipeline/plan/batch.ts";
+import { createCandidateWriter } from "../../src/plan/batch.ts";
 import {
   actionOf,
   appendCandidates,
@@ -18,9 +18,9 @@ import {
   readCandidates,
   readWholeCandidates,
   removeCandidates,
-} from "../../src/pipeline/plan/candidates.ts";
-import { createFile } from "../../src/pipeline/plan/files.ts";
-import { createTimeOrder, type Order } from "../../src/pipeline/plan/order.ts";
+} from "../../src/plan/candidates.ts";
+import { createFile } from "../../src/plan/files.ts";
+import { createTimeOrder, type Order } from "../../src/plan/order.ts";
 import { shuffledArbitrary, timedHistoryArbitrary } from "../support/arbitraries.ts";
 import { makeContext } from "../support/context.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createSorter, type SorterLimits } from "../../src/pipeline/plan/sorter.ts";
+import { createSorter, type SorterLimits } from "../../src/plan/sorter.ts";
 
 function openFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "tickets-sorter-"));

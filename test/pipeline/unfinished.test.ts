@@ -7,10 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { copyInputs } from "../../src/pipeline/plan/copies.ts";
-import type { Clock } from "../../src/pipeline/readers/finished.ts";
-import { type Input, openInput } from "../../src/pipeline/readers/input.ts";
-import { resolveInputs } from "../../src/pipeline/readers/inputs.ts";
+import { copyInputs } from "../../src/plan/copies.ts";
+import type { Clock } from "../../src/readers/finished.ts";
+import { type Input, openInput } from "../../src/readers/input.ts";
+import { resolveInputs } from "../../src/readers/inputs.ts";
 import { openField, processedBy } from "../support/context.ts";
 import { failureOf } from "./config-files.ts";
 

@@ -10,7 +10,7 @@ import type { ActionName } from "../../src/actions/actions.ts";
 import { importResults } from "../../src/commands/import.ts";
 import { settle } from "../../src/commands/settle.ts";
 import type { StreamOptions } from "../../src/commands/stream.ts";
-import { readRunList } from "../../src/pipeline/ledger/run-list.ts";
+import { readRunList } from "../../src/ledger/run-list.ts";
 import { type Done, type Field, makeContext, openField } from "../support/context.ts";
 
 /** Built by `npm test`. */

@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { buildProgram } from "../../src/cli/program.ts";
 import { EXIT_CODES } from "../../src/failure.ts";
-import { migrate } from "../../src/pipeline/ledger/schema.ts";
+import { migrate } from "../../src/ledger/schema.ts";
 import { linksIn, PAGES, ROOT, readPage } from "../support/pages.ts";
 
 /** 128 and the numbers of SIGHUP, SIGINT and SIGTERM. */

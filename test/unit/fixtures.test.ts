@@ -13,7 +13,7 @@ import { ACTION_RULES } from "../../src/actions/rules.ts";
 import { validateItem } from "../../src/actions/validate.ts";
 import { CHECK_RULES } from "../../src/checks/rules.ts";
 import { MAPPING_RULES } from "../../src/mapping/rules.ts";
-import { READER_RULES } from "../../src/pipeline/readers/rules.ts";
+import { READER_RULES } from "../../src/readers/rules.ts";
 
 const FIXTURES = fileURLToPath(new URL("../../fixtures/", import.meta.url));
 const generated = generateFixtures();

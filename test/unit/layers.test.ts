@@ -7,20 +7,29 @@ import { describe, expect, it } from "vitest";
 const SRC = fileURLToPath(new URL("../../src", import.meta.url));
 
 /**
- * The arrows of the design: what each part of src/ may import besides itself. `failure.ts` is a leaf for all.
+ * The arrows of the design: what each folder of src/ may import besides itself. `failure.ts` is a leaf for all.
  * The sandbox is the other side: what talks to it never shares more with it than the tables of the service.
  */
 const MAY_IMPORT = {
   failure: [],
   actions: [],
+  disk: ["actions"],
   checks: ["actions"],
   mapping: ["actions"],
+  readers: ["actions", "mapping"],
+  config: ["actions", "disk", "mapping", "readers"],
+  ledger: ["actions", "disk", "mapping", "checks"],
+  plan: ["actions", "disk", "mapping", "checks", "readers", "ledger"],
+  outputs: ["actions", "disk", "mapping", "readers", "ledger", "plan"],
+  sending: ["actions", "disk", "checks", "ledger", "plan", "outputs"],
+  init: ["actions", "mapping"],
   sandbox: ["actions"],
-  pipeline: ["actions", "checks", "mapping"],
-  queue: ["actions", "checks", "mapping", "pipeline"],
-  commands: ["actions", "checks", "mapping", "pipeline", "queue", "sandbox"],
-  cli: ["actions", "checks", "mapping", "pipeline", "queue", "commands"],
-  main: ["actions", "checks", "mapping", "pipeline", "queue", "commands", "cli"],
+  commands: [
+    ...["actions", "disk", "mapping", "checks", "readers", "config"],
+    ...["ledger", "plan", "outputs", "sending", "init", "sandbox"],
+  ],
+  cli: ["actions", "config", "plan", "commands"],
+  main: ["actions", "cli"],
 } as const satisfies Record<string, readonly string[]>;
 
 type Layer = keyof typeof MAY_IMPORT;
@@ -78,6 +87,55 @@ describe("the layers of src/", () => {
       const file = posix.join(dirname(path), target).replace(/\.js$/, ".ts");
       expect(known, `${target} of ${relative(".", path)}`).toContain(file);
     }
+  });
+});
+
+/** Files that import each other, directly or through others: each set once. */
+function circlesOf(imports: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
+  const reach = (from: string): ReadonlySet<string> => {
+    const reached = new Set<string>();
+    const open = [...(imports.get(from) ?? [])];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (reached.has(next)) continue;
+      reached.add(next);
+      open.push(...(imports.get(next) ?? []));
+    }
+    return reached;
+  };
+  const reached = new Map([...imports.keys()].map((file) => [file, reach(file)]));
+  const circles = [...imports.keys()]
+    .filter((file) => reached.get(file)?.has(file))
+    .map((file) =>
+      [...imports.keys()].filter((other) => reached.get(file)?.has(other) && reached.get(other)?.has(file)),
+    );
+  return [...new Map(circles.map((circle) => [circle.join(" "), circle])).values()];
+}
+
+describe("the files of src/", () => {
+  it("import each other in no circle, types included", () => {
+    const imports = files.map((path): [string, readonly string[]] => [
+      path,
+      importsOf(readFileSync(join(SRC, path), "utf8"))
+        .filter((target) => target.startsWith("."))
+        .map((target) => posix.join(dirname(path), target).replace(/\.js$/, ".ts")),
+    ]);
+    expect(circlesOf(new Map(imports))).toEqual([]);
+  });
+
+  it.each<[string, Record<string, readonly string[]>, readonly (readonly string[])[]]>([
+    ["none", { a: ["b"], b: ["c"], c: [] }, []],
+    ["a file of itself", { a: ["a"] }, [["a"]]],
+    ["two, beside what only leads there", { a: ["b"], b: ["c"], c: ["b"] }, [["b", "c"]]],
+    [
+      "two circles",
+      { a: ["b"], b: ["a", "c"], c: ["d"], d: ["c"] },
+      [
+        ["a", "b"],
+        ["c", "d"],
+      ],
+    ],
+  ])("are found: %s", (_, imports, circles) => {
+    expect(circlesOf(new Map(Object.entries(imports)))).toEqual(circles);
   });
 });
 

@@ -1,7 +1,7 @@
 /** Carries a trial to its end as a person would: the same command again and again, and doubts settled by what really happened. */
 
 import { expect } from "vitest";
-import { CRASH_POINTS, type CrashPoint } from "../../../src/pipeline/crash-points.ts";
+import { CRASH_POINTS, type CrashPoint } from "../../../src/disk/crash-points.ts";
 import { expectCountsToAddUp, type Summary } from "../counts.ts";
 import { type Interruption, openRig, type Ran, type Rig } from "./rig.ts";
 import { type Trial, type TrialInterruption, writeTrial } from "./trial.ts";

@@ -2,7 +2,7 @@
 
 import type { ChildProcess } from "node:child_process";
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import type { CrashPoint } from "../../../src/pipeline/crash-points.ts";
+import type { CrashPoint } from "../../../src/disk/crash-points.ts";
 import { type Engine, openEngine } from "../../../src/sandbox/engine.ts";
 import type { FaultScript } from "../../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";

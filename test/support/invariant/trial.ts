@@ -4,7 +4,7 @@ import { stringify } from "csv-stringify/sync";
 import fc, { type Arbitrary } from "fast-check";
 import { type Action, actionSpec } from "../../../src/actions/actions.ts";
 import { stringifyJson } from "../../../src/actions/json.ts";
-import { CRASH_POINTS, type CrashPoint } from "../../../src/pipeline/crash-points.ts";
+import { CRASH_POINTS, type CrashPoint } from "../../../src/disk/crash-points.ts";
 import type { FaultRule, FaultScript } from "../../../src/sandbox/faults.ts";
 import { historyArbitrary } from "../arbitraries.ts";
 import type { Placed } from "./truth.ts";

@@ -7,8 +7,8 @@ import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../../../
 import type { Finding } from "../../../src/actions/problem.ts";
 import { severityIn, severityTable } from "../../../src/checks/severity.ts";
 import { checkAction } from "../../../src/checks/shape.ts";
-import { createMapper } from "../../../src/mapping/mapper.ts";
-import { toObjectRow } from "../../../src/pipeline/readers/json-row.ts";
+import { createMapper } from "../../../src/mapping/create-mapper.ts";
+import { toObjectRow } from "../../../src/readers/json-row.ts";
 import { openEngine } from "../../../src/sandbox/engine.ts";
 
 /** What a number of JSON says, as a fraction: worked out otherwise than by the code that is tested. */

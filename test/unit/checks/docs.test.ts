@@ -5,7 +5,7 @@ import { generatedDocs } from "../../../scripts/docs.ts";
 import { FIELD_NAMES } from "../../../src/actions/fields.ts";
 import { allRules } from "../../../src/checks/rules.ts";
 import { MAPPING_RULES } from "../../../src/mapping/rules.ts";
-import { INPUT_RULES, READER_RULES } from "../../../src/pipeline/readers/rules.ts";
+import { INPUT_RULES, READER_RULES } from "../../../src/readers/rules.ts";
 
 describe("generated docs", () => {
   const docs = generatedDocs();

@@ -3,7 +3,7 @@ import { ACTION_RULES } from "../../../src/actions/rules.ts";
 import { ACROSS_RULES, allRules, CHECK_RULES, LIKELY_RULES } from "../../../src/checks/rules.ts";
 import { severityIn, severityTable } from "../../../src/checks/severity.ts";
 import { MAPPING_RULES } from "../../../src/mapping/rules.ts";
-import { INPUT_RULES, READER_RULES } from "../../../src/pipeline/readers/rules.ts";
+import { INPUT_RULES, READER_RULES } from "../../../src/readers/rules.ts";
 
 const severities = (...given: Parameters<typeof severityTable>) => severityIn(severityTable(...given));
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseBaseUrl } from "../../../src/pipeline/config/base-url.ts";
+import { parseBaseUrl } from "../../../src/config/base-url.ts";
 
 describe("parseBaseUrl", () => {
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type ConfigDocument, positionAt } from "../../../src/pipeline/config/document.ts";
-import { parseConfigText } from "../../../src/pipeline/config/parse-document.ts";
+import { type ConfigDocument, positionAt } from "../../../src/config/document.ts";
+import { parseConfigText } from "../../../src/config/parse-document.ts";
 
 const parse = (text: string): ConfigDocument => {
   const document = parseConfigText("/t/tickets.config.yaml", text);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { formatDuration, parseDuration } from "../../../src/config/duration.ts";
 import { Failure } from "../../../src/failure.ts";
-import { formatDuration, parseDuration } from "../../../src/pipeline/config/duration.ts";
 
 describe("parseDuration", () => {
   test.each([

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ACTION_NAMES } from "../../../src/actions/actions.ts";
 import { FIELD_NAMES } from "../../../src/actions/fields.ts";
-import { explainIssues, problemLine } from "../../../src/pipeline/config/explain.ts";
-import { parseConfigText } from "../../../src/pipeline/config/parse-document.ts";
-import { configJsonSchema, configSchema } from "../../../src/pipeline/config/schema.ts";
+import { explainIssues, problemLine } from "../../../src/config/explain.ts";
+import { parseConfigText } from "../../../src/config/parse-document.ts";
+import { configJsonSchema, configSchema } from "../../../src/config/schema.ts";
 
 /** The example of the design, whole. */
 const DESIGN_EXAMPLE = String.raw`

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { openLedger } from "../../../src/pipeline/ledger/ledger.ts";
-import { mergeOutcomes } from "../../../src/pipeline/ledger/memory.ts";
-import { insertOutcomes } from "../../../src/pipeline/ledger/outcomes.ts";
-import { chunksOf, enterRun, markSettled } from "../../../src/pipeline/ledger/runs.ts";
+import { mergeOutcomes } from "../../../src/ledger/memory.ts";
+import { openLedger } from "../../../src/ledger/open-ledger.ts";
+import { insertOutcomes } from "../../../src/ledger/outcomes.ts";
+import { chunksOf, enterRun, markSettled } from "../../../src/ledger/runs.ts";
 
 const AT = "2026-11-21T03:00:00.000Z";
 

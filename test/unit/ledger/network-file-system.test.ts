@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Failure } from "../../../src/failure.ts";
-import { refuseNetworkFileSystem } from "../../../src/pipeline/ledger/ledger.ts";
+import { refuseNetworkFileSystem } from "../../../src/ledger/open-ledger.ts";
 
 const PATH = join(tmpdir(), "playground", "ledger.db");
 

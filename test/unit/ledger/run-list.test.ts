@@ -3,7 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { type Ledger, openLedger } from "../../../src/pipeline/ledger/ledger.ts";
+import type { Ledger } from "../../../src/ledger/ledger.ts";
+import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import {
   findLostRuns,
   openRunList,
@@ -12,8 +13,8 @@ import {
   runListLine,
   setRunListAside,
   wasReset,
-} from "../../../src/pipeline/ledger/run-list.ts";
-import { endRun, enterRun, findRun, type RunRecord } from "../../../src/pipeline/ledger/runs.ts";
+} from "../../../src/ledger/run-list.ts";
+import { endRun, enterRun, findRun, type RunRecord } from "../../../src/ledger/runs.ts";
 
 const AT = "2026-03-01T03:00:00.000Z";
 const RUN = "7f3a0c11";

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { stringifyJson } from "../../../src/actions/json.ts";
+import { createMapper } from "../../../src/mapping/create-mapper.ts";
 import type { Mapped } from "../../../src/mapping/mapper.ts";
-import { createMapper } from "../../../src/mapping/mapper.ts";
 import { json, understood } from "./rows.ts";
 import { actionsOf, mapText, sourceOf, tableOf } from "./samples.ts";
 

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parseJson } from "../../../src/actions/json.ts";
-import { RECIPES } from "../../../src/mapping/recipes.ts";
+import { RECIPES } from "../../../src/init/recipes.ts";
 import { MAPPING_RULES } from "../../../src/mapping/rules.ts";
 import { examplesOf, runRule, runWhole } from "./doc-examples.ts";
 

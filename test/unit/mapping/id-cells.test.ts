@@ -1,7 +1,8 @@
 /** A template must not hide what would be told of its cell, were it the whole id. */
 
 import { describe, expect, test } from "vitest";
-import { createMapper, type Mapped } from "../../../src/mapping/mapper.ts";
+import { createMapper } from "../../../src/mapping/create-mapper.ts";
+import type { Mapped } from "../../../src/mapping/mapper.ts";
 import { json } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 

@@ -1,7 +1,7 @@
 /** Rules that can't be carried out stop the run before anything is sent, and say where they stand. */
 
 import { expect, test } from "vitest";
-import { createMapper } from "../../../src/mapping/mapper.ts";
+import { createMapper } from "../../../src/mapping/create-mapper.ts";
 import { MappingError } from "../../../src/mapping/mapping-error.ts";
 import type { SourceConfig } from "../../../src/mapping/source.ts";
 import { sourceOf } from "./samples.ts";

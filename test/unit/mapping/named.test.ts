@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Failure } from "../../../src/failure.ts";
-import { createMapper, type MapperOptions } from "../../../src/mapping/mapper.ts";
+import { createMapper, type MapperOptions } from "../../../src/mapping/create-mapper.ts";
 import { cells } from "./rows.ts";
 
 const SALES = ["eventId", "ticketId", "userId", "price", "orderTime"];

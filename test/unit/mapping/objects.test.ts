@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createMapper, type Mapper } from "../../../src/mapping/mapper.ts";
+import { createMapper } from "../../../src/mapping/create-mapper.ts";
+import type { Mapper } from "../../../src/mapping/mapper.ts";
 import { json, understood } from "./rows.ts";
 
 const mapperOf = (fileName: string): Mapper => createMapper({ fileName });

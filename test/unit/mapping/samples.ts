@@ -2,10 +2,11 @@ import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import * as z from "zod";
 import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
-import { createMapper, type Mapped, type MapperOptions } from "../../../src/mapping/mapper.ts";
+import { parseConfigText } from "../../../src/config/parse-document.ts";
+import { sourceSchema } from "../../../src/config/sources.ts";
+import { createMapper, type MapperOptions } from "../../../src/mapping/create-mapper.ts";
+import type { Mapped } from "../../../src/mapping/mapper.ts";
 import type { SourceConfig } from "../../../src/mapping/source.ts";
-import { parseConfigText } from "../../../src/pipeline/config/parse-document.ts";
-import { sourceSchema } from "../../../src/pipeline/config/sources.ts";
 
 /** The sources of a config's text, read and checked as the program does. */
 function sourcesOf(text: string): Record<string, SourceConfig> {

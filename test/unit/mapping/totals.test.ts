@@ -1,7 +1,9 @@
 /** A line of totals under the rows is told as one; real rows never are. */
 
 import { describe, expect, test } from "vitest";
-import { createMapper, type FileFinding, type Mapped } from "../../../src/mapping/mapper.ts";
+import { createMapper } from "../../../src/mapping/create-mapper.ts";
+import type { FileFinding } from "../../../src/mapping/file-finding.ts";
+import type { Mapped } from "../../../src/mapping/mapper.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 
 const SOLD = `actions:

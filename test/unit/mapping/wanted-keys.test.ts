@@ -1,7 +1,8 @@
 /** Keys of JSON rows like the columns of a table: one that no row has is a mistake, one that a row lacks is empty. */
 
 import { describe, expect, test } from "vitest";
-import { createMapper, type Mapper } from "../../../src/mapping/mapper.ts";
+import { createMapper } from "../../../src/mapping/create-mapper.ts";
+import type { Mapper } from "../../../src/mapping/mapper.ts";
 import { json, understood } from "./rows.ts";
 import { sourceOf } from "./samples.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ACTION_NAMES, actionSpec } from "../../../src/actions/actions.ts";
-import { findOrigin, RECORD_BYTES, readOrigin, writeOrigin } from "../../../src/pipeline/plan/index-file.ts";
+import { findOrigin, RECORD_BYTES, readOrigin, writeOrigin } from "../../../src/plan/index-file.ts";
 
 const ORIGIN = { input: 1, line: 70_000, row: 69_999, untimed: false, keyed: false, further: false, nth: 0 } as const;
 

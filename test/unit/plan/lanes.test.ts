@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { EMPTY_MEMORY, type KnownTicket, type Memory } from "../../../src/checks/across.ts";
-import { createLaneGroups, type Referring, type Spread } from "../../../src/pipeline/plan/lanes.ts";
+import { createLaneGroups, type Referring, type Spread } from "../../../src/plan/lanes.ts";
 
 /** An action, and the event that its row names. */
 interface Row extends Referring {

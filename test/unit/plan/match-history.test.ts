@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type InputDeed, type KnownDeed, matchHistory, oldLength } from "../../../src/pipeline/plan/match-history.ts";
+import { type InputDeed, type KnownDeed, matchHistory, oldLength } from "../../../src/plan/match-history.ts";
 
 /**
  * Deeds in a word each: `A` says A, `A3` says A at the time 3; known ones: `-A` was rejected, `~A` is pending, and what follows `|` is of

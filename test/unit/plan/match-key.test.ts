@@ -7,7 +7,7 @@ import {
   type KeyTry,
   type KnownKeyDeed,
   matchKey,
-} from "../../../src/pipeline/plan/match-key.ts";
+} from "../../../src/plan/match-key.ts";
 
 /**
  * Deeds in a word each: `A` says A, `A3` says A at the time 3, and so on of the ticket T; `U:A` is of the ticket U. Known ones:

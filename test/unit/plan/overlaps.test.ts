@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { DeedVerdict } from "../../../src/pipeline/plan/match-history.ts";
-import { findCopies, findOverlaps, type TimedDeed } from "../../../src/pipeline/plan/overlaps.ts";
+import type { DeedVerdict } from "../../../src/plan/match-history.ts";
+import { findCopies, findOverlaps, type TimedDeed } from "../../../src/plan/overlaps.ts";
 
 const VERDICTS = {
   new: { kind: "new" },

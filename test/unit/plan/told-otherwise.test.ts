@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findRetold, retoldAmong } from "../../../src/pipeline/plan/told-otherwise.ts";
+import { findRetold, retoldAmong } from "../../../src/plan/told-otherwise.ts";
 
 /** `18:00:11a`: the content a at that time; `+1 18:00:11a` a day later; behind a `!`, where the service rejected it. */
 function saying(text: string, at: number) {

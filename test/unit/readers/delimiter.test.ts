@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { detectDelimiter } from "../../../src/pipeline/readers/delimiter.ts";
+import { detectDelimiter } from "../../../src/readers/delimiter.ts";
 
 test.each([
   ["eventId,ticketId,price", ","],

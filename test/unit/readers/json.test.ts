@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { stringifyJson } from "../../../src/actions/json.ts";
-import { jsonArrayParser } from "../../../src/pipeline/readers/json-array.ts";
-import { findJsonFault } from "../../../src/pipeline/readers/json-fault.ts";
-import { ndjsonParser } from "../../../src/pipeline/readers/ndjson.ts";
-import { MAX_RAW_BYTES, MAX_ROW_BYTES, type RowParser } from "../../../src/pipeline/readers/row-parser.ts";
+import { jsonArrayParser } from "../../../src/readers/json-array.ts";
+import { findJsonFault } from "../../../src/readers/json-fault.ts";
+import { ndjsonParser } from "../../../src/readers/ndjson.ts";
+import { MAX_RAW_BYTES, MAX_ROW_BYTES, type RowParser } from "../../../src/readers/row-parser.ts";
 import { brief, feed, messageOf } from "./feed.ts";
 
 /** Reads a text in one block and in small ones, which must make no difference. */

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { csvParser } from "../../../src/pipeline/readers/csv.ts";
-import { jsonArrayParser } from "../../../src/pipeline/readers/json-array.ts";
-import { ndjsonParser } from "../../../src/pipeline/readers/ndjson.ts";
-import { MAX_ROW_BYTES } from "../../../src/pipeline/readers/row-parser.ts";
-import { READER_RULES } from "../../../src/pipeline/readers/rules.ts";
+import { csvParser } from "../../../src/readers/csv.ts";
+import { jsonArrayParser } from "../../../src/readers/json-array.ts";
+import { ndjsonParser } from "../../../src/readers/ndjson.ts";
+import { MAX_ROW_BYTES } from "../../../src/readers/row-parser.ts";
+import { READER_RULES } from "../../../src/readers/rules.ts";
 import { feed } from "./feed.ts";
 
 const BREAKERS = {

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { Action } from "../../../src/actions/actions.ts";
-import type { SentAction } from "../../../src/pipeline/plan/chunk-actions.ts";
-import { type Exchange, type Reading, readExchange } from "../../../src/pipeline/sending/answer.ts";
-import { createRunPromises } from "../../../src/pipeline/sending/run-promises.ts";
+import type { SentAction } from "../../../src/plan/chunk-actions.ts";
+import { type Exchange, type Reading, readExchange } from "../../../src/sending/answer.ts";
+import { createRunPromises } from "../../../src/sending/run-promises.ts";
 
 const SERVICE = fileURLToPath(new URL("../../../fixtures/service/", import.meta.url));
 const fixture = (path: string): Buffer => readFileSync(`${SERVICE}${path}`);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { createRunPromises } from "../../../src/pipeline/sending/run-promises.ts";
+import { createRunPromises } from "../../../src/sending/run-promises.ts";
 
 test.each([0, 50_000])(
   "each of 50,000 promises is known once it was added, and not before (%i expected)",

@@ -1,0 +1,450 @@
+/** Finds, reads and checks the config files; everything that is wrong with them is told at once. */
+
+import { lstat, stat } from "node:fs/promises";
+import { basename, dirname, extname, join, relative, resolve } from "node:path";
+import type { PublicExplorer } from "cosmiconfig";
+import * as explorerModule from "cosmiconfig/dist/Explorer.js";
+import { nearest } from "../actions/nearest.ts";
+import type { Severity } from "../actions/problem.ts";
+import { cleanText } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
+import { openFile } from "../readers/open-file.ts";
+import { type ConfigDocument, type ConfigPath, type ConfigProblem, pathKey, positionAt } from "./document.ts";
+import { explainIssues, isRecord, problemLine, valueAt } from "./explain.ts";
+import { toPath, userConfigDirectory } from "./paths.ts";
+import { configSchema, type ParsedConfig, type ParsedEnvironment } from "./schema.ts";
+import type { SourceConfig } from "./sources.ts";
+import { digestOfConfig, isTrusted, trustProblems } from "./trust.ts";
+import type { DeepReadonly } from "./words.ts";
+
+/** One entry of `environments`; paths are absolute, `baseUrl` is normalised, `timeout` in milliseconds. */
+export type EnvironmentConfig = DeepReadonly<ParsedEnvironment> & {
+  /** Folder of the file that declares it; where its command runs. */
+  readonly directory: string;
+};
+
+/** All configs that apply, as one. Frozen. */
+export interface Config {
+  /** Working directory that the files were looked for in. */
+  readonly cwd: string;
+  /** The files that were read, absolute: the project's, then the user's. */
+  readonly files: readonly string[];
+  /** Name of the default environment. */
+  readonly env?: string;
+  readonly environments: ReadonlyMap<string, EnvironmentConfig>;
+  readonly sources: Readonly<Record<string, SourceConfig>>;
+  readonly rules: Readonly<Record<string, Severity>>;
+  readonly stateDir?: string;
+  /** The one of the working directory, if any. */
+  readonly found?: FoundConfig;
+  readonly documents: readonly ConfigDocument[];
+}
+
+/** Where a config file came from: those that the user chose or owns are trusted, one that is found is asked about. */
+type Role = "project" | "user" | "chosen";
+
+interface LoadedDocument extends ConfigDocument {
+  readonly role: Role;
+  readonly digest: string;
+}
+
+/** A config that lies in the working directory. */
+interface FoundConfig {
+  readonly file: string;
+  readonly digest: string;
+  readonly isTrusted: boolean;
+  /** What it names that needs trust. */
+  readonly needsTrust: readonly ConfigProblem[];
+}
+
+const CONFIG_NAMES = ["yaml", "yml", "json"] as const;
+const SCRIPT_NAMES = ["js", "mjs", "cjs", "ts", "mts", "cts"] as const;
+const PROJECT_PLACES = [
+  ...CONFIG_NAMES.map((extension) => `tickets.config.${extension}`),
+  ".ticketsrc",
+  ...CONFIG_NAMES.map((extension) => `.ticketsrc.${extension}`),
+  "package.json",
+];
+const PROJECT_SCRIPTS = SCRIPT_NAMES.flatMap((extension) => [`tickets.config.${extension}`, `.ticketsrc.${extension}`]);
+const USER_PLACES = CONFIG_NAMES.map((extension) => `config.${extension}`);
+const USER_SCRIPTS = SCRIPT_NAMES.map((extension) => `config.${extension}`);
+const NO_SCRIPTS =
+  "A config is data (.yaml, .yml or .json): code in it would run in a nightly job with the key in reach. Move what it says there.";
+
+/**
+ * Loads the config of the working directory (nothing is looked for above it) and the environments that the user's config
+ * directory adds; `--config` or `TICKETS_CONFIG` replaces both. Without any file, an empty config.
+ *
+ * `knownRules` are the ids that `rules` and `accept` may name; without it they are not compared. `isTrusting`: the config
+ * of the working directory is about to be trusted, so what needs it is no problem.
+ * Throws one `usage` failure that lists every problem of every file with file, line and column.
+ */
+export async function loadConfig(options: {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly configFlag?: string | undefined;
+  readonly knownRules?: readonly string[];
+  readonly isTrusting?: boolean;
+  /** Ends the wait for a config that is a pipe. */
+  readonly signal?: AbortSignal | undefined;
+}): Promise<Config> {
+  const { cwd, env, knownRules, isTrusting = false } = options;
+  const documents = await readDocuments(cwd, env, options.configFlag, options.signal);
+  const parsed: { readonly document: LoadedDocument; readonly value: ParsedConfig }[] = [];
+  const problems: ConfigProblem[] = [];
+  for (const document of documents) {
+    const result = configSchema.safeParse(document.value);
+    if (result.success) parsed.push({ document, value: result.data });
+    problems.push(
+      ...document.problems,
+      ...(result.success ? [] : explainIssues(document, configSchema, result.error.issues)),
+      ...placementProblems(document),
+      ...ruleProblems(document, knownRules),
+    );
+  }
+  problems.push(...sharedEnvironmentProblems(documents, cwd));
+  const found = await foundConfig(documents, env);
+  const untrusted = found === undefined || found.isTrusted || isTrusting ? [] : found.needsTrust;
+  if (problems.length + untrusted.length > 0)
+    throw configFailure([...problems, ...untrusted], cwd, untrusted.length > 0);
+  return Object.freeze({ ...toConfig(cwd, env, documents, parsed), ...(found !== undefined && { found }) });
+}
+
+async function foundConfig(
+  documents: readonly LoadedDocument[],
+  env: NodeJS.ProcessEnv,
+): Promise<FoundConfig | undefined> {
+  const document = documents.find(({ role }) => role === "project");
+  if (document === undefined) return undefined;
+  const { file, digest } = document;
+  return {
+    file,
+    digest,
+    isTrusted: await isTrusted(file, digest, env),
+    needsTrust: await trustProblems(document, env),
+  };
+}
+
+const LONGEST_PATH = 4096;
+
+/** How a file is called in messages: relative when it lies in or below the working directory. */
+export function displayPath(file: string, cwd: string): string {
+  const inside = relative(cwd, file);
+  return cleanText(inside === "" || inside.startsWith("..") ? file : inside, LONGEST_PATH);
+}
+
+/** Where the value at `path` was declared, as `/path/tickets.config.yaml:12`; undefined when no config declares it. */
+export function originOf(config: Config, path: ConfigPath): string | undefined {
+  for (const document of config.documents) {
+    const position = document.keyPositions.get(pathKey(path)) ?? document.positions.get(pathKey(path));
+    if (position !== undefined) return `${position.file}:${position.line}`;
+  }
+  return undefined;
+}
+
+async function readDocuments(
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+  configFlag: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<readonly LoadedDocument[]> {
+  const chosen = configFlag ?? (env.TICKETS_CONFIG || undefined);
+  if (chosen !== undefined) {
+    const by = configFlag === undefined ? "TICKETS_CONFIG" : "--config";
+    return [await readChosen(toPath(chosen, cwd, env), by, signal)];
+  }
+  const userDirectory = userConfigDirectory(env);
+  return [
+    ...(await readPlace(cwd, PROJECT_PLACES, PROJECT_SCRIPTS, "project", cwd)),
+    ...(userDirectory === undefined ? [] : await readPlace(userDirectory, USER_PLACES, USER_SCRIPTS, "user", cwd)),
+  ];
+}
+
+async function readChosen(file: string, by: string, signal: AbortSignal | undefined): Promise<LoadedDocument> {
+  const extension = extname(file);
+  if (SCRIPT_NAMES.some((name) => extension === `.${name}`)) {
+    throw new Failure("usage", `${file} (${by}) is a script`, { hint: NO_SCRIPTS });
+  }
+  if (extension !== "" && !CONFIG_NAMES.some((name) => extension === `.${name}`)) {
+    throw new Failure("usage", `${file} (${by}) is not a config: it is neither .yaml, .yml nor .json`);
+  }
+  const document = await readDocument(file, signal);
+  if (document === undefined) throw new Failure("usage", `${file} (${by}) has no key "tickets"`);
+  return { ...document, role: "chosen" };
+}
+
+/** The one config of a directory, or none. */
+async function readPlace(
+  directory: string,
+  places: readonly string[],
+  scripts: readonly string[],
+  role: Role,
+  cwd: string,
+): Promise<readonly LoadedDocument[]> {
+  const script = (await present(directory, scripts))[0];
+  if (script !== undefined) {
+    throw new Failure("usage", `${displayPath(script, cwd)} is a script and is not run`, { hint: NO_SCRIPTS });
+  }
+  const found: LoadedDocument[] = [];
+  for (const file of await present(directory, places)) {
+    const document = await readDocument(file);
+    if (document !== undefined) found.push({ ...document, role });
+  }
+  if (found.length > 1) {
+    const names = found.map(({ file }) => (basename(file) === "package.json" ? `${file} (its key "tickets")` : file));
+    throw new Failure("usage", `There are ${found.length} configs in one folder: ${names.join(" and ")}`, {
+      hint: "Keep one; which of them would count can't be guessed.",
+    });
+  }
+  return found;
+}
+
+/** Those of `names` that exist, absolute. A dangling link exists: leaving it out would be silent. */
+async function present(directory: string, names: readonly string[]): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const name of names) {
+    const file = join(directory, name);
+    try {
+      await lstat(file);
+      found.push(file);
+    } catch (cause) {
+      const code = codeOf(cause);
+      if (code !== "ENOENT" && code !== "ENOTDIR") throw unreadable(file, cause);
+    }
+  }
+  return found;
+}
+
+/**
+ * `cosmiconfig()` itself runs `.config/config.js` of the working directory and takes `package.json#cosmiconfig` as orders
+ * where to look, and no option prevents it; the Explorer that it wraps does neither.
+ */
+const { Explorer } = explorerModule as unknown as { readonly Explorer: new (options: object) => PublicExplorer }; // its type file is empty
+
+/** Undefined for a package.json without the key. */
+async function readDocument(
+  file: string,
+  signal?: AbortSignal,
+): Promise<(ConfigDocument & { readonly digest: string }) | undefined> {
+  // The parser of YAML is a large part of a command's start.
+  const { parseConfigText } = await import("./parse-document.ts");
+  // Of the very text that is parsed: what is read a second time may be another.
+  let digest = digestOfConfig("");
+  const load = (path: string, text: string) => {
+    digest = digestOfConfig(text);
+    const inPackage = basename(path, extname(path)) === "package";
+    const document = parseConfigText(path, text, inPackage ? "tickets" : undefined);
+    return inPackage ? { tickets: document } : document; // cosmiconfig takes the key out again
+  };
+  const explorer = new Explorer({
+    moduleName: "tickets",
+    searchPlaces: [],
+    loaders: { ".yaml": load, ".yml": load, ".json": load, noExt: load },
+    transform: (result: unknown) => result,
+    cache: false,
+    searchStrategy: "none",
+    metaConfigFilePath: null,
+  });
+  try {
+    // A shell's <(...) gives its bytes once, and may never give them.
+    if (!(await stat(file)).isFile()) {
+      const document = parseConfigText(file, await readPipe(file, signal));
+      return document === undefined ? undefined : { ...document, digest };
+    }
+    const result = await explorer.load(file);
+    if (result === null) return undefined;
+    // An empty file has no text to load: an empty config.
+    const document = result.isEmpty === true ? parseConfigText(file, "") : (result.config as ConfigDocument); // made by `load`
+    return document === undefined ? undefined : { ...document, digest };
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw unreadable(file, cause);
+  }
+}
+
+async function readPipe(file: string, signal: AbortSignal | undefined): Promise<string> {
+  await using pipe = await openFile(file, signal);
+  const blocks: Buffer[] = [];
+  for (let block = await pipe.read(); block !== undefined; block = await pipe.read()) blocks.push(block);
+  return Buffer.concat(blocks).toString("utf8");
+}
+
+function unreadable(file: string, cause: unknown): Failure {
+  const code = codeOf(cause);
+  if (code === undefined) return new Failure("internal", `Reading the config ${file} failed`, { cause });
+  const why = { ENOENT: "there is no such file", EISDIR: "it is a folder", EACCES: "it may not be read" }[code] ?? code;
+  return new Failure("usage", `Can't read the config ${file}: ${why}.`, { cause });
+}
+
+function codeOf(cause: unknown): string | undefined {
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
+}
+
+/** What the shape allows but not in this file or for this environment. Looks at the raw values, so that it is told beside other problems. */
+function placementProblems(document: LoadedDocument): readonly ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const complain = (path: ConfigPath, message: string) =>
+    problems.push({ ...positionAt(document, path, "key"), path, message });
+  if (document.role === "user") {
+    for (const key of keysAt(document, [])) {
+      if (key === "environments" || !Object.hasOwn(configSchema.shape, key)) continue;
+      complain([key], "the user's config adds environments only; this belongs to the config of the working directory");
+    }
+  }
+  const variables = new Map<string, string>();
+  for (const name of keysAt(document, ["environments"])) {
+    const path = ["environments", name];
+    const twin = variables.get(variablePart(name));
+    if (twin === undefined) variables.set(variablePart(name), name);
+    else
+      complain(
+        path,
+        `shares its variables (TICKETS_${variablePart(name)}_...) with ${cleanText(twin, 64)}; rename one`,
+      );
+    if (name !== "sandbox") continue;
+    for (const key of ["baseUrl", "apiKey", "sameServiceAs"]) {
+      if (!keysAt(document, path).includes(key)) continue;
+      complain(
+        [...path, key],
+        key === "sameServiceAs"
+          ? "the sandbox is a service of its own on this machine"
+          : "the sandbox is built in and has neither address nor key; give the environment another name",
+      );
+    }
+    if (valueAt(document, [...path, "complete"]) === false) {
+      complain([...path, "complete"], "the sandbox is always complete: nothing else registers events there");
+    }
+  }
+  return problems;
+}
+
+function ruleProblems(document: ConfigDocument, known: readonly string[] | undefined): readonly ConfigProblem[] {
+  if (known === undefined) return [];
+  const problems: ConfigProblem[] = [];
+  const check = (rule: unknown, path: ConfigPath, of: "key" | "value") => {
+    if (typeof rule !== "string" || known.includes(rule)) return;
+    const message =
+      of === "key" ? "is not the id of a rule" : `${JSON.stringify(cleanText(rule, 60))} is not the id of a rule`;
+    problems.push({ ...positionAt(document, path, of), path, message, didYouMean: nearest(rule, known) });
+  };
+  for (const rule of keysAt(document, ["rules"])) check(rule, ["rules", rule], "key");
+  for (const name of keysAt(document, ["environments"])) {
+    const path = ["environments", name, "accept"];
+    const accepted = valueAt(document, path);
+    if (!Array.isArray(accepted)) continue;
+    for (const [index, rule] of accepted.entries()) check(rule, [...path, index], "value");
+  }
+  return problems;
+}
+
+/** An environment that two files declare: which of the two would be sent to can't be guessed. */
+function sharedEnvironmentProblems(documents: readonly ConfigDocument[], cwd: string): readonly ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const seen = new Map<string, { readonly document: ConfigDocument; readonly name: string }>();
+  for (const document of documents) {
+    for (const name of keysAt(document, ["environments"])) {
+      const path = ["environments", name];
+      const first = seen.get(variablePart(name));
+      if (first === undefined) seen.set(variablePart(name), { document, name });
+      else if (first.document !== document) {
+        const { line } = positionAt(first.document, ["environments", first.name], "key");
+        const also =
+          first.name === name ? "is also declared" : `shares its variables with ${cleanText(first.name, 64)}`;
+        const message = `${also} in ${displayPath(first.document.file, cwd)}:${line}; keep one of the two`;
+        problems.push({ ...positionAt(document, path, "key"), path, message });
+      }
+    }
+  }
+  return problems;
+}
+
+function keysAt(document: ConfigDocument, path: ConfigPath): readonly string[] {
+  const value = valueAt(document, path);
+  return isRecord(value) && !Array.isArray(value) ? Object.keys(value) : [];
+}
+
+/** How an environment's name stands in variables: `pre-prod` → `PRE_PROD`. */
+export function variablePart(name: string): string {
+  return name.toUpperCase().replaceAll("-", "_");
+}
+
+const MOST_SHOWN = 50;
+
+function configFailure(problems: readonly ConfigProblem[], cwd: string, needsTrust: boolean): Failure {
+  const sorted = [...problems].sort(
+    (one, other) => one.file.localeCompare(other.file) || one.line - other.line || one.column - other.column,
+  );
+  const lines = sorted.slice(0, MOST_SHOWN).map((problem) => problemLine(problem, displayPath(problem.file, cwd)));
+  if (sorted.length > MOST_SHOWN) lines.push(`and ${sorted.length - MOST_SHOWN} more`);
+  const [only] = lines;
+  const message =
+    lines.length === 1 && only !== undefined
+      ? only
+      : `${sorted.length} problems in the config:\n${lines.map((line) => `  ${line}`).join("\n")}`;
+  const hint = needsTrust
+    ? "Nothing was sent. A file named by --config or TICKETS_CONFIG, and your own config, count as trusted.\nRead the file; if you wrote it, or trust who did, now and whenever it has changed: tickets env --trust"
+    : "Nothing was sent.";
+  return new Failure("usage", message, { hint });
+}
+
+function toConfig(
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+  documents: readonly ConfigDocument[],
+  parsed: readonly { readonly document: ConfigDocument; readonly value: ParsedConfig }[],
+): Config {
+  const environments = new Map<string, EnvironmentConfig>();
+  let main: Pick<Config, "env" | "stateDir"> = {};
+  let sources: Record<string, SourceConfig> = {};
+  let rules: Record<string, Severity> = {};
+  for (const { document, value } of parsed) {
+    const directory = dirname(document.file);
+    const absolute = (path: string) => toPath(path, directory, env);
+    for (const [name, environment] of Object.entries(value.environments ?? {})) {
+      environments.set(name, deepFreeze({ ...withPaths(environment, absolute), directory }));
+    }
+    // Only the first file, the project's or the chosen one, may hold the rest.
+    if (document !== documents[0]) continue;
+    main = {
+      ...(value.env === undefined ? {} : { env: value.env }),
+      ...(value.stateDir === undefined ? {} : { stateDir: absolute(value.stateDir) }),
+    };
+    rules = value.rules ?? {};
+    sources = Object.fromEntries(
+      Object.entries(value.sources ?? {}).map(([name, source]) => [name, withLookupPaths(source, absolute)]),
+    );
+  }
+  return Object.freeze({
+    cwd: resolve(cwd),
+    files: Object.freeze(documents.map(({ file }) => file)),
+    ...main,
+    environments,
+    sources: deepFreeze(sources),
+    rules: deepFreeze(rules),
+    documents,
+  });
+}
+
+function withPaths(environment: ParsedEnvironment, absolute: (path: string) => string): ParsedEnvironment {
+  const { apiKey, output, stateDir } = environment;
+  const [program, ...rest] = apiKey?.command ?? [];
+  return {
+    ...environment,
+    ...(output === undefined || output === "-" ? {} : { output: absolute(output) }),
+    ...(stateDir === undefined ? {} : { stateDir: absolute(stateDir) }),
+    ...(apiKey?.file === undefined ? {} : { apiKey: { file: absolute(apiKey.file) } }),
+    // A program's bare name is looked for in PATH; anything with a slash is a path.
+    ...(program?.includes("/") ? { apiKey: { command: [absolute(program), ...rest] } } : {}),
+  };
+}
+
+function withLookupPaths(source: SourceConfig, absolute: (path: string) => string): SourceConfig {
+  if (source.lookup === undefined) return source;
+  const lookup = Object.entries(source.lookup).map(([name, entry]) => [name, { ...entry, file: absolute(entry.file) }]);
+  return { ...source, lookup: Object.fromEntries(lookup) };
+}
+
+function deepFreeze<T>(value: T): T {
+  if (isRecord(value)) for (const inner of Object.values(value)) deepFreeze(inner);
+  return Object.freeze(value);
+}

@@ -1,0 +1,484 @@
+/** Which environment a command works with, every setting of it, and where each value came from. */
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { nearest } from "../actions/nearest.ts";
+import { cleanText } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
+import { parseBaseUrl } from "./base-url.ts";
+import { type Config, displayPath, type EnvironmentConfig, originOf, variablePart } from "./config.ts";
+import { parseDuration } from "./duration.ts";
+import { toPath, userStateDirectory } from "./paths.ts";
+import { ENVIRONMENT_NAME, LIMITS } from "./schema.ts";
+import { rangeText } from "./words.ts";
+
+/** Where a key is; never the key. */
+export type KeySource =
+  | { readonly kind: "built-in" }
+  | { readonly kind: "variable"; readonly name: string }
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "command"; readonly command: readonly string[]; readonly directory: string };
+
+/** Everything that sending to one environment needs to know. Frozen; holds no secret. */
+export interface Environment {
+  readonly name: string;
+  readonly kind: "sandbox" | "service";
+  /** Normalised, without a slash at the end; empty for the sandbox, whose address is known when it has started. */
+  readonly baseUrl: string;
+  readonly keySource: KeySource;
+  /** Actions per request. */
+  readonly chunkSize: number;
+  readonly maxChunkBytes: number;
+  readonly timeoutMs: number;
+  readonly retries: number;
+  readonly retryStatuses: readonly number[];
+  /** Actions per second; absent: no limit. */
+  readonly rate?: number;
+  readonly lanes: number;
+  readonly maxRejected: number;
+  readonly refusalsAreWhole: boolean;
+  readonly complete: boolean;
+  readonly statusPath?: string;
+  /** The environment that is the same service under another name, whose ledger this one shares. */
+  readonly sameServiceAs?: string;
+  /** Promises file, absolute or `-`, where the config names one. */
+  readonly output?: string;
+  readonly confirm: boolean;
+  readonly freshConnection: boolean;
+  /** Ids of rules that the service does not insist on. */
+  readonly accept: readonly string[];
+  /** Shape not settled yet: for `tickets queue`. */
+  readonly queue?: Readonly<Record<string, unknown>>;
+  readonly stateDir: string;
+  readonly ledgerPath: string;
+  /** The environment whose ledger it keeps: its own name, or that of `sameServiceAs`. */
+  readonly ledgerOwner: string;
+  /** All environments that keep this ledger, its owner first. */
+  readonly ledgerNames: readonly string[];
+  /** The flags that lead another command to the same ledger. */
+  readonly named: readonly string[];
+  /** Where each setting came from: a flag, a variable, `FILE:LINE`, "built in" or "default". */
+  readonly origins: Readonly<Record<SettingName, string>>;
+}
+
+export type SettingName = "name" | "baseUrl" | "apiKey" | keyof EnvironmentSettings;
+type EnvironmentSettings = Omit<
+  Environment,
+  "name" | "kind" | "baseUrl" | "keySource" | "ledgerPath" | "ledgerOwner" | "ledgerNames" | "named" | "origins"
+>;
+
+/** What the command line said, as text; numbers are taken too. */
+export interface EnvironmentFlags {
+  readonly chunkSize?: string | number | undefined;
+  readonly lanes?: string | number | undefined;
+  readonly rate?: string | number | undefined;
+  readonly timeout?: string | number | undefined;
+  readonly retries?: string | number | undefined;
+  readonly stateDir?: string | undefined;
+}
+
+export interface EnvironmentChoice {
+  readonly envFlag?: string | undefined;
+  readonly configFlag?: string | undefined;
+  readonly env: NodeJS.ProcessEnv;
+  readonly flags?: EnvironmentFlags;
+}
+
+const SANDBOX = "sandbox";
+
+const DEFAULT_MAX_CHUNK_BYTES = 8 * 1024 * 1024; // gateways of this kind take at most 10 MB (design §9)
+const DEFAULT_TIMEOUT_MS = 120_000;
+
+/**
+ * Chooses the environment (`--env`, `TICKETS_ENV`, the config's `env`, else the sandbox while nothing is configured) and
+ * settles every value by flag, variable, config, default, in this order.
+ *
+ * Throws a `usage` failure when nothing or something unknown is chosen or a value can't be used; nothing was sent then.
+ */
+export function resolveEnvironment(config: Config, choice: EnvironmentChoice): Environment {
+  const { name, origin } = chooseName(config, choice);
+  const settings = settle(config, name, choice);
+  const origins = { name: origin, ...settings.origins };
+  const { configFlag, flags: { stateDir } = {} } = choice;
+  const named = [
+    ...["--env", name],
+    ...(configFlag === undefined ? [] : ["--config", configFlag]),
+    ...(stateDir === undefined ? [] : ["--state-dir", stateDir]),
+  ];
+  if (name === SANDBOX) {
+    refuseSandboxAddress(choice.env);
+    return frozen({
+      ...settings.values,
+      name,
+      kind: "sandbox",
+      baseUrl: "",
+      keySource: { kind: "built-in" },
+      complete: true,
+      named,
+      origins: { ...origins, baseUrl: "built in", apiKey: "built in", complete: "built in" },
+    });
+  }
+  const address = baseUrlOf(config, name, choice.env);
+  refuseWrongTwin(config, name, address.value, choice.env);
+  const key = keySourceOf(config, name, choice.env);
+  return frozen({
+    ...settings.values,
+    name,
+    kind: "service",
+    baseUrl: address.value,
+    keySource: key.value,
+    named,
+    origins: { ...origins, baseUrl: address.origin, apiKey: key.origin },
+  });
+}
+
+function frozen(environment: Environment): Environment {
+  Object.freeze(environment.origins);
+  return Object.freeze(environment);
+}
+
+/** Environments that could be named, sorted, with the sandbox; each with where it is declared. */
+export function listEnvironments(
+  config: Config,
+  env: NodeJS.ProcessEnv,
+): readonly { readonly name: string; readonly origin: string }[] {
+  const found = new Map<string, string>();
+  for (const name of config.environments.keys()) found.set(name, originOf(config, ["environments", name]) ?? "config");
+  const declared = new Set([...config.environments.keys()].map(variablePart));
+  for (const [variable, value] of Object.entries(env)) {
+    const part = /^TICKETS_([A-Z0-9_]+)_BASE_URL$/.exec(variable)?.[1];
+    if (part === undefined || !value || declared.has(part)) continue;
+    // One spelling only: pre-prod and pre_prod would share the variables but not the ledger, and send everything twice.
+    const name = part.toLowerCase().replaceAll("_", "-");
+    if (name !== SANDBOX && ENVIRONMENT_NAME.test(name)) found.set(name, variable);
+  }
+  if (!found.has(SANDBOX)) found.set(SANDBOX, "built in");
+  return [...found].map(([name, origin]) => ({ name, origin })).sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+function chooseName(
+  config: Config,
+  { envFlag, env }: EnvironmentChoice,
+): { readonly name: string; readonly origin: string } {
+  const names = listEnvironments(config, env).map(({ name }) => name);
+  const chosen =
+    envFlag !== undefined
+      ? { name: envFlag, origin: "flag --env" }
+      : env.TICKETS_ENV
+        ? { name: env.TICKETS_ENV, origin: "TICKETS_ENV" }
+        : config.env !== undefined
+          ? { name: config.env, origin: originOf(config, ["env"]) ?? "config" }
+          : undefined;
+  if (chosen === undefined) {
+    if (names.every((name) => name === SANDBOX))
+      return { name: SANDBOX, origin: "default (no environment is configured)" };
+    throw new Failure("usage", `No environment is chosen. There are: ${names.join(", ")}`, {
+      hint: "Name one with --env or TICKETS_ENV, or put `env: NAME` into the config.",
+    });
+  }
+  if (!names.includes(chosen.name)) throw unknownEnvironment(chosen.name, chosen.origin, names);
+  return chosen;
+}
+
+function unknownEnvironment(name: string, origin: string, names: readonly string[]): Failure {
+  const near = nearest(name, names);
+  const shown = `"${cleanText(name, 64)}" (${origin})`;
+  const rest = `There are: ${names.join(", ")}.${near === undefined ? "" : ` Did you mean ${near}?`}`;
+  if (!ENVIRONMENT_NAME.test(name)) {
+    return new Failure("usage", `${shown} can't be the name of an environment (a-z, 0-9, - and _). ${rest}`);
+  }
+  const part = variablePart(name);
+  return new Failure("usage", `No environment ${shown} is configured. ${rest}`, {
+    hint: `Set TICKETS_${part}_BASE_URL and TICKETS_${part}_API_KEY, or declare it under environments in tickets.config.yaml.`,
+  });
+}
+
+/**
+ * Setting an address for the sandbox means to send somewhere; sending to this machine instead must not be silent. Its key
+ * variable is the business of `tickets sandbox`.
+ */
+function refuseSandboxAddress(env: NodeJS.ProcessEnv): void {
+  if (!env.TICKETS_SANDBOX_BASE_URL) return;
+  throw new Failure("usage", "TICKETS_SANDBOX_BASE_URL is set, but the sandbox is built in and has no address", {
+    hint: "Unset it, or give the environment another name. Nothing was sent.",
+  });
+}
+
+export interface Settled<T> {
+  readonly value: T;
+  readonly origin: string;
+}
+
+export function baseUrlOf(config: Config, name: string, env: NodeJS.ProcessEnv): Settled<string> {
+  const variable = `TICKETS_${variablePart(name)}_BASE_URL`;
+  const written = env[variable];
+  if (written) {
+    const parsed = parseBaseUrl(written);
+    if ("url" in parsed) return { value: parsed.url, origin: variable };
+    throw new Failure("usage", `${variable} ${parsed.problem}`, { hint: "Nothing was sent." });
+  }
+  const declared = config.environments.get(name)?.baseUrl;
+  if (declared !== undefined)
+    return { value: declared, origin: originOf(config, ["environments", name, "baseUrl"]) ?? "config" };
+  const place = originOf(config, ["environments", name]);
+  throw new Failure("usage", `Environment ${name}${place === undefined ? "" : ` (${place})`} has no base URL`, {
+    hint: `Set ${variable}, or baseUrl in the config. The address comes with the key.`,
+  });
+}
+
+export function keySourceOf(config: Config, name: string, env: NodeJS.ProcessEnv): Settled<KeySource> {
+  const variable = `TICKETS_${variablePart(name)}_API_KEY`;
+  const environment = config.environments.get(name);
+  const declared = environment?.apiKey;
+  if (env[variable] || environment === undefined || declared === undefined) {
+    return { value: { kind: "variable", name: variable }, origin: env[variable] ? variable : "default" };
+  }
+  const origin = originOf(config, ["environments", name, "apiKey"]) ?? "config";
+  if (declared.env !== undefined) return { value: { kind: "variable", name: declared.env }, origin };
+  if (declared.file !== undefined) return { value: { kind: "file", path: declared.file }, origin };
+  return { value: { kind: "command", command: declared.command ?? [], directory: environment.directory }, origin };
+}
+
+/** Which environment's ledger `name` keeps. Only `sameServiceAs` leads to another, and only one step far. */
+export function ledgerOwnerOf(config: Config, name: string): string {
+  return config.environments.get(name)?.sameServiceAs ?? name;
+}
+
+/** What would make of two names one ledger that is not of one service. */
+function refuseWrongTwin(config: Config, name: string, baseUrl: string, env: NodeJS.ProcessEnv): void {
+  const other = config.environments.get(name)?.sameServiceAs;
+  if (other === undefined) return;
+  const place = originOf(config, ["environments", name, "sameServiceAs"]);
+  const refuse = (what: string, hint: string): Failure =>
+    new Failure(
+      "usage",
+      `${name} says sameServiceAs: ${other} (${displayOrigin(place ?? "config", config.cwd)}), ${what}`,
+      {
+        hint: `${hint} Nothing was sent.`,
+      },
+    );
+  if (other === name) throw refuse("which is itself", "Name the other environment, or take the line out.");
+  if (other === SANDBOX)
+    throw refuse(
+      "but the sandbox is a service of its own on this machine",
+      "Name another environment, or take the line out.",
+    );
+  const names = listEnvironments(config, env).map((each) => each.name);
+  if (!names.includes(other)) {
+    const near = nearest(other, names);
+    throw refuse(
+      "but there is no such environment",
+      `There are: ${names.join(", ")}.${near === undefined || near === name ? "" : ` Did you mean ${near}?`}`,
+    );
+  }
+  const third = config.environments.get(other)?.sameServiceAs;
+  if (third === name)
+    throw refuse(`and ${other} says the same of ${name}`, "One of them keeps the ledger: take its line out.");
+  if (third !== undefined)
+    throw refuse(`which itself says sameServiceAs: ${third}`, `Name the one that keeps the ledger: ${third}.`);
+  const address = baseUrlOf(config, other, env).value;
+  if (address !== baseUrl)
+    throw refuse(
+      `but they are at two addresses: ${baseUrl} and ${address}`,
+      "Give both the same base URL, or take the line out.",
+    );
+}
+
+type Settings = Omit<Environment, "name" | "kind" | "baseUrl" | "keySource" | "named" | "origins">;
+
+function settle(
+  config: Config,
+  name: string,
+  { env, flags = {} }: EnvironmentChoice,
+): { readonly values: Settings; readonly origins: Readonly<Record<keyof EnvironmentSettings, string>> } {
+  const declared: Partial<EnvironmentConfig> = config.environments.get(name) ?? {};
+  const origins: Partial<Record<keyof EnvironmentSettings, string>> = {};
+  const problems: string[] = [];
+  const owner = ledgerOwnerOf(config, name);
+
+  const from = <T>(key: keyof EnvironmentSettings, value: T | undefined, otherwise: T, configKey: string = key): T => {
+    origins[key] = value === undefined ? "default" : (originOf(config, ["environments", name, configKey]) ?? "config");
+    return value ?? otherwise;
+  };
+  /** A setting that a flag and a variable override. Text that can't be read is a problem and counts as not given. */
+  const overridable = <T>(
+    setting: {
+      readonly key: keyof EnvironmentSettings;
+      readonly configKey?: string;
+      readonly flag: string;
+      readonly variable: string;
+    },
+    flag: string | number | undefined,
+    read: (text: string) => { readonly value: T } | { readonly problem: string },
+    value: T | undefined,
+    otherwise: T,
+  ): T => {
+    const given =
+      flag !== undefined
+        ? { text: String(flag), origin: `flag ${setting.flag}` }
+        : env[setting.variable]
+          ? { text: env[setting.variable] ?? "", origin: setting.variable }
+          : undefined;
+    if (given === undefined) return from(setting.key, value, otherwise, setting.configKey);
+    const result = read(given.text);
+    origins[setting.key] = given.origin;
+    if ("value" in result) return result.value;
+    problems.push(`${given.origin.replace(/^flag /, "")} ${result.problem}`);
+    return otherwise;
+  };
+
+  const values: Settings = {
+    chunkSize: overridable(
+      { key: "chunkSize", flag: "--chunk-size", variable: "TICKETS_CHUNK_SIZE" },
+      flags.chunkSize,
+      wholeNumberFrom(LIMITS.chunkSize),
+      declared.chunkSize,
+      LIMITS.chunkSize[1],
+    ),
+    maxChunkBytes: from("maxChunkBytes", declared.maxChunkBytes, DEFAULT_MAX_CHUNK_BYTES),
+    timeoutMs: overridable(
+      { key: "timeoutMs", configKey: "timeout", flag: "--timeout", variable: "TICKETS_TIMEOUT" },
+      flags.timeout,
+      durationFrom,
+      declared.timeout,
+      DEFAULT_TIMEOUT_MS,
+    ),
+    retries: overridable(
+      { key: "retries", flag: "--retries", variable: "TICKETS_RETRIES" },
+      flags.retries,
+      wholeNumberFrom(LIMITS.retries),
+      declared.retries,
+      8,
+    ),
+    retryStatuses: from("retryStatuses", declared.retryStatuses, []),
+    ...optional(
+      "rate",
+      overridable(
+        { key: "rate", flag: "--rate", variable: "TICKETS_RATE" },
+        flags.rate,
+        rateFrom,
+        declared.rate,
+        undefined,
+      ),
+    ),
+    lanes: overridable(
+      { key: "lanes", flag: "--lanes", variable: "TICKETS_LANES" },
+      flags.lanes,
+      wholeNumberFrom(LIMITS.lanes),
+      declared.lanes,
+      1,
+    ),
+    maxRejected: from("maxRejected", declared.maxRejected, 100),
+    refusalsAreWhole: from("refusalsAreWhole", declared.refusalsAreWhole, false),
+    complete: from("complete", declared.complete, false),
+    ...optional("statusPath", from("statusPath", declared.statusPath, undefined)),
+    ...optional("sameServiceAs", from("sameServiceAs", declared.sameServiceAs, undefined)),
+    ...optional("output", from("output", declared.output, undefined)),
+    confirm: from("confirm", declared.confirm, name === "production"),
+    freshConnection: from("freshConnection", declared.freshConnection, true),
+    accept: from("accept", declared.accept, []),
+    ...optional("queue", from("queue", declared.queue, undefined)),
+    ...stateOf(config, owner, env, flags.stateDir, (origin) => {
+      origins.stateDir = origin;
+    }),
+    ledgerOwner: owner,
+    ledgerNames: [
+      owner,
+      ...[...config.environments.keys()].filter((each) => each !== owner && ledgerOwnerOf(config, each) === owner),
+    ],
+  };
+  if (problems.length > 0) throw new Failure("usage", problems.join("\n"));
+  return { values, origins: origins as Record<keyof EnvironmentSettings, string> }; // every setting above has noted its origin
+}
+
+function optional<K extends string, T>(key: K, value: T | undefined): { readonly [P in K]?: T } {
+  return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]: T }); // one key, just written
+}
+
+/**
+ * The ledger that `name` kept before it shared another's, if it is still there: what it remembers is not looked into any
+ * more.
+ */
+export function ownLedgerOf(
+  config: Config,
+  { name, ledgerOwner }: Environment,
+  { env, flags }: Pick<EnvironmentChoice, "env" | "flags">,
+): string | undefined {
+  if (ledgerOwner === name) return undefined;
+  const { ledgerPath } = stateOf(config, name, env, flags?.stateDir, () => undefined);
+  return existsSync(ledgerPath) ? ledgerPath : undefined;
+}
+
+function stateOf(
+  config: Config,
+  name: string,
+  env: NodeJS.ProcessEnv,
+  flag: string | undefined,
+  note: (origin: string) => void,
+): { readonly stateDir: string; readonly ledgerPath: string } {
+  const at = (stateDir: string, origin: string) => {
+    note(origin);
+    return { stateDir, ledgerPath: join(stateDir, name, "ledger.db") };
+  };
+  if (flag === "") throw new Failure("usage", "--state-dir is empty");
+  if (flag !== undefined) return at(toPath(flag, config.cwd, env), "flag --state-dir");
+  if (env.TICKETS_STATE_DIR) return at(toPath(env.TICKETS_STATE_DIR, config.cwd, env), "TICKETS_STATE_DIR");
+  const own = config.environments.get(name)?.stateDir;
+  if (own !== undefined) return at(own, originOf(config, ["environments", name, "stateDir"]) ?? "config");
+  if (config.stateDir !== undefined) return at(config.stateDir, originOf(config, ["stateDir"]) ?? "config");
+  if (name === SANDBOX) return at(join(config.cwd, ".tickets"), "default");
+  const user = userStateDirectory(env);
+  if (user !== undefined) return at(user, "default");
+  throw new Failure("usage", "There is no home directory to keep the ledger in", {
+    hint: "Name a folder with --state-dir, TICKETS_STATE_DIR or stateDir in the config.",
+  });
+}
+
+type Reading<T> = (text: string) => { readonly value: T } | { readonly problem: string };
+
+const wholeNumberFrom =
+  (limits: readonly [number, number]): Reading<number> =>
+  (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= limits[0] && value <= limits[1]
+      ? { value }
+      : { problem: `needs ${rangeText(limits)}, not "${cleanText(text, 40)}"` };
+  };
+
+const rateFrom: Reading<number | undefined> = (text) => {
+  const value = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : 0;
+  return value > 0
+    ? { value }
+    : { problem: `needs a number above zero (actions per second), not "${cleanText(text, 40)}"` };
+};
+
+const durationFrom: Reading<number> = (text) => {
+  try {
+    const value = parseDuration(text);
+    return value > 0 ? { value } : { problem: "needs a duration above zero" };
+  } catch (cause) {
+    if (!(cause instanceof Failure)) throw cause;
+    return { problem: `needs a duration: ${cause.message}` };
+  }
+};
+
+/** What a person is told of where a key comes from. */
+export function describeKeySource(source: KeySource): string {
+  switch (source.kind) {
+    case "built-in":
+      return "built in";
+    case "variable":
+      return `environment variable ${source.name}`;
+    case "file":
+      return `file ${source.path}`;
+    case "command":
+      // The arguments are left out: some people write a token there.
+      return `command ${source.command[0] ?? ""}${source.command.length > 1 ? " ..." : ""}`;
+  }
+}
+
+/** `FILE:LINE` origins with the file as messages call it. */
+export function displayOrigin(origin: string, cwd: string): string {
+  const match = /^(\/.*):(\d+)$/.exec(origin);
+  return match?.[1] === undefined ? origin : `${displayPath(match[1], cwd)}:${match[2]}`;
+}

@@ -1,0 +1,242 @@
+/** Reads the key of an environment, when something is about to be sent and not before. */
+
+import { execFile } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { access, constants, stat } from "node:fs/promises";
+import { inspect } from "node:util";
+import { cleanText } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
+import { openFile } from "../readers/open-file.ts";
+import { describeKeySource, type Environment, type KeySource } from "./environment.ts";
+
+/**
+ * A key that can't leak by accident: printed, joined, serialised or inspected it is "[key]". A class because only its
+ * private field keeps the text out of every way of looking at an object.
+ */
+export class Key {
+  readonly #text: string;
+  /** What is doubtful about how the key is kept, to be shown once. */
+  readonly warning: string | undefined;
+
+  constructor(text: string, warning?: string) {
+    this.#text = text;
+    this.warning = warning;
+  }
+
+  /** The text itself, for the X-Api-Key header and nothing else. */
+  reveal(): string {
+    return this.#text;
+  }
+
+  /** 64 bits by which a ledger knows the key again, and nobody learns it. */
+  digest(salt: string): string {
+    return createHmac("sha256", salt).update(this.#text).digest("hex").slice(0, 16);
+  }
+
+  toString(): string {
+    return "[key]";
+  }
+
+  toJSON(): string {
+    return "[key]";
+  }
+
+  [inspect.custom](): string {
+    return "[key]";
+  }
+}
+
+/** What the built-in sandbox takes; it guards nothing. */
+const SANDBOX_KEY = "sandbox";
+
+const COMMAND_LIMIT_MS = 30_000;
+
+/** Far above any key; a file or command that gives more gives something else. */
+const MOST_BYTES = 16 * 1024;
+
+/**
+ * The key of `environment` from its variable, file or command (run without a shell, at most 30 s, without input).
+ *
+ * Throws a `not-let-in` failure that names the source and never the value, the command's output or its arguments.
+ */
+export async function readKey(
+  environment: Environment,
+  signal: AbortSignal,
+  options: { readonly env?: NodeJS.ProcessEnv; readonly commandLimitMs?: number } = {},
+): Promise<Key> {
+  const { env = process.env, commandLimitMs = COMMAND_LIMIT_MS } = options;
+  const source = environment.keySource;
+  const refuse: Refuse = (what, cause) =>
+    new Failure("not-let-in", cleanText(`No key for ${environment.name}: ${describeKeySource(source)} ${what}`, 1000), {
+      hint: hintFor(source, environment),
+      ...(cause === undefined ? {} : { cause }),
+    });
+  switch (source.kind) {
+    case "built-in":
+      return new Key(SANDBOX_KEY);
+    case "variable": {
+      const value = env[source.name];
+      if (value === undefined) throw refuse("is not set");
+      return new Key(checked(value, refuse));
+    }
+    case "file": {
+      const { text, warning } = await readKeyFile(source.path, signal, refuse);
+      return new Key(checked(text, refuse), warning);
+    }
+    case "command":
+      return new Key(checked(await runKeyCommand(source, { env, signal, commandLimitMs }, refuse), refuse));
+  }
+}
+
+/** The key for comparing it with another, where it can be read without running a command; undefined where it can't. */
+export async function peekKey(
+  source: KeySource,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const refuse: Refuse = (what) => new Failure("not-let-in", what);
+  try {
+    if (source.kind === "variable") return checked(env[source.name] ?? "", refuse);
+    // What gives its bytes once is left for the one who sends.
+    if (source.kind === "file" && (await stat(source.path)).isFile())
+      return checked((await readKeyFile(source.path, signal, refuse)).text, refuse);
+    return undefined;
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}
+
+/** Whether the key's source is there, without reading it; a command is not run to find out. */
+export async function keyPresence(
+  source: KeySource,
+  env: NodeJS.ProcessEnv,
+): Promise<"built in" | "set" | "not set" | "not readable" | "not run"> {
+  switch (source.kind) {
+    case "built-in":
+      return "built in";
+    case "variable":
+      return env[source.name] ? "set" : "not set";
+    case "file":
+      try {
+        if (!(await stat(source.path)).size) return "not set";
+        await access(source.path, constants.R_OK);
+        return "set";
+      } catch (cause) {
+        return codeOf(cause) === "ENOENT" ? "not set" : "not readable";
+      }
+    case "command":
+      return "not run";
+  }
+}
+
+type Refuse = (what: string, cause?: unknown) => Failure;
+
+function hintFor(source: KeySource, { name, origins }: Environment): string {
+  const place = origins.apiKey === "default" ? "" : ` It is named by ${origins.apiKey}.`;
+  switch (source.kind) {
+    case "built-in":
+      return "";
+    case "variable":
+      return `Set ${source.name} to the key that you were given for ${name}.${place}`;
+    case "file":
+      return `Put the key that you were given for ${name} into the file, alone on one line.${place}`;
+    case "command":
+      return `Run the command by hand; it has to print the key of ${name} and nothing else.${place}`;
+  }
+}
+
+/** The key in `raw`, without the line end that editors and `echo` add. */
+function checked(raw: string, refuse: Refuse): string {
+  const text = raw.replace(/(?:\r?\n)+$/, "");
+  if (text.trim() === "") throw refuse("is empty");
+  if (/\s/.test(text)) throw refuse("holds blanks or several lines, which no key has");
+  // What a header can carry (RFC 9110, field values), so that a damaged file is told here and not by a 403.
+  if (/[^\u0021-\u007e\u00a1-\u00ff]/.test(text))
+    throw refuse("holds characters that no key has (control characters or beyond Latin-1)");
+  return text;
+}
+
+async function readKeyFile(
+  path: string,
+  signal: AbortSignal,
+  refuse: Refuse,
+): Promise<{ readonly text: string; readonly warning?: string }> {
+  signal.throwIfAborted();
+  try {
+    await using file = await openFile(path, signal);
+    const { mode } = await stat(path);
+    const blocks: Buffer[] = [];
+    let length = 0;
+    while (length <= MOST_BYTES) {
+      const block = await file.read(MOST_BYTES);
+      if (block === undefined) break;
+      blocks.push(block);
+      length += block.length;
+    }
+    if (length > MOST_BYTES) throw refuse("is too large for a key");
+    const text = Buffer.concat(blocks).toString("utf8");
+    return (mode & 0o077) === 0
+      ? { text }
+      : { text, warning: `The key file ${path} can be read by others; chmod 600 keeps it to you.` };
+  } catch (cause) {
+    if (cause instanceof Failure || signal.aborted) throw cause;
+    const code = codeOf(cause);
+    const why = { ENOENT: "does not exist", EACCES: "may not be read", EISDIR: "is a folder" }[code ?? ""];
+    throw refuse(why ?? `can't be read (${code ?? "unknown reason"})`, cause);
+  }
+}
+
+/** Node's own errors carry the arguments and what the command printed, so none becomes a cause. */
+function runKeyCommand(
+  { command, directory }: Extract<KeySource, { kind: "command" }>,
+  {
+    env,
+    signal,
+    commandLimitMs,
+  }: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal; readonly commandLimitMs: number },
+  refuse: Refuse,
+): Promise<string> {
+  const [program = "", ...args] = command;
+  const settings = {
+    cwd: directory,
+    env,
+    signal,
+    timeout: commandLimitMs,
+    killSignal: "SIGKILL",
+    maxBuffer: MOST_BYTES,
+    encoding: "utf8",
+    windowsHide: true,
+  } as const;
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  try {
+    const child = execFile(program, args, settings, (error, stdout) => {
+      if (error === null) resolve(stdout);
+      else if (signal.aborted) reject(signal.reason);
+      else reject(refuse(whyFailed(error, commandLimitMs)));
+    });
+    // A command that asks finds no one to answer; it may also have ended without reading.
+    child.stdin?.on("error", () => {});
+    child.stdin?.end();
+  } catch {
+    reject(refuse("can't be run as it is written"));
+  }
+  return promise;
+}
+
+function whyFailed(
+  error: { readonly code?: unknown; readonly killed?: boolean; readonly signal?: unknown },
+  limitMs: number,
+): string {
+  if (error.code === "ENOENT") return "was not found";
+  if (error.code === "EACCES") return "may not be run";
+  if (error.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") return "printed too much for a key";
+  if (error.killed === true) return `did not end within ${limitMs / 1000} s`;
+  if (typeof error.code === "number") return `ended with exit code ${error.code}`;
+  if (typeof error.code === "string") return `can't be run (${error.code})`;
+  return `was ended (${typeof error.signal === "string" ? error.signal : "unknown reason"})`;
+}
+
+function codeOf(cause: unknown): string | undefined {
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
+}

@@ -1,0 +1,273 @@
+/** The shape of `sources`: how rows of a real export become actions. Checked here as far as its shape goes, executed by the mapping. */
+
+import * as z from "zod";
+import { ACTION_NAMES, type ActionName } from "../actions/actions.ts";
+import { FIELD_NAMES, type FieldName } from "../actions/fields.ts";
+import { compilePattern } from "../mapping/pattern.ts";
+import { zoneFault } from "../mapping/zone.ts";
+import { type DeepReadonly, needs, oneOf, textValue } from "./words.ts";
+
+/** Marks what the config's reader takes as its source text, so that `0123` and `yes` are text without quotes. */
+export const SOURCE_TEXT = "sourceText";
+
+/** A piece that the JSON Schema says once, under this name, however often it is used. */
+const named = <S extends z.ZodType>(id: string, schema: S): S => schema.meta({ id });
+
+const text = (what = "text") => textValue(what).meta({ [SOURCE_TEXT]: true });
+const blankOrText = () => z.string({ error: needs("text") }).meta({ [SOURCE_TEXT]: true });
+const texts = (what: string) =>
+  z.union([text(), z.array(text(), { error: needs("a list") }).min(1, { error: "is empty" })], { error: needs(what) });
+const mapOf = <V extends z.ZodType>(value: V) => z.record(z.string(), value, { error: needs("a map") });
+const wholeText = (smallest: 0 | 1) =>
+  z
+    .string({ error: needs("a whole number") })
+    .regex(smallest === 0 ? /^\d{1,6}$/ : /^[1-9]\d{0,5}$/, { error: `needs a whole number from ${smallest}` })
+    .meta({ [SOURCE_TEXT]: true });
+
+const zone = named(
+  "zone",
+  text("a time zone").superRefine((name, context) => {
+    const fault = zoneFault(name);
+    if (fault === undefined) return;
+    const { message, near } = fault;
+    context.addIssue({ code: "custom", message, params: { didYouMean: near } });
+  }),
+);
+
+const regularExpression = () =>
+  text("a regular expression").superRefine((written, context) => {
+    const pattern = compilePattern(written);
+    if (typeof pattern === "string") context.addIssue({ code: "custom", message: pattern });
+  });
+
+/** What stands at a column: one of several texts, not these, or empty or not. */
+const test = named(
+  "test",
+  z.union(
+    [
+      blankOrText(),
+      z.array(blankOrText(), { error: needs("a list") }).min(1, { error: "is empty" }),
+      z.strictObject({
+        not: z.union([blankOrText(), z.array(blankOrText())], { error: needs("text or a list of texts") }),
+      }),
+      z.strictObject({ empty: oneOf(["true", "false"]).meta({ [SOURCE_TEXT]: true }) }),
+    ],
+    { error: needs("text, a list of texts, {not: ...} or {empty: true|false}") },
+  ),
+);
+
+const values = named(
+  "values",
+  z.union([blankOrText(), z.array(blankOrText(), { error: needs("a list") }).min(1, { error: "is empty" })], {
+    error: needs("text or a list of texts"),
+  }),
+);
+
+/** A map: all of its columns; a list of maps: any of them. */
+const condition = named(
+  "when",
+  z.union([mapOf(test), z.array(mapOf(test)).min(1, { error: "is empty" })], {
+    error: needs("a map of columns, or a list of such maps"),
+  }),
+);
+
+/** Each of the repetitions becomes several. */
+const innerEach = named(
+  "innerEach",
+  z.union(
+    [
+      z.strictObject({ count: text() }),
+      z.strictObject({ path: text() }),
+      z.strictObject({ in: text(), match: regularExpression() }),
+    ],
+    { error: needs("{count: ...}, {path: ...} or {in: ..., match: ...}") },
+  ),
+);
+
+/** One row becomes several: by a count, by the items of a path, or by each match of a pattern. */
+const each = named(
+  "each",
+  z.union(
+    [
+      z.strictObject({ count: text(), each: innerEach.optional() }),
+      z.strictObject({ path: text(), each: innerEach.optional() }),
+      z.strictObject({ in: text(), match: regularExpression(), each: innerEach.optional() }),
+    ],
+    { error: needs("{count: ...}, {path: ...} or {in: ..., match: ...}") },
+  ),
+);
+
+/** The steps from a cell to a value, always in this order: from, map, blank, parse, divide. */
+const steps = named(
+  "steps",
+  z.strictObject({
+    from: texts("a template or a list of templates"),
+    map: mapOf(blankOrText()).optional(),
+    else: blankOrText().optional(),
+    blank: blankOrText().optional(),
+    decimal: oneOf([".", ","]).optional(),
+    thousands: oneOf([".", ",", " ", "'"]).optional(),
+    sign: texts("text or a list of texts").optional(),
+    format: texts("a date format or a list of formats").optional(),
+    zone: zone.optional(),
+    rollover: text()
+      .regex(/^([01]?\d|2[0-3]):[0-5]\d$/, { error: "needs a time of day such as 06:00" })
+      .optional(),
+    divide: text().optional(),
+    places: wholeText(0).optional(),
+    remainder: oneOf(["error", "round", "first"]).optional(),
+    display: text().optional(),
+  }),
+);
+
+const value = named(
+  "value",
+  z.union(
+    [
+      blankOrText(),
+      z
+        .array(z.union([blankOrText(), steps], { error: needs("a template or {from: ...}") }))
+        .min(1, { error: "is empty" }),
+      steps,
+    ],
+    { error: needs("a template, a list of templates or {from: ...}") },
+  ),
+);
+
+/** `metadataAttributes` also takes a map from trait names to values; with `from` in it, it is the steps of one cell. */
+const attributes = named(
+  "attributes",
+  z.union(
+    [
+      blankOrText(),
+      z.array(blankOrText()).min(1, { error: "is empty" }),
+      steps,
+      mapOf(value).refine((traits) => !Object.hasOwn(traits, "from"), { error: "has keys that go with no `from`" }),
+    ],
+    { error: needs("a map from trait names to templates") },
+  ),
+);
+
+const fields = named("fields", fieldsSchema());
+
+function fieldsSchema() {
+  const shape = Object.fromEntries(
+    FIELD_NAMES.map((name) => [name, (name === "metadataAttributes" ? attributes : value).optional()]),
+  );
+  return z.strictObject(shape as FieldsShape, { error: needs("a map from fields to templates") }); // one entry per field, just built
+}
+type FieldsShape = {
+  [F in FieldName]: z.ZodOptional<F extends "metadataAttributes" ? typeof attributes : typeof value>;
+};
+
+const mappedAction = named(
+  "action",
+  z.strictObject(
+    { when: condition.optional(), each: each.optional(), fields: fields.optional() },
+    { error: needs("a map with when, each and fields, or {}") },
+  ),
+);
+
+const actions = actionsSchema();
+
+function actionsSchema() {
+  const shape = Object.fromEntries(ACTION_NAMES.map((name) => [name, mappedAction.optional()]));
+  return z
+    .array(
+      z
+        .strictObject(shape as { [A in ActionName]: z.ZodOptional<typeof mappedAction> }, {
+          error: needs("a map with an action's name as its key"),
+        }) // one entry per action, just built
+        .refine((item) => Object.keys(item).length === 1, {
+          error: "needs exactly one action; a dash begins the next",
+        }),
+      { error: needs("a list of actions") },
+    )
+    .min(1, { error: "is empty" });
+}
+
+const csv = named(
+  "csv",
+  z.strictObject(
+    {
+      delimiter: oneOf([",", ";", "\t", "|"]).optional(),
+      encoding: text().optional(),
+      guards: oneOf(["strip", "keep"]).optional(),
+      header: wholeText(1).optional().describe("The physical line of the header; titles above it are passed over."),
+    },
+    { error: needs("a map with delimiter, encoding, guards and header") },
+  ),
+);
+
+const column = named(
+  "column",
+  z.union(
+    [
+      text(),
+      z.array(text(), { error: needs("a list") }).min(1, { error: "is empty" }),
+      z.strictObject({
+        at: wholeText(1),
+        named: z
+          .union([blankOrText(), z.array(blankOrText()).min(1, { error: "is empty" })], {
+            error: needs("the header that is expected there, or a list of headers"),
+          })
+          .optional(),
+      }),
+    ],
+    { error: needs("a column, a list of columns or {at: 7, named: Seat}") },
+  ),
+);
+
+export const sourceSchema = z.strictObject(
+  {
+    match: texts("a file name pattern or a list of them")
+      .refine((patterns) => ![patterns].flat().some((pattern) => /[/\\]/.test(pattern)), {
+        error: "is compared with the base name of a file: leave the folder out",
+      })
+      .optional()
+      .describe("Base names of the files that this source describes, such as orders*.csv."),
+    action: oneOf(ACTION_NAMES as readonly [ActionName, ...ActionName[]]) // there are some
+      .optional()
+      .describe("The action of every row, where columns are called like fields."),
+    csv: csv.optional().describe("How the file is written, where it should not be detected."),
+    zone: zone.optional().describe("Time zone of local times."),
+    clear: text().optional().describe("The word in a cell that clears a field in an update (default \\clear)."),
+    key: texts("a template or a list of templates")
+      .optional()
+      .describe("What makes two rows the same deed, instead of the action's own identity."),
+    columns: mapOf(column)
+      .optional()
+      .describe(
+        "Own names for columns: the first present of a list, Name#2, or a position with the header expected there.",
+      ),
+    lookup: mapOf(
+      z.strictObject(
+        {
+          file: text("a file"),
+          where: mapOf(text("a template")),
+          csv: csv.optional(),
+          missing: oneOf(["error", "empty"]).optional(),
+        },
+        { error: needs("{file: ..., where: {Column: template}}") },
+      ),
+    )
+      .optional()
+      .describe("Other files whose columns are joined by key."),
+    expect: mapOf(values).optional().describe("Values that a column must have; anything else is a problem."),
+    skip: mapOf(values).optional().describe("Values of columns whose rows are known to give nothing."),
+    fillDown: texts("a column or a list of columns")
+      .optional()
+      .describe("Columns whose blank cells take the value of the row above."),
+    optional: z
+      .array(text("a key of JSON rows"))
+      .optional()
+      .describe("Keys and lists of JSON rows that a whole file may lack."),
+    each: each.optional().describe("One row becomes several."),
+    fields: fields.optional().describe("Values used by every action that accepts the field."),
+    actions: actions.optional().describe("The actions that a row gives, in this order."),
+  },
+  { error: needs("a map") },
+);
+
+/** One entry of `sources`. Texts are as they stand in the file; paths of lookup files are absolute. */
+export type SourceConfig = DeepReadonly<z.output<typeof sourceSchema>>;

@@ -1,0 +1,143 @@
+/**
+ * What a config that merely lies in the working directory may not name until a person has trusted it: it may have come
+ * with a folder that others wrote, and what it names is read, sent and published.
+ */
+
+import { createHash } from "node:crypto";
+import { lstat, open, readFile, realpath, rename } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { z } from "zod";
+import { cleanText } from "../actions/text.ts";
+import { makeFolder } from "../disk/folders.ts";
+import { Failure } from "../failure.ts";
+import { type ConfigDocument, type ConfigPath, type ConfigProblem, positionAt } from "./document.ts";
+import { isRecord, valueAt } from "./explain.ts";
+import { toPath, userStateDirectory } from "./paths.ts";
+
+/** The digest by which a config is trusted: of its whole text. */
+export function digestOfConfig(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** Everything in a config that needs trust, each with its place. */
+export async function trustProblems(
+  document: ConfigDocument,
+  env: NodeJS.ProcessEnv,
+): Promise<readonly ConfigProblem[]> {
+  const problems: ConfigProblem[] = [];
+  const folder = await realpath(dirname(document.file));
+  const complain = (path: ConfigPath, message: string): void => {
+    problems.push({ ...positionAt(document, path, "key"), path, message: `${message}; this file is not trusted` });
+  };
+  const checkPath = async (path: ConfigPath): Promise<void> => {
+    const value = valueAt(document, path);
+    if (typeof value !== "string" || value === "" || (path.at(-1) === "output" && value === "-")) return;
+    const real = await realPathOf(toPath(value, dirname(document.file), env));
+    if (isInside(folder, real)) return;
+    complain(path, `names ${cleanText(real, 200)}, which lies outside the config's folder`);
+  };
+  await checkPath(["stateDir"]);
+  for (const name of keysOf(valueAt(document, ["environments"]))) {
+    const path = ["environments", name];
+    const variable = valueAt(document, [...path, "apiKey", "env"]);
+    // The sandbox has no key; that is told.
+    if (typeof variable === "string" && name !== "sandbox") {
+      const wrong = whyNotVariable(name, variable, valueAt(document, [...path, "sameServiceAs"]));
+      if (wrong !== undefined) complain([...path, "apiKey", "env"], wrong);
+    }
+    if (valueAt(document, [...path, "apiKey", "command"]) !== undefined)
+      complain([...path, "apiKey", "command"], "would run a program");
+    await checkPath([...path, "apiKey", "file"]);
+    await checkPath([...path, "output"]);
+    await checkPath([...path, "stateDir"]);
+  }
+  for (const source of keysOf(valueAt(document, ["sources"])))
+    for (const lookup of keysOf(valueAt(document, ["sources", source, "lookup"])))
+      await checkPath(["sources", source, "lookup", lookup, "file"]);
+  return problems;
+}
+
+/** A variable that holds a secret of something else, or the key of another environment, would go to this one's address. */
+function whyNotVariable(environment: string, variable: string, sameServiceAs: unknown): string | undefined {
+  const part = (name: string): string => name.toUpperCase().replaceAll("-", "_");
+  if (!variable.startsWith("TICKETS_"))
+    return `names the variable ${cleanText(variable, 60)}, which does not begin with TICKETS_`;
+  const owner = /^TICKETS_(.+)_API_KEY$/.exec(variable)?.[1];
+  if (owner === undefined || owner === part(environment)) return undefined;
+  // The two have one address, or nothing is sent at all.
+  if (typeof sameServiceAs === "string" && owner === part(sameServiceAs)) return undefined;
+  return `names ${cleanText(variable, 60)}, the key of another environment`;
+}
+
+function keysOf(value: unknown): readonly string[] {
+  return isRecord(value) && !Array.isArray(value) ? Object.keys(value) : [];
+}
+
+/** Where a path leads, links resolved, as far as there is anything. */
+async function realPathOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    // A link that leads nowhere would be followed once something is there.
+    const isLink = await lstat(path).then(
+      (found) => found.isSymbolicLink(),
+      () => false,
+    );
+    if (isLink || dirname(path) === path) return isLink ? `${sep}${basename(path)}` : path;
+    return join(await realPathOf(dirname(path)), basename(path));
+  }
+}
+
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && resolve(folder, way) === path);
+}
+
+const STORE = z.record(z.string(), z.string());
+
+/** Whether this user has trusted the config as it is. */
+export async function isTrusted(file: string, digest: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  const store = storePath(env);
+  if (store === undefined) return false;
+  return (await readStore(store))[await realpath(file)] === digest;
+}
+
+/**
+ * Trusts a config as it is now. After this resolves it is on disk.
+ *
+ * @throws Failure `usage` where there is no home to keep it in, `storage` where it can't be written.
+ */
+export async function keepTrust(file: string, digest: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const store = storePath(env);
+  if (store === undefined)
+    throw new Failure("usage", "There is no home directory to keep the trust in", {
+      hint: "Name the config with --config or TICKETS_CONFIG: then it counts as trusted.",
+    });
+  makeFolder(dirname(store), { mode: 0o700 });
+  const trusted = { ...(await readStore(store)), [await realpath(file)]: digest };
+  const temporary = `${store}.${process.pid}.tmp`;
+  try {
+    await using handle = await open(temporary, "w", 0o600);
+    await handle.writeFile(`${JSON.stringify(trusted, null, 2)}\n`);
+    await handle.sync();
+    await rename(temporary, store);
+  } catch (cause) {
+    throw new Failure("storage", `What is trusted can't be written to ${cleanText(store, 300)}.`, { cause });
+  }
+}
+
+function storePath(env: NodeJS.ProcessEnv): string | undefined {
+  const directory = userStateDirectory(env);
+  return directory === undefined ? undefined : join(directory, "trusted.json");
+}
+
+async function readStore(store: string): Promise<Readonly<Record<string, string>>> {
+  try {
+    const { uid, mode } = await lstat(store);
+    // Others could have written it.
+    if (process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o022) !== 0)) return {};
+    return STORE.parse(JSON.parse(await readFile(store, "utf8")));
+  } catch {
+    return {}; // missing or damaged: nothing is trusted
+  }
+}

@@ -1,0 +1,134 @@
+/** How the sources of the config made the ids of what was sent (mapping/id-rules.ts), by their names. */
+
+import { z } from "zod";
+import { type ActionName, registersEvent } from "../actions/actions.ts";
+import { FIELD_NAMES } from "../actions/fields.ts";
+import { type ChangeOfWays, changeOfWays, type IdRule, type IdWay, uncovered } from "../mapping/id-rules.ts";
+import type { Ledger, SqlRow } from "./ledger.ts";
+import { TAKEN } from "./outcomes.ts";
+
+/** `sure`: it counts whatever its run came to, since deeds were known by it, or a person let it pass. */
+export const ID_RULES = `
+CREATE TABLE id_rules (
+  id INTEGER PRIMARY KEY,
+  source TEXT NOT NULL,
+  action TEXT NOT NULL,
+  ways TEXT NOT NULL,
+  key TEXT,
+  run_no INTEGER NOT NULL,
+  sure INTEGER NOT NULL
+) STRICT;
+`;
+
+/** How a source makes the ids of one kind of action. */
+export interface SourceIds extends IdRule {
+  readonly source: string;
+  /** What tells its deeds apart instead, as the config says it. */
+  readonly key: string | undefined;
+}
+
+/** Of a kind that an input gives: whether some of its actions are sent now, and whether some were known. */
+export interface GivenIds extends SourceIds {
+  readonly isSent: boolean;
+  readonly isKnown: boolean;
+}
+
+/** Ids that were made in another way when something was sent or may have been sent. */
+export interface MadeOtherwise extends ChangeOfWays {
+  /** As `readAs` names it: `source doors`. */
+  readonly source: string;
+  readonly action: ActionName;
+  /** The run since which they were made so. */
+  readonly since: { readonly run: string; readonly createdAt: string } | undefined;
+}
+
+/** Those of the kinds of a source whose deeds of then would look new. */
+export function findMadeOtherwise(ledger: Ledger, kinds: readonly SourceIds[]): readonly MadeOtherwise[] {
+  return kinds.flatMap((kind) => {
+    const then = lastKnown(ledger, kind);
+    const change = then && changeSince(then, kind);
+    if (then === undefined || change === undefined) return [];
+    const run = ledger.get("SELECT run, created_at FROM runs WHERE run_no = ?", then.runNo);
+    const since = run && { run: String(run.run), createdAt: String(run.created_at) };
+    return [{ source: kind.source, action: kind.action, ...change, since }];
+  });
+}
+
+/**
+ * Part of a transaction: what the ids are made of from now on.
+ *
+ * @param runNo the run that sends them, or the last one where nothing is sent.
+ */
+export function noteIdRules(ledger: Ledger, runNo: number, kinds: readonly GivenIds[]): void {
+  for (const kind of kinds) {
+    const then = lastKnown(ledger, kind);
+    if (then === undefined ? !kind.isSent && !kind.isKnown : saysNoMore(then, kind)) continue;
+    const isSure = then !== undefined || kind.isKnown;
+    ledger.run(
+      "INSERT INTO id_rules (source, action, ways, key, run_no, sure) VALUES (?, ?, ?, ?, ?, ?)",
+      kind.source,
+      kind.action,
+      JSON.stringify(waysFromNowOn(then, kind)),
+      kind.key ?? null,
+      runNo,
+      isSure ? 1 : 0,
+    );
+  }
+}
+
+/** The same where no run is entered, durably. */
+export function noteKnownIdRules(ledger: Ledger, kinds: readonly GivenIds[]): void {
+  if (kinds.length === 0) return;
+  const last = Number(ledger.get("SELECT coalesce(max(run_no), 0) AS last FROM runs")?.last);
+  ledger.transaction(() => noteIdRules(ledger, last, kinds));
+}
+
+interface KnownIds extends Pick<SourceIds, "ways" | "key"> {
+  readonly runNo: number;
+}
+
+const WAY = z.object({
+  field: z.enum(FIELD_NAMES),
+  rule: z.unknown(),
+  more: z.array(z.string()),
+  when: z.array(z.record(z.string(), z.unknown())),
+});
+const WAYS = z.array(WAY);
+
+/** Of a run whose actions of the kind were all refused, nothing can look new. */
+const LAST_KNOWN = `
+SELECT ways, key, run_no FROM id_rules WHERE source = ? AND action = ? AND (
+  sure = 1
+  OR EXISTS (
+    SELECT 1 FROM tallies WHERE tallies.run_no = id_rules.run_no AND tallies.action = id_rules.action
+    AND outcome IN ${TAKEN})
+  OR EXISTS (
+    SELECT 1 FROM chunks WHERE chunks.run_no = id_rules.run_no
+    AND state NOT IN ('settled', 'settled by hand', 'split', 'abandoned')))
+ORDER BY id DESC LIMIT 1`;
+
+function lastKnown(ledger: Ledger, { source, action }: SourceIds): KnownIds | undefined {
+  const row: SqlRow | undefined = ledger.get(LAST_KNOWN, source, action);
+  return (
+    row && {
+      ways: WAYS.parse(JSON.parse(String(row.ways))),
+      key: row.key === null ? undefined : String(row.key),
+      runNo: Number(row.run_no),
+    }
+  );
+}
+
+/** A key that stays the same still tells them apart: what has another id under it is a problem of its own (`key-shared`). */
+function changeSince(then: KnownIds, now: SourceIds): ChangeOfWays | undefined {
+  const isByKey = now.key !== undefined && now.key === then.key && !registersEvent(now.action);
+  return isByKey ? undefined : changeOfWays(then.ways, now.ways);
+}
+
+/** Where no id is made otherwise, what was taken out stays known: its rows may come back in another way. */
+function waysFromNowOn(then: KnownIds | undefined, now: SourceIds): readonly IdWay[] {
+  if (then === undefined || changeOfWays(then.ways, now.ways) !== undefined) return now.ways;
+  return [...now.ways, ...uncovered(then.ways, now.ways)];
+}
+
+const saysNoMore = (then: KnownIds, now: SourceIds): boolean =>
+  then.key === now.key && uncovered(now.ways, then.ways).length === 0;

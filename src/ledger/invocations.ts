@@ -1,0 +1,167 @@
+/** The table of invocations: which commands were run on this environment, and how each ended. */
+
+import { existsSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { EXIT_CODES } from "../failure.ts";
+import type { Ledger, SqlRow } from "./ledger.ts";
+import { IMPORTED_MAPPING } from "./memory.ts";
+import { refuseNetworkFileSystem } from "./open-ledger.ts";
+import { LEDGER_VERSION } from "./schema.ts";
+
+/** An invocation that has ended. Times are UTC in ISO 8601. */
+export interface Invocation {
+  readonly startedAt: string;
+  readonly durationMs: number;
+  /** `stream`, `validate`, ... */
+  readonly command: string;
+  /** As they were typed, without what could be a secret. */
+  readonly arguments: readonly string[];
+  readonly files: readonly string[];
+  readonly exitCode: number;
+  /** Why it failed, where it ended in a sentence. */
+  readonly error: string | undefined;
+  /** The run that it carried out or went on with. */
+  readonly run: string | undefined;
+  /** Rows and actions, as the summary counts them. */
+  readonly counts: Readonly<Record<string, unknown>> | undefined;
+  /** Warnings that were told. */
+  readonly warnings: number;
+  readonly host: string;
+  readonly who: string;
+  readonly version: string;
+}
+
+/** Older ones make way, so that a check in a loop does not fill the disk. */
+const KEPT = 10_000;
+
+/** Another process may be in the middle of a commit. */
+const LOCKED_MS = 5000;
+
+/**
+ * Notes an invocation in the ledger at `path`, if there is one, it is of this version and can be written. Takes no lock:
+ * one that ended because another holds it is noted too. Never throws, since no command fails for its trace.
+ *
+ * @param toldWarnings digests of warnings that the invocation has printed.
+ */
+export function noteInvocation(path: string, invocation: Invocation, toldWarnings: readonly string[] = []): void {
+  try {
+    if (!existsSync(path)) return;
+    refuseNetworkFileSystem(path);
+    // A damaged ledger is left as it is, for whoever looks at it.
+    if (invocation.exitCode === EXIT_CODES.storage && !isSound(path)) return;
+    // Not made where it is gone by now: an empty ledger would be taken for a damaged one.
+    const url = pathToFileURL(path);
+    url.searchParams.set("mode", "rw");
+    const database = new DatabaseSync(url, { timeout: LOCKED_MS });
+    try {
+      if (Number(database.prepare("PRAGMA user_version").get()?.user_version) !== LEDGER_VERSION) return;
+      database.exec("PRAGMA synchronous = FULL; BEGIN IMMEDIATE");
+      insert(database, invocation);
+      noteTold(database, toldWarnings, invocation.startedAt);
+      database.exec("COMMIT");
+    } finally {
+      database.close();
+    }
+  } catch {
+    // A ledger that can't be written has been told of by the command itself.
+  }
+}
+
+function isSound(path: string): boolean {
+  using database = new DatabaseSync(path, { readOnly: true });
+  return database.prepare("PRAGMA quick_check(1)").get()?.quick_check === "ok";
+}
+
+function insert(database: DatabaseSync, invocation: Invocation): void {
+  const { startedAt, durationMs, command, files, exitCode, error, run, counts, warnings } = invocation;
+  database
+    .prepare(
+      `INSERT INTO invocations (started_at, duration_ms, command, arguments, files, exit_code, error, run, counts, warnings, host, who, version)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(
+      startedAt,
+      Math.round(durationMs),
+      command,
+      JSON.stringify(invocation.arguments),
+      JSON.stringify(files),
+      exitCode,
+      error ?? null,
+      run ?? null,
+      counts === undefined ? null : JSON.stringify(counts),
+      warnings,
+      invocation.host,
+      invocation.who,
+      invocation.version,
+    );
+  database.prepare("DELETE FROM invocations WHERE id <= (SELECT max(id) FROM invocations) - ?").run(KEPT);
+}
+
+function noteTold(database: DatabaseSync, digests: readonly string[], at: string): void {
+  const note = database.prepare("INSERT OR IGNORE INTO told_warnings (digest, told_at) VALUES (?, ?)");
+  for (const digest of digests) note.run(Buffer.from(digest, "hex"), at);
+}
+
+/** Whether an earlier invocation has told a warning with this digest (hex). */
+export function wasTold(ledger: Ledger, digest: string): boolean {
+  return ledger.get("SELECT 1 AS one FROM told_warnings WHERE digest = ?", Buffer.from(digest, "hex")) !== undefined;
+}
+
+/** A command that brought the environment up to date, or that did not end well. */
+export interface NotedEnd {
+  readonly endedAt: string;
+  readonly command: string;
+  readonly files: readonly string[];
+  readonly exitCode: number;
+  readonly error: string | null;
+  readonly run: string | null;
+  readonly durationMs: number | null;
+}
+
+const END_COLUMNS = "started_at, duration_ms, command, files, exit_code, error, run";
+
+/** A success is a `stream` that ended with 0, whether or not there was something new to send, or a `resume` that finished a run. */
+export function lastSuccess(ledger: Ledger): NotedEnd | undefined {
+  const noted = ledger.get(
+    `SELECT ${END_COLUMNS} FROM invocations WHERE exit_code = 0 AND (command = 'stream' OR (command = 'resume' AND run IS NOT NULL)) ORDER BY id DESC LIMIT 1`,
+  );
+  // Of before invocations were noted, or of a process that died between its run and its trace.
+  const run = ledger.get(
+    `SELECT ended_at, run, created_at FROM runs WHERE state = 'finished' AND exit_code = 0 AND manifest ->> '$.mapping' <> '${IMPORTED_MAPPING}'
+     ORDER BY ended_at DESC LIMIT 1`,
+  );
+  const end = noted === undefined ? undefined : toEnd(noted);
+  // The same one by two clocks, which may differ by a millisecond.
+  const isNoted = end !== undefined && (end.run === run?.run || end.endedAt >= String(run?.ended_at));
+  if (run === undefined || isNoted) return end;
+  return {
+    endedAt: String(run.ended_at),
+    command: "stream",
+    files: [],
+    exitCode: 0,
+    error: null,
+    run: String(run.run),
+    durationMs: Date.parse(String(run.ended_at)) - Date.parse(String(run.created_at)),
+  };
+}
+
+/** The newest command that sends, checks or imports and did not end with 0. */
+export function lastFailure(ledger: Ledger): NotedEnd | undefined {
+  const row = ledger.get(
+    `SELECT ${END_COLUMNS} FROM invocations WHERE exit_code <> 0 AND command <> 'settle' ORDER BY id DESC LIMIT 1`,
+  );
+  return row === undefined ? undefined : toEnd(row);
+}
+
+function toEnd({ started_at, duration_ms, command, files, exit_code, error, run }: SqlRow): NotedEnd {
+  return {
+    endedAt: new Date(Date.parse(String(started_at)) + Number(duration_ms)).toISOString(),
+    command: String(command),
+    files: JSON.parse(String(files)) as string[], // an array of them was written
+    exitCode: Number(exit_code),
+    error: error === null || error === undefined ? null : String(error),
+    run: run === null || run === undefined ? null : String(run),
+    durationMs: Number(duration_ms),
+  };
+}

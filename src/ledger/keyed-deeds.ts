@@ -1,0 +1,130 @@
+/**
+ * Deeds that a key of their source identifies, once more under what would identify them without it. So they are known again
+ * when the source loses its key or is given another one.
+ */
+
+import type { DatabaseSync } from "node:sqlite";
+import type { Action, ActionName } from "../actions/actions.ts";
+import { digestOf, identityText } from "../actions/identity.ts";
+import { parseJson } from "../actions/json.ts";
+import type { Ledger } from "./ledger.ts";
+import { TAKEN, TRIED } from "./outcomes.ts";
+import { PRESENT_IDENTITY } from "./renamed-deeds.ts";
+
+/** What identifies the deeds of an input: the key of a source, as its config says it. */
+export interface SourceKey {
+  readonly source: string;
+  readonly key: string;
+}
+
+export interface KeyedDeed {
+  readonly runNo: number;
+  readonly seq: number;
+  readonly content: Buffer;
+  readonly isTaken: boolean;
+  /** Undefined for those of ledgers that did not keep it. */
+  readonly by: SourceKey | undefined;
+}
+
+export const KEYED_DEEDS = `
+CREATE TABLE keyed_deeds (
+  identity BLOB NOT NULL,
+  run_no INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  content BLOB NOT NULL,
+  taken INTEGER NOT NULL,
+  source TEXT,
+  key TEXT,
+  PRIMARY KEY (identity, run_no, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE key_sources (
+  action TEXT NOT NULL,
+  source TEXT NOT NULL,
+  PRIMARY KEY (action, source)
+) STRICT, WITHOUT ROWID;
+`;
+
+/** Imported deeds, of which only the ids are known, have an identity of their own too, but no key. */
+const UNKNOWN_CONTENT = "zeroblob(8)";
+
+const keyedAmong = (where: string, identity = "identity"): string => `
+INSERT OR IGNORE INTO keyed_deeds (identity, run_no, seq, content, taken, source, key)
+SELECT plain, run_no, seq, content, taken, by_source, by_key FROM (
+  SELECT plain_identity(action, data) AS plain, ${identity} AS identity, run_no, seq, content,
+    outcome IN ${TAKEN} AS taken, ? AS by_source, ? AS by_key
+  FROM actions WHERE ${TRIED} AND content <> ${UNKNOWN_CONTENT} AND ${where})
+WHERE plain <> identity ORDER BY plain, seq`;
+
+/** Fills the table of a ledger that had none: one look at all that was merged. */
+export const FILL_KEYED_DEEDS = `${keyedAmong(
+  "EXISTS (SELECT 1 FROM chunks WHERE chunks.run_no = actions.run_no AND chunks.chunk = actions.chunk AND merged = 1)",
+  PRESENT_IDENTITY,
+).replaceAll("?", "NULL")};`;
+
+/** Lets SQL say `plain_identity(action, data)` on this connection: the identity of an action without a key. */
+export function definePlainIdentity(database: DatabaseSync): void {
+  database.function("plain_identity", { deterministic: true }, (action, data) => {
+    const said = { action: action as Action["action"], data: parseJson(String(data)) as Action["data"] }; // written by the planner
+    return digestOf(identityText(said));
+  });
+}
+
+/**
+ * Part of a transaction: takes over the keyed deeds of a run. Of a run whose inputs have no keys nothing is read.
+ *
+ * @param merge `unmerged`: which chunks, in SQL. `isFormer`: the run was planned when no manifest told the keys.
+ */
+export function mergeKeyed(
+  ledger: Ledger,
+  runNo: number,
+  { unmerged, isFormer }: { readonly unmerged: string; readonly isFormer: boolean },
+): void {
+  const chunks = `run_no = ? AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${unmerged})`;
+  if (isFormer) {
+    ledger.run(keyedAmong(chunks, PRESENT_IDENTITY), null, null, runNo, runNo);
+    return;
+  }
+  const inputs = ledger.all(
+    `SELECT DISTINCT input.value ->> 'name' AS name, input.value ->> 'readAs' AS source, input.value ->> 'key' AS key
+     FROM runs, json_each(manifest, '$.inputs') AS input WHERE run_no = ? AND input.value ->> 'key' IS NOT NULL`,
+    runNo,
+  );
+  for (const { name, source, key } of inputs) {
+    const of = `${chunks} AND source = ?`;
+    ledger.run(keyedAmong(of), String(source ?? ""), String(key), runNo, runNo, String(name));
+    ledger.run(
+      `INSERT OR IGNORE INTO key_sources (action, source) SELECT DISTINCT action, ? FROM actions WHERE outcome <> 'not sent' AND ${of}`,
+      ...[String(source ?? ""), runNo, runNo, String(name)],
+    );
+  }
+}
+
+/** What inputs with a key of their own were read as that gave deeds of a kind. */
+export function keySources(ledger: Ledger, action: ActionName): readonly string[] {
+  return ledger.all("SELECT source FROM key_sources WHERE action = ?", action).map(({ source }) => String(source));
+}
+
+/** Whether there is any; when not, nothing need be looked up. */
+export function hasKeyedDeeds(ledger: Ledger): boolean {
+  return ledger.get("SELECT 1 AS one FROM keyed_deeds LIMIT 1") !== undefined;
+}
+
+/**
+ * The deeds with a key that the service answered, oldest first.
+ *
+ * @param identity what would identify them without their key.
+ */
+export function keyedDeeds(ledger: Ledger, identity: Buffer): readonly KeyedDeed[] {
+  return ledger
+    .all(
+      "SELECT run_no, seq, content, taken, source, key FROM keyed_deeds WHERE identity = ? ORDER BY run_no, seq",
+      identity,
+    )
+    .map(({ run_no, seq, content, taken, source, key }) => ({
+      runNo: Number(run_no),
+      seq: Number(seq),
+      content: Buffer.from(content as Uint8Array), // a BLOB NOT NULL column
+      isTaken: Number(taken) === 1,
+      by: source === null || key === null ? undefined : { source: String(source), key: String(key) },
+    }));
+}

@@ -1,0 +1,42 @@
+/** The memory of one environment: which actions it has been sent, and what became of each. One SQLite file. */
+
+import { dirname, join } from "node:path";
+import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
+
+export type SqlRow = Record<string, SQLOutputValue>;
+
+/** An open ledger. Statements are prepared once; times are UTC in ISO 8601. */
+export interface Ledger extends Disposable {
+  readonly path: string;
+  /** True when this process made the file. */
+  readonly isNew: boolean;
+  run(sql: string, ...values: SQLInputValue[]): void;
+  get(sql: string, ...values: SQLInputValue[]): SqlRow | undefined;
+  all(sql: string, ...values: SQLInputValue[]): SqlRow[];
+  iterate(sql: string, ...values: SQLInputValue[]): Iterable<SqlRow>;
+  /** The disk was full and the reserve has been used: what is known should be stored and nothing more be begun. */
+  readonly isExhausted: boolean;
+  /** All or nothing; after it returns the change is on disk. Transactions don't nest. */
+  transaction<T>(change: () => T): T;
+}
+
+/** Where the list of runs lies, which tells of a ledger that was lost. */
+export const runListPath = (path: string): string => join(dirname(path), "run-list.ndjson");
+
+export function readMeta(ledger: Ledger, key: string): string | undefined {
+  const row = ledger.get("SELECT value FROM meta WHERE key = ?", key);
+  return row === undefined ? undefined : String(row.value);
+}
+
+/** Binds the ledger to another base URL: the same service under a new address. */
+export function rebind(ledger: Ledger, boundTo: string): void {
+  ledger.transaction(() => writeMeta(ledger, "bound_to", boundTo));
+}
+
+export function writeMeta(ledger: Ledger, key: string, value: string): void {
+  ledger.run(
+    "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+    key,
+    value,
+  );
+}

@@ -1,0 +1,417 @@
+/** What the ledger knows of deeds, events and tickets. */
+
+import { ACTION_NAMES, type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
+import { digestOf, identityText } from "../actions/identity.ts";
+import type { Memory } from "../checks/across.ts";
+import { keyedDeeds, mergeKeyed } from "./keyed-deeds.ts";
+import { type Ledger, readMeta, type SqlRow } from "./ledger.ts";
+import { insertOutcomes, type NewOutcome, TAKEN, TRIED } from "./outcomes.ts";
+import type { Pending } from "./pending.ts";
+import { mergeMended } from "./rejected-rows.ts";
+import { LAST_FORMER_RUN, PRESENT_IDENTITY } from "./renamed-deeds.ts";
+import { nextChunkNumber } from "./runs.ts";
+import { mergeZeroLengths, spellingsOf } from "./zero-ids.ts";
+
+/** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */
+export const IMPORTED = "imported";
+
+/** What the manifest of an imported run says in place of the mapping's digest. */
+export const IMPORTED_MAPPING = "imported";
+
+/**
+ * The events and tickets that the environment has accepted, for the checks across actions.
+ *
+ * @param pending whose ids are known too, with their zeros.
+ */
+export function ledgerMemory(ledger: Ledger, pending: Pending): Memory {
+  return {
+    event: (eventId) => {
+      const row = ledger.get("SELECT currency FROM events WHERE event_id = ?", eventId);
+      return row === undefined ? undefined : { ...(row.currency !== null && { currency: String(row.currency) }) };
+    },
+    ticket: (ref) => {
+      const row = ledger.get("SELECT event_id, holder, state FROM tickets WHERE ticket = ?", ticketKey(ref));
+      if (row === undefined) return undefined;
+      return {
+        state: String(row.state) as TicketState, // the table's CHECK holds it to these
+        ...(row.event_id !== null && { eventId: String(row.event_id) }),
+        ...(row.holder !== null && { holder: String(row.holder) }),
+      };
+    },
+    hasHoldersByNftId: () =>
+      ledger.get("SELECT 1 AS one FROM tickets WHERE ticket < ? AND holder IS NOT NULL LIMIT 1", TICKET_PREFIX) !==
+      undefined,
+    otherSpelling: spellingsOf(ledger, pending),
+  };
+}
+
+type TicketState = "sold" | "checked-in" | "invalidated";
+
+const TICKET_PREFIX = "ticket:";
+
+/** Names a ticket by whichever id an action gives it. */
+export function ticketKey(ref: { readonly ticketId?: unknown; readonly nftId?: unknown }): string {
+  return ref.ticketId == null ? `nft:${ref.nftId}` : `${TICKET_PREFIX}${ref.ticketId}`;
+}
+
+/** One accepted deed of the same identity. */
+export interface AcceptedDeed {
+  readonly runNo: number;
+  readonly seq: number;
+  readonly content: Buffer;
+}
+
+/** A deed that the service was asked for, taken or rejected. */
+export interface TriedDeed extends AcceptedDeed {
+  readonly isTaken: boolean;
+}
+
+/** The deeds of an identity that the service answered, oldest first. */
+export function triedDeeds(ledger: Ledger, identity: Buffer): readonly TriedDeed[] {
+  return ledger
+    .all("SELECT run_no, seq, content, taken FROM identities WHERE identity = ? ORDER BY run_no, seq", identity)
+    .map((row) => ({
+      runNo: Number(row.run_no),
+      seq: Number(row.seq),
+      content: Buffer.from(row.content as Uint8Array), // a BLOB NOT NULL column
+      isTaken: Number(row.taken) === 1,
+    }));
+}
+
+/** Whether a run was an `--again`. */
+export function wasAgain(ledger: Ledger, runNo: number): boolean {
+  return Number(ledger.get("SELECT manifest ->> '$.again' AS again FROM runs WHERE run_no = ?", runNo)?.again) === 1;
+}
+
+/** The accepted deeds of an identity, oldest first. */
+export function acceptedDeeds(ledger: Ledger, identity: Buffer): readonly AcceptedDeed[] {
+  return triedDeeds(ledger, identity).filter(({ isTaken }) => isTaken);
+}
+
+/** Whether a content occurs more than once among what the service has accepted of a history. */
+export function hasRepeats(ledger: Ledger, identity: Buffer): boolean {
+  const sql = "SELECT count(*) > count(DISTINCT content) AS repeats FROM identities WHERE identity = ? AND taken = 1";
+  return Number(ledger.get(sql, identity)?.repeats) === 1;
+}
+
+/** A deed with its content, as the plan's index holds them. */
+export interface IndexedDeed {
+  readonly identity: Buffer;
+  readonly content: Buffer;
+}
+
+/** Deeds a statement; a call costs as much as a look. */
+const ASKED = 64;
+const SAME_DEED = "SELECT 1 FROM identities WHERE identity = column1 AND content = column2 AND taken = 1";
+const askFor = (deeds: number): string =>
+  `SELECT column3 AS at FROM (VALUES ${Array.from({ length: deeds }, (_, at) => `(?, ?, ${at})`).join(", ")}) WHERE NOT EXISTS (${SAME_DEED})`;
+const ASK_MANY = askFor(ASKED);
+const ASK_ONE = askFor(1);
+
+/** Which of the deeds the service has accepted with just this content: 1 for each that it has. */
+export function areAccepted(ledger: Ledger, deeds: readonly IndexedDeed[]): Uint8Array {
+  const accepted = new Uint8Array(deeds.length).fill(1);
+  for (let from = 0; from < deeds.length; ) {
+    const asked = deeds.length - from < ASKED ? 1 : ASKED;
+    const values = deeds.slice(from, from + asked).flatMap(({ identity, content }) => [identity, content]);
+    for (const { at } of ledger.all(asked === 1 ? ASK_ONE : ASK_MANY, ...values)) accepted[from + Number(at)] = 0;
+    from += asked;
+  }
+  return accepted;
+}
+
+/** Whether this ledger has any deed at all; when not, nothing need be looked up. */
+export function hasDeeds(ledger: Ledger): boolean {
+  return ledger.get("SELECT 1 AS one FROM identities LIMIT 1") !== undefined;
+}
+
+/** The data of an accepted action as it was sent, as JSON text. */
+export function acceptedData(ledger: Ledger, { runNo, seq }: AcceptedDeed): string | undefined {
+  const row = ledger.get("SELECT data FROM actions WHERE run_no = ? AND seq = ?", runNo, seq);
+  return row === undefined ? undefined : String(row.data);
+}
+
+/** A ticket that stands: sold, and not invalidated. */
+export interface SoldTicket {
+  readonly eventId: string;
+  readonly ticketId: string;
+  readonly state: "sold" | "checked-in";
+}
+
+/** All tickets that stand, in the order of the bytes of their ticketId. */
+export function* soldTickets(ledger: Ledger): Generator<SoldTicket> {
+  const rows = ledger.iterate(
+    `SELECT substr(ticket, ${TICKET_PREFIX.length + 1}) AS ticket_id, event_id, state FROM tickets
+     WHERE ticket >= '${TICKET_PREFIX}' AND ticket < 'ticket;' AND event_id IS NOT NULL AND state <> 'invalidated'
+     ORDER BY ticket`,
+  );
+  for (const { ticket_id, event_id, state } of rows) {
+    const isIn = String(state) === "checked-in";
+    yield { eventId: String(event_id), ticketId: String(ticket_id), state: isIn ? "checked-in" : "sold" };
+  }
+}
+
+/** Where the accepted sale of a ticket came from, and when. */
+export function acceptedSale(
+  ledger: Ledger,
+  ticketId: string,
+): { readonly source: string; readonly line: number; readonly at: string } | undefined {
+  for (const action of actionsThat("sell-ticket")) {
+    const identity = digestOf(identityText({ action, data: { ticketId } }));
+    const deed =
+      acceptedDeeds(ledger, identity).at(-1) ?? keyedDeeds(ledger, identity).findLast(({ isTaken }) => isTaken);
+    if (deed !== undefined) return acceptedAt(ledger, deed);
+  }
+  return undefined;
+}
+
+/** Where an accepted action came from, and when. */
+export function acceptedAt(
+  ledger: Ledger,
+  deed: AcceptedDeed,
+): { readonly source: string; readonly line: number; readonly at: string } | undefined {
+  const row = ledger.get("SELECT source, line, at FROM actions WHERE run_no = ? AND seq = ?", deed.runNo, deed.seq);
+  return row && { source: String(row.source), line: Number(row.line), at: String(row.at) };
+}
+
+/** How many tickets are folded in memory before they are written; bounds memory, not meaning. */
+const FOLD = 50_000;
+
+interface FoldedTicket {
+  eventId: string | null;
+  holder: string | null;
+  state: TicketState;
+}
+
+const NEW_TICKET: FoldedTicket = { eventId: null, holder: null, state: "sold" };
+
+/** Chunks whose outcomes are final and not yet merged. */
+const UNMERGED = "merged = 0 AND state IN ('settled', 'settled by hand', 'abandoned')";
+
+/**
+ * Merges what the service has taken since the last merge into the identities, events and tickets, in key order
+ * (a random insert a row costs six times an append). Each run's part is one transaction, so a crash in between loses
+ * nothing and repeats nothing.
+ */
+export function mergeOutcomes(ledger: Ledger): void {
+  for (const { run_no } of ledger.all(`SELECT DISTINCT run_no FROM chunks WHERE ${UNMERGED} ORDER BY run_no`))
+    ledger.transaction(() => mergeRun(ledger, Number(run_no)));
+}
+
+/** Part of a transaction. */
+function mergeRun(ledger: Ledger, runNo: number): void {
+  const lastFormer = Number(readMeta(ledger, LAST_FORMER_RUN) ?? 0);
+  const identity = runNo <= lastFormer ? PRESENT_IDENTITY : "identity";
+  ledger.run(
+    `INSERT OR IGNORE INTO identities (identity, run_no, seq, content, taken)
+     SELECT ${identity} AS identity, run_no, seq, content, outcome IN ${TAKEN} FROM actions
+     WHERE run_no = ? AND ${TRIED} AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})
+     ORDER BY 1, seq`,
+    runNo,
+    runNo,
+  );
+  mergeKeyed(ledger, runNo, { unmerged: UNMERGED, isFormer: runNo <= lastFormer });
+  mergeZeroLengths(ledger, runNo, UNMERGED);
+  foldActions(ledger, runNo);
+  mergeMended(ledger, runNo);
+  ledger.run(`UPDATE chunks SET merged = 1 WHERE run_no = ? AND ${UNMERGED}`, runNo);
+}
+
+/**
+ * Part of a transaction: remembers actions of a run that the service has taken and that can't be placed in its chunks. The
+ * run is left as it is, so it still counts them as open; but nothing that is planned from now on sends them again.
+ */
+export function rememberUnplaced(ledger: Ledger, runNo: number, rows: readonly NewOutcome[]): void {
+  const seqs = rows.map(({ seq }) => seq);
+  const [first, last] = [Math.min(...seqs), Math.max(...seqs)];
+  // For as long as it takes to merge them they have a chunk of their own.
+  const chunk = nextChunkNumber(ledger, runNo);
+  ledger.run(
+    `INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, projected, rejects_written)
+     VALUES (?, ?, 0, ?, ?, 0, 0, 'settled', 1, 1)`,
+    ...[runNo, chunk, first, last - first + 1],
+  );
+  insertOutcomes(
+    ledger,
+    runNo,
+    rows.map((row) => ({ ...row, chunk })),
+  );
+  mergeRun(ledger, runNo);
+  for (const table of ["actions", "tallies", "chunks"])
+    ledger.run(`DELETE FROM ${table} WHERE run_no = ? AND chunk = ?`, runNo, chunk);
+}
+
+/** Which actions of a run are remembered without a place in its chunks. */
+export function unplacedActions(ledger: Ledger, runNo: number): ReadonlySet<number> {
+  if (readMeta(ledger, IMPORTED) === undefined) return new Set();
+  const sql = `SELECT seq FROM identities WHERE run_no = ? AND NOT EXISTS (
+    SELECT 1 FROM actions WHERE actions.run_no = identities.run_no AND actions.seq = identities.seq)`;
+  return new Set(ledger.all(sql, runNo).map(({ seq }) => Number(seq)));
+}
+
+/** Part of a transaction: such actions are placed, and merged anew with all that they say. */
+export function forgetUnplaced(ledger: Ledger, runNo: number, seqs: readonly number[]): void {
+  if (seqs.length === 0) return;
+  const sql = "DELETE FROM identities WHERE run_no = ? AND seq IN (SELECT value FROM json_each(?))";
+  ledger.run(sql, runNo, JSON.stringify(seqs));
+}
+
+/** Tickets a statement; a call costs as much as the work. */
+const ROWS = 50;
+const PUT_ONE = "INSERT OR REPLACE INTO tickets (ticket, event_id, holder, state) VALUES (?, ?, ?, ?)";
+const PUT_MANY = `${PUT_ONE}${", (?, ?, ?, ?)".repeat(ROWS - 1)}`;
+
+/** Actions taken in memory at a time. */
+const READ = 5_000;
+
+/** What the service has taken of a range of the plan, and is not merged. */
+const RANGE = `run_no = ? AND seq >= ? AND seq < ? AND outcome IN ${TAKEN}
+       AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})`;
+
+/** Names of the table as a list of SQL. */
+const inSql = (names: readonly ActionName[]): string => `(${names.map((name) => `'${name}'`).join(", ")})`;
+const ABOUT_EVENTS = inSql(ACTION_NAMES.filter((name) => actionSpec(name).about === "event"));
+const REGISTERING_EVENTS = inSql(actionsThat("register-event"));
+const SELLING = inSql(actionsThat("sell-ticket"));
+const REGISTERING = inSql(actionsThat("register-event", "sell-ticket"));
+
+/** Actions that follow each other in the plan. */
+interface Stretch {
+  readonly first: number;
+  readonly end: number;
+  /** Of events and sales only: each says all there is to know of its event or ticket. */
+  readonly saysAll: boolean;
+}
+
+/** What is to be merged, in the order of the plan, also where a part of a chunk became a chunk of its own. */
+function stretchesOf(ledger: Ledger, runNo: number): readonly Stretch[] {
+  const stretches: Stretch[] = [];
+  const chunks = ledger.all(
+    `SELECT first, first + count AS end, NOT EXISTS (
+       SELECT 1 FROM tallies WHERE tallies.run_no = chunks.run_no AND tallies.chunk = chunks.chunk
+       AND outcome IN ${TAKEN} AND action NOT IN ${REGISTERING}) AS says_all
+     FROM chunks WHERE run_no = ? AND ${UNMERGED} ORDER BY first, chunk`,
+    runNo,
+  );
+  for (const chunk of chunks) {
+    const [first, end, saysAll] = [Number(chunk.first), Number(chunk.end), Number(chunk.says_all) === 1];
+    const last = stretches.at(-1);
+    if (last === undefined || (first >= last.end && saysAll !== last.saysAll)) stretches.push({ first, end, saysAll });
+    else
+      stretches[stretches.length - 1] = {
+        first: last.first,
+        end: Math.max(last.end, end),
+        saysAll: saysAll && last.saysAll,
+      };
+  }
+  return stretches;
+}
+
+/** New events, and tickets as their last sale says: SQLite alone does it, in a third of the time. */
+function takeOver(ledger: Ledger, runNo: number, { first, end }: Stretch): void {
+  ledger.run(
+    `INSERT OR IGNORE INTO events (event_id, currency) SELECT event_id, data ->> 'currency' FROM actions
+     WHERE ${RANGE} AND action IN ${REGISTERING_EVENTS} ORDER BY seq`,
+    ...[runNo, first, end, runNo],
+  );
+  ledger.run(
+    `INSERT OR REPLACE INTO tickets (ticket, event_id, holder, state)
+     SELECT '${TICKET_PREFIX}' || ticket_id AS ticket, event_id, user_id, 'sold' FROM actions
+     WHERE ${RANGE} AND action IN ${SELLING} AND ticket_id IS NOT NULL ORDER BY ticket, seq`,
+    ...[runNo, first, end, runNo],
+  );
+}
+
+function foldActions(ledger: Ledger, runNo: number): void {
+  let tickets = new Map<string, FoldedTicket>();
+  const write = (): void => {
+    const values = [...tickets.keys()].sort().map((ticket) => {
+      const { eventId, holder, state } = tickets.get(ticket) ?? NEW_TICKET;
+      return [ticket, eventId, holder, state] as const;
+    });
+    const many = values.length - (values.length % ROWS);
+    for (let at = 0; at < many; at += ROWS) ledger.run(PUT_MANY, ...values.slice(at, at + ROWS).flat());
+    for (const each of values.slice(many)) ledger.run(PUT_ONE, ...each);
+    tickets = new Map();
+  };
+  const known = (key: string): FoldedTicket => {
+    const folded = tickets.get(key);
+    if (folded !== undefined) return folded;
+    const row = ledger.get("SELECT event_id, holder, state FROM tickets WHERE ticket = ?", key);
+    const ticket: FoldedTicket =
+      row === undefined
+        ? { ...NEW_TICKET }
+        : {
+            eventId: row.event_id === null ? null : String(row.event_id),
+            holder: row.holder === null ? null : String(row.holder),
+            state: String(row.state) as TicketState, // the table's CHECK holds it to these
+          };
+    tickets.set(key, ticket);
+    return ticket;
+  };
+  const sell = (key: string, ticket: FoldedTicket): void => {
+    tickets.set(key, ticket);
+  };
+  for (const stretch of stretchesOf(ledger, runNo)) {
+    if (stretch.saysAll) {
+      write();
+      takeOver(ledger, runNo, stretch);
+      continue;
+    }
+    for (let from = stretch.first; from < stretch.end; from += READ) {
+      const rows = ledger.all(
+        `SELECT action, event_id, ticket_id, nft_id, user_id, CASE WHEN action IN ${ABOUT_EVENTS} THEN data ->> 'currency' END AS currency
+         FROM actions WHERE ${RANGE} ORDER BY seq`,
+        ...[runNo, from, Math.min(from + READ, stretch.end), runNo],
+      );
+      for (const row of rows) fold(ledger, row, known, sell);
+      if (tickets.size >= FOLD) write();
+    }
+  }
+  write();
+}
+
+function fold(
+  ledger: Ledger,
+  row: SqlRow,
+  known: (key: string) => FoldedTicket,
+  sell: (key: string, ticket: FoldedTicket) => void,
+): void {
+  const text = (column: string): string | null => (row[column] === null ? null : String(row[column]));
+  const ticket = (): string => ticketKey({ ticketId: row.ticket_id, nftId: row.nft_id });
+  const { effect } = actionSpec(String(row.action) as ActionName); // written by the planner
+  switch (effect) {
+    case "register-event":
+      ledger.run("INSERT OR IGNORE INTO events (event_id, currency) VALUES (?, ?)", text("event_id"), text("currency"));
+      return;
+    case "change-event":
+      ledger.run(
+        "INSERT INTO events (event_id, currency) VALUES (?, ?) ON CONFLICT (event_id) DO UPDATE SET currency = coalesce(excluded.currency, currency)",
+        text("event_id"),
+        text("currency"),
+      );
+      return;
+    case "sell-ticket":
+      // All that is known of a ticket begins with its sale.
+      sell(ticket(), { eventId: text("event_id"), holder: text("user_id"), state: "sold" });
+      return;
+    case "resell-ticket":
+      known(ticket()).holder = text("user_id");
+      return;
+    case "check-in-ticket": {
+      const checkedIn = known(ticket());
+      if (checkedIn.state === "sold") checkedIn.state = "checked-in";
+      return;
+    }
+    case "invalidate-ticket":
+      known(ticket()).state = "invalidated";
+      return;
+    case "change-ticket":
+    case "scan-ticket":
+    case "claim-ticket":
+      known(ticket());
+      return;
+    default:
+      effect satisfies never;
+  }
+}

@@ -1,0 +1,310 @@
+/** Opening a ledger: making it, bringing it to this version, and refusing one that is damaged, of another service or in an unsafe place. */
+
+import { randomUUID } from "node:crypto";
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { cleanText } from "../actions/text.ts";
+import { makeFolder } from "../disk/folders.ts";
+import { Failure } from "../failure.ts";
+import { type Ledger, readMeta, rebind, runListPath, writeMeta } from "./ledger.ts";
+import { LEDGER_VERSION, migrate, standIn } from "./schema.ts";
+
+/** Magic numbers of network file systems in `statfs` (linux/magic.h): SQLite's locks and WAL are not safe on them. */
+const NETWORK_FILE_SYSTEMS = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB2"],
+  [0x00c36400, "Ceph"],
+  [0x01021997, "9P"],
+  [0x5346414f, "AFS"],
+  [0x6b414653, "AFS"],
+  [0x0bd00bd0, "Lustre"],
+  [0x19830326, "BeeGFS"],
+  [0x47504653, "GPFS"],
+  [0x01161970, "GFS2"],
+  [0x7461636f, "OCFS2"],
+  [0x73757245, "Coda"],
+]);
+
+/**
+ * Opens the ledger at `path`, making it and its folder where they are missing (unless `mustExist`).
+ *
+ * `boundTo` is what the ledger belongs to: the environment's base URL, or the sandbox's instance id. A ledger that belongs
+ * to something else is refused, since what one service has accepted says nothing about another. Undefined: not compared,
+ * for reading only.
+ *
+ * @throws Failure `usage` when it belongs to another service or lies on a network file system, `storage` when it is
+ * damaged, made by a newer version, or can't be opened.
+ */
+export function openLedger(options: {
+  readonly path: string;
+  readonly boundTo: string | undefined;
+  readonly readOnly?: boolean;
+}): Ledger {
+  const { path, boundTo, readOnly = false } = options;
+  const isNew = !existsSync(path);
+  if (isNew && readOnly) throw new Failure("storage", `There is no ledger at ${path}.`);
+  let database: DatabaseSync;
+  try {
+    if (!readOnly) makeFolder(dirname(path), { mode: 0o700 });
+    refuseNetworkFileSystem(path);
+    // SQLite would make it readable for all; its companions take the mode of the file itself.
+    if (isNew) closeSync(openSync(path, "a", 0o600));
+    if (!isNew) refuseEmptied(path);
+    database = readOnly ? openToRead(path) : new DatabaseSync(path, { timeout: LOCKED_MS });
+  } catch (cause) {
+    throw storageFailure(path, cause);
+  }
+  try {
+    const version = Number(database.prepare("PRAGMA user_version").get()?.user_version);
+    if (version > LEDGER_VERSION) {
+      throw new Failure(
+        "storage",
+        `The ledger ${path} was written by a newer version of tickets (format ${version}, this one knows ${LEDGER_VERSION}).`,
+        { hint: "Use the newer version." },
+      );
+    }
+    if (version === 0 && database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined)
+      throw damaged(path, "it is a database of something else");
+    // Only now, since the first of them changes the file.
+    if (!readOnly) {
+      database.exec(`PRAGMA journal_mode = WAL; ${SAFETY}`);
+    }
+    if (!isNew) checkIntegrity(database, path);
+    if (readOnly) standIn(database, version);
+    else migrate(database, version);
+    const ledger = wrap(database, path, isNew);
+    if (!readOnly) fillBallast(path);
+    if (boundTo !== undefined) bind(ledger, boundTo, readOnly);
+    return ledger;
+  } catch (cause) {
+    database.close();
+    throw storageFailure(path, cause);
+  }
+}
+
+/** Each connection's own settings: after a commit its change is on disk. */
+const SAFETY =
+  "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -8000;";
+
+/** Who writes is waited for this long. */
+const LOCKED_MS = 60_000;
+
+/**
+ * Opens a ledger for looking only. Even for that SQLite writes beside it; where it can't, on a disk that is full or
+ * read-only, no one else can either, and without a write-ahead log the file alone is all there is.
+ */
+function openToRead(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: LOCKED_MS });
+  try {
+    database.prepare("SELECT count(*) FROM sqlite_schema").get();
+    return database;
+  } catch (cause) {
+    database.close();
+    const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+    if (!isUnableToWrite(cause) || (log !== undefined && log.size > 0)) throw cause;
+    const unchanging = pathToFileURL(path);
+    unchanging.searchParams.set("immutable", "1");
+    return new DatabaseSync(unchanging, { readOnly: true });
+  }
+}
+
+function isUnableToWrite(cause: unknown): boolean {
+  return isDiskFull(cause) || (cause instanceof Error && /unable to open database file|readonly/.test(cause.message));
+}
+
+/** A ledger that has lost all its bytes looks like a new one, and everything would be sent again. */
+function refuseEmptied(path: string): void {
+  if (statSync(path).size > 0) return;
+  if (existsSync(ballastPath(path)) || existsSync(runListPath(path))) throw damaged(path, "it is empty");
+}
+
+function damaged(path: string, why: string, cause?: unknown): Failure {
+  return new Failure("storage", `The ledger ${path} is damaged: ${cleanText(why, 200)}. Nothing more was sent.`, {
+    hint: "Restore it from a backup, or move it away and give a new one its memory with: tickets results --import <promises file>",
+    cause,
+  });
+}
+
+/** A file beside the ledger that makes room for a known answer when the disk is full. */
+export const BALLAST_BYTES = 32 * 1024 * 1024;
+
+const ballastPath = (path: string): string => join(dirname(path), "ballast");
+
+function fillBallast(path: string): void {
+  const ballast = ballastPath(path);
+  if (existsSync(ballast) && statSync(ballast).size === BALLAST_BYTES) return;
+  const file = openSync(ballast, "w", 0o600);
+  try {
+    // Written out rather than set as a length: a sparse file would hold no room.
+    const block = Buffer.alloc(1024 * 1024);
+    for (let at = 0; at < BALLAST_BYTES; at += block.length) writeSync(file, block);
+    fsyncSync(file);
+  } catch (cause) {
+    rmSync(ballast, { force: true });
+    throw cause;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function wrap(database: DatabaseSync, path: string, isNew: boolean): Ledger {
+  let isExhausted = false;
+  const statements = new Map<string, StatementSync>();
+  const prepared = (sql: string): StatementSync => {
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      if (/\?\d/.test(sql)) throw new Error(`the lowest Node binds no numbered parameters: ${sql}`);
+      statement = database.prepare(sql);
+      statements.set(sql, statement);
+    }
+    return statement;
+  };
+  const guarded = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (cause) {
+      throw storageFailure(path, cause);
+    }
+  };
+  return {
+    path,
+    isNew,
+    run: (sql, ...values) => {
+      guarded(() => prepared(sql).run(...values));
+    },
+    get: (sql, ...values) => guarded(() => prepared(sql).get(...values)),
+    all: (sql, ...values) => guarded(() => prepared(sql).all(...values)),
+    iterate: (sql, ...values) => guarded(() => prepared(sql).iterate(...values)),
+    get isExhausted() {
+      return isExhausted;
+    },
+    transaction: (change) =>
+      guarded(() => {
+        try {
+          return inTransaction(database, change);
+        } catch (cause) {
+          if (isExhausted || !isDiskFull(cause)) throw cause;
+          isExhausted = true;
+          rmSync(ballastPath(path), { force: true });
+          return inTransaction(database, change);
+        }
+      }),
+    [Symbol.dispose]: () => database.close(),
+  };
+}
+
+function inTransaction<T>(database: DatabaseSync, change: () => T): T {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const result = change();
+    database.exec("COMMIT");
+    return result;
+  } catch (cause) {
+    if (database.isTransaction) database.exec("ROLLBACK");
+    throw cause;
+  }
+}
+
+/** Beyond this size the page check takes seconds; then SQLite's own checks while reading must do. */
+const CHECKED_BYTES = 64 * 1024 * 1024;
+
+/** SQLite's page check finds a damaged file before anything is decided by it. */
+function checkIntegrity(database: DatabaseSync, path: string): void {
+  if (statSync(path).size > CHECKED_BYTES) return;
+  const result = String(database.prepare("PRAGMA quick_check(1)").get()?.quick_check);
+  if (result !== "ok") {
+    throw damaged(path, result);
+  }
+}
+
+function bind(ledger: Ledger, boundTo: string, readOnly: boolean): void {
+  const bound = readMeta(ledger, "bound_to");
+  if (bound === undefined) {
+    if (readOnly) return;
+    ledger.transaction(() => {
+      writeMeta(ledger, "bound_to", boundTo);
+      writeMeta(ledger, "ledger_id", randomUUID());
+      writeMeta(ledger, "created_at", new Date().toISOString());
+    });
+    return;
+  }
+  if (bound === boundTo) return;
+  // As long as nothing can have reached a service, a mistyped address binds nobody.
+  if (
+    !readOnly &&
+    ledger.get("SELECT 1 AS one FROM attempts WHERE class IS NULL OR class <> 'not sent' LIMIT 1") === undefined &&
+    // Imported runs have outcomes and no attempts.
+    ledger.get("SELECT 1 AS one FROM actions LIMIT 1") === undefined
+  ) {
+    rebind(ledger, boundTo);
+    return;
+  }
+  throw new Failure(
+    "usage",
+    `The ledger ${ledger.path} belongs to ${bound}, but the environment now names ${boundTo}. Nothing was sent.`,
+    {
+      hint: boundTo.startsWith("sandbox:")
+        ? "The sandbox's state was replaced. Set its ledger aside too: tickets sandbox --reset"
+        : "What one service has accepted says nothing about another. If it is the same service under a new address: tickets env --rebind",
+    },
+  );
+}
+
+/** @param type of the file system, as `statfs` numbers it. */
+export function refuseNetworkFileSystem(path: string, type = statfsSync(dirname(path)).type): void {
+  const name = NETWORK_FILE_SYSTEMS.get(type);
+  if (name !== undefined) {
+    throw new Failure(
+      "usage",
+      `${dirname(path)} is on a network file system (${name}), where a ledger is not safe. Nothing was sent.`,
+      {
+        hint: "Choose a local folder with --state-dir.",
+      },
+    );
+  }
+}
+
+function isDiskFull(cause: unknown): boolean {
+  if (!(cause instanceof Error)) return false;
+  const inner = cause.cause instanceof Error ? cause.cause : cause;
+  return /disk is full|disk I\/O error|ENOSPC|EDQUOT|EFBIG/i.test(
+    `${inner.message} ${"code" in inner ? inner.code : ""}`,
+  );
+}
+
+/** Turns an error of SQLite or the file system into a failure with exit code 10; other failures pass. */
+export function storageFailure(path: string, cause: unknown): unknown {
+  if (cause instanceof Failure || !(cause instanceof Error)) return cause;
+  const code = "code" in cause ? String(cause.code) : "";
+  const message = cause.message;
+  if (isDiskFull(cause)) {
+    return new Failure("storage", `The disk is full: ${path} can't be written.`, {
+      hint: "Make room, then run the same command again.",
+      cause,
+    });
+  }
+  if (code === "ENOENT" && "syscall" in cause && cause.syscall === "mkdir") {
+    // What Node says when it makes several folders on a file system that takes none.
+    return new Failure("storage", `The folder ${dirname(path)} can't be made.`, {
+      hint: "Check the folder above it: its owner, its permissions, and whether its file system is read-only. Or choose another with --state-dir.",
+      cause,
+    });
+  }
+  if (/readonly|EROFS|EACCES|EPERM/i.test(`${message} ${code}`)) {
+    return new Failure("storage", `${path} can't be written (${message}).`, {
+      hint: "Check the folder's owner and permissions, or choose another with --state-dir.",
+      cause,
+    });
+  }
+  if (/not a database|malformed|corrupt/i.test(message)) {
+    return damaged(path, message, cause);
+  }
+  if (code.startsWith("ERR_SQLITE") || /^E[A-Z0-9]+$/.test(code)) {
+    return new Failure("storage", `${path}: ${message}`, { cause });
+  }
+  return cause;
+}

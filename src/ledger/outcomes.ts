@@ -1,0 +1,270 @@
+/** What became of single actions. */
+
+import type { SQLInputValue } from "node:sqlite";
+import type { Ledger, SqlRow } from "./ledger.ts";
+import type { Outcome } from "./states.ts";
+
+/** Outcomes that mean the service has the action, for SQL. */
+export const TAKEN = "('accepted', 'settled by hand')";
+
+/** Status of an action that was closed unsent because something later of its history was taken. */
+export const SUPERSEDED = "superseded";
+
+/** Status of an action that was closed unsent because another run had sent it meanwhile. */
+export const SENT_ELSEWHERE = "sent-elsewhere";
+
+/** What has a place among the deeds of its history: the service answered it, or it was closed unsent when its turn had come. For SQL. */
+export const TRIED = `status <> '${SENT_ELSEWHERE}'`;
+
+export interface OutcomeRow {
+  /** Place in the plan, from 1. */
+  readonly seq: number;
+  readonly chunk: number;
+  readonly source: string;
+  readonly line: number;
+  readonly action: string;
+  /** The action's data as it was sent, JSON text. */
+  readonly data: string;
+  readonly eventId?: string | undefined;
+  readonly ticketId?: string | undefined;
+  readonly nftId?: string | undefined;
+  readonly outcome: Outcome;
+  /** The service's status of the item; for what a person settled, `settled-by-hand`. */
+  readonly status: string;
+  readonly actionPromise?: string | undefined;
+  /** The service's whole item as JSON text, for everything but an accepted action. */
+  readonly response?: string | undefined;
+  /** When the answer came, UTC in ISO 8601. */
+  readonly at: string;
+}
+
+/** An outcome with the digests by which the same deed is recognised. */
+export interface NewOutcome extends Omit<OutcomeRow, "data"> {
+  /** JSON text, or its bytes. */
+  readonly data: string | Uint8Array;
+  readonly identity: Uint8Array;
+  readonly content: Uint8Array;
+}
+
+const COLUMNS_IN =
+  "run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at, identity, content";
+const INSERT_ONE = `INSERT INTO actions (${COLUMNS_IN}) VALUES (?, ?, ?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?, ?, ?, ?)`;
+
+/** Rows a statement. Each value and each call costs as much as SQLite's own work, so what rows share is given once. */
+const ROWS = 50;
+const INSERT_ALIKE = `INSERT INTO actions (${COLUMNS_IN})
+SELECT run_no, column1, chunk, source, column2, action, CAST(column3 AS TEXT), outcome, status, column4, NULL, at, column5, column6
+FROM (SELECT ? AS run_no, ? AS chunk, ? AS source, ? AS action, ? AS outcome, ? AS status, ? AS at),
+(VALUES ${Array<string>(ROWS).fill("(?, ?, ?, ?, ?, ?)").join(", ")})`;
+
+/** Part of a transaction. */
+export function insertOutcomes(ledger: Ledger, runNo: number, rows: readonly NewOutcome[]): void {
+  for (let from = 0; from < rows.length; ) {
+    const alike = countAlike(rows, from);
+    if (alike === ROWS) insertAlike(ledger, runNo, rows, from);
+    else for (const row of rows.slice(from, from + alike)) insertOne(ledger, runNo, row);
+    from += alike;
+  }
+  tally(ledger, runNo, rows);
+}
+
+/** How many of the next rows, at most `ROWS`, differ only in what `INSERT_ALIKE` takes for each. */
+function countAlike(rows: readonly NewOutcome[], from: number): number {
+  const first = rows[from];
+  let end = from;
+  for (; end < rows.length && end < from + ROWS; end += 1) {
+    const row = rows[end];
+    const isAlike =
+      row !== undefined &&
+      first !== undefined &&
+      row.response === undefined &&
+      row.chunk === first.chunk &&
+      row.source === first.source &&
+      row.action === first.action &&
+      row.outcome === first.outcome &&
+      row.status === first.status &&
+      row.at === first.at;
+    if (!isAlike) break;
+  }
+  return Math.max(1, end - from);
+}
+
+function insertAlike(ledger: Ledger, runNo: number, rows: readonly NewOutcome[], from: number): void {
+  const values: SQLInputValue[] = [];
+  for (let at = from; at < from + ROWS; at += 1) {
+    const row = rows[at];
+    if (row === undefined) throw new Error("fewer rows are alike than were counted");
+    if (at === from) values.push(runNo, row.chunk, row.source, row.action, row.outcome, row.status, row.at);
+    values.push(row.seq, row.line, row.data, row.actionPromise ?? null, row.identity, row.content);
+  }
+  ledger.run(INSERT_ALIKE, ...values);
+}
+
+function insertOne(ledger: Ledger, runNo: number, row: NewOutcome): void {
+  ledger.run(
+    INSERT_ONE,
+    runNo,
+    row.seq,
+    row.chunk,
+    row.source,
+    row.line,
+    row.action,
+    row.data,
+    row.outcome,
+    row.status,
+    row.actionPromise ?? null,
+    row.response ?? null,
+    row.at,
+    row.identity,
+    row.content,
+  );
+}
+
+function tally(ledger: Ledger, runNo: number, rows: readonly NewOutcome[]): void {
+  const counts = new Map<string, { readonly row: NewOutcome; actions: number }>();
+  for (let from = 0; from < rows.length; ) {
+    const alike = countAlike(rows, from);
+    const row = rows[from];
+    if (row === undefined) break;
+    const key = `${row.chunk} ${row.action} ${row.outcome}`;
+    const count = counts.get(key);
+    if (count === undefined) counts.set(key, { row, actions: alike });
+    else count.actions += alike;
+    from += alike;
+  }
+  for (const { row, actions } of counts.values())
+    ledger.run(
+      `INSERT INTO tallies (run_no, chunk, action, outcome, actions) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET actions = actions + excluded.actions`,
+      runNo,
+      row.chunk,
+      row.action,
+      row.outcome,
+      actions,
+    );
+}
+
+const COLUMNS =
+  "seq, chunk, source, line, action, data, event_id, ticket_id, nft_id, outcome, status, action_promise, response, at";
+
+const toOutcome = (row: SqlRow): OutcomeRow => {
+  const text = (column: string): string | undefined => (row[column] === null ? undefined : String(row[column]));
+  const [eventId, ticketId, nftId, actionPromise, response] = [
+    text("event_id"),
+    text("ticket_id"),
+    text("nft_id"),
+    text("action_promise"),
+    text("response"),
+  ];
+  return {
+    seq: Number(row.seq),
+    chunk: Number(row.chunk),
+    source: String(row.source),
+    line: Number(row.line),
+    action: String(row.action),
+    data: String(row.data),
+    ...(eventId !== undefined && { eventId }),
+    ...(ticketId !== undefined && { ticketId }),
+    ...(nftId !== undefined && { nftId }),
+    outcome: String(row.outcome) as Outcome, // the table's CHECK holds it to these
+    status: text("status") ?? "",
+    ...(actionPromise !== undefined && { actionPromise }),
+    ...(response !== undefined && { response }),
+    at: String(row.at),
+  };
+};
+
+/** The outcomes of one chunk in the order of the plan. */
+export function outcomesOfChunk(ledger: Ledger, runNo: number, chunk: number): readonly OutcomeRow[] {
+  // By the chunk's range in the plan, which the primary key finds; an index by chunk would cost every insert.
+  return ledger
+    .all(
+      `SELECT ${COLUMNS} FROM actions
+       WHERE run_no = ? AND chunk = ?
+       AND seq >= (SELECT first FROM chunks WHERE run_no = ? AND chunk = ?)
+       AND seq < (SELECT first + count FROM chunks WHERE run_no = ? AND chunk = ?)
+       ORDER BY seq`,
+      runNo,
+      chunk,
+      runNo,
+      chunk,
+      runNo,
+      chunk,
+    )
+    .map(toOutcome);
+}
+
+/** What leaves the row open: the service rejected it, or it was not sent, by any run. */
+const OPEN: readonly Outcome[] = ["rejected", "not sent"];
+
+/** The outcomes of a chunk that leave their rows open. */
+export function openOutcomesOfChunk(ledger: Ledger, runNo: number, chunk: number): readonly OutcomeRow[] {
+  const open = ledger.get(
+    "SELECT 1 AS one FROM tallies WHERE run_no = ? AND chunk = ? AND outcome IN (SELECT value FROM json_each(?)) LIMIT 1",
+    runNo,
+    chunk,
+    JSON.stringify(OPEN),
+  );
+  return open === undefined
+    ? []
+    : outcomesOfChunk(ledger, runNo, chunk).filter(
+        ({ outcome, status }) => OPEN.includes(outcome) && status !== SENT_ELSEWHERE,
+      );
+}
+
+/** Whether the run leaves rows open. */
+export function leavesOpen(ledger: Ledger, runNo: number): boolean {
+  return chunksWith(ledger, runNo, OPEN).some((chunk) => openOutcomesOfChunk(ledger, runNo, chunk).length > 0);
+}
+
+/** Chunks that have outcomes but are not noted as written to the promises, in order. */
+export function unprojectedChunks(ledger: Ledger, runNo: number): readonly number[] {
+  return ledger
+    .all(
+      `SELECT chunk FROM chunks WHERE run_no = ? AND projected = 0 AND state IN ('settled', 'settled by hand') ORDER BY first, chunk`,
+      runNo,
+    )
+    .map(({ chunk }) => Number(chunk));
+}
+
+/** The outcomes of a run in the order of the plan, a page at a time. */
+export function* outcomesOfRun(ledger: Ledger, runNo: number): Generator<readonly OutcomeRow[]> {
+  let last = 0;
+  for (;;) {
+    const page = ledger
+      .all(`SELECT ${COLUMNS} FROM actions WHERE run_no = ? AND seq > ? ORDER BY seq LIMIT 5000`, runNo, last)
+      .map(toOutcome);
+    const end = page.at(-1);
+    if (end === undefined) return;
+    last = end.seq;
+    yield page;
+  }
+}
+
+/** The first outcomes of a run of the given kinds. */
+export function firstOutcomes(
+  ledger: Ledger,
+  runNo: number,
+  outcomes: readonly Outcome[],
+  limit: number,
+): readonly OutcomeRow[] {
+  const found: OutcomeRow[] = [];
+  for (const chunk of chunksWith(ledger, runNo, outcomes)) {
+    if (found.length >= limit) break;
+    found.push(...outcomesOfChunk(ledger, runNo, chunk).filter(({ outcome }) => outcomes.includes(outcome)));
+  }
+  return found.slice(0, limit);
+}
+
+/** The chunks that have actions of the given outcomes, in the order of the plan. */
+function chunksWith(ledger: Ledger, runNo: number, outcomes: readonly Outcome[]): readonly number[] {
+  return ledger
+    .all(
+      `SELECT chunk FROM chunks WHERE run_no = ? AND chunk IN
+       (SELECT chunk FROM tallies WHERE run_no = ? AND outcome IN (SELECT value FROM json_each(?))) ORDER BY first, chunk`,
+      runNo,
+      runNo,
+      JSON.stringify(outcomes),
+    )
+    .map(({ chunk }) => Number(chunk));
+}

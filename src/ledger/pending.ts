@@ -1,0 +1,28 @@
+import type { ActionData } from "../actions/actions.ts";
+import type { AskedAt } from "./row-places.ts";
+
+/** What an earlier run may still bring to the service, or may have brought without an answer: no other run sends it. */
+export interface Pending {
+  /** By identity (hex), in the order of the plan. */
+  readonly deeds: ReadonlyMap<string, readonly PendingDeed[]>;
+  /** Tickets (as `ticketKey` names them) and events of which an action is pending, with the run that holds it. */
+  readonly tickets: ReadonlyMap<string, string>;
+  readonly newEvents: ReadonlyMap<string, string>;
+  /** Events of which an update is pending. */
+  readonly updatedEvents: ReadonlySet<string>;
+}
+
+export interface PendingDeed extends AskedAt {
+  readonly run: string;
+  /** Digest (hex) of what it says. */
+  readonly content: string;
+  /** Kept where the identity alone does not say which deed it is. */
+  readonly data: ActionData | undefined;
+}
+
+export const NOTHING_PENDING: Pending = {
+  deeds: new Map(),
+  tickets: new Map(),
+  newEvents: new Map(),
+  updatedEvents: new Set(),
+};

@@ -1,0 +1,255 @@
+/**
+ * Rows of rejects files: when they were rejected, and which are done with, since all that was sent of a mended one was taken;
+ * and with which of its actions each is done.
+ */
+
+import { z } from "zod";
+import { type Action, type ActionData, type ActionName, actionSpec } from "../actions/actions.ts";
+import { contentText, digestOf, identityText } from "../actions/identity.ts";
+import { parseJson } from "../actions/json.ts";
+import type { Ledger } from "./ledger.ts";
+import { TAKEN } from "./outcomes.ts";
+import {
+  type AskedAt,
+  historiesThatLack,
+  noteRowPlace,
+  type RowPlace,
+  type Standings,
+  standingsOf,
+} from "./row-places.ts";
+
+/** What is known of rows of rejects files, by their keys (`tickets:row`). */
+export interface RejectedRows {
+  /** Those of which a mended one was taken. */
+  readonly mended: ReadonlySet<string>;
+  /** What was sent of a row when it was mended, oldest first. */
+  deedsOf(key: string): readonly MendedDeed[];
+  /**
+   * The actions that a mended row is done with, as `tickets:actions` names them: those that it gave when it was mended and
+   * taken, and those that a person left out of it by mending.
+   */
+  closedOf(key: string): readonly string[];
+  /** Whether the service has taken the deed, whatever row brought it; of a history, one that says just the same. */
+  isTaken(action: Action): boolean;
+  /**
+   * The actions that the mapping listed when `open` was written into the row's `tickets:actions`; where nothing like it was,
+   * when anything was.
+   */
+  rulesOf(key: string, open: string): readonly (readonly string[])[];
+  /**
+   * Since when it is open, and as what it was first rejected; undefined where this ledger did not reject it. Of one that was mended
+   * it is what it gives beside that, since the last of it was taken.
+   */
+  openSince(key: string): OpenSince | undefined;
+  /**
+   * Tells what accepted deeds of its history are beside a deed of the row, whether or not this ledger rejected it.
+   *
+   * @param name as `tickets:actions` has it.
+   * @param given the keys of all rows of rejects files that the input has; the same whenever it is asked.
+   */
+  standingsOf(key: string, action: Action, name: string, given: ReadonlySet<string>): Standings;
+}
+
+/** An action of a mended row that the service took. */
+export interface MendedDeed extends Action {
+  readonly accepted: AskedAt;
+  /** As `tickets:actions` names it; undefined where that is not known. */
+  readonly name: string | undefined;
+}
+
+export interface OpenSince {
+  readonly runNo: number;
+  /** Place in the plan of the action that the service rejected; undefined where nothing of the row was sent. */
+  readonly seq: number | undefined;
+  /** What its input was read as. */
+  readonly readAs: string;
+}
+
+export const NO_REJECTED_ROWS: RejectedRows = {
+  mended: new Set(),
+  deedsOf: () => [],
+  closedOf: () => [],
+  isTaken: () => false,
+  rulesOf: () => [],
+  openSince: () => undefined,
+  standingsOf: () => () => "unknown row",
+};
+
+export function rejectedRows(ledger: Ledger): RejectedRows {
+  let lacking: ReadonlySet<string> | undefined;
+  return {
+    mended: new Set(ledger.all("SELECT row FROM mended_rows").map(({ row }) => String(row))),
+    deedsOf: (key) =>
+      ledger
+        .all(
+          `SELECT run_no, seq, mended.action AS name, actions.action, data
+           FROM mendings JOIN actions USING (run_no, seq) LEFT JOIN mended_actions AS mended USING (row, run_no, seq)
+           WHERE row = ? AND outcome IN ${TAKEN} ORDER BY run_no, seq`,
+          key,
+        )
+        .map(({ run_no, seq, name, action, data }) => ({
+          name: name === null ? undefined : String(name),
+          action: String(action) as ActionName, // written by the planner
+          data: parseJson(String(data)) as ActionData, // written by the planner
+          accepted: { runNo: Number(run_no), seq: Number(seq) },
+        })),
+    closedOf: (key) => ledger.all(CLOSED, key).map(({ action }) => String(action)),
+    isTaken(action) {
+      const identity = digestOf(identityText(action));
+      if (actionSpec(action.action).identity === "once")
+        return ledger.get(TAKEN_DEED, identity, identity) !== undefined;
+      const content = digestOf(contentText(action)).subarray(0, CONTENT_BYTES);
+      return ledger.get(TAKEN_AS_IT_IS, identity, content, identity, content) !== undefined;
+    },
+    rulesOf(key, open) {
+      const known = ledger.all("SELECT open, rules FROM row_rules WHERE row = ?", key);
+      const same = known.filter((each) => each.open === open);
+      return (same.length > 0 ? same : known).map(({ rules }) => RULES.parse(JSON.parse(String(rules))));
+    },
+    openSince: (key) => {
+      const row = ledger.get("SELECT run_no, seq, read_as FROM rejected_rows WHERE row = ?", key);
+      if (row === undefined) return undefined;
+      const readAs = String(row.read_as);
+      const mended = ledger.get(LAST_MENDED, key, row.run_no ?? 0);
+      if (mended !== undefined) return { runNo: Number(mended.run_no), seq: Number(mended.seq), readAs };
+      return { runNo: Number(row.run_no), seq: row.seq === null ? undefined : Number(row.seq), readAs };
+    },
+    standingsOf(key, action, name, given) {
+      const lacksOther = (history: string): boolean => {
+        lacking ??= historiesThatLack(ledger, given);
+        return lacking.has(history);
+      };
+      return standingsOf(ledger, key, { action, name, lacksOther });
+    },
+  };
+}
+
+const LAST_MENDED = `
+SELECT run_no, seq FROM mendings JOIN actions USING (run_no, seq)
+WHERE row = ? AND run_no > ? AND outcome IN ${TAKEN} ORDER BY run_no DESC, seq DESC LIMIT 1`;
+
+const RULES = z.array(z.string());
+
+/** Of a mend that the service has not taken whole, only what it has taken is known to be done with. */
+const CLOSED = `
+SELECT DISTINCT action FROM mended_actions AS closed WHERE row = ? AND (
+  EXISTS (
+    SELECT 1 FROM actions WHERE actions.run_no = closed.run_no AND actions.seq = closed.seq AND outcome IN ${TAKEN})
+  OR NOT EXISTS (
+    SELECT 1 FROM mendings WHERE mendings.row = closed.row AND mendings.run_no = closed.run_no AND NOT EXISTS (
+      SELECT 1 FROM actions WHERE actions.run_no = mendings.run_no AND actions.seq = mendings.seq
+      AND outcome IN ${TAKEN})))`;
+
+/** With a key of its source or without one. */
+const takenDeed = (more: string): string =>
+  ["identities", "keyed_deeds"]
+    .map((table) => `SELECT 1 AS one FROM ${table} WHERE identity = ?${more} AND taken = 1`)
+    .join(" UNION ALL ");
+const TAKEN_DEED = takenDeed("");
+const TAKEN_AS_IT_IS = takenDeed(" AND content = ?");
+/** Of a content's digest, as the plan's index has it. */
+const CONTENT_BYTES = 8;
+
+/** What a mended row gives. */
+export interface Mend {
+  /** Key of the row that it was. */
+  readonly row: string;
+  /** Its actions, as `tickets:actions` names them. */
+  readonly actions: readonly string[];
+  /** It names none of them: what the bad row gave and it does not give is left out for good. */
+  readonly isWhole: boolean;
+}
+
+/** A mended row of a plan. */
+export interface Mending extends Mend {
+  /** Places in the plan of those of its actions that are sent; the others were taken before. */
+  readonly seqs: readonly number[];
+  /** The same by what `tickets:actions` calls them. */
+  readonly seqOf: ReadonlyMap<string, number>;
+}
+
+/**
+ * Part of the transaction that enters the run: from then on the outcomes of its actions say whether a row is done with,
+ * so that there is no step between their acceptance and its note that a crash could fall into.
+ */
+export function noteMendings(ledger: Ledger, runNo: number, mendings: readonly Mending[]): void {
+  for (const { row, seqs, seqOf, actions, isWhole } of mendings) {
+    for (const action of actions) ledger.run(NOTE_CLOSED, row, runNo, action, seqOf.get(action) ?? null);
+    if (isWhole) ledger.run(NOTE_LEFT_OUT, runNo, row);
+    if (seqs.length === 0) ledger.run("INSERT OR IGNORE INTO mended_rows (row) VALUES (?)", row);
+    for (const seq of seqs)
+      ledger.run("INSERT OR IGNORE INTO mendings (run_no, row, seq) VALUES (?, ?, ?)", runNo, row, seq);
+  }
+}
+
+const NOTE_CLOSED = "INSERT OR IGNORE INTO mended_actions (row, run_no, action, seq) VALUES (?, ?, ?, ?)";
+const NOTE_LEFT_OUT = `INSERT OR IGNORE INTO mended_actions (row, run_no, action)
+  SELECT row, ?, action FROM row_actions WHERE row = ?`;
+
+/** Rows of which nothing is left to send, so that there is no run: notes them, durably. */
+export function noteMended(ledger: Ledger, mendings: readonly Mending[]): void {
+  const done = mendings.filter(({ seqs }) => seqs.length === 0);
+  if (done.length > 0) ledger.transaction(() => noteMendings(ledger, 0, done));
+}
+
+/**
+ * Part of a transaction: takes over the run's mended rows of which every action was taken by now. What was sent of them
+ * stays: it is what stands in their histories for them.
+ */
+export function mergeMended(ledger: Ledger, runNo: number): void {
+  ledger.run(
+    `INSERT OR IGNORE INTO mended_rows (row)
+     SELECT row FROM mendings WHERE run_no = ? GROUP BY row HAVING min(EXISTS (
+       SELECT 1 FROM actions WHERE actions.run_no = mendings.run_no AND actions.seq = mendings.seq
+       AND outcome IN ${TAKEN}))`,
+    runNo,
+  );
+}
+
+/** A row as a run puts it into a rejects file. */
+export interface RejectedRow extends OpenSince {
+  /** What is open of it, as `tickets:actions` names it; nothing where that is not known. */
+  readonly gives: readonly string[];
+  /** Places in the plan of those that the service was asked for, or would have been. */
+  readonly seqOf: ReadonlyMap<string, number>;
+  /** Of a row of which nothing was sent. */
+  readonly place: RowPlace | undefined;
+  /** It comes from a rejects file itself, so that what stands around it there says nothing. */
+  readonly isFromRejects: boolean;
+  /** The run sends again on purpose what would come too late. */
+  readonly isAgain: boolean;
+}
+
+/**
+ * Part of a transaction: the row stands in a rejects file of the run. The first run that rejected it counts. Where another ledger
+ * rejected it first, its place stays unknown here until something of it was sent.
+ */
+export function noteRejected(ledger: Ledger, key: string, row: RejectedRow): void {
+  const { runNo, seq, readAs, gives, seqOf, place, isFromRejects, isAgain } = row;
+  const isFirst = ledger.get("SELECT 1 AS one FROM rejected_rows WHERE row = ?", key) === undefined;
+  for (const action of gives) ledger.run("INSERT OR IGNORE INTO row_actions (row, action) VALUES (?, ?)", key, action);
+  if (isFirst && isFromRejects && (seq === undefined || isAgain)) return;
+  if (isFirst || !isAgain) for (const [action, at] of seqOf) ledger.run(NOTE_ASKED, runNo, at, key, action);
+  if (place !== undefined && (isFirst || !isFromRejects)) noteRowPlace(ledger, key, place, isFirst);
+  const sql = "INSERT OR IGNORE INTO rejected_rows (row, run_no, seq, read_as) VALUES (?, ?, ?, ?)";
+  ledger.run(sql, key, runNo, seq ?? null, readAs);
+}
+
+const NOTE_ASKED = "UPDATE row_actions SET run_no = ?, seq = ? WHERE row = ? AND action = ?";
+
+/** Part of a transaction: `open` stands in the row's `tickets:actions`, as the actions that the mapping lists number it. */
+export function noteRules(ledger: Ledger, key: string, open: string, rules: readonly string[]): void {
+  const sql = "INSERT OR IGNORE INTO row_rules (row, open, rules) VALUES (?, ?, ?)";
+  ledger.run(sql, key, open, JSON.stringify(rules));
+}
+
+/** The keys of all rows that were ever rejected. */
+export function rejectedKeys(ledger: Ledger): ReadonlySet<string> {
+  return new Set(ledger.all("SELECT row FROM rejected_rows").map(({ row }) => String(row)));
+}
+
+/** The run that first put the row into a rejects file; undefined for rows that this ledger does not know. */
+export function firstRejectedIn(ledger: Ledger, key: string): number | undefined {
+  const row = ledger.get("SELECT run_no FROM rejected_rows WHERE row = ?", key);
+  return row === undefined ? undefined : Number(row.run_no);
+}

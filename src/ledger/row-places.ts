@@ -1,0 +1,193 @@
+/**
+ * Where rejected rows stood among the deeds of their run and of the runs before it. A mended row keeps its place: what stood
+ * behind it is later than it.
+ */
+
+import type { Action, ActionName } from "../actions/actions.ts";
+import { digestOf, identityText } from "../actions/identity.ts";
+import { parseJson } from "../actions/json.ts";
+import type { Ledger, SqlRow } from "./ledger.ts";
+import { TAKEN } from "./outcomes.ts";
+
+/** Where the ledger has an action. */
+export interface AskedAt {
+  readonly runNo: number;
+  readonly seq: number;
+}
+
+export const ROW_PLACES = `
+CREATE TABLE row_places (
+  row TEXT NOT NULL,
+  lane INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (row, lane)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE row_histories (
+  row TEXT NOT NULL,
+  history BLOB NOT NULL,
+  run_no INTEGER,
+  seq INTEGER,
+  undecided INTEGER NOT NULL,
+  PRIMARY KEY (row, history)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE kinds_behind (row TEXT NOT NULL, action TEXT NOT NULL, PRIMARY KEY (row, action)) STRICT, WITHOUT ROWID;
+`;
+
+/** Where a row that was not sent stood in its input. */
+export interface RowPlace {
+  /** By lane: number of the first action of the plan that stands behind it; empty where the rows were put into another order. */
+  readonly firstBehind: readonly number[];
+  /** Histories of which it was known to have a deed. */
+  readonly histories: readonly {
+    /** Identity (hex) without a key. */
+    readonly history: string;
+    /** The last of the history that was accepted before and stands behind the row. */
+    readonly behind?: AskedAt | undefined;
+    /** What of it was accepted before could not be told, so that any of that may stand behind the row. */
+    readonly isUndecided?: boolean | undefined;
+    /** A bad row that stands behind it may be an accepted one: it can't be told while that is not mended. */
+    readonly isBeforeBad?: boolean | undefined;
+  }[];
+  /** Kinds of which something that was accepted before stands behind it, or may. */
+  readonly kindsBehind: readonly string[];
+}
+
+/** Part of a transaction. Of several runs, the first says where the row stood in it. */
+export function noteRowPlace(ledger: Ledger, row: string, place: RowPlace, isFirst: boolean): void {
+  if (isFirst)
+    for (const [lane, seq] of place.firstBehind.entries())
+      ledger.run("INSERT OR IGNORE INTO row_places (row, lane, seq) VALUES (?, ?, ?)", row, lane, seq);
+  for (const { history, behind, isUndecided, isBeforeBad } of place.histories) {
+    const last = [behind?.runNo ?? null, behind?.seq ?? null];
+    const undecided = isUndecided === true ? UNDECIDED : isBeforeBad === true ? BEFORE_BAD : 0;
+    ledger.run(NOTE_HISTORY, row, Buffer.from(history, "hex"), ...last, undecided);
+  }
+  for (const action of place.kindsBehind)
+    ledger.run("INSERT OR IGNORE INTO kinds_behind (row, action) VALUES (?, ?)", row, action);
+}
+
+const UNDECIDED = 1;
+/** Undecided as long as bad rows of the history are not mended. */
+const BEFORE_BAD = 2;
+
+const NOTE_HISTORY = `INSERT INTO row_histories (row, history, run_no, seq, undecided) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET
+    undecided = iif(${UNDECIDED} IN (undecided, excluded.undecided), ${UNDECIDED}, max(undecided, excluded.undecided)),
+    run_no = coalesce(excluded.run_no, run_no), seq = coalesce(excluded.seq, seq)`;
+
+/**
+ * What an accepted deed is beside one of a row that was rejected. `before`: it stood before it. `stood behind`: it was accepted
+ * earlier and stood behind the row. `sent behind`: the run that rejected the row sent it behind that, of another row. `since`: it
+ * was accepted later, and may be the deed itself. `unknown`: it was accepted earlier, and nobody looked where it stood.
+ * `undecided`: likewise, and where it stood could not be told. `unknown row`: this ledger did not reject the row, so nothing is
+ * known of where that stood.
+ */
+export type Standing = "before" | "stood behind" | "sent behind" | "since" | "unknown" | "undecided" | "unknown row";
+
+/** Of those nobody can tell whether they are later than the row. */
+export const UNPLACED: ReadonlySet<Standing> = new Set(["unknown", "undecided", "unknown row"]);
+
+/** Why a deed of a row has no place beside what was accepted, by what some of that is beside it. */
+export type Unplaced = "unknown" | "undecided" | "unknown row";
+
+export const whyUnplaced = (standings: readonly (Standing | undefined)[]): Unplaced =>
+  (["unknown row", "undecided"] as const).find((why) => standings.includes(why)) ?? "unknown";
+
+/** Tells what accepted deeds of its history are beside a deed of a rejected row. */
+export type Standings = (deed: AskedAt) => Standing;
+
+export interface AskedOfRow {
+  readonly action: Action;
+  readonly name: string;
+  readonly lacksOther: (history: string) => boolean;
+}
+
+/**
+ * @param name of the action, as `tickets:actions` has it.
+ * @param lacksOther whether some other bad row of a history (hex) may be an accepted one, and the input does not have it mended.
+ */
+export function standingsOf(ledger: Ledger, row: string, { action, name, lacksOther }: AskedOfRow): Standings {
+  const rejected = ledger.get("SELECT run_no, seq FROM rejected_rows WHERE row = ?", row);
+  const history = digestOf(identityText(action));
+  const asked = ledger.all(ASKED, row).filter((each) => historyOf(each).equals(history));
+  const mended = ledger.all(MENDED, row, rejected?.run_no ?? 0);
+  const read = ledger.get(
+    "SELECT run_no, seq, undecided FROM row_histories WHERE row = ? AND history = ?",
+    row,
+    history,
+  );
+  const isKnown = asked.length > 0 || read !== undefined || mended.some((deed) => historyOf(deed).equals(history));
+  // What the service was asked for itself stands where it stood then; what the row gives beside that, where the row stood.
+  const ownTry = asked.find((each) => each.name === name);
+  const own = ownTry ?? (isKnown ? mended.at(-1) : undefined);
+  // The ledger was lost since, or put back from an older copy, or the rejects are another environment's.
+  if (rejected === undefined && own === undefined) return () => "unknown row";
+  const [firstRun, firstSeq] = [Number(rejected?.run_no), rejected?.seq ?? null];
+  // Only who asks the service for it says that it is later than what was accepted.
+  const isUndecided =
+    ownTry === undefined &&
+    (read?.undecided === UNDECIDED || (read?.undecided === BEFORE_BAD && lacksOther(history.toString("hex"))));
+  const runNo = own === undefined ? firstRun : Number(own.run_no);
+  const at = own === undefined ? firstSeq : own.seq;
+  const laneOf = (seq: number): number | undefined => laneOfAction(ledger, runNo, seq);
+  const firstBehind = at == null ? placesOf(ledger, row) : new Map([[laneOf(Number(at)), Number(at) + 1]]);
+  // What its run took behind a row of which it sent something may be of that row.
+  const behindInRun: Standing = at == null ? "sent behind" : "since";
+  const unlooked = (): Standing => (isKnown ? "before" : "unknown");
+  const mayStandBehind = firstSeq !== null || hasKindBehind(ledger, row, action.action);
+  return (deed) => {
+    if (read?.run_no === deed.runNo && read.seq === deed.seq) return "stood behind";
+    if (deed.runNo > runNo) return "since";
+    if (deed.runNo < runNo && isUndecided) return "undecided";
+    if (deed.runNo < runNo) return mayStandBehind ? unlooked() : "before";
+    const behind = firstBehind.get(laneOf(deed.seq));
+    if (behind === undefined) return unlooked();
+    return deed.seq < behind ? "before" : behindInRun;
+  };
+}
+
+/** What the service was asked for of the row and did not take, with its name. */
+const ASKED = `
+SELECT row_actions.action AS name, run_no, seq, actions.action, data FROM row_actions JOIN actions USING (run_no, seq)
+WHERE row = ?`;
+
+const MENDED = `
+SELECT run_no, seq, action, data FROM mendings JOIN actions USING (run_no, seq)
+WHERE row = ? AND run_no > ? AND outcome IN ${TAKEN} ORDER BY run_no, seq`;
+
+/** What would identify an action without a key. */
+function historyOf({ action, data }: SqlRow): Buffer {
+  // Both were written by the planner.
+  return digestOf(
+    identityText({ action: String(action) as ActionName, data: parseJson(String(data)) as Action["data"] }),
+  );
+}
+
+/**
+ * Histories (hex) of which a row was rejected before a bad one that may be accepted, where some row of it is open that is not among
+ * those given: what a row says once it is mended tells whether it is an accepted one.
+ */
+export function historiesThatLack(ledger: Ledger, given: ReadonlySet<string>): ReadonlySet<string> {
+  const open = ledger.all(OPEN_OF_UNDECIDED).filter(({ row }) => !given.has(String(row)));
+  return new Set(open.map(({ history }) => Buffer.from(history as Uint8Array).toString("hex"))); // a BLOB NOT NULL column
+}
+
+const OPEN_OF_UNDECIDED = `
+SELECT row, history FROM row_histories
+WHERE history IN (SELECT history FROM row_histories WHERE undecided = ${BEFORE_BAD}) AND row NOT IN (SELECT row FROM mended_rows)`;
+
+/** By lane, the number of the first action that its run sent behind the row. */
+function placesOf(ledger: Ledger, row: string): ReadonlyMap<number | undefined, number> {
+  const places = ledger.all("SELECT lane, seq FROM row_places WHERE row = ?", row);
+  return new Map(places.map(({ lane, seq }) => [Number(lane), Number(seq)]));
+}
+
+function laneOfAction(ledger: Ledger, runNo: number, seq: number): number | undefined {
+  const sql = "SELECT lane FROM actions JOIN chunks USING (run_no, chunk) WHERE run_no = ? AND seq = ?";
+  const lane = ledger.get(sql, runNo, seq)?.lane;
+  return lane === undefined ? undefined : Number(lane);
+}
+
+function hasKindBehind(ledger: Ledger, row: string, action: ActionName): boolean {
+  return ledger.get("SELECT 1 AS one FROM kinds_behind WHERE row = ? AND action = ?", row, action) !== undefined;
+}

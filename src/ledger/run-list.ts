@@ -1,0 +1,729 @@
+/**
+ * The list of runs: an append-only file beside the ledger that is written before a run's first request. It remembers too
+ * little to send by, and enough to notice that the ledger was lost or put back from an older copy. What it says of a run also
+ * lies in the run's folder, so that a list that was put back together with the ledger is noticed too.
+ */
+
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { hostname } from "node:os";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { cleanText } from "../actions/text.ts";
+import { crashPoint } from "../disk/crash-points.ts";
+import { Failure } from "../failure.ts";
+import type { Ledger } from "./ledger.ts";
+import { IMPORTED_MAPPING } from "./memory.ts";
+import { storageFailure } from "./open-ledger.ts";
+import { TAKEN } from "./outcomes.ts";
+import { type ChunkRecord, chunksOf, countRun, listRuns, type RunRecord, UNDECIDED_STATES } from "./runs.ts";
+
+const COUNT = z.number().int().nonnegative();
+
+/** Actions of a plan that follow each other: the first one's number, and how many. */
+const STRETCH = z.tuple([COUNT, COUNT]);
+
+/**
+ * Counts the entries about a run, from 1. The ledger keeps the latest number before the list has the entry, so only an older
+ * copy of the ledger knows a lower one. Earlier versions did not count.
+ */
+const NUMBER = COUNT.optional();
+
+const ENTRY = z.discriminatedUnion("entry", [
+  /** Whose list it is from here on: the first line, and again whenever another machine goes on with it. */
+  z.strictObject({
+    entry: z.literal("list"),
+    at: z.string(),
+    machine: z.string(),
+    host: z.string(),
+    generation: COUNT,
+  }),
+  /** A command is about to send for this run. `attempts` and `taken` are what the ledger holds of it by then. */
+  z.strictObject({
+    entry: z.literal("run"),
+    at: z.string(),
+    run: z.string(),
+    number: NUMBER,
+    createdAt: z.string(),
+    boundTo: z.string(),
+    actions: COUNT,
+    chunks: COUNT,
+    output: z.string().nullable(),
+    attempts: COUNT,
+    taken: COUNT,
+    machine: z.string(),
+    generation: COUNT,
+  }),
+  /** The run's promises go on in another file. */
+  z.strictObject({ entry: z.literal("output"), at: z.string(), run: z.string(), output: z.string() }),
+  /** The command has ended, and this is what the ledger holds of the run. */
+  z.strictObject({
+    entry: z.literal("stopped"),
+    at: z.string(),
+    run: z.string(),
+    number: NUMBER,
+    state: z.string(),
+    attempts: COUNT,
+    taken: COUNT,
+    undecided: COUNT,
+    rejected: COUNT,
+    notSent: COUNT,
+    /** What of an open run was never on its way to the service. Earlier versions did not say. */
+    planned: z.array(STRETCH).optional(),
+    /** What the run closed unsent. Earlier versions did not say. */
+    unsent: z.array(STRETCH).optional(),
+  }),
+  /** A person was told what the ledger lacks of the run; from here on the ledger holds that in doubt. */
+  z.strictObject({
+    entry: z.literal("doubted"),
+    at: z.string(),
+    run: z.string(),
+    number: NUMBER,
+    /** Earlier versions left it out, and the run was open then. */
+    state: z.string().optional(),
+    who: z.string(),
+    attempts: COUNT,
+    taken: COUNT,
+    undecided: COUNT,
+    planned: z.array(STRETCH),
+    unsent: z.array(STRETCH).optional(),
+  }),
+  /** A person said that the ledger may do without these runs. */
+  z.strictObject({
+    entry: z.literal("forgotten"),
+    at: z.string(),
+    runs: z.array(z.string()),
+    who: z.string(),
+    reason: z.string(),
+  }),
+  /** A person said that these ledgers, which have sent to the same address, are not what this one was called before. */
+  z.strictObject({
+    entry: z.literal("apart"),
+    at: z.string(),
+    ledgers: z.array(z.string()),
+    who: z.string(),
+    reason: z.string(),
+  }),
+]);
+type Entry = z.infer<typeof ENTRY>;
+export type Stretch = z.infer<typeof STRETCH>;
+
+/** How a run was left when a command had ended. */
+interface Stopped {
+  /** `open`, `finished` or `abandoned`. */
+  readonly state: string;
+  readonly undecided: number;
+  /** Undefined where a person was told what the ledger lacks; nothing is known of it then. */
+  readonly rejected: number | undefined;
+  readonly planned: readonly Stretch[];
+  readonly unsent: readonly Stretch[];
+}
+
+/** What the list tells of a run. */
+interface ListedRun {
+  readonly run: string;
+  /** Of the latest entry that counts; 0 where none does. */
+  readonly number: number;
+  readonly createdAt: string;
+  readonly boundTo: string;
+  readonly actions: number;
+  /** Files that hold its promises, the latest last; without those that went to standard output. */
+  readonly outputs: readonly string[];
+  /** What the ledger held of it at the last entry. */
+  readonly attempts: number;
+  readonly taken: number;
+  /** Undefined when the command that sent for it last was killed. */
+  readonly stopped: Stopped | undefined;
+  readonly isForgotten: boolean;
+}
+
+export interface RunListContent {
+  readonly runs: ReadonlyMap<string, ListedRun>;
+  /** Ids of ledgers that a person has told apart from this one. */
+  readonly apart: ReadonlySet<string>;
+  /** Undefined where there is no list: then the runs are those that their folders tell of. */
+  readonly head: ListHead | undefined;
+}
+
+export interface ListHead {
+  readonly machine: string;
+  readonly host: string;
+  readonly generation: number;
+  readonly at: string;
+}
+
+/** An entry as a line of the list, with a checksum, so that a damaged one is told from a true one. */
+export function runListLine(entry: Entry): string {
+  const text = JSON.stringify(entry);
+  return `${text.slice(0, -1)},"sum":"${sumOf(text)}"}\n`;
+}
+
+const sumOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 8);
+
+function parseLine(line: string): Entry | undefined {
+  const [, text, sum] = /^(.*),"sum":"([0-9a-f]{8})"\}$/.exec(line) ?? [];
+  if (text === undefined || sumOf(`${text}}`) !== sum) return undefined;
+  return ENTRY.safeParse(JSON.parse(`${text}}`)).data;
+}
+
+/** The lines of a file that were written whole, and how many bytes they are. */
+interface WholeLines {
+  readonly lines: readonly string[];
+  readonly length: number;
+}
+
+function readLines(path: string): WholeLines {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (cause) {
+    if (!existsSync(path)) return { lines: [], length: 0 };
+    throw storageFailure(path, cause);
+  }
+  // An append that a crash cut short; after a power cut zeros may stand in its place.
+  let length = bytes.length;
+  while (length > 0 && bytes[length - 1] === 0) length -= 1;
+  length = bytes.lastIndexOf(NEWLINE, length - 1) + 1;
+  return { lines: bytes.toString("utf8", 0, length).split("\n").slice(0, -1), length };
+}
+
+interface ReadList {
+  readonly entries: readonly Entry[];
+  readonly length: number;
+}
+
+function readEntries(path: string): ReadList {
+  const { lines, length } = readLines(path);
+  const entries = lines.map((line, at) => {
+    const entry = parseLine(line);
+    if (entry !== undefined) return entry;
+    throw new Failure("storage", `The list of runs ${path} is damaged in line ${at + 1}. Nothing was sent.`, {
+      hint: 'It tells whether the ledger was lost. Restore it from a backup; or, if you know that the ledger is whole, have it made again: tickets env NAME --forget-lost --reason "…"',
+    });
+  });
+  return { entries, length };
+}
+
+const NEWLINE = 0x0a;
+
+/**
+ * What the list and the runs' folders tell. Read it before the ledger is asked: a run is entered there first.
+ *
+ * @throws Failure `storage` when a line of the list other than a torn last one is damaged.
+ */
+export function readRunList(path: string): RunListContent {
+  const { entries } = readEntries(path);
+  return contentOf([...entries, ...toldByFolders(path, entries)]);
+}
+
+const runsBeside = (path: string): string => join(dirname(path), "runs");
+/** In a run's folder: what the list says of that run. */
+const LISTED = "listed.ndjson";
+
+const listedIn = (path: string, run: string): string => join(runsBeside(path), run, LISTED);
+
+/** What the runs' folders tell and the list does not: it is missing, or was put back from an older copy. The oldest first. */
+function toldByFolders(path: string, entries: readonly Entry[]): readonly Entry[] {
+  const { runs } = contentOf(entries);
+  const names = existsSync(runsBeside(path)) ? readdirSync(runsBeside(path)) : [];
+  return names
+    .map((name) => {
+      const known = runs.get(name);
+      // Nothing becomes of such a run any more, and most are.
+      if (known?.stopped?.state === "finished") return [];
+      // A damaged line is left out: the others say as well that the run was begun.
+      const told = readLines(listedIn(path, name)).lines.flatMap((line) => parseLine(line) ?? []);
+      const from = known === undefined ? 0 : told.findIndex((entry) => numberOf(entry) > known.number);
+      return from < 0 ? [] : told.slice(from).filter((entry) => runsOf(entry).includes(name));
+    })
+    .toSorted(([one], [other]) => ((one?.at ?? "") < (other?.at ?? "") ? -1 : 1))
+    .flat();
+}
+
+const numberOf = (entry: Entry): number => ("number" in entry ? (entry.number ?? 0) : 0);
+const runsOf = (entry: Entry): readonly string[] =>
+  "run" in entry ? [entry.run] : entry.entry === "forgotten" ? entry.runs : [];
+
+function contentOf(entries: readonly Entry[]): RunListContent {
+  const runs = new Map<string, ListedRun>();
+  const apart = new Set<string>();
+  let head: RunListContent["head"] | undefined;
+  const change = (run: string, by: (known: ListedRun) => Partial<ListedRun>): void => {
+    const known = runs.get(run);
+    if (known !== undefined) runs.set(run, { ...known, ...by(known) });
+  };
+  for (const entry of entries) {
+    switch (entry.entry) {
+      case "list":
+        head = entry;
+        break;
+      case "run": {
+        const { run, number = 0, createdAt, boundTo, actions, attempts, taken, output } = entry;
+        const outputs = withOutput(runs.get(run)?.outputs ?? [], output);
+        const rest = { stopped: undefined, isForgotten: false };
+        runs.set(run, { run, number, createdAt, boundTo, actions, attempts, taken, outputs, ...rest });
+        break;
+      }
+      case "output":
+        change(entry.run, ({ outputs }) => ({ outputs: withOutput(outputs, entry.output) }));
+        break;
+      case "stopped":
+      case "doubted":
+        change(entry.run, (known) => (entry.entry === "stopped" && saysLess(entry, known) ? {} : leftAs(entry)));
+        break;
+      case "forgotten":
+        for (const run of entry.runs) change(run, () => ({ isForgotten: true }));
+        break;
+      case "apart":
+        for (const ledger of entry.ledgers) apart.add(ledger);
+        break;
+    }
+  }
+  return { runs, apart, head };
+}
+
+function leftAs(entry: Extract<Entry, { entry: "stopped" | "doubted" }>): Partial<ListedRun> {
+  const { number = 0, state = "open", attempts, taken, undecided, planned = [], unsent = [] } = entry;
+  const rejected = entry.entry === "stopped" ? entry.rejected : undefined;
+  return { number, attempts, taken, stopped: { state, undecided, rejected, planned, unsent }, isForgotten: false };
+}
+
+/**
+ * Whether a ledger that once held more of the run wrote this, or one that knows the run from an import, which tells nothing
+ * of doubts. Either has no say, unless a person has said that the run may be forgotten. Who counts entries has looked first.
+ */
+function saysLess({ number = 0, attempts, taken }: Extract<Entry, { entry: "stopped" }>, known: ListedRun): boolean {
+  if (number > known.number) return false;
+  const isOfImport = attempts === 0 && taken > 0;
+  return isOfImport || (!known.isForgotten && (attempts < known.attempts || taken < known.taken));
+}
+
+const withOutput = (outputs: readonly string[], output: string | null): readonly string[] =>
+  output === null ? outputs : [...outputs.filter((each) => each !== output), output];
+
+/** A run that was sent from here and of which the ledger does not know all. */
+export interface LostRun extends Pick<ListedRun, "run" | "number" | "createdAt" | "actions" | "attempts"> {
+  /** `unknown`: not at all; `older`: less than it once did; `incomplete`: what was imported is not all, or can't be known to be. */
+  readonly how: "unknown" | "older" | "incomplete";
+  /** Its actions whose outcome the ledger knows. */
+  readonly known: number;
+  /** Actions of it that were in doubt or refused when it was last heard of; undefined when it was killed. */
+  readonly undecided: number | undefined;
+  /** What of it was surely never on its way to the service, and is still to be sent. */
+  readonly planned: readonly Stretch[];
+  /** What of it was closed unsent: never on its way, or a person has said that the service does not have it. */
+  readonly unsent: readonly Stretch[];
+  /** How the run was left when its last command had ended: `open`, `finished`, `abandoned`; undefined when it was killed. */
+  readonly state: string | undefined;
+  /** Its actions that the service had rejected by then, where that is known. */
+  readonly rejected: number | undefined;
+  /** Nothing of it was in doubt, and the ledger knows all that was taken: what it has no outcome of was not taken. */
+  readonly isDecided: boolean;
+  /** Files that hold its promises, the latest last; without those that went to standard output. */
+  readonly outputs: readonly string[];
+  /** Of these, the ones that may hold more than the ledger knows. */
+  readonly unread: readonly string[];
+}
+
+/**
+ * Runs of which the list tells more than the ledger does.
+ *
+ * @param ledger undefined where there is none.
+ * @param isOf whether a run was sent to what the ledger belongs to.
+ */
+export function findLostRuns(
+  { runs }: Pick<RunListContent, "runs">,
+  ledger: Ledger | undefined,
+  isOf: (boundTo: string) => boolean,
+): readonly LostRun[] {
+  const known = knownRuns(ledger);
+  return [...runs.values()].flatMap((listed): LostRun[] => {
+    const { run, number, createdAt, actions, outputs, stopped, attempts, taken } = listed;
+    if (listed.isForgotten || !isOf(listed.boundTo)) return [];
+    const inLedger = known.get(run);
+    const isDecidedThen = stopped !== undefined && stopped.undecided === 0;
+    const lost = {
+      run,
+      number,
+      createdAt,
+      actions,
+      attempts,
+      outputs,
+      unread: outputs.filter((path) => !isRead(ledger, path)),
+      known: inLedger?.answered ?? 0,
+      undecided: stopped?.undecided,
+      planned: stopped?.planned ?? [],
+      unsent: stopped?.unsent ?? [],
+      state: stopped?.state,
+      rejected: stopped?.rejected,
+      isDecided: isDecidedThen && inLedger !== undefined && inLedger.taken >= taken,
+    };
+    // A run of which nothing can have been taken is no loss.
+    if (ledger === undefined || inLedger === undefined)
+      return isDecidedThen && taken === 0 ? [] : [{ ...lost, how: "unknown" }];
+    if (inLedger.isImported)
+      return lost.isDecided || inLedger.answered >= actions ? [] : [{ ...lost, how: "incomplete" }];
+    return isOlder(inLedger, listed) && !isHarmless(ledger, inLedger, listed) ? [{ ...lost, how: "older" }] : [];
+  });
+}
+
+/** Whether the list tells of something that became of the run after the ledger was last written to. */
+function isOlder(inLedger: KnownRun, { number, attempts, taken, stopped }: ListedRun): boolean {
+  const isClosed = stopped !== undefined && stopped.state !== "open";
+  return (
+    inLedger.number < number ||
+    inLedger.attempts < attempts ||
+    inLedger.taken < taken ||
+    // Entries of earlier versions are not counted.
+    (number === 0 && isClosed && inLedger.state === "open")
+  );
+}
+
+/** Whether an older copy of the ledger knows all that was taken of the run, and would send of it only what never was sent. */
+function isHarmless(ledger: Ledger, { runNo, taken }: KnownRun, listed: ListedRun): boolean {
+  if (taken < listed.taken) return false;
+  const open = UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, runNo, state));
+  const { stopped } = listed;
+  if (open.length === 0 || stopped === undefined) return open.length === 0;
+  return (
+    stopped.state === "open" &&
+    stopped.undecided === 0 &&
+    open.every((chunk) => chunk.state === "planned" && isWithin(chunk, stopped.planned))
+  );
+}
+
+/** Whether all of these actions are in one of the stretches. */
+export const isWithin = (
+  { first, count }: { readonly first: number; readonly count: number },
+  stretches: readonly Stretch[],
+): boolean => stretches.some(([from, actions]) => first >= from && first + count <= from + actions);
+
+/** Whether the file is empty, or the ledger knows it as long as it is, so that importing it brings nothing. */
+function isRead(ledger: Ledger | undefined, path: string): boolean {
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  const length = ledger?.get("SELECT length FROM outputs WHERE path = ?", path)?.length;
+  return size === 0 || (length !== undefined && size === Number(length));
+}
+
+interface KnownRun {
+  readonly runNo: number;
+  readonly state: string;
+  /** Of the latest entry in the list that this ledger has had a part in; 0 for none. */
+  readonly number: number;
+  readonly attempts: number;
+  readonly taken: number;
+  readonly answered: number;
+  readonly isImported: boolean;
+}
+
+/** @param only this run. */
+function knownRuns(ledger: Ledger | undefined, only?: string): ReadonlyMap<string, KnownRun> {
+  const rows = ledger?.all(
+    `SELECT run_no, run, state, manifest ->> '$.mapping' AS mapping,
+       coalesce((SELECT entry FROM listed_runs WHERE listed_runs.run_no = runs.run_no), 0) AS number,
+       (SELECT count(*) FROM attempts WHERE attempts.run_no = runs.run_no) AS attempts,
+       (SELECT coalesce(sum(actions), 0) FROM tallies WHERE tallies.run_no = runs.run_no AND outcome <> 'not sent') AS answered,
+       (SELECT coalesce(sum(actions), 0) FROM tallies WHERE tallies.run_no = runs.run_no AND outcome IN ${TAKEN}) AS taken
+     FROM runs WHERE run = coalesce(?, run)`,
+    only ?? null,
+  );
+  return new Map(
+    (rows ?? []).map(({ run_no, run, state, mapping, number, attempts, taken, answered }) => [
+      String(run),
+      {
+        runNo: Number(run_no),
+        state: String(state),
+        number: Number(number),
+        attempts: Number(attempts),
+        taken: Number(taken),
+        answered: Number(answered),
+        isImported: mapping === IMPORTED_MAPPING,
+      },
+    ]),
+  );
+}
+
+/** The list, open for appending. Whoever has it holds the ledger's lock. */
+export interface RunList {
+  readonly path: string;
+  readonly content: RunListContent;
+  /** True when there was no list before this process. */
+  readonly isNew: boolean;
+  /** The machine that the list was written on last, where that was another one. */
+  readonly cameFrom: ListHead | undefined;
+  /** After it returns, the list on disk says that the run is about to be sent, and the ledger knows that it does. */
+  sending(ledger: Ledger, run: RunRecord, plan: RunOfPlan): void;
+  /** After it returns, the ledger is known to be newer than the list, which is told when the command ends, or by the next. */
+  changing(ledger: Ledger, run: RunRecord): void;
+  /** The run's promises go on in another file. */
+  moved(run: string, output: string): void;
+  /** What the ledger holds of the run when the command ends. Of one that was imported it can't say more than the list. */
+  stopped(ledger: Ledger, run: RunRecord): void;
+  /** What the ledger lacked of the run is in doubt there now. */
+  doubted(ledger: Ledger, run: RunRecord, who: string): void;
+  /**
+   * Adds what the ledger has and the list lacks: the process died between the two, or the list was lost.
+   */
+  complete(ledger: Ledger, planOf: (run: RunRecord) => RunOfPlan): void;
+  /** Adds runs of which there is only a plan; how they ended is not known. */
+  addStrays(plans: readonly RunOfPlan[]): void;
+  forget(runs: readonly string[], who: string, reason: string): void;
+  /** From here on these ledgers are another account's. */
+  tellApart(ledgers: readonly string[], who: string, reason: string): void;
+}
+
+/** What of a plan's manifest stands in the list. */
+interface RunOfPlan {
+  readonly run: string;
+  readonly createdAt: string;
+  readonly boundTo: string;
+  readonly actions: { readonly planned: number };
+  readonly chunks: readonly unknown[];
+}
+
+/**
+ * Opens the list to write on, and makes it where it is missing. A torn last line is cut off.
+ *
+ * @param machine see `thisMachine`.
+ * @throws Failure `storage` when it is damaged or can't be written.
+ */
+export function openRunList(path: string, machine: string): RunList {
+  const read = readEntries(path);
+  const entries = [...read.entries];
+  let { length } = read;
+  const append = (...added: readonly Entry[]): void => {
+    if (added.length === 0) return;
+    const text = added.map(runListLine).join("");
+    try {
+      appendDurably(path, length, text);
+    } catch (cause) {
+      throw storageFailure(path, cause);
+    }
+    length += Buffer.byteLength(text);
+    entries.push(...added);
+  };
+  /** What is about a run has its folder say too, as long as that is there. */
+  const tell = (...added: readonly Entry[]): void => {
+    append(...added);
+    for (const entry of added) for (const run of runsOf(entry)) noteInFolder(path, run, entry);
+  };
+  const content = (): RunListContent => contentOf(entries);
+  const before = content().head;
+  // A system that does not say which machine it is can't be compared.
+  const isMoved = before !== undefined && machine !== "" && before.machine !== "" && before.machine !== machine;
+  const cameFrom = isMoved ? before : undefined;
+  const generation = (before?.generation ?? 0) + (before === undefined || cameFrom !== undefined ? 1 : 0);
+  if (generation !== before?.generation) append({ entry: "list", at: now(), machine, host: hostname(), generation });
+  append(...toldByFolders(path, entries));
+
+  const begun = (plan: RunOfPlan, output: string | undefined, { number, attempts, taken }: Standing): Entry => ({
+    entry: "run",
+    at: now(),
+    run: plan.run,
+    number,
+    createdAt: plan.createdAt,
+    boundTo: plan.boundTo,
+    actions: plan.actions.planned,
+    chunks: plan.chunks.length,
+    output: output ?? null,
+    attempts,
+    taken,
+    machine,
+    generation,
+  });
+  const ended = (ledger: Ledger, { run, runNo }: RunRecord): Extract<Entry, { entry: "stopped" }> => {
+    const { inDoubt, refused, rejected, notSent } = countRun(ledger, runNo);
+    const state = String(ledger.get("SELECT state FROM runs WHERE run_no = ?", runNo)?.state);
+    const counts = { undecided: inDoubt + refused, rejected, notSent };
+    const stretches = { planned: plannedOf(ledger, runNo), unsent: unsentOf(ledger, runNo) };
+    return { entry: "stopped", at: now(), run, state, ...standingOf(ledger, run), ...counts, ...stretches };
+  };
+  const listedRun = (run: string): ListedRun | undefined => content().runs.get(run);
+  /** Has the ledger know the number that the run's next entry will have. */
+  const countEntry = (ledger: Ledger, { run, runNo }: RunRecord): void => {
+    const number = Math.max(standingOf(ledger, run).number, listedRun(run)?.number ?? 0) + 1;
+    ledger.transaction(() => keepEntryNumber(ledger, runNo, number));
+  };
+  /** Whether the list can learn nothing from this ledger: it was put back from an older copy, or knows the run from an import. */
+  const knowsLess = (ledger: Ledger, { run }: RunRecord): boolean => {
+    const listed = listedRun(run);
+    if (listed === undefined) return false;
+    const isImported = knownRuns(ledger, run).get(run)?.isImported === true;
+    return isImported || findLostRuns({ runs: new Map([[run, listed]]) }, ledger, () => true).length > 0;
+  };
+  return {
+    path,
+    isNew: read.entries.length === 0,
+    cameFrom,
+    get content() {
+      return content();
+    },
+    sending(ledger, run, plan) {
+      countEntry(ledger, run);
+      crashPoint("counted");
+      tell(begun({ ...plan, run: run.run }, run.output, standingOf(ledger, run.run)));
+    },
+    changing: countEntry,
+    moved: (run, output) => tell({ entry: "output", at: now(), run, output }),
+    stopped(ledger, run) {
+      if (knowsLess(ledger, run)) return;
+      countEntry(ledger, run);
+      tell(ended(ledger, run));
+    },
+    doubted(ledger, run, who) {
+      const { number, state, attempts, taken, undecided, planned = [], unsent } = ended(ledger, run);
+      const left = { state, who, attempts, taken, undecided, planned, unsent };
+      tell({ entry: "doubted", at: now(), run: run.run, number, ...left });
+    },
+    complete(ledger, planOf) {
+      const { runs } = content();
+      const all = listRuns(ledger).toReversed();
+      const missing = all.filter(({ run }) => !runs.has(run));
+      const counted = ledger.all("SELECT run, entry FROM listed_runs JOIN runs USING (run_no)");
+      const numbers = new Map(counted.map(({ run, entry }) => [String(run), Number(entry)]));
+      const untold = all.filter(({ run, state }) => {
+        const listed = runs.get(run);
+        if (listed === undefined) return false;
+        const number = numbers.get(run) ?? 0;
+        return number > listed.number || (number === listed.number && state !== "open" && listed.stopped === undefined);
+      });
+      tell(
+        ...missing.flatMap((run) => [
+          begun({ ...planOf(run), run: run.run }, run.output, standingOf(ledger, run.run)),
+          ended(ledger, run),
+        ]),
+        ...untold.filter((run) => !knowsLess(ledger, run)).map((run) => ended(ledger, run)),
+      );
+    },
+    addStrays(plans) {
+      const unlisted = plans.filter(({ run }) => listedRun(run) === undefined);
+      append(...unlisted.map((plan) => begun(plan, undefined, { number: 0, attempts: 0, taken: 0 })));
+    },
+    forget: (runs, who, reason) => tell({ entry: "forgotten", at: now(), runs: [...runs], who, reason }),
+    tellApart: (ledgers, who, reason) => append({ entry: "apart", at: now(), ledgers: [...ledgers], who, reason }),
+  };
+}
+
+const now = (): string => new Date().toISOString();
+
+type Standing = Pick<ListedRun, "number" | "attempts" | "taken">;
+
+function standingOf(ledger: Ledger, run: string): Standing {
+  const { number = 0, attempts = 0, taken = 0 } = knownRuns(ledger, run).get(run) ?? {};
+  return { number, attempts, taken };
+}
+
+/** Part of a transaction: the list has, or is about to have, so many entries about the run, and the ledger knows of all. */
+export function keepEntryNumber(ledger: Ledger, runNo: number, number: number): void {
+  ledger.run(
+    "INSERT INTO listed_runs (run_no, entry) VALUES (?, ?) ON CONFLICT (run_no) DO UPDATE SET entry = excluded.entry",
+    runNo,
+    number,
+  );
+}
+
+/** What of an open run is still to be sent, as few stretches as there are. */
+const plannedOf = (ledger: Ledger, runNo: number): Stretch[] => stretchesOf(chunksOf(ledger, runNo, "planned"));
+
+/** What the run closed unsent, as few stretches as there are. What was rejected may have been closed too, and was sent. */
+function unsentOf(ledger: Ledger, runNo: number): Stretch[] {
+  const rows = ledger.all("SELECT DISTINCT chunk FROM tallies WHERE run_no = ? AND outcome <> 'not sent'", runNo);
+  const answered = new Set(rows.map(({ chunk }) => Number(chunk)));
+  return stretchesOf(chunksOf(ledger, runNo, "abandoned").filter(({ chunk }) => !answered.has(chunk)));
+}
+
+function stretchesOf(chunks: readonly ChunkRecord[]): Stretch[] {
+  const stretches: Stretch[] = [];
+  for (const { first, count } of chunks) {
+    const last = stretches.at(-1);
+    if (last !== undefined && last[0] + last[1] === first) last[1] += count;
+    else stretches.push([first, count]);
+  }
+  return stretches;
+}
+
+/** @param path of the list. */
+function noteInFolder(path: string, run: string, entry: Entry): void {
+  const file = listedIn(path, run);
+  if (!existsSync(dirname(file))) return;
+  // Of what was forgotten together, each run may be gone on with alone.
+  const text = runListLine(entry.entry === "forgotten" ? { ...entry, runs: [run] } : entry);
+  try {
+    appendDurably(file, readLines(file).length, text);
+  } catch (cause) {
+    throw storageFailure(file, cause);
+  }
+}
+
+/**
+ * Sets the list of a sandbox that was reset aside, and takes back what the runs' folders say of it: a new sandbox has nothing
+ * of theirs.
+ */
+export function setRunListAside(path: string, stamp: string): void {
+  const names = existsSync(runsBeside(path)) ? readdirSync(runsBeside(path)) : [];
+  for (const name of names) rmSync(listedIn(path, name), { force: true });
+  if (existsSync(path)) renameSync(path, join(dirname(path), `run-list.${stamp}${ASIDE}`));
+}
+
+const ASIDE = ".aside.ndjson";
+
+/** Whether a run was sent to a sandbox that was reset since: its list was set aside. */
+export function wasReset(path: string, run: string): boolean {
+  const folder = dirname(path);
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names
+    .filter((name) => name.startsWith("run-list.") && name.endsWith(ASIDE))
+    .flatMap((name) => readLines(join(folder, name)).lines)
+    .some((line) => {
+      const entry = parseLine(line);
+      return entry !== undefined && runsOf(entry).includes(run);
+    });
+}
+
+/** Cuts what a crash left after `length`, appends, and has it on disk when it returns. */
+function appendDurably(path: string, length: number, text: string): void {
+  const isMade = !existsSync(path);
+  const file = openSync(path, "a", 0o600);
+  try {
+    if (fstatSync(file).size > length) ftruncateSync(file, length);
+    try {
+      writeFileSync(file, text);
+      fsyncSync(file);
+    } catch (cause) {
+      // Half a line would be cut off by the next command anyway.
+      ftruncateSync(file, length);
+      throw cause;
+    }
+  } finally {
+    closeSync(file);
+  }
+  if (!isMade) return;
+  const folder = openSync(dirname(path), "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** Which machine this is, as a digest; empty where the system does not say, as in many containers and on macOS. */
+export function thisMachine(places: readonly string[] = ["/etc/machine-id", "/var/lib/dbus/machine-id"]): string {
+  for (const place of places) {
+    const id = existsSync(place) ? cleanText(readFileSync(place, "utf8").trim(), 200) : "";
+    if (id !== "") return createHash("sha256").update(`tickets ${id}`).digest("hex").slice(0, 16);
+  }
+  return "";
+}

@@ -1,0 +1,531 @@
+/** Runs, chunks and attempts: the life of §3 of the design, one function per step. Each is one transaction or part of the caller's. */
+
+import { type GivenIds, noteIdRules } from "./id-rules.ts";
+import { type Ledger, readMeta, type SqlRow, writeMeta } from "./ledger.ts";
+import { SUPERSEDED } from "./outcomes.ts";
+import { type Mending, noteMendings } from "./rejected-rows.ts";
+import type { ChunkState, RunState } from "./states.ts";
+
+export interface RunRecord {
+  readonly runNo: number;
+  readonly run: string;
+  readonly createdAt: string;
+  readonly endedAt: string | undefined;
+  readonly state: RunState;
+  readonly stoppedByPerson: boolean;
+  /** A person has said that it is to be closed, and that has not come to its end: nothing of it is sent any more. */
+  readonly isClosing: boolean;
+  readonly exitCode: number | undefined;
+  /** Absolute path of the promises file; undefined when promises went to standard output. */
+  readonly output: string | undefined;
+  /** The plan's manifest as JSON text, so that `status` needs no plan. */
+  readonly manifest: string;
+}
+
+export interface ChunkRecord {
+  readonly runNo: number;
+  readonly chunk: number;
+  readonly lane: number;
+  /** Sequence number of its first action in the plan, from 1. */
+  readonly first: number;
+  readonly count: number;
+  /** Where its bytes stand in actions.ndjson. */
+  readonly offset: number;
+  readonly length: number;
+  readonly state: ChunkState;
+  readonly httpStatus: number | undefined;
+  readonly detail: string | undefined;
+  readonly rejectsWritten: boolean;
+}
+
+const RUN_COLUMNS = `run_no, run, created_at, ended_at, state, stopped_by_person, exit_code, output, manifest,
+  state = 'open' AND EXISTS (
+    SELECT 1 FROM settlements WHERE settlements.run_no = runs.run_no AND chunk IS NULL AND decision = 'abandon'
+  ) AS is_closing`;
+const CHUNK_COLUMNS = "run_no, chunk, lane, first, count, offset, length, state, http_status, detail, rejects_written";
+
+const optional = (value: unknown): string | undefined =>
+  value === null || value === undefined ? undefined : String(value);
+const optionalNumber = (value: unknown): number | undefined =>
+  value === null || value === undefined ? undefined : Number(value);
+
+const toRun = (row: SqlRow): RunRecord => ({
+  runNo: Number(row.run_no),
+  run: String(row.run),
+  createdAt: String(row.created_at),
+  endedAt: optional(row.ended_at),
+  state: String(row.state) as RunState, // the table's CHECK holds it to these
+  stoppedByPerson: Number(row.stopped_by_person) === 1,
+  isClosing: Number(row.is_closing) === 1,
+  exitCode: optionalNumber(row.exit_code),
+  output: optional(row.output),
+  manifest: String(row.manifest),
+});
+
+const toChunk = (row: SqlRow): ChunkRecord => ({
+  runNo: Number(row.run_no),
+  chunk: Number(row.chunk),
+  lane: Number(row.lane),
+  first: Number(row.first),
+  count: Number(row.count),
+  offset: Number(row.offset),
+  length: Number(row.length),
+  state: String(row.state) as ChunkState, // the table's CHECK holds it to these
+  httpStatus: optionalNumber(row.http_status),
+  detail: optional(row.detail),
+  rejectsWritten: Number(row.rejects_written) === 1,
+});
+
+export interface PlannedChunk {
+  readonly lane: number;
+  readonly first: number;
+  readonly count: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** Enters a plan into the ledger; from then on it is a run, and survives the process. */
+export function enterRun(
+  ledger: Ledger,
+  run: {
+    readonly run: string;
+    readonly manifest: string;
+    readonly output: string | undefined;
+    readonly chunks: readonly PlannedChunk[];
+    readonly at: string;
+    readonly mendings?: readonly Mending[];
+    readonly ids?: readonly GivenIds[];
+    /** Why nothing is known of its chunks, which are in doubt then and not planned. */
+    readonly doubt?: string;
+  },
+): RunRecord {
+  return ledger.transaction(() => {
+    ledger.run(
+      "INSERT INTO runs (run, created_at, state, output, manifest) VALUES (?, ?, 'open', ?, ?)",
+      run.run,
+      run.at,
+      run.output ?? null,
+      run.manifest,
+    );
+    const record = findRun(ledger, run.run);
+    if (record === undefined) throw new Error(`run ${run.run} vanished while it was entered`);
+    for (const [at, chunk] of run.chunks.entries()) {
+      ledger.run(
+        "INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        record.runNo,
+        at + 1,
+        chunk.lane,
+        chunk.first,
+        chunk.count,
+        chunk.offset,
+        chunk.length,
+        run.doubt === undefined ? "planned" : "in doubt",
+        run.doubt ?? null,
+      );
+    }
+    if (run.doubt !== undefined) noteEnteredAgain(ledger, run.run);
+    noteMendings(ledger, record.runNo, run.mendings ?? []);
+    noteIdRules(ledger, record.runNo, run.ids ?? []);
+    return record;
+  });
+}
+
+/** Part of a transaction: the run was lost, and is entered from its plan, which numbers other runs as the lost ledger did. */
+export function noteEnteredAgain(ledger: Ledger, run: string): void {
+  writeMeta(ledger, enteredAgain(run), "yes");
+}
+
+export const wasEnteredAgain = (ledger: Ledger, { run }: Pick<RunRecord, "run">): boolean =>
+  readMeta(ledger, enteredAgain(run)) !== undefined;
+
+const enteredAgain = (run: string): string => `entered from its plan: ${run}`;
+
+/** Whether all runs before it in the ledger are older. */
+export const isInOrderOfTime = (
+  ledger: Ledger,
+  { runNo, createdAt }: Pick<RunRecord, "runNo" | "createdAt">,
+): boolean =>
+  ledger.get("SELECT 1 AS one FROM runs WHERE run_no < ? AND created_at >= ? LIMIT 1", runNo, createdAt) === undefined;
+
+export function findRun(ledger: Ledger, run: string): RunRecord | undefined {
+  const row = ledger.get(`SELECT ${RUN_COLUMNS} FROM runs WHERE run = ?`, run);
+  return row === undefined ? undefined : toRun(row);
+}
+
+/** Runs newest first; all of them unless a limit is given. */
+export function listRuns(ledger: Ledger, limit = -1): readonly RunRecord[] {
+  return ledger.all(`SELECT ${RUN_COLUMNS} FROM runs ORDER BY run_no DESC LIMIT ?`, limit).map(toRun);
+}
+
+/** Chunks whose actions may still reach the service, or may have reached it. */
+export const UNDECIDED_STATES = [
+  "planned",
+  "sending",
+  "answered",
+  "in doubt",
+  "refused",
+] as const satisfies readonly ChunkState[];
+
+/** Whether a run has such chunks: then its plan is still needed. */
+export function isUndecided(ledger: Ledger, runNo: number): boolean {
+  return UNDECIDED_STATES.some((state) => chunksOf(ledger, runNo, state).length > 0);
+}
+
+/** Of a chunk: what it came to stands not yet in the output or, where something is left to do, in the rejects. */
+const UNWRITTEN = `(
+    (state IN ('settled', 'settled by hand') AND (projected = 0 OR merged = 0))
+    OR (state IN ('settled', 'settled by hand', 'abandoned') AND rejects_written = 0))`;
+
+/** Whether all that the run came to stands in the output and, where something is left to do, in the rejects. */
+export function isFullyWritten(ledger: Ledger, runNo: number): boolean {
+  return ledger.get(`SELECT 1 AS one FROM chunks WHERE run_no = ? AND ${UNWRITTEN} LIMIT 1`, runNo) === undefined;
+}
+
+/** Open runs and closed ones of which that is not so, oldest first: a finished one ended when all was written. */
+export function unwrittenRuns(ledger: Ledger): readonly RunRecord[] {
+  return ledger
+    .all(`SELECT ${RUN_COLUMNS} FROM runs WHERE state IN ('open', 'abandoned') ORDER BY run_no`)
+    .map(toRun)
+    .filter(({ runNo }) => !isFullyWritten(ledger, runNo));
+}
+
+/** Runs that are not finished, oldest first. */
+export function openRuns(ledger: Ledger): readonly RunRecord[] {
+  return ledger.all(`SELECT ${RUN_COLUMNS} FROM runs WHERE state = 'open' ORDER BY run_no`).map(toRun);
+}
+
+/** Runs that hold what a person has to decide about, also closed ones: oldest first. */
+export function runsWithDoubts(ledger: Ledger): readonly RunRecord[] {
+  return ledger
+    .all(
+      `SELECT ${RUN_COLUMNS} FROM runs
+       WHERE run_no IN (SELECT run_no FROM chunks WHERE state IN ('in doubt', 'refused')) ORDER BY run_no`,
+    )
+    .map(toRun);
+}
+
+/** The newest run, finished or not. */
+export function lastRun(ledger: Ledger): RunRecord | undefined {
+  return listRuns(ledger, 1)[0];
+}
+
+export function chunksOf(ledger: Ledger, runNo: number, state?: ChunkState): readonly ChunkRecord[] {
+  const rows =
+    state === undefined
+      ? ledger.all(`SELECT ${CHUNK_COLUMNS} FROM chunks WHERE run_no = ? ORDER BY first, chunk`, runNo)
+      : ledger.all(
+          `SELECT ${CHUNK_COLUMNS} FROM chunks WHERE run_no = ? AND state = ? ORDER BY first, chunk`,
+          runNo,
+          state,
+        );
+  return rows.map(toChunk);
+}
+
+/** The lanes in which something is left to send. */
+export function plannedLanes(ledger: Ledger, runNo: number): readonly number[] {
+  return ledger
+    .all("SELECT DISTINCT lane FROM chunks WHERE run_no = ? AND state = 'planned' ORDER BY lane", runNo)
+    .map(({ lane }) => Number(lane));
+}
+
+/** The lane's next chunk. */
+export function nextPlannedChunk(ledger: Ledger, runNo: number, lane: number): ChunkRecord | undefined {
+  const row = ledger.get(
+    `SELECT ${CHUNK_COLUMNS} FROM chunks WHERE run_no = ? AND lane = ? AND state = 'planned' ORDER BY first, chunk LIMIT 1`,
+    runNo,
+    lane,
+  );
+  return row === undefined ? undefined : toChunk(row);
+}
+
+/** Part of a transaction: the chunk is about to be sent. Returns the attempt's number, from 1. */
+export function markSending(ledger: Ledger, { runNo, chunk }: ChunkRecord, at: string): number {
+  ledger.run("UPDATE chunks SET state = 'sending' WHERE run_no = ? AND chunk = ?", runNo, chunk);
+  const row = ledger.get(
+    "SELECT coalesce(max(attempt), 0) + 1 AS attempt FROM attempts WHERE run_no = ? AND chunk = ?",
+    runNo,
+    chunk,
+  );
+  const attempt = Number(row?.attempt);
+  ledger.run(
+    "INSERT INTO attempts (run_no, chunk, attempt, started_at) VALUES (?, ?, ?, ?)",
+    runNo,
+    chunk,
+    attempt,
+    at,
+  );
+  return attempt;
+}
+
+/** Part of a transaction: what became of the attempt under way, and of the chunk with it. */
+export function endAttempt(
+  ledger: Ledger,
+  { runNo, chunk }: ChunkRecord,
+  end: {
+    readonly state: ChunkState;
+    readonly class: string;
+    readonly httpStatus: number | undefined;
+    readonly detail: string | undefined;
+    readonly at: string;
+  },
+): void {
+  ledger.run(
+    "UPDATE attempts SET ended_at = ?, class = ?, http_status = ?, detail = ? WHERE run_no = ? AND chunk = ? AND ended_at IS NULL",
+    end.at,
+    end.class,
+    end.httpStatus ?? null,
+    end.detail ?? null,
+    runNo,
+    chunk,
+  );
+  ledger.run(
+    "UPDATE chunks SET state = ?, http_status = ?, detail = ? WHERE run_no = ? AND chunk = ?",
+    end.state,
+    end.httpStatus ?? null,
+    end.detail ?? null,
+    runNo,
+    chunk,
+  );
+}
+
+/** Part of a transaction: keeps the answer as it came, so that a crash can't lose it. */
+export function storeAnswer(
+  ledger: Ledger,
+  { runNo, chunk }: ChunkRecord,
+  answer: { readonly status: number; readonly body: Uint8Array; readonly at: string },
+): void {
+  ledger.run(
+    "UPDATE attempts SET ended_at = ?, class = 'settled', http_status = ? WHERE run_no = ? AND chunk = ? AND ended_at IS NULL",
+    answer.at,
+    answer.status,
+    runNo,
+    chunk,
+  );
+  // In one statement: each would write the whole answer again.
+  ledger.run(
+    "UPDATE chunks SET state = 'answered', http_status = ?, detail = NULL, answer = ?, answered_at = ? WHERE run_no = ? AND chunk = ?",
+    answer.status,
+    answer.body,
+    answer.at,
+    runNo,
+    chunk,
+  );
+}
+
+/** The stored answer of a chunk that was answered but not settled. */
+export function readAnswer(
+  ledger: Ledger,
+  { runNo, chunk }: ChunkRecord,
+): { readonly body: Buffer; readonly at: string } {
+  const row = ledger.get("SELECT answer, answered_at FROM chunks WHERE run_no = ? AND chunk = ?", runNo, chunk);
+  if (!(row?.answer instanceof Uint8Array)) throw new Error(`chunk ${chunk} is answered, but its answer is not stored`);
+  return { body: Buffer.from(row.answer), at: String(row.answered_at) };
+}
+
+/** Part of a transaction: the last attempt's answer is kept as it came, since it may hold promises that come only once. */
+export function keepDoubtedAnswer(ledger: Ledger, { runNo, chunk }: ChunkRecord, answer: Uint8Array): void {
+  ledger.run(
+    `INSERT INTO doubted_answers (run_no, chunk, attempt, answer)
+     SELECT run_no, chunk, max(attempt), ? FROM attempts WHERE run_no = ? AND chunk = ? GROUP BY run_no, chunk`,
+    answer,
+    runNo,
+    chunk,
+  );
+}
+
+/** Part of a transaction: the answer that was stored for a chunk can't be settled after all. */
+export function doubtStored(ledger: Ledger, chunk: ChunkRecord, detail: string, answer: Uint8Array): void {
+  keepDoubtedAnswer(ledger, chunk, answer);
+  ledger.run(
+    "UPDATE chunks SET state = 'in doubt', detail = ?, answer = NULL WHERE run_no = ? AND chunk = ?",
+    detail,
+    chunk.runNo,
+    chunk.chunk,
+  );
+}
+
+/** Part of a transaction: the chunk's answer became outcomes; the raw answer is dropped. */
+export function markSettled(ledger: Ledger, { runNo, chunk }: ChunkRecord): void {
+  ledger.run("UPDATE chunks SET state = 'settled', answer = NULL WHERE run_no = ? AND chunk = ?", runNo, chunk);
+}
+
+/** The number that the run's next chunk will have. */
+export function nextChunkNumber(ledger: Ledger, runNo: number): number {
+  return Number(ledger.get("SELECT max(chunk) AS last FROM chunks WHERE run_no = ?", runNo)?.last) + 1;
+}
+
+/** Part of a transaction: parts of a chunk, or of the plan, become chunks of their own. */
+export function addChunks(
+  ledger: Ledger,
+  parent: Pick<ChunkRecord, "runNo" | "lane" | "httpStatus"> & { readonly chunk: number | undefined },
+  parts: readonly (Pick<ChunkRecord, "first" | "count" | "offset" | "length"> & { readonly detail?: string })[],
+  state: ChunkState,
+): void {
+  const { runNo, chunk, lane, httpStatus } = parent;
+  const next = nextChunkNumber(ledger, runNo);
+  for (const [at, part] of parts.entries()) {
+    if (part.count < 1) throw new Error(`a part of chunk ${chunk} would hold no action`);
+    ledger.run(
+      `INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, parent, http_status, detail)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      runNo,
+      next + at,
+      lane,
+      part.first,
+      part.count,
+      part.offset,
+      part.length,
+      state,
+      chunk ?? null,
+      state === "planned" ? null : (httpStatus ?? null),
+      part.detail ?? null,
+    );
+  }
+}
+
+/** The planned chunk that a chunk is a part of; undefined for one that was planned itself. */
+export function wholeOf(ledger: Ledger, { runNo, chunk }: Pick<ChunkRecord, "runNo" | "chunk">): number | undefined {
+  const row = ledger.get(
+    `WITH RECURSIVE above(chunk, parent) AS (
+       SELECT chunk, parent FROM chunks WHERE run_no = ? AND chunk = ?
+       UNION ALL
+       SELECT chunks.chunk, chunks.parent FROM chunks JOIN above ON chunks.chunk = above.parent WHERE run_no = ?
+     ) SELECT chunk FROM above WHERE parent IS NULL`,
+    runNo,
+    chunk,
+    runNo,
+  );
+  return row === undefined || Number(row.chunk) === chunk ? undefined : Number(row.chunk);
+}
+
+/** Part of a transaction: keeps what the service said of actions that are in doubt all the same. */
+export function keepDoubtedItems(
+  ledger: Ledger,
+  runNo: number,
+  items: readonly { readonly seq: number; readonly response: string }[],
+): void {
+  for (const { seq, response } of items)
+    ledger.run("INSERT OR REPLACE INTO doubted_items (run_no, seq, response) VALUES (?, ?, ?)", runNo, seq, response);
+}
+
+/** What the service said of the actions of a chunk that is in doubt, by their place in the plan. */
+export function doubtedItems(
+  ledger: Ledger,
+  { runNo, first, count }: Pick<ChunkRecord, "runNo" | "first" | "count">,
+): ReadonlyMap<number, string> {
+  return new Map(
+    ledger
+      .all(
+        "SELECT seq, response FROM doubted_items WHERE run_no = ? AND seq >= ? AND seq < ?",
+        runNo,
+        first,
+        first + count,
+      )
+      .map(({ seq, response }) => [Number(seq), String(response)]),
+  );
+}
+
+/** Part of a transaction: the actions are sent again, so what was said of them is over. */
+export function forgetDoubtedItems(
+  ledger: Ledger,
+  { runNo, first, count }: Pick<ChunkRecord, "runNo" | "first" | "count">,
+): void {
+  ledger.run("DELETE FROM doubted_items WHERE run_no = ? AND seq >= ? AND seq < ?", runNo, first, first + count);
+}
+
+/** Closes chunks that hold no action, as `settle --first 0` of earlier versions left them. */
+export function dropEmptyChunks(ledger: Ledger, runNo: number): void {
+  ledger.run(
+    "UPDATE chunks SET state = 'settled', projected = 1, rejects_written = 1, merged = 1 WHERE run_no = ? AND count = 0",
+    runNo,
+  );
+}
+
+/** The environment says that a refusal takes nothing: refused chunks are sent again. */
+export function reopenRefused(ledger: Ledger, runNo: number): void {
+  ledger.run("UPDATE chunks SET state = 'planned', detail = NULL WHERE run_no = ? AND state = 'refused'", runNo);
+}
+
+export function endRun(ledger: Ledger, runNo: number, state: RunState, exitCode: number, at: string): void {
+  ledger.run("UPDATE runs SET state = ?, exit_code = ?, ended_at = ? WHERE run_no = ?", state, exitCode, at, runNo);
+}
+
+/** Notes how the latest command on an unfinished run ended. */
+export function noteStop(ledger: Ledger, runNo: number, exitCode: number, byPerson: boolean): void {
+  ledger.run(
+    "UPDATE runs SET exit_code = ?, stopped_by_person = ? WHERE run_no = ?",
+    exitCode,
+    byPerson ? 1 : 0,
+    runNo,
+  );
+}
+
+/** Actions of a run by outcome, and what has no outcome yet by its chunk's state. */
+export interface RunCounts {
+  readonly accepted: number;
+  readonly rejected: number;
+  readonly refused: number;
+  readonly inDoubt: number;
+  /** Of those in doubt: being sent or settled, while a process is at it. */
+  readonly inFlight: number;
+  readonly settledByHand: number;
+  readonly notSent: number;
+  /** Of those not sent: closed because something later of their history was taken. */
+  readonly superseded: number;
+  readonly chunks: { readonly total: number; readonly settled: number };
+  readonly byAction: Readonly<Record<string, number>>;
+}
+
+export function countRun(ledger: Ledger, runNo: number): RunCounts {
+  const tallies = ledger.all(
+    "SELECT outcome, action, sum(actions) AS n FROM tallies WHERE run_no = ? GROUP BY outcome, action ORDER BY action",
+    runNo,
+  );
+  const outcomes = new Map<string, number>();
+  for (const { outcome, n } of tallies) outcomes.set(String(outcome), (outcomes.get(String(outcome)) ?? 0) + Number(n));
+  // A chunk that is not settled has no action rows: its actions stand in the plan, and the chunk's state is theirs.
+  const unsettled = new Map(
+    ledger
+      .all(
+        "SELECT state, sum(count) AS n FROM chunks WHERE run_no = ? AND state IN ('planned', 'sending', 'answered', 'refused', 'in doubt') GROUP BY state",
+        runNo,
+      )
+      .map((row) => [String(row.state), Number(row.n)]),
+  );
+  // Closed without its plan: how many is known, which are not.
+  const unlisted = Number(
+    ledger.get(
+      `SELECT coalesce(sum(count), 0) AS n FROM chunks WHERE run_no = ? AND state = 'abandoned'
+       AND NOT EXISTS (SELECT 1 FROM tallies WHERE tallies.run_no = chunks.run_no AND tallies.chunk = chunks.chunk)`,
+      runNo,
+    )?.n,
+  );
+  const superseded = outcomes.has("not sent")
+    ? Number(
+        ledger.get(
+          `SELECT count(*) AS n FROM chunks JOIN actions USING (run_no, chunk)
+           WHERE run_no = ? AND state = 'abandoned' AND seq >= first AND seq < first + count AND status = '${SUPERSEDED}'`,
+          runNo,
+        )?.n,
+      )
+    : 0;
+  const of = (map: ReadonlyMap<string, number>, key: string): number => map.get(key) ?? 0;
+  const chunks = ledger.get(
+    "SELECT count(*) AS total, sum(state IN ('settled', 'settled by hand')) AS settled FROM chunks WHERE run_no = ? AND state <> 'split'",
+    runNo,
+  );
+  return {
+    accepted: of(outcomes, "accepted"),
+    rejected: of(outcomes, "rejected"),
+    refused: of(unsettled, "refused"),
+    inDoubt: of(unsettled, "in doubt") + of(unsettled, "sending") + of(unsettled, "answered"),
+    inFlight: of(unsettled, "sending") + of(unsettled, "answered"),
+    settledByHand: of(outcomes, "settled by hand"),
+    notSent: of(outcomes, "not sent") + of(unsettled, "planned") + unlisted,
+    superseded,
+    chunks: { total: Number(chunks?.total), settled: Number(chunks?.settled ?? 0) },
+    byAction: Object.fromEntries(
+      tallies.filter(({ outcome }) => outcome === "accepted").map(({ action, n }) => [String(action), Number(n)]),
+    ),
+  };
+}

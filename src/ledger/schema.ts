@@ -1,0 +1,307 @@
+import type { DatabaseSync } from "node:sqlite";
+import { ID_RULES } from "./id-rules.ts";
+import { definePlainIdentity, FILL_KEYED_DEEDS, KEYED_DEEDS } from "./keyed-deeds.ts";
+import { definePresentIdentity, RENAME_DEEDS, RENAMED_BESIDE } from "./renamed-deeds.ts";
+import { ROW_PLACES } from "./row-places.ts";
+import { CHUNK_STATES, OUTCOMES, RUN_STATES } from "./states.ts";
+import { FILL_ZERO_LENGTHS, ZERO_LENGTHS } from "./zero-ids.ts";
+
+/** Version of the tables below, kept in SQLite's `user_version`. */
+export const LEDGER_VERSION = 3;
+
+const oneOf = (column: string, values: readonly string[]): string =>
+  `CHECK (${column} IN (${values.map((value) => `'${value}'`).join(", ")}))`;
+
+/** The tables of version 1; docs/ledger.md describes them for people. */
+const TABLES = `
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE runs (
+  run_no INTEGER PRIMARY KEY,
+  run TEXT NOT NULL UNIQUE,
+  created_at TEXT NOT NULL,
+  ended_at TEXT,
+  state TEXT NOT NULL ${oneOf("state", RUN_STATES)},
+  stopped_by_person INTEGER NOT NULL DEFAULT 0,
+  exit_code INTEGER,
+  output TEXT,
+  manifest TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE chunks (
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  chunk INTEGER NOT NULL,
+  lane INTEGER NOT NULL,
+  first INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  offset INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  state TEXT NOT NULL ${oneOf("state", CHUNK_STATES)},
+  parent INTEGER,
+  http_status INTEGER,
+  answer BLOB,
+  answered_at TEXT,
+  detail TEXT,
+  projected INTEGER NOT NULL DEFAULT 0,
+  rejects_written INTEGER NOT NULL DEFAULT 0,
+  merged INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (run_no, chunk)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE attempts (
+  run_no INTEGER NOT NULL,
+  chunk INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  started_at TEXT NOT NULL,
+  ended_at TEXT,
+  class TEXT,
+  http_status INTEGER,
+  detail TEXT,
+  PRIMARY KEY (run_no, chunk, attempt)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE actions (
+  run_no INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  chunk INTEGER NOT NULL,
+  source TEXT NOT NULL,
+  line INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  data TEXT NOT NULL,
+  outcome TEXT NOT NULL ${oneOf("outcome", OUTCOMES)},
+  status TEXT,
+  action_promise TEXT,
+  response TEXT,
+  at TEXT NOT NULL,
+  identity BLOB NOT NULL,
+  content BLOB NOT NULL,
+  event_id TEXT GENERATED ALWAYS AS (data ->> 'eventId') VIRTUAL,
+  ticket_id TEXT GENERATED ALWAYS AS (data ->> 'ticketId') VIRTUAL,
+  nft_id TEXT GENERATED ALWAYS AS (data ->> 'nftId') VIRTUAL,
+  user_id TEXT GENERATED ALWAYS AS (data ->> 'userId') VIRTUAL,
+  PRIMARY KEY (run_no, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE identities (
+  identity BLOB NOT NULL,
+  run_no INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  content BLOB NOT NULL,
+  taken INTEGER NOT NULL,
+  PRIMARY KEY (identity, run_no, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE events (event_id TEXT PRIMARY KEY, currency TEXT) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tickets (
+  ticket TEXT PRIMARY KEY,
+  event_id TEXT,
+  holder TEXT,
+  state TEXT NOT NULL CHECK (state IN ('sold', 'checked-in', 'invalidated'))
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE outputs (
+  path TEXT PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('promises', 'rejects')),
+  length INTEGER NOT NULL,
+  mtime_ns TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE output_segments (
+  path TEXT NOT NULL REFERENCES outputs (path) ON DELETE CASCADE,
+  start INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  sha256 TEXT NOT NULL,
+  PRIMARY KEY (path, start)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE rejects_files (
+  run_no INTEGER NOT NULL,
+  input INTEGER NOT NULL,
+  path TEXT NOT NULL,
+  PRIMARY KEY (run_no, input, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE settlements (
+  id INTEGER PRIMARY KEY,
+  run_no INTEGER NOT NULL,
+  chunk INTEGER,
+  decision TEXT NOT NULL,
+  who TEXT NOT NULL,
+  at TEXT NOT NULL,
+  reason TEXT
+) STRICT;
+`;
+
+const COUNT_OUTCOMES =
+  "SELECT run_no, chunk, action, outcome, count(*) AS actions FROM actions GROUP BY run_no, chunk, action, outcome";
+
+/** How many actions of a chunk came to what, so that counting a run does not read its actions. */
+const TALLIES = `
+CREATE TABLE tallies (
+  run_no INTEGER NOT NULL,
+  chunk INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  outcome TEXT NOT NULL ${oneOf("outcome", OUTCOMES)},
+  actions INTEGER NOT NULL,
+  PRIMARY KEY (run_no, chunk, action, outcome)
+) STRICT, WITHOUT ROWID;
+INSERT INTO tallies ${COUNT_OUTCOMES};
+`;
+
+/**
+ * What the service said of what is in doubt: the answer of an attempt, and the items that a person has to decide about.
+ * They may hold promises that came only once.
+ */
+const DOUBTS = `
+CREATE TABLE doubted_answers (
+  run_no INTEGER NOT NULL,
+  chunk INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  answer BLOB NOT NULL,
+  PRIMARY KEY (run_no, chunk, attempt)
+) STRICT;
+CREATE TABLE doubted_items (
+  run_no INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  response TEXT NOT NULL,
+  PRIMARY KEY (run_no, seq)
+) STRICT, WITHOUT ROWID;
+`;
+
+/** Which commands were run, and which warnings they told (see invocations.ts). */
+const INVOCATIONS = `
+CREATE TABLE invocations (
+  id INTEGER PRIMARY KEY,
+  started_at TEXT NOT NULL,
+  duration_ms INTEGER NOT NULL,
+  command TEXT NOT NULL,
+  arguments TEXT NOT NULL,
+  files TEXT NOT NULL,
+  exit_code INTEGER NOT NULL,
+  error TEXT,
+  run TEXT,
+  counts TEXT,
+  warnings INTEGER NOT NULL,
+  host TEXT NOT NULL,
+  who TEXT NOT NULL,
+  version TEXT NOT NULL
+) STRICT;
+CREATE TABLE told_warnings (digest BLOB PRIMARY KEY, told_at TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
+/** Bad rows of which a mended one was taken, what was sent of mended rows, and which run first put a row into a rejects file. */
+const MENDED_ROWS = `
+CREATE TABLE mended_rows (row TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE mendings (
+  run_no INTEGER NOT NULL,
+  row TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (row, run_no, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE rejected_rows (
+  row TEXT PRIMARY KEY,
+  run_no INTEGER NOT NULL,
+  seq INTEGER,
+  read_as TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+`;
+
+/** By run, the number of the latest entry about it in the list of runs. It is kept here before it is written there. */
+const LISTED_RUNS = `
+CREATE TABLE listed_runs (run_no INTEGER PRIMARY KEY, entry INTEGER NOT NULL) STRICT;
+`;
+
+/**
+ * What rejected rows gave, with where the service was last asked for it, and which actions mended rows are done with, as
+ * `tickets:actions` names them.
+ */
+const ROW_ACTIONS = `
+CREATE TABLE row_actions (
+  row TEXT NOT NULL,
+  action TEXT NOT NULL,
+  run_no INTEGER,
+  seq INTEGER,
+  PRIMARY KEY (row, action)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE mended_actions (
+  row TEXT NOT NULL,
+  run_no INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  seq INTEGER,
+  PRIMARY KEY (row, run_no, action)
+) STRICT, WITHOUT ROWID;
+`;
+
+/** What rejects files named as open of rows, and the actions that the mapping listed then (action-rules.ts), as JSON. */
+const ROW_RULES = `
+CREATE TABLE row_rules (
+  row TEXT NOT NULL,
+  open TEXT NOT NULL,
+  rules TEXT NOT NULL,
+  PRIMARY KEY (row, open, rules)
+) STRICT, WITHOUT ROWID;
+`;
+
+/**
+ * What an output is about to be replaced by, whole. Until that is noted in `outputs`, the file may be the one or the other; a
+ * row that is left over is of a replacement that was made or never came about.
+ */
+const REPLACED_OUTPUTS = `
+CREATE TABLE replaced_outputs (path TEXT PRIMARY KEY, length INTEGER NOT NULL, sha256 TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
+/** What version 3 adds, statements each. */
+const NIGHTS: readonly string[] = [
+  DOUBTS,
+  INVOCATIONS,
+  MENDED_ROWS,
+  ROW_ACTIONS,
+  ROW_PLACES,
+  ROW_RULES,
+  ID_RULES,
+  RENAME_DEEDS,
+  KEYED_DEEDS,
+  FILL_KEYED_DEEDS,
+  LISTED_RUNS,
+  ZERO_LENGTHS,
+  FILL_ZERO_LENGTHS,
+  REPLACED_OUTPUTS,
+];
+
+/** What brings a ledger from version n to n + 1, at place n. */
+const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n")];
+
+/** Lets a ledger of an earlier version be looked into without changing it. */
+export function standIn(database: DatabaseSync, from: number): void {
+  definePresentIdentity(database);
+  definePlainIdentity(database);
+  if (from === 0 || from >= LEDGER_VERSION) return;
+  if (from === 1) database.exec(`CREATE TEMP VIEW tallies AS ${COUNT_OUTCOMES}`);
+  database.exec(
+    "CREATE TEMP TABLE doubted_items (run_no INTEGER, seq INTEGER, response TEXT, PRIMARY KEY (run_no, seq))",
+  );
+  database.exec(INVOCATIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(MENDED_ROWS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(ROW_ACTIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(ROW_PLACES.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(ROW_RULES.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(ID_RULES.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(RENAMED_BESIDE);
+  database.exec(KEYED_DEEDS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(FILL_KEYED_DEEDS);
+  database.exec(LISTED_RUNS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(ZERO_LENGTHS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(FILL_ZERO_LENGTHS);
+  database.exec(REPLACED_OUTPUTS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+}
+
+/** Brings the tables to the present version, all or nothing. */
+export function migrate(database: DatabaseSync, from: number): void {
+  definePresentIdentity(database);
+  definePlainIdentity(database);
+  if (from >= MIGRATIONS.length) return;
+  database.exec(
+    `BEGIN IMMEDIATE; ${MIGRATIONS.slice(from).join("\n")} PRAGMA user_version = ${MIGRATIONS.length}; COMMIT;`,
+  );
+}

@@ -1,0 +1,56 @@
+/** The other ledgers of a state folder: one of the same address may be what an environment was called before. */
+
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Ledger, readMeta } from "./ledger.ts";
+import { openLedger } from "./open-ledger.ts";
+import { TAKEN } from "./outcomes.ts";
+import { type UsedKeys, usedKeys } from "./used-keys.ts";
+
+/** A ledger of another name that knows of actions which were sent to the same address. */
+export interface SiblingLedger {
+  /** The environment that it was made for. */
+  readonly name: string;
+  readonly folder: string;
+  readonly id: string;
+  /** UTC in ISO 8601. */
+  readonly createdAt: string;
+  /** What the service has of it, or may have. */
+  readonly actions: number;
+  readonly keys: UsedKeys;
+}
+
+/** Names under which the folder holds ledgers. */
+export function ledgersIn(stateDir: string): readonly string[] {
+  if (!existsSync(stateDir)) return [];
+  return readdirSync(stateDir)
+    .filter((name) => existsSync(join(stateDir, name, "ledger.db")))
+    .sort();
+}
+
+/**
+ * Those of the ledgers that know of something which was sent to `boundTo`, the one that knows most first.
+ *
+ * @throws Failure `storage` when one of them can't be read.
+ */
+export function siblingLedgers(stateDir: string, names: readonly string[], boundTo: string): readonly SiblingLedger[] {
+  return names
+    .flatMap((name) => {
+      const folder = join(stateDir, name);
+      using ledger = openLedger({ path: join(folder, "ledger.db"), boundTo: undefined, readOnly: true });
+      const actions = readMeta(ledger, "bound_to") === boundTo ? actionsOutside(ledger) : 0;
+      if (actions === 0) return [];
+      const [id, createdAt] = [readMeta(ledger, "ledger_id") ?? "", readMeta(ledger, "created_at") ?? ""];
+      return [{ name, folder, id, createdAt, actions, keys: usedKeys(ledger) }];
+    })
+    .sort((one, other) => other.actions - one.actions);
+}
+
+/** How many actions the service has of what the ledger sent, or may have. */
+export function actionsOutside(ledger: Ledger): number {
+  const row = ledger.get(
+    `SELECT (SELECT coalesce(sum(actions), 0) FROM tallies WHERE outcome IN ${TAKEN})
+       + (SELECT coalesce(sum(count), 0) FROM chunks WHERE state IN ('sending', 'answered', 'in doubt', 'refused')) AS n`,
+  );
+  return Number(row?.n);
+}

@@ -1,0 +1,66 @@
+/** Rows → actions: which mapping a file gets. */
+
+import type { ActionName } from "../actions/actions.ts";
+import { DEFAULT_CLEAR_WORD } from "./coerce.ts";
+import type { LookupTable } from "./lookup.ts";
+import type { Mapper } from "./mapper.ts";
+import { createNamedMapper, namedSource } from "./named.ts";
+import { createObjectMapper } from "./objects.ts";
+import type { SourceConfig } from "./source.ts";
+import { createSourceMapper } from "./source-mapper.ts";
+import { withTotals } from "./totals.ts";
+
+export interface MapperOptions {
+  /** Base name of the input file; its beginning may name the action. */
+  readonly fileName: string;
+  /** The header of a CSV or TSV file; left out for JSON rows. */
+  readonly header?: readonly string[];
+  /** `--action`. */
+  readonly action?: ActionName;
+  /** The source of the config that the file matches. */
+  readonly source?: { readonly name: string; readonly config: SourceConfig };
+  /** The lookup files of the source, by their names in it. */
+  readonly lookups?: ReadonlyMap<string, LookupTable>;
+  /** The file is a request body: every row is an `{action, data}` item, or should be. */
+  readonly isPayload?: boolean;
+  /** Default `\clear`. */
+  readonly clearWord?: string;
+  /** Ids of rules that the config turned off or down, so that the fields they refuse are used. */
+  readonly relaxedRules?: ReadonlySet<string>;
+}
+
+/**
+ * Throws `Failure("usage")` when the file can't be understood, saying how to name the action or the column, and
+ * `MappingError` when the source's rules can't be carried out with its columns.
+ */
+export function createMapper(options: MapperOptions): Mapper {
+  // A request body has no rows that sum up others.
+  const mapper = mapperOf(options);
+  return options.isPayload === true ? mapper : withTotals(mapper);
+}
+
+/** Whether a row says the same to a mapper that has not seen the rows above it: a cell that is filled from above does not. */
+export function readsRowsAlone({ source }: MapperOptions): boolean {
+  return source?.config.fillDown === undefined;
+}
+
+function mapperOf(options: MapperOptions): Mapper {
+  const { fileName, header, source, action } = options;
+  const clearWord = source?.config.clear ?? options.clearWord ?? DEFAULT_CLEAR_WORD;
+  const relaxedRules = options.relaxedRules ?? new Set<string>();
+  const lookups = options.lookups ?? new Map<string, LookupTable>();
+  // --action comes before the rules of a source; how its file is written stays true.
+  if (source?.config.actions !== undefined && action === undefined) {
+    const config = { ...source.config, actions: source.config.actions };
+    return createSourceMapper({ fileName, header, name: source.name, config, clearWord, relaxedRules, lookups });
+  }
+  const settings = {
+    fileName,
+    action,
+    clearWord,
+    relaxedRules,
+    isPayload: options.isPayload === true && source === undefined && action === undefined,
+    source: source === undefined ? undefined : namedSource(source.name, source.config),
+  };
+  return header === undefined ? createObjectMapper(settings) : createNamedMapper({ ...settings, header });
+}

@@ -1,0 +1,438 @@
+/**
+ * A file that grows with the ledger: promises or rejects. The ledger records how much of it is known to be on disk, so a
+ * crash can be put right, and a file that others changed is never written into.
+ */
+
+import { createHash } from "node:crypto";
+import { constants, createReadStream, existsSync } from "node:fs";
+import { type FileHandle, lstat, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { crashPoint } from "../disk/crash-points.ts";
+import { makeFolder } from "../disk/folders.ts";
+import { Failure } from "../failure.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { storageFailure } from "../ledger/open-ledger.ts";
+import { syncDirectory } from "../plan/files.ts";
+import type { RunLabel } from "./promise-lines.ts";
+
+export type OutputKind = "promises" | "rejects";
+
+export interface OutputFile extends AsyncDisposable {
+  readonly path: string;
+  /** Bytes that the ledger knows to be on disk. */
+  readonly length: number;
+  /**
+   * Appends text durably. After it resolves the text is on disk; `record` must then be called in the transaction that
+   * notes what the text was about.
+   *
+   * @throws OutputChanged when the file is not as this process left it.
+   */
+  append(text: string | Uint8Array): Promise<Appended>;
+}
+
+export interface Appended {
+  /** Part of a transaction: notes what the file holds now. */
+  record(ledger: Ledger): void;
+}
+
+/** The file was changed, moved or deleted by someone else while it was being written. */
+export class OutputChanged extends Error {
+  override readonly name = "OutputChanged";
+}
+
+export type OutputState =
+  | { readonly state: "fresh" }
+  /**
+   * As the ledger left it; `torn` when an append was under way as the process died, `isReplaced` when it died after the file was
+   * replaced and before that was noted. `movedFrom` is where the ledger left it, when that is elsewhere.
+   */
+  | {
+      readonly state: "ours";
+      readonly length: number;
+      readonly torn: boolean;
+      readonly isReplaced?: boolean;
+      readonly movedFrom?: string;
+    }
+  | {
+      readonly state: "strange";
+      readonly why: string;
+      /** Whose promises it ends in, where the ledger does not know them: if the environment is the ledger's, that was lost or restored. */
+      readonly lostRun: RunLabel | undefined;
+    };
+
+/**
+ * Looks at an output file without touching it.
+ *
+ * @param unrecorded what a process that died may have been appending, given how much is recorded: a tail that is the
+ * beginning of it is a torn append, any other is someone else's.
+ */
+export async function inspectOutput(
+  ledger: Ledger,
+  path: string,
+  unrecorded: (length: number) => string | Promise<string> = () => "",
+): Promise<OutputState> {
+  let size: number;
+  let mtimeNs: bigint;
+  try {
+    const found = await stat(path, { bigint: true });
+    if (!found.isFile()) return strange("it is not a regular file");
+    size = Number(found.size);
+    mtimeNs = found.mtimeNs;
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")
+      return (await isLink(path)) ? strange("it is a link to a file that does not exist") : { state: "fresh" };
+    throw storageFailure(path, cause);
+  }
+  if (size === 0) return { state: "fresh" };
+  const known = ledger.get("SELECT length, mtime_ns FROM outputs WHERE path = ?", path);
+  if (known === undefined) {
+    const movedFrom = await formerPath(ledger, path, size);
+    if (movedFrom !== undefined) return { state: "ours", length: size, torn: false, movedFrom };
+    return strange("tickets did not write it for this environment", await unknownRunIn(ledger, path, size));
+  }
+  if (await isReplacement(ledger, path, size)) return { state: "ours", length: size, torn: false, isReplaced: true };
+  const length = Number(known.length);
+  if (size < length) return strange("it is shorter than tickets left it");
+  if (size !== length || String(known.mtime_ns) !== String(mtimeNs)) {
+    const changed = await changedSegment(ledger, path);
+    if (changed !== undefined)
+      return strange(`it was changed after tickets wrote it (between byte ${changed.start} and ${changed.end})`);
+  }
+  if (size > length) {
+    const expected = Buffer.from(await unrecorded(length), "utf8");
+    const tail = size - length > expected.length ? undefined : await readRange(path, length, size);
+    if (tail === undefined || !isBeginning(tail, expected)) {
+      return strange(`something else was written after its byte ${length}`, await unknownRunIn(ledger, path, size));
+    }
+  }
+  return { state: "ours", length, torn: size > length };
+}
+
+/** Whether the file is what `replaceOutput` was about to put there. */
+async function isReplacement(ledger: Ledger, path: string, size: number): Promise<boolean> {
+  const next = ledger.get("SELECT length, sha256 FROM replaced_outputs WHERE path = ?", path);
+  return next !== undefined && Number(next.length) === size && (await hashRange(path, 0, size)) === next.sha256;
+}
+
+/** Where the ledger left a file that stands at a path it does not know: these very bytes, where there is no file any more. */
+async function formerPath(ledger: Ledger, path: string, size: number): Promise<string | undefined> {
+  const sql =
+    "SELECT path FROM outputs JOIN output_segments AS segments USING (path) WHERE outputs.length = ? GROUP BY path HAVING sum(segments.length) = ?";
+  for (const row of ledger.all(sql, size, size)) {
+    const former = String(row.path);
+    if (!existsSync(former) && (await changedSegment(ledger, former, path)) === undefined) return former;
+  }
+  return undefined;
+}
+
+/** A file that was moved is the ledger's where it stands now. */
+export function adoptMoved(ledger: Ledger, path: string, movedFrom: string): void {
+  ledger.transaction(() => {
+    ledger.run(
+      "INSERT INTO outputs (path, kind, length, mtime_ns) SELECT ?, kind, length, '' FROM outputs WHERE path = ?",
+      path,
+      movedFrom,
+    );
+    ledger.run("UPDATE output_segments SET path = ? WHERE path = ?", path, movedFrom);
+    ledger.run("DELETE FROM outputs WHERE path = ?", movedFrom);
+    ledger.run("UPDATE runs SET output = ? WHERE output = ?", path, movedFrom);
+    ledger.run("UPDATE OR IGNORE rejects_files SET path = ? WHERE path = ?", path, movedFrom);
+  });
+}
+
+/**
+ * The first part of the file that is not as it was written.
+ *
+ * @param at where it stands now.
+ */
+async function changedSegment(
+  ledger: Ledger,
+  path: string,
+  at = path,
+): Promise<{ readonly start: number; readonly end: number } | undefined> {
+  const segments = ledger.all("SELECT start, length, sha256 FROM output_segments WHERE path = ? ORDER BY start", path);
+  for (const segment of segments) {
+    const start = Number(segment.start);
+    const end = start + Number(segment.length);
+    if ((await hashRange(at, start, end)) !== segment.sha256) return { start, end };
+  }
+  return undefined;
+}
+
+/** After a power cut zeros may stand where a file had grown and its bytes had not arrived. */
+function isBeginning(tail: Buffer, whole: Buffer): boolean {
+  let end = tail.length;
+  while (end > 0 && tail[end - 1] === 0) end -= 1;
+  return whole.subarray(0, end).equals(tail.subarray(0, end));
+}
+
+const strange = (why: string, lostRun?: RunLabel): OutputState => ({ state: "strange", why, lostRun });
+
+/** Far more than a line takes. */
+const LAST_BYTES = 256 * 1024;
+
+/**
+ * Whose promises at the file's end the ledger has no memory of: of a run, or of an action of a run. The last line may be
+ * torn, and one that others added may be anything.
+ */
+async function unknownRunIn(ledger: Ledger, path: string, size: number): Promise<RunLabel | undefined> {
+  const text = (await readRange(path, Math.max(0, size - LAST_BYTES), size)).toString("utf8");
+  const sql = "SELECT 1 AS one FROM actions JOIN runs USING (run_no) WHERE run = ? AND seq = ?";
+  for (const line of text.trimEnd().split("\n").toReversed()) {
+    const [, environment, run, seq] =
+      /"environment":"([\w-]+)","run":"([0-9a-f]{8})","seq":(\d+)/.exec(line) ??
+      /,([\w-]+),([0-9a-f]{8}),(\d+),\d+,\d{4}-\d\d-\d\dT[^,]*,/.exec(line) ??
+      [];
+    if (environment === undefined || run === undefined || seq === undefined) continue;
+    if (ledger.get(sql, run, Number(seq)) === undefined) return { environment, run };
+  }
+  return undefined;
+}
+
+async function readRange(path: string, start: number, end: number): Promise<Buffer> {
+  await using file = await open(path, "r");
+  const bytes = Buffer.alloc(end - start);
+  await file.read(bytes, 0, bytes.length, start);
+  return bytes;
+}
+
+async function hashRange(path: string, start: number, end: number): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const block of createReadStream(path, { start, end: end - 1 })) hash.update(block);
+  return hash.digest("hex");
+}
+
+async function isLink(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (found) => found.isSymbolicLink(),
+    () => false,
+  );
+}
+
+/** Makes the folder of an output, and what is missing above it, as `mkdir -p` does. */
+export function makeOutputFolder(path: string): void {
+  makeFolder(dirname(path), { hint: "Name another file with --output." });
+}
+
+/**
+ * Makes the folder of an output that replaces what is there.
+ *
+ * @throws Failure `usage` for a link to a file that does not exist: what would be made is somewhere else.
+ */
+export async function makeWayFor(path: string): Promise<void> {
+  makeOutputFolder(path);
+  if (!(await isLink(path)) || existsSync(path)) return;
+  throw new Failure("usage", `${path} is a link to a file that does not exist; it is not written through.`, {
+    hint: "Name another file with --output, or remove the link.",
+  });
+}
+
+/** Whether a file can take this place: it is missing, or a file, and no device or pipe, which others need. */
+export async function isPlainFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() ?? true;
+}
+
+/**
+ * Sets a file or folder aside under a name that says when; never deletes. Returns the new name.
+ *
+ * @throws Failure `usage` for a device or a pipe, which others need where it is.
+ */
+export async function setAside(path: string, at: Date): Promise<string> {
+  const found = await stat(path).catch(() => lstat(path));
+  if (!found.isFile() && !found.isDirectory() && !found.isSymbolicLink())
+    throw new Failure("usage", `${path} is neither a file nor a folder, and is not set aside. Nothing was sent.`, {
+      hint: "Name another file with --output; -o - writes to standard output.",
+    });
+  const stem = `${path}.${at.toISOString().replace(/[:.]/g, "-")}`;
+  let aside = `${stem}.aside`;
+  for (let number = 2; existsSync(aside); number += 1) aside = `${stem}.${number}.aside`;
+  await rename(path, aside);
+  return aside;
+}
+
+/**
+ * Opens an output file for appending. A fresh one starts with `header`; one of ours is cut back to what the ledger knows.
+ * Its state must have been looked at before: a strange file is never opened.
+ */
+export async function openOutput(options: {
+  readonly ledger: Ledger;
+  readonly path: string;
+  readonly kind: OutputKind;
+  readonly header: string;
+  readonly state: OutputState;
+}): Promise<OutputFile> {
+  const { ledger, path, kind, header, state } = options;
+  if (state.state === "strange") throw new Error(`${path} must not be written: ${state.why}`);
+  let file: FileHandle;
+  let length = 0;
+  try {
+    // Appending, so that what others add at the same moment is never written over; the length then tells of it.
+    const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants;
+    // Making it anew goes through no link that was planted after the look.
+    file = await (state.state === "fresh"
+      ? open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL).catch((cause: unknown) => {
+          if (cause instanceof Error && "code" in cause && cause.code === "EEXIST")
+            return open(path, O_RDWR | O_APPEND);
+          throw cause;
+        })
+      : open(path, O_RDWR | O_APPEND));
+    // What appeared here after the look, a file or a link to one, is neither emptied nor added to.
+    if (state.state === "fresh" && (await file.stat()).size > 0) {
+      await file.close();
+      throw new Failure("usage", `${path} was changed just now by someone else. Nothing more was sent.`, {
+        hint: "Run the same command again.",
+      });
+    }
+    if (state.state === "fresh") {
+      await syncDirectory(dirname(path));
+    } else {
+      length = state.length;
+      if (state.movedFrom !== undefined) adoptMoved(ledger, path, state.movedFrom);
+      if (state.torn) {
+        await file.truncate(length);
+        await file.sync();
+      }
+      if (state.isReplaced) {
+        const { mtimeNs } = await file.stat({ bigint: true });
+        ledger.transaction(() => noteReplaced(ledger, path, mtimeNs));
+      }
+    }
+  } catch (cause) {
+    throw storageFailure(path, cause);
+  }
+  if (state.state === "fresh") {
+    ledger.transaction(() => {
+      ledger.run("DELETE FROM output_segments WHERE path = ?", path);
+      ledger.run("INSERT OR REPLACE INTO outputs (path, kind, length, mtime_ns) VALUES (?, ?, 0, '')", path, kind);
+    });
+  }
+  const opened = await file.stat({ bigint: true });
+  // That of the last write, when it was this process's.
+  let writtenAt: bigint | undefined;
+
+  const append = async (text: string | Uint8Array): Promise<Appended> => {
+    const bytes = typeof text === "string" ? Buffer.from(text, "utf8") : text;
+    const now = await stat(path, { bigint: true }).catch(() => undefined);
+    if (now === undefined || now.ino !== opened.ino || now.dev !== opened.dev || now.size !== BigInt(length))
+      throw new OutputChanged(path);
+    if (writtenAt !== undefined && now.mtimeNs !== writtenAt && (await changedSegment(ledger, path)) !== undefined)
+      throw new OutputChanged(path);
+    const start = length;
+    let written = 0;
+    try {
+      while (written < bytes.length) written += (await file.write(bytes, written, bytes.length - written)).bytesWritten;
+      await file.sync();
+    } catch (cause) {
+      // Half a line is worse than none; what is in the ledger comes back with the next run.
+      if ((await file.stat()).size === start + written) await file.truncate(start).catch(() => undefined);
+      throw storageFailure(path, cause);
+    }
+    length += bytes.length;
+    const { mtimeNs } = await file.stat({ bigint: true });
+    writtenAt = mtimeNs;
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    return {
+      record(target) {
+        target.run(
+          "UPDATE outputs SET length = ?, mtime_ns = ? WHERE path = ?",
+          start + bytes.length,
+          String(mtimeNs),
+          path,
+        );
+        if (bytes.length > 0)
+          target.run(
+            "INSERT OR REPLACE INTO output_segments (path, start, length, sha256) VALUES (?, ?, ?, ?)",
+            path,
+            start,
+            bytes.length,
+            sha256,
+          );
+      },
+    };
+  };
+  const output: OutputFile = {
+    path,
+    get length() {
+      return length;
+    },
+    append,
+    [Symbol.asyncDispose]: () => file.close(),
+  };
+  // Also where a header was torn and has just been cut away.
+  if (length === 0 && header !== "") {
+    const appended = await append(header);
+    ledger.transaction(() => appended.record(ledger));
+  }
+  return output;
+}
+
+/**
+ * Replaces a file of ours, of which nothing else is open, by `text`, whole. After it resolves the text is on disk; `record` must
+ * then be called in the transaction that notes what is new of it. Whenever the process dies, the file is the one or the other,
+ * and found to be ours.
+ *
+ * @param temporary where the text is written first: beside the file, and the same when all of this is repeated.
+ * @throws OutputChanged when the file is not as `state` says any more.
+ */
+export async function replaceOutput(
+  ledger: Ledger,
+  path: string,
+  state: Extract<OutputState, { state: "ours" }>,
+  { text, temporary }: { readonly text: string; readonly temporary: string },
+): Promise<Appended> {
+  const bytes = Buffer.from(text, "utf8");
+  try {
+    // What a link leads to is replaced, and not the link.
+    const real = await realpath(path);
+    const { mode } = await stat(real);
+    await writeAnew(temporary, bytes, mode);
+    const now = await inspectOutput(ledger, path);
+    if (now.state !== "ours" || now.length !== state.length || now.torn) throw new OutputChanged(path);
+    ledger.transaction(() =>
+      ledger.run(
+        "INSERT OR REPLACE INTO replaced_outputs (path, length, sha256) VALUES (?, ?, ?)",
+        path,
+        bytes.length,
+        createHash("sha256").update(bytes).digest("hex"),
+      ),
+    );
+    crashPoint("replacing");
+    await rename(temporary, real);
+    await syncDirectory(dirname(real));
+    const { mtimeNs } = await stat(real, { bigint: true });
+    return { record: (target) => noteReplaced(target, path, mtimeNs) };
+  } catch (cause) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw storageFailure(path, cause);
+  }
+}
+
+async function writeAnew(path: string, bytes: Buffer, mode: number): Promise<void> {
+  await rm(path, { force: true });
+  await using file = await open(path, "wx", mode);
+  await file.writeFile(bytes);
+  await file.sync();
+}
+
+/** Part of a transaction: the file is what it was to be replaced by. */
+function noteReplaced(ledger: Ledger, path: string, mtimeNs: bigint): void {
+  ledger.run("DELETE FROM output_segments WHERE path = ?", path);
+  ledger.run(
+    "UPDATE outputs SET length = (SELECT length FROM replaced_outputs WHERE path = outputs.path), mtime_ns = ? WHERE path = ?",
+    String(mtimeNs),
+    path,
+  );
+  ledger.run(
+    "INSERT INTO output_segments (path, start, length, sha256) SELECT path, 0, length, sha256 FROM replaced_outputs WHERE path = ?",
+    path,
+  );
+  ledger.run("DELETE FROM replaced_outputs WHERE path = ?", path);
+}
+
+/** `<stem>.<extension>`, or with a number where that is taken. */
+export async function freeName(ledger: Ledger, stem: string, extension: string): Promise<string> {
+  for (let number = 1; ; number += 1) {
+    const path = `${stem}${number === 1 ? "" : `.${number}`}.${extension}`;
+    if ((await inspectOutput(ledger, path)).state === "fresh") return path;
+  }
+}

@@ -1,0 +1,120 @@
+/** The promises file's lines: one per action that has an outcome. */
+
+import { stringify } from "csv-stringify/sync";
+import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
+import { parseJson, stringifyJson } from "../actions/json.ts";
+import { escapeUnseen } from "../actions/text.ts";
+import type { OutcomeRow } from "../ledger/outcomes.ts";
+
+const PROMISE_FORMATS = ["ndjson", "csv"] as const;
+export type PromiseFormat = (typeof PROMISE_FORMATS)[number];
+
+const COLUMNS = [
+  "source",
+  "line",
+  "action",
+  "eventId",
+  "ticketId",
+  "nftId",
+  "status",
+  "actionPromise",
+  "environment",
+  "run",
+  "seq",
+  "chunk",
+  "at",
+  "response",
+] as const;
+
+export interface RunLabel {
+  readonly environment: string;
+  readonly run: string;
+}
+
+/** How a run's lines are written. */
+export interface LineStyle {
+  readonly label: RunLabel;
+  readonly format: PromiseFormat;
+  readonly safeCsv: boolean;
+}
+
+/** The format that a file name asks for; NDJSON unless it ends in `.csv`. */
+export function promiseFormat(path: string): PromiseFormat {
+  return /\.csv$/i.test(path) ? "csv" : "ndjson";
+}
+
+/** What stands at the head of the file. */
+export function promisesHeader(format: PromiseFormat, safeCsv: boolean): string {
+  return format === "csv" ? `${[...COLUMNS, ...(safeCsv ? [GUARDED_COLUMN] : [])].join(",")}\n` : "";
+}
+
+/** What a line tells of an outcome. */
+type Told = Omit<OutcomeRow, "data">;
+
+/** Lines for outcomes in order, each ending in a newline. Actions that were never sent have none. */
+export function promiseLines(rows: readonly Told[], label: RunLabel, format: PromiseFormat, safeCsv = false): string {
+  const sent = rows.filter(({ outcome }) => outcome !== "not sent");
+  if (format === "ndjson") return ndjsonLines(sent, label);
+  const lines = sent.map((row) => toLine(row, label));
+  return stringify(
+    lines.map((line) => {
+      const cells = COLUMNS.map((column) =>
+        column === "response" ? (line.response === undefined ? "" : jsonText(line.response)) : line[column],
+      );
+      return safeCsv ? [...cells.map((cell) => (typeof cell === "string" ? guardCell(cell) : cell)), GUARDED] : cells;
+    }),
+    { record_delimiter: "unix" },
+  );
+}
+
+/** The same as `toLine` as JSON text, put together: that takes a fifth of the time. */
+function ndjsonLines(rows: readonly Told[], { environment, run }: RunLabel): string {
+  const label = `"environment":${quoted(environment)},"run":"${run}","seq":`;
+  let source: string | undefined;
+  let from = "";
+  let lines = "";
+  for (const row of rows) {
+    const { eventId, ticketId, nftId, actionPromise, response } = row;
+    if (row.source !== source) {
+      source = row.source;
+      from = `{"source":${quoted(source)},"line":`;
+    }
+    lines += `${from}${row.line},"action":"${row.action}",`;
+    if (eventId !== undefined) lines += `"eventId":${quoted(eventId)},`;
+    if (ticketId !== undefined) lines += `"ticketId":${quoted(ticketId)},`;
+    if (nftId !== undefined) lines += `"nftId":${quoted(nftId)},`;
+    lines += row.outcome === "accepted" ? '"status":"success",' : `"status":${quoted(row.status)},`;
+    if (actionPromise !== undefined) lines += `"actionPromise":${quoted(actionPromise)},`;
+    lines += `${label}${row.seq},"chunk":${row.chunk},"at":"${row.at}"`;
+    lines += response === undefined ? "}\n" : `,"response":${jsonText(parseJson(response))}}\n`;
+  }
+  return lines;
+}
+
+/** Whether JSON writes the text as it is. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : escapeUnseen(JSON.stringify(text)));
+
+/** What came from elsewhere must not steer the terminal on which a file is looked at. */
+const jsonText = (value: unknown): string => escapeUnseen(stringifyJson(value));
+
+function toLine(row: Told, { environment, run }: RunLabel) {
+  const { source, line, action, eventId, ticketId, nftId, status, actionPromise, response, seq, chunk, at } = row;
+  return {
+    source,
+    line,
+    action,
+    ...(eventId !== undefined && { eventId }),
+    ...(ticketId !== undefined && { ticketId }),
+    ...(nftId !== undefined && { nftId }),
+    status: row.outcome === "accepted" ? "success" : status,
+    ...(actionPromise !== undefined && { actionPromise }),
+    environment,
+    run,
+    seq,
+    chunk,
+    at,
+    ...(response !== undefined && { response: parseJson(response) }),
+  };
+}

@@ -1,0 +1,120 @@
+/** Where a run's promises go: a file that grows with the ledger, or standard output. */
+
+import type { Writable } from "node:stream";
+import { promisify } from "node:util";
+import type { Ledger } from "../ledger/ledger.ts";
+import { storageFailure } from "../ledger/open-ledger.ts";
+import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
+import { freeName, OutputChanged, type OutputFile, type OutputState, openOutput } from "./output-file.ts";
+import { type LineStyle, promiseFormat, promiseLines, promisesHeader, type RunLabel } from "./promise-lines.ts";
+
+export interface PromiseSink extends AsyncDisposable {
+  /** The file's path, undefined for standard output. */
+  readonly path: string | undefined;
+  /**
+   * Writes the lines of a chunk, as `promiseLines` makes them in the style of this sink. After it resolves they are on
+   * disk; the returned function is part of the transaction that notes it.
+   */
+  write(lines: string | Uint8Array): Promise<(ledger: Ledger) => void>;
+  /** How the lines must be written. */
+  readonly style: LineStyle;
+}
+
+export async function openPromiseFile(options: {
+  readonly ledger: Ledger;
+  readonly path: string;
+  readonly state: OutputState;
+  readonly label: RunLabel;
+  readonly safeCsv: boolean;
+  /** Told when the file was changed under the run and the rest goes elsewhere. */
+  readonly onMoved: (path: string) => void;
+}): Promise<PromiseSink> {
+  const { ledger, label, safeCsv, onMoved } = options;
+  const format = promiseFormat(options.path);
+  const start = (path: string, state: OutputState): Promise<OutputFile> =>
+    openOutput({ ledger, path, kind: "promises", header: promisesHeader(format, safeCsv), state });
+  let file = await start(options.path, options.state);
+  return {
+    get path() {
+      return file.path;
+    },
+    style: { label, format, safeCsv },
+    async write(text) {
+      try {
+        const appended = await file.append(text);
+        return appended.record;
+      } catch (cause) {
+        if (!(cause instanceof OutputChanged)) throw cause;
+        await file[Symbol.asyncDispose]();
+        const path = await freeName(ledger, `${options.path}.${label.run}`, format);
+        file = await start(path, { state: "fresh" });
+        onMoved(path);
+        return (await file.append(text)).record;
+      }
+    },
+    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
+  };
+}
+
+/** Whether the run's promises of an earlier command should stand in the file at `path`. */
+export function hasPromisesIn(ledger: Ledger, runNo: number, path: string): boolean {
+  const grown = ledger.get("SELECT 1 AS one FROM outputs WHERE path = ? AND length > 0", path);
+  if (grown === undefined) return false;
+  const sql =
+    "SELECT 1 AS one FROM chunks JOIN tallies USING (run_no, chunk) WHERE run_no = ? AND projected = 1 AND outcome <> 'not sent' LIMIT 1";
+  return ledger.get(sql, runNo) !== undefined;
+}
+
+/** What a process that died may have been appending to a promises file of a run: the lines that are not recorded yet. */
+export function unrecordedPromises(
+  ledger: Ledger,
+  runNo: number,
+  path: string,
+  label: RunLabel,
+  length: number,
+  safeCsv: boolean,
+): string {
+  const format = promiseFormat(path);
+  const lines = unprojectedChunks(ledger, runNo).map((chunk) =>
+    promiseLines(outcomesOfChunk(ledger, runNo, chunk), label, format, safeCsv),
+  );
+  return (length === 0 ? promisesHeader(format, safeCsv) : "") + lines.join("");
+}
+
+/**
+ * Promises as NDJSON on a stream. What the reader did with them can't be known, so nothing is noted. Should the reader go
+ * away, the run goes on and the rest goes to a file, as `overflow` opens it. A file that takes no more stops the run.
+ */
+export function openPromiseStream(
+  stream: Writable,
+  label: RunLabel,
+  overflow: () => Promise<PromiseSink>,
+): PromiseSink {
+  const write = promisify((text: string | Uint8Array, done: (error?: Error | null) => void) =>
+    stream.write(text, done),
+  );
+  let file: PromiseSink | undefined;
+  let failure: unknown;
+  return {
+    get path() {
+      return file?.path;
+    },
+    style: { label, format: "ndjson", safeCsv: false },
+    async write(lines) {
+      if (file === undefined && failure === undefined && !stream.destroyed) {
+        try {
+          await write(lines);
+          return () => undefined;
+        } catch (cause) {
+          // EIO: a terminal that was closed.
+          if (!(cause instanceof Error && "code" in cause && (cause.code === "EPIPE" || cause.code === "EIO")))
+            failure = storageFailure("Standard output", cause);
+        }
+      }
+      if (failure !== undefined) throw failure;
+      file ??= await overflow();
+      return file.write(lines);
+    },
+    [Symbol.asyncDispose]: async () => file?.[Symbol.asyncDispose](),
+  };
+}

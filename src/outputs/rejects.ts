@@ -1,0 +1,522 @@
+/** Rejects files: the rows that are still open, as they were, with the reason; mended and streamed again, exactly they are sent. */
+
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { parse } from "csv-parse/sync";
+import { stringify } from "csv-stringify/sync";
+import { z } from "zod";
+import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
+import { parseVerbatim, stringifyJson } from "../actions/json.ts";
+import { crashPoint } from "../disk/crash-points.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { openOutcomesOfChunk, SUPERSEDED } from "../ledger/outcomes.ts";
+import { firstRejectedIn, noteRejected, noteRules, rejectedKeys } from "../ledger/rejected-rows.ts";
+import type { RowPlace } from "../ledger/row-places.ts";
+import { type ChunkRecord, chunksOf, isInOrderOfTime, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
+import type { ChunkState } from "../ledger/states.ts";
+import {
+  OPEN_ACTIONS_COLUMN,
+  OWN_COLUMNS,
+  openActionText,
+  REASON_COLUMN,
+  ROW_COLUMN,
+} from "../mapping/open-actions.ts";
+import { stemOfRejects } from "../mapping/rejects-names.ts";
+import type { Row } from "../mapping/row.ts";
+import { createRowDigester } from "../mapping/row-digest.ts";
+import { createRowNumbers, type RowNumbers } from "../plan/mended-rows.ts";
+import { lostFile, type Plan, planFiles } from "../plan/plan.ts";
+import { type Input, openInput } from "../readers/input.ts";
+import type { InputFile, InputFormat } from "../readers/input-file.ts";
+import { freeName, inspectOutput, openOutput, replaceOutput } from "./output-file.ts";
+import { rejectionText } from "./rejection-text.ts";
+import { inOrder } from "./rejects-order.ts";
+
+/** Why a row is still open. */
+interface OpenRow {
+  readonly reasons: string[];
+  /** The row's open actions as `tickets:actions` takes them; empty for all. */
+  readonly actions: string[];
+  /** What is open of it as far as that is known, as `tickets:actions` names it. */
+  readonly gives: string[];
+  /** Place in the plan of the first of its actions that the service rejected. */
+  readonly seq: number | undefined;
+  /** Places in the plan of its open actions, as `tickets:actions` names them. */
+  readonly seqOf: Map<string, number>;
+  /** Where it stood, if nothing of it was sent. */
+  readonly place: RowPlace | undefined;
+}
+
+/** Numbers of rows. */
+export interface RowsOfFile {
+  readonly added: number;
+  /** All that it holds, of earlier commands and runs too. */
+  readonly held: number;
+}
+
+/** What a run left to do. */
+export interface WrittenRejects {
+  /** All files that the run wrote, now or earlier, and that are still there. */
+  readonly paths: readonly string[];
+  /** Files in which rows were found open now. */
+  readonly written: ReadonlyMap<string, RowsOfFile>;
+  /** Invalid rows that were found now and stand in the place of accepted actions, so that nothing of them is open. */
+  readonly accepted: number;
+  /** No value in them is wrong: of every row it only could not be told what of its history was accepted. */
+  readonly areUnclear: boolean;
+}
+
+interface RejectsOptions {
+  readonly ledger: Ledger;
+  readonly run: RunRecord;
+  readonly plan: Plan;
+  /** What the inputs were read with. */
+  readonly encoding: string | undefined;
+}
+
+/**
+ * Writes what chunks that were settled since the last time, and invalid rows, leave to do: one file per input, only where
+ * there is something to write.
+ */
+export async function writeRejects(options: RejectsOptions & { readonly directory: string }): Promise<WrittenRejects> {
+  const { ledger, run, directory } = options;
+  const found = await findOpenRows(options);
+  const records: ((ledger: Ledger) => void)[] = [];
+  const written = new Map<string, RowsOfFile>();
+  for await (const { at, rejects } of readRejects(options, found)) {
+    const { path, record, ...counts } = await writeFile(options, at, rejects, directory);
+    written.set(path, counts);
+    records.push((to) => {
+      record(to);
+      noteRows(to, options, rejects);
+      to.run("INSERT OR IGNORE INTO rejects_files (run_no, input, path) VALUES (?, ?, ?)", run.runNo, at, path);
+    });
+  }
+  if (records.length > 0) crashPoint("rejects placed");
+  ledger.transaction(() => {
+    for (const record of records) record(ledger);
+    noteWritten(ledger, options, found);
+  });
+  const paths = ledger
+    .all("SELECT path FROM rejects_files WHERE run_no = ? ORDER BY input, path", run.runNo)
+    .map((row) => String(row.path))
+    .filter((path) => existsSync(path));
+  const isWhole = [...written.values()].every(({ added, held }) => added === held);
+  return { paths, written, accepted: found.nothingOpen, areUnclear: isWhole && areUnclear(found) };
+}
+
+/** Notes the rows of a run whose rejects files were written by a command of which the ledger has lost its memory. */
+export async function noteRejects(options: RejectsOptions): Promise<void> {
+  const { ledger } = options;
+  const found = await findOpenRows(options);
+  const all: Rejects[] = [];
+  for await (const { rejects } of readRejects(options, found)) all.push(rejects);
+  ledger.transaction(() => {
+    for (const rejects of all) noteRows(ledger, options, rejects);
+    noteWritten(ledger, options, found);
+  });
+}
+
+/** What a run leaves to do that is in no rejects file yet. */
+interface FoundOpen {
+  /** By input, then by running number of the row. */
+  readonly open: ReadonlyMap<number, ReadonlyMap<number, OpenRow>>;
+  /** The chunks whose outcomes these are. */
+  readonly chunks: readonly ChunkRecord[];
+  /** Invalid rows of which nothing is open. */
+  readonly nothingOpen: number;
+}
+
+async function findOpenRows({ ledger, run, plan }: RejectsOptions): Promise<FoundOpen> {
+  const first =
+    ledger.get("SELECT 1 AS one FROM chunks WHERE run_no = ? AND rejects_written = 1 LIMIT 1", run.runNo) === undefined;
+  const open = new Map<number, Map<number, OpenRow>>();
+  const note = (
+    { input, row: number, reason, open: actions = [], gives = actions, place }: z.infer<typeof OPEN_OF_ROW>,
+    seq?: number,
+  ): void => {
+    const rows = open.get(input) ?? new Map<number, OpenRow>();
+    open.set(input, rows);
+    const row: OpenRow = rows.get(number) ?? { reasons: [], actions: [], gives: [], seq, seqOf: new Map(), place };
+    rows.set(number, row);
+    row.reasons.push(reason);
+    row.actions.push(...actions);
+    row.gives.push(...gives);
+    if (seq !== undefined) for (const action of actions) row.seqOf.set(action, seq);
+  };
+  const alreadyNoted = ledger.get("SELECT value FROM meta WHERE key = ?", `invalid rows of ${run.run}`) !== undefined;
+  const invalid = first && !alreadyNoted ? await readInvalid(plan) : [];
+  for (const row of invalid.filter(isOpen)) note(row);
+  const chunks = ["settled", "settled by hand", "abandoned"]
+    .flatMap((state) => chunksOf(ledger, run.runNo, state as ChunkState)) // names of three chunk states
+    .filter(({ rejectsWritten }) => !rejectsWritten);
+  for (const chunk of chunks) {
+    const rejected = openOutcomesOfChunk(ledger, run.runNo, chunk.chunk);
+    if (rejected.length === 0) continue;
+    const records = await plan.records(chunk);
+    for (const row of rejected) {
+      const record = records[row.seq - chunk.first];
+      if (record === undefined) throw new Error(`action ${row.seq} is not in chunk ${chunk.chunk}`);
+      const reason =
+        row.outcome === "rejected"
+          ? `${row.action} ${rejectionText(row)}`
+          : row.status === SUPERSEDED
+            ? `${row.action} was not sent: something later of its history was accepted, which it would undo. To send it all the same, stream this row with --again.`
+            : `${row.action} was not sent: the run was closed.`;
+      note({ ...record, reason, open: [openActionText(row.action, record.nth)] }, row.seq);
+    }
+  }
+  return { open, chunks, nothingOpen: invalid.filter((row) => !isOpen(row)).length };
+}
+
+/** How reasons begin of rows that were compared with what was accepted; those with a wrong value are not. */
+const UNCLEAR = "history-unclear: ";
+
+function areUnclear({ open }: FoundOpen): boolean {
+  const rows = [...open.values()].flatMap((ofInput) => [...ofInput.values()]);
+  return rows.length > 0 && rows.every(({ reasons }) => reasons.every((reason) => reason.startsWith(UNCLEAR)));
+}
+
+/** The rows that were found open, input by input. */
+async function* readRejects(
+  options: RejectsOptions,
+  { open }: FoundOpen,
+): AsyncGenerator<{ readonly at: number; readonly rejects: Rejects }> {
+  const numbers = createRowNumbers();
+  const known = rejectedKeys(options.ledger);
+  for (let at = 0; at <= Math.max(-1, ...open.keys()); at += 1) {
+    const rows = open.get(at);
+    // Equal rows are numbered over all inputs, so that those before are read too.
+    const rejects = await readOpenRows(options, at, rows ?? NO_ROWS, numbers, known);
+    if (rows !== undefined) yield { at, rejects };
+  }
+}
+
+/** Part of a transaction. */
+function noteRows(ledger: Ledger, { run, plan }: RejectsOptions, { rows, readAs, rules }: Rejects): void {
+  const { runNo } = run;
+  const isAgain = plan.manifest.again;
+  const wasLost = wasEnteredAgain(ledger, run);
+  // Where runs were given back in another order, nobody knows what is later: the rows stay unknown.
+  const isInOrder = !wasLost || isInOrderOfTime(ledger, run);
+  for (const { key, open, number: _number, place, ...row } of rows) {
+    const placed = wasLost ? placeWithoutRuns(place) : place;
+    if (isInOrder) noteRejected(ledger, key, { runNo, readAs, isAgain, ...row, place: placed });
+    if (open !== "" && rules !== undefined) noteRules(ledger, key, open, rules);
+  }
+}
+
+/** A plan numbers other runs as the ledger did that was lost: which deed stood behind a row is not known any more. */
+function placeWithoutRuns(place: RowPlace | undefined): RowPlace | undefined {
+  return (
+    place && {
+      ...place,
+      histories: place.histories.map(({ behind, ...history }) =>
+        behind === undefined ? history : { ...history, isUndecided: true },
+      ),
+    }
+  );
+}
+
+/** Part of a transaction. */
+function noteWritten(ledger: Ledger, { run }: RejectsOptions, { chunks }: FoundOpen): void {
+  for (const chunk of chunks)
+    ledger.run("UPDATE chunks SET rejects_written = 1 WHERE run_no = ? AND chunk = ?", run.runNo, chunk.chunk);
+  ledger.run("INSERT OR IGNORE INTO meta (key, value) VALUES (?, 'written')", `invalid rows of ${run.run}`);
+}
+
+const ROW_PLACE = z.object({
+  firstBehind: z.array(z.number()),
+  histories: z.array(
+    z.object({
+      history: z.string(),
+      behind: z.object({ runNo: z.number(), seq: z.number() }).optional(),
+      isUndecided: z.boolean().optional(),
+      isBeforeBad: z.boolean().optional(),
+    }),
+  ),
+  kindsBehind: z.array(z.string()),
+}) satisfies z.ZodType<RowPlace>;
+
+const OPEN_OF_ROW = z.object({
+  row: z.number(),
+  input: z.number(),
+  reason: z.string(),
+  /** Its open actions, where not all are. */
+  open: z.array(z.string()).optional(),
+  /** Its open actions, where they are known. */
+  gives: z.array(z.string()).optional(),
+  /** Left out in plans that did not keep it. */
+  place: ROW_PLACE.optional(),
+});
+const INVALID_ROW = OPEN_OF_ROW.extend({ line: z.number() });
+
+const isOpen = ({ open }: z.infer<typeof INVALID_ROW>): boolean => open === undefined || open.length > 0;
+
+/** Whether the plan still has all that rejects may be made of. */
+export function canWriteRejects({ directory, manifest }: Plan): boolean {
+  const copies = manifest.inputs.flatMap(({ copy }) => copy ?? []);
+  return [planFiles(directory).invalid, ...copies.map((copy) => join(directory, copy))].every((path) =>
+    existsSync(path),
+  );
+}
+
+/** A file that the rejects are made of. Throws a storage failure when it is gone. */
+function inPlan({ directory }: Plan, path: string): string {
+  if (!existsSync(path)) throw lostFile(directory, path);
+  return path;
+}
+
+async function readInvalid(plan: Plan): Promise<readonly z.infer<typeof INVALID_ROW>[]> {
+  const text = await readFile(inPlan(plan, planFiles(plan.directory).invalid), "utf8");
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => INVALID_ROW.parse(JSON.parse(line)));
+}
+
+const NO_ROWS: ReadonlyMap<number, OpenRow> = new Map();
+
+/** A rejects file's header, and what is to stand in it. */
+interface Rejects {
+  readonly header: string;
+  readonly extension: string;
+  /** Of the columns. */
+  readonly delimiter: string;
+  readonly lines: readonly string[];
+  /** Of each line: the key of its row (`tickets:row`), and the first of its actions that the service rejected. */
+  readonly rows: readonly {
+    readonly key: string;
+    /** Running number of the row. */
+    readonly number: number;
+    readonly seq: number | undefined;
+    readonly seqOf: ReadonlyMap<string, number>;
+    readonly place: RowPlace | undefined;
+    readonly isFromRejects: boolean;
+    readonly gives: readonly string[];
+    /** What of it is named as open now; empty for all, or for what it named before. */
+    readonly open: string;
+  }[];
+  /** Running numbers of the input's rows that were ever rejected, by this ledger or another, by key. */
+  readonly numbers: ReadonlyMap<string, number>;
+  /** What the input was read as. */
+  readonly readAs: string;
+  /** The actions that its mapping listed; undefined in plans that did not keep them. */
+  readonly rules: readonly string[] | undefined;
+}
+
+/**
+ * @param numbers of the rows of the inputs before this one.
+ * @param known keys of all rows that were ever rejected.
+ */
+async function readOpenRows(
+  { plan, encoding }: RejectsOptions,
+  at: number,
+  rows: ReadonlyMap<number, OpenRow>,
+  numbers: RowNumbers,
+  known: ReadonlySet<string>,
+): Promise<Rejects> {
+  const source = plan.manifest.inputs[at];
+  if (source?.copy === undefined) throw new Error("the plan keeps no copy of its inputs");
+  const contentPath = inPlan(plan, join(plan.directory, source.copy));
+  const format = source.format as InputFormat | "detect"; // written by the planner
+  const file: InputFile = {
+    path: source.name === "-" ? "-" : contentPath,
+    name: source.name,
+    format,
+    compression: source.compression as InputFile["compression"], // written by the planner
+    fromGlob: false,
+  };
+  const readWith = source.encoding ?? encoding;
+  const { safeCsv } = plan.manifest.options;
+  await using input = await openInput(file, {
+    contentPath,
+    ...(readWith !== undefined && { encoding: readWith }),
+    ...(source.delimiter !== undefined && { csv: { delimiter: source.delimiter, headerLine: source.headerLine } }),
+  });
+  const { readAs = "", rules } = source;
+  const digester = createRowDigester(input.header, readAs);
+  const lines: string[] = [];
+  const rejected: Rejects["rows"][number][] = [];
+  const numberOf = new Map<string, number>();
+  // Rows are numbered over all inputs.
+  let number = plan.manifest.inputs.slice(0, at).reduce((sum, each) => sum + each.rows, 0);
+  for await (const batch of input.batches()) {
+    for (const row of batch) {
+      number += 1;
+      const open = rows.get(number);
+      const written = digester.written(row);
+      const numbered = numbers.key(digester.digest(row), written);
+      // A row that comes from a rejects file and is still open is still the row that it was there.
+      const key = written ?? numbered;
+      if (known.has(key) || written !== undefined) numberOf.set(key, number);
+      if (open === undefined) continue;
+      const { seq, seqOf, place, gives } = open;
+      const isFromRejects = written !== undefined;
+      rejected.push({ key, number, seq, seqOf, place, isFromRejects, gives, open: open.actions.join(" ") });
+      lines.push(rejectLine(row, input, open, key, safeCsv && GUARDED));
+    }
+  }
+  const table = input.header !== undefined;
+  const extension = table ? (input.format === "tsv" ? "tsv" : "csv") : "ndjson";
+  const columns =
+    input.header === undefined
+      ? ""
+      : csvLine(
+          [...plainCells(input.header, input.header), REASON_COLUMN, OPEN_ACTIONS_COLUMN, ROW_COLUMN],
+          input,
+          safeCsv && GUARDED_COLUMN,
+        );
+  // Rejects are UTF-8, and say so where the source or a flag says otherwise of the input, or may.
+  return {
+    header: input.encoding === "utf-8" && !input.hasBom ? columns : `\ufeff${columns}`,
+    extension,
+    delimiter: delimiterOf(input),
+    lines,
+    rows: rejected,
+    numbers: numberOf,
+    readAs,
+    rules,
+  };
+}
+
+async function writeFile(
+  { ledger, plan, run }: RejectsOptions,
+  at: number,
+  { header, extension, delimiter, lines, rows, numbers }: Rejects,
+  directory: string,
+): Promise<RowsOfFile & { readonly path: string; readonly record: (ledger: Ledger) => void }> {
+  const rowsIn = (text: string): readonly WrittenRow[] => readRows(text, extension, delimiter);
+  const found = rowsIn(header + lines.join("")).map((row, number) => ({ ...row, number: rows[number]?.number ?? 0 }));
+  // A row that stands there from an earlier night is still the same row to mend, whatever holds it tonight. Twice in one
+  // file, it would be two deeds.
+  const notIn = (standing: readonly WrittenRow[]): typeof found => {
+    const before = new Set(standing.map(({ said }) => said));
+    return found.filter(({ said }) => !before.has(said));
+  };
+  const appendedTo = (text: string): string => (text === "" ? header : "") + textOf(notIn(rowsIn(text)));
+  let path = join(directory, `${stemOf(plan, at)}.rejects.${extension}`);
+  let state = await inspectOutput(ledger, path, async (length) => appendedTo(await readBeginning(path, length)));
+  let text = state.state === "ours" ? await readBeginning(path, state.length) : "";
+  // Rejects that someone mended in place, or whose columns differ, are left alone; a nightly run must not stop for them.
+  if (state.state === "strange" || (state.state === "ours" && text !== "" && !text.startsWith(header))) {
+    path = await freeName(ledger, join(directory, `${stemOf(plan, at)}.rejects.${run.run}`), extension);
+    state = { state: "fresh" };
+    text = "";
+  }
+  const standing = rowsIn(text);
+  const fresh = notIn(standing);
+  const counts = { added: fresh.length, held: standing.length + fresh.length };
+  const isOfLaterRun = (key: string): boolean => (firstRejectedIn(ledger, key) ?? 0) > run.runNo;
+  const ordered = inOrder(
+    standing.map((row) => ({ ...row, number: numbers.get(row.key), isBehind: isOfLaterRun(row.key) })),
+    fresh,
+  );
+  await using output = await openOutput({ ledger, path, kind: "rejects", header, state });
+  if (state.state !== "ours" || textOf(ordered).startsWith(textOf(standing))) {
+    const appended = await output.append(textOf(fresh));
+    return { path, record: appended.record, ...counts };
+  }
+  const replaced = await replaceOutput(
+    ledger,
+    path,
+    { state: "ours", length: output.length, torn: false },
+    { text: header + textOf(ordered), temporary: `${path}.${run.run}.tmp` },
+  );
+  return { path, record: replaced.record, ...counts };
+}
+
+async function readBeginning(path: string, length: number): Promise<string> {
+  return (await readFile(path)).toString("utf8", 0, length);
+}
+
+/** A row of a rejects file. */
+interface WrittenRow {
+  /** With its line end. */
+  readonly text: string;
+  /** The same for the same row with another reason. */
+  readonly said: string;
+  readonly key: string;
+}
+
+const textOf = (rows: readonly Pick<WrittenRow, "text">[]): string => rows.map(({ text }) => text).join("");
+
+function readRows(text: string, extension: string, delimiter: string): readonly WrittenRow[] {
+  if (extension === "ndjson")
+    return text
+      .replace(/^\ufeff/, "")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => {
+        const row = parseVerbatim(line) as Readonly<Record<string, unknown>>; // written by `rejectLine`
+        return {
+          text: `${line}\n`,
+          said: stringifyJson({ ...row, [REASON_COLUMN]: "" }),
+          key: String(row[ROW_COLUMN]),
+        };
+      });
+  const [columns = [], ...rows]: string[][] = parse(text, { delimiter, bom: true });
+  const [reason, key] = [columns.indexOf(REASON_COLUMN), columns.indexOf(ROW_COLUMN)];
+  return rows.map((cells) => ({
+    text: toCsv(cells, delimiter),
+    said: JSON.stringify(cells.toSpliced(reason, 1)),
+    key: cells[key] ?? "",
+  }));
+}
+
+/** The input's base name without its ending; with its number where an earlier input is called the same. */
+function stemOf(plan: Plan, at: number): string {
+  const stems = plan.manifest.inputs.map(({ name }) => stemOfRejects(name === "-" ? "" : basename(name)));
+  const stem = stems[at] ?? "input";
+  return stems.indexOf(stem) === at ? stem : `${stem}.${at + 1}`;
+}
+
+function rejectLine(row: Row, input: Input, { reasons, actions }: OpenRow, key: string, guard: string | false): string {
+  const reason = reasons.join(" | ");
+  // A row that was not sent at all is as open as it was when it came, perhaps from a rejects file.
+  const open = actions.length > 0 ? actions.join(" ") : ownCell(row, input.header, OPEN_ACTIONS_COLUMN);
+  switch (row.kind) {
+    case "cells":
+      return csvLine([...plainCells(row.cells, input.header ?? []), reason, open, key], input, guard);
+    case "object": {
+      // Its numbers as they are spelt: of a flat row they become texts, such as a price.
+      const written = parseVerbatim(row.text) as typeof row.value; // the text that its value was read from
+      const { [REASON_COLUMN]: _reason, [OPEN_ACTIONS_COLUMN]: _actions, [ROW_COLUMN]: _row, ...value } = written;
+      return `${stringifyJson({ ...value, [REASON_COLUMN]: reason, [OPEN_ACTIONS_COLUMN]: open, [ROW_COLUMN]: key })}\n`;
+    }
+    case "malformed":
+      // Its cells are not known, so it can't be written as a row; the reason keeps the text as it was.
+      return input.header === undefined
+        ? `${JSON.stringify({ [REASON_COLUMN]: `${reason} The line was: ${row.text}`, [ROW_COLUMN]: key })}\n`
+        : csvLine(
+            [...plainCells(input.header, input.header).map(() => ""), `${reason} The row was: ${row.text}`, "", key],
+            input,
+            guard,
+          );
+  }
+}
+
+/** What the row itself has in one of our columns. */
+function ownCell(row: Row, header: readonly string[] | undefined, column: string): string {
+  if (row.kind === "malformed") return "";
+  const value =
+    row.kind === "object" ? row.value[column] : row.cells[header?.findIndex((name) => name.trim() === column) ?? -1];
+  return typeof value === "string" ? value : "";
+}
+
+/** The cells without those of our own columns, which are written anew. */
+function plainCells(cells: readonly string[], header: readonly string[]): readonly string[] {
+  return cells.filter((_cell, at) => !OWN_COLUMNS.has(header[at]?.trim() ?? ""));
+}
+
+/** @param guard of a guarded file: what stands in its own column. */
+function csvLine(cells: readonly string[], input: Input, guard: string | false): string {
+  const safe = guard === false ? cells : [...cells.map(guardCell), guard];
+  return toCsv(safe, delimiterOf(input));
+}
+
+const toCsv = (cells: readonly string[], delimiter: string): string =>
+  stringify([[...cells]], { delimiter, record_delimiter: "unix" });
+
+const delimiterOf = (input: Input): string => input.delimiter ?? ",";

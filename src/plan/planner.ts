@@ -1,0 +1,434 @@
+import { type FileHandle, open, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
+import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
+import type { Severity } from "../actions/problem.ts";
+import { type Across, createAcross, EMPTY_MEMORY, type Memory } from "../checks/across.ts";
+import { severityIn } from "../checks/severity.ts";
+import { makeFolder } from "../disk/folders.ts";
+import type { GivenIds } from "../ledger/id-rules.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { ledgerMemory } from "../ledger/memory.ts";
+import type { Pending } from "../ledger/pending.ts";
+import { type Mending, NO_REJECTED_ROWS, rejectedRows } from "../ledger/rejected-rows.ts";
+import { openActionText } from "../mapping/open-actions.ts";
+import type { CsvOptions } from "../readers/csv.ts";
+import type { Clock } from "../readers/finished.ts";
+import { type Input, openInput } from "../readers/input.ts";
+import type { InputFile } from "../readers/input-file.ts";
+import { candidateFiles, type Hold, removeCandidates } from "./candidates.ts";
+import type { ChangedAction } from "./changed.ts";
+import { type Compiled, compile, type OnUnderstood } from "./compile.ts";
+import { copyInputs } from "./copies.ts";
+import { type Selection, select } from "./decide.ts";
+import { copyRanges, createFile, readLines, syncDirectory } from "./files.ts";
+import type { HeldFor } from "./held-rows.ts";
+import { RECORD_BYTES, readOrigin } from "./index-file.ts";
+import { createHolds, createInvalidRows } from "./invalid-rows.ts";
+import { createLaneGroups } from "./lanes.ts";
+import { type Manifest, manifestOf, type RowCounts, type RunOptions } from "./manifest.ts";
+import { createTimeOrder, type Order } from "./order.ts";
+import type { MadeMapper, WorkerOptions } from "./parallel.ts";
+import { planFiles, sha256 } from "./plan.ts";
+import type { ProblemLog } from "./problems.ts";
+import { createRowPlaces } from "./row-places.ts";
+import { assignLanes, writeByLane } from "./spread.ts";
+import { createSalesSeen, type Vanished } from "./vanished.ts";
+
+export interface PlanOptions {
+  readonly files: readonly InputFile[];
+  /** Folder of the plan; made here, must not exist. */
+  readonly directory: string;
+  readonly run: string;
+  /** Keep a copy of each input beside the plan, so that rejects can be written when the input is gone. */
+  readonly copyInputs: boolean;
+  readonly reading: {
+    readonly encoding?: string | undefined;
+    readonly maxInputBytes?: number | undefined;
+    readonly stdin?: Readable;
+    /** Take a file of 0 bytes for an input without rows. */
+    readonly allowEmpty?: boolean | undefined;
+    readonly clock?: Clock | undefined;
+  };
+  readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
+  /** What the sources of the config read rows as. */
+  readonly sources: ReadonlySet<string>;
+  readonly workers: WorkerOptions;
+  /** How a file is written, where a source of the config says so. */
+  readonly readingOf: (file: InputFile) => { readonly encoding?: string; readonly csv?: CsvOptions };
+  readonly mappingDigest: string;
+  readonly environment:
+    | {
+        readonly name: string;
+        readonly boundTo: string;
+        readonly complete: boolean;
+        readonly chunkSize: number;
+        readonly maxChunkBytes: number;
+      }
+    | undefined;
+  readonly ledger: Ledger | undefined;
+  readonly pending: Pending;
+  readonly again: boolean;
+  readonly limit: number;
+  readonly order: Order;
+  /** Lanes that the plan's events are spread over at the most, 1 to 64. */
+  readonly lanes: number;
+  /** Compare the sales of the ledger with those of the input, which is then a full export. */
+  readonly reportVanished: boolean;
+  readonly maxInvalid: Allowance;
+  /** Of all rules; one that is not among them is an error. */
+  readonly severities: ReadonlyMap<string, Severity>;
+  readonly problems: ProblemLog;
+  readonly onUnderstood: OnUnderstood;
+  readonly onRows: (rows: number) => void;
+  readonly onOrdered: (actions: number) => void;
+  /** What the run's later steps need of the command line; kept in the manifest. */
+  readonly runOptions: RunOptions;
+  readonly now: () => Date;
+  readonly signal: AbortSignal;
+}
+
+/** How many invalid rows a run bears. */
+export type Allowance = { readonly rows: number } | { readonly percent: number };
+
+export interface PlanResult {
+  /** Undefined when too many rows are invalid: then nothing may be sent. */
+  readonly manifest: Manifest | undefined;
+  readonly rows: RowCounts;
+  /** The rows that others are held for. */
+  readonly heldFor: readonly HeldFor[];
+  readonly actions: Manifest["actions"];
+  readonly repeated: number;
+  readonly byAction: Readonly<Record<string, number>>;
+  readonly changed: readonly ChangedAction[];
+  /** Mended rows, and what is sent of each. */
+  readonly mendings: readonly Mending[];
+  /** How the sources of inputs that have rows make the ids of their kinds of actions. */
+  readonly ids: readonly GivenIds[];
+  /** Where it was asked for. */
+  readonly vanished: Vanished | undefined;
+  readonly skipReasons: ReadonlyMap<string, number>;
+  /** Rows that give their event and nothing else, by the reason for the latter. */
+  readonly eventOnlyReasons: ReadonlyMap<string, number>;
+  readonly inputs: Compiled["inputs"];
+  /** The manifest's digest of the same name. */
+  readonly mapping: string;
+  /** Part of a file could not be read as rows, or its mapping fits nothing in it, so no allowance for invalid rows helps. */
+  readonly isUnreadable: boolean;
+}
+
+/**
+ * Makes a plan. After it resolves with a manifest, everything in `directory` is on disk and the input files are not needed
+ * any more; before that the folder holds no manifest and means nothing.
+ */
+export async function makePlan(options: PlanOptions): Promise<PlanResult> {
+  const { directory, files, ledger, again, problems, signal, environment } = options;
+  const severityOf = severityIn(options.severities);
+  makeFolder(directory, { mode: 0o700 });
+  await using copies = await copyInputs(options);
+  await using timeOrder = options.order === "time" ? createTimeOrder(directory) : undefined;
+  await using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;
+  await using invalid = createInvalidRows(directory);
+  await using compiledHolds = createHolds(directory);
+  const groups =
+    options.lanes > 1 ? createLaneGroups(ledger ? ledgerMemory(ledger, options.pending) : EMPTY_MEMORY) : undefined;
+  const known = ledger === undefined ? NO_REJECTED_ROWS : rejectedRows(ledger);
+  const compiled = await compile({
+    timeOrder,
+    salesSeen,
+    rowEvents: groups,
+    invalid,
+    rejectedRows: known,
+    workers: options.workers,
+    severities: options.severities,
+    holds: compiledHolds,
+    files,
+    directory,
+    severityOf,
+    now: Math.floor(options.now().getTime() / 1000),
+    problems,
+    signal,
+    limit: options.limit,
+    mapperFor: options.mapperFor,
+    onUnderstood: options.onUnderstood,
+    onRows: options.onRows,
+    open: (file) => {
+      const copy = copies.get(file);
+      const { encoding, maxInputBytes, stdin, clock } = options.reading;
+      return openInput(file, {
+        signal,
+        ...options.readingOf(file),
+        ...(encoding !== undefined && { encoding }),
+        ...(maxInputBytes !== undefined && { maxInputBytes }),
+        ...(stdin !== undefined && { stdin }),
+        ...(clock !== undefined && { clock }),
+        ...(copy !== undefined && { contentPath: join(directory, copy), original: copies.original(file) }),
+      });
+    },
+    allowEmpty: options.reading.allowEmpty ?? false,
+  });
+  const vanished = await salesSeen?.vanished(ledger, signal);
+  const holds =
+    timeOrder === undefined ? compiledHolds : await timeOrder.arrange({ onOrdered: options.onOrdered, signal });
+  const selection = await select({
+    directory,
+    compiled,
+    holds,
+    invalid,
+    ledger,
+    again,
+    problems,
+    severityOf,
+    signal,
+    pending: options.pending,
+    rejectedRows: known,
+    sources: options.sources,
+    across: () => acrossFor(options, compiled),
+  });
+  const { read, skipped } = compiled.rows;
+  const unsent = { invalid: invalid.invalid, held: invalid.held, mended: compiled.rows.mended };
+  const rows = { read, mapped: read - skipped - unsent.invalid - unsent.held - unsent.mended, skipped, ...unsent };
+  const notSent = selection.waiting + selection.late + selection.superseded + selection.unclear;
+  const actions = {
+    total: selection.fresh + selection.alreadySent + selection.pending + notSent,
+    planned: selection.fresh,
+    alreadySent: selection.alreadySent,
+    changed: selection.changed.count,
+    pending: selection.pending,
+    waiting: selection.waiting,
+    late: selection.late,
+    superseded: selection.superseded,
+    unclear: selection.unclear,
+  };
+  const result = {
+    rows,
+    mendings: [],
+    ids: idsOf(compiled, selection),
+    heldFor: selection.heldFor,
+    actions,
+    repeated: selection.repeated,
+    byAction: selection.byAction,
+    changed: selection.changed.shown,
+    vanished,
+    skipReasons: compiled.skipReasons,
+    eventOnlyReasons: compiled.eventOnlyReasons,
+    inputs: compiled.inputs,
+    mapping: options.mappingDigest,
+    isUnreadable: compiled.unreadable || compiled.unfit,
+  };
+  const bearable = !result.isUnreadable && invalid.invalid <= allowedRows(options.maxInvalid, read);
+  if (!bearable) return { ...result, manifest: undefined };
+
+  const spread = groups && (await assignLanes({ directory, selection, groups, lanes: options.lanes, signal }));
+  if (spread !== undefined && spread.lanes.length > 1) await writeByLane(directory, selection, spread, signal);
+  else await keepSelected(directory, selection, compiled.candidates);
+  const chunks = await cutChunks(
+    planFiles(directory),
+    environment?.chunkSize ?? MAX_ACTIONS_PER_REQUEST,
+    environment?.maxChunkBytes ?? Number.POSITIVE_INFINITY,
+    spread?.lanes.map(({ actions }) => actions) ?? [],
+  );
+  const paths = planFiles(directory);
+  const placeOf = createRowPlaces(selection.lastAccepted, {
+    kept: selection.kept,
+    lanes: spread?.lanes.map((lane) => lane.actions) ?? [selection.fresh],
+    laneOf: (action) => spread?.of(action) ?? 0,
+    moved: timeOrder && (await placesOf(holds)),
+  });
+  await invalid.writeTo(paths.invalid, selection.openOfInvalid, placeOf);
+  const manifest = manifestOf({
+    run: options.run,
+    createdAt: options.now().toISOString(),
+    environment: environment?.name ?? "",
+    boundTo: environment?.boundTo ?? "",
+    inputs: compiled.inputs.map(
+      ({ name, bytes, sha256, rows, encoding, delimiter, headerLine, readAs, rules, key }, at) => {
+        const file = files[at];
+        const copy = file === undefined ? undefined : copies.get(file);
+        return {
+          name,
+          ...(copy !== undefined && { copy }),
+          format: file?.format ?? "",
+          compression: file?.compression ?? "none",
+          bytes,
+          sha256,
+          rows,
+          encoding,
+          readAs,
+          rules: [...rules],
+          ...(key !== undefined && { key }),
+          ...(delimiter !== undefined && { delimiter }),
+          ...(headerLine !== undefined && { headerLine }),
+        };
+      },
+    ),
+    mapping: options.mappingDigest,
+    rows,
+    actions,
+    repeated: selection.repeated,
+    byAction: { ...selection.byAction },
+    problems: { errors: problems.errors, warnings: problems.warnings },
+    chunks: [...chunks],
+    again,
+    options: options.runOptions,
+  });
+  await copies.synced();
+  const mendings = await mendingsOf(paths.index, selection.mends);
+  await writeDurably(`${paths.manifest}.tmp`, `${JSON.stringify(manifest)}\n`);
+  await rename(`${paths.manifest}.tmp`, paths.manifest);
+  await syncDirectory(directory);
+  await syncDirectory(dirname(directory));
+  return { ...result, manifest, mendings };
+}
+
+/** By row that is not sent: the first candidate that it stands before. */
+async function placesOf(holds: Iterable<Hold> | AsyncIterable<Hold>): Promise<ReadonlyMap<number, number>> {
+  const places = new Map<number, number>();
+  for await (const { row, before } of holds) places.set(row, Math.min(before, places.get(row) ?? before));
+  return places;
+}
+
+/** What the plan sends of each mended row. */
+async function mendingsOf(index: string, mends: Selection["mends"]): Promise<readonly Mending[]> {
+  if (mends.size === 0) return [];
+  const byKey = new Map(
+    [...mends.values()].map((mend) => [mend.row, { ...mend, seqs: [] as number[], seqOf: new Map<string, number>() }]),
+  );
+  await using file = await open(index, "r");
+  const block = Buffer.allocUnsafe(RECORD_BYTES * 8192);
+  for (let seq = 1; ; ) {
+    const { bytesRead } = await file.read(block, 0, block.length, (seq - 1) * RECORD_BYTES);
+    if (bytesRead === 0) break;
+    for (let at = 0; at < bytesRead; at += RECORD_BYTES, seq += 1) {
+      const { row, action, nth } = readOrigin(block, at);
+      const mending = byKey.get(mends.get(row)?.row ?? "");
+      if (mending === undefined) continue;
+      mending.seqs.push(seq);
+      mending.seqOf.set(openActionText(action, nth), seq);
+    }
+  }
+  return [...byKey.values()];
+}
+
+function idsOf({ inputs }: Compiled, { kinds }: Selection): readonly GivenIds[] {
+  return inputs.flatMap(({ readAs: source, key, ids, rows }, at) =>
+    (rows === 0 ? [] : ids).map((rule) => ({
+      ...rule,
+      source,
+      key,
+      isSent: kinds[at]?.sent.has(rule.action) === true,
+      isKnown: kinds[at]?.known.has(rule.action) === true,
+    })),
+  );
+}
+
+function allowedRows(allowance: Allowance, read: number): number {
+  return "rows" in allowance ? allowance.rows : Math.floor((read * allowance.percent) / 100);
+}
+
+function acrossFor(options: PlanOptions, compiled: Compiled): Across {
+  const known = options.ledger === undefined ? EMPTY_MEMORY : ledgerMemory(options.ledger, options.pending);
+  // What is sent again on purpose would meet its own traces: the holder it made, the check-in it made.
+  const memory: Memory = options.again ? { ...EMPTY_MEMORY, event: known.event } : known;
+  return createAcross({
+    memory,
+    hasMemory: options.ledger !== undefined,
+    complete: options.environment?.complete ?? false,
+    laterEvents: compiled.newEvents,
+    severityOf: severityIn(options.severities),
+  });
+}
+
+async function keepSelected(directory: string, selection: Selection, candidates: number): Promise<void> {
+  const from = candidateFiles(directory);
+  const to = planFiles(directory);
+  if (selection.fresh === candidates) {
+    await rename(from.lines, to.actions);
+    await rename(from.index, to.index);
+  } else {
+    await copyRanges(from.lines, to.actions, selection.kept);
+    await copyRanges(
+      from.index,
+      to.index,
+      selection.kept.map(({ first, count }) => ({ start: first * RECORD_BYTES, end: (first + count) * RECORD_BYTES })),
+    );
+  }
+  await removeCandidates(directory);
+}
+
+/**
+ * The initial chunks: as many actions as fit the size and the bytes, in order. One action that is too large stands alone.
+ *
+ * @param perLane how many actions each lane has; one lane where it is empty.
+ */
+async function cutChunks(
+  paths: Pick<ReturnType<typeof planFiles>, "actions" | "index">,
+  chunkSize: number,
+  maxBytes: number,
+  perLane: readonly number[],
+): Promise<Manifest["chunks"]> {
+  await using index = await open(paths.index, "r");
+  const chunks: Manifest["chunks"] = [];
+  // One buffer for all: chunks are large, and those that are given up stay in memory for a while.
+  let bytes = Buffer.allocUnsafe(BLOCK);
+  let count = 0;
+  let length = 0;
+  let first = 1;
+  let offset = 0;
+  let lane = 0;
+  let lastOfLane = perLane[0] ?? Number.POSITIVE_INFINITY;
+  const cut = async (): Promise<void> => {
+    if (count === 0) return;
+    const indexSha256 = await digestOfNext(index, count * RECORD_BYTES);
+    chunks.push({ lane, first, count, offset, length, sha256: sha256(bytes.subarray(0, length)), indexSha256 });
+    first += count;
+    offset += length;
+    count = 0;
+    length = 0;
+    if (first > lastOfLane) {
+      lane += 1;
+      lastOfLane += perLane[lane] ?? Number.POSITIVE_INFINITY;
+    }
+  };
+  const put = (line: Buffer): void => {
+    const end = length + line.length + 1;
+    if (end > bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(end, bytes.length * 2));
+      bytes.copy(larger, 0, 0, length);
+      bytes = larger;
+    }
+    line.copy(bytes, length);
+    bytes[end - 1] = NEWLINE;
+    length = end;
+    count += 1;
+  };
+  for await (const block of readLines(paths.actions)) {
+    for (const line of block) {
+      // The request body is one byte longer than the chunk: its opening bracket.
+      if (count >= chunkSize || (count > 0 && length + line.length + 2 > maxBytes)) await cut();
+      put(line);
+      if (first + count > lastOfLane) await cut();
+    }
+  }
+  await cut();
+  return chunks;
+}
+
+async function digestOfNext(file: FileHandle, length: number): Promise<string> {
+  const bytes = Buffer.allocUnsafe(length);
+  for (let at = 0; at < length; ) {
+    const { bytesRead } = await file.read(bytes, at, length - at, null);
+    if (bytesRead === 0) throw new Error("the plan's index is shorter than its actions");
+    at += bytesRead;
+  }
+  return sha256(bytes);
+}
+
+const BLOCK = 256 * 1024;
+const NEWLINE = 0x0a;
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  await using file = await createFile(path);
+  await file.text(text);
+  await file.sync();
+}

@@ -1,0 +1,83 @@
+/**
+ * Rows of rejects files that stand in another order than in the run that rejected them: a person may have sorted them, or named
+ * two files of a run the wrong way round. Of one history the last deed counts, so sent in that order an earlier one would come last.
+ */
+
+import { actionSpec } from "../actions/actions.ts";
+import type { OpenSince } from "../ledger/rejected-rows.ts";
+import { actionOf, type Candidate, type CandidateLines, readCandidates } from "./candidates.ts";
+import { contentAt } from "./index-file.ts";
+import { historyOf, replaces } from "./keyed-order.ts";
+import { timeOf } from "./said.ts";
+
+/** Another candidate of the same history, and whether this one stood before or behind it in their run. */
+export interface Turned {
+  readonly other: Candidate;
+  readonly stood: "before" | "behind";
+}
+
+/** A candidate of a rejects file, which its run had at this place of its plan. */
+interface Rejected {
+  readonly candidate: Candidate;
+  readonly seq: number;
+  readonly time: bigint | undefined;
+}
+
+/** @returns of the new candidates those that stand the wrong way round, each with one that it has changed places with. */
+export async function findTurned(
+  directory: string,
+  {
+    lines,
+    rejected,
+    isNew,
+  }: {
+    readonly lines: CandidateLines;
+    readonly rejected: (row: number) => OpenSince | undefined;
+    readonly isNew: (seq: number) => boolean;
+  },
+): Promise<ReadonlyMap<Candidate, Turned>> {
+  /** By history and run, in the order of the input. */
+  const histories = new Map<string, Rejected[]>();
+  for await (const batch of readCandidates(directory)) {
+    for (const candidate of batch) {
+      if (!isOrdered(candidate) || !isNew(candidate.seq)) continue;
+      const since = rejected(candidate.row);
+      if (since?.seq === undefined) continue;
+      const name = `${since.runNo} ${historyOf(candidate, lines).toString("hex")}`;
+      const time = timeOf(actionOf(candidate, lines).data.orderTime);
+      const deed = { candidate, seq: since.seq, time };
+      const others = histories.get(name);
+      if (others === undefined) histories.set(name, [deed]);
+      else others.push(deed);
+    }
+  }
+  const turned = new Map<Candidate, Turned>();
+  for (const deeds of histories.values()) findIn(deeds, turned);
+  return turned;
+}
+
+/** Scans with times are a set, of which one may come whenever it is mended. */
+const isOrdered = ({ action, untimed }: Candidate): boolean =>
+  actionSpec(action).identity === "history" && (untimed || replaces(action));
+
+function findIn(deeds: readonly Rejected[], turned: Map<Candidate, Turned>): void {
+  let last = 0;
+  for (const [at, deed] of deeds.entries()) {
+    // Nearly always all stand in order.
+    if (deed.seq < last) {
+      for (const earlier of deeds.slice(0, at).filter((each) => isTurned(each, deed))) {
+        turned.set(deed.candidate, turned.get(deed.candidate) ?? { other: earlier.candidate, stood: "before" });
+        turned.set(earlier.candidate, turned.get(earlier.candidate) ?? { other: deed.candidate, stood: "behind" });
+      }
+    }
+    last = Math.max(last, deed.seq);
+  }
+}
+
+/** Where both have times, those say which of them is the later one. */
+function isTurned(first: Rejected, second: Rejected): boolean {
+  if (first.seq <= second.seq || contentOf(first).equals(contentOf(second))) return false;
+  return first.time === undefined || second.time === undefined || first.time >= second.time;
+}
+
+const contentOf = ({ candidate: { block, at } }: Rejected): Buffer => contentAt(block, at);

@@ -1,0 +1,313 @@
+/** What is said of actions that are not sent for what was accepted before, or not yet. */
+
+import {
+  type Action,
+  type ActionData,
+  type ActionName,
+  acceptedFields,
+  actionSpec,
+  type Effect,
+  withArticle,
+} from "../actions/actions.ts";
+import { parseJson, stringifyJson } from "../actions/json.ts";
+import type { Finding } from "../actions/problem.ts";
+import { cleanText, masked } from "../actions/text.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { type AcceptedDeed, acceptedAt, acceptedData } from "../ledger/memory.ts";
+import { OPEN_ACTIONS_COLUMN, openActionText } from "../mapping/open-actions.ts";
+import type { Candidate, CandidateLines } from "./candidates.ts";
+import { differingFields } from "./changed.ts";
+import type { Detail, RowPlace } from "./judge.ts";
+
+/** Where the rows and the accepted actions that a finding names can be looked up. */
+export interface KnownPlaces {
+  readonly memory: Ledger | undefined;
+  readonly lines: CandidateLines;
+  readonly placeOf: (place: RowPlace) => Cause;
+  /** Whether a source of the config says what the rows of an input give, which may be more than one action. */
+  readonly isOfSource: (input: number) => boolean;
+}
+
+type Cause = NonNullable<Finding["cause"]>;
+
+const textOf = ({ source, line }: Cause): string => `${cleanText(source, 200)}:${line}`;
+
+/** Undefined where there is nothing to say: a repeated action is told once it is known that its first one is sent. */
+export function findingOf(candidate: Candidate, detail: Detail, places: KnownPlaces): Finding | undefined {
+  const { action } = candidate;
+  const { about } = actionSpec(action);
+  switch (detail.kind) {
+    case "repeated":
+      return undefined;
+    case "held":
+      return heldBack(places.placeOf(detail.by));
+    case "changed":
+      return changed(candidate, detail.from, places);
+    case "late":
+      return {
+        rule: "history-late",
+        message: `It was not accepted, but ${action} of the same ${about} that stand after it were, up to ${textOf(places.placeOf(detail.before))}: sent now, it would undo them.`,
+        hint: allTheSame(candidate, places, candidate.nth > 0),
+      };
+    case "late in time":
+      return {
+        rule: "history-late",
+        message: `It was not accepted, but ${withArticle(action)} of the same ${about} with a later orderTime${acceptedPlace(detail.than, places)} was: sent now, it would undo that one.`,
+        hint: allTheSame(candidate, places, true),
+      };
+    case "stood before":
+      return {
+        rule: "history-late",
+        message: `It was not accepted, but a later ${action} of the same ${about} was, which stood behind its row when that was rejected${acceptedPlace(detail.accepted, places)}: sent now, it would undo that one.`,
+        hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone with --again.",
+      };
+    case "unplaced":
+      if (detail.why === "unknown row")
+        return {
+          rule: "history-unclear",
+          message: `This environment's ledger does not know the rejects file that its row comes from (it was lost since, or put back, or the rejects are another environment's), so whether it comes before or after what was accepted of this ${about} can't be told. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}.`,
+          hint: `Mend the row at the source, and stream the whole export, which shows where it stands. If it is later than all of these, stream it alone with --again.`,
+        };
+      if (detail.why === "undecided")
+        return {
+          rule: "history-unclear",
+          message: `When its row was rejected, where it stands beside the ${action} of this ${about} that had been accepted could not be told: sent now, it may undo a later one. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}.`,
+          hint: "If it is later than all of these, stream it alone with --again. If not, take it out.",
+        };
+      return {
+        rule: "history-unclear",
+        message: `Its row did not name this ${about} when it was rejected, so whether it comes before or after what had been accepted of it can't be told. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}.`,
+        hint: `Mend the row at the source, and stream the whole export, which shows where it stands. If it is later than all of these, stream it alone with --again.`,
+      };
+    case "superseded":
+      return {
+        rule: "history-superseded",
+        message: `${detail.isFromRejects ? "Its row was rejected, and the service" : "The service did not take it, and"} has accepted a later ${action} of the same ${about} since${acceptedPlace(detail.since, places)}: sent now, it would undo that one.`,
+        hint: allTheSame(candidate, places, true),
+      };
+    case "unclear":
+      return {
+        rule: "history-unclear",
+        message: `What of this ${about}'s ${action} was accepted can't be told, ${whyUnclear(detail)}. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}. This input: ${listed(detail.given.map((line) => dataOfLine(line, places)))}.`,
+        hint: `${detail.ofHolder === true ? "Put back at the source what was changed there. " : ""}${detail.isCut ? "Stream the file without --limit. " : ""}${canBeTimed(action) ? "Give each its orderTime, or give" : "Give"} the source a key that tells them apart, or stream the rows that are new alone with --again.`,
+      };
+    case "unclear of row":
+      return {
+        rule: "history-unclear",
+        message: `Which ${action} of this row are new can't be told: some of them may be accepted ones that say something else now. Accepted under its key, and no more in the row: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}. In the row, and not accepted: ${listed(detail.given.map((line) => dataOfLine(line, places)))}.`,
+        hint: `Put back at the source what was changed there. To send the new ones, stream this row alone with --again and their names in ${OPEN_ACTIONS_COLUMN}: this one is ${nameOf(candidate)}.`,
+      };
+    case "in two inputs":
+      return inTwoInputs(action, detail, textOf(places.placeOf(detail.other)));
+    case "in two rows":
+      return {
+        rule: "history-unclear",
+        message: `The same ${action} of this ${about}, of the same second, stands at ${textOf(places.placeOf(detail.other))} too: whether they are one deed or two can't be told.`,
+        hint: "Take out the row if it is a copy of the other. If they are two deeds, stream their rows alone with --again.",
+      };
+    case "same minute":
+      return {
+        rule: "same-minute",
+        message: `The same ${action} of this ${about}, of the same minute, stands at ${textOf(places.placeOf(detail.other))} too: each is sent.`,
+        hint: "Take out the row if it is a copy of the other. Times with seconds tell deeds apart.",
+      };
+    case "told otherwise":
+      return toldOtherwise(candidate, detail, places);
+    case "turned":
+      return turned(action, detail, textOf(places.placeOf(detail.other)));
+    case "in two sources":
+      return {
+        rule: "history-unclear",
+        message: `Another source says the same ${action} of this ${about}, ${saidElsewhere(detail, places)}: whether they are one deed or two can't be told.`,
+        hint: "Take out the row if it is the same deed. If it is another one, stream it alone with --again.",
+      };
+    case "key shared":
+      return {
+        rule: "key-shared",
+        message: `The key of this row is that of another ${about}, ${owner(detail, places)}.`,
+        hint: "Make the source's key one that no two tickets share.",
+      };
+    case "key of source":
+      return {
+        rule: "key-shared",
+        message: `The key of this row is that of ${withArticle(action)} of the same ${about} from ${cleanText(detail.source, 100)}, which may be the same deed or another one.`,
+        hint: "Make the sources' keys differ where they mean different deeds, such as by the source's name in front.",
+      };
+    case "key repeated":
+      return {
+        rule: "key-shared",
+        message: `The key of this row is that of another ${action} of this ${about}, at ${textOf(places.placeOf(detail.at))}, which says something else.`,
+        hint: "Make the source's key one that no two rows share, or take out the row that says it no more.",
+      };
+  }
+}
+
+function whyUnclear({ isCut, ofHolder }: Extract<Detail, { kind: "unclear" }>): string {
+  if (ofHolder === true)
+    return "since one to the same user was accepted that says something else, such as another price, and the input lacks that one";
+  return isCut ? "since --limit leaves rows out" : "since the same ones repeat";
+}
+
+/** A deed that overlapping exports may give twice. */
+function inTwoInputs(
+  action: ActionName,
+  { isSame }: Extract<Detail, { kind: "in two inputs" }>,
+  other: string,
+): Finding {
+  const { about } = actionSpec(action);
+  const both = isSame
+    ? `The same ${action} of this ${about}, with the same orderTime, stands at ${other} too`
+    : `Another ${action} of this ${about}, with the same orderTime, stands at ${other} and says something else`;
+  return {
+    rule: "history-unclear",
+    message: `${both}: whether they are one deed or two can't be told.`,
+    hint: "Give one of the two files, or give the source a key that tells deeds apart. If it is another deed, stream its row alone with --again.",
+  };
+}
+
+/** A deed that may be an accepted one, read in another zone or without its seconds. */
+function toldOtherwise(
+  candidate: Candidate,
+  { accepted, isCutShort }: Extract<Detail, { kind: "told otherwise" }>,
+  places: KnownPlaces,
+): Finding {
+  const { action } = candidate;
+  const { about } = actionSpec(action);
+  const before = dataOf(accepted, places).orderTime;
+  const now = dataOfLine(candidate, places).orderTime;
+  const others = differences(candidate, accepted, places).filter(({ field }) => field !== "orderTime");
+  const beside = others.length === 0 ? "the same otherwise" : others.map(({ text }) => text).join(", ");
+  return {
+    rule: "history-unclear",
+    message: `It may be the ${action} of this ${about} that was accepted with the orderTime ${timeText(before)}${acceptedPlace(accepted, places)}, ${isCutShort ? "with or without its seconds" : "read in another zone"}: this one says ${timeText(now)}, and ${beside}. The input does not have that one.`,
+    hint: `If the source's ${isCutShort ? "format" : "zone or format"} was changed, here or where the file comes from, put it back as it was, or let the other rows go with rules: {history-unclear: warn}. If it is a new one, stream its row alone with --again.`,
+  };
+}
+
+function timeText(orderTime: unknown): string {
+  const date = new Date(Number(orderTime) * 1000);
+  const isDate = !Number.isNaN(date.getTime());
+  return `${orderTime}${isDate ? ` (${date.toISOString().slice(0, 19).replace("T", " ")} UTC)` : ""}`;
+}
+
+/** A row of a rejects file that has changed places with another one. */
+function turned(action: ActionName, { stood }: Extract<Detail, { kind: "turned" }>, other: string): Finding {
+  const { about } = actionSpec(action);
+  return {
+    rule: "history-unclear",
+    message: `In the run that rejected both, it stood ${stood} ${other} (${action} of the same ${about}), and here it stands on the other side of it: sent in this order, the earlier one would come last.`,
+    hint: "Put the rows back in the order of the run, and name files in its order; with --order time, where that run had it. To send them as they stand here, stream them with --again.",
+  };
+}
+
+/** A row that waits for one that is invalid. */
+export function heldBack(cause: Cause): Finding {
+  return {
+    rule: "depends-on-invalid",
+    message: `It depends on ${textOf(cause)}, which is invalid and not sent.`,
+    hint: "Mend that row.",
+    cause,
+  };
+}
+
+function changed(candidate: Candidate, deed: AcceptedDeed, places: KnownPlaces): Finding {
+  const { action, nth } = candidate;
+  const isOneOfMany = nth > 0 && actionSpec(action).identity !== "once";
+  const values = differences(candidate, deed, places).map(({ text }) => text);
+  return {
+    rule: "changed",
+    message: `It was accepted with another content and is not sent again${values.length === 0 ? "" : `: ${values.join(", ")}`}.`,
+    hint: isOneOfMany ? otherDeedOfRow(candidate) : REMEDY[actionSpec(action).effect],
+  };
+}
+
+/** What the candidate says otherwise than the accepted deed. */
+function differences(
+  candidate: Candidate,
+  deed: AcceptedDeed,
+  { memory, lines }: KnownPlaces,
+): readonly { readonly field: string; readonly text: string }[] {
+  const { before, now } = memory === undefined ? NOTHING : differingFields(memory, deed, candidate, lines);
+  const fields = [...new Set([...Object.keys(before), ...Object.keys(now)])];
+  return fields.map((field) => ({ field, text: `${field} ${shown(field, before)} → ${shown(field, now)}` }));
+}
+
+const nameOf = ({ action, nth }: Candidate): string => openActionText(action, nth);
+
+const NOTHING = { before: {}, now: {} } as const;
+
+const OTHER_DEED = "If it is another deed, stream its row alone with --again. If not, put it right at the source.";
+
+/** With `--again` the others that its row gives would be sent too, unless this one is named. */
+function allTheSame(candidate: Candidate, { isOfSource }: KnownPlaces, needsAgain: boolean): string {
+  const named = isOfSource(candidate.input) ? ` and ${nameOf(candidate)} in ${OPEN_ACTIONS_COLUMN}` : "";
+  return `Leave it unsent to keep the present state. To send it all the same, stream its row alone${needsAgain ? ` with --again${named}` : ""}.`;
+}
+
+/** Its row gives others too, which are not to be sent again. */
+const otherDeedOfRow = (candidate: Candidate): string =>
+  `If it is another deed, stream its row alone with --again and ${nameOf(candidate)} in ${OPEN_ACTIONS_COLUMN}. If not, put it right at the source.`;
+
+const REMEDY: Readonly<Record<Effect, string>> = {
+  "register-event": "To change the event, send an updateEvent. If the new value is wrong, put it right at the source.",
+  "sell-ticket":
+    "To change the ticket, send an updateTicket or a resoldTicket. If the new value is wrong, put it right at the source.",
+  "change-event": OTHER_DEED,
+  "change-ticket": OTHER_DEED,
+  "resell-ticket": OTHER_DEED,
+  "scan-ticket": OTHER_DEED,
+  "check-in-ticket": OTHER_DEED,
+  "claim-ticket": OTHER_DEED,
+  "invalidate-ticket": OTHER_DEED,
+};
+
+function shown(field: string, data: Readonly<Record<string, unknown>>): string {
+  const value = data[field];
+  if (value === undefined) return "(none)";
+  const text = typeof value === "string" ? value : stringifyJson(value);
+  return field === "userId" || field === "to" ? masked(text) : cleanText(text, 60);
+}
+
+const IDS: ReadonlySet<string> = new Set(["eventId", "ticketId", "nftId"]);
+const LISTED = 4;
+
+/** Contents in few words, without the ids that they share. */
+function listed(contents: readonly ActionData[]): string {
+  const told = contents.slice(-LISTED).map((data) => {
+    const fields = Object.keys(data).filter((field) => !IDS.has(field));
+    return fields.length === 0
+      ? "(without content)"
+      : fields.map((field) => `${field} ${shown(field, data)}`).join(" and ");
+  });
+  return `${contents.length > LISTED ? "… " : ""}${told.join("; ")}`;
+}
+
+function dataOf(deed: AcceptedDeed, { memory }: KnownPlaces): ActionData {
+  const text = memory === undefined ? undefined : acceptedData(memory, deed);
+  return text === undefined ? {} : (parseJson(text) as ActionData); // written by the sender
+}
+
+function dataOfLine(line: Parameters<CandidateLines["of"]>[0], { lines }: KnownPlaces): ActionData {
+  return (parseJson(lines.of(line).toString("utf8")) as Action).data; // written by compile
+}
+
+function acceptedPlace(deed: AcceptedDeed, { memory }: KnownPlaces): string {
+  const at = memory && acceptedAt(memory, deed);
+  return at === undefined ? "" : ` (${cleanText(at.source, 200)}:${at.line})`;
+}
+
+function saidElsewhere(
+  { accepted: deed, at }: Extract<Detail, { kind: "in two sources" }>,
+  places: KnownPlaces,
+): string {
+  if (at !== undefined) return `at ${textOf(places.placeOf(at))}`;
+  return `which was accepted${deed === undefined ? "" : acceptedPlace(deed, places)}`;
+}
+
+function owner({ accepted: deed, at }: Extract<Detail, { kind: "key shared" }>, places: KnownPlaces): string {
+  if (deed === undefined) return at === undefined ? "in this input" : `at ${textOf(places.placeOf(at))}`;
+  const { ticketId, nftId, eventId } = dataOf(deed, places);
+  return `"${cleanText(String(ticketId ?? nftId ?? eventId), 60)}", which was accepted under it${acceptedPlace(deed, places)}`;
+}
+
+const canBeTimed = (action: ActionName): boolean => acceptedFields(action).includes("orderTime");

@@ -1,0 +1,214 @@
+import { createHash } from "node:crypto";
+import { pipeline, type Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { cleanText } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
+import { type Clock, refuseUnfinished, SYSTEM_CLOCK, type Watched, watchEnd } from "./finished.ts";
+import type { Compression, InputFile } from "./input-file.ts";
+import { shownName } from "./names.ts";
+import { type OpenedFile, openFile, openStream } from "./open-file.ts";
+import { unzstd } from "./zstd.ts";
+
+const BLOCK_BYTES = 64 * 1024;
+
+export interface BytesOptions {
+  /** Most bytes after decompression; more is a usage failure. No limit when absent. */
+  readonly maxInputBytes?: number | undefined;
+  /** What `-` reads (`process.stdin`). */
+  readonly stdin?: Readable | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Read from here instead of the file's path; messages still name the file as the user did. */
+  readonly contentPath?: string | undefined;
+  /** What `contentPath` is a copy of, where that is a file. */
+  readonly original?: Watched | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** The bytes of an opened input, decompressed, while size and SHA-256 of what is stored are kept. */
+export interface ByteSource extends AsyncDisposable {
+  /** Blocks of the decompressed content. May be called once. */
+  blocks(): AsyncGenerator<Buffer, void>;
+  /** Reads what is left, only to count and hash it. */
+  drain(): Promise<void>;
+  /**
+   * Makes sure that the end that was read is the end: a file that was changed just now is watched for a while. Throws a
+   * usage failure when it is still being written.
+   */
+  believeEnd(): Promise<void>;
+  /** Size as stored, before it is read; 0 where that is not known, as for a pipe. */
+  readonly storedBytes: number;
+  /** Bytes read so far, as stored. */
+  readonly bytesRead: number;
+  /** Hex SHA-256 of the bytes as stored; undefined until all of them have been read. */
+  readonly sha256: string | undefined;
+  /** The same of the decompressed bytes; undefined where not all of them were given, too. */
+  readonly contentSha256: string | undefined;
+}
+
+/** A usage failure for an error of the file system, in one sentence. */
+export function fileFailure(file: { readonly name: string }, cause: unknown): Failure {
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown error";
+  const name = shownName(file);
+  const sentence = new Map([
+    ["ENOENT", `There is no file ${name}.`],
+    ["ENOTDIR", `There is no file ${name}.`],
+    ["EACCES", `${name} can't be read: permission denied.`],
+    ["EPERM", `${name} can't be read: permission denied.`],
+    ["EISDIR", `${name} is a directory, not a file.`],
+  ]).get(code);
+  return new Failure("usage", sentence ?? `${name} could not be read (${code}).`, { cause });
+}
+
+/** Opens an input. Throws a usage failure when that is not possible. */
+export async function openBytes(file: InputFile, options: BytesOptions = {}): Promise<ByteSource> {
+  const { signal, maxInputBytes, clock = SYSTEM_CLOCK } = options;
+  const raw = await openRaw(file, options);
+  const watched = options.contentPath === undefined ? raw.watched : options.original;
+  const hash = createHash("sha256");
+  let bytesRead = 0;
+  let sha256: string | undefined;
+  let contentSha256: string | undefined;
+
+  // One read at a time: a decompressor that is being ended may still wait for its last one when `drain` begins.
+  let pending: Promise<unknown> = Promise.resolve();
+  function read(): Promise<Buffer | undefined> {
+    const block = pending.then(readNext);
+    pending = block.catch(() => {});
+    return block;
+  }
+
+  async function readNext(): Promise<Buffer | undefined> {
+    if (sha256 !== undefined) return undefined;
+    signal?.throwIfAborted();
+    const block = await raw.read(BLOCK_BYTES).catch((cause: unknown) => {
+      signal?.throwIfAborted();
+      throw fileFailure(file, cause);
+    });
+    signal?.throwIfAborted();
+    if (block === undefined) {
+      // A copy was compared with what it was made of when it was made.
+      if (options.contentPath === undefined && watched !== undefined) await refuseUnfinished(file, watched);
+      sha256 = hash.digest("hex");
+      return undefined;
+    }
+    bytesRead += block.length;
+    hash.update(block);
+    return block;
+  }
+
+  async function* blocks(): AsyncGenerator<Buffer, void> {
+    let total = 0;
+    const unpacked = file.compression === "none" ? undefined : createHash("sha256");
+    let readError: unknown; // decompressors may wrap it
+    const readOnce = async () => {
+      try {
+        return await read();
+      } catch (error) {
+        readError = error;
+        throw error;
+      }
+    };
+    try {
+      // A compressed file of no bytes holds as little as any other.
+      const first = await readOnce();
+      if (first === undefined) return;
+      let next: Buffer | undefined = first;
+      const readOn = async (): Promise<Buffer | undefined> => {
+        const block = next ?? (await readOnce());
+        next = undefined;
+        return block;
+      };
+      for await (const block of DECOMPRESSORS[file.compression](readOn)) {
+        total += block.length;
+        if (maxInputBytes !== undefined && total > maxInputBytes) throw tooManyBytes(file, maxInputBytes);
+        unpacked?.update(block);
+        yield block;
+      }
+      contentSha256 = unpacked?.digest("hex");
+    } catch (cause) {
+      throw readError ?? (cause instanceof Failure ? cause : damaged(file, cause));
+    }
+  }
+
+  return {
+    blocks,
+    async drain() {
+      while ((await read()) !== undefined);
+    },
+    async believeEnd() {
+      if (watched !== undefined) await watchEnd(file, watched, clock, signal);
+    },
+    storedBytes: raw.size,
+    get bytesRead() {
+      return bytesRead;
+    },
+    get sha256() {
+      return sha256;
+    },
+    get contentSha256() {
+      return file.compression === "none" ? sha256 : contentSha256;
+    },
+    [Symbol.asyncDispose]: () => raw[Symbol.asyncDispose](),
+  };
+}
+
+type Read = () => Promise<Buffer | undefined>;
+
+const DECOMPRESSORS = { none: plain, gz: gunzip, zst: unzstd } satisfies Record<
+  Compression,
+  (read: Read) => AsyncGenerator<Buffer, void>
+>;
+
+async function* plain(read: Read): AsyncGenerator<Buffer, void> {
+  for (let block = await read(); block !== undefined; block = await read()) yield block;
+}
+
+async function* gunzip(read: Read): AsyncGenerator<Buffer, void> {
+  let given = 0;
+  let lastNonZero = -1;
+  const watchedRead = async () => {
+    const block = await read();
+    if (block === undefined) return undefined;
+    const nonZero = block.findLastIndex((byte) => byte !== 0);
+    if (nonZero !== -1) lastNonZero = given + nonZero;
+    given += block.length;
+    return block;
+  };
+  const unpacker = createGunzip({ chunkSize: BLOCK_BYTES });
+  // The callback's error also ends the iteration.
+  yield* pipeline(plain(watchedRead), unpacker, () => {});
+  while ((await watchedRead()) !== undefined);
+  // Zeros may pad the end, as on tapes; after a first zero Node passes over anything else without a word.
+  if (lastNonZero >= unpacker.bytesWritten) throw new Error("other data after its end");
+}
+
+async function openRaw(file: InputFile, { contentPath, signal, stdin }: BytesOptions): Promise<OpenedFile> {
+  const path = contentPath ?? file.path;
+  if (path === "-" && stdin === undefined)
+    throw new Failure("internal", "Standard input was asked for, but not given to the reader.");
+  try {
+    return await (path === "-" && stdin !== undefined ? openStream(stdin, signal) : openFile(path, signal));
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw fileFailure(file, cause);
+  }
+}
+
+function tooManyBytes(file: InputFile, maxInputBytes: number): Failure {
+  return new Failure("usage", `${shownName(file)} holds more than ${maxInputBytes} bytes (--max-input-bytes).`, {
+    hint: "If it is what you meant to send, raise --max-input-bytes.",
+  });
+}
+
+function damaged(file: InputFile, cause: unknown): Failure {
+  const reason = cause instanceof Error ? cause.message : "unknown error";
+  const kind = file.compression === "gz" ? "gzip" : "Zstandard";
+  return new Failure(
+    "usage",
+    `${shownName(file)} is damaged, cut off or not ${kind}-compressed (${cleanText(reason)}).`,
+    {
+      hint: "Make or copy it again; nothing of it is used.",
+      cause,
+    },
+  );
+}

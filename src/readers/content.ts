@@ -1,0 +1,78 @@
+/** What is said of an input as a whole: that it holds nothing, is read in a wrong encoding, or that its last line may be cut off. */
+
+import type { Finding } from "../actions/problem.ts";
+import { cleanText } from "../actions/text.ts";
+import { decodeForMessage } from "./encoding.ts";
+import type { Input } from "./input.ts";
+import type { InputRule } from "./rules.ts";
+
+export type ContentFinding = Finding & { readonly rule: InputRule; readonly line: number };
+
+/**
+ * @param input read to its end.
+ * @param rows how many rows it gave.
+ * @param allowEmpty whether a file of 0 bytes may be a table or a payload without rows.
+ */
+export function findingsOfContent(input: Input, rows: number, allowEmpty: boolean): readonly ContentFinding[] {
+  const { file, format, bytesRead } = input;
+  // Nothing to pack gives more than nothing.
+  const isPackedNothing = file.compression !== "none" && bytesRead === 0;
+  const isQuiet = file.path === "-" || (format === "ndjson" && !isPackedNothing);
+  if (input.isEmpty && !isQuiet && !allowEmpty) {
+    const message = bytesRead === 0 ? "The file is empty: 0 bytes." : "The file is empty: it holds nothing but blanks.";
+    const hint = `${format === "json" ? "A payload without actions is []." : "A table without rows has its header."} Did the export fail? If an empty file is right, say --allow-empty.`;
+    return [{ rule: "input-empty", line: 1, message, hint }];
+  }
+  if (rows === 0) return [...findingsOfEncoding(input), noRows(input)];
+  return findingsOfText(input);
+}
+
+/** Some systems end lines by these. No table is read so, since they may stand inside a cell. */
+const OTHER_LINE_END = /[\u0085\u2028\u2029]/;
+
+function noRows({ header = [] }: Input): ContentFinding {
+  const [found] = OTHER_LINE_END.exec(header.join()) ?? [];
+  if (found === undefined)
+    return { rule: "input-no-rows", line: 1, message: "The input has no rows: there is nothing to send." };
+  const code = `U+${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+  return {
+    rule: "input-no-rows",
+    line: 1,
+    message: `The input has no rows, but its header holds ${code}, which is taken for no line end: all of it is one line.`,
+    hint: "Export again with lines that end by a line feed.",
+  };
+}
+
+/** What is said of any text that was read to its end, be it an input or what a source looks up in. */
+export const findingsOfText = (input: Input): readonly ContentFinding[] => [
+  ...findingsOfEncoding(input),
+  ...findingsOfEnd(input),
+];
+
+/** Encodings in which a character takes several bytes, so that a few of them may be valid UTF-8 by chance. */
+const MULTI_BYTE = /^(?:gb|big5|euc|shift_jis|iso-2022)/;
+const LEAST_OF_MULTI_BYTE = 8;
+
+/** That the bytes read so far are UTF-8, and are read as something else. */
+export function findingsOfEncoding({ encoding, asUtf8 }: Input): readonly ContentFinding[] {
+  // UTF-16 has a NUL at every line end.
+  if (asUtf8?.isValid !== true || asUtf8.first === undefined || encoding.startsWith("utf-")) return [];
+  if (MULTI_BYTE.test(encoding) && asUtf8.characters < LEAST_OF_MULTI_BYTE) return [];
+  const { line, word } = asUtf8.first;
+  const quoted = (text: string): string => JSON.stringify(cleanText(text, 60));
+  return [
+    {
+      rule: "looks-like-utf8",
+      line,
+      message: `The file is read as ${encoding}, but all of it is valid UTF-8: ${quoted(word.toString())} would become ${quoted(decodeForMessage(word, encoding))}.`,
+      hint: `Leave --encoding out, or declare encoding: utf-8 in csv of its source. If it really is ${encoding}, set this rule to off.`,
+    },
+  ];
+}
+
+function findingsOfEnd({ unendedLine }: Input): readonly ContentFinding[] {
+  if (unendedLine === undefined) return [];
+  const message = "The last line has no line end, so it may be cut off.";
+  const hint = "Compare it with the system that wrote it. A whole export ends its last line too.";
+  return [{ rule: "last-line-unended", line: unendedLine, message, hint }];
+}

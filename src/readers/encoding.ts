@@ -1,0 +1,269 @@
+import { isAscii, isUtf8 } from "node:buffer";
+import { nearest } from "../actions/nearest.ts";
+import { cleanText } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
+
+/** Labels for suggestions only; any other that `TextDecoder` knows is taken too. */
+const COMMON_LABELS = [
+  ...["utf-8", "utf8", "utf-16le", "utf-16be", "utf-16", "latin1", "latin2", "ascii", "iso-8859-1", "iso-8859-2"],
+  ...[
+    "iso-8859-5",
+    "iso-8859-7",
+    "iso-8859-9",
+    "iso-8859-15",
+    "windows-1250",
+    "windows-1251",
+    "windows-1252",
+    "cp1252",
+  ],
+  ...["windows-1253", "windows-1254", "windows-1255", "windows-1256", "windows-1257", "windows-1258", "macintosh"],
+  ...["koi8-r", "koi8-u", "shift_jis", "sjis", "euc-jp", "iso-2022-jp", "gbk", "gb2312", "gb18030", "big5", "euc-kr"],
+] as const;
+
+/** The bytes 0x80 to 0x9F of windows-1252 (WHATWG Encoding Standard): Node 22 decodes them as control characters. */
+const WINDOWS_1252_HIGH = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
+const C1_CONTROL = /[\u0080-\u009f]/;
+const C1_CONTROLS = /[\u0080-\u009f]/g;
+
+/** The canonical name of an encoding label such as `latin1`. Throws a usage failure for one that nobody knows. */
+export function resolveEncoding(label: string): string {
+  try {
+    return new TextDecoder(label.trim(), { fatal: true }).encoding;
+  } catch (cause) {
+    if (/^(?:cp|ibm|dos-?)?-?(?:437|850|852|858)$/i.test(label.trim()))
+      throw new Failure("usage", `${cleanText(label.trim(), 40)} can't be read, only what browsers know.`, {
+        hint: `Convert the file first: iconv -f CP${label.replace(/\D/g, "")} -t UTF-8.`,
+        cause,
+      });
+    const near = nearest(label, COMMON_LABELS);
+    throw new Failure("usage", `There is no encoding called "${cleanText(label, 40)}".`, {
+      hint:
+        near === undefined
+          ? "Known are utf-8, windows-1252, latin1, utf-16le and all others that browsers know."
+          : `Did you mean ${near}?`,
+      cause,
+    });
+  }
+}
+
+/** The encoding that a byte order mark at the start of a file declares. */
+export function bomEncoding(head: Buffer): "utf-8" | "utf-16le" | "utf-16be" | undefined {
+  if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) return "utf-8";
+  if (head[0] === 0xff && head[1] === 0xfe) return "utf-16le";
+  return head[0] === 0xfe && head[1] === 0xff ? "utf-16be" : undefined;
+}
+
+/** Length of `bytes` without a last character whose bytes are still to come. */
+export function completeLength(bytes: Buffer): number {
+  for (let back = 1; back <= 3 && back <= bytes.length; back += 1) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte < 0x80 || byte >= 0xf8) break; // complete, or never the start of a character
+    if (byte >= 0xc0) {
+      const size = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+      return size > back ? bytes.length - back : bytes.length;
+    }
+  }
+  return bytes.length;
+}
+
+interface DecodeOptions {
+  /** Canonical, as `resolveEncoding` gives it. */
+  readonly encoding: string;
+  /** The input as messages name it. */
+  readonly name: string;
+  /** Line ends in all that was yielded so far; asked only when something is wrong. */
+  readonly lineEnds: () => number;
+  /** They are UTF-8, and no encoding that is named changes that. */
+  readonly isRejects?: boolean;
+}
+
+/**
+ * The blocks as valid UTF-8 without a byte order mark, cut between characters. Throws a usage failure at the first byte
+ * that is not valid in the encoding or has no character there, and at a NUL: nothing is ever replaced by U+FFFD.
+ */
+export async function* toUtf8(blocks: AsyncIterable<Buffer>, options: DecodeOptions): AsyncGenerator<Buffer, void> {
+  const decoded = options.encoding === "utf-8" ? checkedUtf8(blocks, options) : transcoded(blocks, options);
+  let offset = 0;
+  for await (const block of decoded) {
+    const text = offset === 0 && bomEncoding(block) === "utf-8" ? block.subarray(3) : block;
+    const nul = text.indexOf(0);
+    if (nul !== -1) throw notText(options, text, nul, offset + block.length - text.length + nul);
+    offset += block.length;
+    if (text.length > 0) yield text;
+  }
+}
+
+async function* checkedUtf8(blocks: AsyncIterable<Buffer>, options: DecodeOptions): AsyncGenerator<Buffer, void> {
+  let offset = 0;
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const block of blocks) {
+    const bytes = rest.length === 0 ? block : Buffer.concat([rest, block]);
+    const complete = bytes.subarray(0, completeLength(bytes));
+    if (!isUtf8(complete)) throw notUtf8(options, bytes, offset);
+    offset += complete.length;
+    rest = bytes.subarray(complete.length);
+    if (complete.length > 0) yield complete;
+  }
+  if (rest.length > 0) throw notUtf8(options, rest, offset);
+}
+
+async function* transcoded(blocks: AsyncIterable<Buffer>, options: DecodeOptions): AsyncGenerator<Buffer, void> {
+  const { encoding } = options;
+  const decode = encoding === "windows-1252" ? windows1252 : streamingDecoder(encoding);
+  const isLegacy = !encoding.startsWith("utf-");
+  let offset = 0;
+  for await (const block of blocks) {
+    const text = decodeOrFail(block, true);
+    // No text of an older encoding has these: they are bytes for which it has no character.
+    if (isLegacy && !isAscii(block)) {
+      const at = text.search(C1_CONTROL);
+      if (at !== -1) throw noCharacter(options, block, offset, text, at);
+    }
+    yield Buffer.from(text);
+    offset += block.length;
+  }
+  yield Buffer.from(decodeOrFail(EMPTY, false));
+
+  function decodeOrFail(block: Buffer, more: boolean): string {
+    try {
+      return decode(block, more);
+    } catch (cause) {
+      if (isSingleByte(encoding)) throw noCharacter(options, block, offset, "", 0, cause);
+      const place = more
+        ? `after byte offset ${offset}, line ${options.lineEnds() + 1}`
+        : `at its end, byte offset ${offset}`;
+      throw new Failure("usage", `${options.name} is not valid ${encoding} (${place}).`, {
+        hint: "Name the encoding it was saved in with --encoding, or save it as UTF-8.",
+        cause,
+      });
+    }
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+
+const isSingleByte = (encoding: string): boolean =>
+  /^(?:windows-(?:125\d|874)|iso-8859-.*|koi8-.|macintosh|x-mac-cyrillic|ibm866)$/.test(encoding);
+
+/**
+ * For a block with something that the encoding has no character for.
+ *
+ * @param text that the block gives, with a control character in place of it at `at`; of no use where bytes are not characters.
+ */
+function noCharacter(
+  options: DecodeOptions,
+  block: Buffer,
+  offset: number,
+  text: string,
+  at: number,
+  cause?: unknown,
+): Failure {
+  const { encoding, name, lineEnds } = options;
+  const complete = block.subarray(0, completeLength(block));
+  const hint =
+    !isAscii(complete) && isUtf8(complete)
+      ? "It looks like UTF-8: leave the encoding out."
+      : `Another encoding may be right: ${OTHER_ENCODINGS}`;
+  if (!isSingleByte(encoding)) {
+    const line = lineEnds() + countLineEnds(Buffer.from(text.slice(0, at))) + 1;
+    const code = (text.charCodeAt(at) || 0).toString(16).toUpperCase().padStart(4, "0");
+    return new Failure(
+      "usage",
+      `${name} is hardly ${encoding}: it gives the control character U+${code} in line ${line}.`,
+      {
+        hint,
+        cause,
+      },
+    );
+  }
+  const decodeOne = encoding === "windows-1252" ? windows1252 : streamingDecoder(encoding);
+  const found = block.findIndex((byte) => byte >= 0x80 && !isCharacter(decodeOne, byte));
+  const byte = (block[found] ?? 0).toString(16).toUpperCase();
+  const line = lineEnds() + countLineEnds(block.subarray(0, found)) + 1;
+  return new Failure(
+    "usage",
+    `${name} is not ${encoding}, which has no character for byte 0x${byte} at byte offset ${offset + found}, line ${line}.`,
+    { hint, cause },
+  );
+}
+
+const OTHER_ENCODINGS =
+  'what Excel calls "CSV (MS-DOS)" is cp850 or cp437. Convert it (iconv -f CP850 -t UTF-8), or export again as UTF-8.';
+
+function isCharacter(decode: (block: Buffer, more: boolean) => string, byte: number): boolean {
+  try {
+    return decode(Buffer.of(byte), false).search(C1_CONTROL) === -1;
+  } catch {
+    return false;
+  }
+}
+
+/** The bytes as text, for a message: what is wrong in them is replaced. */
+export function decodeForMessage(bytes: Buffer, encoding: string): string {
+  return encoding === "windows-1252" ? windows1252(bytes) : new TextDecoder(encoding).decode(bytes);
+}
+
+function streamingDecoder(encoding: string): (block: Buffer, more: boolean) => string {
+  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
+  return (block, more) => decoder.decode(block, { stream: more });
+}
+
+function windows1252(block: Buffer): string {
+  const text = block.toString("latin1");
+  return isAscii(block)
+    ? text
+    : text.replace(C1_CONTROLS, (byte) => WINDOWS_1252_HIGH[byte.charCodeAt(0) - 0x80] ?? byte);
+}
+
+function notUtf8(options: DecodeOptions, bytes: Buffer, offset: number): Failure {
+  // The longest beginning that is valid; an invalid beginning stays invalid whatever follows, so halving finds it.
+  let valid = 0;
+  let invalid = bytes.length + 1;
+  while (invalid - valid > 1) {
+    const middle = (valid + invalid) >>> 1;
+    const beginning = bytes.subarray(0, middle);
+    if (isUtf8(beginning.subarray(0, completeLength(beginning)))) valid = middle;
+    else invalid = middle;
+  }
+  const at = completeLength(bytes.subarray(0, valid));
+  const wrong = (bytes[at] ?? 0).toString(16).toUpperCase().padStart(2, "0");
+  const cut = invalid > bytes.length ? "a character is cut off" : `byte 0x${wrong}`;
+  const line = options.lineEnds() + countLineEnds(bytes.subarray(0, at)) + 1;
+  const utf16 = offset === 0 && bomEncoding(bytes)?.startsWith("utf-16");
+  const wrongAt = `${cut} at byte offset ${offset + at}, line ${line}.`;
+  if (options.isRejects)
+    return new Failure("input-invalid", `${options.name} is a rejects file and not valid UTF-8: ${wrongAt}`, {
+      hint: "Rejects are UTF-8, whatever the encoding of their source. Save the file as UTF-8.",
+    });
+  return new Failure("usage", `${options.name} is not valid UTF-8: ${wrongAt}`, {
+    hint: utf16
+      ? `It is UTF-16: add --encoding ${bomEncoding(bytes)}, or save it as UTF-8.`
+      : "Name the encoding it was saved in (often --encoding windows-1252), or save it as UTF-8.",
+  });
+}
+
+function notText(options: DecodeOptions, text: Buffer, nul: number, offset: number): Failure {
+  const line = options.lineEnds() + countLineEnds(text.subarray(0, nul)) + 1;
+  const place = options.encoding === "utf-8" ? `at byte offset ${offset}, line ${line}` : `in line ${line}`;
+  const utf16 = options.encoding === "utf-8" ? likelyUtf16(text) : undefined;
+  return new Failure("usage", `${options.name} is not a text file: there is a NUL byte ${place}.`, {
+    hint: utf16 === undefined ? "Save it as CSV or JSON in UTF-8." : `It looks like UTF-16: add --encoding ${utf16}.`,
+  });
+}
+
+/** Text of western languages in UTF-16 has a NUL in every other byte. */
+function likelyUtf16(text: Buffer): string | undefined {
+  const sample = text.subarray(0, 64);
+  const nulsAt = (parity: number) => sample.filter((byte, at) => byte === 0 && at % 2 === parity).length;
+  const even = nulsAt(0);
+  const odd = nulsAt(1);
+  if (Math.max(even, odd) < sample.length / 4) return undefined;
+  return odd > even ? "utf-16le" : "utf-16be";
+}
+
+function countLineEnds(bytes: Buffer): number {
+  const lineEnd = bytes.includes(10) ? 10 : 13;
+  let count = 0;
+  for (let at = bytes.indexOf(lineEnd); at !== -1; at = bytes.indexOf(lineEnd, at + 1)) count += 1;
+  return count;
+}

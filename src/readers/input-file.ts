@@ -1,0 +1,19 @@
+/** The files that a command reads, and the forms that they may have. */
+
+export const INPUT_FORMATS = ["csv", "tsv", "ndjson", "json"] as const;
+export type InputFormat = (typeof INPUT_FORMATS)[number];
+export type Compression = "none" | "gz" | "zst";
+
+/** One file to read, as the command line named it. */
+export interface InputFile {
+  /** Absolute, or `-` for standard input. */
+  readonly path: string;
+  /** As the user named it; for a glob's match the path that the glob gave. */
+  readonly name: string;
+  /** `detect`: standard input without `--input-format`, told by its first character when it is opened. */
+  readonly format: InputFormat | "detect";
+  readonly compression: Compression;
+  readonly fromGlob: boolean;
+  /** Its first line shows columns of rejects: it is a rejects file, whatever it is called. */
+  readonly isRejects?: boolean;
+}

@@ -1,0 +1,242 @@
+import { lstat, readlink, stat } from "node:fs/promises";
+import { basename, resolve } from "node:path";
+import { isDynamicPattern } from "tinyglobby";
+import { nearest } from "../actions/nearest.ts";
+import { cleanText } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
+import { REJECTS_COLUMNS, showRejects } from "../mapping/open-actions.ts";
+import { fileFailure, openBytes } from "./bytes.ts";
+import { detectDelimiter } from "./delimiter.ts";
+import { bomEncoding } from "./encoding.ts";
+import { INPUT_FORMATS, type InputFile, type InputFormat } from "./input-file.ts";
+import { findMatches } from "./matches.ts";
+import { shownName } from "./names.ts";
+import { keepRejectsApart, refuseRejects } from "./rejects.ts";
+
+export interface ResolveOptions {
+  /** What relative paths and globs start from (the process's working directory). */
+  readonly cwd?: string | undefined;
+  /** `--input-format`: the format of every input, whatever its name. */
+  readonly inputFormat?: string | undefined;
+  /** Told of directories that a glob matches, and that are not read. */
+  readonly onPassedOver?: ((sentence: string) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const FORMAT_OF_EXTENSION: ReadonlyMap<string, InputFormat> = new Map([
+  ["csv", "csv"],
+  ["tsv", "tsv"],
+  ["ndjson", "ndjson"],
+  ["jsonl", "ndjson"],
+  ["json", "json"],
+]);
+const WORKBOOKS: readonly string[] = ["xlsx", "xls", "xlsm", "ods", "numbers"];
+
+/**
+ * The inputs that the arguments of a command name, in their order; a glob's matches sorted by name, numbers in them as numbers. An existing path
+ * wins over its meaning as a glob. Throws a usage failure for what is missing, unreadable, a directory (a glob may match
+ * some beside files), a link that leads nowhere, a pipe that a glob matches, given twice, of unknown format, or written by this tool itself: promises, and rejects
+ * that a glob named or that stand beside other files, as far as first lines show them.
+ */
+export async function resolveInputs(
+  patterns: readonly string[],
+  options: ResolveOptions = {},
+): Promise<readonly InputFile[]> {
+  const cwd = options.cwd ?? process.cwd();
+  const inputFormat = options.inputFormat === undefined ? undefined : toInputFormat(options.inputFormat);
+  const inputs: InputFile[] = [];
+  const namedBy = new Map<string, string>();
+  const apart = keepRejectsApart();
+  for (const pattern of patterns) {
+    for (const name of await namesOf(pattern, cwd, options)) {
+      const identity = await identityOf(name, cwd);
+      const earlier = namedBy.get(identity);
+      if (earlier !== undefined) throw givenTwice(name, earlier, pattern);
+      namedBy.set(identity, pattern);
+      const input = toInputFile(name, cwd, name !== pattern, inputFormat);
+      const isRejects = await refuseOwnOutput(input);
+      if (isRejects !== undefined) apart.see(input, isRejects);
+      inputs.push(isRejects === true ? { ...input, isRejects } : input);
+    }
+  }
+  return inputs;
+}
+
+function toInputFormat(text: string): InputFormat {
+  const format = FORMAT_OF_EXTENSION.get(text);
+  if (format !== undefined) return format;
+  const near = nearest(text, INPUT_FORMATS);
+  throw new Failure("usage", `There is no input format "${cleanText(text, 40)}".`, {
+    hint:
+      near === undefined
+        ? `Formats are ${INPUT_FORMATS.join(", ")}.`
+        : `Did you mean ${near}? Formats are ${INPUT_FORMATS.join(", ")}.`,
+  });
+}
+
+async function namesOf(
+  pattern: string,
+  cwd: string,
+  { signal, onPassedOver }: ResolveOptions,
+): Promise<readonly string[]> {
+  signal?.throwIfAborted();
+  if (pattern === "-") return [pattern];
+  if (pattern === "") throw new Failure("usage", "A file name is empty.", { hint: "Was a variable not set?" });
+  if (!isDynamicPattern(pattern) || (await exists(resolve(cwd, pattern)))) return [pattern];
+  const { files, directories } = await findMatches(pattern, cwd, signal);
+  const passedOver = directories.toSorted(compareNames).map((name) => shownName({ name }));
+  const names = passedOver.slice(0, 5).join(", ") + (passedOver.length > 5 ? ", …" : "");
+  const shown = cleanText(pattern, 300);
+  if (files.length === 0)
+    throw new Failure("usage", `No file matches ${shown}${names === "" ? "" : `, only directories do: ${names}`}.`);
+  if (names !== "")
+    onPassedOver?.(
+      `${shown} matches ${passedOver.length === 1 ? "a directory, which is" : `${passedOver.length} directories, which are`} not read: ${names}.`,
+    );
+  for (const name of files) await refusePipe(name, cwd);
+  return files.toSorted(compareNames);
+}
+
+/** A pipe that a glob finds may have no writer, and would be waited for without end. */
+async function refusePipe(name: string, cwd: string): Promise<void> {
+  const found = await stat(resolve(cwd, name)).catch(() => undefined);
+  if (found === undefined || found.isFile()) return;
+  throw new Failure(
+    "usage",
+    `${shownName({ name })} is a ${found.isFIFO() ? "named pipe" : "socket or device"}; a glob does not take it.`,
+    { hint: "Name it by itself, or narrow the glob." },
+  );
+}
+
+/** Runs of digits compare as numbers, so that `updates-8.csv` comes before `updates-10.csv`; all else by its characters. */
+function compareNames(a: string, b: string): number {
+  const [ofA, ofB] = [partsOf(a), partsOf(b)];
+  for (let at = 0; at < ofA.length && at < ofB.length; at += 1) {
+    const [one = "", other = ""] = [ofA[at], ofB[at]];
+    // At odd places stand digits. A number of fewer digits is smaller, however long both are.
+    const digits = at % 2 === 1 ? [one.replace(/^0+/, ""), other.replace(/^0+/, "")] : [one, other];
+    const [left = "", right = ""] = digits;
+    if (at % 2 === 1 && left.length !== right.length) return left.length - right.length;
+    if (left !== right) return left < right ? -1 : 1;
+  }
+  if (ofA.length !== ofB.length) return ofA.length - ofB.length;
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+const partsOf = (name: string): readonly string[] => name.split(/(\d+)/);
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function toInputFile(name: string, cwd: string, fromGlob: boolean, inputFormat: InputFormat | undefined): InputFile {
+  if (name === "-") return { path: "-", name, format: inputFormat ?? "detect", compression: "none", fromGlob };
+  const [, stem = "", packed] = /^(.*?)(?:\.(gz|zst))?$/is.exec(basename(name)) ?? [];
+  const extension = /\.([^.]+)$/.exec(stem)?.[1]?.toLowerCase() ?? "";
+  const format = inputFormat ?? FORMAT_OF_EXTENSION.get(extension);
+  if (format === undefined) throw unknownFormat(name, extension);
+  const compression = packed === undefined ? "none" : packed.toLowerCase() === "gz" ? "gz" : "zst";
+  return { path: resolve(cwd, name), name, format, compression, fromGlob };
+}
+
+function unknownFormat(name: string, extension: string): Failure {
+  if (WORKBOOKS.includes(extension)) {
+    return new Failure("usage", `${shownName({ name })} is a spreadsheet workbook, which can't be read.`, {
+      hint: 'Save it as "CSV UTF-8".',
+    });
+  }
+  return new Failure("usage", `What ${shownName({ name })} holds can't be told from its name.`, {
+    hint: `Name the format with --input-format (${INPUT_FORMATS.join(", ")}), or end the name in .csv, .tsv, .ndjson, .jsonl or .json.`,
+  });
+}
+
+/** What is the same for two names of one file, links too. Throws when the name is no file. */
+async function identityOf(name: string, cwd: string): Promise<string> {
+  if (name === "-") return name;
+  const path = resolve(cwd, name);
+  try {
+    const found = await stat(path, { bigint: true });
+    if (found.isDirectory()) throw directory(name);
+    return `${found.dev}:${found.ino}`;
+  } catch (cause) {
+    throw cause instanceof Failure ? cause : ((await linkFailure(name, path, cause)) ?? fileFailure({ name }, cause));
+  }
+}
+
+/** For a link that can't be followed; undefined for all else. */
+async function linkFailure(name: string, path: string, cause: unknown): Promise<Failure | undefined> {
+  const isLink = await lstat(path).then(
+    (found) => found.isSymbolicLink(),
+    () => false,
+  );
+  if (!isLink) return undefined;
+  const target = cleanText(await readlink(path), 300);
+  const isCircle = cause instanceof Error && "code" in cause && cause.code === "ELOOP";
+  return new Failure(
+    "usage",
+    `${shownName({ name })} is a link to ${target}, ${isCircle ? "which leads back to itself" : "where no file can be reached"}.`,
+    { hint: isCircle ? "Remove it, or let it lead to the file." : "Is what it leads to mounted, and there?", cause },
+  );
+}
+
+function directory(name: string): Failure {
+  return new Failure("usage", `${shownName({ name })} is a directory, not a file.`, {
+    hint: `Name the files in it, such as "${shownName({ name }).replace(/\/+$/, "")}/*.csv".`,
+  });
+}
+
+function givenTwice(name: string, earlier: string, pattern: string): Failure {
+  const twice = earlier === pattern ? "" : ` (by ${cleanText(earlier, 100)} and by ${cleanText(pattern, 100)})`;
+  return new Failure("usage", `${shownName({ name })} was given twice${twice}.`, { hint: "Name each file once." });
+}
+
+const PROMISES_KEYS = ["environment", "run", "seq"] as const;
+
+/**
+ * Throws when the first line shows that `tickets` wrote the file: its promises always, its rejects when a glob found
+ * them. Whether it shows rejects; undefined where it shows nothing yet.
+ */
+async function refuseOwnOutput(input: InputFile): Promise<boolean | undefined> {
+  // A pipe or a shell's <(...) gives its bytes once: never look into it before it is read.
+  if (input.path === "-" || !(await stat(input.path)).isFile()) return undefined;
+  const keys = keysOf(input.format, await firstLine(input));
+  const isPromises =
+    PROMISES_KEYS.every((key) => keys.includes(key)) && (keys.includes("actionPromise") || keys.includes("status"));
+  if (isPromises) {
+    throw new Failure("usage", `${shownName(input)} is a promises file that tickets wrote, not an input.`, {
+      hint: input.fromGlob
+        ? "Narrow the glob, or write results to another directory with --output."
+        : "Name the file it was made from.",
+    });
+  }
+  const isRejects = showRejects(keys);
+  if (isRejects && input.fromGlob) throw refuseRejects(input, "a glob does not take it");
+  return keys.some((key) => key !== "") ? isRejects : undefined;
+}
+
+/** The first line as far as the first block goes; "" when it can't be had, which opening the input will explain. */
+async function firstLine(input: InputFile): Promise<string> {
+  await using source = await openBytes(input);
+  const blocks = source.blocks();
+  const head = await blocks.next().catch(() => undefined);
+  await blocks.return();
+  const text = head?.done === false ? new TextDecoder(bomEncoding(head.value)).decode(head.value) : "";
+  // An array's items may begin on the line after its [.
+  return text.replace(/^\ufeff?\s*(?:\[\s*(?=\{))?/, "").split(/[\r\n]/, 1)[0] ?? "";
+}
+
+function keysOf(format: InputFile["format"], line: string): readonly string[] {
+  if (format === "csv" || format === "tsv") {
+    const delimiter = format === "tsv" ? "\t" : detectDelimiter(line);
+    return line.split(delimiter).map((cell) => cell.replace(/^\s*"?|"?\s*$/g, ""));
+  }
+  try {
+    const value: unknown = JSON.parse(line.replace(/[\s,\]]+$/, ""));
+    return typeof value === "object" && value !== null ? Object.keys(value) : [];
+  } catch {
+    return REJECTS_COLUMNS.filter((key) => new RegExp(`"${key}"\\s*:`).test(line));
+  }
+}

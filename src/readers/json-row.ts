@@ -1,0 +1,97 @@
+import { isJsonObject } from "../actions/exact-number.ts";
+import { duplicateKey, parseJson } from "../actions/json.ts";
+import type { Finding } from "../actions/problem.ts";
+import { cleanText } from "../actions/text.ts";
+import type { Row } from "../mapping/row.ts";
+import { findJsonFault } from "./json-fault.ts";
+import { MAX_RAW_BYTES, malformed } from "./row-parser.ts";
+
+/** Real rows nest five deep. What nests deeper than this would exhaust the stack of whatever walks it. */
+const MAX_NESTING = 200;
+
+export interface JsonRowOptions {
+  /** Whether what follows can be trusted when this text is not JSON. */
+  readonly bordersKnown: boolean;
+  /** What else to do about text that is not JSON. */
+  readonly hint?: string | undefined;
+}
+
+/** The row that a JSON text is: a line of NDJSON or an item of an array. */
+export function toObjectRow(text: string, line: number, options: JsonRowOptions): Row {
+  if (nestsDeeply(text)) {
+    return malformed(line, rawJson(text), true, {
+      rule: "json-invalid",
+      message: `The JSON nests deeper than ${MAX_NESTING} levels.`,
+    });
+  }
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    return malformed(line, rawJson(text), options.bordersKnown, invalidJson(text, line, options.hint));
+  }
+  if (!isJsonObject(value)) {
+    return malformed(line, rawJson(text), true, {
+      rule: "json-not-object",
+      value: rawJson(text),
+      message: `A row is a JSON object, not ${kindOf(value)}.`,
+      hint: 'Write {"action": ..., "data": {...}}, or an object of columns and values.',
+    });
+  }
+  const duplicate = duplicateKey(text, value);
+  if (duplicate !== undefined) {
+    return malformed(line, rawJson(text), true, {
+      rule: "json-duplicate-key",
+      pointer: duplicate,
+      message: `The key ${cleanText(duplicate === "" ? "of an object" : duplicate)} stands there twice; one value would be lost.`,
+      hint: "Remove one of the two.",
+    });
+  }
+  return { kind: "object", line, value, text };
+}
+
+/** What is wrong with a text that is not JSON, with its column, and its line where it is not the row's first. */
+export function invalidJson(text: string, line: number, hint?: string): Finding & { readonly rule: "json-invalid" } {
+  const fault = findJsonFault(text) ?? { offset: 0, reason: "it can't be parsed" };
+  const before = text.slice(0, fault.offset);
+  const lastLineEnd = before.lastIndexOf("\n");
+  const lines = lastLineEnd === -1 ? 0 : before.split("\n").length - 1;
+  const place = `${lines === 0 ? "" : `line ${line + lines}, `}column ${fault.offset - lastLineEnd}`;
+  const found = text.slice(fault.offset, fault.offset + 20);
+  return {
+    rule: "json-invalid",
+    message: `The row is not JSON: ${fault.reason} at ${place}${found === "" ? "" : `, before ${cleanText(found, 12)}`}.`,
+    ...(hint === undefined ? {} : { hint }),
+  };
+}
+
+function nestsDeeply(text: string): boolean {
+  if (text.length < 2 * MAX_NESTING) return false;
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (inString) {
+      if (code === 0x5c) at += 1;
+      else if (code === 0x22) inString = false;
+    } else if (code === 0x22) inString = true;
+    else if (code === 0x7b || code === 0x5b) {
+      depth += 1;
+      if (depth > MAX_NESTING) return true;
+    } else if (code === 0x7d || code === 0x5d) depth -= 1;
+  }
+  return false;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  return { string: "a text", boolean: "true or false" }[typeof value as string] ?? "a number"; // any string may index it
+}
+
+function rawJson(text: string): string {
+  if (text.length <= MAX_RAW_BYTES / 4) return text;
+  const head = text.slice(0, MAX_RAW_BYTES / 4);
+  return head.isWellFormed() ? head : head.slice(0, -1);
+}

@@ -1,0 +1,114 @@
+/** Cutting a text between rows, so that each range can be read by itself (design: the plan on all cores). */
+
+import { MAX_ROW_BYTES, type RangeStart } from "./row-parser.ts";
+
+/** Some whole rows. */
+export interface Range {
+  readonly bytes: Buffer;
+  /** Line ends in the file before them. */
+  readonly lineEnds: number;
+  /** The file ends here, so its last row may lack its line end. */
+  readonly isLast: boolean;
+}
+
+export interface RangeCutter {
+  /** Takes the next block, which must not change afterwards; gives the range that is full by it. */
+  take(block: Buffer): Range | undefined;
+  /** The rows that are whole, when the text can't be read on. */
+  whole(): Range | undefined;
+  /** What is left when the text has ended. */
+  end(): Range | undefined;
+  /** True when no end of a row was found for so long that a reader had better see what is there. */
+  readonly isLost: boolean;
+  /** What was taken and not given yet. */
+  readonly pending: readonly Buffer[];
+  /** Line ends in all that was taken, and in all that was given. */
+  readonly lineEnds: number;
+  readonly lineEndsGiven: number;
+}
+
+const LF = 10;
+
+/**
+ * Quotes are counted and nothing else: in a text whose quotes all stand where they belong, a line feed behind an even
+ * number of them ends a row. In any other the reader finds the fault, in the range in which it is, and nothing behind
+ * that is read.
+ *
+ * @param rangeBytes size from which a range is given.
+ */
+export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBytes: number): RangeCutter {
+  let pending: Buffer[] = [];
+  let size = 0;
+  let isQuoted = false;
+  let linesGiven = lineEnds;
+  let lines = lineEnds;
+  /** Behind the last row that is whole. */
+  let cut = { size: 0, lines: 0 };
+
+  const add = (block: Buffer): void => {
+    let quotes = 0;
+    let found = 0;
+    for (let at = 0; at < block.length; at += 1) {
+      const byte = block[at];
+      if (byte === quote) quotes += 1;
+      else if (byte === LF) found += 1;
+    }
+    if ((quotes & 1) === 1) isQuoted = !isQuoted;
+    lines += found;
+    let isInside = isQuoted;
+    let after = 0;
+    for (let at = block.length - 1; at >= 0; at -= 1) {
+      const byte = block[at];
+      if (byte === quote) isInside = !isInside;
+      else if (byte === LF) {
+        if (!isInside) {
+          cut = { size: size + at + 1, lines: lines - after };
+          break;
+        }
+        after += 1;
+      }
+    }
+    pending.push(block);
+    size += block.length;
+  };
+
+  const give = (to: { readonly size: number; readonly lines: number }, isLast: boolean): Range => {
+    // Memory of its own, so that it can be handed to another thread.
+    const bytes = Buffer.allocUnsafeSlow(to.size);
+    const left: Buffer[] = [];
+    let filled = 0;
+    for (const block of pending) {
+      const copied = block.copy(bytes, filled);
+      filled += copied;
+      if (copied < block.length) left.push(block.subarray(copied));
+    }
+    const range = { bytes, lineEnds: linesGiven, isLast };
+    pending = left;
+    size -= to.size;
+    linesGiven = to.lines;
+    cut = { size: 0, lines: 0 };
+    return range;
+  };
+
+  if (rest.length > 0) add(rest);
+  return {
+    take(block) {
+      add(block);
+      return size >= rangeBytes && cut.size > 0 ? give(cut, false) : undefined;
+    },
+    whole: () => (cut.size === 0 ? undefined : give(cut, false)),
+    end: () => (size === 0 ? undefined : give({ size, lines }, true)),
+    get isLost() {
+      return cut.size === 0 && size > rangeBytes + MAX_ROW_BYTES;
+    },
+    get pending() {
+      return pending;
+    },
+    get lineEnds() {
+      return lines;
+    },
+    get lineEndsGiven() {
+      return linesGiven;
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/** What a rejects file may be read beside: other rejects files, and nothing else. */
+
+import { Failure } from "../failure.ts";
+import { shownName } from "./names.ts";
+
+type Named = { readonly name: string };
+
+/** Looks at the inputs of a command, or at their rows, one after the other. */
+export interface RejectsApart {
+  /**
+   * Throws a usage failure once rejects and something else were seen: a row that stands in both is one deed to a person
+   * and two to the ledger, which would be sent twice, or after what comes later in its history.
+   *
+   * @param line of the row that shows it, where the file may hold both.
+   */
+  see(file: Named, isRejects: boolean, line?: number): void;
+}
+
+interface Seen {
+  readonly file: Named;
+  readonly line: number | undefined;
+}
+
+export function keepRejectsApart(): RejectsApart {
+  let rejects: Seen | undefined;
+  let other: Seen | undefined;
+  return {
+    see(file, isRejects, line) {
+      if (isRejects) rejects ??= { file, line };
+      else other ??= { file, line };
+      if (rejects !== undefined && other !== undefined) throw refuseTogether(rejects, other);
+    },
+  };
+}
+
+function refuseTogether(rejects: Seen, other: Seen): Failure {
+  if (rejects.file !== other.file)
+    return refuseRejects(rejects.file, `it is not read beside ${shownName(other.file)}, which may hold the same rows`);
+  return new Failure(
+    "usage",
+    `${shownName(rejects.file)} holds a row of a rejects file in line ${rejects.line} and another row in line ${other.line}, which are not read together.`,
+    { hint: `${STREAM_APART} A row that was added by hand needs "tickets:row": "".` },
+  );
+}
+
+const STREAM_APART = "Mend the rejects and stream them first, by themselves; then the export.";
+
+/** @param because why, as the end of the sentence. */
+export function refuseRejects(file: Named, because: string): Failure {
+  return new Failure("usage", `${shownName(file)} is a rejects file that tickets wrote; ${because}.`, {
+    hint: `${STREAM_APART} If a pattern such as *.csv named them, narrow it.`,
+  });
+}

@@ -1,0 +1,112 @@
+import { ACTION_RULES, type Rule } from "../actions/rules.ts";
+
+const SERVICE_BODY = "specification, Request body";
+const CSV = "RFC 4180";
+const JSON_TEXT = "RFC 8259";
+
+/** What the readers find: rows that can't be read as rows, or hardly are what they are read as, before any mapping. */
+export const READER_RULES = {
+  "cell-count": {
+    severity: "error",
+    reason:
+      "A row with more or fewer cells than the header has a delimiter too many or too few, so its values stand under wrong columns.",
+    source: CSV,
+    example: "price,currency in the header, 12,50,EUR in the row",
+  },
+  "header-repeated": {
+    severity: "error",
+    reason:
+      "A row of column names, in any order and spelling, is the header of another file that was put behind this one: no values. Where the order differs, what follows stands under wrong columns and is not read.",
+    source: CSV,
+    example: "ticketId,userId in the header, and User ID,Ticket ID in a row",
+  },
+  "csv-quotes": {
+    severity: "error",
+    reason:
+      "After a quote that is not closed, not doubled or not at the edge of its cell nobody can say where rows end, so reading stops there.",
+    source: CSV,
+    example: 't-1,5" single,EUR',
+  },
+  "lone-carriage-return": {
+    severity: "error",
+    reason:
+      "In a table whose lines end in LF or CRLF, a carriage return outside quotes is the end of a line by another program: two rows stand in one.",
+    source: CSV,
+    example: "t-1 CR t-2 LF in a table whose other lines end in LF",
+  },
+  "rows-in-cell": {
+    severity: "error",
+    reason:
+      "A quoted cell whose lines look like rows of the table is a lone quote that another one closes rows later, so that the rows between are lost.",
+    source: CSV,
+    example: 't-1,EUR,"call above t-2,EUR,seat " in a table of three columns',
+  },
+  "row-too-long": {
+    severity: "error",
+    reason:
+      "A row over 1 MiB is a quote that never closes or a wrong file: all fields of an action together are far shorter.",
+    source: "specification, Field types (the longest field has 10240 characters)",
+    example: "a cell that holds an image as base64",
+  },
+  "json-invalid": {
+    severity: "error",
+    reason: "The text is not JSON.",
+    source: JSON_TEXT,
+    example: '{"action": newEvent}',
+  },
+  "json-duplicate-key": ACTION_RULES["json-duplicate-key"],
+  "json-not-object": {
+    severity: "error",
+    reason: "A row is a JSON object: {action, data}, or columns and values.",
+    source: SERVICE_BODY,
+    example: '["newEvent", "wave-26"]',
+  },
+  "json-not-array": {
+    severity: "error",
+    reason: "A .json file is a request body: one array of {action, data}.",
+    source: SERVICE_BODY,
+    example: '{"action":"newEvent","data":{}} without [ ] around it',
+  },
+} as const satisfies Record<string, Rule>;
+
+export type ReaderRule = keyof typeof READER_RULES;
+
+/** What the readers find in a whole input, however its rows are. */
+export const INPUT_RULES = {
+  "input-empty": {
+    severity: "error",
+    reason:
+      "A table or a payload of 0 bytes is an export that failed more often than a night without sales; --allow-empty takes it for that.",
+    source: "good practice",
+    example: "sales.csv of 0 bytes, where a quiet night has a header",
+  },
+  "input-no-rows": {
+    severity: "warn",
+    reason: "An input without rows gives nothing to send, which may be right, or the export of another day.",
+    source: "good practice",
+    example: "sales.csv with a header only",
+  },
+  "input-twice": {
+    severity: "warn",
+    reason:
+      "Two inputs with the same bytes are an export and its copy, or two nights on which the same happened; deeds without times are then sent for each.",
+    source: "good practice",
+    example: "updates-10.csv and updates-11.csv, byte for byte",
+  },
+  "looks-like-utf8": {
+    severity: "error",
+    reason:
+      "A text in a legacy encoding is next to never valid UTF-8 by chance; UTF-8 that is read in one becomes another text, on the blockchain too.",
+    source: "WHATWG Encoding Standard; RFC 3629",
+    example: "sales.csv in UTF-8 with --encoding windows-1252, where Gärten becomes GÃ¤rten",
+  },
+  "last-line-unended": {
+    severity: "warn",
+    reason:
+      "A last line without its line end may be cut off: an export that was ended, or that is still being written, looks like that.",
+    source: "RFC 4180, 2; NDJSON, 3.1",
+    example: "t-2,EUR,12.5 at the very end, where t-2,EUR,12.50 was to be",
+  },
+} as const satisfies Record<string, Rule>;
+
+export type InputRule = keyof typeof INPUT_RULES;

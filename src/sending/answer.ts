@@ -1,0 +1,330 @@
+/** What an exchange with the service means for the chunk: the table of the design's §9, as a flat ladder. Pure. */
+
+import { echoesEvent } from "../actions/actions.ts";
+import { ExactNumber, isJsonObject } from "../actions/exact-number.ts";
+import { typeName } from "../actions/formats.ts";
+import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
+import type { SentAction } from "../plan/chunk-actions.ts";
+import type { RunPromises } from "./run-promises.ts";
+
+/** What the client saw of one request. */
+export type Exchange =
+  /** No byte of the request was written. */
+  | { readonly kind: "not sent"; readonly error: Error }
+  /** Bytes left, and not even the status of an answer came. */
+  | { readonly kind: "lost"; readonly error: Error }
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly headers: AnswerHeaders;
+      /** As far as it came. */
+      readonly body: Buffer;
+      /** The body came to its end. */
+      readonly whole: boolean;
+      /** It began before the whole request had been handed over. */
+      readonly early: boolean;
+      /** Why it did not. */
+      readonly error?: Error;
+    };
+
+export interface AnswerHeaders {
+  readonly retryAfter?: string | undefined;
+  readonly date?: string | undefined;
+  readonly location?: string | undefined;
+  readonly contentEncoding?: string | undefined;
+}
+
+export type Reading =
+  | {
+      readonly kind: "settled";
+      readonly items: readonly ItemOutcome[];
+      /** The answer as a whole says `success`, as the specification has it; it may say nothing. */
+      readonly hasStatus: boolean;
+    }
+  /** Safe to send again: the service has taken nothing. */
+  | { readonly kind: "not sent"; readonly detail: string }
+  | { readonly kind: "not taken"; readonly detail: string; readonly headers: AnswerHeaders }
+  | { readonly kind: "not let in"; readonly detail: string; readonly body: string }
+  | { readonly kind: "too large"; readonly detail: string }
+  | { readonly kind: "refused"; readonly detail: string; readonly body: string }
+  /** The environment's `retryStatuses` vouch that nothing was taken. */
+  | { readonly kind: "retry"; readonly detail: string; readonly headers: AnswerHeaders }
+  | { readonly kind: "in doubt"; readonly detail: string; readonly body: string };
+
+export type ItemOutcome =
+  | { readonly outcome: "accepted"; readonly status: string; readonly actionPromise: string }
+  | { readonly outcome: "rejected"; readonly status: string; readonly response: string }
+  | { readonly outcome: "in doubt"; readonly status: string; readonly response: string; readonly why: ItemDoubt };
+
+/** Why nobody but a person can say what became of an item. */
+export const ITEM_DOUBTS = {
+  "no promise": "success without an actionPromise",
+  "no identifier": "success with an actionPromise that can't be one",
+  contradiction: "an actionPromise beside another status than success",
+  "no status": "an item without a status that is text",
+  "odd success": "a status that is success but for its spelling",
+  "odd promise": "a promise elsewhere than under actionPromise",
+  "success denied": "success beside an error, or beside success that is not true",
+  "perhaps taken": "a status that may say that the service has it",
+} as const;
+export type ItemDoubt = keyof typeof ITEM_DOUBTS;
+
+/**
+ * Decides what became of the chunk whose actions are `sent`, from what the client saw.
+ *
+ * @param promises what the run was given before; what a settled answer gives is added to it.
+ */
+export function readExchange(
+  exchange: Exchange,
+  sent: readonly SentAction[],
+  retryStatuses: readonly number[],
+  promises: RunPromises,
+): Reading {
+  switch (exchange.kind) {
+    case "not sent":
+      return { kind: "not sent", detail: describe(exchange.error) };
+    case "lost":
+      return { kind: "in doubt", detail: describe(exchange.error), body: "" };
+    case "answer": {
+      const { status, headers, body, whole, early, error } = exchange;
+      const detail = `HTTP ${status}`;
+      const text = body.toString("utf8", 0, MOST_SHOWN_BYTES);
+      if (status >= 200 && status < 300) {
+        if (early)
+          return {
+            kind: "in doubt",
+            detail: `${detail}, but the answer came before the whole request was sent`,
+            body: text,
+          };
+        if (!whole) {
+          const why = error === undefined ? "" : ` (${describe(error)})`;
+          return { kind: "in doubt", detail: `${detail}, but the answer was cut off${why}`, body: text };
+        }
+        const read = readAnswer(body, sent, promises);
+        return typeof read === "string" ? { kind: "in doubt", detail: `${detail}, but ${read}`, body: text } : read;
+      }
+      if (retryStatuses.includes(status)) return { kind: "retry", detail, headers };
+      if (status === 429) return { kind: "not taken", detail, headers };
+      if (status === 401 || status === 403) return { kind: "not let in", detail, body: text };
+      if (status === 413) return { kind: "too large", detail };
+      if (status === 408 || status < 300 || status >= 500) return { kind: "in doubt", detail, body: text };
+      return {
+        kind: "refused",
+        detail:
+          headers.location === undefined ? detail : `${detail} to ${headers.location}; redirects are not followed`,
+        body: text,
+      };
+    }
+  }
+}
+
+/** How much of an answer is kept to be shown to a person. */
+const MOST_SHOWN_BYTES = 64 * 1024;
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * One outcome per action, or what is wrong with the answer as a whole ("Response body" of the specification). Keys beyond
+ * it are allowed, since nothing says that there are none.
+ */
+function readAnswer(
+  body: Buffer,
+  sent: readonly SentAction[],
+  promises: RunPromises,
+): Extract<Reading, { kind: "settled" }> | string {
+  let text: string;
+  let parsed: unknown;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(body);
+    parsed = parseJson(text);
+  } catch {
+    return "the answer is not JSON";
+  }
+  const answer = toObject(parsed);
+  const hasStatus = answer !== undefined && Object.hasOwn(answer, "status");
+  if (hasStatus && answer.status !== "success")
+    return `the answer's status is ${shortened(answer.status)}, not "success"`;
+  const denied = answer === undefined ? undefined : denialOf(answer);
+  if (denied !== undefined) return `the answer as a whole says ${denied}`;
+  const data = answer?.data;
+  if (!Array.isArray(data)) return "the answer has no list called data";
+  if (data.length !== sent.length) return `the answer has ${data.length} items for ${sent.length} actions`;
+  const twice = keyGivenTwice(text, parsed);
+  if (twice !== undefined) return `the key ${shortened(twice)} stands twice in the answer`;
+  const wholeItem = itemTexts(text);
+  const given = new Set<string>();
+  const items: ItemOutcome[] = [];
+  for (const [at, action] of sent.entries()) {
+    const item = toObject(data[at]);
+    if (item === undefined) return `item ${at + 1} is ${shortened(data[at])}, no object`;
+    const status = typeof item.status === "string" ? item.status : "";
+    const other = echoMismatch(action, item, status === "success");
+    if (other !== undefined) return `item ${at + 1} ${other}`;
+    const { actionPromise } = item;
+    if (typeof actionPromise === "string" && actionPromise !== "") {
+      if (given.has(actionPromise)) return `item ${at + 1} repeats the actionPromise ${shortened(actionPromise)}`;
+      if (promises.has(actionPromise))
+        return `item ${at + 1} has the actionPromise ${shortened(actionPromise)}, which an earlier action of this run was given`;
+      given.add(actionPromise);
+    }
+    const why = doubtOf(item);
+    if (why === undefined && status === "success") {
+      items.push({ outcome: "accepted", status, actionPromise: String(actionPromise) });
+      continue;
+    }
+    const response = wholeItem(at);
+    if (response === undefined) return `item ${at + 1} nests too deeply`;
+    items.push(
+      why === undefined ? { outcome: "rejected", status, response } : { outcome: "in doubt", status, response, why },
+    );
+  }
+  for (const promise of given) promises.add(promise);
+  return { kind: "settled", items, hasStatus };
+}
+
+/** Only an item that says of itself that its action was not taken, and nothing else, is a "no". */
+function doubtOf(item: JsonObject): ItemDoubt | undefined {
+  const { status, actionPromise } = item;
+  const hasPromise = isGiven(actionPromise);
+  if (status === "success") {
+    if (!hasPromise) return "no promise";
+    if (!isIdentifier(actionPromise)) return "no identifier";
+    return denialOf(item) === undefined ? undefined : "success denied";
+  }
+  if (hasPromise) return "contradiction";
+  if (typeof status !== "string" || status.trim() === "") return "no status";
+  const word = status.trim().toLowerCase();
+  if (word === "success") return "odd success";
+  if (hasPromiseElsewhere(item)) return "odd promise";
+  return item.success === true || TAKEN_WORDS.has(word) ? "perhaps taken" : undefined;
+}
+
+/** Words that an item may have for "it is here": that it comes, has come, or had come before. */
+const TAKEN_WORDS: ReadonlySet<string> = new Set([
+  ...["accepted", "pending", "queued", "processing", "ok", "created"],
+  ...["duplicate", "exists"],
+]);
+
+/** What an answer, or an item of it, says against its own `success`; undefined where it says nothing of the kind. */
+function denialOf(value: JsonObject): string | undefined {
+  if (Object.hasOwn(value, "success") && value.success !== true) return `success: ${shortenedJson(value.success)}`;
+  const key = ["error", "errors"].find((each) => Object.hasOwn(value, each) && holdsSomething(value[each]));
+  return key === undefined ? undefined : `${key}: ${shortenedJson(value[key])}`;
+}
+
+function holdsSomething(value: unknown): boolean {
+  if (value === null || value === false || value === 0 || value === "") return false;
+  if (Array.isArray(value)) return value.length > 0;
+  return !isJsonObject(value) || Object.keys(value).length > 0;
+}
+
+const isGiven = (promise: unknown): boolean => promise !== undefined && promise !== null && promise !== "";
+
+/** Whether something reads like a promise: its key in another spelling, or deeper in the item. */
+function hasPromiseElsewhere(item: JsonObject): boolean {
+  // A list of what is still to be looked at, since an item may nest deeper than calls can.
+  const left: unknown[] = [item];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (Array.isArray(value)) for (const each of value) left.push(each);
+    if (!isJsonObject(value)) continue;
+    for (const [key, each] of Object.entries(value)) {
+      if (isGiven(each) && key.replace(/[^a-z]/gi, "").toLowerCase() === "actionpromise") return true;
+      left.push(each);
+    }
+  }
+  return false;
+}
+
+/** Far beyond every form of an identifier. */
+const LONGEST_PROMISE = 4096;
+
+/** Whether a promise says something, and can be kept exactly as it came; it need not be a UUID. */
+function isIdentifier(promise: unknown): boolean {
+  return (
+    typeof promise === "string" &&
+    promise.length <= LONGEST_PROMISE &&
+    promise.trim() !== "" &&
+    !promise.includes("\0") &&
+    promise.isWellFormed()
+  );
+}
+
+/** A key that stands twice in one object: one of its values would be dropped in silence. */
+function keyGivenTwice(text: string, parsed: unknown): string | undefined {
+  try {
+    // Written again, an object with a dropped value is shorter; most answers are written as this writes them.
+    if (JSON.stringify(parsed) === text) return undefined;
+  } catch {
+    // Nests too deeply to be written.
+  }
+  return duplicateKey(text, parsed);
+}
+
+function toObject(value: unknown): JsonObject | undefined {
+  return isJsonObject(value) ? value : undefined;
+}
+
+/**
+ * Gives items as JSON text with every number as it is spelt; undefined where that can't be had, because they nest so
+ * deeply that parsing or writing them ends in an error.
+ */
+function itemTexts(text: string): (at: number) => string | undefined {
+  let written: readonly unknown[] | undefined;
+  return (at) => {
+    try {
+      // Only here, since spelling costs several times the plain parse, and most answers accept everything.
+      written ??= (parseVerbatim(text) as { readonly data: readonly unknown[] }).data; // the caller has seen it
+      return stringifyJson(written[at]);
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+/**
+ * Whether an item belongs to another action than the one at its place. A `success` item echoes the action and its ids;
+ * others need echo nothing, but what they echo must match.
+ */
+function echoMismatch({ action, data }: SentAction, item: JsonObject, success: boolean): string | undefined {
+  return (
+    mismatch("action", action, item.action, success) ??
+    mismatch("eventId", data.eventId, item.eventId, success && echoesEvent(action)) ??
+    mismatch("ticketId", data.ticketId, item.ticketId, success) ??
+    mismatch("nftId", data.nftId, item.nftId, success)
+  );
+}
+
+function mismatch(key: string, wanted: unknown, echoed: unknown, needed: boolean): string | undefined {
+  if (wanted == null || echoed === wanted) return undefined;
+  if (echoed === undefined || echoed === null)
+    return needed ? `is not about ${key} ${shortened(wanted)}: it does not say of what it is` : undefined;
+  // An id of digits may come back as a number.
+  if (typeName(echoed) === "a number" && String(echoed) === String(wanted)) return undefined;
+  return `is not about ${key} ${shortened(wanted)}: it says ${shortened(echoed)}`;
+}
+
+/** Long enough for every id. */
+const MOST_SHOWN = 300;
+
+function shortened(value: unknown): string {
+  const isPlain = value === null || typeof value !== "object" || value instanceof ExactNumber;
+  return cut(isPlain ? stringifyJson(value) : Array.isArray(value) ? "a list" : "an object");
+}
+
+/** With what lists and objects hold, which tells a person why; the items before it may fill what is shown of the answer. */
+function shortenedJson(value: unknown): string {
+  try {
+    return cut(stringifyJson(value));
+  } catch {
+    return shortened(value); // nests too deeply to be written
+  }
+}
+
+const cut = (text: string): string => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
+
+function describe(error: Error): string {
+  const code = "code" in error && typeof error.code === "string" ? error.code : error.name;
+  if (error.message === "" || error.message === code) return code;
+  return code === "Error" ? error.message : `${code}: ${error.message}`;
+}

@@ -1,0 +1,232 @@
+/** What a person says became of chunks, and closing a run. Each step is one transaction; doing it again changes nothing. */
+
+import { crashPoint } from "../disk/crash-points.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { insertOutcomes, SUPERSEDED } from "../ledger/outcomes.ts";
+import {
+  addChunks,
+  type ChunkRecord,
+  chunksOf,
+  doubtedItems,
+  endRun,
+  forgetDoubtedItems,
+  type RunRecord,
+} from "../ledger/runs.ts";
+import type { Plan } from "../plan/plan.ts";
+import { chunkFacts, runFacts } from "./settle.ts";
+import { type ItemFacts, toOutcomes } from "./settling.ts";
+import { findSuperseded } from "./superseded.ts";
+
+const DECISIONS = ["sent", "not-sent", "abandon"] as const;
+export type Decision = (typeof DECISIONS)[number];
+
+export interface Settlement {
+  readonly decision: Decision;
+  readonly who: string;
+  readonly reason: string | undefined;
+  /** UTC in ISO 8601. */
+  readonly at: string;
+}
+
+/** Chunks whose fate only a person can say. */
+export function openQuestions(ledger: Ledger, runNo: number): readonly ChunkRecord[] {
+  return [...chunksOf(ledger, runNo, "in doubt"), ...chunksOf(ledger, runNo, "refused")].sort(
+    (a, b) => a.first - b.first,
+  );
+}
+
+/** A chunk cut in two: what a decision is about, and what waits on. */
+interface Cut {
+  readonly head: ChunkRecord;
+  /** Part of a transaction: makes it so in the ledger. */
+  readonly apply: () => void;
+}
+
+/** The chunk's first actions keep its number; the rest becomes a chunk of its own, in the same state. */
+async function cutAfter(ledger: Ledger, plan: Plan, chunk: ChunkRecord, count: number): Promise<Cut> {
+  if (!(count > 0)) throw new Error(`a decision about ${count} actions of chunk ${chunk.chunk}`);
+  if (count >= chunk.count) return { head: chunk, apply: () => undefined };
+  const lines = await plan.lines(chunk);
+  const length = lines.slice(0, count).reduce((sum, line) => sum + line.length + 1, 0);
+  const head = { ...chunk, count, length };
+  const rest = {
+    first: chunk.first + count,
+    count: chunk.count - count,
+    offset: chunk.offset + length,
+    length: chunk.length - length,
+  };
+  const apply = (): void => {
+    ledger.run(
+      "UPDATE chunks SET count = ?, length = ? WHERE run_no = ? AND chunk = ?",
+      count,
+      length,
+      chunk.runNo,
+      chunk.chunk,
+    );
+    addChunks(ledger, chunk, [{ ...rest, ...(chunk.detail !== undefined && { detail: chunk.detail }) }], chunk.state);
+  };
+  return { head, apply };
+}
+
+/**
+ * The service has the chunk's actions: they count as sent, and have no promise.
+ *
+ * @param first only so many of its actions, from its beginning.
+ */
+export async function settleSent(
+  ledger: Ledger,
+  plan: Plan,
+  chunk: ChunkRecord,
+  settlement: Settlement,
+  first: number,
+): Promise<void> {
+  await settleWhole(
+    ledger,
+    plan,
+    await cutAfter(ledger, plan, chunk, first),
+    settlement,
+    () => ({ outcome: "settled by hand", status: "settled-by-hand" }),
+    "settled by hand",
+  );
+}
+
+/**
+ * The service does not have the chunk's actions: they are sent again, or, in a run that is closed or being closed, never.
+ *
+ * @param first only so many of its actions, from its beginning.
+ */
+export async function settleNotSent(
+  ledger: Ledger,
+  plan: Plan,
+  run: RunRecord,
+  chunk: ChunkRecord,
+  settlement: Settlement,
+  first: number,
+): Promise<void> {
+  const cut = await cutAfter(ledger, plan, chunk, first);
+  if (run.state !== "open" || run.isClosing) {
+    // Its row goes into rejects, and must not be sent from there after what came later.
+    const superseded = await findSuperseded(ledger, plan, [cut.head]);
+    const itemOf = (seq: number): ByHand => (superseded.has(seq) ? LEFT_BEHIND : NOT_SENT);
+    await settleWhole(ledger, plan, cut, settlement, itemOf, "abandoned");
+    return;
+  }
+  ledger.transaction(() => {
+    cut.apply();
+    ledger.run(
+      "UPDATE chunks SET state = 'planned', detail = NULL, http_status = NULL WHERE run_no = ? AND chunk = ?",
+      chunk.runNo,
+      chunk.chunk,
+    );
+    forgetDoubtedItems(ledger, cut.head);
+    note(ledger, chunk.runNo, chunk.chunk, settlement);
+  });
+}
+
+/**
+ * What was not sent of the run stays unsent; its doubts stay, and no other run sends them. That it is to be closed is on disk
+ * first, so nothing sends the rest should the process die half-way; `endClosed` comes when the rejects are written.
+ */
+export async function closePlanned(ledger: Ledger, plan: Plan, run: RunRecord, settlement: Settlement): Promise<void> {
+  ledger.transaction(() => noteClosing(ledger, run, settlement));
+  crashPoint("closing");
+  for (const chunk of chunksOf(ledger, run.runNo, "planned")) {
+    const whole = await cutAfter(ledger, plan, chunk, chunk.count);
+    await settleWhole(ledger, plan, whole, settlement, () => NOT_SENT, "abandoned");
+    crashPoint("settled");
+  }
+}
+
+/** Ends a run of which nothing is planned any more. */
+export function endClosed(ledger: Ledger, { runNo }: RunRecord, exitCode: number): void {
+  endRun(ledger, runNo, "abandoned", exitCode, new Date().toISOString());
+}
+
+/** The same when the plan is lost: the ledger still knows how many actions were not sent, though not which. */
+export function closeWithoutPlan(ledger: Ledger, run: RunRecord, settlement: Settlement, exitCode: number): void {
+  ledger.transaction(() => {
+    ledger.run(
+      "UPDATE chunks SET state = 'abandoned', rejects_written = 1 WHERE run_no = ? AND state = 'planned'",
+      run.runNo,
+    );
+    noteClosing(ledger, run, settlement);
+    endClosed(ledger, run, exitCode);
+  });
+}
+
+/** Part of a transaction: once decided, who and why stay. */
+function noteClosing(ledger: Ledger, { runNo, isClosing }: RunRecord, settlement: Settlement): void {
+  if (!isClosing) note(ledger, runNo, undefined, settlement);
+}
+
+/** The service does not have the actions of a closed run's chunk. Which they are went with the plan, so none is listed. */
+export function settleNotSentWithoutPlan(ledger: Ledger, chunk: ChunkRecord, settlement: Settlement): void {
+  ledger.transaction(() => {
+    ledger.run(
+      "UPDATE chunks SET state = 'abandoned', detail = NULL, answer = NULL, rejects_written = 1 WHERE run_no = ? AND chunk = ?",
+      chunk.runNo,
+      chunk.chunk,
+    );
+    note(ledger, chunk.runNo, chunk.chunk, settlement);
+  });
+}
+
+interface ByHand {
+  readonly outcome: "settled by hand" | "not sent";
+  readonly status: string;
+}
+
+const NOT_SENT: ByHand = { outcome: "not sent", status: "not-sent" };
+const LEFT_BEHIND: ByHand = { outcome: "not sent", status: SUPERSEDED };
+
+/** @param itemOf what is said of an action, by its number in the plan. */
+async function settleWhole(
+  ledger: Ledger,
+  plan: Plan,
+  { head: chunk, apply }: Cut,
+  settlement: Settlement,
+  itemOf: (seq: number) => ByHand,
+  state: "settled by hand" | "abandoned",
+): Promise<void> {
+  const facts = await chunkFacts(plan, chunk);
+  const said = doubtedItems(ledger, chunk);
+  const itemAt = (at: number): ItemFacts => {
+    const item = itemOf(chunk.first + at);
+    const response = said.get(chunk.first + at);
+    return response === undefined ? item : { ...item, response };
+  };
+  const rows = toOutcomes(runFacts({ plan, runNo: chunk.runNo }), facts, itemAt, settlement.at);
+  ledger.transaction(() => {
+    apply();
+    insertOutcomes(ledger, chunk.runNo, rows);
+    ledger.run(
+      "UPDATE chunks SET state = ?, detail = NULL WHERE run_no = ? AND chunk = ?",
+      state,
+      chunk.runNo,
+      chunk.chunk,
+    );
+    note(ledger, chunk.runNo, chunk.chunk, settlement);
+  });
+}
+
+function note(
+  ledger: Ledger,
+  runNo: number,
+  chunk: number | undefined,
+  { decision, who, at, reason }: Settlement,
+): void {
+  ledger.run(
+    "INSERT INTO settlements (run_no, chunk, decision, who, at, reason) VALUES (?, ?, ?, ?, ?, ?)",
+    runNo,
+    chunk ?? null,
+    decision,
+    who,
+    at,
+    reason ?? null,
+  );
+}
+
+/** Whether a person has decided about the chunk before, whatever became of it since. */
+export function wasSettledByHand(ledger: Ledger, runNo: number, chunk: number): boolean {
+  return ledger.get("SELECT 1 AS one FROM settlements WHERE run_no = ? AND chunk = ?", runNo, chunk) !== undefined;
+}

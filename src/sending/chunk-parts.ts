@@ -1,0 +1,101 @@
+/** A chunk of which not all actions share one fate becomes several. */
+
+import type { Ledger } from "../ledger/ledger.ts";
+import { insertOutcomes } from "../ledger/outcomes.ts";
+import { addChunks, type ChunkRecord, nextChunkNumber } from "../ledger/runs.ts";
+import type { ChunkState } from "../ledger/states.ts";
+import type { Plan } from "../plan/plan.ts";
+import { chunkFacts, runFacts } from "./settle.ts";
+import { toOutcomes } from "./settling.ts";
+
+/**
+ * The chunk as stretches of actions in one state each. The first keeps the chunk's number, the others have the next free ones.
+ *
+ * @param lines of the chunk's actions.
+ * @param stateOf what an action's chunk is to be in, by the action's number in the plan.
+ * @param whyOf what is said of an action in place of what is said of the chunk; neighbours of which the same is said stay together.
+ */
+export function cutChunk(
+  ledger: Ledger,
+  chunk: ChunkRecord,
+  lines: readonly Buffer[],
+  stateOf: (seq: number) => ChunkState,
+  whyOf: (seq: number) => string | undefined = () => undefined,
+): readonly ChunkRecord[] {
+  const parts: { -readonly [K in keyof ChunkRecord]: ChunkRecord[K] }[] = [];
+  const next = nextChunkNumber(ledger, chunk.runNo);
+  let { offset } = chunk;
+  for (const [at, line] of lines.entries()) {
+    const [first, length] = [chunk.first + at, line.length + 1];
+    const state = stateOf(first);
+    const detail = whyOf(first) ?? (state === chunk.state ? chunk.detail : undefined);
+    const last = parts.at(-1);
+    if (last?.state === state && last.detail === detail) {
+      last.count += 1;
+      last.length += length;
+    } else {
+      const number = parts.length === 0 ? chunk.chunk : next + parts.length - 1;
+      parts.push({ ...chunk, chunk: number, first, count: 1, offset, length, state, detail });
+    }
+    offset += length;
+  }
+  return parts;
+}
+
+/** Part of a transaction: the parts of `cutChunk` take the chunk's place. Another chunk must not have been added meanwhile. */
+export function replaceChunk(ledger: Ledger, chunk: ChunkRecord, parts: readonly ChunkRecord[]): void {
+  for (const { chunk: number, count, length, state, detail, ...part } of parts) {
+    if (number !== chunk.chunk) {
+      addChunks(ledger, chunk, [{ ...part, count, length, ...(detail !== undefined && { detail }) }], state);
+      continue;
+    }
+    ledger.run(
+      `UPDATE chunks SET count = ?, length = ?, state = ?, detail = ?, answer = NULL,
+       http_status = CASE ? WHEN 'planned' THEN NULL ELSE http_status END WHERE run_no = ? AND chunk = ?`,
+      count,
+      length,
+      state,
+      detail ?? null,
+      state,
+      chunk.runNo,
+      number,
+    );
+  }
+}
+
+/**
+ * Closes actions of planned chunks, so that the run does not send them. Each chunk is one transaction; doing it again changes
+ * nothing.
+ *
+ * @param statusOf why, by the action's number in the plan.
+ */
+export async function closeUnsent(
+  ledger: Ledger,
+  plan: Plan,
+  chunks: readonly ChunkRecord[],
+  statusOf: ReadonlyMap<number, string>,
+): Promise<void> {
+  if (statusOf.size === 0) return;
+  const at = new Date().toISOString();
+  for (const chunk of chunks) {
+    const parts = cutChunk(ledger, chunk, await plan.lines(chunk), (seq) =>
+      statusOf.has(seq) ? "abandoned" : "planned",
+    );
+    const closed = parts.filter(({ state }) => state === "abandoned");
+    if (closed.length === 0) continue;
+    const rows = await Promise.all(
+      closed.map(async (part) =>
+        toOutcomes(
+          runFacts({ plan, runNo: chunk.runNo }),
+          await chunkFacts(plan, part),
+          (number) => ({ outcome: "not sent", status: statusOf.get(part.first + number) ?? "" }),
+          at,
+        ),
+      ),
+    );
+    ledger.transaction(() => {
+      replaceChunk(ledger, chunk, parts);
+      for (const ofPart of rows) insertOutcomes(ledger, chunk.runNo, ofPart);
+    });
+  }
+}

@@ -1,0 +1,327 @@
+/** One connection to the service: posts request bodies and says exactly how far each got. */
+
+import { setImmediate as turn } from "node:timers/promises";
+import {
+  brotliDecompressSync,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  type ZlibOptions,
+  zstdDecompressSync,
+} from "node:zlib";
+import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent } from "undici";
+import type { Exchange } from "./answer.ts";
+import { type Connections, openConnections } from "./connection.ts";
+import { proxyFor } from "./proxy.ts";
+
+/** Largest answer that is read; 5000 items with every id at its longest stay far below. */
+export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** A connection that was idle longer may be closing at the other end; a request on it would be in doubt for nothing. */
+const MAX_IDLE_MS = 2000;
+
+/** The longest that connecting may take, handshakes and a proxy included. Nothing is sent meanwhile, so it is tried again. */
+const MAX_CONNECT_MS = 15_000;
+
+/** The longest that a Node timer waits; longer ones would end at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+interface Secret {
+  reveal(): string;
+}
+
+export interface ServiceClient extends AsyncDisposable {
+  /**
+   * Posts a body to `{baseUrl}/stream`. Never throws: whatever happens is an `Exchange`.
+   *
+   * @param onLeaving called when the request begins to be written; never where none is.
+   */
+  post(body: Uint8Array, signal: AbortSignal, onLeaving?: () => void): Promise<Exchange>;
+}
+
+/** @throws Failure `usage` when the proxy that the environment variables name can't be one. */
+export function openClient(options: {
+  readonly baseUrl: string;
+  /** What the service knows the integrator by; shown nowhere. */
+  readonly key: Secret;
+  /** For the whole request, from connecting to the answer's last byte. */
+  readonly timeoutMs: number;
+  /** A new connection for every request. */
+  readonly freshConnection: boolean;
+  readonly env: NodeJS.ProcessEnv;
+}): ServiceClient {
+  const { baseUrl, key, timeoutMs, freshConnection, env } = options;
+  const { origin, pathname } = new URL(baseUrl);
+  const path = `${pathname.replace(/\/$/, "")}/stream`;
+  const connections = openConnections();
+  const isProxied = proxyFor(origin, env) !== undefined;
+  let dispatcher = openDispatcher(origin, env, connections);
+  let idleSince: Instant | undefined;
+  const renew = async (): Promise<void> => {
+    idleSince = undefined;
+    await dispatcher.destroy();
+    dispatcher = openDispatcher(origin, env, connections);
+  };
+
+  return {
+    async post(body, signal, onLeaving) {
+      if (idleSince !== undefined && msSince(idleSince) > MAX_IDLE_MS) await renew();
+      // That the other side has closed the connection may not have been read yet. Two turns of the event loop hold a
+      // whole look at all sockets, after which the request takes a new one.
+      if (idleSince !== undefined) {
+        await turn();
+        await turn();
+      }
+      const result = await exchange(
+        { dispatcher, connections, isProxied, signal, timeoutMs, onLeaving },
+        {
+          origin,
+          path,
+          method: "POST",
+          reset: freshConnection,
+          headers: {
+            "x-api-key": key.reveal(),
+            "content-type": "application/json",
+            accept: "application/json",
+            // Who says nothing takes every encoding (RFC 9110, 12.5.3).
+            "accept-encoding": "identity",
+            "user-agent": "tickets",
+          },
+          body,
+        },
+      );
+      idleSince = instant();
+      // What is left of a request that was answered must not reach the service, nor a connection that comes too late.
+      if (result.kind === "not sent" || (result.kind === "answer" && result.early)) await renew();
+      return withoutKey(decoded(result), key);
+    },
+    [Symbol.asyncDispose]: () => dispatcher.destroy(),
+  };
+}
+
+/** Content codings that a server may use although it was asked not to. */
+const DECODERS: Readonly<Record<string, readonly ((bytes: Buffer, options: ZlibOptions) => Buffer)[]>> = {
+  gzip: [gunzipSync],
+  "x-gzip": [gunzipSync],
+  // Servers send either form under this name.
+  deflate: [inflateSync, inflateRawSync],
+  br: [brotliDecompressSync],
+  zstd: [(bytes, { maxOutputLength = MAX_ANSWER_BYTES }) => zstdDecompressSync(bytes, { maxOutputLength })],
+};
+
+/** A body without its Content-Encoding; as it came where it has none, or another than is said. */
+function decoded(result: Exchange): Exchange {
+  if (result.kind !== "answer" || !result.whole || result.body.length === 0) return result;
+  let body = result.body;
+  for (const coding of (result.headers.contentEncoding ?? "").toLowerCase().split(",").reverse()) {
+    const decoders = DECODERS[coding.trim()] ?? [];
+    body = firstThatWorks(decoders, body) ?? body;
+  }
+  return { ...result, body };
+}
+
+function firstThatWorks(
+  decoders: readonly ((bytes: Buffer, options: ZlibOptions) => Buffer)[],
+  body: Buffer,
+): Buffer | undefined {
+  for (const decode of decoders) {
+    try {
+      return decode(body, { maxOutputLength: MAX_ANSWER_BYTES });
+    } catch {
+      // Not in this coding, damaged, or too large: what the bytes say by themselves is looked at then.
+    }
+  }
+  return undefined;
+}
+
+/** A shorter key could stand in an answer by chance, inside an actionPromise even. */
+const SHORTEST_SECRET = 12;
+
+/** A service that says the key back must not bring it into the ledger, a file or a log. */
+function withoutKey(result: Exchange, key: Secret): Exchange {
+  const secret = key.reveal();
+  if (result.kind !== "answer" || secret.length < SHORTEST_SECRET) return result;
+  const location = result.headers.location?.replaceAll(secret, "[key]");
+  const headers = location === undefined ? result.headers : { ...result.headers, location };
+  if (!result.body.includes(secret)) return { ...result, headers };
+  return {
+    ...result,
+    headers,
+    body: Buffer.from(result.body.toString("latin1").replaceAll(secret, "[key]"), "latin1"),
+  };
+}
+
+/** By both clocks: the monotonic one stands still while a machine sleeps, the other may be set back. */
+interface Instant {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+const instant = (): Instant => ({ monotonicMs: performance.now(), wallMs: Date.now() });
+const msSince = ({ monotonicMs, wallMs }: Instant): number =>
+  Math.max(performance.now() - monotonicMs, Date.now() - wallMs);
+
+function openDispatcher(origin: string, env: NodeJS.ProcessEnv, connections: Connections): Dispatcher {
+  const settings: Client.Options = {
+    pipelining: 1,
+    keepAliveTimeout: MAX_IDLE_MS,
+    keepAliveMaxTimeout: MAX_IDLE_MS,
+    maxResponseSize: MAX_ANSWER_BYTES,
+    // One request in flight needs no HTTP/2, over which undici repeats requests by itself.
+    allowH2: false,
+    // `exchange` keeps the time of the whole request.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connectTimeout: 0,
+  };
+  const proxy = proxyFor(origin, env);
+  if (proxy === undefined) return new Client(origin, { ...settings, connect: connector(settings, connections) });
+  return new EnvHttpProxyAgent({
+    ...settings,
+    connections: 1,
+    // The connection to the service, through the proxy.
+    factory: (target: string | URL, options: Client.Options) =>
+      new Client(target, { ...options, connect: connector(options, connections) }),
+    requestTls: { allowH2: false, timeout: 0 },
+    proxyTls: { timeout: 0 },
+    httpProxy: "",
+    httpsProxy: proxy.url,
+    noProxy: "", // decided already
+  });
+}
+
+/** Connects as undici would. `exchange` keeps the time. */
+function connector({ connect }: Client.Options, connections: Connections): buildConnector.connector {
+  const open = typeof connect === "function" ? connect : buildConnector({ allowH2: false, timeout: 0, ...connect });
+  return connections.watched(open);
+}
+
+interface Way {
+  readonly dispatcher: Dispatcher;
+  readonly connections: Connections;
+  readonly isProxied: boolean;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly onLeaving: (() => void) | undefined;
+}
+
+function exchange(way: Way, request: Dispatcher.DispatchOptions): Promise<Exchange> {
+  const { dispatcher, connections, isProxied, signal, timeoutMs, onLeaving } = way;
+  return new Promise((resolve) => {
+    let started = false;
+    let ended = false;
+    let status: number | undefined;
+    let early = false;
+    let headers: Record<string, string | string[] | undefined> = {};
+    const chunks: Buffer[] = [];
+    let abort: ((reason: Error) => void) | undefined;
+
+    const end = (error?: Error): void => {
+      if (ended) return;
+      ended = true;
+      stopClocks();
+      if (status !== undefined) {
+        resolve({
+          kind: "answer",
+          status,
+          headers: {
+            retryAfter: text(headers["retry-after"]),
+            date: text(headers.date),
+            location: text(headers.location),
+            contentEncoding: text(headers["content-encoding"]),
+          },
+          body: Buffer.concat(chunks),
+          whole: error === undefined,
+          early,
+          ...(error !== undefined && { error }),
+        });
+      } else resolve({ kind: started ? "lost" : "not sent", error: error ?? new Error("no answer") });
+    };
+    /** Ends the exchange, and what undici still does for it. */
+    const giveUp = (error: Error): void => {
+      end(error);
+      abort?.(error);
+    };
+    const onAbort = (): void => giveUp(toError(signal.reason));
+    const timer = setTimeout(
+      () => giveUp(timeoutError(`no whole answer within ${seconds(timeoutMs)}`)),
+      Math.min(timeoutMs, MAX_TIMER_MS),
+    );
+    const connectMs = Math.min(timeoutMs, MAX_CONNECT_MS);
+    const connecting = setTimeout(() => {
+      const cause = UNCONNECTED[connections.stopConnecting() ?? (isProxied ? "no tunnel" : "no connection")];
+      giveUp(timeoutError(`${cause} within ${seconds(connectMs)}`));
+    }, connectMs);
+    const stopClocks = (): void => {
+      clearTimeout(timer); // or they would hold the process for as long as an answer may take
+      clearTimeout(connecting);
+      signal.removeEventListener("abort", onAbort);
+    };
+
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      dispatcher.dispatch(request, {
+        onRequestStart(controller) {
+          // Called before the first byte is written; from here on the service may have the request. It must never be
+          // written after it was given up, nor twice.
+          if (ended || started) controller.abort(new Error("given up"));
+          else {
+            started = true;
+            clearTimeout(connecting);
+            abort = (reason) => controller.abort(reason);
+            connections.awaitAnswer();
+            onLeaving?.();
+          }
+        },
+        onResponseStart(controller, statusCode, responseHeaders) {
+          if (statusCode < 200) return;
+          status = statusCode;
+          headers = responseHeaders as typeof headers; // undici: lower-case names to text or lists of text
+          const isEarly = connections.isEarly();
+          early = isEarly !== false;
+          // Only what would be believed waits to be looked at again: the server of an early refusal may be about to reset.
+          if (typeof isEarly === "boolean" || statusCode >= 300) return;
+          controller.pause();
+          void isEarly.then((stillEarly) => {
+            early = stillEarly;
+            controller.resume();
+          });
+        },
+        onResponseData(_controller, chunk) {
+          chunks.push(chunk);
+        },
+        onResponseEnd() {
+          end();
+        },
+        onResponseError(_controller, error) {
+          end(error);
+        },
+      });
+    } catch (fault) {
+      stopClocks();
+      throw fault;
+    }
+  });
+}
+
+function text(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}
+
+/** How far connecting came, for people. */
+const UNCONNECTED = {
+  "no connection": "no connection",
+  "no handshake": "a connection, but no TLS handshake",
+  "no tunnel": "no connection through the proxy",
+} as const;
+
+const seconds = (ms: number): string => `${ms / 1000} s`;
+
+function timeoutError(message: string): Error {
+  return Object.assign(new Error(message), { code: "ETIMEDOUT" });
+}
+
+function toError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error("interrupted");
+}

@@ -1,0 +1,221 @@
+/**
+ * A run of which the ledger lacks a part, since it was lost or put back from an older copy, is brought up to what the list of
+ * runs says. What neither the list nor a promises file tells becomes a doubt, which a person ends.
+ */
+
+import { readFileSync } from "node:fs";
+import { EXIT_CODES } from "../failure.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { IMPORTED_MAPPING } from "../ledger/memory.ts";
+import { insertOutcomes, SENT_ELSEWHERE } from "../ledger/outcomes.ts";
+import { isWithin, keepEntryNumber, type LostRun, type Stretch } from "../ledger/run-list.ts";
+import {
+  addChunks,
+  type ChunkRecord,
+  chunksOf,
+  countRun,
+  endAttempt,
+  endRun,
+  enterRun,
+  noteEnteredAgain,
+  type RunRecord,
+} from "../ledger/runs.ts";
+import type { ChunkState } from "../ledger/states.ts";
+import { parseManifest } from "../plan/manifest.ts";
+import { type Plan, planFiles } from "../plan/plan.ts";
+import { cutChunk, replaceChunk } from "./chunk-parts.ts";
+import { findPromisedElsewhere, type PromisedElsewhere } from "./sent-elsewhere.ts";
+import { chunkFacts, runFacts } from "./settle.ts";
+import { type ItemFacts, toOutcomes } from "./settling.ts";
+
+/** Of such a run the ledger knows what its promises file told, and no plan. */
+export const isImportedRun = ({ manifest }: Pick<RunRecord, "manifest">): boolean =>
+  parseManifest(manifest).mapping === IMPORTED_MAPPING;
+
+const WHY = "the ledger does not know whether this was sent: it was lost, or put back from an older copy";
+
+/** What is said of a doubt of which another run has a promise. */
+const whyElsewhere = (promised: PromisedElsewhere | undefined): string | undefined =>
+  promised &&
+  `${WHY}; run ${promised.run} has since had a promise of the same action, or of one that can't be told from it`;
+
+/** Whether another run has a promise of what may be the same deeds, so that they may be one and not two. */
+export const isPromisedElsewhere = ({ detail = "" }: ChunkRecord): boolean => detail.startsWith(`${WHY}; run `);
+
+/** How many actions of a run are in doubt because the ledger was lost, and how many were found not to have been taken. */
+interface Mended {
+  readonly doubted: number;
+  readonly closed: number;
+}
+
+/** A run that the ledger does not know at all is entered once more from its plan, all of it in doubt. */
+export function enterLostRun(ledger: Ledger, plan: Plan, lost: LostRun): RunRecord {
+  return enterRun(ledger, {
+    run: lost.run,
+    manifest: manifestIn(plan),
+    output: lost.outputs.at(-1),
+    chunks: plan.manifest.chunks,
+    at: lost.createdAt,
+    doubt: WHY,
+  });
+}
+
+/** As it stands in the folder: the two are compared. */
+const manifestIn = ({ directory }: Plan): string => readFileSync(planFiles(directory).manifest, "utf8").trimEnd();
+
+/**
+ * After this resolves, no action of the run is sent by it that the list does not have as never sent. The others are closed
+ * where the list says what became of all, or that they were closed unsent, and where another run has a promise of them: it
+ * would not have sent them while they were taken or in doubt here. The rest is in doubt. A run that was abandoned is so again.
+ * Doing it again, also after the process died in between, changes nothing.
+ *
+ * @param plan the run's plan, which may be all that is left of a run that was imported.
+ */
+export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lost: LostRun): Promise<Mended> {
+  const at = new Date().toISOString();
+  if (isImportedRun(run)) await becomePlanned(ledger, plan, run, lost);
+  for (const chunk of chunksOf(ledger, run.runNo, "sending"))
+    endAttempt(ledger, chunk, { state: "in doubt", class: "in doubt", httpStatus: undefined, detail: WHY, at });
+  const chunks = MENDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state));
+  const elsewhere = lost.isDecided
+    ? new Map<number, PromisedElsewhere>()
+    : await findPromisedElsewhere(ledger, plan, run.runNo, chunks);
+  // Of a deed that is done again and again, a later promise may be another one, unless all that this run was promised is known.
+  const isWholeRead = lost.outputs.length > 0 && lost.unread.length === 0;
+  const isElsewhere = (seq: number): boolean => {
+    const promised = elsewhere.get(seq);
+    return promised !== undefined && (promised.isOnce || (promised.isSame && isWholeRead));
+  };
+  const isUnsent = (seq: number): boolean => isWithin({ first: seq, count: 1 }, lost.unsent);
+  const fateIn =
+    ({ state }: ChunkRecord) =>
+    (seq: number): ChunkState => {
+      if (isWithin({ first: seq, count: 1 }, lost.planned)) return "planned";
+      if (lost.isDecided || isUnsent(seq) || isElsewhere(seq)) return "abandoned";
+      return state === "planned" ? "in doubt" : state;
+    };
+  const closed = lost.isDecided ? countOutside(chunks, lost.planned) : 0;
+  // What is closed is closed in one way only where the list can't tell which of it was rejected.
+  const untold = countOutside(chunks, [...lost.planned, ...lost.unsent]);
+  const wereRejected =
+    lost.isDecided && lost.rejected !== undefined && countRun(ledger, run.runNo).rejected + untold === lost.rejected;
+  const itemOf = (seq: number): ItemFacts => {
+    if (isUnsent(seq)) return NOT_SENT;
+    if (wereRejected) return { outcome: "rejected", status: "rejected" };
+    return isElsewhere(seq) ? { ...NOT_SENT, status: SENT_ELSEWHERE } : NOT_SENT;
+  };
+  for (const chunk of chunks) {
+    const fateOf = fateIn(chunk);
+    const whyOf = (seq: number): string | undefined =>
+      fateOf(seq) === "in doubt" ? whyElsewhere(elsewhere.get(seq)) : undefined;
+    const parts = cutChunk(ledger, chunk, await plan.lines(chunk), fateOf, whyOf);
+    if (parts.every(({ state, detail }) => state === chunk.state && detail === chunk.detail)) continue;
+    const told = parts.map((part) =>
+      part.state === "in doubt" && part.detail === undefined ? { ...part, detail: WHY } : part,
+    );
+    const rows = await Promise.all(
+      parts
+        .filter(({ state }) => state === "abandoned")
+        .map(async (part) =>
+          toOutcomes(
+            runFacts({ plan, runNo: run.runNo }),
+            await chunkFacts(plan, part),
+            (number) => itemOf(part.first + number),
+            at,
+          ),
+        ),
+    );
+    ledger.transaction(() => {
+      replaceChunk(ledger, chunk, told);
+      for (const ofPart of rows) insertOutcomes(ledger, run.runNo, ofPart);
+    });
+  }
+  ledger.transaction(() => {
+    if (lost.state === "abandoned") {
+      endRun(ledger, run.runNo, "abandoned", EXIT_CODES["finished-with-rejects"], at);
+      // The rejects were written before the list was told.
+      ledger.run("UPDATE chunks SET rejects_written = 1 WHERE run_no = ? AND state = 'abandoned'", run.runNo);
+    }
+    keepEntryNumber(ledger, run.runNo, lost.number + 1);
+  });
+  return { doubted: countDoubted(ledger, run), closed };
+}
+
+/** Also what an import has put into doubt before: of that, a part may be told apart only now. */
+const countDoubted = (ledger: Ledger, { runNo }: RunRecord): number =>
+  chunksOf(ledger, runNo, "in doubt").reduce(
+    (sum, { count, detail = "" }) => sum + (detail.startsWith(WHY) ? count : 0),
+    0,
+  );
+
+const NOT_SENT: ItemFacts = { outcome: "not sent", status: "not-sent" };
+
+/** Chunks without outcomes. A stored answer is settled as ever, and says more than the list. */
+const MENDED_STATES = ["planned", "in doubt", "refused"] as const satisfies readonly ChunkState[];
+
+function countOutside(chunks: readonly ChunkRecord[], stretches: readonly Stretch[]): number {
+  let outside = 0;
+  for (const { first, count } of chunks)
+    for (let seq = first; seq < first + count; seq += 1)
+      if (!isWithin({ first: seq, count: 1 }, stretches)) outside += 1;
+  return outside;
+}
+
+/** A run of which only promises were imported becomes one that has its plan again, and can be gone on with. */
+async function becomePlanned(ledger: Ledger, plan: Plan, run: RunRecord, lost: LostRun): Promise<void> {
+  const parts = await missingParts(ledger, plan, run, lost.planned);
+  ledger.transaction(() => {
+    ledger.run(
+      "UPDATE runs SET manifest = ?, state = 'open', ended_at = NULL, output = ? WHERE run_no = ?",
+      manifestIn(plan),
+      lost.outputs.at(-1) ?? null,
+      run.runNo,
+    );
+    noteEnteredAgain(ledger, run.run);
+    for (const { lane, state, ...part } of parts) {
+      const parent = { runNo: run.runNo, chunk: undefined, lane, httpStatus: undefined };
+      addChunks(ledger, parent, [state === "planned" ? part : { ...part, detail: WHY }], state);
+    }
+  });
+}
+
+/** A part of a plan's chunk. */
+type Part = Pick<ChunkRecord, "lane" | "first" | "count" | "offset" | "length" | "state">;
+
+/** What of the plan no outcome was imported of; what was never on its way stands apart. */
+async function missingParts(
+  ledger: Ledger,
+  plan: Plan,
+  { runNo }: RunRecord,
+  planned: readonly Stretch[],
+): Promise<readonly Part[]> {
+  const parts: Part[] = [];
+  for (const initial of plan.manifest.chunks) {
+    const end = initial.first + initial.count;
+    const outcomes = ledger.all(
+      "SELECT seq FROM actions WHERE run_no = ? AND seq >= ? AND seq < ?",
+      runNo,
+      initial.first,
+      end,
+    );
+    if (outcomes.length === initial.count) continue;
+    const known = new Set(outcomes.map(({ seq }) => Number(seq)));
+    let open: { -readonly [K in keyof Part]: Part[K] } | undefined;
+    let offset = initial.offset;
+    for (const [at, line] of (await plan.lines(initial)).entries()) {
+      const first = initial.first + at;
+      const state = isWithin({ first, count: 1 }, planned) ? "planned" : "in doubt";
+      const part: Part = { lane: initial.lane, first, count: 1, offset, length: line.length + 1, state };
+      if (known.has(first)) open = undefined;
+      else if (open?.state === state) {
+        open.count += 1;
+        open.length += part.length;
+      } else {
+        open = { ...part };
+        parts.push(open);
+      }
+      offset += part.length;
+    }
+  }
+  return parts;
+}

@@ -1,0 +1,87 @@
+/** The actionPromises that a run was given, so that none is taken for two actions. */
+
+import { randomInt } from "node:crypto";
+import { hash128 } from "../checks/ticket-states.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+
+export interface RunPromises {
+  has(promise: string): boolean;
+  add(promise: string): void;
+}
+
+/** Slots for the smallest run. */
+const LEAST = 1024;
+
+/**
+ * Remembers promises by 64 bits of each, 8 bytes a slot and at most three of four slots in use: 11 to 21 MB for a million.
+ * Two different ones are taken for the same about once in 30 million runs of a million actions; then an answer is in
+ * doubt that need not be.
+ *
+ * @param expected how many will be added at most, as far as is known; it grows beyond.
+ */
+export function createRunPromises(expected = 0): RunPromises {
+  // Of its own, so that nobody can make up two that look alike.
+  const seed = randomInt(2 ** 32);
+  const hash = new Uint32Array(4);
+  let mask = slotsFor(expected) - 1;
+  let slots = new Uint32Array(2 * (mask + 1));
+  let used = 0;
+
+  /** The slot of the promise whose hash is given, or the free one where it belongs. */
+  const find = (high: number, low: number): number => {
+    for (let slot = low & mask; ; slot = (slot + 1) & mask) {
+      const [there, rest] = [slots[2 * slot], slots[2 * slot + 1]];
+      if ((there === 0 && rest === 0) || (there === high && rest === low)) return slot;
+    }
+  };
+  const put = (high: number, low: number): void => {
+    const slot = find(high, low);
+    if (slots[2 * slot] === 0 && slots[2 * slot + 1] === 0) used += 1;
+    slots[2 * slot] = high;
+    slots[2 * slot + 1] = low;
+  };
+  const grow = (): void => {
+    const old = slots;
+    mask = 2 * mask + 1;
+    slots = new Uint32Array(2 * (mask + 1));
+    used = 0;
+    for (let at = 0; at < old.length; at += 2)
+      if (old[at] !== 0 || old[at + 1] !== 0) put(old[at] ?? 0, old[at + 1] ?? 0);
+  };
+  /** Leaves the promise's hash in `hash`; its first word is never 0, which marks a free slot. */
+  const digest = (promise: string): void => {
+    hash128(promise, seed, hash);
+    hash[0] ||= 1;
+  };
+  return {
+    has(promise) {
+      digest(promise);
+      const slot = find(hash[0] ?? 0, hash[1] ?? 0);
+      return slots[2 * slot] !== 0;
+    },
+    add(promise) {
+      if (used >= 0.75 * (mask + 1)) grow();
+      digest(promise);
+      put(hash[0] ?? 0, hash[1] ?? 0);
+    },
+  };
+}
+
+function slotsFor(expected: number): number {
+  let slots = LEAST;
+  while (expected > 0.75 * slots) slots *= 2;
+  return slots;
+}
+
+/** What the run has been given so far, by an earlier process. */
+export function promisesOfRun(ledger: Ledger, runNo: number, expected: number): RunPromises {
+  const promises = createRunPromises(expected);
+  const rows = ledger.iterate(
+    `SELECT action_promise FROM actions WHERE run_no = ? AND action_promise IS NOT NULL
+     UNION ALL SELECT response ->> 'actionPromise' FROM doubted_items WHERE run_no = ? AND json_type(response, '$.actionPromise') = 'text'`,
+    runNo,
+    runNo,
+  );
+  for (const { action_promise } of rows) promises.add(String(action_promise));
+  return promises;
+}

@@ -1,0 +1,125 @@
+/**
+ * What another run has sent since this one was planned. No run sends while another is open, so only an imported run can have:
+ * the ledger was put back from an older copy, in which this run is open, and a person went on with it.
+ */
+
+import { type Action, actionSpec } from "../actions/actions.ts";
+import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
+import { parseJson } from "../actions/json.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { unplacedActions } from "../ledger/memory.ts";
+import { SENT_ELSEWHERE, SUPERSEDED } from "../ledger/outcomes.ts";
+import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
+import { CONTENT_BYTES, type IndexRecord } from "../plan/index-file.ts";
+import type { Plan } from "../plan/plan.ts";
+import { closeUnsent } from "./chunk-parts.ts";
+
+/**
+ * Closes, unsent, planned actions that another run has sent since, and those of whose history it has sent something: which,
+ * a promises file does not tell.
+ *
+ * @returns how many actions were closed.
+ */
+export async function closeSentElsewhere(ledger: Ledger, plan: Plan, runNo: number): Promise<number> {
+  const { createdAt } = plan.manifest;
+  // The run has sent these itself, as its promises tell; where they stand in it was not known when they were imported.
+  const unplaced = unplacedActions(ledger, runNo);
+  if (unplaced.size === 0 && !hasLaterRun(ledger, runNo, createdAt)) return 0;
+  const chunks = chunksOf(ledger, runNo, "planned");
+  const statusOf = new Map<number, string>();
+  for (const chunk of chunks) {
+    const [lines, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
+    for (const [at, record] of records.entries()) {
+      if (unplaced.has(chunk.first + at)) {
+        statusOf.set(chunk.first + at, SENT_ELSEWHERE);
+        continue;
+      }
+      const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
+      const later = identitiesOf(action, record).flatMap((each) => takenLater(ledger, each, runNo, createdAt));
+      if (later.length === 0) continue;
+      const isThis =
+        actionSpec(record.action).identity === "once" || later.some(({ content }) => content.equals(record.content));
+      statusOf.set(chunk.first + at, isThis ? SENT_ELSEWHERE : SUPERSEDED);
+    }
+  }
+  await closeUnsent(ledger, plan, chunks, statusOf);
+  return statusOf.size;
+}
+
+/** A run that has since had a promise of an action, or of one that can't be told from it. */
+export interface PromisedElsewhere {
+  readonly run: string;
+  /** The deed happens once: another run only sends it while it was neither taken nor in doubt here. */
+  readonly isOnce: boolean;
+  /** It says the very same. What an import knows by its ids alone may be another deed of its history. */
+  readonly isSame: boolean;
+}
+
+/**
+ * Which actions of a run other runs have had promises of since it was planned, by the actions' numbers in the plan. A promise
+ * stands for one action: where a history holds the same deed several times, for the last one, since a run is sent in order.
+ */
+export async function findPromisedElsewhere(
+  ledger: Ledger,
+  plan: Plan,
+  runNo: number,
+  chunks: readonly ChunkRecord[],
+): Promise<ReadonlyMap<number, PromisedElsewhere>> {
+  const promised = new Map<number, PromisedElsewhere>();
+  const { createdAt } = plan.manifest;
+  if (!hasLaterRun(ledger, runNo, createdAt)) return promised;
+  const counted = new Set<string>();
+  for (const chunk of chunks.toSorted((one, other) => other.first - one.first)) {
+    const [lines, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
+    for (const [at, record] of [...records.entries()].reverse()) {
+      const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
+      const isOnce = actionSpec(record.action).identity === "once";
+      const later = identitiesOf(action, record)
+        .flatMap((each) => takenLater(ledger, each, runNo, createdAt))
+        .filter(({ place }) => !counted.has(place));
+      const same = later.find(({ content }) => isOnce || content.equals(record.content));
+      const found = same ?? later.find(({ content }) => content.equals(ONLY_IDS));
+      if (found === undefined) continue;
+      counted.add(found.place);
+      promised.set(chunk.first + at, { run: found.run, isOnce, isSame: same !== undefined });
+    }
+  }
+  return promised;
+}
+
+/** What is kept of a deed of which an import gave no more than the ids. */
+const ONLY_IDS = Buffer.alloc(CONTENT_BYTES);
+
+function hasLaterRun(ledger: Ledger, runNo: number, createdAt: string): boolean {
+  const sql = "SELECT 1 AS one FROM runs WHERE run_no <> ? AND (ended_at IS NULL OR ended_at > ?) LIMIT 1";
+  return ledger.get(sql, runNo, createdAt) !== undefined;
+}
+
+/** What the deed may be known under; an import knows neither keys nor, of a history, which deed it is. */
+function identitiesOf(action: Action, { identity, keyed }: IndexRecord): readonly Buffer[] {
+  const imported = importedIdentityText(action);
+  return [
+    identity,
+    ...(keyed ? [digestOf(identityText(action))] : []),
+    ...(imported === undefined ? [] : [digestOf(imported)]),
+  ];
+}
+
+interface LaterDeed {
+  readonly run: string;
+  /** Tells it from every other. */
+  readonly place: string;
+  readonly content: Buffer;
+}
+
+/** Deeds of an identity that other runs have sent since, in their order. */
+function takenLater(ledger: Ledger, identity: Buffer, runNo: number, createdAt: string): readonly LaterDeed[] {
+  const sql = `SELECT run, seq, identities.content AS content
+    FROM identities JOIN actions USING (run_no, seq) JOIN runs USING (run_no)
+    WHERE identities.identity = ? AND taken = 1 AND run_no <> ? AND at > ? ORDER BY run_no, seq`;
+  return ledger.all(sql, identity, runNo, createdAt).map(({ run, seq, content }) => ({
+    run: String(run),
+    place: `${run} ${seq}`,
+    content: Buffer.from(content as Uint8Array), // a BLOB NOT NULL column
+  }));
+}

@@ -1,0 +1,145 @@
+/** An answer becomes outcomes: in the ledger first, then in the promises. */
+
+import type { Action } from "../actions/actions.ts";
+import { parseJson } from "../actions/json.ts";
+import { free } from "../disk/buffers.ts";
+import { crashPoint } from "../disk/crash-points.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
+import { type ChunkRecord, chunksOf, doubtStored, dropEmptyChunks, endAttempt, readAnswer } from "../ledger/runs.ts";
+import { promiseLines } from "../outputs/promise-lines.ts";
+import type { PromiseSink } from "../outputs/promise-sink.ts";
+import { sentActions } from "../plan/chunk-actions.ts";
+import type { ChunkBorders, Plan } from "../plan/plan.ts";
+import { type ItemOutcome, readExchange } from "./answer.ts";
+import { promisesOfRun } from "./run-promises.ts";
+import { type ChunkFacts, type RunFacts, settleInLedger } from "./settling.ts";
+
+/** What a run is sent with. */
+export interface SettleContext {
+  readonly ledger: Ledger;
+  readonly plan: Plan;
+  readonly runNo: number;
+  readonly promises: PromiseSink;
+}
+
+/** The actions of a chunk as they stand in the plan. */
+export async function actionsOf(plan: Plan, chunk: ChunkBorders): Promise<readonly Action[]> {
+  // The planner wrote and checked them, and the checksum says they are the same bytes.
+  return (await plan.lines(chunk)).map((line) => parseJson(line.toString("utf8")) as Action);
+}
+
+export const runFacts = ({ plan, runNo }: Pick<SettleContext, "plan" | "runNo">): RunFacts => ({
+  runNo,
+  inputs: plan.manifest.inputs.map(({ name }) => name),
+});
+
+export async function chunkFacts(plan: Plan, chunk: ChunkRecord): Promise<ChunkFacts> {
+  return { chunk, ...(await plan.chunk(chunk)) };
+}
+
+/**
+ * Settles a chunk. After it resolves every outcome is in the ledger and every line of the promises file on disk. Should
+ * the process die in between, the ledger knows that the lines are missing (`projectUnwritten`).
+ */
+export async function settle(
+  context: SettleContext,
+  facts: ChunkFacts,
+  items: readonly ItemOutcome[],
+  at: string,
+): Promise<void> {
+  const { ledger, promises } = context;
+  const lines = settleInLedger(ledger, runFacts(context), facts, items, at, promises.style);
+  free(facts.index);
+  crashPoint("settled");
+  await project(context, facts.chunk.chunk, lines);
+}
+
+type ProjectContext = Omit<SettleContext, "plan">;
+
+async function project(
+  { ledger, promises, runNo }: ProjectContext,
+  chunk: number,
+  lines: string | Uint8Array,
+): Promise<void> {
+  const record = await promises.write(lines);
+  crashPoint("projected");
+  ledger.transaction(() => {
+    record(ledger);
+    ledger.run("UPDATE chunks SET projected = 1 WHERE run_no = ? AND chunk = ?", runNo, chunk);
+  });
+  crashPoint("recorded");
+}
+
+/** Writes the promises of chunks that were settled when the process died before their lines were noted. */
+export async function projectUnwritten(context: ProjectContext): Promise<void> {
+  const { ledger, runNo, promises } = context;
+  for (const chunk of unprojectedChunks(ledger, runNo)) {
+    const { label, format, safeCsv } = promises.style;
+    await project(context, chunk, promiseLines(outcomesOfChunk(ledger, runNo, chunk), label, format, safeCsv));
+  }
+}
+
+/** An answer that was stored when the process died, read again. */
+function readStored(ledger: Ledger, { chunk, actions }: ChunkFacts) {
+  const { body, at } = readAnswer(ledger, chunk);
+  const exchange = {
+    kind: "answer",
+    status: chunk.httpStatus ?? 200,
+    headers: {},
+    body,
+    whole: true,
+    early: false,
+  } as const;
+  return { reading: readExchange(exchange, sentActions(actions), [], promisesOfRun(ledger, chunk.runNo, 0)), body, at };
+}
+
+/** What `recover` will make of stored answers, by outcome, for those who only look. */
+export async function countStored(
+  ledger: Ledger,
+  plan: Plan,
+  runNo: number,
+): Promise<ReadonlyMap<ItemOutcome["outcome"], number>> {
+  const counts = new Map<ItemOutcome["outcome"], number>();
+  const add = (outcome: ItemOutcome["outcome"], actions: number): void => {
+    counts.set(outcome, (counts.get(outcome) ?? 0) + actions);
+  };
+  for (const chunk of chunksOf(ledger, runNo, "answered")) {
+    const { reading } = readStored(ledger, await chunkFacts(plan, chunk));
+    if (reading.kind === "settled") for (const { outcome } of reading.items) add(outcome, 1);
+    else add("in doubt", chunk.count);
+  }
+  return counts;
+}
+
+/**
+ * Puts right what a crash left: an answer that was stored is settled from the store; a chunk that was being sent is in
+ * doubt, since its answer is lost.
+ */
+export async function recover(context: SettleContext): Promise<void> {
+  const { ledger, plan, runNo } = context;
+  dropEmptyChunks(ledger, runNo);
+  await projectUnwritten(context);
+  for (const chunk of chunksOf(ledger, runNo, "answered")) {
+    const facts = await chunkFacts(plan, chunk);
+    const { reading, body, at } = readStored(ledger, facts);
+    if (reading.kind === "settled") {
+      await settle(context, facts, reading.items, at);
+      continue;
+    }
+    // It came to an earlier version, which did not look as closely.
+    ledger.transaction(() => doubtStored(ledger, chunk, reading.detail, body));
+  }
+  const at = new Date().toISOString();
+  for (const chunk of chunksOf(ledger, runNo, "sending")) {
+    ledger.transaction(() =>
+      endAttempt(ledger, chunk, {
+        state: "in doubt",
+        class: "in doubt",
+        httpStatus: undefined,
+        detail: "the process ended before the answer came",
+        at,
+      }),
+    );
+  }
+}

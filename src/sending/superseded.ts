@@ -1,0 +1,172 @@
+/**
+ * Actions that were left behind in their history: something later of it was taken while they were in doubt. Sent now, they
+ * would undo it, so they are closed unsent (design, Identity: superseded).
+ */
+
+import { type ActionData, actionSpec } from "../actions/actions.ts";
+import { identityText } from "../actions/identity.ts";
+import { parseJson } from "../actions/json.ts";
+import { asBuffer, free } from "../disk/buffers.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { SUPERSEDED, TAKEN } from "../ledger/outcomes.ts";
+import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
+import { RECORD_BYTES, readRecord } from "../plan/index-file.ts";
+import { replaces } from "../plan/keyed-order.ts";
+import type { ChunkBorders, Plan } from "../plan/plan.ts";
+import { timeOf } from "../plan/said.ts";
+import { closeUnsent } from "./chunk-parts.ts";
+
+/** A deed of a history, as the plan holds it. */
+interface Deed {
+  readonly seq: number;
+  readonly content: string;
+  readonly time: bigint | undefined;
+}
+
+/**
+ * Numbers (in the plan) of the chunks' actions of whose history something later was taken in this run. What a deed is and
+ * says stands in the plan; the ledger is only asked what was taken, since of imported deeds it knows no more than the ids.
+ *
+ * @param chunks of one run, whose actions may still be sent.
+ */
+export async function findSuperseded(
+  ledger: Ledger,
+  plan: Plan,
+  chunks: readonly ChunkRecord[],
+): Promise<ReadonlySet<number>> {
+  const [one] = chunks;
+  const last = one === undefined ? 0 : lastTaken(ledger, one.runNo);
+  // A lane is sent in order, so nearly always nothing of it was taken behind what is open.
+  const before = chunks.filter(({ first }) => first < last);
+  const superseded = new Set<number>();
+  // A history is all in one lane.
+  for (const [lane, open] of Map.groupBy(before, (each) => each.lane)) {
+    const ofLane = plan.manifest.chunks.filter((each) => each.lane === lane && each.first <= last);
+    await supersedeInLane(ledger, plan, open, ofLane, superseded);
+  }
+  return superseded;
+}
+
+/** @param ofLane what was planned for the lane of the open chunks. */
+async function supersedeInLane(
+  ledger: Ledger,
+  plan: Plan,
+  open: readonly ChunkRecord[],
+  ofLane: readonly ChunkBorders[],
+  superseded: Set<number>,
+): Promise<void> {
+  const runNo = open[0]?.runNo ?? 0;
+  const from = open.reduce((least, { first }) => Math.min(least, first), Number.POSITIVE_INFINITY);
+  const behind = ofLane.filter((chunk) => takenBehind(ledger, runNo, chunk, from, 1).length > 0);
+  const end = behind.reduce((most, { first, count }) => Math.max(most, first + count), 0);
+  const before = open.filter(({ first }) => first < end);
+  for await (const deeds of openDeeds(plan, before)) {
+    for (const chunk of behind) {
+      const taken = new Set(takenBehind(ledger, runNo, chunk, from, chunk.count));
+      await readHistories(plan, chunk, (seq, history, readDeed) => {
+        const waiting = taken.has(seq) ? deeds.get(history) : undefined;
+        if (waiting === undefined) return;
+        const later = readDeed();
+        const left: Deed[] = [];
+        for (const each of waiting) {
+          if (isUndoneBy(each, later)) superseded.add(each.seq);
+          else left.push(each);
+        }
+        deeds.set(history, left);
+      });
+    }
+  }
+}
+
+const isUndoneBy = (one: Deed, later: Deed): boolean =>
+  later.seq > one.seq &&
+  later.content !== one.content &&
+  (one.time === undefined || later.time === undefined || later.time > one.time);
+
+/** Open deeds in memory at a time, or those of one chunk. */
+const MOST_OPEN = 50_000;
+
+/** By history, the deeds of the chunks, a part of them at a time. */
+async function* openDeeds(plan: Plan, chunks: readonly ChunkRecord[]): AsyncGenerator<Map<string, readonly Deed[]>> {
+  let deeds = new Map<string, Deed[]>();
+  let size = 0;
+  for (const chunk of chunks) {
+    await readHistories(plan, chunk, (_, history, readDeed) => {
+      const others = deeds.get(history);
+      if (others === undefined) deeds.set(history, [readDeed()]);
+      else others.push(readDeed());
+      size += 1;
+    });
+    if (size < MOST_OPEN) continue;
+    yield deeds;
+    deeds = new Map();
+    size = 0;
+  }
+  if (size > 0) yield deeds;
+}
+
+/** Hands over what of a chunk belongs to a history; of two scans with keys of their own, the keys say which is which. */
+async function readHistories(
+  plan: Plan,
+  chunk: ChunkBorders,
+  take: (seq: number, history: string, readDeed: () => Deed) => void,
+): Promise<void> {
+  const { actions, index } = await plan.chunk(chunk);
+  for (let at = 0; at < actions.count; at += 1) {
+    const { action, keyed, untimed, content } = readRecord(index, at * RECORD_BYTES);
+    if (actionSpec(action).identity !== "history" || (keyed && !replaces(action))) continue;
+    const { eventId, ticketId, nftId, data } = actions.read(at);
+    const seq = chunk.first + at;
+    // As the action itself says it: the index has the key where there is one.
+    const history = identityText({
+      action,
+      data: { eventId: eventId ?? null, ticketId: ticketId ?? null, nftId: nftId ?? null },
+    });
+    take(seq, history, () => ({
+      seq,
+      content: content.toString("hex"),
+      time: untimed ? undefined : timeIn(data),
+    }));
+  }
+  free(actions.body);
+  free(index);
+}
+
+function timeIn(data: Uint8Array): bigint | undefined {
+  return timeOf((parseJson(asBuffer(data).toString("utf8")) as ActionData).orderTime); // written by the planner
+}
+
+/** The last action of the run that was taken. */
+function lastTaken(ledger: Ledger, runNo: number): number {
+  const sql = `SELECT seq FROM actions WHERE run_no = ? AND outcome IN ${TAKEN} ORDER BY seq DESC LIMIT 1`;
+  return Number(ledger.get(sql, runNo)?.seq ?? 0);
+}
+
+/** What of a chunk of the plan was taken, as far as it stands behind an action: at most so many of it. */
+function takenBehind(
+  ledger: Ledger,
+  runNo: number,
+  { first, count }: ChunkBorders,
+  from: number,
+  most: number,
+): readonly number[] {
+  return ledger
+    .all(
+      `SELECT seq FROM actions WHERE run_no = ? AND seq >= ? AND seq < ? AND outcome IN ${TAKEN} LIMIT ?`,
+      ...[runNo, Math.max(first, from + 1), first + count, most],
+    )
+    .map(({ seq }) => Number(seq));
+}
+
+/**
+ * Closes, unsent, what of the run's planned chunks was left behind. Each chunk is one transaction; doing it again changes
+ * nothing.
+ *
+ * @returns how many actions were closed.
+ */
+export async function closeSuperseded(ledger: Ledger, plan: Plan, runNo: number): Promise<number> {
+  const chunks = chunksOf(ledger, runNo, "planned");
+  const superseded = await findSuperseded(ledger, plan, chunks);
+  await closeUnsent(ledger, plan, chunks, new Map([...superseded].map((seq) => [seq, SUPERSEDED])));
+  return superseded.size;
+}
