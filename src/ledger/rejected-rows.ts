@@ -7,6 +7,7 @@ import { z } from "zod";
 import { type Action, type ActionData, type ActionName, actionSpec } from "../actions/actions.ts";
 import { contentText, digestOf, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
+import { digestOfKey } from "../mapping/row-digest.ts";
 import type { Ledger } from "./ledger.ts";
 import { TAKEN } from "./outcomes.ts";
 import {
@@ -208,6 +209,8 @@ export function mergeMended(ledger: Ledger, runNo: number): void {
 
 /** A row as a run puts it into a rejects file. */
 export interface RejectedRow extends OpenSince {
+  /** It may be any of some equal rows that were rejected before: each keeps its place. */
+  readonly isOneOfSeveral: boolean;
   /** What is open of it, as `tickets:actions` names it; nothing where that is not known. */
   readonly gives: readonly string[];
   /** Places in the plan of those that the service was asked for, or would have been. */
@@ -225,10 +228,11 @@ export interface RejectedRow extends OpenSince {
  * rejected it first, its place stays unknown here until something of it was sent.
  */
 export function noteRejected(ledger: Ledger, key: string, row: RejectedRow): void {
-  const { runNo, seq, readAs, gives, seqOf, place, isFromRejects, isAgain } = row;
+  const { runNo, seq, readAs, gives, seqOf, place, isFromRejects, isAgain, isOneOfSeveral } = row;
   const isFirst = ledger.get("SELECT 1 AS one FROM rejected_rows WHERE row = ?", key) === undefined;
   for (const action of gives) ledger.run("INSERT OR IGNORE INTO row_actions (row, action) VALUES (?, ?)", key, action);
   if (isFirst && isFromRejects && (seq === undefined || isAgain)) return;
+  if (!isFirst && isOneOfSeveral) return;
   if (isFirst || !isAgain) for (const [action, at] of seqOf) ledger.run(NOTE_ASKED, runNo, at, key, action);
   if (place !== undefined && (isFirst || !isFromRejects)) noteRowPlace(ledger, key, place, isFirst);
   const sql = "INSERT OR IGNORE INTO rejected_rows (row, run_no, seq, read_as) VALUES (?, ?, ?, ?)";
@@ -246,6 +250,13 @@ export function noteRules(ledger: Ledger, key: string, open: string, rules: read
 /** The keys of all rows that were ever rejected. */
 export function rejectedKeys(ledger: Ledger): ReadonlySet<string> {
   return new Set(ledger.all("SELECT row FROM rejected_rows").map(({ row }) => String(row)));
+}
+
+/** The keys of the rows equal to it, itself among them, that were ever rejected. */
+export function copiesOf(ledger: Ledger, key: string): readonly string[] {
+  const digest = digestOfKey(key);
+  const sql = "SELECT row FROM rejected_rows WHERE row = ? OR (row > ? AND row < ?)";
+  return ledger.all(sql, digest, `${digest}#`, `${digest}$`).map(({ row }) => String(row));
 }
 
 /** The run that first put the row into a rejects file; undefined for rows that this ledger does not know. */

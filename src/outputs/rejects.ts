@@ -11,7 +11,7 @@ import { parseVerbatim, stringifyJson } from "../actions/json.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { openOutcomesOfChunk, SUPERSEDED } from "../ledger/outcomes.ts";
-import { firstRejectedIn, noteRejected, noteRules, rejectedKeys } from "../ledger/rejected-rows.ts";
+import { copiesOf, firstRejectedIn, noteRejected, noteRules, rejectedKeys } from "../ledger/rejected-rows.ts";
 import type { RowPlace } from "../ledger/row-places.ts";
 import { type ChunkRecord, chunksOf, isInOrderOfTime, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
@@ -194,7 +194,7 @@ async function* readRejects(
 }
 
 /** Part of a transaction. */
-function noteRows(ledger: Ledger, { run, plan }: RejectsOptions, { rows, readAs, rules }: Rejects): void {
+function noteRows(ledger: Ledger, { run, plan }: RejectsOptions, { rows, numbers, readAs, rules }: Rejects): void {
   const { runNo } = run;
   const isAgain = plan.manifest.again;
   const wasLost = wasEnteredAgain(ledger, run);
@@ -202,7 +202,9 @@ function noteRows(ledger: Ledger, { run, plan }: RejectsOptions, { rows, readAs,
   const isInOrder = !wasLost || isInOrderOfTime(ledger, run);
   for (const { key, open, number: _number, place, ...row } of rows) {
     const placed = wasLost ? placeWithoutRuns(place) : place;
-    if (isInOrder) noteRejected(ledger, key, { runNo, readAs, isAgain, ...row, place: placed });
+    // Of equal rows that were rejected, fewer stand in this input: nobody knows which these are.
+    const isOneOfSeveral = !row.isFromRejects && copiesOf(ledger, key).some((copy) => !numbers.has(copy));
+    if (isInOrder) noteRejected(ledger, key, { runNo, readAs, isAgain, isOneOfSeveral, ...row, place: placed });
     if (open !== "" && rules !== undefined) noteRules(ledger, key, open, rules);
   }
 }

@@ -372,6 +372,24 @@ describe("rejects that are streamed a second time", () => {
     expect(acceptedOf(field, night.action, night.by)).toBe(accepted);
   });
 
+  test.each([
+    ["a window", "c"],
+    ["a window with what was accepted", "b c"],
+  ])("keep their places where %s brings one of two equal rows again, which is rejected again", async (_, window) => {
+    const field = await rejectedNight(update, "c b c", [0, 2]);
+    await field.write("log.csv", tableOf(update, window));
+    field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [0] });
+    const night = await field.stream(["log.csv"]);
+    expect(night.summary?.actions, night.said).toMatchObject({ accepted: 0, rejected: 1 });
+    field.setFaults();
+    const rejects = await field.stream(["log.rejects.csv"]);
+    expect(rejects.summary?.actions, rejects.said).toMatchObject({ accepted: 1, superseded: 1 });
+    await field.write("log.csv", tableOf(update, "c b c"));
+    const whole = await field.stream(["log.csv"]);
+    expect(whole.summary?.actions, whole.said).toMatchObject({ accepted: 0, alreadySent: 2, superseded: 1 });
+    expect(acceptedOf(field, "updateTicket", "imageUrl")).toBe("b c");
+  });
+
   test("are sent behind nothing that their own run accepted, also where that says the same", async () => {
     const field = await rejectedNight(update, "a b c b", [1, 2]);
     isLeft(await field.stream(["log.rejects.csv"]), "history-superseded");
