@@ -44,6 +44,8 @@ import { dataOfLine } from "../plan/batch.ts";
 import { CONTENT_BYTES } from "../plan/index-file.ts";
 import { type Manifest, manifestOf } from "../plan/manifest.ts";
 import { openPlan, type Plan, planFiles } from "../plan/plan.ts";
+import { fileFailure } from "../readers/bytes.ts";
+import { refuseEmptyName } from "../readers/inputs.ts";
 import { cutChunk, replaceChunk } from "../sending/chunk-parts.ts";
 import { enterLostRun, isImportedRun } from "../sending/mend-lost.ts";
 import type { Context } from "./context.ts";
@@ -233,9 +235,11 @@ async function readPromises(
   path: string,
   name: string,
 ): Promise<{ readonly lines: readonly Line[]; readonly end: UnendedLine }> {
+  refuseEmptyName(name);
   await access(path).catch((cause: unknown) => {
     throw new Failure("usage", `There is no file ${name} that can be read.`, { cause });
   });
+  if ((await stat(path)).isDirectory()) throw fileFailure({ name }, Object.assign(new Error(), { code: "EISDIR" }));
   const lines: Line[] = [];
   /** What a line says of an action, by run and place in it. */
   const saidOf = new Map<string, string>();

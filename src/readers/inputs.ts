@@ -81,7 +81,7 @@ async function namesOf(
 ): Promise<readonly string[]> {
   signal?.throwIfAborted();
   if (pattern === "-") return [pattern];
-  if (pattern === "") throw new Failure("usage", "A file name is empty.", { hint: "Was a variable not set?" });
+  refuseEmptyName(pattern);
   if (!isDynamicPattern(pattern) || (await exists(resolve(cwd, pattern)))) return [pattern];
   const { files, directories } = await findMatches(pattern, cwd, signal);
   const passedOver = directories.toSorted(compareNames).map((name) => shownName({ name }));
@@ -95,6 +95,11 @@ async function namesOf(
     );
   for (const name of files) await refusePipe(name, cwd);
   return files.toSorted(compareNames);
+}
+
+/** Resolved, an empty name would be the working directory. */
+export function refuseEmptyName(name: string): void {
+  if (name === "") throw new Failure("usage", "A file name is empty.", { hint: "Was a variable not set?" });
 }
 
 /** A pipe that a glob finds may have no writer, and would be waited for without end. */

@@ -54,6 +54,16 @@ function copyLedger(rig: SalesRig): () => void {
 const importOf = (file: string): readonly string[] => ["results", "--import", file, "--env", "playground"];
 const forget = ["env", "playground", "--forget-lost"];
 
+test.each([
+  ["", "A file name is empty.\nWas a variable not set?"],
+  [".", ". is a directory, not a file."],
+  ["none.ndjson", "There is no file none.ndjson that can be read."],
+])("an import of %j says what is wrong with the name", async (name, sentence) => {
+  const rig = await sales();
+  const refused = await rig.run(importOf(name));
+  expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining(sentence)]);
+});
+
 describe("a ledger that was lost", () => {
   test("is noticed by every command that would decide by it, and the import opens the way again", async () => {
     const rig = await sales();
