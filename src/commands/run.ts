@@ -10,6 +10,7 @@ import { describeKeySource } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
+import { type LeftToOthers, leftToOthers } from "../ledger/left-to-others.ts";
 import { acquireLock } from "../ledger/lock.ts";
 import { mergeOutcomes } from "../ledger/memory.ts";
 import { firstOutcomes, leavesOpen } from "../ledger/outcomes.ts";
@@ -112,10 +113,12 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
     encoding: plan.manifest.options.encoding,
   });
   crashPoint("rejects written");
+  // A run that was interrupted may end long after it was planned, when what it waited for is decided.
+  const left = leftToOthers(ledger, run, plan.manifest.actions);
   const exitCode =
-    done && waitsForAnotherRun(plan.manifest.actions)
+    done && waitsForAnotherRun(left)
       ? EXIT_CODES["in-doubt"]
-      : exitCodeOf(stop, leavesOpen(ledger, run.runNo) || hasUnsentRows(plan.manifest.rows));
+      : exitCodeOf(stop, leavesOpen(ledger, run.runNo) || hasUnsentRows(plan.manifest.rows) || left.open > 0);
   mergeOutcomes(ledger);
   crashPoint("merged");
   if (done) await prunePlans(session);
@@ -131,12 +134,13 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
     plan: plan.manifest,
     problems: plan.manifest.problems,
     counts,
+    left,
     output: promises.path ?? null,
     rejects: rejects.paths,
     durationMs: performance.now() - options.startedAt,
-    next: nextCommand(stop, run, rejects, context, session, plan.manifest),
+    next: nextCommand(stop, run, rejects, left, context, session, plan.manifest),
   });
-  tellEnd(context, session, plan.manifest, stops, summary, sent);
+  tellEnd(context, session, plan.manifest, stops, left, summary, sent);
   if (done && rejects.areUnclear) talk.info(NOTHING_TO_MEND);
   if (rejects.accepted > 0) talk.info(describeNothingOpen(rejects.accepted));
   return summary;
@@ -316,15 +320,16 @@ function nextCommand(
   stop: Stop,
   run: RunRecord,
   { paths, areUnclear }: WrittenRejects,
+  left: LeftToOthers,
   context: Context,
   { ledger, environment }: Session,
-  { actions, options: { flags = [] } }: Manifest,
+  { options: { flags = [] } }: Manifest,
 ): string | null {
   const env = environmentFlags(environment);
   switch (stop.kind) {
     case "finished":
       // What another run may still bring to the service is decided there, and first.
-      if (waitsForAnotherRun(actions)) return commandForDoubts(ledger, environment);
+      if (waitsForAnotherRun(left)) return commandForDoubts(ledger, environment);
       return paths.length === 0 || areUnclear ? null : streamOfRejects(paths, flags, context, env);
     case "in doubt":
       return settleCommand(run.run, environment);
@@ -357,6 +362,7 @@ function tellEnd(
   session: Session,
   manifest: Manifest,
   stops: readonly Stop[],
+  left: LeftToOthers,
   summary: Summary,
   sent: { readonly actions: number; readonly ms: number },
 ): void {
@@ -379,13 +385,17 @@ function tellEnd(
     }
   }
   talk.info(
-    `${describeActions(summary.actions, { waiting: manifest.actions.waiting, repeated: manifest.repeated })}.${hasUnsentRows(manifest.rows) ? ` ${describeUnsentRows(manifest.rows)}.` : ""}${describePace(summary.durationMs, sent)}`,
+    `${describeActions(summary.actions, { waiting: left.waiting, repeated: manifest.repeated })}.${hasUnsentRows(manifest.rows) ? ` ${describeUnsentRows(manifest.rows)}.` : ""}${describePace(summary.durationMs, sent)}`,
   );
   const written = summary.actions.accepted + summary.actions.rejected + summary.actions.settledByHand;
   if (summary.output !== null && written > 0) talk.info(`Promises: ${displayPath(summary.output, cwd)}`);
   if (summary.rejects.length > 0)
     talk.info(`Rejects: ${summary.rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
-  const isOtherRun = stop.kind === "finished" && waitsForAnotherRun(manifest.actions);
+  const isOtherRun = stop.kind === "finished" && waitsForAnotherRun(left);
+  if (stop.kind === "finished" && left.open > 0)
+    talk.warn(
+      `${count(left.open, "action")} waited for another run when run ${summary.run} was planned. Nothing is in doubt there any more: stream the input again, and what is open of it is sent.`,
+    );
   if (isOtherRun) tellRunsWithDoubts(context, session);
   else if (summary.next !== null) talk.info(`${NEXT[stop.kind]}: ${summary.next}`);
 }

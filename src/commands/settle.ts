@@ -7,6 +7,7 @@ import { displayPath } from "../config/config.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { leftToOthers } from "../ledger/left-to-others.ts";
 import { mergeOutcomes } from "../ledger/memory.ts";
 import type { LostRun } from "../ledger/run-list.ts";
 import {
@@ -446,6 +447,7 @@ function summaryOf(
     plan: manifest,
     problems: manifest.problems,
     counts,
+    left: leftToOthers(ledger, run, manifest.actions),
     output,
     rejects,
     durationMs: performance.now() - startedAt,

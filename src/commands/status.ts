@@ -12,6 +12,7 @@ import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { lastFailure, lastSuccess, type NotedEnd } from "../ledger/invocations.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
+import { leftToOthers } from "../ledger/left-to-others.ts";
 import { isLocked } from "../ledger/lock.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import { outcomesOfRun } from "../ledger/outcomes.ts";
@@ -31,7 +32,7 @@ import {
 import type { ChunkState } from "../ledger/states.ts";
 import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../outputs/promise-lines.ts";
-import { type Manifest, parseManifest } from "../plan/manifest.ts";
+import { parseManifest } from "../plan/manifest.ts";
 import { openPlan } from "../plan/plan.ts";
 import { actionsOf, countStored } from "../sending/settle.ts";
 import type { Context } from "./context.ts";
@@ -88,7 +89,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
           ledger === undefined
             ? []
             : await Array.fromAsync(runs, async (run) => ({
-                ...summaryOfRun(run, environment, await countsOf(ledger, run, environment)),
+                ...summaryOfRun(ledger, run, environment, await countsOf(ledger, run, environment)),
                 files: filesOf(run),
               })),
       })}\n`,
@@ -156,7 +157,7 @@ export function describeAge(ms: number): string {
 /** `7f3a0c11  2026-03-01T03:00:00.000Z  finished  exit 0  12 s  sales.csv  20 actions: 20 accepted` */
 async function describeRun(ledger: Ledger, run: RunRecord, environment: Environment): Promise<string> {
   const counts = await countsOf(ledger, run, environment);
-  const { actions, durationMs } = summaryOfRun(run, environment, counts);
+  const { actions, durationMs } = summaryOfRun(ledger, run, environment, counts);
   const files = filesOf(run);
   return [
     run.run,
@@ -165,11 +166,14 @@ async function describeRun(ledger: Ledger, run: RunRecord, environment: Environm
     `exit ${run.exitCode ?? "-"}`,
     run.endedAt === undefined ? "-" : describeAge(durationMs),
     files.length === 0 ? "-" : describeFiles(files),
-    describeActions(actions, { inFlight: counts.inFlight, ...partsOf(parseManifest(run.manifest)) }),
+    describeActions(actions, { inFlight: counts.inFlight, ...partsOf(ledger, run) }),
   ].join("  ");
 }
 
-const partsOf = ({ actions: { waiting }, repeated }: Manifest) => ({ waiting, repeated });
+function partsOf(ledger: Ledger, run: RunRecord): { readonly waiting: number; readonly repeated: number } {
+  const { actions, repeated } = parseManifest(run.manifest);
+  return { waiting: leftToOthers(ledger, run, actions).waiting, repeated };
+}
 
 const filesOf = ({ manifest }: RunRecord): readonly string[] => parseManifest(manifest).inputs.map(({ name }) => name);
 
@@ -185,7 +189,7 @@ async function showRun(
   if (run === undefined) throw unknownRun(name, environment);
   if (options.chunk !== undefined) return showChunk(context, ledger, environment, run, options.chunk);
   const counts = await countsOf(ledger, run, environment);
-  const summary = summaryOfRun(run, environment, counts);
+  const summary = summaryOfRun(ledger, run, environment, counts);
   if (options.json) {
     talk.out(`${JSON.stringify(summary)}\n`);
     return EXIT_CODES.ok;
@@ -197,7 +201,7 @@ async function showRun(
       ({ name, rows, sha256 }) =>
         `input ${cleanText(name, 200)}: ${count(rows, "row")}, SHA-256 ${sha256.slice(0, 16)}…`,
     ),
-    describeActions(summary.actions, { inFlight: counts.inFlight, ...partsOf(manifest) }),
+    describeActions(summary.actions, { inFlight: counts.inFlight, ...partsOf(ledger, run) }),
     ...chunksOf(ledger, run.runNo).map(
       ({ chunk, state, first, count: actions, httpStatus, detail }) =>
         `chunk ${chunk}${partOf(wholeOf(ledger, { runNo: run.runNo, chunk }))}: ${stateNow(state, counts)}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
@@ -273,7 +277,7 @@ function tellNext({ info }: Context["talk"], next: string | null): void {
   if (next !== null) info(`${NEXT["in doubt"]}: ${next}`);
 }
 
-function summaryOfRun(run: RunRecord, environment: Environment, counts: RunCounts): Summary {
+function summaryOfRun(ledger: Ledger, run: RunRecord, environment: Environment, counts: RunCounts): Summary {
   const manifest = parseManifest(run.manifest);
   return summarise({
     run: run.run,
@@ -283,6 +287,7 @@ function summaryOfRun(run: RunRecord, environment: Environment, counts: RunCount
     plan: manifest,
     problems: manifest.problems,
     counts,
+    left: leftToOthers(ledger, run, manifest.actions),
     output: run.output ?? null,
     durationMs: run.endedAt === undefined ? 0 : Date.parse(run.endedAt) - Date.parse(run.createdAt),
     next: nextOf(run, counts, environment),

@@ -2,6 +2,7 @@
 
 import { stringifyJson } from "../actions/json.ts";
 import { cleanText } from "../actions/text.ts";
+import { type LeftToOthers, NOTHING_LEFT } from "../ledger/left-to-others.ts";
 import type { RunCounts } from "../ledger/runs.ts";
 import type { ChangedAction } from "../plan/changed.ts";
 import type { Manifest, RowCounts } from "../plan/manifest.ts";
@@ -68,6 +69,8 @@ export function summarise(fields: {
   readonly problems: { readonly errors: number; readonly warnings: number };
   /** Undefined when nothing was sent: then all that is planned is not sent. */
   readonly counts?: RunCounts;
+  /** As it stands now; without it, as it stood when this was planned. */
+  readonly left?: LeftToOthers;
   readonly output?: string | null;
   readonly rejects?: readonly string[];
   readonly durationMs: number;
@@ -77,7 +80,8 @@ export function summarise(fields: {
 }): Summary {
   const { plan, problems } = fields;
   const counts = fields.counts ?? { ...NOTHING, notSent: plan.actions.planned };
-  const { waiting, late, superseded, unclear } = plan.actions;
+  const { pending, waiting, late, superseded, unclear } = plan.actions;
+  const left = fields.left ?? { ...NOTHING_LEFT, pending, waiting };
   return {
     run: fields.run,
     environment: fields.environment,
@@ -90,10 +94,10 @@ export function summarise(fields: {
       rejected: counts.rejected,
       refused: counts.refused,
       // What another run may still bring to the service is in doubt here too.
-      inDoubt: counts.inDoubt + plan.actions.pending,
+      inDoubt: counts.inDoubt + left.pending,
       settledByHand: counts.settledByHand,
-      notSent: counts.notSent + waiting + late + superseded + unclear,
-      alreadySent: plan.actions.alreadySent,
+      notSent: counts.notSent + left.waiting + left.open + late + superseded + unclear,
+      alreadySent: plan.actions.alreadySent + left.sent,
       changed: plan.actions.changed,
       late,
       superseded: superseded + counts.superseded,

@@ -119,7 +119,7 @@ export function lanesOf({ chunks }: Pick<Manifest, "chunks">): number {
 }
 
 /** Whether some of the actions are left to another run, or wait for what it comes to. */
-export function waitsForAnotherRun({ pending, waiting }: Manifest["actions"]): boolean {
+export function waitsForAnotherRun({ pending, waiting }: Pick<Manifest["actions"], "pending" | "waiting">): boolean {
   return pending + waiting > 0;
 }
 

@@ -3,7 +3,7 @@
 import { readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { resume, settle } from "../../src/commands/settle.ts";
 import { status } from "../../src/commands/status.ts";
 import {
@@ -37,7 +37,11 @@ const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
 
 async function person(
   field: Field,
-  says: Pick<Parameters<typeof settle>[0], "decision"> & { readonly chunk?: number; readonly first?: number },
+  says: Pick<Parameters<typeof settle>[0], "decision"> & {
+    readonly chunk?: number;
+    readonly first?: number;
+    readonly run?: string;
+  },
 ): Promise<{ readonly exitCode: number; readonly said: string }> {
   const { context, said } = makeContext(field.folder, field.env);
   const run = readdirSync(join(statePath(field), "runs"))[0] ?? "";
@@ -103,6 +107,75 @@ test("every night after a run was closed with a doubt names the run and the comm
   expect((await shown(undefined, false)).said).not.toContain("settle");
   expect((await night(field)).exitCode).toBe(0);
   expectNothingDoubled(field.sandbox);
+});
+
+describe("a run that held back what another one had in doubt, and stopped with a doubt of its own", () => {
+  // Plans have the time of the test's context, and decisions that of the system.
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["Date"], now: new Date("2026-12-01T00:00:00Z") });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** T2 and T3 are in doubt in a closed run; T7 and T8 in the run of the next night, which has T9 to send. */
+  async function held(...waiting: readonly object[]): Promise<{ field: Field; first: string; second: string }> {
+    const field = await begin();
+    field.setFaults({ fault: "drop", when: "after", on: { request: 2 } });
+    await night(field);
+    await person(field, { decision: "abandon" });
+    const [first = ""] = runsOf(field);
+    field.setFaults();
+    const more = [...INPUT.slice(0, 4), ...["T7", "T8", "T9"].map((ticketId) => sale("E", ticketId)), ...waiting];
+    await field.write("night.ndjson", more.map((action) => `${JSON.stringify(action)}\n`).join(""));
+    field.setFaults({ fault: "drop", when: "after", on: { request: 1 } });
+    const stopped = await night(field);
+    expect(stopped.exitCode).toBe(6);
+    field.setFaults();
+    const second = runsOf(field).find((run) => run !== first) ?? "";
+    expect(stopped.summary?.actions).toMatchObject({ inDoubt: 4, notSent: 1 + waiting.length });
+    await person(field, { decision: "sent", run: second });
+    return { field, first, second };
+  }
+  const runsOf = (field: Field): readonly string[] => readdirSync(join(statePath(field), "runs"));
+  const shown = async (field: Field, run: string): Promise<object> => {
+    const { context, out } = makeContext(field.folder, field.env);
+    await status({ flags: {}, run, chunk: undefined, maxAge: undefined, json: true }, context);
+    return JSON.parse(out()) as object; // of ours
+  };
+
+  test.each(["stream", "resume"])("ends well with %s where both are settled as sent", async (way) => {
+    const { field, first, second } = await held();
+    await person(field, { decision: "sent", run: first });
+    if (way === "resume") expect(await goOn(field)).toBe(0);
+    else expect((await night(field)).exitCode).toBe(0);
+    expect(await shown(field, second)).toMatchObject({ exitCode: 0, actions: { inDoubt: 0, notSent: 0 } });
+    expect((await night(field)).exitCode).toBe(0);
+    expectNothingDoubled(field.sandbox);
+  });
+
+  test("ends with 6 while the other one is in doubt, and is not shown so once that is settled", async () => {
+    const { field, first, second } = await held();
+    expect(await goOn(field)).toBe(6);
+    expect(await shown(field, second)).toMatchObject({ exitCode: 6, actions: { inDoubt: 2 } });
+    await person(field, { decision: "sent", run: first });
+    expect(await shown(field, second)).toMatchObject({ actions: { inDoubt: 0, notSent: 0 } });
+  });
+
+  test("says what is open where the service does not have all of it, or something waited", async () => {
+    for (const decision of ["sent", "not-sent"] as const) {
+      const scan = { action: "scannedTicket", data: { ticketId: "T2" } };
+      const { field, first, second } = await held(scan);
+      await person(field, { decision, run: first });
+      const { context, said } = makeContext(field.folder, field.env);
+      expect(await resume({ ...OPTIONS, run: second, maxDuration: undefined }, context)).toBe(4);
+      const open = decision === "sent" ? 1 : 3;
+      expect(said()).toMatch(new RegExp(`${open} actions? waited for another run`));
+      expect(await shown(field, second)).toMatchObject({ exitCode: 4, actions: { inDoubt: 0, notSent: open } });
+      expect((await night(field)).summary?.actions.inDoubt).toBe(0);
+      expect((await night(field)).summary?.actions).toMatchObject({ inDoubt: 0, notSent: 0 });
+    }
+  });
 });
 
 test("a promise beside another status: the service has it, a person says, and the promise it gave stands in the output", async () => {

@@ -1,0 +1,46 @@
+/** What a run left to the runs before it, since they may bring it to the service: how that stands now. */
+
+import type { Ledger } from "./ledger.ts";
+import { type RunRecord, UNDECIDED_STATES } from "./runs.ts";
+
+/** Counts of actions. They add up to what was pending, or waited for it, when the run was planned. */
+export interface LeftToOthers {
+  /** Another run may still bring them to the service. */
+  readonly pending: number;
+  /** They depend on what is pending. */
+  readonly waiting: number;
+  /** The service has them: so a person said of all that another run had in doubt. */
+  readonly sent: number;
+  /** Nothing holds them back any more, and no run of those before has sent them all. */
+  readonly open: number;
+}
+
+export const NOTHING_LEFT: LeftToOthers = { pending: 0, waiting: 0, sent: 0, open: 0 };
+
+/** @param planned how many there were when the run was planned. Which they were is not kept, so all are judged alike. */
+export function leftToOthers(
+  ledger: Ledger,
+  { runNo, createdAt }: Pick<RunRecord, "runNo" | "createdAt">,
+  { pending, waiting }: Pick<LeftToOthers, "pending" | "waiting">,
+): LeftToOthers {
+  if (pending + waiting === 0) return NOTHING_LEFT;
+  if (isAnyUndecidedBefore(ledger, runNo)) return { ...NOTHING_LEFT, pending, waiting };
+  const [sent, open] = areAllSettledAsSent(ledger, runNo, createdAt) ? [pending, 0] : [0, pending];
+  return { ...NOTHING_LEFT, sent, open: open + waiting };
+}
+
+function isAnyUndecidedBefore(ledger: Ledger, runNo: number): boolean {
+  const states = UNDECIDED_STATES.map((state) => `'${state}'`).join(", ");
+  const sql = `SELECT 1 AS one FROM chunks WHERE run_no < ? AND state IN (${states}) LIMIT 1`;
+  return ledger.get(sql, runNo) !== undefined;
+}
+
+/** An import settles too, and says not whether all of a doubt was taken. */
+function areAllSettledAsSent(ledger: Ledger, runNo: number, createdAt: string): boolean {
+  const decisions = ledger.all(
+    "SELECT DISTINCT decision FROM settlements WHERE run_no < ? AND at >= ? AND decision <> 'abandon'",
+    runNo,
+    createdAt,
+  );
+  return decisions.length > 0 && decisions.every(({ decision }) => decision === "sent");
+}
