@@ -64,7 +64,7 @@ export const ITEM_DOUBTS = {
   "no status": "an item without a status that is text",
   "odd success": "a status that is success but for its spelling",
   "odd promise": "a promise elsewhere than under actionPromise",
-  "success denied": "success beside an error, or beside success that is not true",
+  "success denied": "success beside an error, or something else that denies it",
   "perhaps taken": "a status that may say that the service has it",
 } as const;
 export type ItemDoubt = keyof typeof ITEM_DOUBTS;
@@ -193,27 +193,45 @@ function doubtOf(item: JsonObject): ItemDoubt | undefined {
   }
   if (hasPromise) return "contradiction";
   if (typeof status !== "string" || status.trim() === "") return "no status";
-  const word = status.trim().toLowerCase();
-  if (word === "success") return "odd success";
+  if (status.trim().toLowerCase() === "success") return "odd success";
   if (hasPromiseElsewhere(item)) return "odd promise";
-  return item.success === true || TAKEN_WORDS.has(word) ? "perhaps taken" : undefined;
+  const saysOtherwise = Object.entries(item).some(([key, value]) => folded(key) === "success" && saysTaken(value));
+  return saysOtherwise || saysTaken(status) ? "perhaps taken" : undefined;
 }
 
 /** Words that an item may have for "it is here": that it comes, has come, or had come before. */
 const TAKEN_WORDS: ReadonlySet<string> = new Set([
-  ...["accepted", "pending", "queued", "processing", "ok", "created"],
-  ...["duplicate", "exists"],
+  ...["accepted", "pending", "queued", "processing", "scheduled", "inprogress", "received"],
+  ...["ok", "created", "registered", "done", "complete", "completed", "successful", "true"],
+  ...["duplicate", "exists", "alreadyexists", "alreadyregistered"],
+]);
+
+/** Such a word, `true`, or a status of HTTP that says so. */
+function saysTaken(value: unknown): boolean {
+  const word = value === null || typeof value !== "object" || value instanceof ExactNumber ? folded(String(value)) : "";
+  return TAKEN_WORDS.has(word) || /^2\d\d$/.test(word);
+}
+
+/** Words and keys are compared without what spellings differ in: `alreadyExists`, `already_exists`, `Already exists`. */
+const folded = (text: string): string => text.replace(/[\s_-]/g, "").toLowerCase();
+
+/** Which values of a key say that something went wrong. */
+const DENIALS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ["success", (value: unknown) => value !== true],
+  ["ok", (value: unknown) => value === false],
+  // No number, which may be how many of the items failed.
+  ["failed", (value: unknown) => value === true],
+  ...["error", "errors", "errormessage", "errorcode"].map((key) => [key, holdsSomething] as const),
 ]);
 
 /** What an answer, or an item of it, says against its own `success`; undefined where it says nothing of the kind. */
 function denialOf(value: JsonObject): string | undefined {
-  if (Object.hasOwn(value, "success") && value.success !== true) return `success: ${shortenedJson(value.success)}`;
-  const key = ["error", "errors"].find((each) => Object.hasOwn(value, each) && holdsSomething(value[each]));
-  return key === undefined ? undefined : `${key}: ${shortenedJson(value[key])}`;
+  const denial = Object.entries(value).find(([key, each]) => DENIALS.get(folded(key))?.(each) === true);
+  return denial === undefined ? undefined : `${cut(denial[0])}: ${shortenedJson(denial[1])}`;
 }
 
 function holdsSomething(value: unknown): boolean {
-  if (value === null || value === false || value === 0 || value === "") return false;
+  if (value === null || value === false || value === 0 || value === "" || value === "0") return false;
   if (Array.isArray(value)) return value.length > 0;
   return !isJsonObject(value) || Object.keys(value).length > 0;
 }

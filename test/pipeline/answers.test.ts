@@ -265,7 +265,7 @@ const ROWS: readonly Row[] = [
       name: `success beside ${name as string}`, // as above
       fault: { fault: "denial", items: [0], ...(beside !== undefined && { with: beside }) },
       ...ITEM_IN_DOUBT,
-      said: "(a part of chunk 2, action 3) is in doubt: success beside an error, or beside success that is not true: {",
+      said: "(a part of chunk 2, action 3) is in doubt: success beside an error, or something else that denies it: {",
     }),
   ),
   // An item that does not say what became of its action is no "no".

@@ -251,13 +251,45 @@ const ONE_SALE: readonly (readonly [string, unknown, string])[] = [
   ]),
   ["success beside success: false", { ...SOLD, success: false }, "in doubt"],
   ["success beside success: true", { ...SOLD, success: true }, "accepted"],
-  ...["accepted", "pending", "queued", "processing", "ok", "created", "duplicate", "exists", " Accepted\n", "OK"].map(
-    (status) => [`a status of ${JSON.stringify(status)}`, { status, ticketId: "T1" }, "in doubt"] as const,
-  ),
-  ...["not accepted", "failed", "ticket_exists", "no"].map(
+  ...["Error", "ERRORS", "errorMessage", "error_message", "Error-Message", "errorCode", "ERROR_CODE"].flatMap((key) => [
+    [`success beside ${key}: "no"`, { ...SOLD, [key]: "no" }, "in doubt"] as const,
+    ...[null, 0, "0", ""].map(
+      (value) => [`success beside ${key}: ${JSON.stringify(value)}`, { ...SOLD, [key]: value }, "accepted"] as const,
+    ),
+  ]),
+  ["success beside Success: false", { ...SOLD, Success: false }, "in doubt"],
+  ["success beside success: true and SUCCESS: false", { ...SOLD, success: true, SUCCESS: false }, "in doubt"],
+  ["success beside ok: false", { ...SOLD, ok: false }, "in doubt"],
+  ["success beside ok: true", { ...SOLD, ok: true }, "accepted"],
+  ["success beside failed: true", { ...SOLD, failed: true }, "in doubt"],
+  ["success beside failed: false", { ...SOLD, failed: false }, "accepted"],
+  ...[
+    ...["accepted", "pending", "queued", "processing", "ok", "created", "duplicate", "exists", " Accepted\n", "OK"],
+    ...["completed", "complete", "done", "successful", "received", "scheduled", "in progress", "in_progress"],
+    ...["In-Progress", "registered", "already exists", "ALREADY_EXISTS", "alreadyRegistered", "already registered"],
+    ...["true", "200", "201", "202", true, 200, 299],
+  ].map((status) => [`a status of ${JSON.stringify(status)}`, { status, ticketId: "T1" }, "in doubt"] as const),
+  ...["not accepted", "failed", "ticket_exists", "no", "false", "not received", "400", "2000", "incomplete"].map(
     (status) => [`a status of ${JSON.stringify(status)}`, { status, ticketId: "T1" }, "rejected"] as const,
   ),
-  ["another status beside success: true", { status: "done", success: true }, "in doubt"],
+  ...[true, "true", "True", "ok", 200].flatMap((value) =>
+    ["success", "Success"].map(
+      (key) =>
+        [
+          `another status beside ${key}: ${JSON.stringify(value)}`,
+          { status: "failed", [key]: value },
+          "in doubt",
+        ] as const,
+    ),
+  ),
+  ...[false, "false", null, 0, {}].map(
+    (value) =>
+      [
+        `another status beside success: ${JSON.stringify(value)}`,
+        { status: "failed", success: value },
+        "rejected",
+      ] as const,
+  ),
   ["another status beside success: false and an error", { status: "no", success: false, error: "x" }, "rejected"],
   ["success with a promise of blanks", { ...SOLD, actionPromise: " \t" }, "in doubt"],
   ["success with a promise that is a number", { ...SOLD, actionPromise: 4711 }, "in doubt"],
@@ -410,6 +442,9 @@ describe("an answer as a whole", () => {
     [{ error: { message: "no" } }, 'error: {"message":"no"}'],
     [{ errors: [{ index: 0 }] }, 'errors: [{"index":0}]'],
     [{ success: true, errors: [0] }, "errors: [0]"],
+    [{ Success: false }, "Success: false"],
+    [{ ok: false }, "ok: false"],
+    [{ error_message: "no" }, 'error_message: "no"'],
   ])("that says %j is in doubt, whatever its items say, also under the status success", (denial, said) => {
     for (const status of [{}, { status: "success" }])
       expect(
@@ -430,6 +465,9 @@ describe("an answer as a whole", () => {
     { error: {} },
     { errors: false },
     { error: 0 },
+    { ok: true },
+    { failed: 2 },
+    { errorCode: "0", errorMessage: "" },
   ])("that says %j is settled", (more) => {
     const data = [success("T1", "p1"), success("T2", "p2")];
     expect(read(answer(200, { ...more, data }), sales, []).kind).toBe("settled");
