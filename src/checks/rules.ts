@@ -208,7 +208,7 @@ export const ACROSS_RULES = {
   "history-unclear": {
     severity: "error",
     reason:
-      "Contents repeat, and which of them were accepted can't be told; or two deeds of the same time may be one; or a deed may be an accepted one whose time is read in another zone, or without its seconds; or a resale without a time goes to someone to whom an accepted one went that the input lacks, at another price; or a mended row did not name its ticket or event when it was rejected, so that its place among what was accepted is not known. Nothing is sent, or left out, on a guess.",
+      "Contents repeat, and which of them were accepted can't be told; or two deeds of the same time may be one; or a deed may be an accepted one whose time is read in another zone, or without its seconds; or a resale without a time goes to someone to whom an accepted one went that the input lacks, at another price; or a mended row did not name its ticket or event when it was rejected, so that its place among what was accepted is not known; or it comes from a rejects file that the ledger does not know. Nothing is sent, or left out, on a guess.",
     source: NEVER_TWICE,
     example: "updateTicket A, B and A were accepted, and the input has only B",
   },

@@ -388,7 +388,7 @@ async function judgeByDigests(
       doubtful.add(key);
       return;
     }
-    const hasPlace = rejected(row) !== undefined || (replaces(action) && isFromRejects(row));
+    const hasPlace = rejected(row) !== undefined || ((replaces(action) || untimed) && isFromRejects(row));
     if (rule === "history" && !keyed && hasPlace) {
       doubtful.add(identity.toString("hex"));
       return;
@@ -807,17 +807,23 @@ class Group {
   }
 
   /** Which known deeds are later than one of a row that was rejected. Timed scans are a set, of which one may come any time. */
-  #placeOf(candidate: Doubtful): Pick<KnownInput, "after" | "behind" | "unplaced" | "became"> {
+  #placeOf(
+    candidate: Doubtful,
+    known: readonly KnownOfHistory[],
+  ): Pick<KnownInput, "after" | "behind" | "unplaced" | "became"> {
     const isReplaced = replaces(candidate.action);
     const standingOf = candidate.untimed || isReplaced ? this.#standingsOf(candidate) : undefined;
     if (standingOf === undefined) return {};
     const standings = this.#tried.map(standingOf);
     const isRowKnown = !standings.includes("unknown row");
-    // A set, or told by identity alone.
-    if (!isRowKnown && !isReplaced) return {};
     const those = (...which: readonly Standing[]): ReadonlySet<number> =>
       new Set([...standings.entries()].flatMap(([of, standing]) => (which.includes(standing) ? of : [])));
     const taken = new Set([...this.#tried.entries()].flatMap(([of, { isTaken }]) => (isTaken ? of : [])));
+    if (!isRowKnown && !isReplaced) {
+      // Each scan without a time says the same: it may be any of those accepted, or one more.
+      const untimed = known.flatMap(({ deed }, of) => (taken.has(of) && deed.said().time === undefined ? of : []));
+      return { unplaced: new Set(untimed) };
+    }
     return {
       after: isRowKnown ? standings.length - those("since").size : undefined,
       behind: those("stood behind", "sent behind").intersection(taken),
@@ -943,7 +949,7 @@ class Group {
     const given = this.#candidates.map((candidate): InputOfHistory => {
       const deed = historyDeed(candidate.action, candidate.content.toString("hex"), () => this.#dataOfLine(candidate));
       const rejected = this.#options.rejected(candidate.row);
-      const place = this.#options.isFromRejects(candidate.row) ? this.#placeOf(candidate) : {};
+      const place = this.#options.isFromRejects(candidate.row) ? this.#placeOf(candidate, known) : {};
       return {
         candidate,
         hold: undefined,

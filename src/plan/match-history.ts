@@ -45,7 +45,7 @@ export type InputDeed =
       readonly after?: number | undefined;
       /** Likewise: known deeds among those that are later than it all the same, since they stood behind its row. */
       readonly behind?: ReadonlySet<number> | undefined;
-      /** Likewise: known deeds among those of which nobody knows whether they are later than it. */
+      /** Likewise: known deeds among those of which nobody knows whether they are later than it; of a scan, whether it is one of them. */
       readonly unplaced?: ReadonlySet<number> | undefined;
       /** Likewise: known deeds that were accepted for just this action of its row when that was mended. */
       readonly became?: readonly number[] | undefined;
@@ -79,7 +79,7 @@ export type DeedVerdict =
   | { readonly kind: "held" }
   /** Contents repeat in such a way that nobody can tell. `ofHolder`: a resale may be an accepted one that is told otherwise. */
   | { readonly kind: "unclear"; readonly ofHolder?: true }
-  /** Of a row that was rejected before anyone could tell where it stands beside what was accepted by then. */
+  /** Of a row that was rejected, where nobody can tell where it stands beside what was accepted, or if it was accepted itself. */
   | { readonly kind: "unplaced" }
   /** Of an invalid row, with the accepted deed in whose place it stands, where it stands in one's place. */
   | { readonly kind: "unknown"; readonly inPlaceOf: number | undefined };

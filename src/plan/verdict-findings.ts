@@ -18,6 +18,7 @@ import { OPEN_ACTIONS_COLUMN, openActionText } from "../mapping/open-actions.ts"
 import type { Candidate, CandidateLines } from "./candidates.ts";
 import { differingFields } from "./changed.ts";
 import type { Detail, RowPlace } from "./judge.ts";
+import { replaces } from "./keyed-order.ts";
 
 /** Where the rows and the accepted actions that a finding names can be looked up. */
 export interface KnownPlaces {
@@ -62,12 +63,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone with --again.",
       };
     case "unplaced":
-      if (detail.why === "unknown row")
-        return {
-          rule: "history-unclear",
-          message: `This environment's ledger does not know the rejects file that its row comes from (it was lost since, or put back, or the rejects are another environment's), so whether it comes before or after what was accepted of this ${about} can't be told. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}.`,
-          hint: `Mend the row at the source, and stream the whole export, which shows where it stands. If it is later than all of these, stream it alone with --again.`,
-        };
+      if (detail.why === "unknown row") return ofUnknownRow(action, detail.accepted, places);
       if (detail.why === "undecided")
         return {
           rule: "history-unclear",
@@ -146,6 +142,19 @@ function whyUnclear({ isCut, ofHolder }: Extract<Detail, { kind: "unclear" }>): 
   if (ofHolder === true)
     return "since one to the same user was accepted that says something else, such as another price, and the input lacks that one";
   return isCut ? "since --limit leaves rows out" : "since the same ones repeat";
+}
+
+/** Of a row from a rejects file of another ledger. Scans without a time all say the same: how many there are counts, not their order. */
+function ofUnknownRow(action: ActionName, accepted: readonly AcceptedDeed[], places: KnownPlaces): Finding {
+  const { about } = actionSpec(action);
+  const [question, answer] = replaces(action)
+    ? [`whether it comes before or after what was accepted of this ${about}`, "it is later than all of these"]
+    : [`whether it is one of the ${action} that were accepted of this ${about}`, "it is none of these"];
+  return {
+    rule: "history-unclear",
+    message: `This environment's ledger does not know the rejects file that its row comes from (it was lost since, or put back, or the rejects are another environment's), so ${question} can't be told. Accepted: ${listed(accepted.map((deed) => dataOf(deed, places)))}.`,
+    hint: `Mend the row at the source, and stream the whole export, which shows ${replaces(action) ? "where it stands" : "how many there are"}. If ${answer}, stream it alone with --again.`,
+  };
 }
 
 /** A deed that overlapping exports may give twice. */

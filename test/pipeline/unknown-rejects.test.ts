@@ -345,6 +345,80 @@ test.each<[string, ActionName, string, string]>([
   },
 );
 
+const SCANS = "action,ticketId,orderTime,note\n";
+const scan = (note: string, ticketId = "T", orderTime = ""): string =>
+  `scannedTicket,${ticketId},${orderTime},${note}\n`;
+const KEYED_SCANS = `sources:
+  scans:
+    match: "scans*.csv"
+    key: "{note}"
+    actions: [{scannedTicket: {fields: {ticketId: "{ticketId}", orderTime: "{orderTime}"}}}]
+`;
+
+describe("scans in rejects that the ledger does not know", () => {
+  /** The first night brings what is accepted; the rejects of the second name no ticket, until they are mended. */
+  async function scanned(
+    first: readonly string[],
+    bad: readonly string[],
+    { config = "", isOfAnother = false } = {},
+  ): Promise<Field> {
+    const field = await openSold(config);
+    const put = (rows: readonly string[]): Promise<void> => field.write("scans.csv", SCANS + rows.join(""));
+    await put(first);
+    expect((await streamed(field, ["scans.csv"], OUTPUT)).exitCode).toBe(0);
+    const putBack = copyLedger(field);
+    await put([...first, ...bad.map((row) => row.replace(",T,", ",,"))]);
+    const elsewhere = isOfAnother ? { TICKETS_STATE_DIR: join(field.folder, "elsewhere") } : {};
+    const output = isOfAnother ? "else.ndjson" : OUTPUT.output;
+    expect((await streamed(field, ["scans.csv"], { ...BEARING, output }, elsewhere)).exitCode).toBe(4);
+    if (!isOfAnother) putBack();
+    const rejects = await field.read("scans.rejects.csv");
+    await field.write("scans.rejects.csv", rejects.replaceAll("scannedTicket,,", "scannedTicket,T,"));
+    return field;
+  }
+  const B = scan("gate B");
+  const C = scan("gate C");
+
+  test.each([
+    ["one", [B], {}],
+    ["two", [B, C], {}],
+    ["one of another environment", [B], { isOfAnother: true }],
+  ] as const)("are told and not sent without a time: they may be accepted ones or others (%s)", async (_, bad, how) => {
+    const field = await scanned([scan("gate A")], bad, how);
+    const told = await streamed(field, ["scans.rejects.csv"], OUTPUT);
+    isLeft(told, "history-unclear");
+    expect(told.said).toContain("whether it is one of the scannedTicket that were accepted of this ticket");
+    expect((await streamed(field, ["scans.rejects.csv"], BEARING)).exitCode).toBe(4);
+    isLeft(await streamed(field, ["scans.rejects.rejects.csv"], OUTPUT), "history-unclear");
+    const again = await streamed(field, ["scans.rejects.csv"], { ...OUTPUT, again: true });
+    expect(again.summary?.actions, again.said).toMatchObject({ accepted: bad.length });
+    const once = await streamed(field, ["scans.rejects.csv"], OUTPUT);
+    expect(once.summary?.actions, once.said).toMatchObject({ accepted: 0, alreadySent: bad.length });
+    await field.write("scans.csv", [SCANS, scan("gate A"), ...bad].join(""));
+    const full = await streamed(field, ["scans.csv"], OUTPUT);
+    expect(full.summary?.actions, full.said).toMatchObject({ accepted: 0, alreadySent: 1 + bad.length });
+  });
+
+  test("are sent by the whole export, which shows how many there are", async () => {
+    const field = await scanned([scan("gate A")], [B]);
+    await field.write("scans.csv", `${SCANS}${scan("gate A")}${B}`);
+    const full = await streamed(field, ["scans.csv"], OUTPUT);
+    expect(full.summary?.actions, full.said).toMatchObject({ accepted: 1, alreadySent: 1 });
+  });
+
+  test.each<[string, string, string, string]>([
+    ["of whose ticket no scan was accepted", scan("gate A", "T2"), B, ""],
+    ["whose key tells them", scan("gate A"), B, KEYED_SCANS],
+    ["with a time", scan("gate A", "T", "200"), scan("gate B", "T", "100"), ""],
+  ])("are sent once %s", async (_, first, bad, config) => {
+    const field = await scanned([first], [bad], { config });
+    const mended = await streamed(field, ["scans.rejects.csv"], OUTPUT);
+    expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 1 });
+    const again = await streamed(field, ["scans.rejects.csv"], OUTPUT);
+    expect(again.summary?.actions, again.said).toMatchObject({ accepted: 0, alreadySent: 1 });
+  });
+});
+
 test("a row whose rejects were written by a command that was killed before it noted them is known to the next", async () => {
   const field = await openSold();
   await field.write("resales.csv", `${RESALES}${resale("u2", "")}${resale("u3")}`);
