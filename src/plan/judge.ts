@@ -81,6 +81,9 @@ export interface RowPlace {
   readonly line: number;
 }
 
+/** A candidate, with where its line and its row stand. */
+export type GivenPlace = RowPlace & Pick<Candidate, "start" | "length">;
+
 /** What there is to say of a verdict. */
 export type Detail =
   | { readonly kind: "changed"; readonly from: AcceptedDeed }
@@ -102,7 +105,7 @@ export type Detail =
       /** A resale to someone to whom an accepted one went that the input lacks, and that says something else. */
       readonly ofHolder?: boolean;
       readonly accepted: readonly AcceptedDeed[];
-      readonly given: readonly Pick<Candidate, "start" | "length">[];
+      readonly given: readonly GivenPlace[];
     }
   /** Which of those that its row gives under its key are new, and which were changed. */
   | {
@@ -110,7 +113,7 @@ export type Detail =
       /** Under the key, and not in the row. */
       readonly accepted: readonly AcceptedDeed[];
       /** In the row, and not accepted as they are. */
-      readonly given: readonly Pick<Candidate, "start" | "length">[];
+      readonly given: readonly GivenPlace[];
     }
   /** Unclear: with a deed of another input that has its time, and says the same or something else. */
   | { readonly kind: "in two inputs"; readonly other: RowPlace; readonly isSame: boolean }

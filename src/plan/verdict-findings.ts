@@ -1,10 +1,10 @@
 /** What is said of actions that are not sent for what was accepted before, or not yet. */
 
+import { isDeepStrictEqual } from "node:util";
 import {
   type Action,
   type ActionData,
   type ActionName,
-  acceptedFields,
   actionSpec,
   type Effect,
   withArticle,
@@ -17,7 +17,7 @@ import { type AcceptedDeed, acceptedAt, acceptedData } from "../ledger/memory.ts
 import { OPEN_ACTIONS_COLUMN, openActionText } from "../mapping/open-actions.ts";
 import type { Candidate, CandidateLines } from "./candidates.ts";
 import { differingFields } from "./changed.ts";
-import type { Detail, RowPlace } from "./judge.ts";
+import type { Detail, GivenPlace, RowPlace } from "./judge.ts";
 import { replaces } from "./keyed-order.ts";
 
 /** Where the rows and the accepted actions that a finding names can be looked up. */
@@ -67,12 +67,12 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       if (detail.why === "undecided")
         return {
           rule: "history-unclear",
-          message: `When its row was rejected, where it stands beside the ${action} of this ${about} that had been accepted could not be told: sent now, it may undo a later one. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}.`,
+          message: `When its row was rejected, where it stands beside the ${action} of this ${about} that had been accepted could not be told: sent now, it may undo a later one. Accepted: ${listed(detail.accepted.map((deed) => toldDeed(deed, places)))}.`,
           hint: "If it is later than all of these, stream it alone with --again. If not, take it out.",
         };
       return {
         rule: "history-unclear",
-        message: `Its row did not name this ${about} when it was rejected, so whether it comes before or after what had been accepted of it can't be told. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}.`,
+        message: `Its row did not name this ${about} when it was rejected, so whether it comes before or after what had been accepted of it can't be told. Accepted: ${listed(detail.accepted.map((deed) => toldDeed(deed, places)))}.`,
         hint: `Mend the row at the source, and stream the whole export, which shows where it stands. If it is later than all of these, stream it alone with --again.`,
       };
     case "superseded":
@@ -84,13 +84,13 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "unclear":
       return {
         rule: "history-unclear",
-        message: `What of this ${about}'s ${action} was accepted can't be told, ${whyUnclear(detail)}. Accepted: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}. This input: ${listed(detail.given.map((line) => dataOfLine(line, places)))}.`,
-        hint: `${detail.ofHolder === true ? "Put back at the source what was changed there. " : ""}${detail.isCut ? "Stream the file without --limit. " : ""}${canBeTimed(action) ? "Give each its orderTime, or give" : "Give"} the source a key that tells them apart, or stream the rows that are new alone with --again.`,
+        message: `What of this ${about}'s ${action} was accepted can't be told, ${whyUnclear(detail)}. Accepted: ${listed(detail.accepted.map((deed) => toldDeed(deed, places)))}. This input: ${listed(detail.given.map((line) => toldLine(line, places)))}.`,
+        hint: remedyOfUnclear(detail),
       };
     case "unclear of row":
       return {
         rule: "history-unclear",
-        message: `Which ${action} of this row are new can't be told: some of them may be accepted ones that say something else now. Accepted under its key, and no more in the row: ${listed(detail.accepted.map((deed) => dataOf(deed, places)))}. In the row, and not accepted: ${listed(detail.given.map((line) => dataOfLine(line, places)))}.`,
+        message: `Which ${action} of this row are new can't be told: some of them may be accepted ones that say something else now. Accepted under its key, and no more in the row: ${listed(detail.accepted.map((deed) => toldDeed(deed, places)))}. In the row, and not accepted: ${listed(detail.given.map((line) => toldLine(line, places)))}.`,
         hint: `Put back at the source what was changed there. To send the new ones, stream this row alone with --again and their names in ${OPEN_ACTIONS_COLUMN}: this one is ${nameOf(candidate)}.`,
       };
     case "in two inputs":
@@ -144,6 +144,14 @@ function whyUnclear({ isCut, ofHolder }: Extract<Detail, { kind: "unclear" }>): 
   return isCut ? "since --limit leaves rows out" : "since the same ones repeat";
 }
 
+function remedyOfUnclear({ isCut, ofHolder }: Extract<Detail, { kind: "unclear" }>): string {
+  if (isCut) return "Stream the file without --limit.";
+  const others = "let the other rows go with rules: {history-unclear: warn}";
+  return ofHolder === true
+    ? `Put back at the source what was changed there, or ${others}. If it is a new one, stream its row alone with --again.`
+    : `To send the rows that are new, stream them in a file of their own with --again. In the export, ${others}.`;
+}
+
 /** Of a row from a rejects file of another ledger. Scans without a time all say the same: how many there are counts, not their order. */
 function ofUnknownRow(action: ActionName, accepted: readonly AcceptedDeed[], places: KnownPlaces): Finding {
   const { about } = actionSpec(action);
@@ -152,7 +160,7 @@ function ofUnknownRow(action: ActionName, accepted: readonly AcceptedDeed[], pla
     : [`whether it is one of the ${action} that were accepted of this ${about}`, "it is none of these"];
   return {
     rule: "history-unclear",
-    message: `This environment's ledger does not know the rejects file that its row comes from (it was lost since, or put back, or the rejects are another environment's), so ${question} can't be told. Accepted: ${listed(accepted.map((deed) => dataOf(deed, places)))}.`,
+    message: `This environment's ledger does not know the rejects file that its row comes from (it was lost since, or put back, or the rejects are another environment's), so ${question} can't be told. Accepted: ${listed(accepted.map((deed) => toldDeed(deed, places)))}.`,
     hint: `Mend the row at the source, and stream the whole export, which shows ${replaces(action) ? "where it stands" : "how many there are"}. If ${answer}, stream it alone with --again.`,
   };
 }
@@ -274,22 +282,46 @@ function shown(field: string, data: Readonly<Record<string, unknown>>): string {
   const value = data[field];
   if (value === undefined) return "(none)";
   const text = typeof value === "string" ? value : stringifyJson(value);
-  return field === "userId" || field === "to" ? masked(text) : cleanText(text, 60);
+  return MASKED.has(field) ? masked(text) : cleanText(text, 60);
 }
+
+const MASKED: ReadonlySet<string> = new Set(["userId", "to"]);
 
 const IDS: ReadonlySet<string> = new Set(["eventId", "ticketId", "nftId"]);
 const LISTED = 4;
 
-/** Contents in few words, without the ids that they share. */
-function listed(contents: readonly ActionData[]): string {
-  const told = contents.slice(-LISTED).map((data) => {
-    const fields = Object.keys(data).filter((field) => !IDS.has(field));
-    return fields.length === 0
-      ? "(without content)"
-      : fields.map((field) => `${field} ${shown(field, data)}`).join(" and ");
-  });
-  return `${contents.length > LISTED ? "… " : ""}${told.join("; ")}`;
+interface ToldContent {
+  readonly data: ActionData;
+  /** " (file:line)". */
+  readonly place: string;
 }
+
+/** Contents in few words, without the ids that they share. Where only what is masked differs, their places tell them apart. */
+function listed(contents: readonly ToldContent[]): string {
+  const told = contents.slice(-LISTED).map((each) => ({ ...each, text: inWords(each.data) }));
+  const texts = told.map(({ data, place, text }) => {
+    const looksLikeAnother = told.some((other) => other.text === text && !isDeepStrictEqual(other.data, data));
+    if (looksLikeAnother) return `${inWords(data, (field) => !MASKED.has(field))}${place}`.trim();
+    return text === "" ? "(without content)" : text;
+  });
+  return `${contents.length > LISTED ? "… " : ""}${texts.join("; ")}`;
+}
+
+const inWords = (data: ActionData, isTold: (field: string) => boolean = () => true): string =>
+  Object.keys(data)
+    .filter((field) => !IDS.has(field) && isTold(field))
+    .map((field) => `${field} ${shown(field, data)}`)
+    .join(" and ");
+
+const toldDeed = (deed: AcceptedDeed, places: KnownPlaces): ToldContent => ({
+  data: dataOf(deed, places),
+  place: acceptedPlace(deed, places),
+});
+
+const toldLine = (line: GivenPlace, places: KnownPlaces): ToldContent => ({
+  data: dataOfLine(line, places),
+  place: ` (${textOf(places.placeOf(line))})`,
+});
 
 function dataOf(deed: AcceptedDeed, { memory }: KnownPlaces): ActionData {
   const text = memory === undefined ? undefined : acceptedData(memory, deed);
@@ -318,5 +350,3 @@ function owner({ accepted: deed, at }: Extract<Detail, { kind: "key shared" }>, 
   const { ticketId, nftId, eventId } = dataOf(deed, places);
   return `"${cleanText(String(ticketId ?? nftId ?? eventId), 60)}", which was accepted under it${acceptedPlace(deed, places)}`;
 }
-
-const canBeTimed = (action: ActionName): boolean => acceptedFields(action).includes("orderTime");

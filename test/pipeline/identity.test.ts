@@ -500,6 +500,27 @@ describe("resales whose prices are written otherwise", () => {
     expect(full.actions, full.said).toMatchObject({ accepted: 1, alreadySent: 3 });
   });
 
+  test("of which only the users differ are shown by their rows where contents repeat; the words name what sends the others", async () => {
+    const { field, night } = await openResales();
+    await night(["E,T2,ada,10.00"], "sales.csv", "eventId,ticketId,userId,price");
+    const repeated = ["T,ben,18.00", "T,eve,18.00", "T,ben,18.00"];
+    await night(repeated);
+    const rows = ["T,ben,18.00", "T,dan,18.00", ...repeated.slice(1), "T,eve,18.00", "T2,ben,18.00"];
+    const full = await night(rows);
+    expect(full.exitCode, full.said).toBe(3);
+    expect(full.said).toContain("This input: … price 18.00 (resales.csv:3); price 18.00 (resales.csv:4); price 18.00");
+    expect(full.said).toContain(
+      "To send the rows that are new, stream them in a file of their own with --again. In the export, let the other rows go with rules: {history-unclear: warn}.",
+    );
+    const alone = await night(["T,dan,18.00", "T,eve,18.00"], "resales-new.csv");
+    expect(alone.exitCode, alone.said).toBe(3);
+    expect((await field.stream(["resales-new.csv"], { again: true })).summary?.actions).toMatchObject({ accepted: 2 });
+    expect((await night(rows)).exitCode).toBe(3);
+    await field.write("tickets.config.yaml", "rules: {history-unclear: warn}\n");
+    const others = await night(rows);
+    expect(others.actions, others.said).toMatchObject({ accepted: 1, notSent: 5 });
+  });
+
   test("are found though their seconds are cut off too, and the letters of a name in another Unicode form", {
     tags: ["long"],
   }, async () => {
