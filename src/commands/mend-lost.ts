@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import type { LostRun } from "../ledger/run-list.ts";
-import { findRun, type RunRecord } from "../ledger/runs.ts";
+import { findRun, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
 import { openPlan, type Plan, planFiles } from "../plan/plan.ts";
 import { enterLostRun, isImportedRun, mendLostRun } from "../sending/mend-lost.ts";
 import type { Context } from "./context.ts";
@@ -31,13 +31,18 @@ export async function mendLost(
   if (lost.isDecided) {
     runList.stopped(ledger, mended);
     const closing = lost.state === "abandoned" ? ", and was closed; it is closed again" : "";
+    // Where the whole run was missing, no copy need have been put back.
+    const [what, open] = wasEnteredAgain(ledger, mended)
+      ? [`The ledger of ${environment.name} had lost run ${run.run}, which is entered again from its plan`, "of it"]
+      : [
+          `Run ${run.run} went on after the copy of the ledger of ${environment.name} that was put back`,
+          "that this copy has as open",
+        ];
     const left =
       closed === 0
         ? ""
-        : ` The service did not take ${count(closed, "action")} that this copy has as open; the run does not send ${closed === 1 ? "it" : "them"} any more.`;
-    context.talk.warn(
-      `Run ${run.run} went on after the copy of the ledger of ${environment.name} that was put back${closing}. By the list of runs nothing of it is in doubt.${left}`,
-    );
+        : ` The service did not take ${count(closed, "action")} ${open}; the run does not send ${closed === 1 ? "it" : "them"} any more.`;
+    context.talk.warn(`${what}${closing}. By the list of runs nothing of it is in doubt.${left}`);
   } else {
     runList.doubted(ledger, mended, userName());
     context.talk.warn(

@@ -242,7 +242,9 @@ describe("an older copy of the ledger in which a run is open", () => {
     const refused = await night(field, "third.ndjson");
     expect(refused.exitCode).toBe(2);
     expect(refused.said).toContain("it was closed since");
-    expect((await importPromises(field, "second.ndjson")).exitCode).toBe(0);
+    const imported = await importPromises(field, "second.ndjson");
+    expect(imported.exitCode).toBe(0);
+    expect(imported.said).toContain(`Run ${run} went on after the copy of the ledger of local that was put back`);
     expect(field.withLedger((ledger) => ledger.get("SELECT state FROM runs WHERE run = ?", run))).toEqual({
       state: "abandoned",
     });
@@ -559,6 +561,17 @@ describe("a ledger that was lost while actions were in doubt", () => {
     expect(processedBy(field.sandbox)).toBe(ALL);
     const promises = readFileSync(join(field.folder, "night.local.promises.ndjson"), "utf8").trimEnd().split("\n");
     expect(promises).toHaveLength(6);
+  });
+
+  test("says of a run that was closed that it was lost, and of no copy", async () => {
+    const { field, run } = await stoppedAtCopy();
+    expect((await person(field, "abandon")).exitCode).toBe(0);
+    loseLedger(field);
+    const { said } = await importPromises(field);
+    expect(said).toContain(
+      `The ledger of local had lost run ${run}, which is entered again from its plan, and was closed; it is closed again. By the list of runs nothing of it is in doubt. The service did not take 4 actions of it; the run does not send them any more.`,
+    );
+    expect(said).not.toContain("copy");
   });
 
   test("and of which nobody has the plan any more can only be given up, after a look at the service", async () => {
