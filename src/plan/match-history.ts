@@ -121,7 +121,9 @@ export function matchHistory(
   const lastRetold = Math.max(-1, ...mayBeRetold);
   const lastOld = Math.max(-1, ...match.bound.keys());
   const lastUntimedOld = match.lastUntimedOld();
-  const lastUnclear = isClear ? -1 : match.lastUntimedOpen();
+  // What may be an accepted one, or stand before one: what stands before it may come too late.
+  const unclear = [...match.doubtful, ...match.leftBehind, ...match.unplaced()];
+  const lastUnclear = Math.max(isClear ? -1 : match.lastUntimedOpen(), ...unclear);
   return input.map((deed, at): DeedVerdict => {
     const bound = match.bound.get(at);
     if (isUnknown(deed)) return { kind: "unknown", inPlaceOf: bound?.of };
@@ -652,10 +654,23 @@ class Match {
     return since === -1 ? undefined : since;
   }
 
+  /** Deeds of the input that are not bound, and of which nobody knows whether they stood before accepted ones. */
+  unplaced(): readonly number[] {
+    return this.#open(false).flatMap(([at, deed]) => (this.isUnplaced(deed, at) ? [at] : []));
+  }
+
   /** Whether it can't be told if some known deed is later than the deed, by neither its place nor its time. */
-  isUnplaced({ unplaced, isTimed, said }: KnownInput, at: number): boolean {
+  isUnplaced({ unplaced, isTimed, rejectedIn, said }: KnownInput, at: number): boolean {
     if (unplaced === undefined || unplaced.size === 0) return false;
-    const earlier = new Set([...this.bound].flatMap(([place, { of }]) => (place < at ? [of] : [])));
+    // What stands before it in its rejects, unless another run rejected that: the two need not have stood in one input.
+    const isOfOther = (place: number): boolean => {
+      const other = this.#input[place];
+      const run = other?.content === undefined ? undefined : other.rejectedIn;
+      return run !== undefined && rejectedIn !== undefined && run !== rejectedIn;
+    };
+    const earlier = new Set(
+      [...this.bound].flatMap(([place, { of }]) => (place < at && !isOfOther(place) ? [of] : [])),
+    );
     return [...unplaced].some((of) => {
       const areTimed = isTimed && said().time !== undefined && this.#knownAt(of).said().time !== undefined;
       return !areTimed && !earlier.has(of);

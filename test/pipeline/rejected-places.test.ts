@@ -721,6 +721,45 @@ test("an event's change before one whose row is bad tonight is unclear without t
   expect(acceptedOf(field, "updateEvent", "eventName")).toBe("C");
 });
 
+test("a good row before a bad one that is mended to what was accepted is unclear with it, and late in the whole export", async () => {
+  const field = await openSold();
+  await field.write("updates.csv", updates("one"));
+  await field.stream(["updates.csv"]);
+  await field.write("updates.csv", updates("two", "!one"));
+  expect((await field.stream(["updates.csv"], BEARING)).exitCode).toBe(4);
+  await mend(field, "updates.rejects.csv", "!one", url("one"));
+  const rejects = await field.stream(["updates.rejects.csv"], BEARING);
+  expect(rejects.summary?.actions, rejects.said).toMatchObject({ accepted: 0 });
+  expect(rejects.said.match(/history-unclear: |can't be told/g)?.length, rejects.said).toBeGreaterThanOrEqual(2);
+  await field.write("updates.csv", updates("two", "one"));
+  const whole = await field.stream(["updates.csv"]);
+  expect(whole.summary?.actions, whole.said).toMatchObject({ accepted: 0, alreadySent: 1, late: 1 });
+});
+
+const LISTS_OF_UPDATES = `sources:
+  tickets:
+    match: "tickets*.csv"
+    fields: {ticketId: "{ID}"}
+    actions:
+      - updateTicket: {each: {in: "{Images}", match: "(?<image>[a-z]+)"}, fields: {imageUrl: "${url("{item.image}")}"}}
+`;
+
+test("unclear rows stay so behind a row of the same rejects that another night rejected and was accepted since", async () => {
+  const field = await openSold(LISTS_OF_UPDATES);
+  const tickets = (...lists: readonly string[]): string =>
+    `Note,ID,Images\n${lists.map((list, at) => `${at},T,${list}\n`).join("")}`;
+  await field.write("tickets.csv", tickets("a"));
+  field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [0] });
+  await field.stream(["tickets.csv"]);
+  field.setFaults();
+  await field.stream(["tickets.csv"]);
+  await field.write("tickets.csv", tickets("b a", "a c"));
+  expect((await field.stream(["tickets.csv"], BEARING)).exitCode).toBe(4);
+  const rejects = await field.stream(["tickets.rejects.csv"], BEARING);
+  expect(rejects.summary?.actions, rejects.said).toMatchObject({ accepted: 0, alreadySent: 1 });
+  expect(acceptedOf(field, "updateTicket", "imageUrl")).toBe("a");
+});
+
 test("a row that is rejected a second time keeps its first place", async () => {
   const field = await openSold();
   await field.write("all.csv", `${RESALES}${resale("ann")}${resale("bob", "")}${resale("cid")}`);

@@ -281,6 +281,7 @@ describe("a history with a row from a rejects file", () => {
     ["and it was accepted since, with --again", "A C ! B", "B<2^1", "old"],
     ["nobody knows whether one stood behind it", "A C", "B<2!1", "unplaced"],
     ["nor what another row of the rejects was accepted as", "C", "C<0 B<1!0", "old new"],
+    ["one behind it may be an accepted one", "A", "B A<1", "unclear unclear"],
     ["the row is unknown", "A C", "B!0!1", "unplaced"],
     ["the row is unknown, and says what was accepted", "A C", "A!0!1", "unplaced"],
     ["the row is unknown, and was rejected before what came", "A -B C", "B!0!2", "superseded"],
