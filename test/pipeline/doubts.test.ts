@@ -103,7 +103,7 @@ test("every night after a run was closed with a doubt names the run and the comm
   expect(JSON.parse((await shown(undefined, true)).out).runs.map(({ next }: { next: unknown }) => next)).toEqual([
     ...[null, next],
   ]);
-  expect((await person(field, { decision: "sent" })).exitCode).toBe(0);
+  expect((await person(field, { decision: "sent", run })).exitCode).toBe(0);
   expect((await shown(undefined, false)).said).not.toContain("settle");
   expect((await night(field)).exitCode).toBe(0);
   expectNothingDoubled(field.sandbox);
