@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ActionName } from "../../src/actions/actions.ts";
 import { type Done, type Field, openField } from "../support/context.ts";
+import { isLeft, mend } from "../support/rejects.ts";
 import { forWalks } from "../support/walks.ts";
 
 const url = (name: string): string => `https://img.example/${name}`;
@@ -32,19 +33,6 @@ const acceptedOf = ({ sandbox }: Field, action: ActionName, name = "userId"): st
     .join(" ");
 
 const BEARING = { maxInvalid: { rows: 9 } } as const;
-
-async function mend(field: Field, name: string, ...[bad, good]: readonly [string, string]): Promise<void> {
-  const rejects = await field.read(name);
-  expect(rejects).toContain(bad);
-  await field.write(name, rejects.replace(bad, good));
-}
-
-/** Rejects that come too late are told by a rule, and nothing of them is sent. */
-function isLeft({ exitCode, said, summary }: Done, rule: string): void {
-  expect(said).toContain(rule);
-  expect(exitCode, said).toBe(rule === "history-unclear" ? 3 : 0);
-  expect(summary?.actions, said).toMatchObject({ accepted: 0 });
-}
 
 const RESALES = "action,ticketId,userId,price,orderTime\n";
 const resale = (userId: string, ticketId = "T", orderTime = ""): string =>

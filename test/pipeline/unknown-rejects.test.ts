@@ -12,6 +12,7 @@ import { settle } from "../../src/commands/settle.ts";
 import type { StreamOptions } from "../../src/commands/stream.ts";
 import { readRunList } from "../../src/ledger/run-list.ts";
 import { type Done, type Field, makeContext, openField } from "../support/context.ts";
+import { isLeft, mend } from "../support/rejects.ts";
 
 /** Built by `npm test`. */
 const BIN = fileURLToPath(new URL("../../bin/tickets.js", import.meta.url));
@@ -91,19 +92,6 @@ const runsOf = (field: Field): readonly string[] =>
   [...readRunList(join(stateOf(field), "run-list.ndjson")).runs.values()]
     .filter(({ taken }) => taken > 0)
     .map(({ run }) => run);
-
-async function mend(field: Field, name: string, ...[bad, good]: readonly [string, string]): Promise<void> {
-  const rejects = await field.read(name);
-  expect(rejects).toContain(bad);
-  await field.write(name, rejects.replace(bad, good));
-}
-
-/** Told by the rule, and nothing is sent. */
-function isLeft({ exitCode, said, summary }: Done, rule: string): void {
-  expect(said).toContain(rule);
-  expect(exitCode, said).toBe(rule === "history-superseded" || rule === "history-late" ? 0 : 3);
-  expect(summary?.actions, said).toMatchObject({ accepted: 0 });
-}
 
 const SOURCES = [
   ["without a key", ""],
