@@ -5,9 +5,30 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** `TESTS` is read here and nowhere else: `all` walks everything, `rest` what `npm test` leaves out, without it the short walk. */
 const WALKS = {
-  short: { INVARIANT_TRIALS: "20", INVARIANT_SEED: "1", RACE_ROUNDS: "3", SEASONS: "1", FIRST_SEASON: "40" },
-  rest: { INVARIANT_TRIALS: "280", INVARIANT_SEED: "21", RACE_ROUNDS: "20", SEASONS: "47", FIRST_SEASON: "41" },
-  all: { INVARIANT_TRIALS: "300", INVARIANT_SEED: "1", RACE_ROUNDS: "20", SEASONS: "48", FIRST_SEASON: "40" },
+  short: {
+    INVARIANT_TRIALS: "20",
+    INVARIANT_SEED: "1",
+    RACE_ROUNDS: "3",
+    SEASONS: "1",
+    FIRST_SEASON: "40",
+    PROPERTY_SEED: "1",
+  },
+  rest: {
+    INVARIANT_TRIALS: "280",
+    INVARIANT_SEED: "21",
+    RACE_ROUNDS: "20",
+    SEASONS: "47",
+    FIRST_SEASON: "41",
+    PROPERTY_SEED: "2",
+  },
+  all: {
+    INVARIANT_TRIALS: "300",
+    INVARIANT_SEED: "1",
+    RACE_ROUNDS: "20",
+    SEASONS: "48",
+    FIRST_SEASON: "40",
+    PROPERTY_SEED: "1",
+  },
 };
 const asked = process.env.TESTS ?? "short";
 const walk = asked === "all" || asked === "rest" ? asked : "short";
@@ -15,9 +36,10 @@ const walk = asked === "all" || asked === "rest" ? asked : "short";
 /** What is not tagged runs in the short walk; `both` marks what the long one continues with other seeds. */
 const LEFT_OUT = { short: ["!long"], rest: ["long || both"], all: undefined };
 
-const project = (name: string, timeoutMs: number, { isolate }: { isolate: boolean }) => ({
-  test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: timeoutMs, hookTimeout: timeoutMs, isolate },
+const project = (name: string, timeoutMs: number, own: { isolate: boolean; setupFiles?: string[] }) => ({
+  test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: timeoutMs, hookTimeout: timeoutMs, ...own },
 });
+const setupFiles = ["test/support/property-seed.ts"];
 
 const MINUTE_MS = 60_000;
 
@@ -66,8 +88,8 @@ export default defineConfig({
     ...(LEFT_OUT[walk] && { tagsFilter: LEFT_OUT[walk] }),
     projects: [
       // Units share no state but their modules, so that these are loaded once a worker.
-      project("unit", 10 * MINUTE_MS, { isolate: false }),
-      project("pipeline", 20 * MINUTE_MS, { isolate: true }),
+      project("unit", 10 * MINUTE_MS, { isolate: false, setupFiles }),
+      project("pipeline", 20 * MINUTE_MS, { isolate: true, setupFiles }),
       project("e2e", 30 * MINUTE_MS, { isolate: true }),
     ],
   },

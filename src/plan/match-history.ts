@@ -124,7 +124,7 @@ export function matchHistory(
   // What may be an accepted one, or stand before one: what stands before it may come too late.
   const unclear = [...match.doubtful, ...match.leftBehind, ...match.unplaced()];
   const lastUnclear = Math.max(isClear ? -1 : match.lastUntimedOpen(), ...unclear);
-  return input.map((deed, at): DeedVerdict => {
+  const verdicts = input.map((deed, at): DeedVerdict => {
     const bound = match.bound.get(at);
     if (isUnknown(deed)) return { kind: "unknown", inPlaceOf: bound?.of };
     // The same row may be given more often than it was mended.
@@ -145,6 +145,21 @@ export function matchHistory(
     // What stands before such a one may come too late.
     if (mayBeRetold.has(at) || (isInOrder && at < lastRetold)) return OF_HOLDER;
     return open;
+  });
+  return likeTheirEquals(input, verdicts);
+}
+
+/**
+ * Of rejects that say the same, one behind another of which nobody can tell is not sent either: once it was accepted, nobody could
+ * tell which of them that was.
+ */
+function likeTheirEquals(input: readonly InputDeed[], verdicts: readonly DeedVerdict[]): readonly DeedVerdict[] {
+  const untold = new Set<string>();
+  return input.map((deed, at): DeedVerdict => {
+    const verdict = verdicts[at] ?? NEW;
+    if (deed.content === undefined || deed.after === undefined) return verdict;
+    if (verdict.kind === "unclear" || verdict.kind === "unplaced") untold.add(deed.content);
+    return verdict.kind === "new" && untold.has(deed.content) ? { kind: "unclear" } : verdict;
   });
 }
 
