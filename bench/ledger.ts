@@ -6,8 +6,8 @@
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { contentText, digestOf, identityText } from "../src/actions/identity.ts";
+import { mergeOutcomes } from "../src/ledger/known-state.ts";
 import { type Ledger, rebind } from "../src/ledger/ledger.ts";
-import { mergeOutcomes } from "../src/ledger/memory.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { insertOutcomes, type NewOutcome } from "../src/ledger/outcomes.ts";
 import { chunksOf, endRun, enterRun, listRuns, markSettled, type PlannedChunk } from "../src/ledger/runs.ts";

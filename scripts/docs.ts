@@ -6,7 +6,7 @@ import { U64_MAX } from "../src/actions/formats.ts";
 import { stringifyJson } from "../src/actions/json.ts";
 import { type JsonSchema, payloadJsonSchema, promisesJsonSchema } from "../src/actions/json-schema.ts";
 import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
-import { ACROSS_RULES, LIKELY_RULES } from "../src/checks/rules.ts";
+import { CROSS_ACTION_RULES, LIKELY_RULES } from "../src/checks/rules.ts";
 import { configJsonSchema } from "../src/config/schema.ts";
 import { MAPPING_RULES } from "../src/mapping/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../src/readers/rules.ts";
@@ -47,7 +47,7 @@ const RULE_GROUPS: readonly { readonly title: string; readonly about: string; re
   {
     title: "Across actions",
     about: "In the order of the input, and against what the ledger knows the environment to hold.",
-    rules: ACROSS_RULES,
+    rules: CROSS_ACTION_RULES,
   },
 ];
 

@@ -105,7 +105,7 @@ export const LIKELY_RULES = {
 } as const satisfies Record<string, Rule>;
 
 /** What can only be seen across actions: in their order, and against what the environment has accepted. */
-export const ACROSS_RULES = {
+export const CROSS_ACTION_RULES = {
   "id-zeros-lost": {
     severity: "error",
     reason:
@@ -221,10 +221,10 @@ export const ACROSS_RULES = {
   },
 } as const satisfies Record<string, Rule>;
 
-export type AcrossRule = keyof typeof ACROSS_RULES;
+export type CrossActionRule = keyof typeof CROSS_ACTION_RULES;
 
 /** The rules beside those of the service's tables (`ACTION_RULES`). */
-export const CHECK_RULES = { ...LIKELY_RULES, ...ACROSS_RULES } as const;
+export const CHECK_RULES = { ...LIKELY_RULES, ...CROSS_ACTION_RULES } as const;
 
 /** Every rule by id: those of this folder and of the actions, and `others`, which belong to layers this one can't see. */
 export function allRules(...others: readonly Readonly<Record<string, Rule>>[]): Readonly<Record<string, Rule>> {

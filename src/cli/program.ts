@@ -129,7 +129,7 @@ export function buildProgram(
         env: process.env,
         stdin: process.stdin,
         stdout: process.stdout,
-        talk: terminal,
+        reporter: terminal,
         isStdoutTaken: flags.json === true,
         verbose,
         stop: process_.stop,

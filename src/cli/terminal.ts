@@ -4,8 +4,8 @@ import { createInterface } from "node:readline/promises";
 import type { ChalkInstance } from "chalk";
 import type { Ora } from "ora";
 import { cleanLines, escapeUnseen } from "../actions/text.ts";
-import type { ProgressState, Talk } from "../commands/talk.ts";
-import { number } from "../commands/talk.ts";
+import type { ProgressState, Reporter } from "../commands/reporter.ts";
+import { number } from "../commands/reporter.ts";
 import { wrapLines } from "./wrap.ts";
 
 export interface TerminalOptions {
@@ -23,7 +23,7 @@ export interface TerminalOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-export interface Terminal extends Talk {
+export interface Terminal extends Reporter {
   /**
    * Ends the live line. With `--quiet` it lets out what was held back: all of it, in its order, or, where all is well,
    * notices and warnings alone.
@@ -39,7 +39,7 @@ const PLAIN_EVERY_MS = 30_000;
 type Level = "info" | "warn" | "error" | "detail";
 
 /** A line that `--quiet` holds back. */
-interface Held {
+interface HeldLine {
   readonly line: string;
   /** It is said although all is well. */
   readonly isDue: boolean;
@@ -52,7 +52,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
     logFormat === "pretty" && !quiet && stderr.isTTY === true && stderr.columns !== 0 && env.TERM !== "dumb" && !env.CI;
   const colours = await loadColours(options);
   const spinner = live ? await loadSpinner(stderr, colours !== undefined) : undefined;
-  const held: Held[] = [];
+  const held: HeldLine[] = [];
   let warnings = 0;
 
   const format = (level: Level, text: string): string => {

@@ -101,13 +101,13 @@ export async function checkInput(
   },
 ): Promise<CheckedInput> {
   const { config, environment, order = "input" } = options;
-  const { talk, cwd } = context;
+  const { reporter, cwd } = context;
   if (options.reportVanished) refuseHalfInput(options, environment !== undefined);
-  if (order === "time") talk.info("Order: by orderTime, each event and sale before what depends on it.");
+  if (order === "time") reporter.info("Order: by orderTime, each event and sale before what depends on it.");
   const files = await resolveInputs(options.files, {
     cwd,
     inputFormat: options.inputFormat,
-    onPassedOver: talk.warn,
+    onPassedOver: reporter.warn,
     signal: context.stop,
   });
   const problems = createProblemLog(Math.max(PROBLEMS_KEPT, options.maxProblems ?? 0));
@@ -221,10 +221,10 @@ export async function checkInput(
       workers: { count: workersOf(context.env) },
       problems,
       onUnderstood: (...understood) => {
-        for (const line of describeUnderstanding(...understood)) talk.info(line);
+        for (const line of describeUnderstanding(...understood)) reporter.info(line);
       },
-      onRows: (rows) => talk.progress({ doing: "checking", unit: "rows", done: rows }),
-      onOrdered: (actions) => talk.progress({ doing: "ordering", unit: "actions", done: actions }),
+      onRows: (rows) => reporter.progress({ doing: "checking", unit: "rows", done: rows }),
+      onOrdered: (actions) => reporter.progress({ doing: "ordering", unit: "actions", done: actions }),
       runOptions: {
         directory: cwd,
         safeCsv: options.safeCsv,
@@ -236,7 +236,7 @@ export async function checkInput(
       signal: context.stop,
     }),
   );
-  talk.progress(undefined);
+  reporter.progress(undefined);
   return { files, plan, problems };
 }
 

@@ -1,4 +1,4 @@
-import type { Talk } from "./talk.ts";
+import type { Reporter } from "./reporter.ts";
 import type { Trace } from "./trace.ts";
 
 /** What every command gets from the process. */
@@ -7,7 +7,7 @@ export interface Context {
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: import("node:stream").Readable;
   readonly stdout: import("node:stream").Writable;
-  readonly talk: Talk;
+  readonly reporter: Reporter;
   /** Standard output is for one JSON document, and nothing else goes there. */
   readonly isStdoutTaken: boolean;
   /** Show values of userId and `to` as they are. */

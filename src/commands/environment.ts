@@ -27,6 +27,7 @@ import type { Context } from "./context.ts";
 import { diskUseOf } from "./disk.ts";
 import { showEnvironment } from "./env.ts";
 import { lostRunsOf, strayPlans } from "./lost-runs.ts";
+import { count, fileInShell } from "./reporter.ts";
 import { runSandbox } from "./sandbox.ts";
 import {
   type EnvironmentOptions,
@@ -38,14 +39,13 @@ import {
   type Settings,
   sandboxStatePath,
 } from "./session.ts";
-import { count, fileInShell } from "./talk.ts";
 import { userName } from "./user-name.ts";
 
 export async function environment(
   options: EnvironmentOptions & { readonly name: string | undefined; readonly json: boolean },
   context: Context,
 ): Promise<number> {
-  const { cwd, env, talk } = context;
+  const { cwd, env, reporter } = context;
   return showEnvironment(
     {
       cwd,
@@ -67,7 +67,7 @@ export async function environment(
         };
       },
     },
-    { out: talk.out, err: (text) => talk.error(text.trimEnd()) },
+    { out: reporter.out, err: (text) => reporter.error(text.trimEnd()) },
   );
 }
 
@@ -98,19 +98,19 @@ export async function serveSandbox(options: ServeOptions, context: Context): Pro
       ...(options.faults !== undefined && { faultsFile: options.faults }),
       ...(options.keyEnv !== undefined && { keyEnv: options.keyEnv }),
     },
-    { out: { write: context.talk.out }, err: { write: (text) => context.talk.info(text.trimEnd()) } },
+    { out: { write: context.reporter.out }, err: { write: (text) => context.reporter.info(text.trimEnd()) } },
     context.stop,
   );
 }
 
 /** A new instance has accepted nothing, so the old one's ledger and list of runs would be wrong about it. */
-async function setLedgerAside(path: string, { talk }: Context): Promise<void> {
+async function setLedgerAside(path: string, { reporter }: Context): Promise<void> {
   const stamp = new Date().toISOString().replace(/[:.]/g, "-");
   setRunListAside(runListPath(path), stamp);
   if (!existsSync(path)) return;
   const aside = join(dirname(path), `ledger.${stamp}.aside.db`);
   for (const suffix of ["", "-wal", "-shm"]) if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);
-  talk.info(`The sandbox's ledger is now ${aside}.`);
+  reporter.info(`The sandbox's ledger is now ${aside}.`);
 }
 
 export interface ForgetOptions extends EnvironmentOptions {
@@ -121,7 +121,7 @@ export interface ForgetOptions extends EnvironmentOptions {
 
 /** A person says that the ledger may do without runs that were sent from here; who, when and why is kept in the list. */
 export async function forgetLostRuns(options: ForgetOptions, context: Context): Promise<number> {
-  const { talk, cwd } = context;
+  const { reporter, cwd } = context;
   const { environment, former } = await loadSettings(context, { ...options, env: options.name ?? options.env }, "any");
   const { reason } = options;
   if (reason === undefined || reason.trim() === "")
@@ -140,7 +140,7 @@ export async function forgetLostRuns(options: ForgetOptions, context: Context): 
   using ledger = openLedgerToRead(environment);
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
   if (lost.length === 0 && former.length === 0 && existsSync(path)) {
-    talk.info(`The ledger of ${environment.name} knows every run that was sent from here; nothing was forgotten.`);
+    reporter.info(`The ledger of ${environment.name} knows every run that was sent from here; nothing was forgotten.`);
     return EXIT_CODES.ok;
   }
   const runList = openRunList(path, thisMachine());
@@ -152,17 +152,17 @@ export async function forgetLostRuns(options: ForgetOptions, context: Context): 
   if (former.length > 0) tellApart(former, runList, { environment, reason }, context);
   if (lost.length === 0 && former.length > 0) return EXIT_CODES.ok;
   runList.forget(runs, userName(), cleanText(reason, 500));
-  talk.warn(
+  reporter.warn(
     runs.length === 0
       ? `The list of runs was made again from the ledger of ${environment.name}.`
       : `${count(runs.length, "run")} of ${environment.name} forgotten (${runs.join(", ")}). What the ledger does not know of them is sent again when it is in the input.${open.length === 0 ? "" : ` The next command goes on with ${open.map(({ run }) => run).join(", ")}, and sends what the ledger has as not sent.`}`,
   );
   const own = lost.filter(({ run }) => open.some((each) => each.run === run)).flatMap(({ unread }) => unread);
   for (const promises of new Set(own.filter((each) => existsSync(each))))
-    talk.warn(
+    reporter.warn(
       `${displayPath(promises, cwd)} holds promises that the ledger does not know, and no run goes on with that file before they are imported: tickets results --import ${fileInShell(displayPath(promises, cwd))} ${environmentFlags(environment)}`,
     );
-  talk.detail(`Kept in ${displayPath(path, cwd)}.`);
+  reporter.detail(`Kept in ${displayPath(path, cwd)}.`);
   return EXIT_CODES.ok;
 }
 
@@ -171,31 +171,31 @@ function tellApart(
   former: Settings["former"],
   runList: RunList,
   { environment, reason }: { readonly environment: Environment; readonly reason: string },
-  { talk, cwd }: Context,
+  { reporter, cwd }: Context,
 ): void {
   const ids = former.map(({ id }) => id);
   runList.tellApart(ids, userName(), cleanText(reason, 500));
   const names = former.map(({ name }) => cleanText(name, 64)).join(" and ");
-  talk.warn(
+  reporter.warn(
     `${environment.name} keeps a ledger of its own beside that of ${names}. If they are one account after all, what ${names} has sent is sent again when it is in the input.`,
   );
-  talk.detail(`Kept in ${displayPath(runList.path, cwd)}.`);
+  reporter.detail(`Kept in ${displayPath(runList.path, cwd)}.`);
 }
 
 /** The list, or what is told without it where it is missing or damaged; a damaged one is renamed, never deleted. */
-async function readOrSetAside(path: string, { talk, cwd }: Context): Promise<RunListContent> {
+async function readOrSetAside(path: string, { reporter, cwd }: Context): Promise<RunListContent> {
   try {
     return readRunList(path);
   } catch (cause) {
     if (!(cause instanceof Failure)) throw cause;
     const aside = await setAside(path, new Date());
-    talk.warn(`The damaged list of runs is now ${displayPath(aside, cwd)}.`);
+    reporter.warn(`The damaged list of runs is now ${displayPath(aside, cwd)}.`);
     return readRunList(path);
   }
 }
 
 /** Trusts the config of the working directory as it is now. */
-export async function trustConfig(options: EnvironmentOptions, { cwd, env, talk }: Context): Promise<number> {
+export async function trustConfig(options: EnvironmentOptions, { cwd, env, reporter }: Context): Promise<number> {
   if (options.config !== undefined || env.TICKETS_CONFIG)
     throw new Failure(
       "usage",
@@ -207,11 +207,11 @@ export async function trustConfig(options: EnvironmentOptions, { cwd, env, talk 
   const { found } = await loadConfig({ cwd, env, knownRules: KNOWN_RULES, isTrusting: true });
   if (found === undefined) throw new Failure("usage", `There is no config in ${displayPath(cwd, cwd)} to trust.`);
   await keepTrust(found.file, found.digest, env);
-  talk.info(
+  reporter.info(
     `${displayPath(found.file, cwd)} is trusted as it is now${found.isTrusted ? ", as it was" : ""}. ${found.needsTrust.length === 0 ? "It names nothing that needs it." : "It may use:"}`,
   );
   for (const { line, path, message } of found.needsTrust)
-    talk.info(
+    reporter.info(
       `  line ${line}, ${path.map((step) => cleanText(String(step), 60)).join(".")}: ${message.replace(/; [^;]*$/, "")}`,
     );
   return EXIT_CODES.ok;
@@ -237,7 +237,7 @@ export async function rebindLedger(
   using ledger = openLedger({ path: environment.ledgerPath, boundTo: undefined });
   const before = readMeta(ledger, "bound_to");
   rebind(ledger, environment.baseUrl);
-  context.talk.info(
+  context.reporter.info(
     `The ledger of ${environment.name} belonged to ${before} and now belongs to ${environment.baseUrl}.`,
   );
   return EXIT_CODES.ok;

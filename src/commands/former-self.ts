@@ -13,7 +13,7 @@ import { openLedger } from "../ledger/open-ledger.ts";
 import { type RunListContent, readRunList } from "../ledger/run-list.ts";
 import { actionsOutside, ledgersIn, type SiblingLedger, siblingLedgers } from "../ledger/siblings.ts";
 import { wasUsedWith } from "../ledger/used-keys.ts";
-import { count, inShell } from "./talk.ts";
+import { count, inShell } from "./reporter.ts";
 
 /** What lies beside a ledger that has sent nothing yet. */
 export interface Beside {

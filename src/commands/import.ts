@@ -16,7 +16,6 @@ import { parseJson, stringifyJson } from "../actions/json.ts";
 import { cleanText } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { type Ledger, runListPath, writeMeta } from "../ledger/ledger.ts";
 import {
   forgetUnplaced,
   IMPORTED,
@@ -24,7 +23,8 @@ import {
   mergeOutcomes,
   rememberUnplaced,
   unplacedActions,
-} from "../ledger/memory.ts";
+} from "../ledger/known-state.ts";
+import { type Ledger, runListPath, writeMeta } from "../ledger/ledger.ts";
 import { insertOutcomes, leavesOpen, type NewOutcome } from "../ledger/outcomes.ts";
 import { wasReset } from "../ledger/run-list.ts";
 import {
@@ -51,8 +51,8 @@ import { enterLostRun, isImportedRun } from "../sending/mend-lost.ts";
 import type { Context } from "./context.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
 import { mendLost } from "./mend-lost.ts";
+import { count } from "./reporter.ts";
 import { type EnvironmentOptions, loadSettings, openSession, planDirectory, type Session } from "./session.ts";
-import { count } from "./talk.ts";
 
 const LINE = z.looseObject({
   source: z.string(),
@@ -83,7 +83,7 @@ export interface ImportOptions extends EnvironmentOptions {
  * ticket or event alone; a later action of the same kind on it is then a problem that a person decides, never sent unasked.
  */
 export async function importResults(options: ImportOptions, context: Context): Promise<number> {
-  const { talk, cwd } = context;
+  const { reporter, cwd } = context;
   context.trace.files = [options.file];
   const settings = await loadSettings(context, options, "any");
   const { environment } = settings;
@@ -124,14 +124,14 @@ export async function importResults(options: ImportOptions, context: Context): P
       writeMeta(session.ledger, IMPORTED, "yes");
     });
     unplaced += left.length;
-    talk.warn(
+    reporter.warn(
       `${count(left.length, "promise")} of run ${run} can't be placed: the ledger has the chunk that held ${left.length === 1 ? "it" : "them"} as open or closed whole, and the run's plan is lost. The ids are remembered, and not sent again. For the rest of the run: restore the folder ${planDirectory(environment, run)} from a backup, then import once more.`,
     );
   }
   mergeOutcomes(session.ledger);
   const isOurs = await mendEnd(path, end);
   if (end.isIncomplete)
-    talk.warn(
+    reporter.warn(
       `${options.file} ends amid a line, as a power cut leaves it. What there is of that line is left out${isOurs ? ", and cut off" : ""}: ${cleanText(end.text, 200)}`,
     );
   if (isOurs) await adoptOutput(session.ledger, path);
@@ -140,7 +140,7 @@ export async function importResults(options: ImportOptions, context: Context): P
   await mendDecided(session, context);
   for (const [run, ofRun] of runs) await endAsListed(session, run, ofRun);
   const known = lines.length - imported - unplaced;
-  talk.info(
+  reporter.info(
     `${count(imported, "action")} of ${count(runs.size, "run")} imported from ${displayPath(path, cwd)}${known === 0 ? "" : `; ${count(known, "action")} ${known === 1 ? "was" : "were"} known already`}.`,
   );
   tellStillLost(session, context);
@@ -202,20 +202,20 @@ async function noteRejectsOf(ledger: Ledger, run: RunRecord, directory: string):
 }
 
 /** What is missing after an import stops the next command, so it is told now. */
-function tellStillLost(session: Session, { talk, cwd }: Context): void {
+function tellStillLost(session: Session, { reporter, cwd }: Context): void {
   const { environment } = session;
   const lost = session.lost();
   if (lost.length === 0) return;
   const { message, hint } = lostRunsFailure(lost, environment, cwd, "Until that is mended nothing is sent.");
-  talk.warn(message);
-  if (hint !== undefined) talk.info(hint);
+  reporter.warn(message);
+  if (hint !== undefined) reporter.info(hint);
 }
 
 /** Where neither list nor plan tells of a run, nothing else says that there may be more of it. */
-function tellOnlyPromises({ ledger, runList }: Session, name: string, { talk }: Context): void {
+function tellOnlyPromises({ ledger, runList }: Session, name: string, { reporter }: Context): void {
   const run = findRun(ledger, name);
   if (run === undefined || !isImportedRun(run) || runList.content.runs.has(name)) return;
-  talk.warn(
+  reporter.warn(
     `Of run ${name} only these promises are known. What of it was in doubt stands in no promises file, and would be sent again: if it was not all answered, look at what the service has first.`,
   );
 }

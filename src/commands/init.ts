@@ -17,7 +17,7 @@ import type { InputFile } from "../readers/input-file.ts";
 import { resolveInputs } from "../readers/inputs.ts";
 import { watchUtf8 } from "../readers/utf8-watch.ts";
 import type { Context } from "./context.ts";
-import { count, inShell } from "./talk.ts";
+import { count, inShell } from "./reporter.ts";
 
 export interface InitOptions {
   /** The exports, a source for each; without them a commented example is written. */
@@ -34,7 +34,7 @@ const DEFAULT_OUTPUT = "tickets.config.yaml";
 const ROWS_LOOKED_AT = 20_000;
 
 export async function init(options: InitOptions, context: Context): Promise<number> {
-  const { talk, cwd } = context;
+  const { reporter, cwd } = context;
   const output = options.output ?? DEFAULT_OUTPUT;
   const target = resolve(cwd, output);
   if (output !== "-") {
@@ -46,33 +46,33 @@ export async function init(options: InitOptions, context: Context): Promise<numb
   const found = options.files.length === 0 ? undefined : await samplesOf(options, context);
   const guess = found === undefined ? undefined : guessConfig(...found.map(({ sample }) => sample));
   const yaml = guess?.yaml ?? EXAMPLE;
-  if (output === "-") talk.out(yaml);
+  if (output === "-") reporter.out(yaml);
   else {
     const aside = options.force ? await setAside(target) : undefined;
-    if (aside !== undefined) talk.info(`The old config is now ${displayPath(aside, cwd)}.`);
+    if (aside !== undefined) reporter.info(`The old config is now ${displayPath(aside, cwd)}.`);
     makeOutputFolder(target);
     await writeNew(target, yaml, cwd);
-    talk.info(`Written: ${displayPath(target, cwd)}`);
+    reporter.info(`Written: ${displayPath(target, cwd)}`);
   }
   if (guess === undefined || found === undefined) {
-    talk.info("It holds an example. tickets init FILE... looks at exports instead.");
+    reporter.info("It holds an example. tickets init FILE... looks at exports instead.");
     return EXIT_CODES.ok;
   }
   const inOrder = guess.order.flatMap((at) => {
     const [file, source] = [found[at]?.file, guess.sources[at]];
     return file === undefined || source === undefined ? [] : [{ file, source }];
   });
-  for (const { file, source } of inOrder) talk.info(`${cleanText(file.name, 200)}: ${understood(source)}.`);
+  for (const { file, source } of inOrder) reporter.info(`${cleanText(file.name, 200)}: ${understood(source)}.`);
   if (guess.open.length > 0) {
-    talk.info(`Fill in (${count(guess.open.length, "line")}; until then every command refuses the config):`);
+    reporter.info(`Fill in (${count(guess.open.length, "line")}; until then every command refuses the config):`);
     const shown = guess.open.slice(0, 20);
     for (const { line, what } of shown)
-      talk.info(`  ${output === "-" ? "line " : `${displayPath(target, cwd)}:`}${line}  ${cleanText(what, 160)}`);
-    if (guess.open.length > shown.length) talk.info(`  and ${guess.open.length - shown.length} more`);
+      reporter.info(`  ${output === "-" ? "line " : `${displayPath(target, cwd)}:`}${line}  ${cleanText(what, 160)}`);
+    if (guess.open.length > shown.length) reporter.info(`  and ${guess.open.length - shown.length} more`);
   }
   if (guess.guesses.length > 0) {
     const some = guess.guesses.slice(0, 20).join(", ");
-    talk.info(
+    reporter.info(
       `Check ${guess.guesses.length === 1 ? "1 guess: line" : `${guess.guesses.length} guesses: lines`} ${some}${guess.guesses.length > 20 ? ", …" : ""}`,
     );
   }
@@ -81,7 +81,7 @@ export async function init(options: InitOptions, context: Context): Promise<numb
   const names = isAsGiven ? options.files : inOrder.map(({ file }) => file.name);
   // Standard input has no name that a source could match.
   const byName = inOrder.length === 1 && inOrder[0]?.file.path === "-" ? ` --source ${inOrder[0].source.name}` : "";
-  talk.info(`Next: tickets plan ${names.map(inShell).join(" ")} --preview${byName}${config}`);
+  reporter.info(`Next: tickets plan ${names.map(inShell).join(" ")} --preview${byName}${config}`);
   return EXIT_CODES.ok;
 }
 
@@ -101,7 +101,7 @@ interface Found {
 async function samplesOf(options: InitOptions, context: Context): Promise<readonly Found[]> {
   const files = await resolveInputs(options.files, {
     cwd: context.cwd,
-    onPassedOver: context.talk.warn,
+    onPassedOver: context.reporter.warn,
     signal: context.stop,
   });
   if (files.length > 1 && files.some(({ path }) => path === "-"))
@@ -120,7 +120,7 @@ async function samplesOf(options: InitOptions, context: Context): Promise<readon
 async function encodingOf(
   file: InputFile,
   { encoding }: InitOptions,
-  { talk, stop: signal }: Context,
+  { reporter, stop: signal }: Context,
 ): Promise<string | undefined> {
   if (encoding === undefined || !(await canBeReadTwice(file))) return encoding;
   await using source = await openBytes(file, { signal });
@@ -132,7 +132,7 @@ async function encodingOf(
   watch.end();
   if (!watch.seen.isValid) return encoding;
   if (watch.seen.characters > 0)
-    talk.info(
+    reporter.info(
       `${cleanText(file.name, 200)} is UTF-8, so --encoding ${cleanText(encoding, 40)} is not declared for it.`,
     );
   return undefined;

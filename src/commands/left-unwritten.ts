@@ -1,8 +1,8 @@
 /** What a command that was killed had put into the ledger, and not into the promises and rejects, is written before anything else is. */
 
 import { displayPath } from "../config/config.ts";
+import { mergeOutcomes } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { mergeOutcomes } from "../ledger/memory.ts";
 import { unprojectedChunks } from "../ledger/outcomes.ts";
 import { chunksOf, type RunRecord, unwrittenRuns } from "../ledger/runs.ts";
 import { canWriteRejects, writeRejects } from "../outputs/rejects.ts";
@@ -27,7 +27,7 @@ export async function writeLeft(context: Context, session: Session): Promise<voi
     noteInList(context, session, run);
     const written = [...promises, ...rejects].map((path) => displayPath(path, context.cwd));
     if (written.length > 0)
-      context.talk.info(
+      context.reporter.info(
         `What was settled of the closed run ${run.run} had not been written whole, and is now: ${written.join(", ")}.`,
       );
   }

@@ -11,7 +11,7 @@ import { findLostRuns, type LostRun, type RunListContent, readRunList } from "..
 import { findRun } from "../ledger/runs.ts";
 import { type Manifest, parseManifest } from "../plan/manifest.ts";
 import { planFiles } from "../plan/plan.ts";
-import { count, fileInShell, inShell } from "./talk.ts";
+import { count, fileInShell, inShell } from "./reporter.ts";
 
 /** Whose runs are looked for: those sent to what the ledger belongs to. Another sandbox has nothing of theirs. */
 interface Whose {

@@ -7,8 +7,8 @@ import { findRun, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
 import { openPlan, type Plan, planFiles } from "../plan/plan.ts";
 import { enterLostRun, isImportedRun, mendLostRun } from "../sending/mend-lost.ts";
 import type { Context } from "./context.ts";
+import { count, number } from "./reporter.ts";
 import { environmentFlags, planDirectory, type Session } from "./session.ts";
-import { count, number } from "./talk.ts";
 import { userName } from "./user-name.ts";
 
 /**
@@ -42,10 +42,10 @@ export async function mendLost(
       closed === 0
         ? ""
         : ` The service did not take ${count(closed, "action")} ${open}; the run does not send ${closed === 1 ? "it" : "them"} any more.`;
-    context.talk.warn(`${what}${closing}. By the list of runs nothing of it is in doubt.${left}`);
+    context.reporter.warn(`${what}${closing}. By the list of runs nothing of it is in doubt.${left}`);
   } else {
     runList.doubted(ledger, mended, userName());
-    context.talk.warn(
+    context.reporter.warn(
       `The ledger of ${environment.name} did not know all that was sent of run ${run.run}. ${doubted === 0 ? "None" : number(doubted)} of its actions ${doubted === 1 ? "is" : "are"} in doubt from now on for that reason. If promises of them turn up: tickets results --import FILE ${environmentFlags(environment)}`,
     );
   }

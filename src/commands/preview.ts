@@ -12,8 +12,8 @@ import type { Row } from "../mapping/row.ts";
 import type { PlanResult } from "../plan/planner.ts";
 import type { MappedFile, OnRow } from "./check-input.ts";
 import { shown, textWidth } from "./problems.ts";
+import { number } from "./reporter.ts";
 import { describeSent } from "./summary.ts";
-import { number } from "./talk.ts";
 
 /** Looks at the rows on their way through the mapping. Its memory does not grow with the input. */
 export interface Preview {

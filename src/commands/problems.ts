@@ -6,7 +6,7 @@ import type { HeldFor } from "../plan/held-rows.ts";
 import type { PlanResult } from "../plan/planner.ts";
 import type { ProblemLog } from "../plan/problems.ts";
 import { digestOfWarning, numbered, type ToldWarnings } from "../plan/told-warnings.ts";
-import { count, number, type Talk } from "./talk.ts";
+import { count, number, type Reporter } from "./reporter.ts";
 
 /** Fields that name people; shown in full only with `--verbose`. */
 const PERSONAL = new Set(["userId", "to"]);
@@ -84,12 +84,12 @@ function describeReasons(reasons: ReadonlyMap<string, number>): string {
 
 /** Tells why rows gave nothing, or only their event; as a warning where no row gave anything else. */
 export function tellSkipped(
-  talk: Talk,
+  reporter: Reporter,
   { rows, skipReasons, eventOnlyReasons }: Pick<PlanResult, "rows" | "skipReasons" | "eventOnlyReasons">,
 ): void {
   const eventOnly = [...eventOnlyReasons.values()].reduce((sum, times) => sum + times, 0);
   const skipped = describeSkipped(rows.skipped, skipReasons);
-  const say = rows.mapped === eventOnly ? talk.warn : talk.info;
+  const say = rows.mapped === eventOnly ? reporter.warn : reporter.info;
   if (skipped !== undefined) say(skipped);
   const reasons = describeReasons(eventOnlyReasons);
   if (eventOnly > 0)
@@ -109,7 +109,7 @@ function describeHeld({ source, line, rows, first }: HeldFor): string {
 
 /** Tells errors one by one and what rows are held for, each up to `most`, and warnings in one line per rule. */
 export function tellProblems(
-  talk: Talk,
+  reporter: Reporter,
   log: ProblemLog,
   options: {
     readonly most: number;
@@ -125,20 +125,20 @@ export function tellProblems(
   const { heldFor, told } = options;
   const form = options.form === "line" ? problemLine : problemBlock;
   const errors = shownErrors(log, options.most);
-  for (const problem of errors) talk.error(form(problem, options.verbose));
+  for (const problem of errors) reporter.error(form(problem, options.verbose));
   const ofRows = log.tallies.filter(({ severity, first }) => severity === "error" && !isOfHeldRow(first));
   const hidden = ofRows.reduce((sum, { count: times }) => sum + times, 0) - errors.length;
   if (hidden > 0) {
-    talk.error(
+    reporter.error(
       `… and ${count(hidden, "more problem")}: ${ofRows
         .map(({ rule, count: times }) => `${rule} ${number(times)}`)
         .join(", ")}. --max-problems shows more.`,
     );
   }
-  for (const each of heldFor.slice(0, options.most)) talk.error(describeHeld(each));
+  for (const each of heldFor.slice(0, options.most)) reporter.error(describeHeld(each));
   if (heldFor.length > options.most) {
     const others = heldFor.slice(options.most).reduce((sum, { rows }) => sum + rows, 0);
-    talk.error(`… and ${count(others, "more row")} held for ${count(heldFor.length - options.most, "other row")}.`);
+    reporter.error(`… and ${count(others, "more row")} held for ${count(heldFor.length - options.most, "other row")}.`);
   }
   for (const { severity, rule, count: times, first, byAction } of log.tallies) {
     const kinds = [...byAction].sort(([, one], [, other]) => other - one);
@@ -148,7 +148,7 @@ export function tellProblems(
     const before = times - fresh.count;
     const known = before > 0 && fresh.count > 0 ? `, ${number(before)} of them told before` : "";
     const often = times === 1 ? "" : ` (${number(times)} times${each === "" ? "" : `: ${each}`}${known})`;
-    const say = fresh.count === 0 ? talk.warnAgain : talk.warn;
+    const say = fresh.count === 0 ? reporter.warnAgain : reporter.warn;
     if (SAYS_ITS_OWN.has(rule) && fresh.all.length > 1) {
       for (const problem of fresh.all.slice(0, options.most))
         say(`${rule}: ${problemLine(problem, options.verbose).replace(` [${rule}]`, "")}`);

@@ -15,8 +15,8 @@ import { planFiles } from "../plan/plan.ts";
 import type { Context } from "./context.ts";
 import { bytesIn, describeBytes } from "./disk.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
+import { number } from "./reporter.ts";
 import { type EnvironmentOptions, loadSettings, lockPath, planDirectory, runsDirectory } from "./session.ts";
-import { number } from "./talk.ts";
 import { leftTemporaryFolders } from "./temporary.ts";
 
 export interface PruneOptions extends EnvironmentOptions {
@@ -35,7 +35,7 @@ interface Removable {
 }
 
 export async function prune(options: PruneOptions, context: Context): Promise<number> {
-  const { talk, cwd } = context;
+  const { reporter, cwd } = context;
   const { olderThan, dryRun } = options;
   const { environment } = await loadSettings(context, options, "any");
   using _lock = await acquireLock({
@@ -62,17 +62,17 @@ export async function prune(options: PruneOptions, context: Context): Promise<nu
 
   const bytes = removable.reduce((sum, each) => sum + each.bytes, 0);
   for (const [what, some] of Map.groupBy(removable, (each) => each.what))
-    talk.info(
+    reporter.info(
       `${some.length === 1 ? `1 ${what}` : `${number(some.length)} ${SEVERAL[what]}`}: ${describeBytes(sumOf(some))}`,
     );
-  talk.info(
+  reporter.info(
     removable.length === 0
       ? `Nothing of ${environment.name} is older than ${formatDuration(olderThan)} and not needed any more.`
       : dryRun
         ? `${describeBytes(bytes)} would be given back; nothing was removed.`
         : `${describeBytes(bytes)} given back.`,
   );
-  if (options.json) talk.out(`${JSON.stringify({ dryRun, bytes, removed: removable })}\n`);
+  if (options.json) reporter.out(`${JSON.stringify({ dryRun, bytes, removed: removable })}\n`);
   return EXIT_CODES.ok;
 }
 

@@ -9,10 +9,10 @@ import { displayPath } from "../config/config.ts";
 import { describeKeySource } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import { mergeOutcomes } from "../ledger/known-state.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
 import { type LeftToOthers, leftToOthers } from "../ledger/left-to-others.ts";
 import { acquireLock } from "../ledger/lock.ts";
-import { mergeOutcomes } from "../ledger/memory.ts";
 import { firstOutcomes, leavesOpen } from "../ledger/outcomes.ts";
 import { wasReset } from "../ledger/run-list.ts";
 import {
@@ -51,6 +51,7 @@ import { recover, type SettleContext } from "../sending/settle.ts";
 import { closeSuperseded } from "../sending/superseded.ts";
 import type { Context } from "./context.ts";
 import { endedPlans } from "./prune.ts";
+import { count, fileInShell, inShell, number, type Reporter } from "./reporter.ts";
 import { environmentFlags, PLAN_KEPT_MS, planDirectory, proxyOf, type Session } from "./session.ts";
 import {
   describeActions,
@@ -60,7 +61,6 @@ import {
   type Summary,
   summarise,
 } from "./summary.ts";
-import { count, fileInShell, inShell, number, type Talk } from "./talk.ts";
 import { sharedTemporaryFolder } from "./temporary.ts";
 
 export interface CarryOutOptions {
@@ -79,7 +79,7 @@ export interface CarryOutOptions {
 export async function carryOut(context: Context, options: CarryOutOptions): Promise<Summary> {
   const { session, run } = options;
   const { ledger, environment } = session;
-  const { talk } = context;
+  const { reporter } = context;
   await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
   await using promises = await openPromises(context, session, run);
   const settling: SettleContext = { ledger, plan, runNo: run.runNo, promises };
@@ -95,7 +95,7 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
     const isTold = (chunk: number): boolean => stops.some((stop) => "chunk" in stop && stop.chunk.chunk === chunk);
     stops.push(...inDoubtOrRefused(session, run).filter((stop) => "chunk" in stop && !isTold(stop.chunk.chunk)));
   }
-  talk.progress(undefined);
+  reporter.progress(undefined);
   const [stop = { kind: "finished" }] = stops;
 
   const counts = countRun(ledger, run.runNo);
@@ -141,8 +141,8 @@ export async function carryOut(context: Context, options: CarryOutOptions): Prom
     next: nextCommand(stop, run, rejects, left, context, session, plan.manifest),
   });
   tellEnd(context, session, plan.manifest, stops, left, summary, sent);
-  if (done && rejects.areUnclear) talk.info(NOTHING_TO_MEND);
-  if (rejects.accepted > 0) talk.info(describeNothingOpen(rejects.accepted));
+  if (done && rejects.areUnclear) reporter.info(NOTHING_TO_MEND);
+  if (rejects.accepted > 0) reporter.info(describeNothingOpen(rejects.accepted));
   return summary;
 }
 
@@ -161,28 +161,28 @@ export function refuseClosing({ environment }: Session, run: RunRecord): void {
 }
 
 /** Tells what `closeSuperseded` has closed. */
-export function tellSuperseded({ talk }: Context, actions: number): void {
+export function tellSuperseded({ reporter }: Context, actions: number): void {
   if (actions === 0) return;
   const [were, they] = actions === 1 ? ["was", "it"] : ["were", "they"];
-  talk.warn(
+  reporter.warn(
     `${count(actions, "action")} of which it was in doubt whether the service has ${actions === 1 ? "it" : "them"} ${were} not sent: something later of the same history was accepted meanwhile, and ${they} would undo it. To send ${actions === 1 ? "it" : "them"} all the same, stream the rows in the rejects with --again.`,
   );
 }
 
-function tellSentElsewhere({ talk }: Context, { run }: RunRecord, actions: number): void {
+function tellSentElsewhere({ reporter }: Context, { run }: RunRecord, actions: number): void {
   if (actions === 0) return;
-  talk.warn(
+  reporter.warn(
     `${count(actions, "action")} of run ${run} ${actions === 1 ? "is" : "are"} not sent: since it was planned, another run has sent ${actions === 1 ? "it, or something of the same history" : "them, or something of the same histories"}. What can't be told apart goes into rejects.`,
   );
 }
 
 /** Tells the list of runs what the ledger holds. Without it a lost ledger is noticed all the same, only less is known of it. */
-export function noteInList({ talk }: Context, { runList, ledger }: Session, run: RunRecord): void {
+export function noteInList({ reporter }: Context, { runList, ledger }: Session, run: RunRecord): void {
   try {
     runList.stopped(ledger, run);
   } catch (cause) {
     if (!(cause instanceof Failure)) throw cause;
-    talk.warn(cause.message);
+    reporter.warn(cause.message);
   }
 }
 
@@ -248,7 +248,7 @@ function stopAfter(deadline: number, stop: AbortSignal): Disposable & { readonly
   return { signal: AbortSignal.any([stop, controller.signal]), [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-function progressOf({ talk }: Context, { ledger }: Session, run: RunRecord, lanes: number): SendProgress {
+function progressOf({ reporter }: Context, { ledger }: Session, run: RunRecord, lanes: number): SendProgress {
   const before = countRun(ledger, run.runNo);
   const manifest = parseManifest(run.manifest);
   let done = before.accepted + before.rejected + before.settledByHand;
@@ -256,7 +256,7 @@ function progressOf({ talk }: Context, { ledger }: Session, run: RunRecord, lane
   let settled = before.chunks.settled;
   let of = before.chunks.total;
   const show = (more: { readonly attempts?: number; readonly note?: string } = {}): void =>
-    talk.progress({
+    reporter.progress({
       doing: "sending",
       unit: "actions",
       done,
@@ -274,15 +274,15 @@ function progressOf({ talk }: Context, { ledger }: Session, run: RunRecord, lane
       rejected += counts.rejected;
       settled += 1;
       of = Math.max(of, settled);
-      talk.detail(`chunk ${chunk.chunk}: ${number(counts.accepted)} accepted, ${number(counts.rejected)} rejected`);
+      reporter.detail(`chunk ${chunk.chunk}: ${number(counts.accepted)} accepted, ${number(counts.rejected)} rejected`);
       show();
     },
     withoutStatus: () =>
-      talk.warn(
+      reporter.warn(
         'The answers have no "status" of their own, which the specification has. Each of their items is judged by what it says.',
       ),
     waiting: (chunk, detail, waitMs) => {
-      talk.detail(`chunk ${chunk.chunk}: ${cleanText(detail, 200)}; trying again in ${seconds(waitMs)}`);
+      reporter.detail(`chunk ${chunk.chunk}: ${cleanText(detail, 200)}; trying again in ${seconds(waitMs)}`);
       show({ note: `${cleanText(detail, 60)}; trying again in ${seconds(waitMs)}` });
     },
   };
@@ -366,7 +366,7 @@ function tellEnd(
   summary: Summary,
   sent: { readonly actions: number; readonly ms: number },
 ): void {
-  const { talk, cwd, verbose } = context;
+  const { reporter, cwd, verbose } = context;
   const { ledger } = session;
   const [stop = { kind: "finished" }] = stops;
   // What a person has to decide about is told of every lane; what ends all of them alike is told once.
@@ -379,25 +379,25 @@ function tellEnd(
   const runNo = findRun(ledger, summary.run ?? "")?.runNo;
   if (runNo !== undefined) {
     for (const row of firstOutcomes(ledger, runNo, ["rejected"], 5)) {
-      talk.error(
+      reporter.error(
         `${cleanText(row.source, 200)}:${row.line} ${row.action} ${cleanText(row.ticketId ?? row.nftId ?? row.eventId ?? "")} ${verbose ? `rejected: ${cleanText(row.response ?? "", 300)}` : rejectionText(row)}`,
       );
     }
   }
-  talk.info(
+  reporter.info(
     `${describeActions(summary.actions, { waiting: left.waiting, repeated: manifest.repeated })}.${hasUnsentRows(manifest.rows) ? ` ${describeUnsentRows(manifest.rows)}.` : ""}${describePace(summary.durationMs, sent)}`,
   );
   const written = summary.actions.accepted + summary.actions.rejected + summary.actions.settledByHand;
-  if (summary.output !== null && written > 0) talk.info(`Promises: ${displayPath(summary.output, cwd)}`);
+  if (summary.output !== null && written > 0) reporter.info(`Promises: ${displayPath(summary.output, cwd)}`);
   if (summary.rejects.length > 0)
-    talk.info(`Rejects: ${summary.rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
+    reporter.info(`Rejects: ${summary.rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
   const isOtherRun = stop.kind === "finished" && waitsForAnotherRun(left);
   if (stop.kind === "finished" && left.open > 0)
-    talk.warn(
+    reporter.warn(
       `${count(left.open, "action")} waited for another run when run ${summary.run} was planned. Nothing is in doubt there any more: stream the input again, and what is open of it is sent.`,
     );
   if (isOtherRun) tellRunsWithDoubts(context, session);
-  else if (summary.next !== null) talk.info(`${NEXT[stop.kind]}: ${summary.next}`);
+  else if (summary.next !== null) reporter.info(`${NEXT[stop.kind]}: ${summary.next}`);
 }
 
 /** What decides about the doubts of other runs, which this one waits for: the oldest of them first. */
@@ -412,13 +412,13 @@ const DOUBTS_TOLD = 5;
 
 /** Without this a night with nothing else to send would end with 6 and not say how that ends. */
 export function tellRunsWithDoubts(
-  { talk }: Context,
+  { reporter }: Context,
   { ledger, environment }: { readonly ledger: Ledger | undefined; readonly environment: Session["environment"] },
-  tell: Talk["error"] = talk.error,
+  tell: Reporter["error"] = reporter.error,
 ): void {
   const runs = ledger === undefined ? [] : runsWithDoubts(ledger).map(({ run }) => run);
   if (runs.length === 0) {
-    talk.info(`What is in doubt is of another run; see which: ${commandForDoubts(ledger, environment)}`);
+    reporter.info(`What is in doubt is of another run; see which: ${commandForDoubts(ledger, environment)}`);
     return;
   }
   const shown = runs.slice(0, DOUBTS_TOLD);
@@ -426,7 +426,7 @@ export function tellRunsWithDoubts(
   tell(
     `${runs.length === 1 ? "Run" : "The runs"} ${shown.join(", ")}${more} ${runs.length === 1 ? "has" : "have"} actions in doubt. Until someone decides, no other run sends them or what depends on them.`,
   );
-  for (const run of shown) talk.info(`${NEXT["in doubt"]}: ${settleCommand(run, environment)}`);
+  for (const run of shown) reporter.info(`${NEXT["in doubt"]}: ${settleCommand(run, environment)}`);
 }
 
 export const settleCommand = (run: string, environment: Session["environment"]): string =>
@@ -455,7 +455,7 @@ function tellStop(
   hasLanes: boolean,
   first: Stop,
 ): void {
-  const { talk } = context;
+  const { reporter } = context;
   const serviceName = environment.kind === "sandbox" ? "the sandbox" : environment.baseUrl;
   const throughProxy = proxyOf(environment, context.env)?.shown;
   const said = stop === first ? "Stopped:" : "Also:";
@@ -468,20 +468,20 @@ function tellStop(
     case "finished":
       break;
     case "in doubt":
-      talk.error(
+      reporter.error(
         `${said} ${chunkAndActions(stop.chunk, wholeOf(ledger, stop.chunk))} is in doubt: ${cleanText(stop.detail, 300)}. ${isAnswered(stop) ? "" : "Its answer is not known. "}Nothing after it${hasLanes ? " in its lane" : ""} was sent.`,
       );
-      if (stop.body !== "") talk.error(`The service said: ${cleanText(stop.body, 500)}`);
+      if (stop.body !== "") reporter.error(`The service said: ${cleanText(stop.body, 500)}`);
       break;
     case "refused":
-      talk.error(
+      reporter.error(
         `${said} the service refused ${nameOf(stop.chunk)}: ${cleanText(stop.detail, 300)}. ${stop.whole ? "By refusalsAreWhole nothing of it was taken." : "Part of it may have been taken."}`,
       );
-      if (stop.body !== "") talk.error(`The service said: ${cleanText(stop.body, 500)}`);
+      if (stop.body !== "") reporter.error(`The service said: ${cleanText(stop.body, 500)}`);
       break;
     case "not let in": {
       const plain = /^\s*\{\s*"message"\s*:\s*"Forbidden"\s*\}\s*$/.test(stop.body);
-      talk.error(
+      reporter.error(
         plain
           ? `${environment.name} did not let the key in (${stop.detail}). The key came from ${describeKeySource(environment.keySource)}. Nothing of ${after(stop.chunk)} was sent.`
           : `${environment.name} did not let the request in (${stop.detail}); the key came from ${describeKeySource(environment.keySource)}. The answer was: ${cleanText(stop.body, 500) || "(empty)"}`,
@@ -490,24 +490,24 @@ function tellStop(
     }
     case "not reachable":
       if (isProxyAsking(stop.detail)) {
-        talk.error(
+        reporter.error(
           `The proxy ${throughProxy ?? ""} asks for a user name and password (407), and was not tried again. Nothing of ${after(stop.chunk)} was sent. Put them into HTTPS_PROXY (http://user:password@host:port), or leave the service out with NO_PROXY.`,
         );
         break;
       }
-      talk.error(
+      reporter.error(
         `${stop.reached ? `${serviceName} took nothing` : `Could not reach ${serviceName}`}${throughProxy === undefined ? "" : ` through the proxy ${throughProxy}`} after ${count(stop.attempts, "attempt")} (${cleanText(stop.detail, 200)})${stop.waitMs === undefined ? "" : `; the next one would come ${seconds(stop.waitMs)} later, past --max-duration`}. Nothing of ${after(stop.chunk)} was sent.`,
       );
       break;
     case "too many rejections":
-      talk.error(
+      reporter.error(
         `Stopped: ${count(stop.rejected, "action")} rejected, more than maxRejected (${environment.maxRejected}).`,
       );
       break;
     case "stopped":
       // A doubt of another lane is told before it.
       if (stop !== first) break;
-      talk.error(
+      reporter.error(
         stop.by === "max-duration"
           ? "Stopped: --max-duration is over. Nothing is in doubt."
           : `Stopped by ${stop.by}. Nothing is in doubt.`,
@@ -545,7 +545,7 @@ export async function openPromises(
   const moveTo = (path: string, why: string): void => {
     ledger.run("UPDATE runs SET output = ? WHERE run_no = ?", path, run.runNo);
     runList.moved(run.run, path);
-    context.talk.warn(`${why} The rest goes to ${displayPath(path, context.cwd)}.`);
+    context.reporter.warn(`${why} The rest goes to ${displayPath(path, context.cwd)}.`);
   };
   const openFile = async (path: string): Promise<PromiseSink> => {
     const lock = await lockOutput(context, path, `run ${run.run}`);

@@ -10,7 +10,7 @@ import { parseFaultText } from "../sandbox/fault-text.ts";
 import type { FaultScript } from "../sandbox/faults.ts";
 import { startSandbox } from "../sandbox/server.ts";
 import { setStateAside } from "../sandbox/state.ts";
-import { count } from "./talk.ts";
+import { count } from "./reporter.ts";
 
 const DEFAULT_PORT = 4010;
 const KEY_VARIABLE = "TICKETS_SANDBOX_API_KEY";

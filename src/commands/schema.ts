@@ -15,7 +15,7 @@ const SCHEMA_OF = {
   promises: promisesJsonSchema,
 } satisfies Record<SchemaName, () => JsonSchema>;
 
-export async function schema(what: SchemaName, { talk }: Context): Promise<number> {
-  talk.out(`${stringifyJson(SCHEMA_OF[what](), 2)}\n`);
+export async function schema(what: SchemaName, { reporter }: Context): Promise<number> {
+  reporter.out(`${stringifyJson(SCHEMA_OF[what](), 2)}\n`);
   return EXIT_CODES.ok;
 }

@@ -40,7 +40,7 @@ import { proxyFor, type UsedProxy } from "../sending/proxy.ts";
 import type { Context } from "./context.ts";
 import { lookBeside } from "./former-self.ts";
 import { lookForLostRuns, lostRunsFailure, lostRunsOf, strayPlans } from "./lost-runs.ts";
-import { count, inShell, type Talk } from "./talk.ts";
+import { count, inShell, type Reporter } from "./reporter.ts";
 
 /** Flags that say which environment and where its state is; `tickets env` shows what becomes of them. */
 export interface EnvironmentOptions {
@@ -76,7 +76,7 @@ export async function loadSettings(
   options: EnvironmentOptions,
   ledgers: "one" | "any" | "to send" = "one",
 ): Promise<Settings> {
-  const { cwd, env, talk } = context;
+  const { cwd, env, reporter } = context;
   const config = await loadConfig({
     cwd,
     env,
@@ -96,7 +96,7 @@ export async function loadSettings(
   const beside = await lookBeside(config, environment, declared, { env, signal: context.stop, sends });
   const problem = twice ?? beside.problem;
   if (problem !== undefined && ledgers !== "any") throw problem;
-  if (problem !== undefined) talk.warn(problem.message);
+  if (problem !== undefined) reporter.warn(problem.message);
   const { others, former, key } = beside;
   return { config, environment, neighbours: [...declared, ...others], former, key };
 }
@@ -205,12 +205,12 @@ export async function openSession(
     readonly mayLackRuns?: boolean;
   },
 ): Promise<Session> {
-  const { talk } = context;
+  const { reporter } = context;
   let given: Promise<Key> | undefined;
   const keyOfService = (): Promise<Key> => {
     const read = async (): Promise<Key> => known ?? readKey(environment, context.stop, { env: context.env });
     given ??= read().then((key) => {
-      if (key.warning !== undefined) talk.warn(key.warning);
+      if (key.warning !== undefined) reporter.warn(key.warning);
       return key;
     });
     return given;
@@ -224,7 +224,7 @@ export async function openSession(
     waitMs: options.waitLockMs,
     signal: context.stop,
     onWait: (holder) =>
-      talk.info(
+      reporter.info(
         `Waiting for another run to end${holder === undefined ? "" : ` (process ${holder.pid}, since ${holder.since})`} …`,
       ),
   });
@@ -236,7 +236,7 @@ export async function openSession(
     lock[Symbol.dispose]();
   };
   try {
-    if (environment.kind === "sandbox") sandbox = await startBuiltIn(environment, talk);
+    if (environment.kind === "sandbox") sandbox = await startBuiltIn(environment, reporter);
     const started = sandbox;
     const boundTo = started === undefined ? environment.baseUrl : `sandbox:${started.instanceId}`;
     const { mayLackRuns = false } = options;
@@ -284,7 +284,7 @@ const HAS_RUN_LIST = "run_list";
 
 /** A list that is not there is made of what the ledger knows. One that was there before has been lost, which is told. */
 function makeRunList(
-  { talk }: Context,
+  { reporter }: Context,
   environment: Environment,
   ledger: Ledger,
   runList: RunList,
@@ -295,25 +295,25 @@ function makeRunList(
   runList.addStrays(strays);
   const runs = listRuns(ledger).length;
   if (readMeta(ledger, HAS_RUN_LIST) !== undefined && runs > 0)
-    talk.warn(
+    reporter.warn(
       `The list of runs ${runList.path} was missing. It was made again from the ledger, with ${count(runs, "run")}.`,
     );
   ledger.transaction(() => writeMeta(ledger, HAS_RUN_LIST, "yes"));
 }
 
 /** Whoever copied a ledger to a second machine, and goes on with both, sends everything twice: neither knows the other. */
-function tellMoved({ talk }: Context, environment: Environment, { host, at }: ListHead): void {
-  talk.warn(
+function tellMoved({ reporter }: Context, environment: Environment, { host, at }: ListHead): void {
+  reporter.warn(
     `The state of ${environment.name} came here from another machine (${cleanText(host, 100)}, which had it since ${at}). Use it on one machine only: a second copy does not learn what this one sends, and sends it again.`,
   );
 }
 
 /** The sandbox inside the command; its state stays between commands. */
-async function startBuiltIn(environment: Environment, talk: Talk): Promise<Sandbox> {
+async function startBuiltIn(environment: Environment, reporter: Reporter): Promise<Sandbox> {
   const { startSandbox } = await import("../sandbox/server.ts");
   return startSandbox({
     engine: { path: sandboxStatePath(environment), accept: environment.accept },
-    onError: (error) => talk.error(`The sandbox could not answer a request: ${cleanText(String(error), 300)}`),
+    onError: (error) => reporter.error(`The sandbox could not answer a request: ${cleanText(String(error), 300)}`),
   });
 }
 
@@ -337,8 +337,8 @@ async function removeUnfinishedPlans(environment: Environment, ledger: Ledger): 
 /** Tells the first line of a command that sends. A ledger that is NEW is told always: nothing is known to have been sent before. */
 export function tellSession(session: Session, context: Context): void {
   const line = describeSession(session, context);
-  if (lastRun(session.ledger) === undefined) context.talk.notice(line);
-  else context.talk.info(line);
+  if (lastRun(session.ledger) === undefined) context.reporter.notice(line);
+  else context.reporter.info(line);
 }
 
 /** The first line of a command that looks into a ledger: what is used, and whether its memory is new. */

@@ -6,9 +6,9 @@ import { cleanText } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import { mergeOutcomes } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
-import { mergeOutcomes } from "../ledger/memory.ts";
 import type { LostRun } from "../ledger/run-list.ts";
 import {
   type ChunkRecord,
@@ -45,6 +45,7 @@ import { writeLeft } from "./left-unwritten.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
 import { mendLost } from "./mend-lost.ts";
 import { shown } from "./problems.ts";
+import { count, number, type Reporter } from "./reporter.ts";
 import {
   carryOut,
   closeCommand,
@@ -66,7 +67,6 @@ import {
   tellSession,
 } from "./session.ts";
 import { describeActions, describeNothingOpen, type Summary, summarise } from "./summary.ts";
-import { count, number, type Talk } from "./talk.ts";
 import { traceSummary } from "./trace.ts";
 import { userName } from "./user-name.ts";
 
@@ -91,7 +91,7 @@ export async function resume(options: ResumeOptions, context: Context): Promise<
   await writeLeft(context, session);
   const run = chooseRun(session, options.run);
   if (run === undefined) {
-    context.talk.info("There is no unfinished run.");
+    context.reporter.info("There is no unfinished run.");
     return EXIT_CODES.ok;
   }
   refuseClosing(session, run);
@@ -99,9 +99,9 @@ export async function resume(options: ResumeOptions, context: Context): Promise<
   if (run.stoppedByPerson) noteStop(session.ledger, run.runNo, run.exitCode ?? EXIT_CODES["stopped-early"], false);
   const deadline = options.maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + options.maxDuration;
   const summary = await carryOut(context, { session, run, deadline, startedAt });
-  if (options.json) context.talk.out(`${JSON.stringify(summary)}\n`);
+  if (options.json) context.reporter.out(`${JSON.stringify(summary)}\n`);
   traceSummary(context.trace, summary);
-  if (environment.kind === "sandbox") context.talk.notice("SANDBOX: nothing left this machine.");
+  if (environment.kind === "sandbox") context.reporter.notice("SANDBOX: nothing left this machine.");
   return summary.exitCode;
 }
 
@@ -137,7 +137,7 @@ export interface SettleOptions extends EnvironmentOptions {
 /** Without a decision it only shows what has to be decided. */
 export async function settle(options: SettleOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
-  const { talk } = context;
+  const { reporter } = context;
   const settings = await loadSettings(context, options, "any");
   const { environment } = settings;
   await using session = await openSession(context, settings, {
@@ -179,7 +179,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
     case "sent":
     case "not-sent":
       if (chunks.length === 0)
-        talk.info(
+        reporter.info(
           options.chunk === undefined
             ? `Nothing of run ${run.run} waits to be settled.`
             : `Chunk ${options.chunk} of run ${run.run} was settled before.`,
@@ -187,7 +187,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
       for (const chunk of chunks) {
         // Said of all at once, it would count one deed twice unseen.
         if (options.decision === "sent" && options.chunk === undefined && isPromisedElsewhere(chunk)) {
-          talk.warn(
+          reporter.warn(
             `Chunk ${chunk.chunk} waits on: ${cleanText(chunk.detail ?? "", 300)}. If the service has ${count(chunk.count, "action")} more than that promise tells: tickets settle ${run.run} --chunk ${chunk.chunk} --sent ${environmentFlags(environment)} --reason "…". If not: the same with --not-sent.`,
           );
           continue;
@@ -195,11 +195,11 @@ export async function settle(options: SettleOptions, context: Context): Promise<
         const first = options.first ?? chunk.count;
         if (options.decision === "sent") await settleSent(ledger, plan, chunk, settlement, first);
         else await settleNotSent(ledger, plan, run, chunk, settlement, first);
-        talk.info(
+        reporter.info(
           `Chunk ${chunk.chunk}: ${first < chunk.count ? `the first ${number(first)} of ${count(chunk.count, "action")}` : count(chunk.count, "action")} settled as ${options.decision}.`,
         );
         if (first < chunk.count)
-          talk.info(`The other ${number(chunk.count - first)} wait on as chunk ${restOf(session, chunk, first)}.`);
+          reporter.info(`The other ${number(chunk.count - first)} wait on as chunk ${restOf(session, chunk, first)}.`);
       }
       await projectUnwritten(settling);
       if (run.state === "open" && !run.isClosing)
@@ -228,7 +228,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   crashPoint("merged");
   if (closes && run.state === "open") endClosed(ledger, run, EXIT_CODES["finished-with-rejects"]);
   crashPoint("ended");
-  if (closes) talk.info(`The run ${run.run} is closed.`);
+  if (closes) reporter.info(`The run ${run.run} is closed.`);
   if (options.decision !== undefined) noteInList(context, session, run);
   const summary = summaryOf(
     context,
@@ -239,16 +239,16 @@ export async function settle(options: SettleOptions, context: Context): Promise<
     promises.path ?? null,
     startedAt,
   );
-  talk.info(`${describeActions(summary.actions, { repeated: plan.manifest.repeated })}.`);
+  reporter.info(`${describeActions(summary.actions, { repeated: plan.manifest.repeated })}.`);
   for (const path of rejects?.paths ?? []) {
     const rows = rejects?.written.get(path);
     // What stands there since an earlier command is named again when the run is closed.
     if (rows === undefined && options.decision !== "abandon") continue;
-    talk.info(`Rejects: ${displayPath(path, context.cwd)}${rows === undefined ? "" : describeRejects(rows)}.`);
+    reporter.info(`Rejects: ${displayPath(path, context.cwd)}${rows === undefined ? "" : describeRejects(rows)}.`);
   }
-  if (rejects !== undefined && rejects.accepted > 0) talk.info(describeNothingOpen(rejects.accepted));
-  if (summary.next !== null && options.decision !== undefined) talk.info(`Next: ${summary.next}`);
-  if (options.json) talk.out(`${JSON.stringify(summary)}\n`);
+  if (rejects !== undefined && rejects.accepted > 0) reporter.info(describeNothingOpen(rejects.accepted));
+  if (summary.next !== null && options.decision !== undefined) reporter.info(`Next: ${summary.next}`);
+  if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
   return summary.exitCode;
 }
 
@@ -263,7 +263,7 @@ function describeRejects({ added, held }: RowsOfFile): string {
 /** A decision about what the ledger only half remembers would be about something else than the person thinks. */
 async function refuseLost(
   { decision, run: name }: SettleOptions,
-  { cwd, talk }: Context,
+  { cwd, reporter }: Context,
   session: Session,
 ): Promise<void> {
   const lost = session.lost();
@@ -271,20 +271,20 @@ async function refuseLost(
   const failure = lostRunsFailure(lost, session.environment, cwd, "Nothing was settled.");
   if (decision !== undefined) throw failure;
   const ofRun = lost.find(({ run }) => run === name);
-  if (ofRun === undefined) talk.warn(failure.message);
+  if (ofRun === undefined) reporter.warn(failure.message);
   if (ofRun === undefined || ofRun.isDecided) return;
   // What a later run was promised is no doubt of this one.
   const telling = lost.filter(({ run, createdAt }) => run === name || createdAt > ofRun.createdAt);
-  for (const each of telling) if (await hasMoreToImport(each, talk)) throw failure;
+  for (const each of telling) if (await hasMoreToImport(each, reporter)) throw failure;
 }
 
 /** What is known of a run is taken from its promises first; only what they don't tell is a doubt. */
-async function hasMoreToImport({ unread }: LostRun, talk: Talk): Promise<boolean> {
+async function hasMoreToImport({ unread }: LostRun, reporter: Reporter): Promise<boolean> {
   for (const path of unread) {
     if (!existsSync(path)) continue;
     const why = await whyNotImported(path);
     if (why === undefined) return true;
-    talk.warn(`What it tells can't be used: ${why}`);
+    reporter.warn(`What it tells can't be used: ${why}`);
   }
   return false;
 }
@@ -292,7 +292,7 @@ async function hasMoreToImport({ unread }: LostRun, talk: Talk): Promise<boolean
 /** Says what closing the run leaves, and on a terminal asks; not where that was decided before. */
 async function mayClose(
   { yes }: SettleOptions,
-  { talk, stop }: Context,
+  { reporter, stop }: Context,
   { ledger }: Session,
   { run, runNo, state, isClosing }: RunRecord,
   hasPlan: boolean,
@@ -313,10 +313,10 @@ async function mayClose(
           `${count(open, "action")} ${open === 1 ? "stays" : "stay"} in doubt, so no other run sends ${open === 1 ? "it" : "them"}`,
         ]),
   ];
-  talk.info(`Closing run ${run}, which can't be resumed then: ${parts.join("; ")}.`);
-  if (yes || talk.ask === undefined) return true;
-  if (await talk.ask("Close it?", stop)) return true;
-  talk.info("The run stays open.");
+  reporter.info(`Closing run ${run}, which can't be resumed then: ${parts.join("; ")}.`);
+  if (yes || reporter.ask === undefined) return true;
+  if (await reporter.ask("Close it?", stop)) return true;
+  reporter.info("The run stays open.");
   return false;
 }
 
@@ -349,7 +349,7 @@ function settleWithoutPlan(
   run: RunRecord,
   startedAt: number,
 ): number {
-  const { talk } = context;
+  const { reporter } = context;
   const { ledger, environment } = session;
   const command = `tickets settle ${run.run} ${environmentFlags(environment)}`;
   const isSettled = run.state !== "open" && undecidedChunks(session, run).length === 0;
@@ -367,11 +367,11 @@ function settleWithoutPlan(
     for (const chunk of undecidedChunks(session, run)) {
       if (only !== undefined && only !== chunk.chunk) continue;
       settleNotSentWithoutPlan(ledger, chunk, settlementOf(decision, reason));
-      talk.info(`Chunk ${chunk.chunk}: ${count(chunk.count, "action")} settled as ${decision}.`);
+      reporter.info(`Chunk ${chunk.chunk}: ${count(chunk.count, "action")} settled as ${decision}.`);
     }
-  if (isSettled) talk.info(`Nothing of run ${run.run} waits to be settled.`);
+  if (isSettled) reporter.info(`Nothing of run ${run.run} waits to be settled.`);
   else
-    talk.warn(
+    reporter.warn(
       `The plan of run ${run.run} is lost, so its rows can't be listed. The run is closed; what it had accepted is remembered.`,
     );
   if (decision !== undefined) noteInList(context, session, run);
@@ -379,17 +379,17 @@ function settleWithoutPlan(
   const manifest = parseManifest(run.manifest);
   const summary = summaryOf(context, session, closed, manifest, [], run.output ?? null, startedAt);
   const { inDoubt, refused } = summary.actions;
-  talk.info(`${describeActions(summary.actions, { repeated: manifest.repeated })}.`);
+  reporter.info(`${describeActions(summary.actions, { repeated: manifest.repeated })}.`);
   if (summary.next !== null) {
-    talk.error(
+    reporter.error(
       `Whether the service has ${count(inDoubt + refused, "action")} of it is not known, nor which they are. Until that is settled nothing that could be one of them is sent to ${environment.name}.`,
     );
-    talk.info(`Restore the folder ${planDirectory(environment, run.run)} from a backup, then: ${command}`);
-    talk.info(
+    reporter.info(`Restore the folder ${planDirectory(environment, run.run)} from a backup, then: ${command}`);
+    reporter.info(
       `If it is lost: find out what the service has, and take that out of what you stream from now on, since nothing else holds it back. Then: ${command} --not-sent --reason "…"`,
     );
   }
-  if (json) talk.out(`${JSON.stringify(summary)}\n`);
+  if (json) reporter.out(`${JSON.stringify(summary)}\n`);
   return summary.exitCode;
 }
 
@@ -468,45 +468,45 @@ const SHOWN = 10;
 
 /** The doubtful actions, and what would happen if they were sent twice. */
 async function showQuestions(
-  { talk, verbose }: Context,
+  { reporter, verbose }: Context,
   ledger: Ledger,
   plan: Plan,
   chunks: readonly ChunkRecord[],
   run: RunRecord,
   env: string,
 ): Promise<void> {
-  if (chunks.length === 0) talk.info(`Nothing of run ${run.run} waits to be settled.`);
+  if (chunks.length === 0) reporter.info(`Nothing of run ${run.run} waits to be settled.`);
   for (const chunk of chunks) {
     const actions = await actionsOf(plan, chunk);
     const records = await plan.records(chunk);
     const whole = wholeOf(ledger, chunk);
-    talk.info(
+    reporter.info(
       `Chunk ${chunk.chunk}${whole === undefined ? "" : ` (a part of chunk ${whole})`} is ${chunk.state}: ${count(chunk.count, "action")}, ${number(chunk.first)} to ${number(chunk.first + chunk.count - 1)} of the run. ${cleanText(chunk.detail ?? "", 300)}`,
     );
     for (const [at, action] of actions.slice(0, SHOWN).entries()) {
       const record = records[at];
       const source = plan.manifest.inputs[record?.input ?? 0]?.name ?? "";
-      talk.info(`  ${cleanText(source, 200)}:${record?.line} ${action.action} ${describeIds(action, verbose)}`);
+      reporter.info(`  ${cleanText(source, 200)}:${record?.line} ${action.action} ${describeIds(action, verbose)}`);
     }
     if (actions.length > SHOWN)
-      talk.info(
+      reporter.info(
         `  … and ${number(actions.length - SHOWN)} more; all of them: tickets status ${run.run} --chunk ${chunk.chunk} ${env}`,
       );
     // A deed that happens once is refused a second time by any service that keeps tickets; the others would be taken again.
     const refusedTwice = actions.filter(({ action }) => actionSpec(action).identity !== "history").length;
     if (refusedTwice > 0)
-      talk.info(
+      reporter.info(
         `  ${number(refusedTwice)} of them the service would probably refuse a second time (${kinds(actions, true)}).`,
       );
     if (refusedTwice < actions.length)
-      talk.info(
+      reporter.info(
         `  ${number(actions.length - refusedTwice)} of them it would take a second time, and register twice (${kinds(actions, false)}).`,
       );
   }
   const superseded = await findSuperseded(ledger, plan, chunks);
   const isClosed = run.state !== "open" || run.isClosing;
   if (superseded.size > 0 && !isClosed)
-    talk.info(
+    reporter.info(
       `Of ${count(superseded.size, "action")} something later of the same history was accepted: sent now, ${superseded.size === 1 ? "it" : "they"} would undo it. With --not-sent ${superseded.size === 1 ? "it is" : "they are"} not sent again, and ${superseded.size === 1 ? "goes" : "go"} into rejects.`,
     );
   if (chunks.length > 0) {
@@ -517,7 +517,7 @@ async function showQuestions(
       ...(run.state === "open" ? [["To close the run, its doubt unsettled:", "--abandon"] as const] : []),
     ];
     const width = Math.max(...ways.map(([words]) => words.length)) + 1;
-    for (const [words, flag] of ways) talk.info(`${words.padEnd(width)}${command} ${flag} --reason "…"`);
+    for (const [words, flag] of ways) reporter.info(`${words.padEnd(width)}${command} ${flag} --reason "…"`);
   }
 }
 

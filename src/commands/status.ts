@@ -37,6 +37,7 @@ import { openPlan } from "../plan/plan.ts";
 import { actionsOf, countStored } from "../sending/settle.ts";
 import type { Context } from "./context.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
+import { count, type Reporter } from "./reporter.ts";
 import { closeCommand, labelOf, NEXT, settleCommand } from "./run.ts";
 import {
   type EnvironmentOptions,
@@ -48,7 +49,6 @@ import {
 } from "./session.ts";
 import { unknownRun } from "./settle.ts";
 import { describeActions, type Summary, summarise } from "./summary.ts";
-import { count } from "./talk.ts";
 
 export interface StatusOptions extends EnvironmentOptions {
   readonly run: string | undefined;
@@ -59,7 +59,7 @@ export interface StatusOptions extends EnvironmentOptions {
 }
 
 export async function status(options: StatusOptions, context: Context): Promise<number> {
-  const { talk } = context;
+  const { reporter } = context;
   const { run: name, maxAge } = options;
   if (name !== undefined && maxAge !== undefined)
     throw new Failure("usage", "--max-age is about all runs of an environment, not about one.", {
@@ -71,7 +71,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
   if (lost.length > 0) {
     const { message, hint } = lostRunsFailure(lost, environment, context.cwd);
-    talk.error(hint === undefined ? message : `${message}\n${hint}`);
+    reporter.error(hint === undefined ? message : `${message}\n${hint}`);
   }
   const exitCode = lost.length > 0 ? EXIT_CODES.usage : EXIT_CODES.ok;
   if (ledger !== undefined && name !== undefined)
@@ -81,7 +81,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
   const failure = ledger && lastFailure(ledger);
   const runs = ledger === undefined ? [] : listRuns(ledger, 20);
   if (options.json)
-    talk.out(
+    reporter.out(
       `${JSON.stringify({
         lastSuccess: success ?? null,
         lastFailure: failure ?? null,
@@ -96,28 +96,28 @@ export async function status(options: StatusOptions, context: Context): Promise<
     );
   if (ledger === undefined) {
     if (lost.length === 0)
-      talk.info(
+      reporter.info(
         `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${displayPath(environment.ledgerPath, context.cwd)}.`,
       );
   } else if (!options.json) {
     const now = Date.now();
-    talk.out(`last success  ${success === undefined ? "none" : describeEnd(success, now)}\n`);
-    if (failure !== undefined) talk.out(`last failure  ${describeEnd(failure, now)}\n`);
-    for (const run of runs) talk.out(`${await describeRun(ledger, run, environment)}\n`);
+    reporter.out(`last success  ${success === undefined ? "none" : describeEnd(success, now)}\n`);
+    if (failure !== undefined) reporter.out(`last failure  ${describeEnd(failure, now)}\n`);
+    for (const run of runs) reporter.out(`${await describeRun(ledger, run, environment)}\n`);
     // Also those that are no longer among the last.
     for (const run of runsToDecide(ledger))
-      tellNext(talk, nextOf(run, await countsOf(ledger, run, environment), environment));
+      tellNext(reporter, nextOf(run, await countsOf(ledger, run, environment), environment));
   }
-  if (ledger !== undefined && runs.length === 0) talk.info(`The ledger of ${environment.name} has no runs yet.`);
+  if (ledger !== undefined && runs.length === 0) reporter.info(`The ledger of ${environment.name} has no runs yet.`);
   if (exitCode !== EXIT_CODES.ok || maxAge === undefined) return exitCode;
   return tellAge(success, maxAge, environment.name, context);
 }
 
 /** Exit 4 when what should happen regularly did not. */
-function tellAge(success: NotedEnd | undefined, maxAge: number, name: string, { talk }: Context): number {
+function tellAge(success: NotedEnd | undefined, maxAge: number, name: string, { reporter }: Context): number {
   const age = success === undefined ? undefined : Date.now() - Date.parse(success.endedAt);
   if (age !== undefined && age <= maxAge) return EXIT_CODES.ok;
-  talk.error(
+  reporter.error(
     age === undefined
       ? `No stream to ${name} has succeeded yet (--max-age ${formatDuration(maxAge)}).`
       : `The last success of ${name} is ${describeAge(age)} old, more than --max-age ${formatDuration(maxAge)}.`,
@@ -184,14 +184,14 @@ async function showRun(
   environment: Environment,
   context: Context,
 ): Promise<number> {
-  const { talk } = context;
+  const { reporter } = context;
   const run = findRun(ledger, name);
   if (run === undefined) throw unknownRun(name, environment);
   if (options.chunk !== undefined) return showChunk(context, ledger, environment, run, options.chunk);
   const counts = await countsOf(ledger, run, environment);
   const summary = summaryOfRun(ledger, run, environment, counts);
   if (options.json) {
-    talk.out(`${JSON.stringify(summary)}\n`);
+    reporter.out(`${JSON.stringify(summary)}\n`);
     return EXIT_CODES.ok;
   }
   const manifest = parseManifest(run.manifest);
@@ -215,8 +215,8 @@ async function showRun(
     ...(run.endedAt === undefined ? [] : [`took ${describeAge(summary.durationMs)}`]),
     ...(run.output === undefined ? [] : [`promises ${displayPath(run.output, context.cwd)}`]),
   ];
-  talk.out(`${lines.join("\n")}\n`);
-  tellNext(talk, summary.next);
+  reporter.out(`${lines.join("\n")}\n`);
+  tellNext(reporter, summary.next);
   return EXIT_CODES.ok;
 }
 
@@ -273,7 +273,7 @@ function nextOf(run: RunRecord, { inDoubt, inFlight, refused }: RunCounts, envir
   return isWhole ? `tickets resume ${run.run} ${environmentFlags(environment)}` : settleCommand(run.run, environment);
 }
 
-function tellNext({ info }: Context["talk"], next: string | null): void {
+function tellNext({ info }: Reporter, next: string | null): void {
   if (next !== null) info(`${NEXT["in doubt"]}: ${next}`);
 }
 
@@ -301,7 +301,7 @@ function stateNow(state: ChunkState, { inFlight }: RunCounts): string {
 
 /** Every action of a chunk, as NDJSON with where it came from. */
 async function showChunk(
-  { talk }: Context,
+  { reporter }: Context,
   ledger: Ledger,
   environment: Environment,
   run: RunRecord,
@@ -311,13 +311,14 @@ async function showChunk(
   const chunk = chunksOf(ledger, run.runNo).find((each) => each.chunk === number);
   if (chunk === undefined) throw new Failure("usage", `Run ${run.run} has no chunk ${number}.`);
   // Plans of ended runs are removed in time; what became of each action stays in the ledger.
-  if (!existsSync(directory) && run.state !== "open") return showChunkOfLedger(talk, ledger, environment, run, chunk);
+  if (!existsSync(directory) && run.state !== "open")
+    return showChunkOfLedger(reporter, ledger, environment, run, chunk);
   await using plan = await openPlan(directory, run.manifest);
   const [actions, records] = await Promise.all([actionsOf(plan, chunk), plan.records(chunk)]);
   for (const [at, { action, data }] of actions.entries()) {
     const record = records[at];
     const { eventId, ticketId, nftId } = data;
-    talk.out(
+    reporter.out(
       `${escapeUnseen(JSON.stringify({ source: plan.manifest.inputs[record?.input ?? 0]?.name, line: record?.line, action, eventId, ticketId, nftId, chunk: number, state: chunk.state }))}\n`,
     );
   }
@@ -326,7 +327,7 @@ async function showChunk(
 
 /** @throws Failure `usage` where the chunk's actions stood in the plan alone. */
 function showChunkOfLedger(
-  talk: Context["talk"],
+  reporter: Reporter,
   ledger: Ledger,
   environment: Environment,
   run: RunRecord,
@@ -348,7 +349,7 @@ function showChunkOfLedger(
   for (const row of rows) {
     const given = Object.entries(row).filter(([, value]) => value !== null);
     const line = JSON.stringify({ ...Object.fromEntries(given), chunk: chunk.chunk, state: chunk.state });
-    talk.out(`${escapeUnseen(line)}\n`);
+    reporter.out(`${escapeUnseen(line)}\n`);
   }
   return EXIT_CODES.ok;
 }
@@ -362,7 +363,7 @@ export interface ResultsOptions extends EnvironmentOptions {
 
 /** Writes the promises of a run again, from the ledger, in any format. Without a run: of all, oldest first. */
 export async function results(options: ResultsOptions, context: Context): Promise<number> {
-  const { talk, cwd } = context;
+  const { reporter, cwd } = context;
   const { environment } = await loadSettings(context, options, "any");
   using ledger = openLedgerToRead(environment);
   if (ledger === undefined)
@@ -408,7 +409,7 @@ export async function results(options: ResultsOptions, context: Context): Promis
     } finally {
       await rm(temporary, { force: true });
     }
-    talk.info(`${count(written, "line")} written to ${displayPath(path, cwd)}.`);
+    reporter.info(`${count(written, "line")} written to ${displayPath(path, cwd)}.`);
   }
   return EXIT_CODES.ok;
 }

@@ -4,15 +4,15 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, open, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import type { AcrossRule } from "../checks/rules.ts";
+import type { CrossActionRule } from "../checks/rules.ts";
 import { displayPath } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { noteKnownIdRules } from "../ledger/id-rules.ts";
 import { wasTold } from "../ledger/invocations.ts";
+import { mergeOutcomes } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { mergeOutcomes } from "../ledger/memory.ts";
 import { NOTHING_PENDING } from "../ledger/pending.ts";
 import { noteMended } from "../ledger/rejected-rows.ts";
 import { chunksOf, countRun, enterRun, openRuns, type RunRecord } from "../ledger/runs.ts";
@@ -32,6 +32,7 @@ import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./
 import type { Context } from "./context.ts";
 import { writeLeft } from "./left-unwritten.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
+import { count, fileInShell, inShell, number } from "./reporter.ts";
 import {
   carryOut,
   commandForDoubts,
@@ -64,7 +65,6 @@ import {
   tellChanged,
   tellVanished,
 } from "./summary.ts";
-import { count, fileInShell, inShell, number } from "./talk.ts";
 import { makeTemporaryFolder } from "./temporary.ts";
 import { traceSummary } from "./trace.ts";
 
@@ -83,7 +83,7 @@ export interface StreamOptions extends InputOptions, EnvironmentOptions {
 
 export async function stream(options: StreamOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
-  const { talk, trace } = context;
+  const { reporter, trace } = context;
   trace.files = options.files;
   trace.isKept = !options.dryRun;
   const settings = await loadSettings(context, options, options.dryRun ? "one" : "to send");
@@ -96,8 +96,8 @@ export async function stream(options: StreamOptions, context: Context): Promise<
     ? await dryRun(options, context, settings, startedAt)
     : await send({ ...options, output }, context, settings, startedAt);
   traceSummary(trace, summary);
-  if (options.json) talk.out(`${JSON.stringify(summary)}\n`);
-  if (settings.environment.kind === "sandbox") talk.notice("SANDBOX: nothing left this machine.");
+  if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
+  if (settings.environment.kind === "sandbox") reporter.notice("SANDBOX: nothing left this machine.");
   return summary.exitCode;
 }
 
@@ -109,7 +109,7 @@ async function dryRun(
   startedAt: number,
 ): Promise<Summary> {
   using ledger = openLedgerToPlan(context, environment);
-  context.talk.info(describeSession({ environment, neighbours, ledger }, context));
+  context.reporter.info(describeSession({ environment, neighbours, ledger }, context));
   const directory = await makeTemporaryFolder();
   try {
     const checked = await checkInput(context, {
@@ -134,7 +134,7 @@ async function dryRun(
 }
 
 async function send(options: StreamOptions, context: Context, settings: Settings, startedAt: number): Promise<Summary> {
-  const { talk } = context;
+  const { reporter } = context;
   const { config } = settings;
   const deadline = options.maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + options.maxDuration;
   await using session = await openSession(context, settings, {
@@ -148,7 +148,7 @@ async function send(options: StreamOptions, context: Context, settings: Settings
 
   const resumed = await finishEarlierRuns(context, session, deadline);
   if (resumed !== null && resumed.summary.state !== "finished") {
-    talk.error(`${options.files.join(", ")} ${options.files.length === 1 ? "was" : "were"} not read.`);
+    reporter.error(`${options.files.join(", ")} ${options.files.length === 1 ? "was" : "were"} not read.`);
     return resumed.summary;
   }
   mergeOutcomes(ledger);
@@ -188,7 +188,7 @@ async function sendInput(
     readonly startedAt: number;
   },
 ): Promise<Summary> {
-  const { talk, cwd } = context;
+  const { reporter, cwd } = context;
   const { ledger, environment } = session;
   const output = outputPath(options, environment.name, cwd);
   if (output !== undefined) await makeWayForOutput(context, session, output, options);
@@ -217,7 +217,7 @@ async function sendInput(
     // The same command after an interruption: what the run came to is its answer. What the service has just rejected is
     // not sent once more, and what can't be told from a repetition is none.
     await rm(directory, { recursive: true, force: true });
-    talk.info(
+    reporter.info(
       options.again && resumed.manifest.again
         ? "That was an interrupted --again, and is done now. To send once more, run the command once more."
         : "That was this very input, and is done now; to send what is still open, run the command once more.",
@@ -236,18 +236,18 @@ async function sendInput(
   if (options.again && resumed?.manifest.again === true && sharesInput(resumed.manifest, plan)) {
     // Nothing but this tells a repetition of the interrupted command from a wish to send once more.
     await rm(directory, { recursive: true, force: true });
-    talk.error(
+    reporter.error(
       `That was an interrupted --again of some of this input, and is done now. ${options.files.join(", ")} ${options.files.length === 1 ? "was" : "were"} not sent: since the interruption the files, or the way they are read, have changed. To send all of it once more, run the command once more.`,
     );
     return { ...resumed.summary, exitCode: EXIT_CODES["stopped-early"] };
   }
   tellChecked(context, options, checked, toldWarnings(context, session));
-  talk.info(
+  reporter.info(
     `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${plan.actions.alreadySent === 0 ? "" : `${describeSent(plan)}, `}${describeWaiting(plan)}${number(plan.actions.planned)} to send in ${describeChunks(plan.manifest)}.`,
   );
   if (!(await confirmed(context, session, options, plan.actions.planned))) {
     await rm(directory, { recursive: true, force: true });
-    talk.error("Not confirmed; nothing was sent.");
+    reporter.error("Not confirmed; nothing was sent.");
     context.trace.told.length = 0;
     return summarise({
       run: null,
@@ -322,7 +322,7 @@ async function finishEarlierRuns(context: Context, session: Session, deadline: n
     refuseClosing(session, run);
     refuseStoppedByPerson(session, run);
     refuseTooManyRejections(session, run);
-    context.talk.info(`The run ${run.run} of ${run.createdAt} is not finished; it comes first.`);
+    context.reporter.info(`The run ${run.run} of ${run.createdAt} is not finished; it comes first.`);
     const summary = await carryOut(context, { session, run, deadline, startedAt: performance.now() });
     last = { summary: afterResumed(summary, last?.summary), manifest: parseManifest(run.manifest) };
     if (summary.state !== "finished") return last;
@@ -397,7 +397,7 @@ async function makeWayForOutput(
   if (found.state === "ours" && found.movedFrom !== undefined) {
     adoptMoved(ledger, path, found.movedFrom);
     const [was, is] = [found.movedFrom, path].map((each) => displayPath(each, context.cwd));
-    context.talk.info(`${is} was moved here from ${was}, and is appended to.`);
+    context.reporter.info(`${is} was moved here from ${was}, and is appended to.`);
   }
   const state = found.state === "ours" ? await guardedAs(path, found, safeCsv) : found;
   const isOfReset = isOfResetSandbox(state, environment);
@@ -405,7 +405,9 @@ async function makeWayForOutput(
   if (state.state === "strange" && (force || isOfReset) && !hasLostRuns(state, environment)) {
     const aside = await setAside(path, new Date());
     const whose = isOfReset ? " is of the sandbox before its reset, and" : "";
-    context.talk.warn(`${displayPath(path, context.cwd)}${whose} was set aside as ${displayPath(aside, context.cwd)}.`);
+    context.reporter.warn(
+      `${displayPath(path, context.cwd)}${whose} was set aside as ${displayPath(aside, context.cwd)}.`,
+    );
   } else {
     refuseForgottenOutput(path, state, context, session);
     refuseStrangeOutput(path, state, context, environment);
@@ -449,13 +451,13 @@ async function readBeginning(path: string, length: number): Promise<string> {
 }
 
 async function confirmed(
-  { talk, stop }: Context,
+  { reporter, stop }: Context,
   session: Session,
   { yes }: StreamOptions,
   actions: number,
 ): Promise<boolean> {
-  if (!session.environment.confirm || yes || talk.ask === undefined || actions === 0) return true;
-  return talk.ask(
+  if (!session.environment.confirm || yes || reporter.ask === undefined || actions === 0) return true;
+  return reporter.ask(
     `Send ${count(actions, "action")} to ${session.environment.name} (${new URL(session.baseUrl).host})?`,
     stop,
   );
@@ -467,18 +469,18 @@ async function confirmed(
  * @param told undefined where nothing is sent and nothing remembered.
  */
 function tellChecked(
-  { talk, verbose }: Context,
+  { reporter, verbose }: Context,
   options: InputOptions,
   { plan, problems }: CheckedInput,
   told: ToldWarnings | undefined,
 ): void {
   const most = options.maxProblems ?? 50;
-  const toldElsewhere = "changed" satisfies AcrossRule;
-  tellProblems(talk, problems, { most, verbose, form: "line", heldFor: plan.heldFor, told, toldElsewhere });
+  const toldElsewhere = "changed" satisfies CrossActionRule;
+  tellProblems(reporter, problems, { most, verbose, form: "line", heldFor: plan.heldFor, told, toldElsewhere });
   const isTold = problems.tallies.some(({ rule, severity }) => rule === toldElsewhere && severity === "warn");
-  if (isTold) tellChanged(talk, plan, verbose, told);
-  if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows, told);
-  tellSkipped(talk, plan);
+  if (isTold) tellChanged(reporter, plan, verbose, told);
+  if (plan.vanished !== undefined) tellVanished(reporter, plan.vanished, plan.rows, told);
+  tellSkipped(reporter, plan);
 }
 
 /** The ledger's memory of warnings. What this run tells is remembered once it has ended and said so. */
@@ -501,7 +503,7 @@ function tellPlan(
   otherwise: "nothing new" | "dry run",
   told: ToldWarnings | undefined,
 ): Summary {
-  const { talk } = context;
+  const { reporter } = context;
   const { plan, problems } = checked;
   tellChecked(context, options, checked, told);
   const invalid = plan.manifest === undefined;
@@ -513,22 +515,22 @@ function tellPlan(
         ? EXIT_CODES["finished-with-rejects"]
         : EXIT_CODES.ok;
   if (invalid) {
-    talk.error(
+    reporter.error(
       `${describeRows(plan.rows)}. Nothing was sent. Mend the ${plan.rows.invalid > 0 ? "rows" : plan.rows.read === 0 ? "input" : "mapping"}${plan.rows.mapped > 0 && !plan.isUnreadable ? `, or send the valid ones with --max-invalid ${plan.rows.invalid}` : ""}.`,
     );
-  } else if (plan.rows.read === 0) talk.info("The input has no rows: 0 actions, nothing to send.");
+  } else if (plan.rows.read === 0) reporter.info("The input has no rows: 0 actions, nothing to send.");
   else if (otherwise === "nothing new")
-    talk.info(
+    reporter.info(
       plan.rows.read === plan.rows.mapped && plan.actions.alreadySent === plan.actions.total
         ? `Nothing new: ${plan.actions.total === 1 ? "the one action was" : `all ${number(plan.actions.total)} actions were`} sent before.`
         : `Nothing new: ${describeRows(plan.rows)}; ${describeActions(summaryActions(plan), { repeated: plan.repeated })}.${plan.actions.waiting > 0 ? ` ${describeWaiting(plan).replace(/, $/, "")}.` : ""}`,
     );
   else
-    talk.info(
+    reporter.info(
       `Dry run: ${describeRows(plan.rows)}; ${number(plan.actions.planned)} of ${count(plan.actions.total, "action")} would be sent${plan.manifest !== undefined && lanesOf(plan.manifest) > 1 ? ` in ${describeChunks(plan.manifest)}` : ""}.`,
     );
   if (!invalid && waitsForAnotherRun(plan.actions))
-    tellRunsWithDoubts(context, { environment, ledger }, otherwise === "dry run" ? talk.warn : talk.error);
+    tellRunsWithDoubts(context, { environment, ledger }, otherwise === "dry run" ? reporter.warn : reporter.error);
   return summarise({
     run: null,
     environment: environment.name,

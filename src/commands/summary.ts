@@ -10,7 +10,7 @@ import type { PlanResult } from "../plan/planner.ts";
 import { digestOfTold, numbered, type ToldWarnings } from "../plan/told-warnings.ts";
 import type { Vanished, VanishedTicket } from "../plan/vanished.ts";
 import { shown } from "./problems.ts";
-import { count, number, type Talk } from "./talk.ts";
+import { count, number, type Reporter } from "./reporter.ts";
 
 /** The document of `--json` (design, Summary). Counts add up: rows and actions each to their parts. */
 export interface Summary {
@@ -201,7 +201,7 @@ const SHOWN = 10;
  * done about it. What an earlier run told with the same values is told again as that.
  */
 export function tellChanged(
-  talk: Talk,
+  reporter: Reporter,
   { actions, changed }: PlanResult,
   verbose: boolean,
   told: ToldWarnings | undefined,
@@ -216,7 +216,7 @@ export function tellChanged(
   const fresh = changed.filter((_, at) => told?.was(digests[at] ?? "") !== true);
   for (const digest of digests) told?.note(digest);
   const isNews = fresh.length > 0 || changed.length < total;
-  const say = isNews ? talk.warn : talk.warnAgain;
+  const say = isNews ? reporter.warn : reporter.warnAgain;
   const before = isNews && changed.length === total ? total - fresh.length : 0;
   say(
     `${count(total, "action")} changed since ${total === 1 ? "it was" : "they were"} accepted${before === 0 ? "" : ` (${number(before)} told before)`}; not sent again:`,
@@ -243,20 +243,20 @@ function describeChange({ source, line, action, subject, before, now }: ChangedA
 
 /** Tells which tickets of earlier exports are gone from this one. Nothing is done about them. */
 export function tellVanished(
-  talk: Talk,
+  reporter: Reporter,
   { count: total, first }: Vanished,
   rows: RowCounts,
   told: ToldWarnings | undefined,
 ): void {
   if (total === 0) {
-    talk.info("Vanished: none; the input holds every ticket of its events that was sold earlier and stands.");
+    reporter.info("Vanished: none; the input holds every ticket of its events that was sold earlier and stands.");
     return;
   }
   const maybe = hasUnsentRows(rows) ? " (unless an invalid row is one of them)" : "";
   const digests = first.map(({ ticketId, eventId, state }) => digestOfTold(["vanished", ticketId, eventId, state]));
   const isKnown = first.length === total && digests.every((digest) => told?.was(digest) === true);
   for (const digest of digests) told?.note(digest);
-  const say = isKnown ? talk.warnAgain : talk.warn;
+  const say = isKnown ? reporter.warnAgain : reporter.warn;
   say(
     `Vanished: ${count(total, "ticket")} of the input's events that ${total === 1 ? "was" : "were"} sold earlier and that the input does not hold any more${maybe}. Nothing was invalidated:`,
   );

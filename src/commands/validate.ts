@@ -16,6 +16,7 @@ import type { Context } from "./context.ts";
 import { copyToOutput } from "./json-lines.ts";
 import { createPreview, describePreview } from "./preview.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
+import { count, number } from "./reporter.ts";
 import {
   describeSession,
   type EnvironmentOptions,
@@ -25,7 +26,6 @@ import {
   planDirectory,
 } from "./session.ts";
 import { describeRows, describeSent, hasUnsentRows, tellChanged, tellVanished } from "./summary.ts";
-import { count, number } from "./talk.ts";
 import { makeTemporaryFolder } from "./temporary.ts";
 
 export interface ValidateOptions extends InputOptions, EnvironmentOptions {
@@ -36,11 +36,11 @@ export interface ValidateOptions extends InputOptions, EnvironmentOptions {
 const SHOWN = 50;
 
 export async function validate(options: ValidateOptions, context: Context): Promise<number> {
-  const { talk, verbose } = context;
+  const { reporter, verbose } = context;
   return withPlan(options, context, undefined, async ({ plan, problems }) => {
     if (options.json) {
       const shownProblems = problems.kept.slice(0, options.maxProblems ?? problems.kept.length);
-      talk.out(
+      reporter.out(
         `${JSON.stringify({
           problems: shownProblems.map(({ source, line, pointer, rule, severity, field, value, message, hint }) => ({
             source,
@@ -63,14 +63,19 @@ export async function validate(options: ValidateOptions, context: Context): Prom
         })}\n`,
       );
     }
-    tellProblems(talk, problems, { most: options.maxProblems ?? SHOWN, verbose, form: "block", heldFor: plan.heldFor });
-    tellSkipped(talk, plan);
+    tellProblems(reporter, problems, {
+      most: options.maxProblems ?? SHOWN,
+      verbose,
+      form: "block",
+      heldFor: plan.heldFor,
+    });
+    tellSkipped(reporter, plan);
     const found = `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}; ${count(problems.errors, "error")}, ${count(problems.warnings, "warning")}.`;
     if (problems.errors > 0) {
-      talk.error(found);
+      reporter.error(found);
       return EXIT_CODES["input-invalid"];
     }
-    talk.info(plan.rows.read === 0 ? `The input has no rows. ${found}` : `Valid. ${found}`);
+    reporter.info(plan.rows.read === 0 ? `The input has no rows. ${found}` : `Valid. ${found}`);
     return EXIT_CODES.ok;
   });
 }
@@ -84,7 +89,7 @@ export interface PlanCommandOptions extends ValidateOptions {
 
 /** Writes the actions, in order, as NDJSON that is itself valid input. */
 export async function plan(options: PlanCommandOptions, context: Context): Promise<number> {
-  const { talk, verbose, cwd } = context;
+  const { reporter, verbose, cwd } = context;
   if (options.preview !== undefined && options.output === "-")
     throw new Failure("usage", "--preview writes to standard output, and so does -o -.", {
       hint: "Give the actions a file, or leave one of the two out.",
@@ -92,20 +97,25 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
   const preview = options.preview === undefined ? undefined : createPreview(options.preview);
   return withPlan(options, context, preview?.see, async ({ plan, problems }, directory) => {
     const seen = preview?.result(plan, problems.kept);
-    if (seen !== undefined && !options.json) talk.out(describePreview(seen, plan, verbose));
-    tellProblems(talk, problems, { most: options.maxProblems ?? SHOWN, verbose, form: "line", heldFor: plan.heldFor });
-    if (seen === undefined) tellSkipped(talk, plan);
-    tellChanged(talk, plan, verbose, undefined);
-    if (plan.vanished !== undefined) tellVanished(talk, plan.vanished, plan.rows, undefined);
+    if (seen !== undefined && !options.json) reporter.out(describePreview(seen, plan, verbose));
+    tellProblems(reporter, problems, {
+      most: options.maxProblems ?? SHOWN,
+      verbose,
+      form: "line",
+      heldFor: plan.heldFor,
+    });
+    if (seen === undefined) tellSkipped(reporter, plan);
+    tellChanged(reporter, plan, verbose, undefined);
+    if (plan.vanished !== undefined) tellVanished(reporter, plan.vanished, plan.rows, undefined);
     const kinds = Object.entries(plan.byAction).map(([action, times]) => `${number(times)} ${action}`);
     const told = `${describeRows(plan.rows)} → ${count(plan.actions.planned, "action")}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}${plan.actions.alreadySent > 0 ? `, ${describeSent(plan)} left out` : ""}.`;
     if (options.json) {
-      talk.out(
+      reporter.out(
         `${JSON.stringify({ rows: plan.rows, actions: plan.actions, byAction: plan.byAction, chunks: plan.manifest?.chunks.length ?? 0, problems: { errors: problems.errors, warnings: problems.warnings }, ...(plan.vanished !== undefined && { vanished: plan.vanished }), ...(seen !== undefined && { preview: seen }) })}\n`,
       );
     }
     if (plan.manifest === undefined) {
-      talk.error(`${told} Nothing was written.`);
+      reporter.error(`${told} Nothing was written.`);
       return EXIT_CODES["input-invalid"];
     }
     const actions = planFiles(directory).actions;
@@ -122,10 +132,10 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
         ? copyFile(actions, target)
         : pipeline(createReadStream(actions), createWriteStream(target));
       await written.catch((cause: unknown) => Promise.reject(storageFailure(target, cause)));
-      talk.info(`${told} Written to ${displayPath(target, cwd)}.`);
+      reporter.info(`${told} Written to ${displayPath(target, cwd)}.`);
     } else {
       if (!options.json && seen === undefined) await copyToOutput(actions, context);
-      talk.info(told);
+      reporter.info(told);
     }
     return hasUnsentRows(plan.rows) ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
   });
@@ -151,7 +161,7 @@ async function withPlan(
       signal: context.stop,
     }));
   using ledger = settings === undefined ? undefined : openLedgerToPlan(context, settings.environment);
-  if (settings !== undefined) context.talk.info(describeSession({ ...settings, ledger }, context));
+  if (settings !== undefined) context.reporter.info(describeSession({ ...settings, ledger }, context));
   const directory = await makeTemporaryFolder();
   try {
     const plan = join(directory, "plan");

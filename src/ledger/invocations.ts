@@ -4,8 +4,8 @@ import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { EXIT_CODES } from "../failure.ts";
+import { IMPORTED_MAPPING } from "./known-state.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
-import { IMPORTED_MAPPING } from "./memory.ts";
 import { refuseNetworkFileSystem } from "./open-ledger.ts";
 import { LEDGER_VERSION } from "./schema.ts";
 

@@ -25,8 +25,8 @@ import { z } from "zod";
 import { cleanText } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { Failure } from "../failure.ts";
+import { IMPORTED_MAPPING } from "./known-state.ts";
 import type { Ledger } from "./ledger.ts";
-import { IMPORTED_MAPPING } from "./memory.ts";
 import { storageFailure } from "./open-ledger.ts";
 import { TAKEN } from "./outcomes.ts";
 import { type ChunkRecord, chunksOf, countRun, listRuns, type RunRecord, UNDECIDED_STATES } from "./runs.ts";
@@ -34,7 +34,7 @@ import { type ChunkRecord, chunksOf, countRun, listRuns, type RunRecord, UNDECID
 const COUNT = z.number().int().nonnegative();
 
 /** Actions of a plan that follow each other: the first one's number, and how many. */
-const STRETCH = z.tuple([COUNT, COUNT]);
+const SPAN = z.tuple([COUNT, COUNT]);
 
 /**
  * Counts the entries about a run, from 1. The ledger keeps the latest number before the list has the entry, so only an older
@@ -82,9 +82,9 @@ const ENTRY = z.discriminatedUnion("entry", [
     rejected: COUNT,
     notSent: COUNT,
     /** What of an open run was never on its way to the service. Earlier versions did not say. */
-    planned: z.array(STRETCH).optional(),
+    planned: z.array(SPAN).optional(),
     /** What the run closed unsent. Earlier versions did not say. */
-    unsent: z.array(STRETCH).optional(),
+    unsent: z.array(SPAN).optional(),
   }),
   /** A person was told what the ledger lacks of the run; from here on the ledger holds that in doubt. */
   z.strictObject({
@@ -98,8 +98,8 @@ const ENTRY = z.discriminatedUnion("entry", [
     attempts: COUNT,
     taken: COUNT,
     undecided: COUNT,
-    planned: z.array(STRETCH),
-    unsent: z.array(STRETCH).optional(),
+    planned: z.array(SPAN),
+    unsent: z.array(SPAN).optional(),
   }),
   /** A person said that the ledger may do without these runs. */
   z.strictObject({
@@ -119,7 +119,7 @@ const ENTRY = z.discriminatedUnion("entry", [
   }),
 ]);
 type Entry = z.infer<typeof ENTRY>;
-export type Stretch = z.infer<typeof STRETCH>;
+export type Span = z.infer<typeof SPAN>;
 
 /** How a run was left when a command had ended. */
 interface Stopped {
@@ -128,8 +128,8 @@ interface Stopped {
   readonly undecided: number;
   /** Undefined where a person was told what the ledger lacks; nothing is known of it then. */
   readonly rejected: number | undefined;
-  readonly planned: readonly Stretch[];
-  readonly unsent: readonly Stretch[];
+  readonly planned: readonly Span[];
+  readonly unsent: readonly Span[];
 }
 
 /** What the list tells of a run. */
@@ -323,9 +323,9 @@ export interface LostRun extends Pick<ListedRun, "run" | "number" | "createdAt" 
   /** Actions of it that were in doubt or refused when it was last heard of; undefined when it was killed. */
   readonly undecided: number | undefined;
   /** What of it was surely never on its way to the service, and is still to be sent. */
-  readonly planned: readonly Stretch[];
+  readonly planned: readonly Span[];
   /** What of it was closed unsent: never on its way, or a person has said that the service does not have it. */
-  readonly unsent: readonly Stretch[];
+  readonly unsent: readonly Span[];
   /** How the run was left when its last command had ended: `open`, `finished`, `abandoned`; undefined when it was killed. */
   readonly state: string | undefined;
   /** Its actions that the service had rejected by then, where that is known. */
@@ -408,8 +408,8 @@ function isHarmless(ledger: Ledger, { runNo, taken }: KnownRun, listed: ListedRu
 /** Whether all of these actions are in one of the stretches. */
 export const isWithin = (
   { first, count }: { readonly first: number; readonly count: number },
-  stretches: readonly Stretch[],
-): boolean => stretches.some(([from, actions]) => first >= from && first + count <= from + actions);
+  spans: readonly Span[],
+): boolean => spans.some(([from, actions]) => first >= from && first + count <= from + actions);
 
 /** Whether the file is empty, or the ledger knows it as long as it is, so that importing it brings nothing. */
 function isRead(ledger: Ledger | undefined, path: string): boolean {
@@ -548,8 +548,8 @@ export function openRunList(path: string, machine: string): RunList {
     const { inDoubt, refused, rejected, notSent } = countRun(ledger, runNo);
     const state = String(ledger.get("SELECT state FROM runs WHERE run_no = ?", runNo)?.state);
     const counts = { undecided: inDoubt + refused, rejected, notSent };
-    const stretches = { planned: plannedOf(ledger, runNo), unsent: unsentOf(ledger, runNo) };
-    return { entry: "stopped", at: now(), run, state, ...standingOf(ledger, run), ...counts, ...stretches };
+    const spans = { planned: plannedOf(ledger, runNo), unsent: unsentOf(ledger, runNo) };
+    return { entry: "stopped", at: now(), run, state, ...standingOf(ledger, run), ...counts, ...spans };
   };
   const listedRun = (run: string): ListedRun | undefined => content().runs.get(run);
   /** Has the ledger know the number that the run's next entry will have. */
@@ -636,23 +636,23 @@ export function keepEntryNumber(ledger: Ledger, runNo: number, number: number): 
 }
 
 /** What of an open run is still to be sent, as few stretches as there are. */
-const plannedOf = (ledger: Ledger, runNo: number): Stretch[] => stretchesOf(chunksOf(ledger, runNo, "planned"));
+const plannedOf = (ledger: Ledger, runNo: number): Span[] => stretchesOf(chunksOf(ledger, runNo, "planned"));
 
 /** What the run closed unsent, as few stretches as there are. What was rejected may have been closed too, and was sent. */
-function unsentOf(ledger: Ledger, runNo: number): Stretch[] {
+function unsentOf(ledger: Ledger, runNo: number): Span[] {
   const rows = ledger.all("SELECT DISTINCT chunk FROM tallies WHERE run_no = ? AND outcome <> 'not sent'", runNo);
   const answered = new Set(rows.map(({ chunk }) => Number(chunk)));
   return stretchesOf(chunksOf(ledger, runNo, "abandoned").filter(({ chunk }) => !answered.has(chunk)));
 }
 
-function stretchesOf(chunks: readonly ChunkRecord[]): Stretch[] {
-  const stretches: Stretch[] = [];
+function stretchesOf(chunks: readonly ChunkRecord[]): Span[] {
+  const spans: Span[] = [];
   for (const { first, count } of chunks) {
-    const last = stretches.at(-1);
+    const last = spans.at(-1);
     if (last !== undefined && last[0] + last[1] === first) last[1] += count;
-    else stretches.push([first, count]);
+    else spans.push([first, count]);
   }
-  return stretches;
+  return spans;
 }
 
 /** @param path of the list. */

@@ -3,7 +3,7 @@
 import type { Action, ActionName } from "../actions/actions.ts";
 import { DIGEST_BYTES, digestHex, identityText, ownKeyText, textsOf } from "../actions/identity.ts";
 import type { Seen } from "../mapping/mapper.ts";
-import type { Placed } from "./facts.ts";
+import type { OrderKey } from "./facts.ts";
 import { type CandidateBytes, FACTS_BYTES, writeFacts, writeSizes } from "./facts.ts";
 import { CONTENT_BYTES, RECORD_BYTES, writeOrigin } from "./index-file.ts";
 import type { ProblemLog } from "./problems.ts";
@@ -52,7 +52,7 @@ export interface BatchInvalid {
   /** Number of candidates of the batch that it stands behind. */
   readonly before: number;
   /** What others may depend on. */
-  readonly attempted: readonly Placed[];
+  readonly attempted: readonly OrderKey[];
 }
 
 /** A row of the batch of which a mended one was accepted. It is done with, unless something of it is open. */

@@ -21,7 +21,7 @@ export const candidateFiles = (directory: string) => ({
 });
 
 /** What stands among the candidates and is not sent: of an invalid row, so that what depends on it and stands behind it is held back. */
-export interface Hold {
+export interface BlockedRow {
   /** Number of the candidate that it stands before. */
   readonly before: number;
   /** Running number of the row. */

@@ -3,8 +3,8 @@
 import { type ActionName, actionSpec } from "../actions/actions.ts";
 import { saysTheSame } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
+import { type AcceptedDeed, acceptedData } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { type AcceptedDeed, acceptedData } from "../ledger/memory.ts";
 import { dataOfLine } from "./batch.ts";
 import type { Candidate, CandidateLines } from "./candidates.ts";
 

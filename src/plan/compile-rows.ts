@@ -14,7 +14,7 @@ import { createRowDigester } from "../mapping/row-digest.ts";
 import type { MappingRule } from "../mapping/rules.ts";
 import type { InputFile } from "../readers/input-file.ts";
 import { type Batch, type BatchInvalid, type BatchMended, createCandidateWriter } from "./batch.ts";
-import type { Placed } from "./facts.ts";
+import type { OrderKey } from "./facts.ts";
 import type { Given, MarkOfRejects, MendedMark, RowMarks, StillOpen } from "./mended-rows.ts";
 import type { ProblemLog } from "./problems.ts";
 import { seePublicValues } from "./public-values.ts";
@@ -257,7 +257,7 @@ function isRestOf(mark: MendedMark, mapped: Extract<Mapped, { kind: "actions" }>
   return given.actions.every(({ action }, at) => names.has(openActionText(action, given.nths[at] ?? 0)));
 }
 
-const isOneOf = ({ names }: StillOpen, { action, nth }: Placed): boolean =>
+const isOneOf = ({ names }: StillOpen, { action, nth }: OrderKey): boolean =>
   action !== undefined && names.has(openActionText(action, nth ?? 0));
 
 /** What is wrong with a row of which a mended one was accepted, and which gives more since. */
@@ -311,7 +311,7 @@ function hidesMore(mapped: Mapped | undefined): readonly Finding[] {
   ];
 }
 
-function namesSomething({ data }: Placed): boolean {
+function namesSomething({ data }: OrderKey): boolean {
   return [data.ticketId, data.nftId, data.eventId].some((id) => typeof id === "string" && id !== "");
 }
 
@@ -371,7 +371,7 @@ export function reportFindings(
 ): boolean {
   let isError = false;
   // Only what is kept is known again.
-  const isMarked = log.room.keeps === "all";
+  const isMarked = log.capacity.keeps === "all";
   for (const finding of findings) {
     const severity = severityOf(finding.rule);
     if (severity === "off") continue;
@@ -431,7 +431,7 @@ function furtherFindings(findings: readonly Finding[], attempted: readonly Actio
 }
 
 /** The part of an action that others may depend on, and when it was; nothing where not even that can be read. */
-function referencesOf(attempted: unknown, nth?: number): readonly Placed[] {
+function referencesOf(attempted: unknown, nth?: number): readonly OrderKey[] {
   if (typeof attempted !== "object" || attempted === null || !("data" in attempted) || !("action" in attempted))
     return [];
   const { action, data } = attempted;

@@ -13,13 +13,13 @@ import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
 import { keepRejectsApart } from "../readers/rejects.ts";
 import type { Batch, BatchInvalid, BatchMended, LeftOut } from "./batch.ts";
+import { historiesOf } from "./blocked-histories.ts";
 import { appendCandidates, type CandidateFiles, candidateFiles, endCandidates } from "./candidates.ts";
 import { createRowCompiler, type RowCompiler, reportFindings } from "./compile-rows.ts";
-import { placedActions } from "./facts.ts";
+import { orderKeysOf } from "./facts.ts";
 import { createFile } from "./files.ts";
-import { historiesOf } from "./history-holds.ts";
 import { addRows } from "./index-file.ts";
-import type { Holds, InvalidRows } from "./invalid-rows.ts";
+import type { BlockedRows, InvalidRows } from "./invalid-rows.ts";
 import type { RowEvents } from "./lanes.ts";
 import { createRowMarks } from "./mended-rows.ts";
 import type { TimeOrder } from "./order.ts";
@@ -47,7 +47,7 @@ export interface CompileOptions {
   readonly problems: ProblemLog;
   readonly invalid: InvalidRows;
   /** Takes the places of invalid rows among the candidates, unless `timeOrder` does. */
-  readonly holds: Holds;
+  readonly blockedRows: BlockedRows;
   /** Only the first rows, over all files. */
   readonly limit: number;
   /** Where the candidates are to be put in order afterwards, each is noted here. */
@@ -190,10 +190,10 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
           })
         : undefined;
     const take = (rows: readonly Row[]): readonly Row[] => {
-      const room = limit - compiled.rows.read;
-      if (rows.length <= room) return rows;
+      const capacity = limit - compiled.rows.read;
+      if (rows.length <= capacity) return rows;
       compiled.isCut = true;
-      return rows.slice(0, room);
+      return rows.slice(0, capacity);
     };
     const batches = inWorkers ?? oneByOne(input, compilerOf(false), problems, take);
     try {
@@ -294,7 +294,7 @@ function namesOf(attempted: BatchInvalid["attempted"]): readonly string[] | unde
 
 /** Appends what the next rows of a file came to. */
 async function join(
-  { problems, invalid, rejectedRows, holds, timeOrder, salesSeen, rowEvents }: CompileOptions,
+  { problems, invalid, rejectedRows, blockedRows, timeOrder, salesSeen, rowEvents }: CompileOptions,
   files: CandidateFiles,
   compiled: {
     readonly rows: { read: number; skipped: number; mended: number };
@@ -318,7 +318,7 @@ async function join(
   problems.absorb(batch.problems);
   countReasons(compiled.skipReasons, batch.skipReasons);
   countReasons(compiled.eventOnlyReasons, batch.eventOnlyReasons);
-  const placed = timeOrder === undefined && salesSeen === undefined ? undefined : placedActions(batch.bytes);
+  const placed = timeOrder === undefined && salesSeen === undefined ? undefined : orderKeysOf(batch.bytes);
   let behind = 0;
   const noteUntil = async (before: number): Promise<void> => {
     for (; placed !== undefined && behind < before; behind += 1) {
@@ -339,7 +339,7 @@ async function join(
     if ("key" in each) {
       for (const { accepted, ...action } of rejectedRows.deedsOf(each.key)) {
         if (timeOrder === undefined)
-          await holds.add({ ...place, before: compiled.candidates + before, attempted: [action], accepted });
+          await blockedRows.add({ ...place, before: compiled.candidates + before, attempted: [action], accepted });
         else await timeOrder.held(action, { ...place, accepted });
       }
     }
@@ -360,7 +360,7 @@ async function join(
     });
     if (kept !== undefined) await kept;
     if (timeOrder === undefined)
-      await holds.add({ ...place, before: compiled.candidates + before, attempted: open.attempted });
+      await blockedRows.add({ ...place, before: compiled.candidates + before, attempted: open.attempted });
     else for (const action of open.attempted) await timeOrder.held(action, place);
   }
   await noteUntil(batch.candidates);

@@ -3,17 +3,18 @@
 import { type Action, type ActionName, actionSpec, registersEvent, withArticle } from "../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
 import type { Finding, Problem, Severity } from "../actions/problem.ts";
-import type { Across } from "../checks/across.ts";
+import type { CrossActionChecks } from "../checks/cross-action.ts";
+import { acceptedDeeds, hasDeeds, IMPORTED } from "../ledger/known-state.ts";
 import { type Ledger, readMeta } from "../ledger/ledger.ts";
-import { acceptedDeeds, hasDeeds, IMPORTED } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { RejectedRows } from "../ledger/rejected-rows.ts";
 import { openActionText } from "../mapping/open-actions.ts";
+import { openBeside } from "./blocked-histories.ts";
 import {
   actionOf,
+  type BlockedRow,
   type Candidate,
   type CandidateLines,
-  type Hold,
   openCandidateLines,
   readCandidates,
 } from "./candidates.ts";
@@ -21,10 +22,9 @@ import { type ChangedAction, describeChange } from "./changed.ts";
 import type { Compiled } from "./compile.ts";
 import { reasonOf } from "./compile-rows.ts";
 import { causeOf, createHeldRows, type HeldFor, type HeldRows } from "./held-rows.ts";
-import { openBeside } from "./history-holds.ts";
 import type { InvalidRow, InvalidRows } from "./invalid-rows.ts";
-import { isUnknownContent, judge, type Verdict, type Verdicts } from "./judge.ts";
 import { historyOf, replaces } from "./keyed-order.ts";
+import { isUnknownContent, matchDeeds, type Verdict, type Verdicts } from "./match-deeds.ts";
 import type { ProblemLog } from "./problems.ts";
 import { findLastAccepted, type LastAccepted } from "./row-places.ts";
 import { digestOfTold } from "./told-warnings.ts";
@@ -75,12 +75,12 @@ export interface SelectOptions {
   readonly directory: string;
   readonly compiled: Compiled;
   /** Actions of invalid rows, at their places among the candidates; may be read again. */
-  readonly holds: Iterable<Hold> | AsyncIterable<Hold>;
+  readonly blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>;
   /** Takes the rows that are held back for what stands around them. */
   readonly invalid: InvalidRows;
   /** Checks that know nothing of this input yet. */
-  readonly across: () => Across;
-  /** The memory to compare with, undefined when no environment is named. */
+  readonly crossChecks: () => CrossActionChecks;
+  /** The ledger to compare with, undefined when no environment is named. */
   readonly ledger: Ledger | undefined;
   readonly again: boolean;
   /** What another run may still bring to the service. */
@@ -114,19 +114,19 @@ const CHANGED_SHOWN = 1000;
  * from the beginning, until nothing changes. Each time at least one row more is invalid, so that it ends.
  */
 export async function select(options: SelectOptions): Promise<Selection> {
-  const { directory, compiled, holds, ledger, again, pending, problems } = options;
+  const { directory, compiled, blockedRows, ledger, again, pending, problems } = options;
   const isAsked = hasDeedsOr(ledger, pending);
-  const memory = isAsked && !again ? ledger : undefined;
+  const comparedWith = isAsked && !again ? ledger : undefined;
   using lines = openCandidateLines(directory);
   const given = new Set(compiled.rejected.values());
-  const verdicts = await judge({
+  const verdicts = await matchDeeds({
     directory,
     candidates: compiled.candidates,
-    ledger: memory,
+    ledger: comparedWith,
     again,
     pending,
     // What is sent again on purpose is not compared with what stands around it.
-    holds: again ? [] : holds,
+    blockedRows: again ? [] : blockedRows,
     lines,
     inputs: compiled.inputs,
     sources: options.sources,
@@ -159,20 +159,20 @@ export async function select(options: SelectOptions): Promise<Selection> {
   for (;;) {
     const log = problems.fork();
     log.absorb(found.problems);
-    const selection = await decideOnce(options, memory, verdicts, lines, found, log);
+    const selection = await decideOnce(options, comparedWith, verdicts, lines, found, log);
     if (selection === undefined) continue;
     problems.absorb(log);
     const lastAccepted = await findLastAccepted({
       directory,
-      ledger: options.invalid.invalid + options.invalid.held > 0 ? memory : undefined,
+      ledger: options.invalid.invalid + options.invalid.held > 0 ? comparedWith : undefined,
       pending,
       lines,
       verdicts,
-      holds,
+      blockedRows,
       histories: options.invalid.histories,
       isCut: compiled.isCut,
     });
-    return { ...selection, lastAccepted, openOfInvalid: await openBeside(verdicts.closed, holds) };
+    return { ...selection, lastAccepted, openOfInvalid: await openBeside(verdicts.closed, blockedRows) };
   }
 }
 
@@ -205,15 +205,25 @@ const COUNTED = {
  * @returns undefined when one of them had been counted on before.
  */
 async function decideOnce(
-  { directory, compiled, holds, invalid, pending, sources, across: freshAcross, severityOf, signal }: SelectOptions,
-  memory: Ledger | undefined,
+  {
+    directory,
+    compiled,
+    blockedRows,
+    invalid,
+    pending,
+    sources,
+    crossChecks: freshAcross,
+    severityOf,
+    signal,
+  }: SelectOptions,
+  comparedWith: Ledger | undefined,
   verdicts: Verdicts,
   lines: CandidateLines,
   found: FoundRows,
   log: ProblemLog,
 ): Promise<Omit<Selection, "openOfInvalid" | "lastAccepted"> | undefined> {
-  const across = freshAcross();
-  const imported = memory !== undefined && readMeta(memory, IMPORTED) !== undefined;
+  const crossChecks = freshAcross();
+  const imported = comparedWith !== undefined && readMeta(comparedWith, IMPORTED) !== undefined;
   /** One bit a row: whether an action of it was counted on. */
   const countedOn = new Uint8Array((compiled.rows.read >> 3) + 1);
   const kept: { start: number; end: number; first: number; count: number }[] = [];
@@ -241,7 +251,7 @@ async function decideOnce(
   /** Histories (hex) of which a deed of a row that is not sent stands before. */
   const heldHistories = new Map<string, Place>();
   const places: KnownPlaces = {
-    memory,
+    comparedWith,
     lines,
     placeOf: ({ input, line }) => ({ source: sourceOf(compiled, input), line }),
     isOfSource: (input) => sources.has(compiled.inputs[input]?.readAs ?? ""),
@@ -254,8 +264,8 @@ async function decideOnce(
   const fateOf = (candidate: Candidate, ofRow: readonly Candidate[]): Fate => {
     const fate = fateBeforeImport(candidate, ofRow);
     const isOpen = fate === "new" || fate === "held" || fate === "late" || fate === "superseded";
-    const mayBeImported = imported && memory !== undefined && isOpen;
-    return mayBeImported && wasImported(memory, candidate, actionOf(candidate, lines)) ? "imported" : fate;
+    const mayBeImported = imported && comparedWith !== undefined && isOpen;
+    return mayBeImported && wasImported(comparedWith, candidate, actionOf(candidate, lines)) ? "imported" : fate;
   };
   const fateBeforeImport = (candidate: Candidate, ofRow: readonly Candidate[]): Fate => {
     const verdict = verdicts.of(candidate);
@@ -292,7 +302,7 @@ async function decideOnce(
 
   /** What follows an action of a row that is not sent waits for it. */
   const holdBack = (candidates: readonly Candidate[], actions: readonly Action[], at: Place): void => {
-    across.holdBack(actions, at);
+    crossChecks.holdBack(actions, at);
     for (const candidate of candidates) {
       if (!isInOrder(candidate)) continue;
       const history = historyOf(candidate, lines).toString("hex");
@@ -323,7 +333,7 @@ async function decideOnce(
       fate === "pending" || fate === "waiting" ? [candidate] : [],
     );
     if (assumed.length > 0)
-      across.assume(
+      crossChecks.assume(
         assumed.map((candidate) => actionOf(candidate, lines)),
         at,
       );
@@ -344,7 +354,7 @@ async function decideOnce(
     }
     const isSound = !problems.some(isError);
     if (isSound)
-      for (const findings of across.row(actions, at))
+      for (const findings of crossChecks.row(actions, at))
         for (const each of findings) problems.push({ ...at, ...placed(each, inFile) });
     for (const each of problems) log.add(isError(each) ? each : marked(each, candidates));
     const errors = problems.filter(isError);
@@ -387,13 +397,13 @@ async function decideOnce(
       if (fate !== "changed") continue;
       counts.changed += 1;
       const detail = verdicts.detailOf(candidate);
-      if (detail?.kind === "changed" && memory !== undefined && shown.length < CHANGED_SHOWN)
-        shown.push(describeChange(memory, detail.from, candidate, lines, at.source));
+      if (detail?.kind === "changed" && comparedWith !== undefined && shown.length < CHANGED_SHOWN)
+        shown.push(describeChange(comparedWith, detail.from, candidate, lines, at.source));
     }
   };
 
   const marked = (problem: Problem, candidates: readonly Candidate[]): Problem => {
-    if (log.room.keeps !== "all") return problem;
+    if (log.capacity.keeps !== "all") return problem;
     // Whole: two scans of a ticket differ by their times alone.
     const actions = candidates.map((candidate) => lines.of(candidate).toString("utf8").trimEnd());
     return { ...problem, mark: digestOfTold(["actions", ...actions]) };
@@ -408,13 +418,13 @@ async function decideOnce(
     counts.fresh += 1;
   };
 
-  await using held = holdsInOrder(holds);
-  let hold = await held.next();
-  const decideAfterHolds = async (candidates: readonly Candidate[]): Promise<void> => {
+  await using held = holdsInOrder(blockedRows);
+  let blocked = await held.next();
+  const decideBesideBlocked = async (candidates: readonly Candidate[]): Promise<void> => {
     const [head] = candidates;
-    for (; hold !== undefined && head !== undefined && hold.before <= head.seq; hold = await held.next())
-      if (hold.accepted === undefined)
-        across.holdBack(hold.attempted, { source: sourceOf(compiled, hold.input), line: hold.line });
+    for (; blocked !== undefined && head !== undefined && blocked.before <= head.seq; blocked = await held.next())
+      if (blocked.accepted === undefined)
+        crossChecks.holdBack(blocked.attempted, { source: sourceOf(compiled, blocked.input), line: blocked.line });
     decide(candidates);
     for (const row of justFound) await invalid.add(row);
     justFound = [];
@@ -426,14 +436,15 @@ async function decideOnce(
     for (const candidate of batch) {
       const [head] = together;
       if (head !== undefined && head.row !== candidate.row) {
-        if (justFound.length > 0 || (hold !== undefined && hold.before <= head.seq)) await decideAfterHolds(together);
+        if (justFound.length > 0 || (blocked !== undefined && blocked.before <= head.seq))
+          await decideBesideBlocked(together);
         else decide(together);
         together = [];
       }
       together.push(candidate);
     }
   }
-  await decideAfterHolds(together);
+  await decideBesideBlocked(together);
   if (mustRepeat) return undefined;
   const mends = new Map([...compiled.mends].filter(([row]) => !waitingMends.has(row) && !hasBit(found.bits, row)));
   const { changed, ...rest } = counts;
@@ -441,10 +452,11 @@ async function decideOnce(
 }
 
 /** Holds one after the other; they are few beside the candidates. */
-function holdsInOrder(holds: Iterable<Hold> | AsyncIterable<Hold>) {
-  const iterator = Symbol.asyncIterator in holds ? holds[Symbol.asyncIterator]() : holds[Symbol.iterator]();
+function holdsInOrder(blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>) {
+  const iterator =
+    Symbol.asyncIterator in blockedRows ? blockedRows[Symbol.asyncIterator]() : blockedRows[Symbol.iterator]();
   return {
-    async next(): Promise<Hold | undefined> {
+    async next(): Promise<BlockedRow | undefined> {
       const { done, value } = await iterator.next();
       return done ? undefined : value;
     },
@@ -482,10 +494,10 @@ function isSurelyDone({ action, untimed, keyed }: Candidate, fate: Fate): boolea
 }
 
 /** Whether promises were imported that may be those of this very action. */
-function wasImported(memory: Ledger, { keyed }: Candidate, action: Action): boolean {
+function wasImported(comparedWith: Ledger, { keyed }: Candidate, action: Action): boolean {
   // They don't hold the key of a source either, so there is only what would name the deed without one.
   const text = importedIdentityText(action) ?? (keyed ? identityText(action) : undefined);
-  return text !== undefined && acceptedDeeds(memory, digestOf(text)).some(isUnknownContent);
+  return text !== undefined && acceptedDeeds(comparedWith, digestOf(text)).some(isUnknownContent);
 }
 
 const DEED_REPEATED = { rule: "deed-repeated", hint: "Take the row out if it says nothing new." } as const;

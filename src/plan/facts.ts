@@ -71,7 +71,7 @@ export const lineBytesAt = (facts: Buffer, at: number): number => facts.readUInt
 export const textBytesAt = (facts: Buffer, at: number): number => facts.readUInt32LE(at + 4);
 
 /** What of an action decides where it stands. */
-export interface Placed {
+export interface OrderKey {
   readonly action?: ActionName | undefined;
   readonly data: {
     readonly eventId?: unknown;
@@ -120,7 +120,7 @@ export function factsReader(texts: string): (facts: Buffer, at: number) => Facts
 }
 
 /** What decides where each action of a batch stands in time's order, and which tickets it names. */
-export function placedActions({ index, facts, texts, lines }: CandidateBytes): readonly Placed[] {
+export function orderKeysOf({ index, facts, texts, lines }: CandidateBytes): readonly OrderKey[] {
   const read = factsReader(texts.toString("utf8"));
   let lineAt = 0;
   return Array.from({ length: facts.length / FACTS_BYTES }, (_, number) => {

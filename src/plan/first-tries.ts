@@ -14,7 +14,7 @@ export interface Try {
 }
 
 /** A deed of a history, however often it was tried. */
-interface Placed {
+interface PlacedTry {
   readonly content: string;
   /** Number of the try that the service took; undefined where it took none. */
   readonly taken: number | undefined;
@@ -44,7 +44,7 @@ export function findTries(
   tries: readonly Try[],
   placesOf: (contents: readonly string[]) => readonly number[] | undefined,
 ): readonly FoundTry[] | undefined {
-  const stand = (reading: readonly Placed[]) => placesOf(reading.map(({ content }) => content));
+  const stand = (reading: readonly PlacedTry[]) => placesOf(reading.map(({ content }) => content));
   const found = readTries(tries, (reading) => stand(reading) !== undefined).flatMap((reading) => {
     const places = stand(reading);
     return places === undefined ? [] : [reading.map(({ taken }, number) => ({ at: places[number] ?? -1, taken }))];
@@ -56,9 +56,9 @@ export function findTries(
 /** Each way in which the tries can be read as deeds; none where too many of them fit so far. */
 function readTries(
   tries: readonly Try[],
-  fits: (reading: readonly Placed[]) => boolean,
-): readonly (readonly Placed[])[] {
-  let readings: readonly (readonly Placed[])[] = [[]];
+  fits: (reading: readonly PlacedTry[]) => boolean,
+): readonly (readonly PlacedTry[])[] {
+  let readings: readonly (readonly PlacedTry[])[] = [[]];
   for (const [number, each] of tries.entries()) {
     readings = readings.flatMap((reading) => waysToRead(reading, each, number));
     if (readings.length > MOST_READINGS) readings = readings.filter(fits);
@@ -67,11 +67,11 @@ function readTries(
   return readings;
 }
 
-function waysToRead(reading: readonly Placed[], each: Try, number: number): readonly (readonly Placed[])[] {
+function waysToRead(reading: readonly PlacedTry[], each: Try, number: number): readonly (readonly PlacedTry[])[] {
   const { content, run } = each;
-  const tried: Placed = { content, taken: each.isTaken ? number : undefined, run };
+  const tried: PlacedTry = { content, taken: each.isTaken ? number : undefined, run };
   const asNew = takenFirst([...reading, tried]);
-  const asRetry = (at: number): readonly Placed[] => takenFirst(reading.with(at, tried));
+  const asRetry = (at: number): readonly PlacedTry[] => takenFirst(reading.with(at, tried));
   // What one run asks for twice are two deeds.
   const earlier = [...reading.keys()].filter((at) => reading[at]?.content === content && reading[at].run < run);
   const open = earlier.filter((at) => reading[at]?.taken === undefined);
@@ -86,7 +86,7 @@ function waysToRead(reading: readonly Placed[], each: Try, number: number): read
 }
 
 /** Of equal ones between which nothing else was taken, the first are those that were: who asks for the others undoes nothing. */
-function takenFirst(reading: readonly Placed[]): readonly Placed[] {
+function takenFirst(reading: readonly PlacedTry[]): readonly PlacedTry[] {
   const sorted = [...reading];
   for (const [at, each] of sorted.entries()) {
     const next = sorted.findIndex(({ taken }, place) => place > at && taken !== undefined);

@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import type { RowPlace } from "../ledger/row-places.ts";
-import type { Hold } from "./candidates.ts";
+import type { BlockedRow } from "./candidates.ts";
 import { type AppendFile, createFile, readLines } from "./files.ts";
 import { createSorter } from "./sorter.ts";
 
@@ -92,24 +92,24 @@ export function createInvalidRows(directory: string): InvalidRows {
 }
 
 /** The holds of an input, in the order of what they stand before. */
-export interface Holds extends AsyncIterable<Hold>, AsyncDisposable {
+export interface BlockedRows extends AsyncIterable<BlockedRow>, AsyncDisposable {
   /** May not be called any more when they have been read, which may be often. */
-  add(hold: Hold): Promise<void>;
+  add(blocked: BlockedRow): Promise<void>;
 }
 
-export function createHolds(directory: string): Holds {
+export function createBlockedRows(directory: string): BlockedRows {
   const path = join(directory, "candidates.holds");
   let file: AppendFile | undefined;
   return {
-    async add(hold) {
+    async add(blocked) {
       file ??= await createFile(path);
-      await file.text(`${stringifyJson(hold)}\n`);
+      await file.text(`${stringifyJson(blocked)}\n`);
     },
     async *[Symbol.asyncIterator]() {
       if (file === undefined) return;
       await file.flush();
       for await (const lines of readLines(path)) {
-        for (const line of lines) yield parseJson(line.toString("utf8")) as Hold; // written above
+        for (const line of lines) yield parseJson(line.toString("utf8")) as BlockedRow; // written above
       }
     },
     async [Symbol.asyncDispose]() {

@@ -8,11 +8,11 @@ import { type Action, type ActionData, type ActionName, actionSpec, type Effect 
 import { digestOf, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
 import { hasKeyedDeeds, keyedDeeds } from "../ledger/keyed-deeds.ts";
+import { acceptedData, type TriedDeed, triedDeeds } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { acceptedData, type TriedDeed, triedDeeds } from "../ledger/memory.ts";
 import { type Standings, UNPLACED, type Unplaced, whyUnplaced } from "../ledger/row-places.ts";
+import type { BlockedDeed, BlockedHistories } from "./blocked-histories.ts";
 import { actionOf, type Candidate, type CandidateLines, identityOf, readCandidates } from "./candidates.ts";
-import type { HeldDeed, HistoryHolds } from "./history-holds.ts";
 import { contentAt } from "./index-file.ts";
 import { timeOf } from "./said.ts";
 
@@ -147,19 +147,19 @@ export async function findOutOfOrder(
  * @returns the new candidates with a key that stand behind a row of their history which is not sent, or before one that may be
  *   accepted, with its deed.
  */
-export async function findBesideHolds(
+export async function findBesideBlocked(
   directory: string,
-  holds: HistoryHolds,
+  blockedRows: BlockedHistories,
   options: Pick<KeyedOrderOptions, "lines" | "isNew"> & { readonly missed: ReadonlySet<string> },
-): Promise<readonly (readonly [Candidate, HeldDeed])[]> {
+): Promise<readonly (readonly [Candidate, BlockedDeed])[]> {
   const { lines, isNew, missed } = options;
-  const found: (readonly [Candidate, HeldDeed])[] = [];
+  const found: (readonly [Candidate, BlockedDeed])[] = [];
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       const { seq, keyed, action } = candidate;
       if (!keyed || !replaces(action) || !isNew(seq)) continue;
       const history = historyOf(candidate, lines).toString("hex");
-      const by = holds
+      const by = blockedRows
         .get(history)
         ?.find(({ before, accepted }) => accepted === undefined && (before <= seq || missed.has(history)));
       if (by !== undefined) found.push([candidate, by]);

@@ -10,7 +10,7 @@
  * share and no action its order.
  */
 
-import type { Memory } from "../checks/across.ts";
+import type { KnownState } from "../checks/cross-action.ts";
 import { hash128 } from "../checks/ticket-states.ts";
 
 /** What of an action decides about its lane. */
@@ -29,10 +29,10 @@ export interface LaneGroups extends RowEvents {
   /** Adds the plan's next action, of so many bytes. */
   add(action: Referring, row: number, bytes: number): void;
   /** Spreads all actions over at most `lanes` lanes. */
-  spread(lanes: number): Spread;
+  assignment(lanes: number): LaneAssignment;
 }
 
-export interface Spread {
+export interface LaneAssignment {
   /** What each lane holds; none of them is empty. */
   readonly lanes: readonly { readonly actions: number; readonly bytes: number }[];
   /** Actions whose ticket is named by nftId alone, with neither its ticketId nor its event known: they have no lane. */
@@ -51,7 +51,7 @@ const IS_NFT = 1;
 /** Its group holds an event, or a ticketId; kept at the group's root. */
 const HAS_EVENT = 2;
 const HAS_TICKET = 4;
-/** An action has named it together with its event, or the memory was asked about it. */
+/** An action has named it together with its event, or what is known of it was asked for. */
 const IS_SETTLED = 8;
 /** An nftId whose ticketId an action gave. */
 const IS_TOLD = 16;
@@ -61,8 +61,8 @@ const MARKS = { event: HAS_EVENT, ticketId: HAS_TICKET, nftId: IS_NFT } as const
 const FIRST_SIZE = 1 << 10;
 const MAX_LOAD = 0.7;
 
-/** @param memory what the environment knows of tickets. */
-export function createLaneGroups(memory: Pick<Memory, "ticket">): LaneGroups {
+/** @param knownState what the environment knows of tickets. */
+export function createLaneGroups(knownState: Pick<KnownState, "ticket">): LaneGroups {
   const hash = new Uint32Array(4);
   let slots = new Uint32Array(FIRST_SIZE * 2);
   let size = 0;
@@ -137,11 +137,11 @@ export function createLaneGroups(memory: Pick<Memory, "ticket">): LaneGroups {
     marks[node] = marksOf(node) | bits;
   };
 
-  /** Asks the memory about a ticket that no action so far has named together with its event. */
+  /** Asks what is known of a ticket that no action so far has named together with its event. */
   const ask = (node: number, ref: { readonly ticketId: string } | { readonly nftId: string }): void => {
     if ((marksOf(node) & IS_SETTLED) !== 0) return;
     mark(node, IS_SETTLED);
-    const known = memory.ticket(ref);
+    const known = knownState.ticket(ref);
     if (known?.eventId !== undefined) join(node, nodeOf("event", known.eventId));
     if (known?.ticketId === undefined || !("nftId" in ref)) return;
     const ticket = nodeOf("ticketId", known.ticketId);
@@ -195,7 +195,7 @@ export function createLaneGroups(memory: Pick<Memory, "ticket">): LaneGroups {
       actions += 1;
       bytesAt[node] = (bytesAt[node] ?? 0) + bytes;
     },
-    spread(most) {
+    assignment(most) {
       joinWhatMayBeOne();
       const weights = new Uint32Array(size);
       const bytesOf = new Float64Array(size);

@@ -1,12 +1,12 @@
 /** Accepted deeds that an input does not have. Of its bad rows each may be one of these. */
 
 import { keyedDeeds } from "../ledger/keyed-deeds.ts";
+import { acceptedDeeds } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { acceptedDeeds } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { AskedAt } from "../ledger/row-places.ts";
+import type { BlockedDeed, BlockedHistories } from "./blocked-histories.ts";
 import { type Candidate, type CandidateLines, readCandidates } from "./candidates.ts";
-import type { HeldDeed, HistoryHolds } from "./history-holds.ts";
 import { historyOf, replaces } from "./keyed-order.ts";
 
 export interface LeftOptions {
@@ -16,17 +16,17 @@ export interface LeftOptions {
   /** What was accepted, or is pending, as a candidate (hex); undefined where nothing was. */
   readonly acceptedAs: (candidate: Candidate) => string | undefined;
   /** Bad rows that stand in the place of accepted ones. */
-  readonly closed: readonly HeldDeed[];
+  readonly closed: readonly BlockedDeed[];
 }
 
 /** @returns histories (hex) of bad rows of which more was accepted, or is pending, than the input has beside them. */
 export async function findLeftAccepted(
   directory: string,
-  holds: HistoryHolds,
+  blockedRows: BlockedHistories,
   { ledger, pending, lines, acceptedAs, closed }: LeftOptions,
 ): Promise<ReadonlySet<string>> {
   const left = new Map<string, (AskedAt & { readonly content: string })[]>();
-  for (const [history, held] of holds) {
+  for (const [history, held] of blockedRows) {
     if (held.every(({ accepted }) => accepted !== undefined)) continue;
     const identity = Buffer.from(history, "hex");
     const taken = [
@@ -51,6 +51,6 @@ export async function findLeftAccepted(
   }
   const inPlace = new Set(closed);
   const isLeft = ([history, deeds]: readonly [string, readonly AskedAt[]]): boolean =>
-    deeds.length > (holds.get(history)?.filter((held) => inPlace.has(held)).length ?? 0);
+    deeds.length > (blockedRows.get(history)?.filter((held) => inPlace.has(held)).length ?? 0);
   return new Set([...left].filter(isLeft).map(([history]) => history));
 }

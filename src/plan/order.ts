@@ -19,14 +19,14 @@ import { join } from "node:path";
 import { ACTION_NAMES, acceptedFields, actionSpec, type Effect } from "../actions/actions.ts";
 import { hash128 } from "../checks/ticket-states.ts";
 import {
+  type BlockedRow,
   candidateFiles,
   endCandidates,
-  type Hold,
   readWholeCandidates,
   removeCandidates,
   type WholeCandidate,
 } from "./candidates.ts";
-import { FACTS_BYTES, type Placed, textBytesAt } from "./facts.ts";
+import { FACTS_BYTES, type OrderKey, textBytesAt } from "./facts.ts";
 import { createFile } from "./files.ts";
 import { RECORD_BYTES } from "./index-file.ts";
 import { createSorter, type Sorter, type SorterLimits } from "./sorter.ts";
@@ -36,14 +36,14 @@ export type Order = (typeof ORDERS)[number];
 
 export interface TimeOrder extends AsyncDisposable {
   /** Notes the next candidate. */
-  candidate(action: Placed): Promise<void> | undefined;
+  candidate(action: OrderKey): Promise<void> | undefined;
   /** Notes, among the candidates, an action of a row that is not sent. */
-  held(action: Placed, row: Omit<Hold, "before" | "attempted">): Promise<void> | undefined;
+  held(action: OrderKey, row: Omit<BlockedRow, "before" | "attempted">): Promise<void> | undefined;
   /** Puts the candidate files in order; gives the held actions at their new places. */
   arrange(options: {
     readonly onOrdered: (actions: number) => void;
     readonly signal: AbortSignal;
-  }): Promise<readonly Hold[]>;
+  }): Promise<readonly BlockedRow[]>;
 }
 
 /** A place as bytes that compare as places do: time (8), rank (1), number in the input (4). */
@@ -87,7 +87,7 @@ export function createTimeOrder(directory: string, limits?: SorterLimits): TimeO
   const byInput = createSorter(join(directory, "order.input"), limits);
   const events: EventPlaces[] = [];
   const eventNumbers = new Map<string, number>();
-  const waiting: { readonly number: number; readonly hold: Omit<Hold, "before"> }[] = [];
+  const waiting: { readonly number: number; readonly blocked: Omit<BlockedRow, "before"> }[] = [];
   const hash = new Uint32Array(4);
   const lastTime = Buffer.alloc(TIME);
   let count = 0;
@@ -102,7 +102,7 @@ export function createTimeOrder(directory: string, limits?: SorterLimits): TimeO
     return number;
   };
 
-  const note = ({ action, data }: Placed): Promise<void> | undefined => {
+  const note = ({ action, data }: OrderKey): Promise<void> | undefined => {
     const number = count;
     count += 1;
     const isTimed = writeTime(lastTime, data.orderTime);
@@ -227,7 +227,7 @@ export function createTimeOrder(directory: string, limits?: SorterLimits): TimeO
   return {
     candidate: note,
     held(action, row) {
-      waiting.push({ number: count, hold: { ...row, attempted: [action] } });
+      waiting.push({ number: count, blocked: { ...row, attempted: [action] } });
       return note(action);
     },
     async arrange({ onOrdered, signal }) {
@@ -236,8 +236,8 @@ export function createTimeOrder(directory: string, limits?: SorterLimits): TimeO
       await using byPlace = createSorter(join(directory, "order.places"), limits);
       await putInPlace(byPlace, signal);
       await byInput[Symbol.asyncDispose]();
-      const holds = new Map(waiting.map(({ number, hold }) => [number, hold]));
-      return await writeInOrder(directory, byPlace, holds, onOrdered, signal);
+      const blockedRows = new Map(waiting.map(({ number, blocked }) => [number, blocked]));
+      return await writeInOrder(directory, byPlace, blockedRows, onOrdered, signal);
     },
     async [Symbol.asyncDispose]() {
       await byTicket[Symbol.asyncDispose]();
@@ -300,10 +300,10 @@ function writeTime(buffer: Buffer, orderTime: unknown): boolean {
 async function writeInOrder(
   directory: string,
   byPlace: Sorter,
-  held: ReadonlyMap<number, Omit<Hold, "before">>,
+  held: ReadonlyMap<number, Omit<BlockedRow, "before">>,
   onOrdered: (actions: number) => void,
   signal: AbortSignal,
-): Promise<readonly Hold[]> {
+): Promise<readonly BlockedRow[]> {
   const paths = candidateFiles(directory);
   // All of them are in the sorter now; there need not be room for them three times.
   await removeCandidates(directory);
@@ -311,14 +311,14 @@ async function writeInOrder(
   await using index = await createFile(paths.index);
   await using facts = await createFile(paths.facts);
   await using texts = await createFile(paths.texts);
-  const holds: Hold[] = [];
+  const blockedRows: BlockedRow[] = [];
   let before = 0;
   for await (const batch of byPlace.sorted()) {
     signal.throwIfAborted();
     for (const placed of batch) {
-      const hold = held.get(placed.readUInt32BE(BY_PLACE.number));
-      if (hold !== undefined) {
-        holds.push({ ...hold, before });
+      const blocked = held.get(placed.readUInt32BE(BY_PLACE.number));
+      if (blocked !== undefined) {
+        blockedRows.push({ ...blocked, before });
         continue;
       }
       let partAt: number = BY_PLACE.record;
@@ -336,7 +336,7 @@ async function writeInOrder(
     onOrdered(before);
   }
   await endCandidates({ lines, index, facts, texts }, true);
-  return holds;
+  return blockedRows;
 }
 
 /** Items of arrays that come one after the other: `next` from the one in hand, `more` from the one after it. */

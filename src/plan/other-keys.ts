@@ -6,8 +6,8 @@
 import { type ActionName, actionSpec } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
 import { hasKeyedDeeds, keyedDeeds, type SourceKey } from "../ledger/keyed-deeds.ts";
+import { type TriedDeed, triedDeeds } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { type TriedDeed, triedDeeds } from "../ledger/memory.ts";
 import { actionOf, type Candidate, type CandidateLines, readCandidates } from "./candidates.ts";
 
 /** What the rows of an input are read as, and the key of their source. */

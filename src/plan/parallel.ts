@@ -19,7 +19,7 @@ import type { Range } from "../readers/ranges.ts";
 import type { Batch } from "./batch.ts";
 import type { RowCompiler } from "./compile-rows.ts";
 import type { CandidateBytes } from "./facts.ts";
-import type { ProblemLog, Room } from "./problems.ts";
+import type { LogCapacity, ProblemLog } from "./problems.ts";
 
 export interface WorkerOptions {
   /** How many; below two, all is done in this thread. */
@@ -98,7 +98,7 @@ interface RangeTask extends Range {
   readonly kind: "range";
   readonly input: number;
   readonly range: number;
-  readonly room: Room;
+  readonly capacity: LogCapacity;
 }
 
 export type Task = FileTask | RangeTask;
@@ -120,22 +120,22 @@ export function createWorkers(
   signal: AbortSignal,
 ): Workers {
   const { count, leastBytes = LEAST_BYTES, rangeBytes = RANGE_BYTES } = options;
-  let started: readonly Hand[] | undefined;
+  let started: readonly WorkerHandle[] | undefined;
   /** Numbered over all files: a worker may still be at ranges of one that was given up. */
   let ranges = 0;
   const giveUp = (): void => {
-    for (const hand of started ?? []) hand.giveUp(signal.reason);
+    for (const handle of started ?? []) handle.giveUp(signal.reason);
   };
   signal.addEventListener("abort", giveUp, { once: true });
 
-  async function* compileInRanges(job: Job, task: FileTask, hands: readonly Hand[]): AsyncGenerator<Batch> {
+  async function* compileInRanges(job: Job, task: FileTask, handles: readonly WorkerHandle[]): AsyncGenerator<Batch> {
     const { input, mapper, compilerOf, problems } = job;
     const compiler = compilerOf(true);
     const compileHere = (rows: readonly Row[]): Batch => compiler.compile(rows, problems.fork());
-    for (const hand of hands) hand.tell(task);
+    for (const handle of handles) handle.tell(task);
     /** What comes next, each to be called when all before it was joined. */
     const waiting: (() => Promise<Batch>)[] = [];
-    const most = hands.length * STRETCHES_PER_WORKER * RANGES_PER_STRETCH;
+    const most = handles.length * STRETCHES_PER_WORKER * RANGES_PER_STRETCH;
     let failure: { readonly cause: unknown } | undefined;
     const parts = input.parts(rangeBytes);
     for (;;) {
@@ -148,10 +148,10 @@ export function createWorkers(
         waiting.push(async () => compileHere(rows));
       } else {
         const { bytes, lineEnds, isLast } = part.value;
-        const hand = hands[Math.floor(ranges / RANGES_PER_STRETCH) % hands.length];
-        if (hand === undefined) throw new Error("there are no workers");
-        const range = { kind: "range", input: task.input, range: ranges, room: problems.room } as const;
-        const answer = hand.compile({ ...range, bytes, lineEnds, isLast });
+        const handle = handles[Math.floor(ranges / RANGES_PER_STRETCH) % handles.length];
+        if (handle === undefined) throw new Error("there are no workers");
+        const range = { kind: "range", input: task.input, range: ranges, capacity: problems.capacity } as const;
+        const answer = handle.compile({ ...range, bytes, lineEnds, isLast });
         waiting.push(async () => {
           const { batch, text } = await answer;
           if (text === undefined) return batch;
@@ -191,7 +191,7 @@ export function createWorkers(
       if (count < 2 || settings === undefined || ranged === undefined || input.storedBytes < leastBytes)
         return undefined;
       if (!readsRowsAlone(settings)) return undefined;
-      started ??= startHands(count);
+      started ??= startWorkers(count);
       if (started.length === 0) return undefined;
       const { name, format } = file;
       const task: FileTask = {
@@ -210,7 +210,7 @@ export function createWorkers(
     },
     async [Symbol.asyncDispose]() {
       signal.removeEventListener("abort", giveUp);
-      for (const hand of started ?? []) await hand.end();
+      for (const handle of started ?? []) await handle.end();
     },
   };
 }
@@ -224,7 +224,7 @@ export function rowsOfRange(ranged: RangeFormat, { bytes, lineEnds, isLast }: Ra
 }
 
 /** A worker from this side. */
-interface Hand {
+interface WorkerHandle {
   tell(task: FileTask): void;
   compile(task: RangeTask): Promise<Answer>;
   /** Ends all waiting for its answers, of now and later. */
@@ -233,14 +233,14 @@ interface Hand {
 }
 
 /** As many as the system gives: fewer do the same more slowly, and without any this thread does it. */
-function startHands(count: number): readonly Hand[] {
-  const hands: Hand[] = [];
-  while (hands.length < count) {
+function startWorkers(count: number): readonly WorkerHandle[] {
+  const handles: WorkerHandle[] = [];
+  while (handles.length < count) {
     const worker = startWorker();
     if (worker === undefined) break;
-    hands.push(handOf(worker));
+    handles.push(handleOf(worker));
   }
-  return hands;
+  return handles;
 }
 
 /** Undefined where there may be no more threads. */
@@ -257,7 +257,7 @@ function startWorker(): Worker | undefined {
   }
 }
 
-function handOf(worker: Worker): Hand {
+function handleOf(worker: Worker): WorkerHandle {
   const open = new Map<number, PromiseWithResolvers<Answer>>();
   let broken: { readonly cause: unknown } | undefined;
   const breakAll = (cause: unknown): void => {

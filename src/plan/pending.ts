@@ -1,8 +1,8 @@
 import { type Action, actionSpec, registersEvent } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
+import { ticketKey } from "../ledger/known-state.ts";
 import type { Ledger, SqlRow } from "../ledger/ledger.ts";
-import { ticketKey } from "../ledger/memory.ts";
 import type { Pending, PendingDeed } from "../ledger/pending.ts";
 import { presentIdentity } from "../ledger/renamed-deeds.ts";
 import { type ChunkRecord, chunksOf, UNDECIDED_STATES } from "../ledger/runs.ts";

@@ -3,12 +3,17 @@ import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import type { Severity } from "../actions/problem.ts";
-import { type Across, createAcross, EMPTY_MEMORY, type Memory } from "../checks/across.ts";
+import {
+  type CrossActionChecks,
+  createCrossActionChecks,
+  type KnownState,
+  NOTHING_KNOWN,
+} from "../checks/cross-action.ts";
 import { severityIn } from "../checks/severity.ts";
 import { makeFolder } from "../disk/folders.ts";
 import type { GivenIds } from "../ledger/id-rules.ts";
+import { ledgerKnownState } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { ledgerMemory } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
 import { type Mending, NO_REJECTED_ROWS, rejectedRows } from "../ledger/rejected-rows.ts";
 import { openActionText } from "../mapping/open-actions.ts";
@@ -16,7 +21,8 @@ import type { CsvOptions } from "../readers/csv.ts";
 import type { Clock } from "../readers/finished.ts";
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
-import { candidateFiles, type Hold, removeCandidates } from "./candidates.ts";
+import { assignLanes, writeByLane } from "./assign-lanes.ts";
+import { type BlockedRow, candidateFiles, removeCandidates } from "./candidates.ts";
 import type { ChangedAction } from "./changed.ts";
 import { type Compiled, compile, type OnUnderstood } from "./compile.ts";
 import { copyInputs } from "./copies.ts";
@@ -24,7 +30,7 @@ import { type Selection, select } from "./decide.ts";
 import { copyRanges, createFile, readLines, syncDirectory } from "./files.ts";
 import type { HeldFor } from "./held-rows.ts";
 import { RECORD_BYTES, readOrigin } from "./index-file.ts";
-import { createHolds, createInvalidRows } from "./invalid-rows.ts";
+import { createBlockedRows, createInvalidRows } from "./invalid-rows.ts";
 import { createLaneGroups } from "./lanes.ts";
 import { type Manifest, manifestOf, type RowCounts, type RunOptions } from "./manifest.ts";
 import { createTimeOrder, type Order } from "./order.ts";
@@ -32,7 +38,6 @@ import type { MadeMapper, WorkerOptions } from "./parallel.ts";
 import { planFiles, sha256 } from "./plan.ts";
 import type { ProblemLog } from "./problems.ts";
 import { createRowPlaces } from "./row-places.ts";
-import { assignLanes, writeByLane } from "./spread.ts";
 import { createSalesSeen, type Vanished } from "./vanished.ts";
 
 export interface PlanOptions {
@@ -129,9 +134,11 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   await using timeOrder = options.order === "time" ? createTimeOrder(directory) : undefined;
   await using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;
   await using invalid = createInvalidRows(directory);
-  await using compiledHolds = createHolds(directory);
+  await using compiledHolds = createBlockedRows(directory);
   const groups =
-    options.lanes > 1 ? createLaneGroups(ledger ? ledgerMemory(ledger, options.pending) : EMPTY_MEMORY) : undefined;
+    options.lanes > 1
+      ? createLaneGroups(ledger ? ledgerKnownState(ledger, options.pending) : NOTHING_KNOWN)
+      : undefined;
   const known = ledger === undefined ? NO_REJECTED_ROWS : rejectedRows(ledger);
   const compiled = await compile({
     timeOrder,
@@ -141,7 +148,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     rejectedRows: known,
     workers: options.workers,
     severities: options.severities,
-    holds: compiledHolds,
+    blockedRows: compiledHolds,
     files,
     directory,
     severityOf,
@@ -168,12 +175,12 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     allowEmpty: options.reading.allowEmpty ?? false,
   });
   const vanished = await salesSeen?.vanished(ledger, signal);
-  const holds =
+  const blockedRows =
     timeOrder === undefined ? compiledHolds : await timeOrder.arrange({ onOrdered: options.onOrdered, signal });
   const selection = await select({
     directory,
     compiled,
-    holds,
+    blockedRows,
     invalid,
     ledger,
     again,
@@ -183,7 +190,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     pending: options.pending,
     rejectedRows: known,
     sources: options.sources,
-    across: () => acrossFor(options, compiled),
+    crossChecks: () => acrossFor(options, compiled),
   });
   const { read, skipped } = compiled.rows;
   const unsent = { invalid: invalid.invalid, held: invalid.held, mended: compiled.rows.mended };
@@ -219,21 +226,22 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const bearable = !result.isUnreadable && invalid.invalid <= allowedRows(options.maxInvalid, read);
   if (!bearable) return { ...result, manifest: undefined };
 
-  const spread = groups && (await assignLanes({ directory, selection, groups, lanes: options.lanes, signal }));
-  if (spread !== undefined && spread.lanes.length > 1) await writeByLane(directory, selection, spread, signal);
+  const assignment = groups && (await assignLanes({ directory, selection, groups, lanes: options.lanes, signal }));
+  if (assignment !== undefined && assignment.lanes.length > 1)
+    await writeByLane(directory, selection, assignment, signal);
   else await keepSelected(directory, selection, compiled.candidates);
   const chunks = await cutChunks(
     planFiles(directory),
     environment?.chunkSize ?? MAX_ACTIONS_PER_REQUEST,
     environment?.maxChunkBytes ?? Number.POSITIVE_INFINITY,
-    spread?.lanes.map(({ actions }) => actions) ?? [],
+    assignment?.lanes.map(({ actions }) => actions) ?? [],
   );
   const paths = planFiles(directory);
   const placeOf = createRowPlaces(selection.lastAccepted, {
     kept: selection.kept,
-    lanes: spread?.lanes.map((lane) => lane.actions) ?? [selection.fresh],
-    laneOf: (action) => spread?.of(action) ?? 0,
-    moved: timeOrder && (await placesOf(holds)),
+    lanes: assignment?.lanes.map((lane) => lane.actions) ?? [selection.fresh],
+    laneOf: (action) => assignment?.of(action) ?? 0,
+    moved: timeOrder && (await placesOf(blockedRows)),
   });
   await invalid.writeTo(paths.invalid, selection.openOfInvalid, placeOf);
   const manifest = manifestOf({
@@ -282,9 +290,11 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
 }
 
 /** By row that is not sent: the first candidate that it stands before. */
-async function placesOf(holds: Iterable<Hold> | AsyncIterable<Hold>): Promise<ReadonlyMap<number, number>> {
+async function placesOf(
+  blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>,
+): Promise<ReadonlyMap<number, number>> {
   const places = new Map<number, number>();
-  for await (const { row, before } of holds) places.set(row, Math.min(before, places.get(row) ?? before));
+  for await (const { row, before } of blockedRows) places.set(row, Math.min(before, places.get(row) ?? before));
   return places;
 }
 
@@ -326,13 +336,13 @@ function allowedRows(allowance: Allowance, read: number): number {
   return "rows" in allowance ? allowance.rows : Math.floor((read * allowance.percent) / 100);
 }
 
-function acrossFor(options: PlanOptions, compiled: Compiled): Across {
-  const known = options.ledger === undefined ? EMPTY_MEMORY : ledgerMemory(options.ledger, options.pending);
+function acrossFor(options: PlanOptions, compiled: Compiled): CrossActionChecks {
+  const known = options.ledger === undefined ? NOTHING_KNOWN : ledgerKnownState(options.ledger, options.pending);
   // What is sent again on purpose would meet its own traces: the holder it made, the check-in it made.
-  const memory: Memory = options.again ? { ...EMPTY_MEMORY, event: known.event } : known;
-  return createAcross({
-    memory,
-    hasMemory: options.ledger !== undefined,
+  const knownState: KnownState = options.again ? { ...NOTHING_KNOWN, event: known.event } : known;
+  return createCrossActionChecks({
+    knownState,
+    hasKnownState: options.ledger !== undefined,
     complete: options.environment?.complete ?? false,
     laterEvents: compiled.newEvents,
     severityOf: severityIn(options.severities),

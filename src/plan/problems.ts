@@ -20,7 +20,7 @@ export interface ProblemLog {
   /** One entry per rule and severity, in order of first appearance. */
   readonly tallies: readonly RuleTally[];
   /** What is still kept; so much a fork needs to keep. */
-  readonly room: Room;
+  readonly capacity: LogCapacity;
   /** An empty log with the same cap, whose problems may be absorbed later or dropped. */
   fork(): ProblemLog;
   /** Takes over what a fork holds, which was made when no less was kept than now. */
@@ -30,12 +30,12 @@ export interface ProblemLog {
 const NONE: ReadonlyMap<string, number> = new Map();
 
 /** The problems of a full log: errors take the places of warnings and of rows that only wait for another, as long as there are any. */
-export interface Room {
+export interface LogCapacity {
   readonly cap: number;
   readonly keeps: "all" | "errors" | "none";
 }
 
-export function createProblemLog(cap: number, keeps: Room["keeps"] = "all"): ProblemLog {
+export function createProblemLog(cap: number, keeps: LogCapacity["keeps"] = "all"): ProblemLog {
   const kept: Problem[] = [];
   /** Neither a warning nor a row that only waits for another crowds out an error that stops the run. */
   const isMinor = ({ severity, cause }: Problem): boolean => severity === "warn" || cause !== undefined;
@@ -90,11 +90,11 @@ export function createProblemLog(cap: number, keeps: Room["keeps"] = "all"): Pro
     get tallies() {
       return [...tallies.values()];
     },
-    get room(): Room {
+    get capacity(): LogCapacity {
       return { cap, keeps: kept.length < cap ? "all" : keptMinor > 0 ? "errors" : "none" };
     },
     fork() {
-      return createProblemLog(cap, this.room.keeps);
+      return createProblemLog(cap, this.capacity.keeps);
     },
     absorb(fork) {
       for (const problem of fork.kept) keep(problem);

@@ -2,16 +2,16 @@
 
 import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../actions/actions.ts";
 import { keyedDeeds } from "../ledger/keyed-deeds.ts";
+import { acceptedDeeds } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { acceptedDeeds } from "../ledger/memory.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { AskedAt, RowPlace } from "../ledger/row-places.ts";
-import { type Candidate, type CandidateLines, type Hold, identityOf, readCandidates } from "./candidates.ts";
-import { historiesOf } from "./history-holds.ts";
+import { historiesOf } from "./blocked-histories.ts";
+import { type BlockedRow, type Candidate, type CandidateLines, identityOf, readCandidates } from "./candidates.ts";
 import { contentAt } from "./index-file.ts";
 import type { PlacedRow } from "./invalid-rows.ts";
-import type { Verdicts } from "./judge.ts";
 import { historyOf, replaces } from "./keyed-order.ts";
+import type { Verdicts } from "./match-deeds.ts";
 
 /** The last deeds of an input that were accepted before, or that another run may bring. */
 export interface LastAccepted {
@@ -48,12 +48,12 @@ export async function findLastAccepted(options: {
   readonly pending: Pending;
   readonly lines: CandidateLines;
   readonly verdicts: Verdicts;
-  readonly holds: Iterable<Hold> | AsyncIterable<Hold>;
+  readonly blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>;
   readonly histories: ReadonlySet<string>;
   /** Rows behind were left out (`--limit`). */
   readonly isCut: boolean;
 }): Promise<LastAccepted> {
-  const { directory, ledger, lines, verdicts, holds, histories, isCut } = options;
+  const { directory, ledger, lines, verdicts, blockedRows, histories, isCut } = options;
   if (ledger === undefined) return NOTHING_ACCEPTED;
   const ofHistory = new Map<string, Spot & { readonly deed: AskedAt }>();
   const ofKind = new Map<ActionName, Spot>();
@@ -79,7 +79,7 @@ export async function findLastAccepted(options: {
   }
   const maybe = new Map<string, Spot>();
   const closed = new Set(verdicts.closed.map(({ row }) => row));
-  for await (const { before, row, attempted, accepted } of holds) {
+  for await (const { before, row, attempted, accepted } of blockedRows) {
     const spot = { before, row };
     if (accepted === undefined) {
       const missed = closed.has(row) ? [] : historiesOf(attempted).filter((history) => verdicts.missed.has(history));

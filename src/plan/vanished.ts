@@ -2,9 +2,9 @@
 
 import { join } from "node:path";
 import { actionSpec, type Effect } from "../actions/actions.ts";
+import { acceptedSale, type SoldTicket, soldTickets } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { acceptedSale, type SoldTicket, soldTickets } from "../ledger/memory.ts";
-import type { Placed } from "./facts.ts";
+import type { OrderKey } from "./facts.ts";
 import { createSorter, type SorterLimits } from "./sorter.ts";
 
 export interface VanishedTicket extends SoldTicket {
@@ -39,7 +39,7 @@ const ACCOUNTS_FOR_TICKET: Readonly<Record<Effect, boolean>> = {
 /** The sales of an input, noted in memory that does not grow with it. */
 export interface SalesSeen extends AsyncDisposable {
   /** Notes an action of the input, also one that is not sent because its row is invalid. */
-  note(action: Placed): Promise<void> | undefined;
+  note(action: OrderKey): Promise<void> | undefined;
   /**
    * The tickets of the input's events that the ledger knows as sold and the input does not. Tickets that were invalidated,
    * or are by this input, are done with and not among them.

@@ -12,17 +12,17 @@ import {
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText, masked } from "../actions/text.ts";
+import { type AcceptedDeed, acceptedAt, acceptedData } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { type AcceptedDeed, acceptedAt, acceptedData } from "../ledger/memory.ts";
 import { OPEN_ACTIONS_COLUMN, openActionText } from "../mapping/open-actions.ts";
 import type { Candidate, CandidateLines } from "./candidates.ts";
 import { differingFields } from "./changed.ts";
-import type { Detail, GivenPlace, RowPlace } from "./judge.ts";
 import { replaces } from "./keyed-order.ts";
+import type { Detail, GivenPlace, RowPlace } from "./match-deeds.ts";
 
 /** Where the rows and the accepted actions that a finding names can be looked up. */
 export interface KnownPlaces {
-  readonly memory: Ledger | undefined;
+  readonly comparedWith: Ledger | undefined;
   readonly lines: CandidateLines;
   readonly placeOf: (place: RowPlace) => Cause;
   /** Whether a source of the config says what the rows of an input give, which may be more than one action. */
@@ -242,9 +242,9 @@ function changed(candidate: Candidate, deed: AcceptedDeed, places: KnownPlaces):
 function differences(
   candidate: Candidate,
   deed: AcceptedDeed,
-  { memory, lines }: KnownPlaces,
+  { comparedWith, lines }: KnownPlaces,
 ): readonly { readonly field: string; readonly text: string }[] {
-  const { before, now } = memory === undefined ? NOTHING : differingFields(memory, deed, candidate, lines);
+  const { before, now } = comparedWith === undefined ? NOTHING : differingFields(comparedWith, deed, candidate, lines);
   const fields = [...new Set([...Object.keys(before), ...Object.keys(now)])];
   return fields.map((field) => ({ field, text: `${field} ${shown(field, before)} → ${shown(field, now)}` }));
 }
@@ -323,8 +323,8 @@ const toldLine = (line: GivenPlace, places: KnownPlaces): ToldContent => ({
   place: ` (${textOf(places.placeOf(line))})`,
 });
 
-function dataOf(deed: AcceptedDeed, { memory }: KnownPlaces): ActionData {
-  const text = memory === undefined ? undefined : acceptedData(memory, deed);
+function dataOf(deed: AcceptedDeed, { comparedWith }: KnownPlaces): ActionData {
+  const text = comparedWith === undefined ? undefined : acceptedData(comparedWith, deed);
   return text === undefined ? {} : (parseJson(text) as ActionData); // written by the sender
 }
 
@@ -332,8 +332,8 @@ function dataOfLine(line: Parameters<CandidateLines["of"]>[0], { lines }: KnownP
   return (parseJson(lines.of(line).toString("utf8")) as Action).data; // written by compile
 }
 
-function acceptedPlace(deed: AcceptedDeed, { memory }: KnownPlaces): string {
-  const at = memory && acceptedAt(memory, deed);
+function acceptedPlace(deed: AcceptedDeed, { comparedWith }: KnownPlaces): string {
+  const at = comparedWith && acceptedAt(comparedWith, deed);
   return at === undefined ? "" : ` (${cleanText(at.source, 200)}:${at.line})`;
 }
 

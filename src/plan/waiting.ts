@@ -1,5 +1,5 @@
 import { actionSpec, registersEvent } from "../actions/actions.ts";
-import { ticketKey } from "../ledger/memory.ts";
+import { ticketKey } from "../ledger/known-state.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { Candidate } from "./candidates.ts";
 

@@ -45,14 +45,14 @@ parentPort?.on("message", (task: Task) => {
   }
   const open = files.get(task.input);
   if (open === undefined) throw new Error("the worker was not told of the file");
-  const { range, bytes, room } = task;
+  const { range, bytes, capacity } = task;
   const rows = rowsOfRange(open.ranged, { ...task, bytes: asBuffer(bytes) });
-  const batch = open.compiler.compile(rows, createProblemLog(room.cap, room.keeps));
+  const batch = open.compiler.compile(rows, createProblemLog(capacity.cap, capacity.keeps));
   const mayDiffer = batch.isUnsure || (batch.seen?.events?.length ?? 0) > 0;
   if (!mayDiffer) free(bytes);
   const answer: Answer = { range, batch, text: mayDiffer ? bytes : undefined };
-  const memory = memoryOf(batch.bytes);
-  parentPort?.postMessage(answer, mayDiffer ? [...memory, bytes.buffer as ArrayBuffer] : memory); // as it came
+  const knownState = memoryOf(batch.bytes);
+  parentPort?.postMessage(answer, mayDiffer ? [...knownState, bytes.buffer as ArrayBuffer] : knownState); // as it came
 });
 
 function memoryOf({ lines, index, facts, texts }: CandidateBytes): ArrayBuffer[] {

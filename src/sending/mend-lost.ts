@@ -5,10 +5,10 @@
 
 import { readFileSync } from "node:fs";
 import { EXIT_CODES } from "../failure.ts";
+import { IMPORTED_MAPPING } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { IMPORTED_MAPPING } from "../ledger/memory.ts";
 import { insertOutcomes, SENT_ELSEWHERE } from "../ledger/outcomes.ts";
-import { isWithin, keepEntryNumber, type LostRun, type Stretch } from "../ledger/run-list.ts";
+import { isWithin, keepEntryNumber, type LostRun, type Span } from "../ledger/run-list.ts";
 import {
   addChunks,
   type ChunkRecord,
@@ -153,11 +153,10 @@ const NOT_SENT: ItemFacts = { outcome: "not sent", status: "not-sent" };
 /** Chunks without outcomes. A stored answer is settled as ever, and says more than the list. */
 const MENDED_STATES = ["planned", "in doubt", "refused"] as const satisfies readonly ChunkState[];
 
-function countOutside(chunks: readonly ChunkRecord[], stretches: readonly Stretch[]): number {
+function countOutside(chunks: readonly ChunkRecord[], spans: readonly Span[]): number {
   let outside = 0;
   for (const { first, count } of chunks)
-    for (let seq = first; seq < first + count; seq += 1)
-      if (!isWithin({ first: seq, count: 1 }, stretches)) outside += 1;
+    for (let seq = first; seq < first + count; seq += 1) if (!isWithin({ first: seq, count: 1 }, spans)) outside += 1;
   return outside;
 }
 
@@ -187,7 +186,7 @@ async function missingParts(
   ledger: Ledger,
   plan: Plan,
   { runNo }: RunRecord,
-  planned: readonly Stretch[],
+  planned: readonly Span[],
 ): Promise<readonly Part[]> {
   const parts: Part[] = [];
   for (const initial of plan.manifest.chunks) {

@@ -114,7 +114,7 @@ export interface Lane {
 export type LaneEnd = Stop | { readonly kind: "halted" } | { readonly kind: "disk full" };
 
 /** An answer that is not in the ledger yet; it goes there with the next intent. */
-interface Held {
+interface UnstoredAnswer {
   readonly facts: ChunkFacts;
   readonly status: number;
   readonly body: Buffer;
@@ -146,25 +146,25 @@ async function sendChunks(
 ): Promise<LaneEnd> {
   const { ledger, plan, environment, progress, stop } = context;
   const wake = AbortSignal.any([stop, common.halt]);
-  let held: Held | undefined;
+  let unstored: UnstoredAnswer | undefined;
   /** Tries in a row that the service took nothing of, in this lane or another. */
   let retries = 0;
   let answersBefore = common.answers;
 
-  const storeHeld = (answer: Held): void => storeAnswer(ledger, answer.facts.chunk, answer);
-  const settleHeld = async (answer: Held): Promise<void> => {
+  const storeUnstored = (answer: UnstoredAnswer): void => storeAnswer(ledger, answer.facts.chunk, answer);
+  const settleUnstored = async (answer: UnstoredAnswer): Promise<void> => {
     await common.inTurn(() => settle(context, answer.facts, answer.items, answer.at));
     free(answer.body);
     progress.settled(answer.facts.chunk, countItems(answer.items));
   };
   /** Brings the last answer into the ledger when no request will take it there. */
   const flush = async (): Promise<void> => {
-    if (held === undefined) return;
-    const answer = held;
-    ledger.transaction(() => storeHeld(answer));
-    held = undefined;
+    if (unstored === undefined) return;
+    const answer = unstored;
+    ledger.transaction(() => storeUnstored(answer));
+    unstored = undefined;
     crashPoint("stored");
-    await settleHeld(answer);
+    await settleUnstored(answer);
   };
   keeper.flush = flush;
   const end = async (reason: LaneEnd): Promise<LaneEnd> => {
@@ -204,13 +204,13 @@ async function sendChunks(
       continue;
     }
     if (environment.rate !== undefined) common.notBefore = performance.now() + (chunk.count / environment.rate) * 1000;
-    const previous = held;
+    const previous = unstored;
     let attempt = 0;
     ledger.transaction(() => {
-      if (previous !== undefined) storeHeld(previous);
+      if (previous !== undefined) storeUnstored(previous);
       attempt = markSending(ledger, chunk, new Date().toISOString());
     });
-    held = undefined;
+    unstored = undefined;
     crashPoint("intended");
     progress.sending(chunk, attempt);
     const following = nextPlannedChunk(ledger, context.runNo, number);
@@ -225,7 +225,7 @@ async function sendChunks(
     const settling =
       previous === undefined
         ? undefined
-        : await settleHeld(previous).then(
+        : await settleUnstored(previous).then(
             () => undefined,
             (cause: unknown) => ({ cause }),
           );
@@ -255,7 +255,7 @@ async function sendChunks(
           progress.withoutStatus();
         }
         common.rejected += countItems(reading.items).rejected;
-        held = { facts, status: exchange.status, body: exchange.body, items: reading.items, at };
+        unstored = { facts, status: exchange.status, body: exchange.body, items: reading.items, at };
         const doubtful = reading.items.filter(({ outcome }) => outcome === "in doubt").length;
         if (settling !== undefined || doubtful > 0) await flush();
         if (settling !== undefined) throw settling.cause;

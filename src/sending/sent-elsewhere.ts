@@ -6,8 +6,8 @@
 import { type Action, actionSpec } from "../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
+import { unplacedActions } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { unplacedActions } from "../ledger/memory.ts";
 import { SENT_ELSEWHERE, SUPERSEDED } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
 import { CONTENT_BYTES, type IndexRecord } from "../plan/index-file.ts";

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished } from "vitest";
 import type { Context } from "../../src/commands/context.ts";
+import type { ProgressState } from "../../src/commands/reporter.ts";
 import { type StreamOptions, stream } from "../../src/commands/stream.ts";
-import type { ProgressState } from "../../src/commands/talk.ts";
 import { newTrace } from "../../src/commands/trace.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
@@ -51,7 +51,7 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
       env,
       stdin: new PassThrough().end(),
       stdout,
-      talk: {
+      reporter: {
         info: say,
         warn: say,
         warnAgain: say,
@@ -187,8 +187,8 @@ async function done(asked: Asked, command: () => Promise<number>): Promise<Done>
     exitCode = await command();
   } catch (cause) {
     if (!(cause instanceof Failure)) throw cause;
-    asked.context.talk.error(cause.message);
-    if (cause.hint !== undefined) asked.context.talk.error(cause.hint);
+    asked.context.reporter.error(cause.message);
+    if (cause.hint !== undefined) asked.context.reporter.error(cause.hint);
     exitCode = EXIT_CODES[cause.code];
   }
   const out = asked.out();

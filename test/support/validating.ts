@@ -36,7 +36,7 @@ export async function validateFiles(
   const nothing = (): void => {};
   const { signal } = new AbortController();
   const saying = { info: nothing, warn: nothing, warnAgain: nothing, notice: nothing, error: nothing, detail: nothing };
-  const talk = { ...saying, progress: nothing, ask: undefined };
+  const reporter = { ...saying, progress: nothing, ask: undefined };
   try {
     const exitCode = await validate(
       { files, json: true, flags: {}, ...(options.action !== undefined && { action: options.action }) },
@@ -45,7 +45,7 @@ export async function validateFiles(
         env: {},
         stdin: Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]),
         stdout: new Writable(),
-        talk: { ...talk, out: (text) => (out += text) },
+        reporter: { ...reporter, out: (text) => (out += text) },
         now: () => new Date("2026-12-01T00:00:00Z"),
         isStdoutTaken: false,
         verbose: false,

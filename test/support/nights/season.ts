@@ -203,7 +203,7 @@ async function openDesk(world: World, random: Random): Promise<Desk> {
     } catch (cause) {
       if (!(cause instanceof Failure)) throw cause;
       exitCode = EXIT_CODES[cause.code];
-      asked.context.talk.error(cause.message);
+      asked.context.reporter.error(cause.message);
     }
     return { exitCode, out: asked.out(), said: asked.said() };
   };

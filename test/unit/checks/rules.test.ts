@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ACTION_RULES } from "../../../src/actions/rules.ts";
-import { ACROSS_RULES, allRules, CHECK_RULES, LIKELY_RULES } from "../../../src/checks/rules.ts";
+import { allRules, CHECK_RULES, CROSS_ACTION_RULES, LIKELY_RULES } from "../../../src/checks/rules.ts";
 import { severityIn, severityTable } from "../../../src/checks/severity.ts";
 import { MAPPING_RULES } from "../../../src/mapping/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../../../src/readers/rules.ts";
@@ -9,7 +9,7 @@ const severities = (...given: Parameters<typeof severityTable>) => severityIn(se
 
 describe("the rules", () => {
   it("are told apart by their ids, except where one table borrows a rule of the actions", () => {
-    const own = [ACTION_RULES, LIKELY_RULES, ACROSS_RULES, MAPPING_RULES].flatMap((rules) => Object.keys(rules));
+    const own = [ACTION_RULES, LIKELY_RULES, CROSS_ACTION_RULES, MAPPING_RULES].flatMap((rules) => Object.keys(rules));
     expect(new Set(own).size).toBe(own.length);
     for (const [id, rule] of Object.entries(READER_RULES)) {
       if (own.includes(id)) expect(rule).toBe(ACTION_RULES[id as keyof typeof ACTION_RULES]); // present in some table

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { mergeOutcomes } from "../../../src/ledger/memory.ts";
+import { mergeOutcomes } from "../../../src/ledger/known-state.ts";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { insertOutcomes } from "../../../src/ledger/outcomes.ts";
 import { chunksOf, enterRun, markSettled } from "../../../src/ledger/runs.ts";
@@ -69,8 +69,8 @@ it("what runs of any chunks came to is merged as if it were told action by actio
       fc.property(fc.array(history, { minLength: 1, maxLength: 3 }), (runs) => {
         number += 1;
         using ledger = openLedger({ path: join(folder, `${number}.db`), boundTo: undefined });
-        for (const [at, stretches] of runs.entries()) {
-          const chunked = stretches.filter(({ length }) => length > 0);
+        for (const [at, spans] of runs.entries()) {
+          const chunked = spans.filter(({ length }) => length > 0);
           let first = 1;
           const chunks = chunked.map(({ length: count }) => {
             first += count;

@@ -169,7 +169,7 @@ export async function runWhole({
             done();
           },
         }),
-        talk: {
+        reporter: {
           info: nothing,
           warn: nothing,
           warnAgain: nothing,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { EMPTY_MEMORY, type KnownTicket, type Memory } from "../../../src/checks/across.ts";
-import { createLaneGroups, type Referring, type Spread } from "../../../src/plan/lanes.ts";
+import { type KnownState, type KnownTicket, NOTHING_KNOWN } from "../../../src/checks/cross-action.ts";
+import { createLaneGroups, type LaneAssignment, type Referring } from "../../../src/plan/lanes.ts";
 
 /** An action, and the event that its row names. */
 interface Row extends Referring {
@@ -10,15 +10,19 @@ interface Row extends Referring {
 
 const BYTES = 100;
 
-function spread(rows: readonly Row[], lanes: number, memory: Pick<Memory, "ticket"> = EMPTY_MEMORY): Spread {
-  const groups = createLaneGroups(memory);
+function assignment(
+  rows: readonly Row[],
+  lanes: number,
+  knownState: Pick<KnownState, "ticket"> = NOTHING_KNOWN,
+): LaneAssignment {
+  const groups = createLaneGroups(knownState);
   for (const [at, { row }] of rows.entries()) if (row !== undefined) groups.note(at + 1, row);
   for (const [at, action] of rows.entries()) groups.add(action, at + 1, BYTES);
-  return groups.spread(lanes);
+  return groups.assignment(lanes);
 }
 
-const lanesOf = (rows: readonly Row[], lanes: number, memory?: Pick<Memory, "ticket">): readonly number[] => {
-  const result = spread(rows, lanes, memory);
+const lanesOf = (rows: readonly Row[], lanes: number, knownState?: Pick<KnownState, "ticket">): readonly number[] => {
+  const result = assignment(rows, lanes, knownState);
   expect(result.unknown).toBe(0);
   return rows.map((_, at) => result.of(at));
 };
@@ -39,7 +43,7 @@ const scan = (ticketId: string): Row => ({ ticketId });
 const nft = (nftId: string, row?: string): Row => ({ nftId, ...(row !== undefined && { row }) });
 
 describe("an action's lane", () => {
-  test.each<[string, readonly Row[], Pick<Memory, "ticket"> | undefined, string]>([
+  test.each<[string, readonly Row[], Pick<KnownState, "ticket"> | undefined, string]>([
     ["events apart", [event("A"), event("B")], undefined, "A|B"],
     ["its eventId", [event("A"), event("B"), sale("A", "T"), sale("B", "U")], undefined, "A|B|A|B"],
     ["its row's event", [event("A"), event("B"), { ticketId: "T", row: "B" }], undefined, "A|B|B"],
@@ -83,45 +87,45 @@ describe("an action's lane", () => {
       "A|A|A",
     ],
     ["a number as its text", [{ eventId: 5 }, event("6"), { eventId: "5" }], undefined, "A|B|A"],
-  ])("%s", (_, rows, memory, expected) => {
-    const found = lanesOf(rows, 64, memory);
+  ])("%s", (_, rows, knownState, expected) => {
+    const found = lanesOf(rows, 64, knownState);
     const letters = new Map<number, string>();
     for (const lane of found) if (!letters.has(lane)) letters.set(lane, String.fromCharCode(65 + letters.size));
     expect(found.map((lane) => letters.get(lane)).join("|")).toBe(expected);
   });
 
   test("is not known for an nftId alone; those are counted", () => {
-    expect(spread([event("A"), nft("N"), nft("N"), nft("M"), nft("K", "A")], 4).unknown).toBe(3);
-    expect(spread([event("A"), {}], 4).unknown).toBe(1);
+    expect(assignment([event("A"), nft("N"), nft("N"), nft("M"), nft("K", "A")], 4).unknown).toBe(3);
+    expect(assignment([event("A"), {}], 4).unknown).toBe(1);
   });
 
   test("is asked of the ledger once a ticket, and not where the plan knows it", () => {
     const asked: unknown[] = [];
-    const memory = {
+    const knownState = {
       ticket: (ref: unknown) => {
         asked.push(ref);
         return undefined;
       },
     };
-    lanesOf([sale("A", "T"), scan("T"), scan("U"), scan("U"), { ticketId: "V", row: "A" }], 4, memory);
+    lanesOf([sale("A", "T"), scan("T"), scan("U"), scan("U"), { ticketId: "V", row: "A" }], 4, knownState);
     expect(asked).toEqual([{ ticketId: "U" }]);
   });
 });
 
 describe("lanes", () => {
   test("are no more than there are independent events, and none is empty", () => {
-    expect(spread([event("A"), event("B"), sale("B", "T")], 16).lanes).toEqual([
+    expect(assignment([event("A"), event("B"), sale("B", "T")], 16).lanes).toEqual([
       { actions: 2, bytes: 2 * BYTES },
       { actions: 1, bytes: BYTES },
     ]);
-    expect(spread([], 16).lanes).toEqual([]);
+    expect(assignment([], 16).lanes).toEqual([]);
   });
 
   test("get about as much each", () => {
     const rows = Array.from({ length: 200 }, (_, at) =>
       Array.from({ length: 1 + (at % 7) }, () => event(`E${at}`)),
     ).flat();
-    const actions = spread(rows, 8).lanes.map((lane) => lane.actions);
+    const actions = assignment(rows, 8).lanes.map((lane) => lane.actions);
     expect(actions).toHaveLength(8);
     expect(Math.max(...actions) - Math.min(...actions)).toBeLessThanOrEqual(1);
   });
@@ -151,7 +155,7 @@ test("whatever the plan, all actions of one event, of one ticket and of one nftI
       fc.integer({ min: 2, max: 64 }),
       fc.dictionary(ids("T", 40), ids("E", 12)),
       (rows, lanes, known) => {
-        const result = spread(rows, lanes, remembers(known));
+        const result = assignment(rows, lanes, remembers(known));
         const lane = new Map<string, number>();
         const together = (name: string, at: number): void => {
           const before = lane.get(name);
@@ -176,7 +180,7 @@ test("whatever the plan, all actions of one event, of one ticket and of one nftI
         for (const [number, { actions }] of result.lanes.entries())
           expect(rows.filter((_, at) => result.of(at) === number)).toHaveLength(actions);
         // The same input, the same lanes.
-        const again = spread(rows, lanes, remembers(known));
+        const again = assignment(rows, lanes, remembers(known));
         expect(rows.map((_, at) => again.of(at))).toEqual(rows.map((_, at) => result.of(at)));
       },
     ),

@@ -2,7 +2,7 @@
 
 import { ACTION_NAMES, type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
-import type { Memory } from "../checks/across.ts";
+import type { KnownState } from "../checks/cross-action.ts";
 import { keyedDeeds, mergeKeyed } from "./keyed-deeds.ts";
 import { type Ledger, readMeta, type SqlRow } from "./ledger.ts";
 import { insertOutcomes, type NewOutcome, TAKEN, TRIED } from "./outcomes.ts";
@@ -23,7 +23,7 @@ export const IMPORTED_MAPPING = "imported";
  *
  * @param pending whose ids are known too, with their zeros.
  */
-export function ledgerMemory(ledger: Ledger, pending: Pending): Memory {
+export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
   return {
     event: (eventId) => {
       const row = ledger.get("SELECT currency FROM events WHERE event_id = ?", eventId);
@@ -276,7 +276,7 @@ const SELLING = inSql(actionsThat("sell-ticket"));
 const REGISTERING = inSql(actionsThat("register-event", "sell-ticket"));
 
 /** Actions that follow each other in the plan. */
-interface Stretch {
+interface Span {
   readonly first: number;
   readonly end: number;
   /** Of events and sales only: each says all there is to know of its event or ticket. */
@@ -284,8 +284,8 @@ interface Stretch {
 }
 
 /** What is to be merged, in the order of the plan, also where a part of a chunk became a chunk of its own. */
-function stretchesOf(ledger: Ledger, runNo: number): readonly Stretch[] {
-  const stretches: Stretch[] = [];
+function stretchesOf(ledger: Ledger, runNo: number): readonly Span[] {
+  const spans: Span[] = [];
   const chunks = ledger.all(
     `SELECT first, first + count AS end, NOT EXISTS (
        SELECT 1 FROM tallies WHERE tallies.run_no = chunks.run_no AND tallies.chunk = chunks.chunk
@@ -295,20 +295,20 @@ function stretchesOf(ledger: Ledger, runNo: number): readonly Stretch[] {
   );
   for (const chunk of chunks) {
     const [first, end, saysAll] = [Number(chunk.first), Number(chunk.end), Number(chunk.says_all) === 1];
-    const last = stretches.at(-1);
-    if (last === undefined || (first >= last.end && saysAll !== last.saysAll)) stretches.push({ first, end, saysAll });
+    const last = spans.at(-1);
+    if (last === undefined || (first >= last.end && saysAll !== last.saysAll)) spans.push({ first, end, saysAll });
     else
-      stretches[stretches.length - 1] = {
+      spans[spans.length - 1] = {
         first: last.first,
         end: Math.max(last.end, end),
         saysAll: saysAll && last.saysAll,
       };
   }
-  return stretches;
+  return spans;
 }
 
 /** New events, and tickets as their last sale says: SQLite alone does it, in a third of the time. */
-function takeOver(ledger: Ledger, runNo: number, { first, end }: Stretch): void {
+function takeOver(ledger: Ledger, runNo: number, { first, end }: Span): void {
   ledger.run(
     `INSERT OR IGNORE INTO events (event_id, currency) SELECT event_id, data ->> 'currency' FROM actions
      WHERE ${RANGE} AND action IN ${REGISTERING_EVENTS} ORDER BY seq`,
@@ -352,17 +352,17 @@ function foldActions(ledger: Ledger, runNo: number): void {
   const sell = (key: string, ticket: FoldedTicket): void => {
     tickets.set(key, ticket);
   };
-  for (const stretch of stretchesOf(ledger, runNo)) {
-    if (stretch.saysAll) {
+  for (const span of stretchesOf(ledger, runNo)) {
+    if (span.saysAll) {
       write();
-      takeOver(ledger, runNo, stretch);
+      takeOver(ledger, runNo, span);
       continue;
     }
-    for (let from = stretch.first; from < stretch.end; from += READ) {
+    for (let from = span.first; from < span.end; from += READ) {
       const rows = ledger.all(
         `SELECT action, event_id, ticket_id, nft_id, user_id, CASE WHEN action IN ${ABOUT_EVENTS} THEN data ->> 'currency' END AS currency
          FROM actions WHERE ${RANGE} ORDER BY seq`,
-        ...[runNo, from, Math.min(from + READ, stretch.end), runNo],
+        ...[runNo, from, Math.min(from + READ, span.end), runNo],
       );
       for (const row of rows) fold(ledger, row, known, sell);
       if (tickets.size >= FOLD) write();

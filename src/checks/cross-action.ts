@@ -13,11 +13,11 @@ import { currencyDigits, MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { isNumber, otherSpellings } from "../actions/zero-ids.ts";
-import type { AcrossRule } from "./rules.ts";
+import type { CrossActionRule } from "./rules.ts";
 import { createTicketStates, type Place, type TicketKind } from "./ticket-states.ts";
 
 /** What an environment is known to hold. Lookups are synchronous; a ledger or nothing stands behind them. */
-export interface Memory {
+export interface KnownState {
   /** Undefined when the event is not known to be registered. */
   event(eventId: string): { readonly currency?: string } | undefined;
   /** Undefined when no accepted action named the ticket. */
@@ -45,7 +45,7 @@ export interface KnownTicket {
   readonly ticketId?: string;
 }
 
-export const EMPTY_MEMORY: Memory = {
+export const NOTHING_KNOWN: KnownState = {
   event: () => undefined,
   ticket: () => undefined,
   hasHoldersByNftId: () => false,
@@ -53,31 +53,31 @@ export const EMPTY_MEMORY: Memory = {
 };
 
 /** A finding with its severity, which may differ from case to case of one rule; findings that are off are not given. */
-interface AcrossFinding extends Finding {
-  readonly rule: AcrossRule;
+interface CrossActionFinding extends Finding {
+  readonly rule: CrossActionRule;
   readonly severity: Exclude<Severity, "off">;
 }
 
-export interface Across {
+export interface CrossActionChecks {
   /**
    * Checks the actions of one row, in order; one list of findings per action. All of them must be new and sound.
    *
    * When one finding is an error the whole row is held back, and with it every later action on its tickets, and on the
    * event that it would have registered: these get `depends-on-invalid`, naming the first row. Otherwise the actions take effect.
    */
-  row(actions: readonly Action[], at: Place): readonly (readonly AcrossFinding[])[];
+  row(actions: readonly Action[], at: Place): readonly (readonly CrossActionFinding[])[];
   /** A row that was invalid before it came here; its actions may be partial. What depends on it is held back. */
   holdBack(actions: readonly unknown[], at: Place): void;
   /** Actions of the input that are left out although memory lacks them, such as those another run still sends: they take effect, unchecked. */
   assume(actions: readonly Action[], at: Place): void;
 }
 
-export interface AcrossOptions {
-  readonly memory: Memory;
-  /** Whether the environment has nothing but what memory knows, so that an unknown event is an error. */
+export interface CrossActionOptions {
+  readonly knownState: KnownState;
+  /** Whether the environment has nothing but what is known, so that an unknown event is an error. */
   readonly complete: boolean;
-  /** Whether an environment's memory was asked at all; without one the messages say so. */
-  readonly hasMemory: boolean;
+  /** Whether an environment was asked at all; without one the messages say so. */
+  readonly hasKnownState: boolean;
   /** Every eventId that a newEvent of this input registers, wherever it stands. */
   readonly laterEvents: ReadonlySet<string>;
   readonly severityOf: (rule: string) => Severity;
@@ -116,9 +116,15 @@ interface SpelledHere {
   readonly at: Place;
 }
 
-const NONE: readonly AcrossFinding[] = Object.freeze([]);
+const NONE: readonly CrossActionFinding[] = Object.freeze([]);
 
-export function createAcross({ memory, complete, hasMemory, laterEvents, severityOf }: AcrossOptions): Across {
+export function createCrossActionChecks({
+  knownState,
+  complete,
+  hasKnownState,
+  laterEvents,
+  severityOf,
+}: CrossActionOptions): CrossActionChecks {
   const tickets = createTicketStates();
   const events: EventState[] = [];
   const eventsById = new Map<string, EventState>();
@@ -133,17 +139,17 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
   /** Whether nobody can have bought the ticket under its other id since its holder was noted. */
   const isHolderSure = (kind: TicketKind, ticket: number): boolean => {
     if (kind === "nftId") return tickets.place(ticket) !== undefined && !resoldBy.has("ticketId");
-    holdersByNftId ??= memory.hasHoldersByNftId();
+    holdersByNftId ??= knownState.hasHoldersByNftId();
     return !resoldBy.has("nftId") && !holdersByNftId;
   };
 
   // What the row in hand has found and done; rows come one after the other.
-  let found: AcrossFinding[] | undefined;
+  let found: CrossActionFinding[] | undefined;
   let isInvalid = false;
   let firstCause: Place | undefined;
   let undoEvents: (() => void)[] | undefined;
 
-  const report = (rule: AcrossRule, finding: Omit<Finding, "rule">, gravest: Severity = "error"): void => {
+  const report = (rule: CrossActionRule, finding: Omit<Finding, "rule">, gravest: Severity = "error"): void => {
     const configured = severityOf(rule);
     const severity = configured === "error" ? gravest : configured;
     if (severity === "off") return;
@@ -155,7 +161,7 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
   const eventOf = (id: string): EventState => {
     const seen = eventsById.get(id);
     if (seen !== undefined) return seen;
-    const known = memory.event(id);
+    const known = knownState.event(id);
     const event: EventState = {
       id,
       number: events.length,
@@ -186,7 +192,7 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
   const recall = (kind: TicketKind, id: string): number => {
     const ticket = tickets.locate(kind, id);
     if (tickets.status(ticket) !== "new" || tickets.isHeld(ticket)) return ticket;
-    const known = memory.ticket(kind === "ticketId" ? { ticketId: id } : { nftId: id });
+    const known = knownState.ticket(kind === "ticketId" ? { ticketId: id } : { nftId: id });
     if (kind === "nftId" && known?.ticketId !== undefined) return recall("ticketId", known.ticketId);
     tickets.setStatus(ticket, known === undefined ? "unsold" : known.state);
     if (known?.holder !== undefined) tickets.setHolder(ticket, known.holder);
@@ -217,7 +223,7 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
     } else if (!event.isTold) {
       event.isTold = true;
       const message = `${name} is not known here; it may have been registered elsewhere.`;
-      const hint = hasMemory
+      const hint = hasKnownState
         ? "Say complete: true in the environment if nothing ever was."
         : "Name an environment with --env, so that what it was sent is known.";
       report("event-not-registered", { ...about, message, hint }, "warn");
@@ -388,14 +394,14 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
     const { ticketId, eventId } = data;
     if (eventId != null && isNumber(eventId) && !eventsById.has(eventId)) {
       const here = spelledHere("eventId", eventId, (id) => eventsById.get(id)?.registeredAt);
-      reportZeros("eventId", eventId, memory.otherSpelling(action, "eventId", eventId) ?? here);
+      reportZeros("eventId", eventId, knownState.otherSpelling(action, "eventId", eventId) ?? here);
     }
     if (ticketId != null && isNumber(ticketId) && tickets.find("ticketId", ticketId) === undefined) {
       const here = spelledHere("ticketId", ticketId, (id) => {
         const ticket = tickets.find("ticketId", id);
         return ticket === undefined ? undefined : tickets.place(ticket);
       });
-      reportZeros("ticketId", ticketId, memory.otherSpelling(action, "ticketId", ticketId) ?? here);
+      reportZeros("ticketId", ticketId, knownState.otherSpelling(action, "ticketId", ticketId) ?? here);
     }
   };
 
@@ -480,12 +486,12 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
   return {
     row(actions, at) {
       begin();
-      let lists: (readonly AcrossFinding[])[] | undefined;
+      let lists: (readonly CrossActionFinding[])[] | undefined;
       for (const [index, action] of actions.entries()) {
         found = undefined;
         check(action, at);
         if (found === undefined && lists === undefined) continue;
-        lists ??= Array.from<readonly AcrossFinding[]>({ length: actions.length }).fill(NONE);
+        lists ??= Array.from<readonly CrossActionFinding[]>({ length: actions.length }).fill(NONE);
         lists[index] = found ?? NONE;
       }
       if (isInvalid) {
@@ -503,14 +509,14 @@ export function createAcross({ memory, complete, hasMemory, laterEvents, severit
 }
 
 /** Lists without findings, one shared object per length. */
-function emptyLists(length: number): readonly (readonly AcrossFinding[])[] {
+function emptyLists(length: number): readonly (readonly CrossActionFinding[])[] {
   const made = EMPTY_LISTS[length];
   if (made !== undefined) return made;
-  const lists = Object.freeze(Array.from<readonly AcrossFinding[]>({ length }).fill(NONE));
+  const lists = Object.freeze(Array.from<readonly CrossActionFinding[]>({ length }).fill(NONE));
   if (length < 16) EMPTY_LISTS[length] = lists;
   return lists;
 }
-const EMPTY_LISTS: (readonly (readonly AcrossFinding[])[])[] = [];
+const EMPTY_LISTS: (readonly (readonly CrossActionFinding[])[])[] = [];
 
 /** What later actions may depend on in an action of which nothing is certain: its ticket, and the event that it registers. */
 function referencesOf(action: unknown): { eventId?: string; ticketId?: string; nftId?: string } {

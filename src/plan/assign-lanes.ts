@@ -12,7 +12,7 @@ import {
 } from "./candidates.ts";
 import type { Selection } from "./decide.ts";
 import { RECORD_BYTES } from "./index-file.ts";
-import type { LaneGroups, Spread } from "./lanes.ts";
+import type { LaneAssignment, LaneGroups } from "./lanes.ts";
 import { planFiles } from "./plan.ts";
 
 /** What a lane collects before it is written; 64 of them are in memory at the most. */
@@ -29,7 +29,7 @@ export async function assignLanes(options: {
   readonly groups: LaneGroups;
   readonly lanes: number;
   readonly signal: AbortSignal;
-}): Promise<Spread> {
+}): Promise<LaneAssignment> {
   const { directory, selection, groups, lanes, signal } = options;
   using lines = openCandidateLines(directory);
   const isKept = keptIn(selection);
@@ -38,30 +38,31 @@ export async function assignLanes(options: {
     for (const candidate of batch)
       if (isKept(candidate.seq)) groups.add(actionOf(candidate, lines).data, candidate.row, candidate.length);
   }
-  const spread = groups.spread(lanes);
-  if (spread.unknown > 0) {
-    const which = spread.unknown === 1 ? "1 action names its ticket" : `${spread.unknown} actions name their tickets`;
+  const assignment = groups.assignment(lanes);
+  if (assignment.unknown > 0) {
+    const which =
+      assignment.unknown === 1 ? "1 action names its ticket" : `${assignment.unknown} actions name their tickets`;
     throw new Failure(
       "usage",
-      `${which} by nftId alone, and neither ticketId nor event is known, so no lane is known for ${spread.unknown === 1 ? "it" : "them"}. Nothing was sent.`,
+      `${which} by nftId alone, and neither ticketId nor event is known, so no lane is known for ${assignment.unknown === 1 ? "it" : "them"}. Nothing was sent.`,
       { hint: "To send everything in one order, use --lanes 1." },
     );
   }
-  return spread;
+  return assignment;
 }
 
 /** Writes the plan's actions and index, lane after lane, durably, and removes the candidates. */
 export async function writeByLane(
   directory: string,
   selection: Selection,
-  spread: Spread,
+  assignment: LaneAssignment,
   signal: AbortSignal,
 ): Promise<void> {
   const paths = planFiles(directory);
   await using actions = await open(paths.actions, "wx", 0o600);
   await using index = await open(paths.index, "wx", 0o600);
   let [bytesBefore, actionsBefore] = [0, 0];
-  const lanes = spread.lanes.map((lane) => {
+  const lanes = assignment.lanes.map((lane) => {
     const parts = {
       lines: regionOf(actions, bytesBefore),
       records: regionOf(index, actionsBefore * RECORD_BYTES),
@@ -73,7 +74,7 @@ export async function writeByLane(
   let at = 0;
   for await (const batch of selectedWhole(directory, selection, signal)) {
     for (const { line, record } of batch) {
-      const lane = lanes[spread.of(at)];
+      const lane = lanes[assignment.of(at)];
       if (lane === undefined) throw new Error(`action ${at} has no lane`);
       at += 1;
       const written = lane.lines.put(line.length, (buffer, from) => line.copy(buffer, from));

@@ -7,11 +7,11 @@ import { type Action, actionSpec } from "../actions/actions.ts";
 import { digestHex, identityText } from "../actions/identity.ts";
 import type { AskedAt } from "../ledger/row-places.ts";
 import { openActionText } from "../mapping/open-actions.ts";
-import type { Hold } from "./candidates.ts";
-import type { Placed } from "./facts.ts";
+import type { BlockedRow } from "./candidates.ts";
+import type { OrderKey } from "./facts.ts";
 import { timeOf } from "./said.ts";
 
-export interface HeldDeed {
+export interface BlockedDeed {
   /** Number of the candidate that it stands before. */
   readonly before: number;
   readonly row: number;
@@ -25,11 +25,13 @@ export interface HeldDeed {
 }
 
 /** By identity (hex), in the order of the input; only what could be read of the rows. */
-export type HistoryHolds = ReadonlyMap<string, readonly HeldDeed[]>;
+export type BlockedHistories = ReadonlyMap<string, readonly BlockedDeed[]>;
 
-export async function readHistoryHolds(holds: Iterable<Hold> | AsyncIterable<Hold>): Promise<HistoryHolds> {
-  const found = new Map<string, HeldDeed[]>();
-  for await (const { before, row, input, line, attempted, accepted } of holds) {
+export async function readBlockedHistories(
+  blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>,
+): Promise<BlockedHistories> {
+  const found = new Map<string, BlockedDeed[]>();
+  for await (const { before, row, input, line, attempted, accepted } of blockedRows) {
     for (const each of attempted) {
       const held = toDeedOfHistory(each);
       if (held === undefined) continue;
@@ -56,13 +58,13 @@ export async function readHistoryHolds(holds: Iterable<Hold> | AsyncIterable<Hol
  * nothing where all of it was accepted.
  */
 export async function openBeside(
-  closed: readonly HeldDeed[],
-  holds: Iterable<Hold> | AsyncIterable<Hold>,
+  closed: readonly BlockedDeed[],
+  blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>,
 ): Promise<ReadonlyMap<number, readonly string[]>> {
   const open = new Map(closed.flatMap(({ row, open }) => (open === undefined ? [] : [[row, [] as string[]]])));
   if (open.size === 0) return open;
   const names = new Set(closed.map(({ row, open }) => `${row} ${open}`));
-  for await (const { row, attempted } of holds) {
+  for await (const { row, attempted } of blockedRows) {
     for (const each of attempted) {
       const name = openTextOf(each);
       if (name !== undefined && !names.has(`${row} ${name}`)) open.get(row)?.push(name);
@@ -72,7 +74,7 @@ export async function openBeside(
 }
 
 function openTextOf(attempted: unknown): string | undefined {
-  const { action, nth } = attempted as Placed; // as compile wrote it
+  const { action, nth } = attempted as OrderKey; // as compile wrote it
   return action === undefined || nth === undefined ? undefined : openActionText(action, nth);
 }
 

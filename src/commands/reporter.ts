@@ -2,7 +2,7 @@
 
 import { cleanText } from "../actions/text.ts";
 
-export interface Talk {
+export interface Reporter {
   /** Something that happened. */
   readonly info: (text: string) => void;
   readonly warn: (text: string) => void;

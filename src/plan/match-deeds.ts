@@ -12,7 +12,6 @@ import {
 import { contentText, digestHex, digestOf, identityText, recipientsAgree } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
 import { hasKeyedDeeds, keyedDeeds, keySources } from "../ledger/keyed-deeds.ts";
-import type { Ledger } from "../ledger/ledger.ts";
 import {
   type AcceptedDeed,
   acceptedData,
@@ -21,18 +20,26 @@ import {
   hasRepeats,
   type IndexedDeed,
   wasAgain,
-} from "../ledger/memory.ts";
+} from "../ledger/known-state.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { MendedDeed, OpenSince } from "../ledger/rejected-rows.ts";
 import { type Standing, type Standings, UNPLACED, type Unplaced, whyUnplaced } from "../ledger/row-places.ts";
 import { openActionText } from "../mapping/open-actions.ts";
 import type { LeftOut } from "./batch.ts";
-import { actionOf, type Candidate, type CandidateLines, candidateFiles, type Hold, readRecords } from "./candidates.ts";
+import { type BlockedDeed, type BlockedHistories, readBlockedHistories } from "./blocked-histories.ts";
+import {
+  actionOf,
+  type BlockedRow,
+  type Candidate,
+  type CandidateLines,
+  candidateFiles,
+  readRecords,
+} from "./candidates.ts";
 import { FACTS_BYTES, lineBytesAt } from "./facts.ts";
 import type { Try } from "./first-tries.ts";
-import { type HeldDeed, type HistoryHolds, readHistoryHolds } from "./history-holds.ts";
 import { CONTENT_BYTES, contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
-import { findBesideHolds, findOutOfOrder, replaces } from "./keyed-order.ts";
+import { findBesideBlocked, findOutOfOrder, replaces } from "./keyed-order.ts";
 import { laterAccepted, timesOfKnown } from "./late-times.ts";
 import { findLeftAccepted } from "./left-accepted.ts";
 import {
@@ -141,22 +148,22 @@ export interface Verdicts {
   /** Whether the candidate's deed is repeated further on. */
   isRepeated(candidate: Candidate): boolean;
   /** Deeds of rows that are not sent which stand in the place of accepted ones. */
-  readonly closed: readonly HeldDeed[];
+  readonly closed: readonly BlockedDeed[];
   /** Histories (hex) of bad rows of which an accepted deed is missing, so that it may be such a row. */
   readonly missed: ReadonlySet<string>;
 }
 
-export interface JudgeOptions {
+export interface MatchOptions {
   readonly directory: string;
   readonly candidates: number;
-  /** The memory to compare with; undefined when there is none, or all is to be sent again. */
+  /** The ledger to compare with; undefined when there is none, or all is to be sent again. */
   readonly ledger: Ledger | undefined;
   /** A person sends all of it again: rows that say the same are several deeds. */
   readonly again: boolean;
   /** What another run may still bring to the service. */
   readonly pending: Pending;
   /** Rows that are not sent, whose deeds stand in histories. */
-  readonly holds: Iterable<Hold> | AsyncIterable<Hold>;
+  readonly blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>;
   /** Of the candidates, for the few of which more than their digests is asked. */
   readonly lines: CandidateLines;
   /** Of all inputs, by number. */
@@ -201,7 +208,7 @@ interface Found {
   set(seq: number, verdict: Verdict, detail?: Detail): void;
   /** Of a candidate that is repeated: the one that it repeats. */
   firstOf(seq: number): number | undefined;
-  readonly closed: HeldDeed[];
+  readonly closed: BlockedDeed[];
   /** First ones of the deeds that the input repeats. */
   readonly repeated: Set<number>;
   /** Under keys that several were accepted under: which of them a candidate is. */
@@ -218,7 +225,7 @@ interface Found {
  * Of an export that is sent every night nearly all is known and unchanged, so that is asked first, for many at once, by the
  * digests in the index. What they leave open is gathered by identity in a second reading.
  */
-export async function judge(options: JudgeOptions): Promise<Verdicts> {
+export async function matchDeeds(options: MatchOptions): Promise<Verdicts> {
   const { directory, candidates, ledger, lines, inputs } = options;
   const beside = ledger && deedsBeside(ledger);
   const verdicts = new Uint8Array(candidates);
@@ -239,14 +246,14 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     compared: [],
     hasNewKeys: false,
   };
-  const holds = await readHistoryHolds(options.holds);
-  const byDigests = await judgeByDigests(options, holds, beside, found);
+  const blockedRows = await readBlockedHistories(options.blockedRows);
+  const byDigests = await judgeByDigests(options, blockedRows, beside, found);
   const doubtful = inputs.length > 1 ? byDigests.union(await findSharedTimes(directory)) : byDigests;
   if (doubtful.size > 0) {
     for (const [identity, group] of await gather(directory, doubtful)) {
       const judged = new Group(options, identity, group, triedOf(identity, group, inputs, beside), found);
       if (group[0]?.keyed === true) judged.byKey();
-      else judged.byRule(holds.get(identity) ?? []);
+      else judged.byRule(blockedRows.get(identity) ?? []);
     }
   }
   const verdictOf = (seq: number): Verdict => VERDICTS[verdicts[seq] ?? 0] ?? "new";
@@ -256,7 +263,9 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
     const isOpen = ({ seq, action }: Pick<Candidate, "seq" | "action">): boolean =>
       isNew(seq) || (verdictOf(seq) === "repeated" && actionSpec(action).identity !== "history");
     for (const group of await findUnderOtherKeys(ledger, directory, { lines, inputs, isOpen, take: toDoubtful }))
-      new Group(options, group.identity, group.candidates, group.tried, found).byRule(holds.get(group.identity) ?? []);
+      new Group(options, group.identity, group.candidates, group.tried, found).byRule(
+        blockedRows.get(group.identity) ?? [],
+      );
   }
   for (const ofFile of Map.groupBy(found.compared, ({ candidate }) => candidate.input).values()) {
     for (const [{ candidate, acceptedAt }, retold] of retoldAmong(ofFile)) {
@@ -305,9 +314,9 @@ export async function judge(options: JudgeOptions): Promise<Verdicts> {
   const missed =
     ledger === undefined
       ? new Set<string>()
-      : await findLeftAccepted(directory, holds, { ledger, pending, lines, acceptedAs, closed: found.closed });
-  if (holds.size > 0 && found.hasNewKeys) {
-    for (const [{ seq }, by] of await findBesideHolds(directory, holds, { lines, isNew, missed }))
+      : await findLeftAccepted(directory, blockedRows, { ledger, pending, lines, acceptedAs, closed: found.closed });
+  if (blockedRows.size > 0 && found.hasNewKeys) {
+    for (const [{ seq }, by] of await findBesideBlocked(directory, blockedRows, { lines, isNew, missed }))
       found.set(seq, "held", { kind: "held", by });
   }
   followFirsts(details, verdictOf, found);
@@ -358,8 +367,8 @@ function triedOf(
 
 /** @returns the identities (hex) whose candidates have to be looked at together, or one by one. */
 async function judgeByDigests(
-  options: JudgeOptions,
-  holds: HistoryHolds,
+  options: MatchOptions,
+  blockedRows: BlockedHistories,
   beside: DeedsBeside | undefined,
   found: Found,
 ): Promise<ReadonlySet<string>> {
@@ -384,10 +393,10 @@ async function judgeByDigests(
       doubtful.add(identityAt(block, at).toString("hex"));
       return;
     }
-    if (!looksFurther && (rule === "history" ? holds.size === 0 : !repeatsMatter)) return;
+    if (!looksFurther && (rule === "history" ? blockedRows.size === 0 : !repeatsMatter)) return;
     const identity = identityAt(block, at);
-    const key = holds.size > 0 || pending.deeds.size > 0 ? identity.toString("hex") : "";
-    if (rule === "history" && holds.has(key)) {
+    const key = blockedRows.size > 0 || pending.deeds.size > 0 ? identity.toString("hex") : "";
+    if (rule === "history" && blockedRows.has(key)) {
       doubtful.add(key);
       return;
     }
@@ -440,7 +449,7 @@ async function judgeByDigests(
 }
 
 /** Whether a kind of deeds has keys of several sources, which may be the same for different deeds. */
-function severalSources({ ledger, inputs, sources }: JudgeOptions): (action: ActionName, input: number) => boolean {
+function severalSources({ ledger, inputs, sources }: MatchOptions): (action: ActionName, input: number) => boolean {
   const known = new Map<ActionName, ReadonlySet<string>>();
   return (action, input) => {
     let of = known.get(action);
@@ -492,7 +501,7 @@ async function gather(
 
 /** The candidates of one identity, beside what the service was asked for of it. */
 class Group {
-  readonly #options: JudgeOptions;
+  readonly #options: MatchOptions;
   readonly #identity: string;
   readonly #candidates: readonly Doubtful[];
   readonly #tried: readonly FoundDeed[];
@@ -500,7 +509,7 @@ class Group {
 
   /** @param tried what the service was asked for, oldest first. */
   constructor(
-    options: JudgeOptions,
+    options: MatchOptions,
     identity: string,
     candidates: readonly Doubtful[],
     tried: readonly FoundDeed[],
@@ -518,9 +527,9 @@ class Group {
   }
 
   /** As the action's kind has it, without a key. */
-  byRule(holds: readonly HeldDeed[]): void {
+  byRule(blockedRows: readonly BlockedDeed[]): void {
     const rule = actionSpec(this.#action()).identity;
-    if (rule === "history") this.#asHistory(holds);
+    if (rule === "history") this.#asHistory(blockedRows);
     else if (rule === "recipient") this.#byRecipient();
     else this.#once();
   }
@@ -736,29 +745,29 @@ class Group {
     }
   }
 
-  #asHistory(holds: readonly HeldDeed[]): void {
+  #asHistory(blockedRows: readonly BlockedDeed[]): void {
     const known = this.#known();
     const deeds = known.map(({ deed }) => deed);
-    const input = this.#inOrder(holds, known);
+    const input = this.#inOrder(blockedRows, known);
     const given = input.map(({ deed }) => deed);
     const verdicts = matchHistory(deeds, given, this.#options.isCut);
     const timeOf = timesOfKnown(deeds, given, verdicts);
-    const held = holds.find(({ accepted }) => accepted === undefined);
+    const held = blockedRows.find(({ accepted }) => accepted === undefined);
     const timed = timedDeeds(input, known, verdicts);
     const overlaps = this.#options.inputs.length > 1 ? findOverlaps(timed) : undefined;
     const copies = this.#options.again ? undefined : findCopies(timed);
     this.#noteRetold(input, known, verdicts, overlaps);
-    for (const [at, { candidate, hold, deed }] of input.entries()) {
+    for (const [at, { candidate, blocked, deed }] of input.entries()) {
       const overlap = overlaps?.get(at);
       const twin = overlap?.kind === "shared" ? input[overlap.with] : undefined;
-      const other = twin?.candidate ?? twin?.hold;
+      const other = twin?.candidate ?? twin?.blocked;
       if (overlap?.kind === "shared" && candidate !== undefined && other !== undefined) {
         this.#found.set(candidate.seq, "unclear", { kind: "in two inputs", other, isSame: overlap.isSame });
         continue;
       }
       const copy = overlap === undefined ? copies?.get(at) : undefined;
       const original = input[copy?.with ?? -1];
-      const row = original?.candidate ?? original?.hold;
+      const row = original?.candidate ?? original?.blocked;
       if (copy?.isByMinute === false && candidate !== undefined && row !== undefined) {
         this.#found.set(candidate.seq, "unclear", { kind: "in two rows", other: row });
         continue;
@@ -770,8 +779,8 @@ class Group {
         if (candidate !== undefined) this.#found.set(candidate.seq, "unclear", { kind: "in two sources", accepted });
         continue;
       }
-      if (hold !== undefined && verdict.kind === "unknown" && verdict.inPlaceOf !== undefined)
-        this.#found.closed.push(hold);
+      if (blocked !== undefined && verdict.kind === "unknown" && verdict.inPlaceOf !== undefined)
+        this.#found.closed.push(blocked);
       if (candidate === undefined) continue;
       const than = known[laterAccepted(candidate.action, deed, verdict, deeds, timeOf) ?? -1]?.accepted;
       if (than !== undefined) this.#found.set(candidate.seq, "late", { kind: "late in time", than });
@@ -865,7 +874,7 @@ class Group {
         return;
       case "late": {
         const before = input[verdict.before];
-        const place = before?.candidate ?? before?.hold;
+        const place = before?.candidate ?? before?.blocked;
         this.#found.set(seq, "late", place && { kind: "late", before: place });
         return;
       }
@@ -948,32 +957,32 @@ class Group {
   }
 
   /** The candidates, and the deeds of rows that are not sent where they stand among them. */
-  #inOrder(holds: readonly HeldDeed[], known: readonly KnownOfHistory[]): readonly InputOfHistory[] {
+  #inOrder(blockedRows: readonly BlockedDeed[], known: readonly KnownOfHistory[]): readonly InputOfHistory[] {
     const given = this.#candidates.map((candidate): InputOfHistory => {
       const deed = historyDeed(candidate.action, candidate.content.toString("hex"), () => this.#dataOfLine(candidate));
       const rejected = this.#options.rejected(candidate.row);
       const place = this.#options.isFromRejects(candidate.row) ? this.#placeOf(candidate, known) : {};
       return {
         candidate,
-        hold: undefined,
+        blocked: undefined,
         deed: { ...deed, ...place, isTimed: !candidate.untimed, rejectedIn: rejected?.runNo },
       };
     });
     let passed = 0;
     const ordered: InputOfHistory[] = [];
-    const standing = (hold: HeldDeed): readonly InputOfHistory[] => {
-      const { accepted, time } = hold;
-      if (accepted === undefined) return [{ candidate: undefined, hold, deed: { content: undefined, time } }];
+    const standing = (blocked: BlockedDeed): readonly InputOfHistory[] => {
+      const { accepted, time } = blocked;
+      if (accepted === undefined) return [{ candidate: undefined, blocked, deed: { content: undefined, time } }];
       const is = known.findIndex(({ accepted: deed }) => deed?.runNo === accepted.runNo && deed.seq === accepted.seq);
       // Under a key that tells it apart, it is no deed of this history.
-      return is === -1 ? [] : [{ candidate: undefined, hold, deed: { content: undefined, is } }];
+      return is === -1 ? [] : [{ candidate: undefined, blocked, deed: { content: undefined, is } }];
     };
     for (const each of given) {
-      for (; (holds[passed]?.before ?? Infinity) <= (each.candidate?.seq ?? 0); passed += 1)
-        ordered.push(...holds.slice(passed, passed + 1).flatMap(standing));
+      for (; (blockedRows[passed]?.before ?? Infinity) <= (each.candidate?.seq ?? 0); passed += 1)
+        ordered.push(...blockedRows.slice(passed, passed + 1).flatMap(standing));
       ordered.push(each);
     }
-    return [...ordered, ...holds.slice(passed).flatMap(standing)];
+    return [...ordered, ...blockedRows.slice(passed).flatMap(standing)];
   }
 }
 
@@ -985,7 +994,7 @@ interface KnownOfHistory {
 
 interface InputOfHistory {
   readonly candidate: Doubtful | undefined;
-  readonly hold: HeldDeed | undefined;
+  readonly blocked: BlockedDeed | undefined;
   readonly deed: InputDeed;
 }
 
@@ -1027,9 +1036,9 @@ function timedDeeds(
   known: readonly KnownOfHistory[],
   verdicts: readonly DeedVerdict[],
 ): readonly TimedDeed[] {
-  return input.flatMap(({ candidate, hold, deed }, at) => {
+  return input.flatMap(({ candidate, blocked, deed }, at) => {
     const verdict = verdicts[at];
-    const place = candidate ?? hold;
+    const place = candidate ?? blocked;
     if (candidate?.untimed === true || candidate?.keyed === true || place === undefined) return [];
     const said = "is" in deed ? known[deed.is]?.deed : deed.content === undefined ? undefined : deed;
     if (said === undefined || verdict === undefined || verdict.kind === "unclear") return [];
@@ -1044,7 +1053,7 @@ function timedDeeds(
 /** Each file of a source gives the event with whichever of its rows comes first. */
 function comesWithRows(
   { action, input }: Pick<Doubtful, "action" | "input">,
-  { inputs, sources }: JudgeOptions,
+  { inputs, sources }: MatchOptions,
 ): boolean {
   return registersEvent(action) && sources.has(inputs[input]?.readAs ?? "");
 }

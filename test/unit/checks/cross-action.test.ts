@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import type { Action, ActionData, ActionName } from "../../../src/actions/actions.ts";
 import type { Severity } from "../../../src/actions/problem.ts";
 import {
-  type Across,
-  type AcrossOptions,
-  createAcross,
-  EMPTY_MEMORY,
+  type CrossActionChecks,
+  type CrossActionOptions,
+  createCrossActionChecks,
+  type KnownState,
   type KnownTicket,
-  type Memory,
-} from "../../../src/checks/across.ts";
+  NOTHING_KNOWN,
+} from "../../../src/checks/cross-action.ts";
 import { severityIn, severityTable } from "../../../src/checks/severity.ts";
 
 const severities = (...given: Parameters<typeof severityTable>) => severityIn(severityTable(...given));
@@ -25,18 +25,21 @@ const checkin = (ticketId: string): Action => of("checkedInTicket", { ticketId }
 const claim = (ticketId: string): Action => of("claimedTicket", { ticketId, userId: "carl" });
 const invalidation = (ticketId: string): Action => of("invalidatedTicket", { ticketId });
 
-interface Setting extends Partial<Omit<AcrossOptions, "severityOf">> {
+interface Setting extends Partial<Omit<CrossActionOptions, "severityOf">> {
   readonly rules?: Readonly<Record<string, Severity>>;
 }
 
-function across(rows: readonly (readonly Action[])[], { rules = {}, ...options }: Setting = {}): Across {
+function crossChecks(
+  rows: readonly (readonly Action[])[],
+  { rules = {}, ...options }: Setting = {},
+): CrossActionChecks {
   const newEvents = rows
     .flat()
     .flatMap(({ action, data }) => (action === "newEvent" && data.eventId != null ? [data.eventId] : []));
-  return createAcross({
-    memory: EMPTY_MEMORY,
+  return createCrossActionChecks({
+    knownState: NOTHING_KNOWN,
     complete: false,
-    hasMemory: true,
+    hasKnownState: true,
     laterEvents: new Set(newEvents),
     severityOf: severities(rules),
     ...options,
@@ -45,7 +48,7 @@ function across(rows: readonly (readonly Action[])[], { rules = {}, ...options }
 
 /** What each row finds, as `severity rule` with `; ` between findings; rows are lines of in.csv from 2. */
 function found(rows: readonly (readonly Action[])[], setting?: Setting): readonly string[] {
-  const checks = across(rows, setting);
+  const checks = crossChecks(rows, setting);
   return rows.map((row, index) =>
     checks
       .row(row, { source: "in.csv", line: index + 2 })
@@ -56,7 +59,7 @@ function found(rows: readonly (readonly Action[])[], setting?: Setting): readonl
 }
 
 function messages(rows: readonly (readonly Action[])[], setting?: Setting): readonly string[] {
-  const checks = across(rows, setting);
+  const checks = crossChecks(rows, setting);
   return rows.flatMap((row, index) =>
     checks
       .row(row, { source: "in.csv", line: index + 2 })
@@ -68,9 +71,9 @@ function messages(rows: readonly (readonly Action[])[], setting?: Setting): read
 function memoryOf(
   tickets: Readonly<Record<string, KnownTicket>>,
   events: Readonly<Record<string, { currency?: string }>> = {},
-): Memory {
+): KnownState {
   return {
-    ...EMPTY_MEMORY,
+    ...NOTHING_KNOWN,
     event: (eventId) => events[eventId],
     ticket: (ref) => tickets["ticketId" in ref ? ref.ticketId : `nft:${ref.nftId}`],
   };
@@ -99,8 +102,8 @@ describe("events", () => {
   });
 
   it("says whether an environment was asked", () => {
-    const hint = (hasMemory: boolean) =>
-      across([], { hasMemory }).row([sale("a")], { source: "a.csv", line: 2 })[0]?.[0]?.hint;
+    const hint = (hasKnownState: boolean) =>
+      crossChecks([], { hasKnownState }).row([sale("a")], { source: "a.csv", line: 2 })[0]?.[0]?.hint;
     expect(hint(true)).toContain("complete: true");
     expect(hint(false)).toContain("--env");
   });
@@ -124,14 +127,17 @@ describe("events", () => {
   });
 
   it("knows the events of the environment", () => {
-    const memory = memoryOf({}, { e: {} });
-    expect(found([[sale("a")], [of("updateEvent", { eventId: "e" })]], { memory, complete: true })).toEqual(["", ""]);
+    const knownState = memoryOf({}, { e: {} });
+    expect(found([[sale("a")], [of("updateEvent", { eventId: "e" })]], { knownState, complete: true })).toEqual([
+      "",
+      "",
+    ]);
   });
 
   it("asks the environment once per event", () => {
     const asked: string[] = [];
-    const memory: Memory = { ...EMPTY_MEMORY, event: (eventId) => void asked.push(eventId) };
-    found([[sale("a")], [sale("b")], [sale("c")]], { memory });
+    const knownState: KnownState = { ...NOTHING_KNOWN, event: (eventId) => void asked.push(eventId) };
+    found([[sale("a")], [sale("b")], [sale("c")]], { knownState });
     expect(asked).toEqual(["e"]);
   });
 
@@ -142,7 +148,7 @@ describe("events", () => {
   });
 
   it("leaves an event that the environment holds to the identity check", () => {
-    expect(found([[event("e")], [sale("a")]], { memory: memoryOf({}, { e: {} }) })).toEqual(["", ""]);
+    expect(found([[event("e")], [sale("a")]], { knownState: memoryOf({}, { e: {} }) })).toEqual(["", ""]);
   });
 });
 
@@ -161,7 +167,7 @@ describe("tickets", () => {
   });
 
   it("leaves a ticket that the environment holds to the identity check", () => {
-    expect(found([[sale("t")]], { memory: known })).toEqual([""]);
+    expect(found([[sale("t")]], { knownState: known })).toEqual([""]);
   });
 
   it.each([
@@ -188,14 +194,14 @@ describe("tickets", () => {
   ])("judges a resale to %s", (_, rows, last) => expect(found(rows).at(-1)).toBe(last));
 
   it("knows the holder of the environment", () => {
-    expect(found([[resale("t", "anna")]], { memory: known })).toEqual(["error resold-to-holder"]);
-    expect(found([[resale("t", "bert")], [resale("t", "anna")]], { memory: known })).toEqual(["", ""]);
+    expect(found([[resale("t", "anna")]], { knownState: known })).toEqual(["error resold-to-holder"]);
+    expect(found([[resale("t", "bert")], [resale("t", "anna")]], { knownState: known })).toEqual(["", ""]);
   });
 
   it("asks the environment once per ticket, and not for a sale", () => {
     const asked: unknown[] = [];
-    const memory: Memory = { ...EMPTY_MEMORY, ticket: (ref) => void asked.push(ref) };
-    found([[event("e")], [sale("t")], [scan("t")], [scan("u")], [scan("u")]], { memory });
+    const knownState: KnownState = { ...NOTHING_KNOWN, ticket: (ref) => void asked.push(ref) };
+    found([[event("e")], [sale("t")], [scan("t")], [scan("u")], [scan("u")]], { knownState });
     expect(asked).toEqual([{ ticketId: "u" }]);
   });
 
@@ -211,18 +217,23 @@ describe("tickets", () => {
     expect(found([...start, [byNft("bert")], [resale("t", "anna")]]).at(-1)).toBe(warned);
     expect(found([...start, [byNft("bert")], [resale("t", "carl")], [byNft("bert")]]).at(-1)).toBe(warned);
     expect(found([...start, [byNft("bert")], [byNft("bert")]]).at(-1)).toBe("error resold-to-holder");
-    expect(found([[resale("t", "anna")]], { memory: { ...known, hasHoldersByNftId: () => true } })).toEqual([warned]);
-    expect(found([[byNft("anna")]], { memory: memoryOf({ "nft:A-1-2": { state: "sold", holder: "anna" } }) })).toEqual([
+    expect(found([[resale("t", "anna")]], { knownState: { ...known, hasHoldersByNftId: () => true } })).toEqual([
       warned,
     ]);
+    expect(
+      found([[byNft("anna")]], { knownState: memoryOf({ "nft:A-1-2": { state: "sold", holder: "anna" } }) }),
+    ).toEqual([warned]);
   });
 
   it("takes both for one ticket where the environment says so", () => {
-    const memory = memoryOf({ "nft:A-1-2": { state: "sold", ticketId: "t" }, t: { state: "sold", holder: "anna" } });
+    const knownState = memoryOf({
+      "nft:A-1-2": { state: "sold", ticketId: "t" },
+      t: { state: "sold", holder: "anna" },
+    });
     const byNft = (userId: string) => of("resoldTicket", { nftId: "A-1-2", userId, price: "1" });
-    expect(found([[byNft("anna")]], { memory })).toEqual(["error resold-to-holder"]);
-    expect(found([[resale("t", "bert")], [byNft("bert")]], { memory })).toEqual(["", "error resold-to-holder"]);
-    expect(found([[of("invalidatedTicket", { nftId: "A-1-2" })], [scan("t")]], { memory })).toEqual([
+    expect(found([[byNft("anna")]], { knownState })).toEqual(["error resold-to-holder"]);
+    expect(found([[resale("t", "bert")], [byNft("bert")]], { knownState })).toEqual(["", "error resold-to-holder"]);
+    expect(found([[of("invalidatedTicket", { nftId: "A-1-2" })], [scan("t")]], { knownState })).toEqual([
       "",
       "warn after-final",
     ]);
@@ -242,11 +253,11 @@ describe("tickets", () => {
     expect(messages([[event("e")], [sale("t")], [checkin("t")], [scan("t")]])).toEqual([
       'Ticket "t" was checked in at in.csv:4; the service may not take a scannedTicket after that.',
     ]);
-    const memory = memoryOf({ t: { state: "invalidated" } });
-    expect(messages([[claim("t")]], { memory })).toEqual([
+    const knownState = memoryOf({ t: { state: "invalidated" } });
+    expect(messages([[claim("t")]], { knownState })).toEqual([
       'Ticket "t" was invalidated before this input; the service may not take a claimedTicket after that.',
     ]);
-    expect(messages([[invalidation("t")]], { memory })).toEqual([
+    expect(messages([[invalidation("t")]], { knownState })).toEqual([
       'Ticket "t" was invalidated before this input; the service may not take an invalidatedTicket after that.',
     ]);
   });
@@ -263,7 +274,7 @@ describe("tickets", () => {
     const rows = [[scan("t")], [checkin("t")], [of("scannedTicket", { nftId: "A-1-2" })]];
     expect(found(rows)).toEqual(["", "", ""]);
     expect(found(rows, { complete: true })).toEqual(["warn ticket-not-sold", "", ""]);
-    expect(found([[scan("t")]], { complete: true, memory: known })).toEqual([""]);
+    expect(found([[scan("t")]], { complete: true, knownState: known })).toEqual([""]);
   });
 
   it("warns of a sale that stands after another action on its ticket", () => {
@@ -305,7 +316,7 @@ describe("prices", () => {
     ["12.5051", "See whether the event's currency is right"],
   ])("%s with too many decimals may be thousands, which is said where it is so", (price, hint) => {
     const rows = [[event("e", "EUR"), sale("t", { price })]];
-    const [, [finding] = []] = across(rows).row(rows[0] ?? [], { source: "in.csv", line: 2 });
+    const [, [finding] = []] = crossChecks(rows).row(rows[0] ?? [], { source: "in.csv", line: 2 });
     expect(finding?.hint).toContain(hint);
   });
 
@@ -319,8 +330,8 @@ describe("prices", () => {
       [resale("t", "bert", "1.5")],
     ];
     expect(found(changed).at(-1)).toBe("");
-    const memory = memoryOf({ t: { state: "sold", eventId: "e" } }, { e: { currency: "JPY" } });
-    expect(found([[resale("t", "bert", "1.5")]], { memory })).toEqual(["warn currency-decimals"]);
+    const knownState = memoryOf({ t: { state: "sold", eventId: "e" } }, { e: { currency: "JPY" } });
+    expect(found([[resale("t", "bert", "1.5")]], { knownState })).toEqual(["warn currency-decimals"]);
   });
 
   it.each([
@@ -337,18 +348,18 @@ describe("prices", () => {
     ["1250", ""],
   ])("of an event without a known currency may be %s: %s", (price, expected) => {
     const known = memoryOf({ u: { state: "sold", eventId: "e" } }, { e: {} });
-    expect(found([[sale("t", { price })]], { memory: known })).toEqual([expected]);
-    expect(found([[resale("u", "bert", price)]], { memory: known })).toEqual([expected]);
+    expect(found([[sale("t", { price })]], { knownState: known })).toEqual([expected]);
+    expect(found([[resale("u", "bert", price)]], { knownState: known })).toEqual([expected]);
     // Of a ticket that was sold elsewhere, the event is not known either.
     expect(found([[resale("v", "bert", price)]])).toEqual([expected]);
     expect(found([[event("e", "DEM")], [sale("t", { price })]]).at(-1)).toBe(expected);
   });
 
   it("with three decimals say why they are told where the currency is not known", () => {
-    const [[finding] = []] = across([]).row([resale("v", "bert", "1.250")], { source: "in.csv", line: 2 });
+    const [[finding] = []] = crossChecks([]).row([resale("v", "bert", "1.250")], { source: "in.csv", line: 2 });
     expect(finding?.message).toBe("price has 3 decimals, and the currency of its event is not known here.");
     expect(finding?.hint).toContain("If these are thousands (1250), write it so");
-    const [, [other] = []] = across([]).row([event("e", "DEM"), sale("t", { price: "0.250" })], {
+    const [, [other] = []] = crossChecks([]).row([event("e", "DEM"), sale("t", { price: "0.250" })], {
       source: "in.csv",
       line: 2,
     });
@@ -368,11 +379,11 @@ describe("prices", () => {
 
 describe("what depends on an invalid row", () => {
   const at = (line: number) => ({ source: "in.csv", line });
-  const depends = (checks: Across, action: Action, line: number): string | undefined =>
+  const depends = (checks: CrossActionChecks, action: Action, line: number): string | undefined =>
     checks.row([action], at(line))[0]?.find(({ rule }) => rule === "depends-on-invalid")?.message;
 
   it("is every later action on its tickets, by the first such row", () => {
-    const checks = across([]);
+    const checks = crossChecks([]);
     checks.holdBack([{ action: "soldTicket", data: { eventId: "e", ticketId: "t", price: "x" } }], at(2));
     checks.holdBack([{ action: "scannedTicket", data: { ticketId: "t", price: "x" } }], at(3));
     expect(depends(checks, resale("t", "bert"), 4)).toContain("in.csv:2,");
@@ -381,7 +392,7 @@ describe("what depends on an invalid row", () => {
   });
 
   it("is every sale of its event, and all that follows from them, by the row that is to be mended", () => {
-    const checks = across([]);
+    const checks = crossChecks([]);
     checks.holdBack([{ action: "newEvent", data: { eventId: "e" } }], at(2));
     expect(depends(checks, of("updateEvent", { eventId: "e" }), 3)).toContain("in.csv:2,");
     expect(depends(checks, sale("t"), 4)).toContain("in.csv:2,");
@@ -391,14 +402,14 @@ describe("what depends on an invalid row", () => {
   });
 
   it("is the whole row of an action that depends", () => {
-    const checks = across([]);
+    const checks = crossChecks([]);
     checks.holdBack([{ action: "soldTicket", data: { ticketId: "a" } }], at(2));
     expect(checks.row([scan("b"), scan("a")], at(3)).map((list) => list.length)).toEqual([0, 1]);
     expect(depends(checks, checkin("b"), 4)).toContain("in.csv:2,");
   });
 
   it("is not an event that is registered all the same, nor one that is only updated", () => {
-    const checks = across([], { memory: memoryOf({}, { known: {} }) });
+    const checks = crossChecks([], { knownState: memoryOf({}, { known: {} }) });
     checks.row([event("e")], at(2));
     checks.holdBack(
       [
@@ -413,13 +424,13 @@ describe("what depends on an invalid row", () => {
   });
 
   it("is what a row found invalid across actions would have registered", () => {
-    const checks = across([], { laterEvents: new Set(["e", "f"]) });
+    const checks = crossChecks([], { laterEvents: new Set(["e", "f"]) });
     checks.row([event("f"), sale("t", { eventId: "f" }), sale("t", { eventId: "f" })], at(2));
     expect(depends(checks, sale("u", { eventId: "f" }), 3)).toContain("in.csv:2,");
   });
 
   it("takes partial actions and anything else", () => {
-    const checks = across([]);
+    const checks = crossChecks([]);
     const partial = [
       undefined,
       null,
@@ -440,7 +451,7 @@ describe("what depends on an invalid row", () => {
   });
 
   it("holds back a ticket by its ticketId too, where the environment knows the nftId", () => {
-    const checks = across([], { memory: memoryOf({ "nft:A-1-2": { state: "sold", ticketId: "t" } }) });
+    const checks = crossChecks([], { knownState: memoryOf({ "nft:A-1-2": { state: "sold", ticketId: "t" } }) });
     checks.holdBack([{ action: "scannedTicket", data: { nftId: "A-1-2" } }], at(2));
     expect(depends(checks, scan("t"), 3)).toContain("in.csv:2,");
   });
@@ -448,7 +459,7 @@ describe("what depends on an invalid row", () => {
 
 describe("actions that are left out because another run has them", () => {
   it("take effect unchecked", () => {
-    const checks = across([[event("e")]]);
+    const checks = crossChecks([[event("e")]]);
     checks.assume([event("e", "JPY"), sale("t")], { source: "in.csv", line: 2 });
     expect(
       checks.row([sale("u", { price: "1.5" })], { source: "in.csv", line: 3 })[0]?.map(({ rule }) => rule),
@@ -489,7 +500,7 @@ describe("severities", () => {
 
 describe("findings", () => {
   it("say which field, where in the action, and what to do", () => {
-    const checks = across([]);
+    const checks = crossChecks([]);
     checks.row([event("e"), sale("t")], { source: "a.csv", line: 2 });
     expect(checks.row([scan("x"), resale("t", "anna")], { source: "b.csv", line: 9 })).toEqual([
       [],
@@ -516,7 +527,7 @@ describe("findings", () => {
   });
 
   it("are shared lists when there are none", () => {
-    const checks = across([[event("e")]]);
+    const checks = crossChecks([[event("e")]]);
     const first = checks.row([event("e")], { source: "a.csv", line: 2 });
     expect(checks.row([sale("t")], { source: "a.csv", line: 3 })).toBe(first);
   });
@@ -571,8 +582,8 @@ describe("any order of actions", () => {
 });
 
 describe("zeros in front of an id", () => {
-  const known = (...ids: readonly string[]): Memory => ({
-    ...EMPTY_MEMORY,
+  const known = (...ids: readonly string[]): KnownState => ({
+    ...NOTHING_KNOWN,
     otherSpelling: (_action, _field, id) => {
       const other = ids.find((each) => each !== id && Number(each) === Number(id));
       return other === undefined || ids.includes(id) ? undefined : { id: other, isPending: false, run: "7f3a" };
@@ -580,22 +591,22 @@ describe("zeros in front of an id", () => {
   });
 
   it("make it another one that was accepted, once for all that follows", () => {
-    const memory = known("00123");
+    const knownState = known("00123");
     const rows = [[sale("123")], [scan("123")], [sale("124")]];
-    expect(found(rows, { memory })).toEqual([
+    expect(found(rows, { knownState })).toEqual([
       "error id-zeros-lost; warn event-not-registered",
       "error depends-on-invalid",
       "",
     ]);
-    expect(messages(rows, { memory })[0]).toBe(
+    expect(messages(rows, { knownState })[0]).toBe(
       '"123" is the same number as "00123", which was accepted in the run 7f3a, with other zeros in front: a spreadsheet takes them off.',
     );
   });
 
   it("make it another event", () => {
-    const memory = known("042");
-    expect(found([[event("42")]], { memory })).toEqual(["error id-zeros-lost"]);
-    expect(found([[sale("t", { eventId: "42" })]], { memory })).toEqual([
+    const knownState = known("042");
+    expect(found([[event("42")]], { knownState })).toEqual(["error id-zeros-lost"]);
+    expect(found([[sale("t", { eventId: "42" })]], { knownState })).toEqual([
       "error id-zeros-lost; warn event-not-registered",
     ]);
   });
@@ -618,9 +629,9 @@ describe("zeros in front of an id", () => {
 
   it("are asked for of no id that is no number", () => {
     const asked: string[] = [];
-    const memory: Memory = { ...EMPTY_MEMORY, otherSpelling: (_action, _field, id) => void asked.push(id) };
+    const knownState: KnownState = { ...NOTHING_KNOWN, otherSpelling: (_action, _field, id) => void asked.push(id) };
     found([[event("e")], [sale("A-1")], [sale("12")], [scan("12")], [of("scannedTicket", { nftId: "M-1-1" })]], {
-      memory,
+      knownState,
     });
     expect(asked).toEqual(["12"]);
   });
