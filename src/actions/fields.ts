@@ -36,6 +36,10 @@ export interface FieldSpec {
   /** Whether the value is written to the public blockchain, and if so how. */
   readonly onChain: false | "as is" | "as SHA-256 hash";
   readonly meaning: string;
+  /** It names a person: masked wherever a person reads it, unless `--verbose` is given. */
+  readonly personal?: true;
+  /** Exports use its name for other things too, and it becomes public: only a column of exactly that name, beside a ticket's id, is it. */
+  readonly exactName?: true;
   /**
    * Actions whose table says otherwise than a sample of the specification, or is not shown, and the rule by which their
    * field is let in (or, for a required one, left out) where the service takes it. `any` is every action.
@@ -103,6 +107,7 @@ export const FIELDS = {
     ...NONE,
     ...OFF_CHAIN,
     meaning: "Your reference of the user the ticket refers to.",
+    personal: true,
     relaxable: { soldTicket: "sold-ticket-without-user" },
   },
   nftId: {
@@ -136,6 +141,8 @@ export const FIELDS = {
     ...NONE,
     ...PUBLIC,
     meaning: "Wallet address of the user; without it the ticket is minted to a new user wallet.",
+    personal: true,
+    exactName: true,
   },
   metadataAttributes: {
     kind: "metadata",
@@ -156,6 +163,7 @@ export const FIELDS = {
     whenOmitted: "{eventname}-{tokenid}",
     ...PUBLIC,
     meaning: "Public name of the ticket.",
+    exactName: true,
     relaxable: { updateTicket: "update-ticket-name" },
   },
   description: {
@@ -164,6 +172,7 @@ export const FIELDS = {
     whenOmitted: "generated text",
     ...PUBLIC,
     meaning: "Public description of the ticket.",
+    exactName: true,
     relaxable: { updateTicket: "update-ticket-description" },
   },
 } as const satisfies Record<string, FieldSpec>;
@@ -198,6 +207,11 @@ export type FieldValue<F extends FieldName = FieldName> = ValueOfKind[(typeof FI
 
 export function isFieldName(name: string): name is FieldName {
   return Object.hasOwn(FIELDS, name);
+}
+
+/** Whether the field names a person. */
+export function isPersonal(name: string): boolean {
+  return isFieldName(name) && fieldSpec(name).personal === true;
 }
 
 /** The rule by which the action's field is let in, or left out, although the table says otherwise. */

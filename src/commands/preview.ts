@@ -1,6 +1,7 @@
 /** `tickets plan --preview`: the first rows beside the actions they give, and what all rows come to. */
 
 import { type Action, actionsThat, registersEvent } from "../actions/actions.ts";
+import { isPersonal } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
@@ -228,7 +229,6 @@ function cellsOf(row: Row, header: readonly string[] | undefined, used: Readonly
 /** Widths of the two sides; with what parts them they fit a terminal of 80 columns. */
 const LEFT = 35;
 const RIGHT = 42;
-const PERSONAL_FIELDS = ["userId", "to"] as const;
 
 /** The preview for people. Values that name persons are masked unless `verbose`. */
 export function describePreview(
@@ -290,14 +290,12 @@ function describeRow(
   { source, line, cells, actions, skipped, problems }: PreviewRow,
   verbose: boolean,
 ): readonly string[] {
-  const personal = new Set(
-    actions.flatMap(({ data }) =>
-      PERSONAL_FIELDS.flatMap((field) => (typeof data[field] === "string" ? [data[field]] : [])),
-    ),
+  const persons = new Set(
+    actions.flatMap(({ data }) => Object.entries(data).flatMap(([field, value]) => (isPersonal(field) ? [value] : []))),
   );
   const left = cells.map(({ column, value }) => {
-    const isPersonal = personal.has(value) || /^\S+@\S+$/.test(value);
-    return `${pad(cut(cleanText(column), 14), 14)} ${cut(shown(isPersonal ? "userId" : undefined, value, verbose), LEFT - 15)}`;
+    const isOfPerson = persons.has(value) || /^\S+@\S+$/.test(value);
+    return `${pad(cut(cleanText(column), 14), 14)} ${cut(shown(isOfPerson ? "userId" : undefined, value, verbose), LEFT - 15)}`;
   });
   const right = actions.flatMap((action) => describeAction(action, verbose));
   if (skipped !== undefined) right.push(...wrap(`skipped: ${cleanText(skipped, 200)}`, RIGHT));

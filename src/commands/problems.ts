@@ -1,5 +1,6 @@
 /** Problems in words: where, what, the text it is about, what to do. */
 
+import { isPersonal } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
 import { cleanText, masked } from "../actions/text.ts";
 import type { HeldFor } from "../plan/held-rows.ts";
@@ -8,12 +9,9 @@ import type { ProblemLog } from "../plan/problems.ts";
 import { digestOfWarning, numbered, type ToldWarnings } from "../plan/told-warnings.ts";
 import { count, number, type Reporter } from "./reporter.ts";
 
-/** Fields that name people; shown in full only with `--verbose`. */
-const PERSONAL = new Set(["userId", "to"]);
-
 /** A value fit for a terminal, with all but its ends hidden where it names a person. */
 export function shown(field: string | undefined, value: string, verbose: boolean): string {
-  return verbose || field === undefined || !PERSONAL.has(field) ? cleanText(value) : masked(value);
+  return verbose || field === undefined || !isPersonal(field) ? cleanText(value) : masked(value);
 }
 
 /** The problem in one line: `sales.csv:1042 price: "12,50" …`. */

@@ -6,8 +6,7 @@ import { fold, nearest } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { OPEN_ACTIONS_COLUMN, OWN_COLUMNS } from "./open-actions.ts";
 
-/** Fields whose everyday names many exports use for something else, and whose content becomes public. */
-const EXACT_ONLY: ReadonlySet<string> = new Set<FieldName>(["name", "description", "to"]);
+const EXACT_ONLY: ReadonlySet<string> = new Set(FIELD_NAMES.filter((name) => fieldSpec(name).exactName));
 
 const FIELD_BY_FOLDED: ReadonlyMap<string, FieldName> = new Map(FIELD_NAMES.map((name) => [fold(name), name]));
 

@@ -9,6 +9,7 @@ import {
   type Effect,
   withArticle,
 } from "../actions/actions.ts";
+import { isPersonal } from "../actions/fields.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText, masked } from "../actions/text.ts";
@@ -282,10 +283,8 @@ function shown(field: string, data: Readonly<Record<string, unknown>>): string {
   const value = data[field];
   if (value === undefined) return "(none)";
   const text = typeof value === "string" ? value : stringifyJson(value);
-  return MASKED.has(field) ? masked(text) : cleanText(text, 60);
+  return isPersonal(field) ? masked(text) : cleanText(text, 60);
 }
-
-const MASKED: ReadonlySet<string> = new Set(["userId", "to"]);
 
 const IDS: ReadonlySet<string> = new Set(["eventId", "ticketId", "nftId"]);
 const LISTED = 4;
@@ -301,7 +300,7 @@ function listed(contents: readonly ToldContent[]): string {
   const told = contents.slice(-LISTED).map((each) => ({ ...each, text: inWords(each.data) }));
   const texts = told.map(({ data, place, text }) => {
     const looksLikeAnother = told.some((other) => other.text === text && !isDeepStrictEqual(other.data, data));
-    if (looksLikeAnother) return `${inWords(data, (field) => !MASKED.has(field))}${place}`.trim();
+    if (looksLikeAnother) return `${inWords(data, (field) => !isPersonal(field))}${place}`.trim();
     return text === "" ? "(without content)" : text;
   });
   return `${contents.length > LISTED ? "… " : ""}${texts.join("; ")}`;

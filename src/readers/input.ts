@@ -5,8 +5,8 @@ import type { Row } from "../mapping/row.ts";
 import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
 import { type CsvOptions, type CsvStart, csvParser } from "./csv.ts";
 import { bomEncoding, resolveEncoding, toUtf8 } from "./encoding.ts";
+import { FORMATS, isTable } from "./formats.ts";
 import type { InputFile, InputFormat } from "./input-file.ts";
-import { jsonArrayParser } from "./json-array.ts";
 import { shownName } from "./names.ts";
 import { ndjsonParser } from "./ndjson.ts";
 import { createRangeCutter, type Range } from "./ranges.ts";
@@ -79,13 +79,6 @@ export function rangeParser(how: RangeFormat, lineEnds: number): RowParser {
     : ndjsonParser({ after: { lineEnds } });
 }
 
-const PARSERS = {
-  csv: csvParser,
-  tsv: (options: CsvOptions) => csvParser({ ...options, delimiter: options.delimiter ?? "\t" }),
-  ndjson: ndjsonParser,
-  json: jsonArrayParser,
-} satisfies Record<InputFormat, (options: CsvOptions) => RowParser>;
-
 /** Opens an input and reads as far as its header. Throws a usage failure when it can't be used as a whole. */
 export async function openInput(file: InputFile, options: OpenInputOptions = {}): Promise<Input> {
   const wanted = options.encoding === undefined ? "utf-8" : resolveEncoding(options.encoding);
@@ -130,8 +123,10 @@ async function startReading(
 
   const beginning = await text.next();
   const format = file.format === "detect" ? formatOf(beginning.done === true ? EMPTY : beginning.value) : file.format;
-  const csv = format === "csv" || format === "tsv" ? PARSERS[format](options.csv ?? {}) : undefined;
-  let reading: RowParser = csv ?? PARSERS[format === "json" ? "json" : "ndjson"]();
+  const { parser: parserOf, isOfLines } = FORMATS[format];
+  const opened = parserOf(options.csv ?? {});
+  const csv = isTable(opened) ? opened : undefined;
+  let reading: RowParser = opened;
   parser = reading;
 
   // Blanks beyond the first block are read as any text.
@@ -168,7 +163,7 @@ async function startReading(
       if (ended) rows = reading.end();
     }
     // What ends in a bracket needs no line end.
-    if (ended && !reading.stopped && format !== "json" && lastByte !== undefined && !LINE_ENDS.includes(lastByte)) {
+    if (ended && !reading.stopped && isOfLines && lastByte !== undefined && !LINE_ENDS.includes(lastByte)) {
       await source.believeEnd();
       unendedLine = (parser?.lineEnds ?? 0) + 1;
     }

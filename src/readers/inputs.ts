@@ -8,6 +8,7 @@ import { REJECTS_COLUMNS, showRejects } from "../mapping/open-actions.ts";
 import { fileFailure, openBytes } from "./bytes.ts";
 import { detectDelimiter } from "./delimiter.ts";
 import { bomEncoding } from "./encoding.ts";
+import { FORMATS } from "./formats.ts";
 import { INPUT_FORMATS, type InputFile, type InputFormat } from "./input-file.ts";
 import { findMatches } from "./matches.ts";
 import { shownName } from "./names.ts";
@@ -23,13 +24,10 @@ export interface ResolveOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const FORMAT_OF_EXTENSION: ReadonlyMap<string, InputFormat> = new Map([
-  ["csv", "csv"],
-  ["tsv", "tsv"],
-  ["ndjson", "ndjson"],
-  ["jsonl", "ndjson"],
-  ["json", "json"],
-]);
+const FORMAT_OF_EXTENSION: ReadonlyMap<string, InputFormat> = new Map(
+  INPUT_FORMATS.flatMap((format) => FORMATS[format].extensions.map((extension) => [extension, format])),
+);
+const EXTENSIONS = [...FORMAT_OF_EXTENSION.keys()].map((extension) => `.${extension}`);
 const WORKBOOKS: readonly string[] = ["xlsx", "xls", "xlsm", "ods", "numbers"];
 
 /**
@@ -154,7 +152,7 @@ function unknownFormat(name: string, extension: string): Failure {
     });
   }
   return new Failure("usage", `What ${shownName({ name })} holds can't be told from its name.`, {
-    hint: `Name the format with --input-format (${INPUT_FORMATS.join(", ")}), or end the name in .csv, .tsv, .ndjson, .jsonl or .json.`,
+    hint: `Name the format with --input-format (${INPUT_FORMATS.join(", ")}), or end the name in ${EXTENSIONS.slice(0, -1).join(", ")} or ${EXTENSIONS.at(-1)}.`,
   });
 }
 
