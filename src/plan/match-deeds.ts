@@ -372,7 +372,7 @@ async function judgeByDigests(
   beside: DeedsBeside | undefined,
   found: Found,
 ): Promise<ReadonlySet<string>> {
-  const { directory, candidates, ledger, pending, isSentOnce, rejected, isFromRejects } = options;
+  const { directory, candidates, ledger, again, pending, isSentOnce, rejected, isFromRejects } = options;
   const doubtful = new Set<string>();
   const seen = createProbableSet();
   const looksFurther = ledger !== undefined || pending.deeds.size > 0;
@@ -393,16 +393,17 @@ async function judgeByDigests(
       doubtful.add(identityAt(block, at).toString("hex"));
       return;
     }
-    if (!looksFurther && (rule === "history" ? blockedRows.size === 0 : !repeatsMatter)) return;
     const identity = identityAt(block, at);
+    // Rejects hold a row in each form that it had, whatever was accepted.
+    const hasPlace = rejected(row) !== undefined || ((replaces(action) || untimed) && isFromRejects(row));
+    if (rule === "history" && !keyed && hasPlace && !again) {
+      doubtful.add(identity.toString("hex"));
+      return;
+    }
+    if (!looksFurther && (rule === "history" ? blockedRows.size === 0 : !repeatsMatter)) return;
     const key = blockedRows.size > 0 || pending.deeds.size > 0 ? identity.toString("hex") : "";
     if (rule === "history" && blockedRows.has(key)) {
       doubtful.add(key);
-      return;
-    }
-    const hasPlace = rejected(row) !== undefined || ((replaces(action) || untimed) && isFromRejects(row));
-    if (rule === "history" && !keyed && hasPlace) {
-      doubtful.add(identity.toString("hex"));
       return;
     }
     if (isAccepted && keyed && isOfSeveralSources(action, input)) {

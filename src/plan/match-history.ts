@@ -129,8 +129,8 @@ export function matchHistory(
     if (isUnknown(deed)) return { kind: "unknown", inPlaceOf: bound?.of };
     // The same row may be given more often than it was mended.
     if (deed.content === undefined) return { kind: "old", of: deed.is };
-    const isUnclear = match.doubtful.has(at) || (!isClear && !deed.isTimed);
-    if (isUnclear && bound?.kind !== "changed") return { kind: "unclear" };
+    const isUnclear = match.doubtful.has(at) || (!isClear && !deed.isTimed) || match.areTimesLost;
+    if (isUnclear && (bound === undefined || (!match.areTimesLost && bound.kind === "old"))) return { kind: "unclear" };
     if (bound !== undefined) return bound;
     const since = match.supersededBy(deed, at);
     if (since !== undefined) return { kind: "superseded", since };
@@ -230,6 +230,8 @@ class Match {
   readonly doubtful = new Set<number>();
   /** Deeds of the input that are not sent, since a known one stood behind them, or may have. */
   readonly leftBehind = new Set<number>();
+  /** Times came or went, and of what stands more often than it was accepted nobody can tell which was: of none that is open. */
+  areTimesLost = false;
   readonly #known: readonly KnownDeed[];
   readonly #input: readonly InputDeed[];
   /** Numbers of accepted deeds that no deed of the input is bound to, oldest first. */
@@ -318,6 +320,7 @@ class Match {
       const of = places.get(deed.said().rest)?.shift();
       if (of !== undefined) this.#bind(at, of, "changed");
     }
+    this.#placeTimes(open, ({ said }) => said().rest);
   }
 
   /**
@@ -391,6 +394,37 @@ class Match {
       const of = places.get(content)?.shift();
       if (of !== undefined) this.#bind(at, of, "changed");
     }
+    this.#placeTimes(beyond, ({ content }) => content);
+  }
+
+  /**
+   * Of what stands more often than it was accepted, the order tells which it was, if there is one way only to find the accepted
+   * ones in it.
+   *
+   * @param open what times that came or went may have bound.
+   */
+  #placeTimes(open: readonly (readonly [number, KnownInput])[], restOf: (deed: KnownInput) => string): void {
+    const rests = new Map(open.map(([at, deed]) => [at, restOf(deed)]));
+    const ats = this.#asHappened([...rests.keys()], (at) => this.#saidAt(at));
+    const bound = ats.flatMap((at) => this.bound.get(at)?.of ?? []);
+    const isTold = new Set(bound.map((of) => this.#knownAt(of).said().rest));
+    const isBeyond = ats.some((at) => !this.bound.has(at) && isTold.has(rests.get(at) ?? ""));
+    // Of deeds that all say the same it does not matter which.
+    const said = this.#input.flatMap((deed) => (deed.content === undefined ? [] : [deed.said().rest]));
+    if (!isBeyond || new Set(said).size === 1) return;
+    const accepted = this.#asHappened(
+      bound.toSorted((one, other) => one - other),
+      (of) => this.#knownAt(of).said(),
+    );
+    const fits = (of: number, at: number): boolean => this.#knownAt(of).said().rest === rests.get(at);
+    const first = firstWithin(accepted, ats, fits);
+    const last = firstWithin(accepted.toReversed(), ats.toReversed(), fits).reverse();
+    if (first.length < accepted.length || first.some(({ at }, number) => at !== last[number]?.at)) {
+      this.areTimesLost = true;
+      return;
+    }
+    for (const at of ats) this.bound.delete(at);
+    for (const { at, of } of first) this.#bind(at, of, "changed");
   }
 
   /**
@@ -698,6 +732,20 @@ function mayBeOne(one: HistoryDeed, other: KnownInput): boolean {
   const [a, b] = [one.said(), other.said()];
   if (a.time !== undefined && b.time !== undefined) return b.holder !== undefined && a.time === b.time;
   return (a.time === undefined) !== (b.time === undefined) && a.rest === b.rest;
+}
+
+/** The earliest places of all of `accepted` among `ats`, in their order; fewer where they do not stand so. */
+function firstWithin(
+  accepted: readonly number[],
+  ats: readonly number[],
+  fits: (of: number, at: number) => boolean,
+): Pair[] {
+  const pairs: Pair[] = [];
+  for (const at of ats) {
+    const of = accepted[pairs.length];
+    if (of !== undefined && fits(of, at)) pairs.push({ at, of });
+  }
+  return pairs;
 }
 
 function compareTimes({ time: one }: Said, { time: other }: Said): number {

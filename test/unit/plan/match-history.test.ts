@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { laterAccepted, timesOfKnown } from "../../../src/plan/late-times.ts";
 import { type InputDeed, type KnownDeed, matchHistory, oldLength } from "../../../src/plan/match-history.ts";
 
 /**
@@ -320,6 +321,29 @@ it("of which the input was cut is not known to be in order", () => {
   expect(cut("", "A")).toEqual(["new"]);
 });
 
+describe("a history whose times come or go", () => {
+  it.each<[string, string, string, string]>([
+    ["it is the same", "A1 B2", "A B", "changed:A1 changed:B2"],
+    ["and more", "A1 B2", "A B C", "changed:A1 changed:B2 new"],
+    ["what comes back is found by the order", "A1 B2", "A B A", "changed:A1 changed:B2 new"],
+    ["with times", "A B", "A1 B2 A3", "changed:A changed:B new"],
+    ["which of two was rejected is not known", "-A1 -B2 A3", "A B A", "changed:A3 unclear unclear"],
+    ["with times", "-A -B A", "A1 B2 A3", "changed:A unclear unclear"],
+    ["what came late is late", "C2 A4", "A C B A", "late changed:C2 late changed:A4"],
+    [
+      "what was rejected before it is superseded",
+      "-A1 C2 -B3 A4",
+      "A C B A",
+      "superseded changed:C2 superseded changed:A4",
+    ],
+    ["with times", "-A C -B A", "A1 C2 B3 A4", "superseded changed:C superseded changed:A"],
+    ["not in the order in which it was accepted", "A1 B2", "B A A", "changed:B2 changed:A1 unclear"],
+    ["all of it says the same", "A1 A2", "A A A", "changed:A1 changed:A2 new"],
+  ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
+    expect(judged(accepted, input)).toBe(verdicts);
+  });
+});
+
 describe("a history with a row that was mended", () => {
   it.each<[string, string, string, string]>([
     ["it stands for what was accepted for it", "A", "=0", "old"],
@@ -346,6 +370,17 @@ const priced = (holders: readonly string[], price: string): readonly string[] =>
 const once = fc.uniqueArray(fc.constantFrom(..."ABCDEFGHIJ"), { maxLength: 10 });
 const any = fc.array(fc.constantFrom(..."ABC"), { maxLength: 12 });
 const spaced = (deeds: readonly string[]): string => deeds.join(" ");
+
+/** With what comes too late by its time. */
+function resold(accepted: string, input: readonly string[]): readonly string[] {
+  const [known, deeds] = [runsOf(accepted), input.map(given)];
+  const verdicts = matchHistory(known, deeds);
+  const timeOf = timesOfKnown(known, deeds, verdicts);
+  return verdicts.map((verdict, at) => {
+    const later = laterAccepted("resoldTicket", deeds[at] as InputDeed, verdict, known, timeOf); // as many as verdicts
+    return later === undefined ? verdict.kind : "late";
+  });
+}
 
 describe("of any histories", () => {
   it("repeating what was accepted sends nothing", () => {
@@ -469,6 +504,43 @@ describe("of any histories", () => {
           }
         },
       ),
+      { numRuns: Number(process.env.RUNS ?? 1000) },
+    );
+  });
+
+  it("once the times of resales are gone, or have come, nothing is sent that would not stand in the order of the input", () => {
+    const night = fc.record({
+      more: fc.array(fc.constantFrom(..."ABC"), { minLength: 1, maxLength: 3 }),
+      late: fc.option(fc.tuple(fc.nat(5), fc.constantFrom(..."ABC"))),
+      rejected: fc.array(fc.nat(3), { maxLength: 2 }),
+    });
+    fc.assert(
+      fc.property(fc.constantFrom("go", "come"), fc.array(night, { minLength: 1, maxLength: 3 }), (times, nights) => {
+        const rows: { readonly content: string; readonly time: number }[] = [];
+        const tried: string[] = [];
+        for (const [count, { more, late, rejected }] of nights.entries()) {
+          for (const [at, holder] of more.entries())
+            rows.push({ content: `${holder}a`, time: 100 * (count + 1) + 10 * at });
+          if (late && count > 0) rows.push({ content: `${late[1]}a`, time: 10 * (late[0] + 1) + count });
+          rows.sort((one, other) => one.time - other.time);
+          const given = rows.map(({ content, time }) => (times === "go" ? `${content}${time}` : content));
+          const verdicts = resold(tried.join(" "), given);
+          const asked = given.filter((_, at) => verdicts[at] === "new");
+          tried.push("|", ...asked.map((deed, at) => (rejected.includes(at) ? `-${deed}` : deed)));
+        }
+        const untimed = rows.map(({ content }) => content);
+        const last = rows.map(({ content, time }) => (times === "go" ? content : `${content}${time}`));
+        const verdicts = resold(tried.join(" "), last);
+        const has = tried.filter((deed) => /^\w/.test(deed)).map((deed) => deed.replace(/\d+$/, ""));
+        const all = [...has, ...untimed.filter((_, at) => verdicts[at] === "new")];
+        const story = `${tried.join(" ")}; ${last.join(" ")}: ${verdicts.join(" ")}`;
+        let place = -1;
+        if (verdicts.includes("new"))
+          for (const content of all) {
+            place = untimed.indexOf(content, place + 1);
+            expect(place, story).not.toBe(-1);
+          }
+      }),
       { numRuns: Number(process.env.RUNS ?? 1000) },
     );
   });
