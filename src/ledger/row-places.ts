@@ -155,6 +155,21 @@ const MENDED = `
 SELECT run_no, seq, action, data FROM mendings JOIN actions USING (run_no, seq)
 WHERE row = ? AND run_no > ? AND outcome IN ${TAKEN} ORDER BY run_no, seq`;
 
+/** Identities (hex, without a key) of what the row is known to have given. */
+export function historiesOfRow(ledger: Ledger, row: string): ReadonlySet<string> {
+  const read = ledger.all("SELECT history FROM row_histories WHERE row = ?", row);
+  return new Set([
+    ...read.map(({ history }) => Buffer.from(history as Uint8Array).toString("hex")), // a BLOB NOT NULL column
+    ...ledger.all(ASKED, row).map((asked) => historyOf(asked).toString("hex")),
+  ]);
+}
+
+/** Likewise of an action that the service was asked for, or would have been. */
+export function historyAsked(ledger: Ledger, { runNo, seq }: AskedAt): string | undefined {
+  const asked = ledger.get("SELECT action, data FROM actions WHERE run_no = ? AND seq = ?", runNo, seq);
+  return asked && historyOf(asked).toString("hex");
+}
+
 /** What would identify an action without a key. */
 function historyOf({ action, data }: SqlRow): Buffer {
   // Both were written by the planner.

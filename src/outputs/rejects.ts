@@ -12,7 +12,7 @@ import { crashPoint } from "../disk/crash-points.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { openOutcomesOfChunk, SUPERSEDED } from "../ledger/outcomes.ts";
 import { copiesOf, firstRejectedIn, noteRejected, noteRules, rejectedKeys } from "../ledger/rejected-rows.ts";
-import type { RowPlace } from "../ledger/row-places.ts";
+import { historiesOfRow, historyAsked, type RowPlace } from "../ledger/row-places.ts";
 import { type ChunkRecord, chunksOf, isInOrderOfTime, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
 import {
@@ -63,7 +63,7 @@ export interface WrittenRejects {
   readonly written: ReadonlyMap<string, RowsOfFile>;
   /** Invalid rows that were found now and stand in the place of accepted actions, so that nothing of them is open. */
   readonly accepted: number;
-  /** No value in them is wrong: of every row it only could not be told what of its history was accepted. */
+  /** No value in them is wrong: it only could not be told what of the histories of some was accepted, for which others wait. */
   readonly areUnclear: boolean;
 }
 
@@ -172,10 +172,13 @@ async function findOpenRows({ ledger, run, plan }: RejectsOptions): Promise<Foun
 
 /** How reasons begin of rows that were compared with what was accepted; those with a wrong value are not. */
 const UNCLEAR = "history-unclear: ";
+/** And of those that wait for another. */
+const HELD = "depends-on-invalid: ";
 
 function areUnclear({ open }: FoundOpen): boolean {
   const rows = [...open.values()].flatMap((ofInput) => [...ofInput.values()]);
-  return rows.length > 0 && rows.every(({ reasons }) => reasons.every((reason) => reason.startsWith(UNCLEAR)));
+  const reasons = rows.flatMap((row) => row.reasons).filter((reason) => !reason.startsWith(HELD));
+  return reasons.length > 0 && reasons.every((reason) => reason.startsWith(UNCLEAR));
 }
 
 /** The rows that were found open, input by input. */
@@ -390,7 +393,15 @@ async function writeFile(
   directory: string,
 ): Promise<RowsOfFile & { readonly path: string; readonly record: (ledger: Ledger) => void }> {
   const rowsIn = (text: string): readonly WrittenRow[] => readRows(text, extension, delimiter);
-  const found = rowsIn(header + lines.join("")).map((row, number) => ({ ...row, number: rows[number]?.number ?? 0 }));
+  const found = rowsIn(header + lines.join("")).map((row, at) => {
+    const { number = 0, place, seqOf } = rows[at] ?? {};
+    const asked = [...(seqOf?.values() ?? [])].flatMap((seq) => historyAsked(ledger, { runNo: run.runNo, seq }) ?? []);
+    return {
+      ...row,
+      number,
+      histories: new Set([...asked, ...(place?.histories ?? []).map(({ history }) => history)]),
+    };
+  });
   // A row that stands there from an earlier night is still the same row to mend, whatever holds it tonight. Twice in one
   // file, it would be two deeds.
   const notIn = (standing: readonly WrittenRow[]): typeof found => {
@@ -412,7 +423,12 @@ async function writeFile(
   const counts = { added: fresh.length, held: standing.length + fresh.length };
   const isOfLaterRun = (key: string): boolean => (firstRejectedIn(ledger, key) ?? 0) > run.runNo;
   const ordered = inOrder(
-    standing.map((row) => ({ ...row, number: numbers.get(row.key), isBehind: isOfLaterRun(row.key) })),
+    standing.map((row) => ({
+      ...row,
+      number: numbers.get(row.key),
+      isBehind: isOfLaterRun(row.key),
+      histories: historiesOfRow(ledger, row.key),
+    })),
     fresh,
   );
   await using output = await openOutput({ ledger, path, kind: "rejects", header, state });

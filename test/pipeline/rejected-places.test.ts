@@ -505,6 +505,21 @@ describe("rows of a history of which nobody can tell what was accepted", () => {
     expect(updated(field)).toBe("B B e");
   });
 
+  test("with a row that waits for it, nothing is there to be mended either", async () => {
+    const field = await openSold();
+    await field.write("updates.csv", updates("one", "two", "one"));
+    await field.stream(["updates.csv"]);
+    const rows = [
+      { action: "updateTicket", data: { ticketId: "T", imageUrl: url("two") } },
+      { action: "resoldTicket", data: { ticketId: "T", userId: "u9", price: "1.00" } },
+    ];
+    await field.write("log.ndjson", rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+    const night = await field.stream(["log.ndjson"], BEARING);
+    expect(night.summary?.rows, night.said).toMatchObject({ invalid: 1, held: 1 });
+    expect(night.said).not.toContain("Mend the rejects");
+    expect(night.summary?.next, night.said).toBeNull();
+  });
+
   test("beside a row with a wrong value, its rejects are there to be mended", async () => {
     const field = await openSold();
     await field.write("updates.csv", updates("one", "two", "one"));

@@ -191,3 +191,51 @@ test("rows of a run that are found open after those of a later run stand before 
   await person(field, { decision: "not-sent" });
   expect((await field.read(rejectsOf(kind))).match(/^T\d/gm)).toEqual(["T1", "T1", "T2"]);
 });
+
+describe("a bad row of another ticket that looks like one of the night before", () => {
+  const kind = KINDS[1] as Kind; // updates
+  const bad = (ticket: string): string => `${ticket},ftp://img.example/a`;
+  const update = (who: string, ticket = "T1"): string => `${ticket},https://img.example/${who}`;
+  const night = (field: Field, ...rows: readonly string[]) =>
+    field.write(kind.name, `${[kind.header, ...rows].join("\n")}\n`);
+  const BEARING = { maxInvalid: { rows: 9 } } as const;
+
+  test("moves no row of this one before what it stood behind", async () => {
+    const field = await openSold();
+    await night(field, bad("T2"), bad("T1"));
+    expect((await field.stream([kind.name], BEARING)).exitCode).toBe(4);
+    await night(field, update("a", "T2"), bad("T1"), update("b"), bad("T2"));
+    expect((await field.stream([kind.name], BEARING)).exitCode).toBe(4);
+    await field.write(rejectsOf(kind), (await field.read(rejectsOf(kind))).replaceAll("ftp://", "https://"));
+    await field.stream([rejectsOf(kind)], BEARING);
+    expect(taken(field)).toBe("a b");
+  });
+
+  test("brings no row of a later night before one of an earlier", async () => {
+    const field = await openSold();
+    await night(field, bad("T2"), update("b"));
+    field.setFaults({ fault: "failure-items", items: [0] });
+    expect((await field.stream([kind.name], BEARING)).exitCode).toBe(4);
+    await night(field, update("a"), bad("T2"));
+    expect((await field.stream([kind.name], BEARING)).exitCode).toBe(4);
+    field.setFaults();
+    expect((await field.stream([rejectsOf(kind)], BEARING)).exitCode).toBe(4);
+    expect(taken(field)).toBe("b a");
+  });
+});
+
+test("a row that is right at the source by now is sent once, though it still stands in the rejects as it was", async () => {
+  const field = await openSold();
+  const kind = KINDS[1] as Kind;
+  const night = (...whos: readonly string[]) =>
+    field.write(kind.name, `${[kind.header, ...whos.map((who) => `T1,${who}`)].join("\n")}\n`);
+  const all = { maxInvalid: { rows: 9 } } as const;
+  await night("ftp://img.example/a", "https://img.example/c", "ftp://img.example/b");
+  expect((await field.stream([kind.name], all)).exitCode).toBe(4);
+  await night("ftp://img.example/a", "https://img.example/c", "https://img.example/b");
+  expect((await field.stream([kind.name], all)).exitCode).toBe(4);
+  await field.write(rejectsOf(kind), (await field.read(rejectsOf(kind))).replaceAll("ftp://", "https://"));
+  const streamed = await field.stream([rejectsOf(kind)], all);
+  expect(streamed.said).toContain("history-unclear");
+  expect(taken(field)).toBe("a c b");
+});
