@@ -6,11 +6,12 @@
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { contentText, digestOf, identityText } from "../src/actions/identity.ts";
+import { changeChunk } from "../src/ledger/chunks.ts";
 import { mergeOutcomes } from "../src/ledger/known-state.ts";
 import { type Ledger, rebind } from "../src/ledger/ledger.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { insertOutcomes, type NewOutcome } from "../src/ledger/outcomes.ts";
-import { chunksOf, endRun, enterRun, listRuns, markSettled, type PlannedChunk } from "../src/ledger/runs.ts";
+import { chunksOf, endRun, enterRun, listRuns, type PlannedChunk } from "../src/ledger/runs.ts";
 import { CONTENT_BYTES } from "../src/plan/index-file.ts";
 import { manifestOf } from "../src/plan/manifest.ts";
 import { eventActions, type Span, saleAction } from "./generate.ts";
@@ -105,8 +106,8 @@ function addRun(ledger: Ledger, number: number, span: Span): void {
     }
     ledger.transaction(() => {
       insertOutcomes(ledger, runNo, outcomes);
-      markSettled(ledger, chunk);
-      ledger.run("UPDATE chunks SET projected = 1 WHERE run_no = ? AND chunk = ?", runNo, chunk.chunk);
+      changeChunk(ledger, "foundSettled", chunk, chunk);
+      changeChunk(ledger, "project", chunk);
     });
   }
   mergeOutcomes(ledger);

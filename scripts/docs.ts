@@ -1,5 +1,7 @@
-/** The generated part of docs/, as text. `npm run generate` writes it, a test pins it. */
+/** The generated part of docs/, as text; of docs/ledger.md one section. `npm run generate` writes it, a test pins it. */
 
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { ACTION_NAMES, actionSpec } from "../src/actions/actions.ts";
 import { FIELD_NAMES, type FieldKind, type FieldName, fieldSpec } from "../src/actions/fields.ts";
 import { U64_MAX } from "../src/actions/formats.ts";
@@ -8,6 +10,8 @@ import { type JsonSchema, payloadJsonSchema, promisesJsonSchema } from "../src/a
 import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
 import { CROSS_ACTION_RULES, LIKELY_RULES } from "../src/checks/rules.ts";
 import { configJsonSchema } from "../src/config/schema.ts";
+import { CHUNK_EVENTS, type ChunkEvent } from "../src/ledger/chunks.ts";
+import { CHUNK_STATES } from "../src/ledger/states.ts";
 import { MAPPING_RULES } from "../src/mapping/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../src/readers/rules.ts";
 
@@ -16,6 +20,7 @@ export function generatedDocs(): ReadonlyMap<string, string> {
   return new Map([
     ["docs/rules.md", rulesPage()],
     ["docs/fields.md", fieldsPage()],
+    ["docs/ledger.md", withSection("docs/ledger.md", "A chunk's life", chunksSection())],
     ["docs/schema/config.schema.json", schemaFile(configJsonSchema())],
     ["docs/schema/payload.schema.json", schemaFile(payloadJsonSchema())],
     ["docs/schema/promises.schema.json", schemaFile(promisesJsonSchema())],
@@ -168,6 +173,32 @@ const SAME_DEED = {
   history:
     "it is one of those that were accepted, by its time, its content and its place ([how](guarantees.md#histories))",
 } as const;
+
+/** What stands between the heading and the next one is made anew. */
+function withSection(path: string, heading: string, text: string): string {
+  const before = readFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), "utf8");
+  const start = before.indexOf(`\n## ${heading}\n`);
+  const end = before.indexOf("\n## ", start + 1);
+  if (start === -1 || end === -1) throw new Error(`${path} has no section ${heading} with another behind it`);
+  return `${before.slice(0, start)}\n## ${heading}\n\n${text}\n${before.slice(end)}`;
+}
+
+function chunksSection(): string {
+  const events: readonly (readonly [string, ChunkEvent])[] = Object.entries(CHUNK_EVENTS);
+  const rows = events.map(([name, { from, to, writes, when }]) => [
+    code(name),
+    from.length === CHUNK_STATES.length ? "any" : from.map(code).join(", "),
+    to === "same" ? "the same" : to === "gone" ? "" : code(to),
+    Object.entries(writes)
+      .map(([column, value]) => code(value === "given" ? column : `${column} = ${value ?? "NULL"}`))
+      .join(", "),
+    cell(when),
+  ]);
+  return `All that can happen to a chunk. What is not in this table is refused with an error, and changes nothing. Without a state before it, the
+event begins the chunk; without one after it, the chunk is removed. A column without a value gets what comes with the event. ${GENERATED}
+
+${table(["event", "from", "to", "writes", "when"], rows)}`;
+}
 
 function page(title: string, ...parts: readonly string[]): string {
   return `${GENERATED}\n\n# ${title}\n\n${parts.join("\n\n")}\n`;

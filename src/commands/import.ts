@@ -16,6 +16,7 @@ import { parseJson, stringifyJson } from "../actions/json.ts";
 import { cleanText } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import { changeChunk } from "../ledger/chunks.ts";
 import {
   forgetUnplaced,
   IMPORTED,
@@ -38,6 +39,7 @@ import {
   readAnswer,
   UNDECIDED_STATES,
 } from "../ledger/runs.ts";
+import { DECIDED_STATES } from "../ledger/states.ts";
 import { promiseFormat } from "../outputs/promise-lines.ts";
 import { noteRejects } from "../outputs/rejects.ts";
 import { dataOfLine } from "../plan/batch.ts";
@@ -181,7 +183,8 @@ async function endAsListed(
   const exitCode = EXIT_CODES[leavesOpen(ledger, run.runNo) ? "finished-with-rejects" : "ok"];
   ledger.transaction(() => {
     // The rejects were written before the list was told.
-    ledger.run("UPDATE chunks SET rejects_written = 1 WHERE run_no = ?", run.runNo);
+    for (const chunk of DECIDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state)))
+      changeChunk(ledger, "writeRejects", chunk);
     const last = lines
       .map(({ at }) => at)
       .toSorted()
@@ -409,18 +412,13 @@ function importRun({ ledger, environment, boundTo }: Session, run: string, lines
       last.at,
     );
     const { runNo = 0, createdAt = first.at } = findRun(ledger, run) ?? {};
+    const known = new Map(chunksOf(ledger, runNo).map((each) => [each.chunk, each]));
     for (const [chunk, ofChunk] of Map.groupBy(rows, (row) => row.chunk)) {
-      const seqs = ofChunk.map(({ seq }) => seq);
+      const before = known.get(chunk);
+      const seqs = [...ofChunk.map(({ seq }) => seq), ...(before === undefined ? [] : endsOf(before))];
       const from = Math.min(...seqs);
-      ledger.run(
-        `INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, projected, rejects_written) VALUES (?, ?, 0, ?, ?, 0, 0, 'settled', 1, 1)
-         ON CONFLICT (run_no, chunk) DO UPDATE SET first = min(first, excluded.first), merged = 0,
-         count = max(first + count, excluded.first + excluded.count) - min(first, excluded.first)`,
-        runNo,
-        chunk,
-        from,
-        Math.max(...seqs) - from + 1,
-      );
+      const borders = { first: from, count: Math.max(...seqs) - from + 1 };
+      changeChunk(ledger, before === undefined ? "remember" : "rememberMore", { runNo, chunk }, borders);
       insertOutcomes(ledger, runNo, ofChunk.map(toOutcome));
     }
     const byAction = Object.fromEntries(
@@ -449,6 +447,9 @@ function importRun({ ledger, environment, boundTo }: Session, run: string, lines
     writeMeta(ledger, IMPORTED, "yes");
   });
 }
+
+/** The first and the last action of a chunk. */
+const endsOf = ({ first, count: actions }: ChunkRecord): readonly number[] => [first, first + actions - 1];
 
 function missingFrom(ledger: Ledger, { runNo }: RunRecord, lines: readonly Line[]): readonly Line[] {
   return lines.filter(
@@ -488,8 +489,7 @@ async function completeRun(
       );
       insertOutcomes(ledger, run.runNo, rows);
       for (const { chunk: number, state } of parts)
-        if (state === "settled")
-          ledger.run("UPDATE chunks SET projected = 1 WHERE run_no = ? AND chunk = ?", run.runNo, number);
+        if (state === "settled") changeChunk(ledger, "project", { runNo: run.runNo, chunk: number });
       if (plan === undefined) writeMeta(ledger, IMPORTED, "yes");
     });
     placed += told.length;
@@ -498,7 +498,7 @@ async function completeRun(
 }
 
 const UNHEARD = {
-  state: "in doubt",
+  event: "doubt",
   class: "in doubt",
   httpStatus: undefined,
   detail: "the answer is not in the ledger, which was put back from an older copy",

@@ -3,6 +3,7 @@
 import { ACTION_NAMES, type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
 import type { KnownState } from "../checks/cross-action.ts";
+import { changeChunk } from "./chunks.ts";
 import { keyedDeeds, mergeKeyed } from "./keyed-deeds.ts";
 import { type Ledger, readMeta, type SqlRow } from "./ledger.ts";
 import { insertOutcomes, type NewOutcome, TAKEN, TRIED } from "./outcomes.ts";
@@ -214,7 +215,8 @@ function mergeRun(ledger: Ledger, runNo: number): void {
   mergeZeroLengths(ledger, runNo, UNMERGED);
   foldActions(ledger, runNo);
   mergeMended(ledger, runNo);
-  ledger.run(`UPDATE chunks SET merged = 1 WHERE run_no = ? AND ${UNMERGED}`, runNo);
+  for (const { chunk } of ledger.all(`SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED}`, runNo))
+    changeChunk(ledger, "merge", { runNo, chunk: Number(chunk) });
 }
 
 /**
@@ -226,19 +228,16 @@ export function rememberUnplaced(ledger: Ledger, runNo: number, rows: readonly N
   const [first, last] = [Math.min(...seqs), Math.max(...seqs)];
   // For as long as it takes to merge them they have a chunk of their own.
   const chunk = nextChunkNumber(ledger, runNo);
-  ledger.run(
-    `INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, projected, rejects_written)
-     VALUES (?, ?, 0, ?, ?, 0, 0, 'settled', 1, 1)`,
-    ...[runNo, chunk, first, last - first + 1],
-  );
+  changeChunk(ledger, "remember", { runNo, chunk }, { first, count: last - first + 1 });
   insertOutcomes(
     ledger,
     runNo,
     rows.map((row) => ({ ...row, chunk })),
   );
   mergeRun(ledger, runNo);
-  for (const table of ["actions", "tallies", "chunks"])
+  for (const table of ["actions", "tallies"])
     ledger.run(`DELETE FROM ${table} WHERE run_no = ? AND chunk = ?`, runNo, chunk);
+  changeChunk(ledger, "forget", { runNo, chunk });
 }
 
 /** Which actions of a run are remembered without a place in its chunks. */

@@ -10,7 +10,8 @@ export interface Ledger extends Disposable {
   readonly path: string;
   /** True when this process made the file. */
   readonly isNew: boolean;
-  run(sql: string, ...values: SQLInputValue[]): void;
+  /** How many rows were changed. */
+  run(sql: string, ...values: SQLInputValue[]): number;
   get(sql: string, ...values: SQLInputValue[]): SqlRow | undefined;
   all(sql: string, ...values: SQLInputValue[]): SqlRow[];
   iterate(sql: string, ...values: SQLInputValue[]): Iterable<SqlRow>;

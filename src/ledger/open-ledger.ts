@@ -173,9 +173,7 @@ function wrap(database: DatabaseSync, path: string, isNew: boolean): Ledger {
   return {
     path,
     isNew,
-    run: (sql, ...values) => {
-      guarded(() => prepared(sql).run(...values));
-    },
+    run: (sql, ...values) => guarded(() => Number(prepared(sql).run(...values).changes)),
     get: (sql, ...values) => guarded(() => prepared(sql).get(...values)),
     all: (sql, ...values) => guarded(() => prepared(sql).all(...values)),
     iterate: (sql, ...values) => guarded(() => prepared(sql).iterate(...values)),

@@ -1,5 +1,6 @@
 /** Runs, chunks and attempts: the life of §3 of the design, one function per step. Each is one transaction or part of the caller's. */
 
+import { type ChunkEventName, changeChunk } from "./chunks.ts";
 import { type GivenIds, noteIdRules } from "./id-rules.ts";
 import { type Ledger, readMeta, type SqlRow, writeMeta } from "./ledger.ts";
 import { SUPERSEDED } from "./outcomes.ts";
@@ -110,18 +111,9 @@ export function enterRun(
     const record = findRun(ledger, run.run);
     if (record === undefined) throw new Error(`run ${run.run} vanished while it was entered`);
     for (const [at, chunk] of run.chunks.entries()) {
-      ledger.run(
-        "INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        record.runNo,
-        at + 1,
-        chunk.lane,
-        chunk.first,
-        chunk.count,
-        chunk.offset,
-        chunk.length,
-        run.doubt === undefined ? "planned" : "in doubt",
-        run.doubt ?? null,
-      );
+      const key = { runNo: record.runNo, chunk: at + 1 };
+      if (run.doubt === undefined) changeChunk(ledger, "plan", key, chunk);
+      else changeChunk(ledger, "enterDoubt", key, { ...chunk, detail: run.doubt });
     }
     if (run.doubt !== undefined) noteEnteredAgain(ledger, run.run);
     noteMendings(ledger, record.runNo, run.mendings ?? []);
@@ -240,7 +232,7 @@ export function nextPlannedChunk(ledger: Ledger, runNo: number, lane: number): C
 
 /** Part of a transaction: the chunk is about to be sent. Returns the attempt's number, from 1. */
 export function markSending(ledger: Ledger, { runNo, chunk }: ChunkRecord, at: string): number {
-  ledger.run("UPDATE chunks SET state = 'sending' WHERE run_no = ? AND chunk = ?", runNo, chunk);
+  changeChunk(ledger, "intend", { runNo, chunk });
   const row = ledger.get(
     "SELECT coalesce(max(attempt), 0) + 1 AS attempt FROM attempts WHERE run_no = ? AND chunk = ?",
     runNo,
@@ -262,7 +254,7 @@ export function endAttempt(
   ledger: Ledger,
   { runNo, chunk }: ChunkRecord,
   end: {
-    readonly state: ChunkState;
+    readonly event: Extract<ChunkEventName, "giveBack" | "refuse" | "doubt" | "rejectTooLarge">;
     readonly class: string;
     readonly httpStatus: number | undefined;
     readonly detail: string | undefined;
@@ -278,14 +270,7 @@ export function endAttempt(
     runNo,
     chunk,
   );
-  ledger.run(
-    "UPDATE chunks SET state = ?, http_status = ?, detail = ? WHERE run_no = ? AND chunk = ?",
-    end.state,
-    end.httpStatus ?? null,
-    end.detail ?? null,
-    runNo,
-    chunk,
-  );
+  changeChunk(ledger, end.event, { runNo, chunk }, { http_status: end.httpStatus, detail: end.detail });
 }
 
 /** Part of a transaction: keeps the answer as it came, so that a crash can't lose it. */
@@ -301,15 +286,8 @@ export function storeAnswer(
     runNo,
     chunk,
   );
-  // In one statement: each would write the whole answer again.
-  ledger.run(
-    "UPDATE chunks SET state = 'answered', http_status = ?, detail = NULL, answer = ?, answered_at = ? WHERE run_no = ? AND chunk = ?",
-    answer.status,
-    answer.body,
-    answer.at,
-    runNo,
-    chunk,
-  );
+  const { status, body, at } = answer;
+  changeChunk(ledger, "answer", { runNo, chunk }, { http_status: status, answer: body, answered_at: at });
 }
 
 /** The stored answer of a chunk that was answered but not settled. */
@@ -336,23 +314,27 @@ export function keepDoubtedAnswer(ledger: Ledger, { runNo, chunk }: ChunkRecord,
 /** Part of a transaction: the answer that was stored for a chunk can't be settled after all. */
 export function doubtStored(ledger: Ledger, chunk: ChunkRecord, detail: string, answer: Uint8Array): void {
   keepDoubtedAnswer(ledger, chunk, answer);
-  ledger.run(
-    "UPDATE chunks SET state = 'in doubt', detail = ?, answer = NULL WHERE run_no = ? AND chunk = ?",
-    detail,
-    chunk.runNo,
-    chunk.chunk,
-  );
+  changeChunk(ledger, "doubtAnswer", chunk, { detail });
 }
 
 /** Part of a transaction: the chunk's answer became outcomes; the raw answer is dropped. */
-export function markSettled(ledger: Ledger, { runNo, chunk }: ChunkRecord): void {
-  ledger.run("UPDATE chunks SET state = 'settled', answer = NULL WHERE run_no = ? AND chunk = ?", runNo, chunk);
+export function markSettled(ledger: Ledger, chunk: ChunkRecord): void {
+  changeChunk(ledger, "settle", chunk);
 }
 
 /** The number that the run's next chunk will have. */
 export function nextChunkNumber(ledger: Ledger, runNo: number): number {
   return Number(ledger.get("SELECT max(chunk) AS last FROM chunks WHERE run_no = ?", runNo)?.last) + 1;
 }
+
+/** By the state in which a part begins. */
+const PART_EVENTS: Partial<Record<ChunkState, ChunkEventName & `add${string}`>> = {
+  planned: "addPlanned",
+  "in doubt": "addDoubt",
+  refused: "addRefused",
+  settled: "addSettled",
+  abandoned: "addAbandoned",
+};
 
 /** Part of a transaction: parts of a chunk, or of the plan, become chunks of their own. */
 export function addChunks(
@@ -362,23 +344,22 @@ export function addChunks(
   state: ChunkState,
 ): void {
   const { runNo, chunk, lane, httpStatus } = parent;
+  const event = PART_EVENTS[state];
+  if (event === undefined) throw new Error(`a part of chunk ${chunk} can't begin as ${state}`);
   const next = nextChunkNumber(ledger, runNo);
   for (const [at, part] of parts.entries()) {
     if (part.count < 1) throw new Error(`a part of chunk ${chunk} would hold no action`);
-    ledger.run(
-      `INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, parent, http_status, detail)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      runNo,
-      next + at,
-      lane,
-      part.first,
-      part.count,
-      part.offset,
-      part.length,
-      state,
-      chunk ?? null,
-      state === "planned" ? null : (httpStatus ?? null),
-      part.detail ?? null,
+    changeChunk(
+      ledger,
+      event,
+      { runNo, chunk: next + at },
+      {
+        ...part,
+        lane,
+        parent: chunk,
+        http_status: state === "planned" ? undefined : httpStatus,
+        detail: part.detail,
+      },
     );
   }
 }
@@ -435,15 +416,20 @@ export function forgetDoubtedItems(
 
 /** Closes chunks that hold no action, as `settle --first 0` of earlier versions left them. */
 export function dropEmptyChunks(ledger: Ledger, runNo: number): void {
-  ledger.run(
-    "UPDATE chunks SET state = 'settled', projected = 1, rejects_written = 1, merged = 1 WHERE run_no = ? AND count = 0",
-    runNo,
-  );
+  const empty = ledger.all("SELECT chunk FROM chunks WHERE run_no = ? AND count = 0", runNo);
+  if (empty.length === 0) return;
+  ledger.transaction(() => {
+    for (const { chunk } of empty) changeChunk(ledger, "dropEmpty", { runNo, chunk: Number(chunk) });
+  });
 }
 
 /** The environment says that a refusal takes nothing: refused chunks are sent again. */
 export function reopenRefused(ledger: Ledger, runNo: number): void {
-  ledger.run("UPDATE chunks SET state = 'planned', detail = NULL WHERE run_no = ? AND state = 'refused'", runNo);
+  const refused = chunksOf(ledger, runNo, "refused");
+  if (refused.length === 0) return;
+  ledger.transaction(() => {
+    for (const chunk of refused) changeChunk(ledger, "reopen", chunk);
+  });
 }
 
 export function endRun(ledger: Ledger, runNo: number, state: RunState, exitCode: number, at: string): void {

@@ -16,6 +16,9 @@ export const CHUNK_STATES = [
 ] as const;
 export type ChunkState = (typeof CHUNK_STATES)[number];
 
+/** Of a chunk in one of these, all actions have an outcome; the others are to be sent, or may have been, or stand in its halves. */
+export const DECIDED_STATES = ["settled", "settled by hand", "abandoned"] as const satisfies readonly ChunkState[];
+
 /** What has an outcome of its own; an action whose chunk is planned, refused or in doubt has none yet. */
 export const OUTCOMES = ["accepted", "rejected", "settled by hand", "not sent"] as const;
 export type Outcome = (typeof OUTCOMES)[number];

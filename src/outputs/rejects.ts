@@ -9,12 +9,13 @@ import { z } from "zod";
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
 import { parseVerbatim, stringifyJson } from "../actions/json.ts";
 import { crashPoint } from "../disk/crash-points.ts";
+import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { openOutcomesOfChunk, SUPERSEDED } from "../ledger/outcomes.ts";
 import { copiesOf, firstRejectedIn, noteRejected, noteRules, rejectedKeys } from "../ledger/rejected-rows.ts";
 import { historiesOfRow, historyAsked, type RowPlace } from "../ledger/row-places.ts";
 import { type ChunkRecord, chunksOf, isInOrderOfTime, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
-import type { ChunkState } from "../ledger/states.ts";
+import { DECIDED_STATES } from "../ledger/states.ts";
 import {
   OPEN_ACTIONS_COLUMN,
   OWN_COLUMNS,
@@ -148,9 +149,9 @@ async function findOpenRows({ ledger, run, plan }: RejectsOptions): Promise<Foun
   const alreadyNoted = ledger.get("SELECT value FROM meta WHERE key = ?", `invalid rows of ${run.run}`) !== undefined;
   const invalid = first && !alreadyNoted ? await readInvalid(plan) : [];
   for (const row of invalid.filter(isOpen)) note(row);
-  const chunks = ["settled", "settled by hand", "abandoned"]
-    .flatMap((state) => chunksOf(ledger, run.runNo, state as ChunkState)) // names of three chunk states
-    .filter(({ rejectsWritten }) => !rejectsWritten);
+  const chunks = DECIDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state)).filter(
+    ({ rejectsWritten }) => !rejectsWritten,
+  );
   for (const chunk of chunks) {
     const rejected = openOutcomesOfChunk(ledger, run.runNo, chunk.chunk);
     if (rejected.length === 0) continue;
@@ -226,8 +227,7 @@ function placeWithoutRuns(place: RowPlace | undefined): RowPlace | undefined {
 
 /** Part of a transaction. */
 function noteWritten(ledger: Ledger, { run }: RejectsOptions, { chunks }: FoundOpen): void {
-  for (const chunk of chunks)
-    ledger.run("UPDATE chunks SET rejects_written = 1 WHERE run_no = ? AND chunk = ?", run.runNo, chunk.chunk);
+  for (const chunk of chunks) changeChunk(ledger, "writeRejects", chunk);
   ledger.run("INSERT OR IGNORE INTO meta (key, value) VALUES (?, 'written')", `invalid rows of ${run.run}`);
 }
 

@@ -1,6 +1,7 @@
 /** What a person says became of chunks, and closing a run. Each step is one transaction; doing it again changes nothing. */
 
 import { crashPoint } from "../disk/crash-points.ts";
+import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes, SUPERSEDED } from "../ledger/outcomes.ts";
 import {
@@ -56,13 +57,7 @@ async function cutAfter(ledger: Ledger, plan: Plan, chunk: ChunkRecord, count: n
     length: chunk.length - length,
   };
   const apply = (): void => {
-    ledger.run(
-      "UPDATE chunks SET count = ?, length = ? WHERE run_no = ? AND chunk = ?",
-      count,
-      length,
-      chunk.runNo,
-      chunk.chunk,
-    );
+    changeChunk(ledger, "cut", chunk, { count, length });
     addChunks(ledger, chunk, [{ ...rest, ...(chunk.detail !== undefined && { detail: chunk.detail }) }], chunk.state);
   };
   return { head, apply };
@@ -86,7 +81,7 @@ export async function settleSent(
     await cutAfter(ledger, plan, chunk, first),
     settlement,
     () => ({ outcome: "settled by hand", status: "settled-by-hand" }),
-    "settled by hand",
+    "settleSent",
   );
 }
 
@@ -108,16 +103,12 @@ export async function settleNotSent(
     // Its row goes into rejects, and must not be sent from there after what came later.
     const superseded = await findSuperseded(ledger, plan, [cut.head]);
     const itemOf = (seq: number): ByHand => (superseded.has(seq) ? LEFT_BEHIND : NOT_SENT);
-    await settleWhole(ledger, plan, cut, settlement, itemOf, "abandoned");
+    await settleWhole(ledger, plan, cut, settlement, itemOf, "close");
     return;
   }
   ledger.transaction(() => {
     cut.apply();
-    ledger.run(
-      "UPDATE chunks SET state = 'planned', detail = NULL, http_status = NULL WHERE run_no = ? AND chunk = ?",
-      chunk.runNo,
-      chunk.chunk,
-    );
+    changeChunk(ledger, "settleNotSent", chunk);
     forgetDoubtedItems(ledger, cut.head);
     note(ledger, chunk.runNo, chunk.chunk, settlement);
   });
@@ -132,7 +123,7 @@ export async function closePlanned(ledger: Ledger, plan: Plan, run: RunRecord, s
   crashPoint("closing");
   for (const chunk of chunksOf(ledger, run.runNo, "planned")) {
     const whole = await cutAfter(ledger, plan, chunk, chunk.count);
-    await settleWhole(ledger, plan, whole, settlement, () => NOT_SENT, "abandoned");
+    await settleWhole(ledger, plan, whole, settlement, () => NOT_SENT, "close");
     crashPoint("settled");
   }
 }
@@ -145,10 +136,7 @@ export function endClosed(ledger: Ledger, { runNo }: RunRecord, exitCode: number
 /** The same when the plan is lost: the ledger still knows how many actions were not sent, though not which. */
 export function closeWithoutPlan(ledger: Ledger, run: RunRecord, settlement: Settlement, exitCode: number): void {
   ledger.transaction(() => {
-    ledger.run(
-      "UPDATE chunks SET state = 'abandoned', rejects_written = 1 WHERE run_no = ? AND state = 'planned'",
-      run.runNo,
-    );
+    for (const chunk of chunksOf(ledger, run.runNo, "planned")) changeChunk(ledger, "closeUnlisted", chunk);
     noteClosing(ledger, run, settlement);
     endClosed(ledger, run, exitCode);
   });
@@ -162,11 +150,7 @@ function noteClosing(ledger: Ledger, { runNo, isClosing }: RunRecord, settlement
 /** The service does not have the actions of a closed run's chunk. Which they are went with the plan, so none is listed. */
 export function settleNotSentWithoutPlan(ledger: Ledger, chunk: ChunkRecord, settlement: Settlement): void {
   ledger.transaction(() => {
-    ledger.run(
-      "UPDATE chunks SET state = 'abandoned', detail = NULL, answer = NULL, rejects_written = 1 WHERE run_no = ? AND chunk = ?",
-      chunk.runNo,
-      chunk.chunk,
-    );
+    changeChunk(ledger, "closeUnlisted", chunk);
     note(ledger, chunk.runNo, chunk.chunk, settlement);
   });
 }
@@ -186,7 +170,7 @@ async function settleWhole(
   { head: chunk, apply }: Cut,
   settlement: Settlement,
   itemOf: (seq: number) => ByHand,
-  state: "settled by hand" | "abandoned",
+  event: "settleSent" | "close",
 ): Promise<void> {
   const facts = await chunkFacts(plan, chunk);
   const said = doubtedItems(ledger, chunk);
@@ -199,12 +183,7 @@ async function settleWhole(
   ledger.transaction(() => {
     apply();
     insertOutcomes(ledger, chunk.runNo, rows);
-    ledger.run(
-      "UPDATE chunks SET state = ?, detail = NULL WHERE run_no = ? AND chunk = ?",
-      state,
-      chunk.runNo,
-      chunk.chunk,
-    );
+    changeChunk(ledger, event, chunk);
     note(ledger, chunk.runNo, chunk.chunk, settlement);
   });
 }

@@ -1,5 +1,6 @@
 /** A chunk of which not all actions share one fate becomes several. */
 
+import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, nextChunkNumber } from "../ledger/runs.ts";
@@ -49,17 +50,12 @@ export function replaceChunk(ledger: Ledger, chunk: ChunkRecord, parts: readonly
       addChunks(ledger, chunk, [{ ...part, count, length, ...(detail !== undefined && { detail }) }], state);
       continue;
     }
-    ledger.run(
-      `UPDATE chunks SET count = ?, length = ?, state = ?, detail = ?, answer = NULL,
-       http_status = CASE ? WHEN 'planned' THEN NULL ELSE http_status END WHERE run_no = ? AND chunk = ?`,
-      count,
-      length,
-      state,
-      detail ?? null,
-      state,
-      chunk.runNo,
-      number,
-    );
+    if (state === "planned") changeChunk(ledger, "foundUnsent", chunk, { count, length, detail });
+    else if (state === "in doubt") changeChunk(ledger, "foundDoubt", chunk, { count, length, detail });
+    else if (state === "settled") changeChunk(ledger, "foundSettled", chunk, { count, length });
+    else if (state === "abandoned") changeChunk(ledger, "foundClosed", chunk, { count, length });
+    else if (state === chunk.state) changeChunk(ledger, "cut", chunk, { count, length });
+    else throw new Error(`a part of chunk ${number}, which is ${chunk.state}, can't be ${state}`);
   }
 }
 

@@ -5,6 +5,7 @@
 
 import { readFileSync } from "node:fs";
 import { EXIT_CODES } from "../failure.ts";
+import { changeChunk } from "../ledger/chunks.ts";
 import { IMPORTED_MAPPING } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes, SENT_ELSEWHERE } from "../ledger/outcomes.ts";
@@ -75,7 +76,7 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
   const at = new Date().toISOString();
   if (isImportedRun(run)) await becomePlanned(ledger, plan, run, lost);
   for (const chunk of chunksOf(ledger, run.runNo, "sending"))
-    endAttempt(ledger, chunk, { state: "in doubt", class: "in doubt", httpStatus: undefined, detail: WHY, at });
+    endAttempt(ledger, chunk, { event: "doubt", class: "in doubt", httpStatus: undefined, detail: WHY, at });
   const chunks = MENDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state));
   const elsewhere = lost.isDecided
     ? new Map<number, PromisedElsewhere>()
@@ -134,7 +135,7 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
     if (lost.state === "abandoned") {
       endRun(ledger, run.runNo, "abandoned", EXIT_CODES["finished-with-rejects"], at);
       // The rejects were written before the list was told.
-      ledger.run("UPDATE chunks SET rejects_written = 1 WHERE run_no = ? AND state = 'abandoned'", run.runNo);
+      for (const chunk of chunksOf(ledger, run.runNo, "abandoned")) changeChunk(ledger, "writeRejects", chunk);
     }
     keepEntryNumber(ledger, run.runNo, lost.number + 1);
   });

@@ -234,10 +234,10 @@ async function sendChunks(
     const at = new Date().toISOString();
     const reading = readExchange(exchange, sent, environment.retryStatuses, common.promises);
     const httpStatus = exchange.kind === "answer" ? exchange.status : undefined;
-    const conclude = (state: ChunkRecord["state"], answer?: Uint8Array): void =>
+    const conclude = (event: "giveBack" | "refuse" | "doubt", answer?: Uint8Array): void =>
       ledger.transaction(() => {
         endAttempt(ledger, chunk, {
-          state,
+          event,
           class: reading.kind,
           httpStatus,
           detail: "detail" in reading ? withBody(reading) : undefined,
@@ -268,7 +268,7 @@ async function sendChunks(
       case "not sent":
       case "not taken":
       case "retry": {
-        conclude("planned");
+        conclude("giveBack");
         if (settling !== undefined) throw settling.cause;
         if (wake.aborted) continue;
         if (common.answers !== answersBefore) retries = 0;
@@ -298,17 +298,17 @@ async function sendChunks(
           common.rejected += 1;
           progress.settled(chunk, { accepted: 0, rejected: 1 });
         } else {
-          conclude("planned");
+          conclude("giveBack");
           await splitChunk(context, chunk);
         }
         if (settling !== undefined) throw settling.cause;
         break;
       case "not let in":
-        conclude("planned");
+        conclude("giveBack");
         if (settling !== undefined) throw settling.cause;
         return { kind: "not let in", chunk, detail: reading.detail, body: reading.body };
       case "refused":
-        conclude(environment.refusalsAreWhole ? "planned" : "refused");
+        conclude(environment.refusalsAreWhole ? "giveBack" : "refuse");
         if (settling !== undefined) throw settling.cause;
         return {
           kind: "refused",
@@ -318,7 +318,7 @@ async function sendChunks(
           whole: environment.refusalsAreWhole,
         };
       case "in doubt":
-        conclude("in doubt", exchange.kind === "answer" ? exchange.body.subarray(0, MOST_KEPT_BYTES) : undefined);
+        conclude("doubt", exchange.kind === "answer" ? exchange.body.subarray(0, MOST_KEPT_BYTES) : undefined);
         if (settling !== undefined) throw settling.cause;
         return { kind: "in doubt", chunk, detail: reading.detail, body: reading.body };
     }

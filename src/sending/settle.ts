@@ -4,6 +4,7 @@ import type { Action } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
+import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf, doubtStored, dropEmptyChunks, endAttempt, readAnswer } from "../ledger/runs.ts";
@@ -66,7 +67,7 @@ async function project(
   crashPoint("projected");
   ledger.transaction(() => {
     record(ledger);
-    ledger.run("UPDATE chunks SET projected = 1 WHERE run_no = ? AND chunk = ?", runNo, chunk);
+    changeChunk(ledger, "project", { runNo, chunk });
   });
   crashPoint("recorded");
 }
@@ -134,7 +135,7 @@ export async function recover(context: SettleContext): Promise<void> {
   for (const chunk of chunksOf(ledger, runNo, "sending")) {
     ledger.transaction(() =>
       endAttempt(ledger, chunk, {
-        state: "in doubt",
+        event: "doubt",
         class: "in doubt",
         httpStatus: undefined,
         detail: "the process ended before the answer came",

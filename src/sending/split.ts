@@ -1,8 +1,9 @@
 /** A chunk that the service calls too large becomes smaller ones. */
 
+import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes } from "../ledger/outcomes.ts";
-import { addChunks, type ChunkRecord, endAttempt, markSettled } from "../ledger/runs.ts";
+import { addChunks, type ChunkRecord, endAttempt } from "../ledger/runs.ts";
 import { chunkFacts, projectUnwritten, runFacts, type SettleContext } from "./settle.ts";
 import { toOutcomes } from "./settling.ts";
 
@@ -16,7 +17,7 @@ export function tooLargeFrom(ledger: Ledger, runNo: number): number {
 }
 
 /** Replaces a chunk by its two halves, in order, in one transaction. */
-export async function splitChunk({ ledger, plan, runNo }: SettleContext, chunk: ChunkRecord): Promise<void> {
+export async function splitChunk({ ledger, plan }: SettleContext, chunk: ChunkRecord): Promise<void> {
   const half = Math.ceil(chunk.count / 2);
   const lines = await plan.lines(chunk);
   const parts: { first: number; count: number; offset: number; length: number }[] = [];
@@ -28,7 +29,7 @@ export async function splitChunk({ ledger, plan, runNo }: SettleContext, chunk: 
     offset += length;
   }
   ledger.transaction(() => {
-    ledger.run("UPDATE chunks SET state = 'split' WHERE run_no = ? AND chunk = ?", runNo, chunk.chunk);
+    changeChunk(ledger, "split", chunk);
     addChunks(ledger, chunk, parts, "planned");
   });
 }
@@ -43,13 +44,18 @@ export async function rejectTooLarge(context: SettleContext, chunk: ChunkRecord,
     response: JSON.stringify({ status: "too-large", message: "HTTP 413 for this action alone" }),
   } as const;
   ledger.transaction(() => {
-    endAttempt(ledger, chunk, { state: "sending", class: "too large", httpStatus: 413, detail: "too large alone", at });
+    endAttempt(ledger, chunk, {
+      event: "rejectTooLarge",
+      class: "too large",
+      httpStatus: 413,
+      detail: "too large alone",
+      at,
+    });
     insertOutcomes(
       ledger,
       runNo,
       toOutcomes(runFacts(context), facts, () => item, at),
     );
-    markSettled(ledger, chunk);
   });
   await projectUnwritten(context);
 }

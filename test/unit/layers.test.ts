@@ -111,6 +111,13 @@ function circlesOf(imports: ReadonlyMap<string, readonly string[]>): readonly (r
   return [...new Map(circles.map((circle) => [circle.join(" "), circle])).values()];
 }
 
+describe("the chunks table", () => {
+  it("is changed by src/ledger/chunks.ts alone", () => {
+    const changes = /\b(?:UPDATE|INSERT(?: OR \w+)? INTO|REPLACE INTO|DELETE FROM)\s+chunks\b/i;
+    expect(files.filter((path) => changes.test(readFileSync(join(SRC, path), "utf8")))).toEqual(["ledger/chunks.ts"]);
+  });
+});
+
 describe("the files of src/", () => {
   it("import each other in no circle, types included", () => {
     const imports = files.map((path): [string, readonly string[]] => [

@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { changeChunk } from "../../../src/ledger/chunks.ts";
 import { mergeOutcomes } from "../../../src/ledger/known-state.ts";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { insertOutcomes } from "../../../src/ledger/outcomes.ts";
-import { chunksOf, enterRun, markSettled } from "../../../src/ledger/runs.ts";
+import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
 
 const AT = "2026-11-21T03:00:00.000Z";
 
@@ -101,7 +102,7 @@ it("what runs of any chunks came to is merged as if it were told action by actio
                 content: Buffer.from([at, index]),
               })),
             );
-            markSettled(ledger, chunk);
+            changeChunk(ledger, "foundSettled", chunk, chunk);
           }
           mergeOutcomes(ledger);
         }

@@ -7,7 +7,15 @@ import { mergeOutcomes } from "../../../src/ledger/known-state.ts";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { insertOutcomes, type NewOutcome, outcomesOfChunk } from "../../../src/ledger/outcomes.ts";
-import { addChunks, chunksOf, countRun, enterRun, markSettled } from "../../../src/ledger/runs.ts";
+import {
+  addChunks,
+  chunksOf,
+  countRun,
+  enterRun,
+  markSending,
+  markSettled,
+  storeAnswer,
+} from "../../../src/ledger/runs.ts";
 import type { LineStyle } from "../../../src/outputs/promise-lines.ts";
 import { toChunkActions } from "../../../src/plan/chunk-actions.ts";
 import { RECORD_BYTES } from "../../../src/plan/index-file.ts";
@@ -24,13 +32,22 @@ async function folder(): Promise<string> {
   return path;
 }
 
-/** A ledger with a run of one chunk that is being sent. */
-async function sending(count: number, length: number): Promise<Ledger> {
+/** A ledger with a run of one chunk, of which an answer came. */
+async function answered(count: number, length: number): Promise<Ledger> {
   const ledger = openLedger({ path: join(await folder(), "ledger.db"), boundTo: "https://example.test" });
   onTestFinished(() => ledger[Symbol.dispose]());
   const chunks = [{ lane: 0, first: 1, count, offset: 0, length }];
   enterRun(ledger, { run: "7f3a0c11", manifest: "{}", output: undefined, chunks, at: AT });
+  answer(ledger);
   return ledger;
+}
+
+/** Sends what is planned, and stores an answer. */
+function answer(ledger: Ledger): void {
+  for (const chunk of chunksOf(ledger, 1, "planned")) {
+    markSending(ledger, chunk, AT);
+    storeAnswer(ledger, chunk, { status: 200, body: Buffer.from("[]"), at: AT });
+  }
 }
 
 describe("a chunk with an answer of every kind", () => {
@@ -59,7 +76,7 @@ describe("a chunk with an answer of every kind", () => {
   };
 
   it("is settled action by action, with its doubts in chunks of their own", async () => {
-    const ledger = await sending(COUNT, bytes.length);
+    const ledger = await answered(COUNT, bytes.length);
     const lines = settleInLedger(ledger, RUN, factsOf(ledger), items, AT, STYLE).trimEnd().split("\n");
     expect(lines).toHaveLength(COUNT - 3);
     expect(lines.map((line) => JSON.parse(line))).toEqual(
@@ -89,12 +106,12 @@ describe("a chunk with an answer of every kind", () => {
   });
 
   it("that can't be settled is not settled by half", async () => {
-    const ledger = await sending(COUNT, bytes.length);
+    const ledger = await answered(COUNT, bytes.length);
     ledger.run("CREATE TRIGGER full BEFORE INSERT ON tallies BEGIN SELECT RAISE(ABORT, 'no room'); END");
     expect(() => settleInLedger(ledger, RUN, factsOf(ledger), items, AT, STYLE)).toThrow("no room");
     ledger.run("DROP TRIGGER full");
     expect(ledger.get("SELECT count(*) AS n FROM actions")).toEqual({ n: 0 });
-    expect(chunksOf(ledger, 1)).toMatchObject([{ state: "planned" }]);
+    expect(chunksOf(ledger, 1)).toMatchObject([{ state: "answered" }]);
     settleInLedger(ledger, RUN, factsOf(ledger), items, AT, STYLE);
     expect(countRun(ledger, 1).accepted).toBe(COUNT - 4);
   });
@@ -117,10 +134,11 @@ describe("merging", () => {
   });
 
   it("follows the order of the plan where a part of a chunk became a chunk of its own", async () => {
-    const ledger = await sending(3, 30);
+    const ledger = await answered(3, 30);
     const [chunk] = chunksOf(ledger, 1);
     if (chunk === undefined) throw new Error("the run has a chunk");
-    addChunks(ledger, chunk, [{ first: 2, count: 1, offset: 10, length: 10 }], "in doubt");
+    addChunks(ledger, chunk, [{ first: 2, count: 1, offset: 10, length: 10 }], "planned");
+    answer(ledger);
     insertOutcomes(ledger, 1, [
       outcome(1, 1, "newEvent", { eventId: "E", currency: "EUR" }),
       outcome(2, 2, "soldTicket", { eventId: "E", ticketId: "T", userId: "ann", price: "1" }),
@@ -136,7 +154,7 @@ describe("merging", () => {
 
   it("knows the same of tickets that were only sold as of those among other actions", async () => {
     const merged = async (more: readonly NewOutcome[]) => {
-      const ledger = await sending(6, 60);
+      const ledger = await answered(6, 60);
       const [chunk] = chunksOf(ledger, 1);
       if (chunk === undefined) throw new Error("the run has a chunk");
       ledger.run(
@@ -171,6 +189,7 @@ it("a ledger of version 1 is counted, whether it is only looked at or brought to
     using ledger = openLedger({ path, boundTo: "https://example.test" });
     const chunks = [{ lane: 0, first: 1, count: 1, offset: 0, length: data.length }];
     enterRun(ledger, { run: "7f3a0c11", manifest: "{}", output: undefined, chunks, at: AT });
+    answer(ledger);
     const [chunk] = chunksOf(ledger, 1);
     if (chunk === undefined) throw new Error("the run has a chunk");
     const actions = toChunkActions(Buffer.concat([Buffer.alloc(1), data]), 1);

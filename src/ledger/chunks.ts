@@ -1,0 +1,266 @@
+/**
+ * A chunk's life as one table: what can happen to a chunk, in which states, where that leads and what it writes. Every change
+ * of the chunks table goes through `changeChunk`, so that none is made to a chunk that is not in the state it is meant for.
+ */
+
+import type { SQLInputValue } from "node:sqlite";
+import type { Ledger } from "./ledger.ts";
+import { CHUNK_STATES, type ChunkState, DECIDED_STATES } from "./states.ts";
+
+/** The columns that events write, besides `state` and the chunk's key. */
+type Column =
+  | "lane"
+  | "first"
+  | "count"
+  | "offset"
+  | "length"
+  | "parent"
+  | "http_status"
+  | "answer"
+  | "answered_at"
+  | "detail"
+  | "projected"
+  | "rejects_written"
+  | "merged";
+
+/** What can happen to a chunk. */
+export interface ChunkEvent {
+  /** When it happens, for docs/ledger.md. */
+  readonly when: string;
+  /** The states in which it may find the chunk; none where the chunk begins with it. */
+  readonly from: readonly ChunkState[];
+  /** `same`: the state it had. `gone`: the chunk is removed. */
+  readonly to: ChunkState | "same" | "gone";
+  /** Always the same, or given with the event. */
+  readonly writes: Readonly<Partial<Record<Column, null | 0 | 1 | "given">>>;
+}
+
+const BORDERS = { lane: "given", first: "given", count: "given", offset: "given", length: "given" } as const;
+const PART = { ...BORDERS, parent: "given", http_status: "given", detail: "given" } as const;
+const CUT = { count: "given", length: "given" } as const;
+const ATTEMPT_ENDED = { http_status: "given", detail: "given" } as const;
+
+export const CHUNK_EVENTS = {
+  plan: { from: [], to: "planned", writes: BORDERS, when: "a plan becomes a run" },
+  enterDoubt: {
+    from: [],
+    to: "in doubt",
+    writes: { ...BORDERS, detail: "given" },
+    when: "a lost run is entered again from its plan",
+  },
+  addPlanned: { from: [], to: "planned", writes: PART, when: "a part of a chunk is to be sent by itself" },
+  addDoubt: { from: [], to: "in doubt", writes: PART, when: "a part of a chunk is in doubt by itself" },
+  addRefused: { from: [], to: "refused", writes: PART, when: "a person decided about what stood before this part" },
+  addSettled: { from: [], to: "settled", writes: PART, when: "an imported promises file tells of a part" },
+  addAbandoned: { from: [], to: "abandoned", writes: PART, when: "a part of a chunk is closed unsent" },
+
+  intend: { from: ["planned"], to: "sending", writes: {}, when: "its request is about to leave" },
+  answer: {
+    from: ["sending"],
+    to: "answered",
+    writes: { http_status: "given", detail: null, answer: "given", answered_at: "given" },
+    when: "the answer says what became of its actions",
+  },
+  settle: { from: ["answered"], to: "settled", writes: { answer: null }, when: "the answer became outcomes" },
+  giveBack: {
+    from: ["sending"],
+    to: "planned",
+    writes: ATTEMPT_ENDED,
+    when: "the service certainly took nothing of it",
+  },
+  refuse: { from: ["sending"], to: "refused", writes: ATTEMPT_ENDED, when: "the service refused it as a whole" },
+  doubt: {
+    from: ["sending"],
+    to: "in doubt",
+    writes: ATTEMPT_ENDED,
+    when: "the answer was lost, or can't be understood",
+  },
+  doubtAnswer: {
+    from: ["answered"],
+    to: "in doubt",
+    writes: { detail: "given", answer: null },
+    when: "an answer that an earlier version stored can't be settled",
+  },
+  split: {
+    from: ["planned"],
+    to: "split",
+    writes: {},
+    when: "it is too large for one request; its halves are planned",
+  },
+  rejectTooLarge: {
+    from: ["sending"],
+    to: "settled",
+    writes: ATTEMPT_ENDED,
+    when: "its only action is too large for a request",
+  },
+  reopen: {
+    from: ["refused"],
+    to: "planned",
+    writes: { detail: null },
+    when: "the config says that a refusal takes nothing (`refusalsAreWhole`)",
+  },
+
+  cut: {
+    from: ["in doubt", "refused"],
+    to: "same",
+    writes: CUT,
+    when: "what stood behind its first actions is a chunk of its own now",
+  },
+  settleSent: {
+    from: ["in doubt", "refused"],
+    to: "settled by hand",
+    writes: { detail: null },
+    when: "a person says that the service has it",
+  },
+  settleNotSent: {
+    from: ["in doubt", "refused"],
+    to: "planned",
+    writes: { detail: null, http_status: null },
+    when: "a person says that the service does not have it",
+  },
+  close: {
+    from: ["planned", "in doubt", "refused"],
+    to: "abandoned",
+    writes: { detail: null },
+    when: "the run is closed, and the service does not have it",
+  },
+  closeUnlisted: {
+    from: ["planned", "sending", "answered", "in doubt", "refused"],
+    to: "abandoned",
+    writes: { detail: null, answer: null, rejects_written: 1 },
+    when: "the same, and the run's plan is lost, so its actions can't be listed",
+  },
+
+  foundUnsent: {
+    from: ["planned", "in doubt", "refused"],
+    to: "planned",
+    writes: { ...CUT, detail: "given", answer: null, http_status: null },
+    when: "its first actions were never on their way; the rest is a chunk of its own now",
+  },
+  foundDoubt: {
+    from: ["planned", "answered", "in doubt"],
+    to: "in doubt",
+    writes: { ...CUT, detail: "given", answer: null },
+    when: "the ledger was put back from an older copy: its first actions may have been sent since",
+  },
+  foundSettled: {
+    from: ["planned", "answered", "in doubt", "refused"],
+    to: "settled",
+    writes: { ...CUT, detail: null, answer: null },
+    when: "an imported promises file tells what became of its first actions",
+  },
+  foundClosed: {
+    from: ["planned", "in doubt", "refused"],
+    to: "abandoned",
+    writes: { ...CUT, detail: null, answer: null },
+    when: "its first actions are not to be sent: they were closed before, or what was accepted since forbids it",
+  },
+
+  project: {
+    from: ["settled", "settled by hand"],
+    to: "same",
+    writes: { projected: 1 },
+    when: "its lines stand in the promises file",
+  },
+  writeRejects: {
+    from: DECIDED_STATES,
+    to: "same",
+    writes: { rejects_written: 1 },
+    when: "what it left open stands in the rejects files",
+  },
+  merge: {
+    from: DECIDED_STATES,
+    to: "same",
+    writes: { merged: 1 },
+    when: "what was accepted of it stands in the tables of deeds, events and tickets",
+  },
+
+  remember: {
+    from: [],
+    to: "settled",
+    writes: { lane: 0, first: "given", count: "given", offset: 0, length: 0, projected: 1, rejects_written: 1 },
+    when: "an imported promises file tells of a run whose plan is lost",
+  },
+  rememberMore: {
+    from: ["settled"],
+    to: "same",
+    writes: { first: "given", count: "given", merged: 0 },
+    when: "a second file tells more of it",
+  },
+  forget: {
+    from: ["settled"],
+    to: "gone",
+    writes: {},
+    when: "it held promises that have no place in their run, until they were merged",
+  },
+  dropEmpty: {
+    from: CHUNK_STATES,
+    to: "settled",
+    writes: { projected: 1, rejects_written: 1, merged: 1 },
+    when: "it holds no action, as earlier versions left some",
+  },
+} as const satisfies Record<string, ChunkEvent>;
+
+export type ChunkEventName = keyof typeof CHUNK_EVENTS;
+
+type WritesOf<E extends ChunkEventName> = (typeof CHUNK_EVENTS)[E]["writes"];
+/** A value for each column that the event leaves open. */
+type GivenOf<E extends ChunkEventName> = {
+  readonly [C in keyof WritesOf<E> as WritesOf<E>[C] extends "given" ? C : never]: SQLInputValue | undefined;
+};
+
+/** Which chunk. */
+export interface ChunkKey {
+  readonly runNo: number;
+  readonly chunk: number;
+}
+
+/**
+ * Part of a transaction: the event happens to the chunk.
+ *
+ * @param given by column, what the event leaves open, and nothing else is taken of it; undefined becomes NULL.
+ * @throws Error, and changes nothing, when the chunk is in no state in which it may happen.
+ */
+export function changeChunk<E extends ChunkEventName>(
+  ledger: Ledger,
+  event: E,
+  { runNo, chunk }: ChunkKey,
+  ...[given]: keyof GivenOf<E> extends never ? [] : [given: GivenOf<E>]
+): void {
+  const { sql, open } = STATEMENTS[event];
+  const values: Readonly<Record<string, SQLInputValue | undefined>> = given ?? {};
+  if (ledger.run(sql, ...open.map((column) => values[column] ?? null), runNo, chunk) === 1) return;
+  const found = ledger.get("SELECT state FROM chunks WHERE run_no = ? AND chunk = ?", runNo, chunk)?.state;
+  throw new Error(`chunk ${chunk} of run ${runNo} is ${found ?? "not there"}, where "${event}" can't happen to it`);
+}
+
+/** What carries an event out: for the open columns, the run and the chunk, in this order. It changes one row, or none. */
+interface Statement {
+  readonly sql: string;
+  readonly open: readonly string[];
+}
+
+const STATEMENTS: Readonly<Record<ChunkEventName, Statement>> = Object.fromEntries(
+  Object.entries(CHUNK_EVENTS).map(([name, event]) => [name, toStatement(event)]),
+) as Record<ChunkEventName, Statement>; // made of the entries of the same table
+
+function toStatement({ from, to, writes }: ChunkEvent): Statement {
+  const entries = Object.entries(writes);
+  const open = entries.filter(([, value]) => value === "given").map(([column]) => column);
+  const fixed = [
+    ...(to === "same" || to === "gone" ? [] : [["state", `'${to}'`]]),
+    ...entries.filter(([, value]) => value !== "given").map(([column, value]) => [column, value ?? "NULL"]),
+  ];
+  if (from.length === 0) {
+    const columns = [...open, "run_no", "chunk", ...fixed.map(([column]) => column)];
+    const values = [...open, "run_no", "chunk"].map(() => "?").concat(fixed.map(([, value]) => String(value)));
+    const sql = `INSERT INTO chunks (${columns.join(", ")}) VALUES (${values.join(", ")}) ON CONFLICT DO NOTHING`;
+    return { sql, open };
+  }
+  const sets = [...open.map((column) => `${column} = ?`), ...fixed.map(([column, value]) => `${column} = ${value}`)];
+  const guard = `run_no = ? AND chunk = ? AND state IN (${from.map((state) => `'${state}'`).join(", ")})`;
+  return {
+    sql: to === "gone" ? `DELETE FROM chunks WHERE ${guard}` : `UPDATE chunks SET ${sets.join(", ")} WHERE ${guard}`,
+    open,
+  };
+}
