@@ -249,18 +249,20 @@ export function markSending(ledger: Ledger, { runNo, chunk }: ChunkRecord, at: s
   return attempt;
 }
 
+/** How an attempt ended that came to no answer of which the outcomes could be read. */
+export interface AttemptEnd {
+  /** What happens to the chunk with it. */
+  readonly event: Extract<ChunkEventName, "giveBack" | "refuse" | "doubt" | "rejectTooLarge">;
+  /** What the answer meant, or that none came. */
+  readonly class: string;
+  readonly httpStatus: number | undefined;
+  readonly detail: string | undefined;
+  /** UTC in ISO 8601. */
+  readonly at: string;
+}
+
 /** Part of a transaction: what became of the attempt under way, and of the chunk with it. */
-export function endAttempt(
-  ledger: Ledger,
-  { runNo, chunk }: ChunkRecord,
-  end: {
-    readonly event: Extract<ChunkEventName, "giveBack" | "refuse" | "doubt" | "rejectTooLarge">;
-    readonly class: string;
-    readonly httpStatus: number | undefined;
-    readonly detail: string | undefined;
-    readonly at: string;
-  },
-): void {
+export function endAttempt(ledger: Ledger, { runNo, chunk }: ChunkRecord, end: AttemptEnd): void {
   ledger.run(
     "UPDATE attempts SET ended_at = ?, class = ?, http_status = ?, detail = ? WHERE run_no = ? AND chunk = ? AND ended_at IS NULL",
     end.at,

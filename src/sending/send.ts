@@ -2,24 +2,16 @@
 
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { cleanText } from "../actions/text.ts";
-import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import {
-  type ChunkRecord,
-  chunksOf,
-  endAttempt,
-  keepDoubtedAnswer,
-  markSending,
-  nextPlannedChunk,
-  storeAnswer,
-} from "../ledger/runs.ts";
+import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
 import { sentActions } from "../plan/chunk-actions.ts";
-import { type AnswerHeaders, type ItemOutcome, readExchange } from "./answer.ts";
+import { type AnswerHeaders, type Exchange, type ItemOutcome, type Reading, readExchange } from "./answer.ts";
+import { type ChunkLog, openChunkLog } from "./chunk-log.ts";
 import type { ServiceClient } from "./client.ts";
 import { isProxyAsking } from "./proxy.ts";
 import { backoffMs, retryAfterMs } from "./retry.ts";
 import type { RunPromises } from "./run-promises.ts";
-import { chunkFacts, type SettleContext, settle } from "./settle.ts";
+import { chunkFacts, type SettleContext } from "./settle.ts";
 import type { ChunkFacts } from "./settling.ts";
 import { rejectTooLarge, splitChunk, tooLargeFrom } from "./split.ts";
 
@@ -113,13 +105,17 @@ export interface Lane {
 /** How a lane ended. `halted`: another one has ended all. `disk full`: the ledger can't take another intent. */
 export type LaneEnd = Stop | { readonly kind: "halted" } | { readonly kind: "disk full" };
 
-/** An answer that is not in the ledger yet; it goes there with the next intent. */
-interface UnstoredAnswer {
-  readonly facts: ChunkFacts;
-  readonly status: number;
-  readonly body: Buffer;
-  readonly items: readonly ItemOutcome[];
-  readonly at: string;
+/** A lane at work. */
+interface Sender {
+  readonly context: SendContext;
+  readonly lane: Lane;
+  readonly log: ChunkLog;
+  /** Aborted when no wait is to go on. */
+  readonly wake: AbortSignal;
+  /** Tries in a row that the service took nothing of, in this lane or another. */
+  retries: number;
+  /** `Common.answers` at the latest of them. */
+  answersBefore: number;
 }
 
 /**
@@ -129,200 +125,205 @@ interface UnstoredAnswer {
  * critical path. Answers become outcomes while the next chunk flies.
  */
 export async function sendLane(context: SendContext, lane: Lane): Promise<LaneEnd> {
-  const keeper: { flush?: () => Promise<void> } = {};
+  const { common, number } = lane;
+  const log = openChunkLog(context, number, common.inTurn, ({ facts, items }) =>
+    context.progress.settled(facts.chunk, countItems(items)),
+  );
+  const wake = AbortSignal.any([context.stop, common.halt]);
   try {
-    return await sendChunks(context, lane, keeper);
+    const end = await sendChunks({ context, lane, log, wake, retries: 0, answersBefore: common.answers });
+    await log.settle();
+    return end;
   } catch (cause) {
     // Whatever broke, an answer that came is stored if it can be.
-    await keeper.flush?.().catch(() => undefined);
+    await log.settle().catch(() => undefined);
     throw cause;
   }
 }
 
-async function sendChunks(
-  context: SendContext,
-  { number, client, common }: Lane,
-  keeper: { flush?: () => Promise<void> },
-): Promise<LaneEnd> {
-  const { ledger, plan, environment, progress, stop } = context;
-  const wake = AbortSignal.any([stop, common.halt]);
-  let unstored: UnstoredAnswer | undefined;
-  /** Tries in a row that the service took nothing of, in this lane or another. */
-  let retries = 0;
-  let answersBefore = common.answers;
-
-  const storeUnstored = (answer: UnstoredAnswer): void => storeAnswer(ledger, answer.facts.chunk, answer);
-  const settleUnstored = async (answer: UnstoredAnswer): Promise<void> => {
-    await common.inTurn(() => settle(context, answer.facts, answer.items, answer.at));
-    free(answer.body);
-    progress.settled(answer.facts.chunk, countItems(answer.items));
-  };
-  /** Brings the last answer into the ledger when no request will take it there. */
-  const flush = async (): Promise<void> => {
-    if (unstored === undefined) return;
-    const answer = unstored;
-    ledger.transaction(() => storeUnstored(answer));
-    unstored = undefined;
-    crashPoint("stored");
-    await settleUnstored(answer);
-  };
-  keeper.flush = flush;
-  const end = async (reason: LaneEnd): Promise<LaneEnd> => {
-    await flush();
-    return reason;
-  };
-
-  /** Why no further chunk may be sent, whatever is left to send. */
-  const hindrance = (): LaneEnd | undefined => {
-    if (ledger.isExhausted) return { kind: "disk full" };
-    if (common.rejected > environment.maxRejected) return { kind: "too many rejections", rejected: common.rejected };
-    return undefined;
-  };
-  const whyStopped = (): LaneEnd | undefined => {
-    if (stop.aborted) return { kind: "stopped", by: stop.reason as StopRequest }; // see SendContext.stop
-    return common.halt.aborted ? { kind: "halted" } : undefined;
-  };
-
+async function sendChunks(sender: Sender): Promise<LaneEnd> {
+  const { lane, log, wake } = sender;
   for (;;) {
-    const hindered = hindrance();
-    if (hindered !== undefined) return end(hindered);
-    const chunk = nextPlannedChunk(ledger, context.runNo, number);
-    if (chunk === undefined) return end({ kind: "finished" });
-    if (chunk.count > 1 && chunk.length >= tooLargeFrom(ledger, context.runNo)) {
-      await splitChunk(context, chunk);
-      continue;
-    }
-    // Verified before the intent: what is sent is what was checked.
-    const facts = await chunkFacts(plan, chunk);
+    const facts = await prepare(sender);
+    if ("kind" in facts) return facts;
     // From here to the request nothing is waited for, so that no other lane comes in between.
-    const stopped = hindrance() ?? whyStopped();
-    if (stopped !== undefined) return end(stopped);
-    const early = common.notBefore - performance.now();
+    const stopped = hindrance(sender) ?? whyStopped(sender);
+    if (stopped !== undefined) return stopped;
+    const early = lane.common.notBefore - performance.now();
     if (early > 0) {
-      await flush();
+      await log.settle();
       await pause(early, wake);
       continue;
     }
-    if (environment.rate !== undefined) common.notBefore = performance.now() + (chunk.count / environment.rate) * 1000;
-    const previous = unstored;
-    let attempt = 0;
-    ledger.transaction(() => {
-      if (previous !== undefined) storeUnstored(previous);
-      attempt = markSending(ledger, chunk, new Date().toISOString());
-    });
-    unstored = undefined;
-    crashPoint("intended");
-    progress.sending(chunk, attempt);
-    const following = nextPlannedChunk(ledger, context.runNo, number);
-    const { promise: leaving, resolve: onLeaving } = Promise.withResolvers<void>();
-    const flying = client.post(facts.actions.body, context.abort, onLeaving);
-    // What follows keeps this thread busy, and would hold up a request that has not left.
-    await Promise.race([leaving, flying]);
-    await turn();
-    const sent = sentActions(facts.actions);
-    if (following !== undefined) plan.expect(following);
-    // A full disk must not cost the answer that is on its way.
-    const settling =
-      previous === undefined
-        ? undefined
-        : await settleUnstored(previous).then(
-            () => undefined,
-            (cause: unknown) => ({ cause }),
-          );
-    const exchange = await flying;
-    crashPoint("answered");
-    const at = new Date().toISOString();
-    const reading = readExchange(exchange, sent, environment.retryStatuses, common.promises);
-    const httpStatus = exchange.kind === "answer" ? exchange.status : undefined;
-    const conclude = (event: "giveBack" | "refuse" | "doubt", answer?: Uint8Array): void =>
-      ledger.transaction(() => {
-        endAttempt(ledger, chunk, {
-          event,
-          class: reading.kind,
-          httpStatus,
-          detail: "detail" in reading ? withBody(reading) : undefined,
-          at,
-        });
-        if (answer !== undefined && answer.length > 0) keepDoubtedAnswer(ledger, chunk, answer);
-      });
-
-    switch (reading.kind) {
-      case "settled": {
-        if (exchange.kind !== "answer") throw new Error("an answer was settled that never came");
-        common.answers += 1;
-        if (!reading.hasStatus && !common.toldWithoutStatus) {
-          common.toldWithoutStatus = true;
-          progress.withoutStatus();
-        }
-        common.rejected += countItems(reading.items).rejected;
-        unstored = { facts, status: exchange.status, body: exchange.body, items: reading.items, at };
-        const doubtful = reading.items.filter(({ outcome }) => outcome === "in doubt").length;
-        if (settling !== undefined || doubtful > 0) await flush();
-        if (settling !== undefined) throw settling.cause;
-        if (doubtful > 0) {
-          const doubt = chunksOf(ledger, context.runNo, "in doubt").find(({ lane }) => lane === number) ?? chunk;
-          return { kind: "in doubt", chunk: doubt, detail: doubt.detail ?? "", body: "" };
-        }
-        break;
-      }
-      case "not sent":
-      case "not taken":
-      case "retry": {
-        conclude("giveBack");
-        if (settling !== undefined) throw settling.cause;
-        if (wake.aborted) continue;
-        if (common.answers !== answersBefore) retries = 0;
-        answersBefore = common.answers;
-        retries += 1;
-        const waitMs = waitBefore(retries, "headers" in reading ? reading.headers : {});
-        // Whoever asks for a login is not appeased by waiting.
-        const tooLate = performance.now() + waitMs > context.deadline;
-        if (retries > environment.retries || tooLate || isProxyAsking(reading.detail)) {
-          return {
-            kind: "not reachable",
-            reached: reading.kind !== "not sent",
-            chunk,
-            detail: reading.detail,
-            attempts: retries,
-            ...(tooLate && { waitMs }),
-          };
-        }
-        progress.waiting(chunk, reading.detail, waitMs);
-        common.notBefore = Math.max(common.notBefore, performance.now() + waitMs);
-        await pause(waitMs, wake);
-        break;
-      }
-      case "too large":
-        if (chunk.count === 1) {
-          await common.inTurn(() => rejectTooLarge(context, chunk, at));
-          common.rejected += 1;
-          progress.settled(chunk, { accepted: 0, rejected: 1 });
-        } else {
-          conclude("giveBack");
-          await splitChunk(context, chunk);
-        }
-        if (settling !== undefined) throw settling.cause;
-        break;
-      case "not let in":
-        conclude("giveBack");
-        if (settling !== undefined) throw settling.cause;
-        return { kind: "not let in", chunk, detail: reading.detail, body: reading.body };
-      case "refused":
-        conclude(environment.refusalsAreWhole ? "giveBack" : "refuse");
-        if (settling !== undefined) throw settling.cause;
-        return {
-          kind: "refused",
-          chunk,
-          detail: reading.detail,
-          body: reading.body,
-          whole: environment.refusalsAreWhole,
-        };
-      case "in doubt":
-        conclude("doubt", exchange.kind === "answer" ? exchange.body.subarray(0, MOST_KEPT_BYTES) : undefined);
-        if (settling !== undefined) throw settling.cause;
-        return { kind: "in doubt", chunk, detail: reading.detail, body: reading.body };
-    }
+    const end = await conclude(sender, await fly(sender, facts));
+    if (end !== undefined) return end;
   }
+}
+
+/** Why no further chunk may be sent, whatever is left to send. */
+function hindrance({ context: { ledger, environment }, lane: { common } }: Sender): LaneEnd | undefined {
+  if (ledger.isExhausted) return { kind: "disk full" };
+  if (common.rejected > environment.maxRejected) return { kind: "too many rejections", rejected: common.rejected };
+  return undefined;
+}
+
+function whyStopped({ context: { stop }, lane: { common } }: Sender): LaneEnd | undefined {
+  if (stop.aborted) return { kind: "stopped", by: stop.reason as StopRequest }; // see SendContext.stop
+  return common.halt.aborted ? { kind: "halted" } : undefined;
+}
+
+/** The lane's next chunk, verified before the intent: what is sent is what was checked. */
+async function prepare(sender: Sender): Promise<ChunkFacts | LaneEnd> {
+  const { context, log } = sender;
+  for (;;) {
+    const hindered = hindrance(sender);
+    if (hindered !== undefined) return hindered;
+    const chunk = log.next();
+    if (chunk === undefined) return { kind: "finished" };
+    const isTooLarge = chunk.count > 1 && chunk.length >= tooLargeFrom(context.ledger, context.runNo);
+    if (!isTooLarge) return chunkFacts(context.plan, chunk);
+    await splitChunk(context, chunk);
+  }
+}
+
+/** What came of a request. */
+interface Landed {
+  readonly facts: ChunkFacts;
+  readonly exchange: Exchange;
+  readonly reading: Reading;
+  /** When it came, UTC in ISO 8601. */
+  readonly at: string;
+  /** Why the answer before it could not be settled. A full disk must not cost the answer that is on its way. */
+  readonly failed: { readonly cause: unknown } | undefined;
+}
+
+/** Commits the intent and sends the request; while it flies, the answer before it becomes outcomes. */
+async function fly({ context, lane: { client, common }, log }: Sender, facts: ChunkFacts): Promise<Landed> {
+  const { plan, environment, progress, abort } = context;
+  const { chunk, actions } = facts;
+  if (environment.rate !== undefined) common.notBefore = performance.now() + (chunk.count / environment.rate) * 1000;
+  const attempt = log.intend(chunk);
+  progress.sending(chunk, attempt);
+  const following = log.next();
+  const { promise: leaving, resolve: onLeaving } = Promise.withResolvers<void>();
+  const flying = client.post(actions.body, abort, onLeaving);
+  // What follows keeps this thread busy, and would hold up a request that has not left.
+  await Promise.race([leaving, flying]);
+  await turn();
+  const sent = sentActions(actions);
+  if (following !== undefined) plan.expect(following);
+  const failed = await log.settle().then(
+    () => undefined,
+    (cause: unknown) => ({ cause }),
+  );
+  const exchange = await flying;
+  crashPoint("answered");
+  const at = new Date().toISOString();
+  const reading = readExchange(exchange, sent, environment.retryStatuses, common.promises);
+  return { facts, exchange, reading, at, failed };
+}
+
+/** Notes what became of the chunk. Returns why the lane ends with it, if it does. */
+async function conclude(sender: Sender, landed: Landed): Promise<LaneEnd | undefined> {
+  const { reading, failed } = landed;
+  if (reading.kind === "settled") return takeAnswer(sender, landed, reading);
+  await noteUnsettled(sender, landed, reading);
+  if (failed !== undefined) throw failed.cause;
+  const { chunk } = landed.facts;
+  switch (reading.kind) {
+    case "not sent":
+    case "not taken":
+    case "retry":
+      return waitToRetry(sender, chunk, reading);
+    case "too large":
+      return undefined;
+    case "refused":
+      return { ...reading, chunk, whole: sender.context.environment.refusalsAreWhole };
+    case "not let in":
+    case "in doubt":
+      return { ...reading, chunk };
+  }
+}
+
+type Settled = Extract<Reading, { readonly kind: "settled" }>;
+type Unsettled = Exclude<Reading, Settled>;
+type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "retry" }>;
+
+/** The answer says what became of each action. It is settled while the next chunk flies, or at once where it holds doubts. */
+async function takeAnswer(
+  { context: { ledger, runNo, progress }, lane: { number, common }, log }: Sender,
+  { facts, exchange, at, failed }: Landed,
+  { items, hasStatus }: Settled,
+): Promise<LaneEnd | undefined> {
+  if (exchange.kind !== "answer") throw new Error("an answer was settled that never came");
+  const { chunk } = facts;
+  const { status, body } = exchange;
+  common.answers += 1;
+  if (!hasStatus && !common.toldWithoutStatus) {
+    common.toldWithoutStatus = true;
+    progress.withoutStatus();
+  }
+  common.rejected += countItems(items).rejected;
+  log.conclude(chunk, { event: "answer", facts, status, body, items, at });
+  const isDoubtful = items.some(({ outcome }) => outcome === "in doubt");
+  if (failed !== undefined || isDoubtful) await log.settle();
+  if (failed !== undefined) throw failed.cause;
+  if (!isDoubtful) return undefined;
+  const doubt = chunksOf(ledger, runNo, "in doubt").find(({ lane }) => lane === number) ?? chunk;
+  return { kind: "in doubt", chunk: doubt, detail: doubt.detail ?? "", body: "" };
+}
+
+/** The chunk as a whole is to be sent again, or waits for a person; one that is too large becomes smaller, or is rejected. */
+async function noteUnsettled(
+  { context, lane: { common }, log }: Sender,
+  { facts: { chunk }, exchange, at }: Landed,
+  reading: Unsettled,
+): Promise<void> {
+  if (reading.kind === "too large" && chunk.count === 1) {
+    await common.inTurn(() => rejectTooLarge(context, chunk, at));
+    common.rejected += 1;
+    context.progress.settled(chunk, { accepted: 0, rejected: 1 });
+    return;
+  }
+  const isRefused = reading.kind === "refused" && !context.environment.refusalsAreWhole;
+  const isInDoubt = reading.kind === "in doubt";
+  log.conclude(chunk, {
+    event: isInDoubt ? "doubt" : isRefused ? "refuse" : "giveBack",
+    class: reading.kind,
+    httpStatus: exchange.kind === "answer" ? exchange.status : undefined,
+    detail: withBody(reading),
+    at,
+    ...(isInDoubt && exchange.kind === "answer" && { doubted: exchange.body.subarray(0, MOST_KEPT_BYTES) }),
+  });
+  if (reading.kind === "too large") await splitChunk(context, chunk);
+}
+
+/** Waits before the chunk is sent again. Returns that the service can't be reached, where it has been tried often enough. */
+async function waitToRetry(sender: Sender, chunk: ChunkRecord, reading: NotTaken): Promise<LaneEnd | undefined> {
+  const { context, lane, wake } = sender;
+  const { common } = lane;
+  if (wake.aborted) return undefined;
+  if (common.answers !== sender.answersBefore) sender.retries = 0;
+  sender.answersBefore = common.answers;
+  sender.retries += 1;
+  const { retries } = sender;
+  const waitMs = waitBefore(retries, "headers" in reading ? reading.headers : {});
+  const tooLate = performance.now() + waitMs > context.deadline;
+  // Whoever asks for a login is not appeased by waiting.
+  if (retries > context.environment.retries || tooLate || isProxyAsking(reading.detail)) {
+    return {
+      kind: "not reachable",
+      reached: reading.kind !== "not sent",
+      chunk,
+      detail: reading.detail,
+      attempts: retries,
+      ...(tooLate && { waitMs }),
+    };
+  }
+  context.progress.waiting(chunk, reading.detail, waitMs);
+  common.notBefore = Math.max(common.notBefore, performance.now() + waitMs);
+  await pause(waitMs, wake);
+  return undefined;
 }
 
 /** What is kept of an answer for the person who has to decide about it. */

@@ -1,0 +1,113 @@
+/** What the sender of a lane notes of its chunks, and when: whenever the process dies, the ledger tells what may have been sent. */
+
+import { free } from "../disk/buffers.ts";
+import { crashPoint } from "../disk/crash-points.ts";
+import {
+  type AttemptEnd,
+  type ChunkRecord,
+  endAttempt,
+  keepDoubtedAnswer,
+  markSending,
+  nextPlannedChunk,
+  storeAnswer,
+} from "../ledger/runs.ts";
+import type { ItemOutcome } from "./answer.ts";
+import { type SettleContext, settle } from "./settle.ts";
+import type { ChunkFacts } from "./settling.ts";
+
+export interface ChunkLog {
+  /** The lane's next planned chunk; undefined when nothing of it is left to send. */
+  readonly next: () => ChunkRecord | undefined;
+  /**
+   * A request with the chunk is about to leave. After it returns that is on disk, together with the answer before it: one
+   * commit a chunk on the critical path.
+   *
+   * @returns the attempt's number, from 1.
+   */
+  readonly intend: (chunk: ChunkRecord) => number;
+  /**
+   * What became of the attempt. After it returns that is on disk, but for an answer that says what became of every action:
+   * it goes there with the next intent, or with `settle`.
+   */
+  readonly conclude: (chunk: ChunkRecord, conclusion: Conclusion) => void;
+  /**
+   * Makes outcomes of the latest answer that is not settled yet, if there is one. It is stored before, where no intent took it
+   * along. After it resolves its outcomes and its lines of the promises file are on disk.
+   */
+  readonly settle: () => Promise<void>;
+}
+
+type Conclusion =
+  | SettlingAnswer
+  | (AttemptEnd & {
+      /** What came in place of an answer that can be settled; it may hold promises that come only once. */
+      readonly doubted?: Uint8Array;
+    });
+
+/** An answer that says what became of each action. */
+interface SettlingAnswer {
+  readonly event: "answer";
+  readonly facts: ChunkFacts;
+  readonly status: number;
+  readonly body: Buffer;
+  readonly items: readonly ItemOutcome[];
+  /** When it came, UTC in ISO 8601. */
+  readonly at: string;
+}
+
+/**
+ * @param inTurn does one thing after the other, over all lanes.
+ * @param onSettled is told of each answer whose outcomes are on disk.
+ */
+export function openChunkLog(
+  context: SettleContext,
+  lane: number,
+  inTurn: (work: () => Promise<void>) => Promise<void>,
+  onSettled: (answer: SettlingAnswer) => void,
+): ChunkLog {
+  const { ledger, runNo } = context;
+  let unstored: SettlingAnswer | undefined;
+  let unsettled: SettlingAnswer | undefined;
+  /** Carries out a change that stores the answer too. */
+  const storing = <T>(change: () => T): T => {
+    const answer = unstored;
+    const result = ledger.transaction(() => {
+      if (answer !== undefined) storeAnswer(ledger, answer.facts.chunk, answer);
+      return change();
+    });
+    unsettled = answer;
+    unstored = undefined;
+    return result;
+  };
+  return {
+    next: () => nextPlannedChunk(ledger, runNo, lane),
+    intend: (chunk) => {
+      const attempt = storing(() => markSending(ledger, chunk, new Date().toISOString()));
+      crashPoint("intended");
+      return attempt;
+    },
+    conclude: (chunk, conclusion) => {
+      if (conclusion.event === "answer") {
+        unstored = conclusion;
+        return;
+      }
+      const { doubted } = conclusion;
+      ledger.transaction(() => {
+        endAttempt(ledger, chunk, conclusion);
+        if (doubted !== undefined && doubted.length > 0) keepDoubtedAnswer(ledger, chunk, doubted);
+      });
+    },
+    settle: async () => {
+      if (unstored !== undefined) {
+        storing(() => undefined);
+        crashPoint("stored");
+      }
+      const answer = unsettled;
+      if (answer === undefined) return;
+      unsettled = undefined;
+      await inTurn(() => settle(context, answer.facts, answer.items, answer.at));
+      free(answer.body);
+      onSettled(answer);
+    },
+  };
+}
