@@ -3,9 +3,8 @@
 import { createInterface } from "node:readline/promises";
 import type { ChalkInstance } from "chalk";
 import type { Ora } from "ora";
-import { cleanLines, escapeUnseen } from "../actions/text.ts";
+import { cleanLines, escapeUnseen, number } from "../actions/text.ts";
 import type { ProgressState, Reporter } from "../commands/reporter.ts";
-import { number } from "../commands/reporter.ts";
 import { wrapLines } from "./wrap.ts";
 
 export interface TerminalOptions {

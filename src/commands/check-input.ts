@@ -38,8 +38,8 @@ import { openInput } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
 import { resolveInputs } from "../readers/inputs.ts";
 import { INPUT_RULES } from "../readers/rules.ts";
+import { ALL_RULES } from "../run/rules.ts";
 import type { Context } from "./context.ts";
-import { ALL_RULES } from "./session.ts";
 
 /** Flags of every command that reads input. */
 export interface InputOptions {

@@ -15,9 +15,10 @@ import {
 import { keyPresence } from "../config/key.ts";
 import { readNeighbours, secondLedger } from "../config/neighbours.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import { lookBeside } from "../run/former-self.ts";
+import { forgottenLedger } from "../run/settings.ts";
 import { type DiskUse, describeBytes } from "./disk.ts";
-import { lookBeside } from "./former-self.ts";
-import { forgottenLedger, proxyOf } from "./session.ts";
+import { proxyOf } from "./first-line.ts";
 
 /** What the ledger of an environment says of itself, for people. */
 interface LedgerSummary {

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, count, fileInShell } from "../actions/text.ts";
 import { displayPath, loadConfig } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
 import { keepTrust } from "../config/trust.ts";
@@ -23,23 +23,18 @@ import {
 import { lastRun, openRuns } from "../ledger/runs.ts";
 import { setAside } from "../outputs/output-file.ts";
 import { parseManifest } from "../plan/manifest.ts";
+import { openLedgerToRead } from "../run/ledger-to-read.ts";
+import { lostRunsOf, strayPlans } from "../run/lost-runs.ts";
+import { environmentFlags } from "../run/next-command.ts";
+import { lockPath, sandboxStatePath } from "../run/places.ts";
+import { KNOWN_RULES } from "../run/rules.ts";
+import { type EnvironmentOptions, loadSettings, type Settings } from "../run/settings.ts";
+import { userName } from "../run/user-name.ts";
 import type { Context } from "./context.ts";
 import { diskUseOf } from "./disk.ts";
 import { showEnvironment } from "./env.ts";
-import { lostRunsOf, strayPlans } from "./lost-runs.ts";
-import { count, fileInShell } from "./reporter.ts";
+import { runContextOf } from "./run-context.ts";
 import { runSandbox } from "./sandbox.ts";
-import {
-  type EnvironmentOptions,
-  environmentFlags,
-  KNOWN_RULES,
-  loadSettings,
-  lockPath,
-  openLedgerToRead,
-  type Settings,
-  sandboxStatePath,
-} from "./session.ts";
-import { userName } from "./user-name.ts";
 
 export async function environment(
   options: EnvironmentOptions & { readonly name: string | undefined; readonly json: boolean },
@@ -85,7 +80,7 @@ export interface ServeOptions extends EnvironmentOptions {
 }
 
 export async function serveSandbox(options: ServeOptions, context: Context): Promise<number> {
-  const { environment } = await loadSettings(context, { ...options, env: "sandbox" });
+  const { environment } = await loadSettings(runContextOf(context), { ...options, env: "sandbox" });
   makeFolder(dirname(sandboxStatePath(environment)), { mode: 0o700 });
   return runSandbox(
     {
@@ -122,7 +117,11 @@ export interface ForgetOptions extends EnvironmentOptions {
 /** A person says that the ledger may do without runs that were sent from here; who, when and why is kept in the list. */
 export async function forgetLostRuns(options: ForgetOptions, context: Context): Promise<number> {
   const { reporter, cwd } = context;
-  const { environment, former } = await loadSettings(context, { ...options, env: options.name ?? options.env }, "any");
+  const { environment, former } = await loadSettings(
+    runContextOf(context),
+    { ...options, env: options.name ?? options.env },
+    "any",
+  );
   const { reason } = options;
   if (reason === undefined || reason.trim() === "")
     throw new Failure("usage", "--forget-lost needs a reason, which is kept. Nothing was forgotten.", {
@@ -222,7 +221,11 @@ export async function rebindLedger(
   options: EnvironmentOptions & { readonly name: string | undefined; readonly waitLock: number },
   context: Context,
 ): Promise<number> {
-  const { environment } = await loadSettings(context, { ...options, env: options.name ?? options.env }, "any");
+  const { environment } = await loadSettings(
+    runContextOf(context),
+    { ...options, env: options.name ?? options.env },
+    "any",
+  );
   if (environment.kind === "sandbox")
     throw new Failure("usage", "The sandbox's ledger belongs to its instance; it has no address to change.");
   if (!existsSync(environment.ledgerPath))

@@ -13,7 +13,7 @@ import { type ActionData, isActionName } from "../actions/actions.ts";
 import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, count } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { changeChunk } from "../ledger/chunks.ts";
@@ -48,13 +48,15 @@ import { type Manifest, manifestOf } from "../plan/manifest.ts";
 import { openPlan, type Plan, planFiles } from "../plan/plan.ts";
 import { fileFailure } from "../readers/bytes.ts";
 import { refuseEmptyName } from "../readers/inputs.ts";
+import { lostRunsFailure } from "../run/lost-runs.ts";
+import { planDirectory } from "../run/places.ts";
+import { openSession, type Session } from "../run/session.ts";
+import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { cutChunk, replaceChunk } from "../sending/chunk-parts.ts";
 import { enterLostRun, isImportedRun } from "../sending/mend-lost.ts";
 import type { Context } from "./context.ts";
-import { lostRunsFailure } from "./lost-runs.ts";
 import { mendLost } from "./mend-lost.ts";
-import { count } from "./reporter.ts";
-import { type EnvironmentOptions, loadSettings, openSession, planDirectory, type Session } from "./session.ts";
+import { runContextOf } from "./run-context.ts";
 
 const LINE = z.looseObject({
   source: z.string(),
@@ -87,9 +89,9 @@ export interface ImportOptions extends EnvironmentOptions {
 export async function importResults(options: ImportOptions, context: Context): Promise<number> {
   const { reporter, cwd } = context;
   context.trace.files = [options.file];
-  const settings = await loadSettings(context, options, "any");
+  const settings = await loadSettings(runContextOf(context), options, "any");
   const { environment } = settings;
-  await using session = await openSession(context, settings, {
+  await using session = await openSession(runContextOf(context), settings, {
     command: "tickets results --import",
     waitLockMs: options.waitLock,
     mayLackRuns: true,

@@ -2,7 +2,7 @@
 
 import { lstat, open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, count, inShell } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { type GuessedSource, guessConfig, type Sample } from "../init/guess.ts";
@@ -17,7 +17,6 @@ import type { InputFile } from "../readers/input-file.ts";
 import { resolveInputs } from "../readers/inputs.ts";
 import { watchUtf8 } from "../readers/utf8-watch.ts";
 import type { Context } from "./context.ts";
-import { count, inShell } from "./reporter.ts";
 
 export interface InitOptions {
   /** The exports, a source for each; without them a commented example is written. */

@@ -7,10 +7,11 @@ import { unprojectedChunks } from "../ledger/outcomes.ts";
 import { chunksOf, type RunRecord, unwrittenRuns } from "../ledger/runs.ts";
 import { canWriteRejects, writeRejects } from "../outputs/rejects.ts";
 import { openPlan, type Plan } from "../plan/plan.ts";
+import { planDirectory } from "../run/places.ts";
+import type { Session } from "../run/session.ts";
 import { projectUnwritten } from "../sending/settle.ts";
 import type { Context } from "./context.ts";
 import { noteInList, openPromises, rejectsDirectory } from "./run.ts";
-import { planDirectory, type Session } from "./session.ts";
 
 /**
  * Of every run, also one that is closed, which no other command would go on with: its lines, half of which may stand at the

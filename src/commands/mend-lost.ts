@@ -1,15 +1,17 @@
 /** Brings a run of which the ledger lacks a part up to what the list of runs says, and tells what that was. */
 
 import { readFileSync } from "node:fs";
+import { count, number } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import type { LostRun } from "../ledger/run-list.ts";
 import { findRun, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
 import { openPlan, type Plan, planFiles } from "../plan/plan.ts";
+import { environmentFlags } from "../run/next-command.ts";
+import { planDirectory } from "../run/places.ts";
+import type { Session } from "../run/session.ts";
+import { userName } from "../run/user-name.ts";
 import { enterLostRun, isImportedRun, mendLostRun } from "../sending/mend-lost.ts";
 import type { Context } from "./context.ts";
-import { count, number } from "./reporter.ts";
-import { environmentFlags, planDirectory, type Session } from "./session.ts";
-import { userName } from "./user-name.ts";
 
 /**
  * What the ledger lacks of the run, or all of it, is closed or in doubt from now on, so that it can be looked at and decided about.

@@ -4,7 +4,7 @@ import { type Action, actionsThat, registersEvent } from "../actions/actions.ts"
 import { isPersonal } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, number } from "../actions/text.ts";
 import { type DecidingColumn, decidingColumns } from "../mapping/deciding.ts";
 import { withExactNumbers } from "../mapping/exact-numbers.ts";
 import type { Mapped } from "../mapping/mapper.ts";
@@ -13,7 +13,6 @@ import type { Row } from "../mapping/row.ts";
 import type { PlanResult } from "../plan/planner.ts";
 import type { MappedFile, OnRow } from "./check-input.ts";
 import { shown, textWidth } from "./problems.ts";
-import { number } from "./reporter.ts";
 import { describeSent } from "./summary.ts";
 
 /** Looks at the rows on their way through the mapping. Its memory does not grow with the input. */

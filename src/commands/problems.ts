@@ -2,12 +2,12 @@
 
 import { isPersonal } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
-import { cleanText, masked } from "../actions/text.ts";
+import { cleanText, count, masked, number } from "../actions/text.ts";
 import type { HeldFor } from "../plan/held-rows.ts";
 import type { PlanResult } from "../plan/planner.ts";
 import type { ProblemLog } from "../plan/problems.ts";
 import { digestOfWarning, numbered, type ToldWarnings } from "../plan/told-warnings.ts";
-import { count, number, type Reporter } from "./reporter.ts";
+import type { Reporter } from "./reporter.ts";
 
 /** A value fit for a terminal, with all but its ends hidden where it names a person. */
 export function shown(field: string | undefined, value: string, verbose: boolean): string {

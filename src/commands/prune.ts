@@ -3,6 +3,7 @@
 import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { number } from "../actions/text.ts";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
@@ -10,14 +11,16 @@ import { type Ledger, runListPath } from "../ledger/ledger.ts";
 import { acquireLock } from "../ledger/lock.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { readRunList } from "../ledger/run-list.ts";
-import { isFullyWritten, isUndecided, listRuns } from "../ledger/runs.ts";
+import { listRuns } from "../ledger/runs.ts";
 import { planFiles } from "../plan/plan.ts";
+import { endedPlans } from "../run/ended-plans.ts";
+import { lostRunsFailure, lostRunsOf } from "../run/lost-runs.ts";
+import { lockPath, runsDirectory } from "../run/places.ts";
+import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import { leftTemporaryFolders } from "../run/temporary.ts";
 import type { Context } from "./context.ts";
 import { bytesIn, describeBytes } from "./disk.ts";
-import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
-import { number } from "./reporter.ts";
-import { type EnvironmentOptions, loadSettings, lockPath, planDirectory, runsDirectory } from "./session.ts";
-import { leftTemporaryFolders } from "./temporary.ts";
+import { runContextOf } from "./run-context.ts";
 
 export interface PruneOptions extends EnvironmentOptions {
   /** Milliseconds. */
@@ -37,7 +40,7 @@ interface Removable {
 export async function prune(options: PruneOptions, context: Context): Promise<number> {
   const { reporter, cwd } = context;
   const { olderThan, dryRun } = options;
-  const { environment } = await loadSettings(context, options, "any");
+  const { environment } = await loadSettings(runContextOf(context), options, "any");
   using _lock = await acquireLock({
     what: `the ledger of ${environment.name}`,
     path: lockPath(environment),
@@ -101,13 +104,4 @@ function plansToRemove(environment: Environment, ledger: Ledger, before: number)
     ...endedPlans(environment, ledger, before).map((path) => toRemove(path, "plan of an ended run")),
     ...strays.map((path) => toRemove(path, "plan that never became a run")),
   ];
-}
-
-/** Folders of runs that ended before, whose every outcome is in the ledger and whose outputs and rejects are written. */
-export function endedPlans(environment: Environment, ledger: Ledger, before: number): readonly string[] {
-  return listRuns(ledger)
-    .filter(({ state, endedAt }) => state !== "open" && endedAt !== undefined && Date.parse(endedAt) < before)
-    .filter(({ runNo }) => !isUndecided(ledger, runNo) && isFullyWritten(ledger, runNo))
-    .map(({ run }) => planDirectory(environment, run))
-    .filter((path) => existsSync(path));
 }

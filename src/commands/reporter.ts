@@ -1,7 +1,5 @@
 /** How a command speaks: to people on stderr, to programs on stdout. The terminal, `--json` and tests each bring their own. */
 
-import { cleanText } from "../actions/text.ts";
-
 export interface Reporter {
   /** Something that happened. */
   readonly info: (text: string) => void;
@@ -34,29 +32,4 @@ export interface ProgressState {
   readonly attempts?: number;
   /** Something that holds the work up, such as a wait before a retry. */
   readonly note?: string;
-}
-
-let grouping: Intl.NumberFormat | undefined;
-
-/** `12,000`; a whole number. What groups digits is not made for one that has no groups: it takes 15 ms of each start. */
-export function number(value: number): string {
-  if (Math.abs(value) < 1000) return String(value);
-  grouping ??= new Intl.NumberFormat("en-US");
-  return grouping.format(value);
-}
-
-/** `1 row`, `2 rows` */
-export function count(value: number, noun: string): string {
-  return `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
-}
-
-/** A word to be pasted into a shell: quoted where it holds more than letters, digits and what stands in plain paths. */
-export function inShell(text: string): string {
-  const word = cleanText(text, 4096);
-  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
-/** A file to be pasted into a shell: never taken for a flag. */
-export function fileInShell(path: string): string {
-  return inShell(path.startsWith("-") && path !== "-" ? `./${path}` : path);
 }

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, count, fileInShell, inShell, number } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import { describeKeySource } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
@@ -41,6 +41,12 @@ import { rejectionText } from "../outputs/rejection-text.ts";
 import { type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
 import { lanesOf, type Manifest, parseManifest, waitsForAnotherRun } from "../plan/manifest.ts";
 import { openPlan } from "../plan/plan.ts";
+import { endedPlans } from "../run/ended-plans.ts";
+import { environmentFlags } from "../run/next-command.ts";
+import { PLAN_KEPT_MS, planDirectory } from "../run/places.ts";
+import type { Session } from "../run/session.ts";
+import { hasUnsentRows, type Summary, summarise } from "../run/summary.ts";
+import { sharedTemporaryFolder } from "../run/temporary.ts";
 import { ITEM_DOUBTS } from "../sending/answer.ts";
 import type { ServiceClient } from "../sending/client.ts";
 import { sendLanes } from "../sending/lanes.ts";
@@ -50,18 +56,9 @@ import { closeSentElsewhere } from "../sending/sent-elsewhere.ts";
 import { recover, type SettleContext } from "../sending/settle.ts";
 import { closeSuperseded } from "../sending/superseded.ts";
 import type { Context } from "./context.ts";
-import { endedPlans } from "./prune.ts";
-import { count, fileInShell, inShell, number, type Reporter } from "./reporter.ts";
-import { environmentFlags, PLAN_KEPT_MS, planDirectory, proxyOf, type Session } from "./session.ts";
-import {
-  describeActions,
-  describeNothingOpen,
-  describeUnsentRows,
-  hasUnsentRows,
-  type Summary,
-  summarise,
-} from "./summary.ts";
-import { sharedTemporaryFolder } from "./temporary.ts";
+import { proxyOf } from "./first-line.ts";
+import type { Reporter } from "./reporter.ts";
+import { describeActions, describeNothingOpen, describeUnsentRows } from "./summary.ts";
 
 export interface CarryOutOptions {
   readonly session: Session;

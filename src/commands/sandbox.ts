@@ -3,14 +3,13 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, count } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { openEngine } from "../sandbox/engine.ts";
 import { parseFaultText } from "../sandbox/fault-text.ts";
 import type { FaultScript } from "../sandbox/faults.ts";
 import { startSandbox } from "../sandbox/server.ts";
 import { setStateAside } from "../sandbox/state.ts";
-import { count } from "./reporter.ts";
 
 const DEFAULT_PORT = 4010;
 const KEY_VARIABLE = "TICKETS_SANDBOX_API_KEY";

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { type Action, actionSpec } from "../actions/actions.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, count, number } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
@@ -24,6 +24,13 @@ import {
 import { canWriteRejects, type RowsOfFile, writeRejects } from "../outputs/rejects.ts";
 import { type Manifest, parseManifest } from "../plan/manifest.ts";
 import { openPlan, type Plan } from "../plan/plan.ts";
+import { lostRunsFailure } from "../run/lost-runs.ts";
+import { environmentFlags } from "../run/next-command.ts";
+import { planDirectory } from "../run/places.ts";
+import { openSession, type Session, tellOpened } from "../run/session.ts";
+import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import { type Summary, summarise } from "../run/summary.ts";
+import { userName } from "../run/user-name.ts";
 import {
   closePlanned,
   closeWithoutPlan,
@@ -42,10 +49,9 @@ import { closeSuperseded, findSuperseded } from "../sending/superseded.ts";
 import type { Context } from "./context.ts";
 import { whyNotImported } from "./import.ts";
 import { writeLeft } from "./left-unwritten.ts";
-import { lostRunsFailure } from "./lost-runs.ts";
 import { mendLost } from "./mend-lost.ts";
 import { shown } from "./problems.ts";
-import { count, number, type Reporter } from "./reporter.ts";
+import type { Reporter } from "./reporter.ts";
 import {
   carryOut,
   closeCommand,
@@ -57,18 +63,9 @@ import {
   streamOfRejects,
   tellSuperseded,
 } from "./run.ts";
-import {
-  type EnvironmentOptions,
-  environmentFlags,
-  loadSettings,
-  openSession,
-  planDirectory,
-  type Session,
-  tellSession,
-} from "./session.ts";
-import { describeActions, describeNothingOpen, type Summary, summarise } from "./summary.ts";
+import { runContextOf } from "./run-context.ts";
+import { describeActions, describeNothingOpen } from "./summary.ts";
 import { traceSummary } from "./trace.ts";
-import { userName } from "./user-name.ts";
 
 export interface ResumeOptions extends EnvironmentOptions {
   readonly run: string | undefined;
@@ -80,14 +77,14 @@ export interface ResumeOptions extends EnvironmentOptions {
 /** Goes on with a run from its plan; the input is not read. */
 export async function resume(options: ResumeOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
-  const settings = await loadSettings(context, options, "to send");
+  const settings = await loadSettings(runContextOf(context), options, "to send");
   const { environment } = settings;
-  await using session = await openSession(context, settings, {
+  await using session = await openSession(runContextOf(context), settings, {
     command: "tickets resume",
     waitLockMs: options.waitLock,
     sends: true,
   });
-  tellSession(session, context);
+  tellOpened(runContextOf(context), session, true);
   await writeLeft(context, session);
   const run = chooseRun(session, options.run);
   if (run === undefined) {
@@ -138,9 +135,9 @@ export interface SettleOptions extends EnvironmentOptions {
 export async function settle(options: SettleOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
   const { reporter } = context;
-  const settings = await loadSettings(context, options, "any");
+  const settings = await loadSettings(runContextOf(context), options, "any");
   const { environment } = settings;
-  await using session = await openSession(context, settings, {
+  await using session = await openSession(runContextOf(context), settings, {
     command: "tickets settle",
     waitLockMs: options.waitLock,
     mayLackRuns: true,

@@ -5,7 +5,7 @@ import { rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { cleanText, escapeUnseen } from "../actions/text.ts";
+import { cleanText, count, escapeUnseen } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
@@ -34,21 +34,19 @@ import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../outputs/promise-lines.ts";
 import { parseManifest } from "../plan/manifest.ts";
 import { openPlan } from "../plan/plan.ts";
+import { openLedgerToRead } from "../run/ledger-to-read.ts";
+import { lostRunsFailure, lostRunsOf } from "../run/lost-runs.ts";
+import { environmentFlags } from "../run/next-command.ts";
+import { lockPath, planDirectory } from "../run/places.ts";
+import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import { type Summary, summarise } from "../run/summary.ts";
 import { actionsOf, countStored } from "../sending/settle.ts";
 import type { Context } from "./context.ts";
-import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
-import { count, type Reporter } from "./reporter.ts";
+import type { Reporter } from "./reporter.ts";
 import { closeCommand, labelOf, NEXT, settleCommand } from "./run.ts";
-import {
-  type EnvironmentOptions,
-  environmentFlags,
-  loadSettings,
-  lockPath,
-  openLedgerToRead,
-  planDirectory,
-} from "./session.ts";
+import { runContextOf } from "./run-context.ts";
 import { unknownRun } from "./settle.ts";
-import { describeActions, type Summary, summarise } from "./summary.ts";
+import { describeActions } from "./summary.ts";
 
 export interface StatusOptions extends EnvironmentOptions {
   readonly run: string | undefined;
@@ -65,7 +63,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
     throw new Failure("usage", "--max-age is about all runs of an environment, not about one.", {
       hint: "Leave the run or --max-age out.",
     });
-  const { environment } = await loadSettings(context, options, "any");
+  const { environment } = await loadSettings(runContextOf(context), options, "any");
   const list = readRunList(runListPath(environment.ledgerPath));
   using ledger = openLedgerToRead(environment);
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
@@ -364,7 +362,7 @@ export interface ResultsOptions extends EnvironmentOptions {
 /** Writes the promises of a run again, from the ledger, in any format. Without a run: of all, oldest first. */
 export async function results(options: ResultsOptions, context: Context): Promise<number> {
   const { reporter, cwd } = context;
-  const { environment } = await loadSettings(context, options, "any");
+  const { environment } = await loadSettings(runContextOf(context), options, "any");
   using ledger = openLedgerToRead(environment);
   if (ledger === undefined)
     throw new Failure(

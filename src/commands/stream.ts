@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, open, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { count, fileInShell, inShell, number } from "../actions/text.ts";
 import type { CrossActionRule } from "../checks/rules.ts";
 import { displayPath } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
@@ -28,11 +29,17 @@ import {
 } from "../plan/manifest.ts";
 import { pendingIdentities } from "../plan/pending.ts";
 import type { ToldWarnings } from "../plan/told-warnings.ts";
+import { openLedgerToPlan } from "../run/ledger-to-read.ts";
+import { environmentFlags } from "../run/next-command.ts";
+import { planDirectory } from "../run/places.ts";
+import { openSession, type Session, tellOpened } from "../run/session.ts";
+import { type EnvironmentOptions, loadSettings, type Settings } from "../run/settings.ts";
+import { hasUnsentRows, type Summary, summarise } from "../run/summary.ts";
+import { makeTemporaryFolder } from "../run/temporary.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
 import type { Context } from "./context.ts";
 import { writeLeft } from "./left-unwritten.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
-import { count, fileInShell, inShell, number } from "./reporter.ts";
 import {
   carryOut,
   commandForDoubts,
@@ -43,29 +50,8 @@ import {
   refuseStrangeOutput,
   tellRunsWithDoubts,
 } from "./run.ts";
-import {
-  describeSession,
-  type EnvironmentOptions,
-  environmentFlags,
-  loadSettings,
-  openLedgerToPlan,
-  openSession,
-  planDirectory,
-  type Session,
-  type Settings,
-  tellSession,
-} from "./session.ts";
-import {
-  describeActions,
-  describeRows,
-  describeSent,
-  hasUnsentRows,
-  type Summary,
-  summarise,
-  tellChanged,
-  tellVanished,
-} from "./summary.ts";
-import { makeTemporaryFolder } from "./temporary.ts";
+import { runContextOf } from "./run-context.ts";
+import { describeActions, describeRows, describeSent, tellChanged, tellVanished } from "./summary.ts";
 import { traceSummary } from "./trace.ts";
 
 export interface StreamOptions extends InputOptions, EnvironmentOptions {
@@ -86,7 +72,7 @@ export async function stream(options: StreamOptions, context: Context): Promise<
   const { reporter, trace } = context;
   trace.files = options.files;
   trace.isKept = !options.dryRun;
-  const settings = await loadSettings(context, options, options.dryRun ? "one" : "to send");
+  const settings = await loadSettings(runContextOf(context), options, options.dryRun ? "one" : "to send");
   const output = options.output ?? settings.environment.output;
   if (options.json && output === "-")
     throw new Failure("usage", "--json and --output - would both write to standard output. Nothing was sent.", {
@@ -109,7 +95,7 @@ async function dryRun(
   startedAt: number,
 ): Promise<Summary> {
   using ledger = openLedgerToPlan(context, environment);
-  context.reporter.info(describeSession({ environment, neighbours, ledger }, context));
+  tellOpened(runContextOf(context), { environment, neighbours, ledger }, false);
   const directory = await makeTemporaryFolder();
   try {
     const checked = await checkInput(context, {
@@ -137,13 +123,13 @@ async function send(options: StreamOptions, context: Context, settings: Settings
   const { reporter } = context;
   const { config } = settings;
   const deadline = options.maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + options.maxDuration;
-  await using session = await openSession(context, settings, {
+  await using session = await openSession(runContextOf(context), settings, {
     command: `tickets stream ${options.files.map(inShell).join(" ")}`,
     waitLockMs: options.waitLock,
     sends: true,
   });
   const { ledger } = session;
-  tellSession(session, context);
+  tellOpened(runContextOf(context), session, true);
   await writeLeft(context, session);
 
   const resumed = await finishEarlierRuns(context, session, deadline);

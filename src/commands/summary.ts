@@ -1,118 +1,15 @@
-/** What a command ended with, for programs (`--json`) and, in words, for people. */
+/** What a command ended with, in words. */
 
 import { stringifyJson } from "../actions/json.ts";
-import { cleanText } from "../actions/text.ts";
-import { type LeftToOthers, NOTHING_LEFT } from "../ledger/left-to-others.ts";
-import type { RunCounts } from "../ledger/runs.ts";
+import { cleanText, count, number } from "../actions/text.ts";
 import type { ChangedAction } from "../plan/changed.ts";
-import type { Manifest, RowCounts } from "../plan/manifest.ts";
+import type { RowCounts } from "../plan/manifest.ts";
 import type { PlanResult } from "../plan/planner.ts";
 import { digestOfTold, numbered, type ToldWarnings } from "../plan/told-warnings.ts";
 import type { Vanished, VanishedTicket } from "../plan/vanished.ts";
+import { hasUnsentRows, type Summary } from "../run/summary.ts";
 import { shown } from "./problems.ts";
-import { count, number, type Reporter } from "./reporter.ts";
-
-/** The document of `--json` (design, Summary). Counts add up: rows and actions each to their parts. */
-export interface Summary {
-  readonly run: string | null;
-  readonly environment: string | null;
-  readonly state: "finished" | "stopped" | "nothing new" | "invalid" | "dry run" | "abandoned";
-  readonly exitCode: number;
-  readonly rows: RowCounts;
-  readonly actions: {
-    readonly total: number;
-    readonly accepted: number;
-    readonly rejected: number;
-    readonly refused: number;
-    readonly inDoubt: number;
-    readonly settledByHand: number;
-    readonly notSent: number;
-    readonly alreadySent: number;
-    /** Of those already sent, how many say something else now. */
-    readonly changed: number;
-    /** Of those not sent, how many are new but stand before others of their history that were accepted. */
-    readonly late: number;
-    /** Of those not sent, how many were rejected or in doubt earlier, and something later of their history was accepted since. */
-    readonly superseded: number;
-  };
-  readonly byAction: Readonly<Record<string, number>>;
-  readonly chunks: { readonly total: number; readonly settled: number };
-  readonly problems: { readonly errors: number; readonly warnings: number };
-  readonly output: string | null;
-  readonly rejects: readonly string[];
-  readonly durationMs: number;
-  readonly next: string | null;
-  readonly resumed: Summary | null;
-  /** With `--report-vanished` only. */
-  readonly vanished?: Vanished;
-}
-
-const NOTHING: RunCounts = {
-  accepted: 0,
-  rejected: 0,
-  refused: 0,
-  inDoubt: 0,
-  inFlight: 0,
-  settledByHand: 0,
-  notSent: 0,
-  superseded: 0,
-  chunks: { total: 0, settled: 0 },
-  byAction: {},
-};
-
-export function summarise(fields: {
-  readonly run: string | null;
-  readonly environment: string | null;
-  readonly state: Summary["state"];
-  readonly exitCode: number;
-  readonly plan: Pick<PlanResult | Manifest, "rows" | "actions" | "byAction">;
-  readonly problems: { readonly errors: number; readonly warnings: number };
-  /** Undefined when nothing was sent: then all that is planned is not sent. */
-  readonly counts?: RunCounts;
-  /** As it stands now; without it, as it stood when this was planned. */
-  readonly left?: LeftToOthers;
-  readonly output?: string | null;
-  readonly rejects?: readonly string[];
-  readonly durationMs: number;
-  readonly next?: string | null;
-  readonly resumed?: Summary | null;
-  readonly vanished?: Vanished | undefined;
-}): Summary {
-  const { plan, problems } = fields;
-  const counts = fields.counts ?? { ...NOTHING, notSent: plan.actions.planned };
-  const { pending, waiting, late, superseded, unclear } = plan.actions;
-  const left = fields.left ?? { ...NOTHING_LEFT, pending, waiting };
-  return {
-    run: fields.run,
-    environment: fields.environment,
-    state: fields.state,
-    exitCode: fields.exitCode,
-    rows: plan.rows,
-    actions: {
-      total: plan.actions.total,
-      accepted: counts.accepted,
-      rejected: counts.rejected,
-      refused: counts.refused,
-      // What another run may still bring to the service is in doubt here too.
-      inDoubt: counts.inDoubt + left.pending,
-      settledByHand: counts.settledByHand,
-      notSent: counts.notSent + left.waiting + left.open + late + superseded + unclear,
-      alreadySent: plan.actions.alreadySent + left.sent,
-      changed: plan.actions.changed,
-      late,
-      superseded: superseded + counts.superseded,
-    },
-    byAction: plan.byAction,
-    chunks: counts.chunks,
-    problems: { errors: problems.errors, warnings: problems.warnings },
-    output: fields.output ?? null,
-    rejects: fields.rejects ?? [],
-    durationMs: Math.round(fields.durationMs),
-    next: fields.next ?? null,
-    resumed: fields.resumed ?? null,
-    ...(fields.vanished !== undefined && { vanished: fields.vanished }),
-  };
-}
+import type { Reporter } from "./reporter.ts";
 
 /**
  * `11,998 accepted, 2 rejected, 40 already sent; of those not sent 3 late`: every part that is not zero.
@@ -168,9 +65,6 @@ export function describeRows(rows: Summary["rows"]): string {
     .map((part) => `${number(rows[part])} ${part}`);
   return `${count(rows.read, "row")}${parts.length === 0 ? "" : `: ${parts.join(", ")}`}`;
 }
-
-/** Whether rows were not sent that someone has to mend, or that wait for such. */
-export const hasUnsentRows = ({ invalid, held }: RowCounts): boolean => invalid + held > 0;
 
 /** `1 row invalid, 2 held` */
 export function describeUnsentRows({ invalid, held }: RowCounts): string {

@@ -3,8 +3,8 @@
 import { hostname } from "node:os";
 import { cleanText } from "../actions/text.ts";
 import { noteInvocation } from "../ledger/invocations.ts";
-import type { Summary } from "./summary.ts";
-import { userName } from "./user-name.ts";
+import type { Summary } from "../run/summary.ts";
+import { userName } from "../run/user-name.ts";
 
 /** Filled in by the command as it goes; written when its exit code is known. */
 export interface Trace {

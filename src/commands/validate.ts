@@ -4,6 +4,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { copyFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { count, number } from "../actions/text.ts";
 import { displayPath, loadConfig } from "../config/config.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
@@ -11,22 +12,20 @@ import { NOTHING_PENDING } from "../ledger/pending.ts";
 import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";
 import { pendingIdentities } from "../plan/pending.ts";
 import { planFiles } from "../plan/plan.ts";
+import { openLedgerToPlan } from "../run/ledger-to-read.ts";
+import { planDirectory } from "../run/places.ts";
+import { KNOWN_RULES } from "../run/rules.ts";
+import { tellOpened } from "../run/session.ts";
+import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import { hasUnsentRows } from "../run/summary.ts";
+import { makeTemporaryFolder } from "../run/temporary.ts";
 import { type CheckedInput, checkInput, type InputOptions, type OnRow } from "./check-input.ts";
 import type { Context } from "./context.ts";
 import { copyToOutput } from "./json-lines.ts";
 import { createPreview, describePreview } from "./preview.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
-import { count, number } from "./reporter.ts";
-import {
-  describeSession,
-  type EnvironmentOptions,
-  KNOWN_RULES,
-  loadSettings,
-  openLedgerToPlan,
-  planDirectory,
-} from "./session.ts";
-import { describeRows, describeSent, hasUnsentRows, tellChanged, tellVanished } from "./summary.ts";
-import { makeTemporaryFolder } from "./temporary.ts";
+import { runContextOf } from "./run-context.ts";
+import { describeRows, describeSent, tellChanged, tellVanished } from "./summary.ts";
 
 export interface ValidateOptions extends InputOptions, EnvironmentOptions {
   readonly json: boolean;
@@ -150,7 +149,7 @@ async function withPlan(
 ): Promise<number> {
   context.trace.files = options.files;
   const named = options.env !== undefined || context.env.TICKETS_ENV !== undefined;
-  const settings = named ? await loadSettings(context, options) : undefined;
+  const settings = named ? await loadSettings(runContextOf(context), options) : undefined;
   const config =
     settings?.config ??
     (await loadConfig({
@@ -161,7 +160,7 @@ async function withPlan(
       signal: context.stop,
     }));
   using ledger = settings === undefined ? undefined : openLedgerToPlan(context, settings.environment);
-  if (settings !== undefined) context.reporter.info(describeSession({ ...settings, ledger }, context));
+  if (settings !== undefined) tellOpened(runContextOf(context), { ...settings, ledger }, false);
   const directory = await makeTemporaryFolder();
   try {
     const plan = join(directory, "plan");

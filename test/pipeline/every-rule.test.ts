@@ -10,9 +10,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { importResults } from "../../src/commands/import.ts";
-import { ALL_RULES } from "../../src/commands/session.ts";
 import { plan, validate } from "../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
+import { ALL_RULES } from "../../src/run/rules.ts";
 import { type Field, makeContext, openField } from "../support/context.ts";
 
 const BAD = fileURLToPath(new URL("../../fixtures/bad/", import.meta.url));

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { severityTable } from "../../src/checks/severity.ts";
-import { ALL_RULES } from "../../src/commands/session.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { NOTHING_PENDING } from "../../src/ledger/pending.ts";
@@ -21,6 +20,7 @@ import { makePlan } from "../../src/plan/planner.ts";
 import { createProblemLog } from "../../src/plan/problems.ts";
 import { openInput, rangeParser } from "../../src/readers/input.ts";
 import { resolveInputs } from "../../src/readers/inputs.ts";
+import { ALL_RULES } from "../../src/run/rules.ts";
 
 function openFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "tickets-parallel-"));

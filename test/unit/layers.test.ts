@@ -24,9 +24,10 @@ const MAY_IMPORT = {
   sending: ["actions", "disk", "checks", "ledger", "plan", "outputs"],
   init: ["actions", "mapping"],
   sandbox: ["actions"],
+  run: ["actions", "disk", "mapping", "checks", "readers", "config", "ledger", "plan", "outputs", "sending"],
   commands: [
     ...["actions", "disk", "mapping", "checks", "readers", "config"],
-    ...["ledger", "plan", "outputs", "sending", "init", "sandbox"],
+    ...["ledger", "plan", "outputs", "sending", "init", "sandbox", "run"],
   ],
   cli: ["actions", "config", "plan", "commands"],
   main: ["actions", "cli"],
@@ -144,6 +145,19 @@ describe("the files of src/", () => {
   ])("are found: %s", (_, imports, circles) => {
     expect(circlesOf(new Map(Object.entries(imports)))).toEqual(circles);
   });
+});
+
+/** What reaches a person, a terminal, or the process as a whole. */
+const OF_THE_PROCESS = /\breporter\b|\bconsole\.|\bprocess\.(?:argv|env|cwd|exit|exitCode|on|std\w+)\b/;
+
+describe("the core of src/run/", () => {
+  it.each(files.filter((path) => layerOf(path) === "run"))(
+    "%s speaks to no one, and leaves the process alone",
+    (path) => {
+      const code = withoutComments(readFileSync(join(SRC, path), "utf8"));
+      expect(OF_THE_PROCESS.exec(code)?.[0]).toBeUndefined();
+    },
+  );
 });
 
 describe("the reading of imports", () => {

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, count, inShell } from "../actions/text.ts";
 import { type Config, displayPath } from "../config/config.ts";
 import { type Environment, ledgerOwnerOf } from "../config/environment.ts";
 import { Key, peekKey, readKey } from "../config/key.ts";
@@ -13,7 +13,6 @@ import { openLedger } from "../ledger/open-ledger.ts";
 import { type RunListContent, readRunList } from "../ledger/run-list.ts";
 import { actionsOutside, ledgersIn, type SiblingLedger, siblingLedgers } from "../ledger/siblings.ts";
 import { wasUsedWith } from "../ledger/used-keys.ts";
-import { count, inShell } from "./reporter.ts";
 
 /** What lies beside a ledger that has sent nothing yet. */
 export interface Beside {

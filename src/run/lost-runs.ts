@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, count, fileInShell, inShell } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
@@ -11,7 +11,6 @@ import { findLostRuns, type LostRun, type RunListContent, readRunList } from "..
 import { findRun } from "../ledger/runs.ts";
 import { type Manifest, parseManifest } from "../plan/manifest.ts";
 import { planFiles } from "../plan/plan.ts";
-import { count, fileInShell, inShell } from "./reporter.ts";
 
 /** Whose runs are looked for: those sent to what the ledger belongs to. Another sandbox has nothing of theirs. */
 interface Whose {

@@ -1,0 +1,33 @@
+/** A ledger that is only looked into. */
+
+import { existsSync } from "node:fs";
+import type { Environment } from "../config/environment.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { openLedger } from "../ledger/open-ledger.ts";
+import type { RunContext } from "./context.ts";
+import { lookForLostRuns, lostRunsFailure } from "./lost-runs.ts";
+/** The ledger for looking only, or undefined where there is none yet. */
+export function openLedgerToRead(environment: Environment): Ledger | undefined {
+  if (!existsSync(environment.ledgerPath)) return undefined;
+  return openLedger({
+    path: environment.ledgerPath,
+    boundTo: environment.kind === "sandbox" ? undefined : environment.baseUrl,
+    readOnly: true,
+  });
+}
+
+/**
+ * The same for a command that decides by it what was sent before.
+ *
+ * @throws Failure `usage` when it lacks runs that were sent from here.
+ */
+export function openLedgerToPlan({ cwd }: Pick<RunContext, "cwd">, environment: Environment): Ledger | undefined {
+  let ledger: Ledger | undefined;
+  const lost = lookForLostRuns(environment, () => {
+    ledger = openLedgerToRead(environment);
+    return ledger;
+  });
+  if (lost.length === 0) return ledger;
+  ledger?.[Symbol.dispose]();
+  throw lostRunsFailure(lost, environment, cwd);
+}

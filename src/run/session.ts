@@ -1,0 +1,165 @@
+/** What a command works with that may send: the environment, its ledger, and its lock. */
+
+import { existsSync } from "node:fs";
+import { readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Environment } from "../config/environment.ts";
+import { Key, readKey } from "../config/key.ts";
+import { type Ledger, readMeta, runListPath, writeMeta } from "../ledger/ledger.ts";
+import { acquireLock } from "../ledger/lock.ts";
+import { openLedger } from "../ledger/open-ledger.ts";
+import { type LostRun, openRunList, type RunList, readRunList, thisMachine } from "../ledger/run-list.ts";
+import { listRuns } from "../ledger/runs.ts";
+import { noteKey } from "../ledger/used-keys.ts";
+import { parseManifest } from "../plan/manifest.ts";
+import { planFiles } from "../plan/plan.ts";
+import type { BuiltInService, RunContext } from "./context.ts";
+import { lostRunsFailure, lostRunsOf, strayPlans } from "./lost-runs.ts";
+import { lockPath, PLAN_KEPT_MS, runsDirectory } from "./places.ts";
+import type { Settings } from "./settings.ts";
+/** A session that may send: it holds the environment's lock until it is disposed. */
+export interface Session extends AsyncDisposable {
+  readonly environment: Environment;
+  /** Of other accounts at the same address. */
+  readonly neighbours: Settings["neighbours"];
+  readonly ledger: Ledger;
+  readonly runList: RunList;
+  /** Runs that were sent from here and of which the ledger does not know all. Asked each time, since a command may mend it. */
+  readonly lost: () => readonly LostRun[];
+  /** Where requests go; for the sandbox known only now that it runs. */
+  readonly baseUrl: string;
+  readonly boundTo: string;
+  readonly key: () => Promise<Key>;
+}
+
+export async function openSession(
+  context: RunContext,
+  { environment, neighbours, key: known }: Pick<Settings, "environment" | "neighbours" | "key">,
+  options: {
+    readonly command: string;
+    readonly waitLockMs: number;
+    /** Looks for the key first: without it, waiting and reading would be for nothing. A command is run when it is needed. */
+    readonly sends?: boolean;
+    /** Only for what puts a lost ledger right: it need not know all that was sent from here. */
+    readonly mayLackRuns?: boolean;
+  },
+): Promise<Session> {
+  const { progress } = context;
+  let given: Promise<Key> | undefined;
+  const keyOfService = (): Promise<Key> => {
+    const read = async (): Promise<Key> => known ?? readKey(environment, context.stop, { env: context.env });
+    given ??= read().then((key) => {
+      if (key.warning !== undefined) progress.happened({ kind: "key doubtful", warning: key.warning });
+      return key;
+    });
+    return given;
+  };
+  if (options.sends === true && environment.kind === "service" && environment.keySource.kind !== "command")
+    await keyOfService();
+  const lock = await acquireLock({
+    what: `the ledger of ${environment.name}`,
+    path: lockPath(environment),
+    command: options.command,
+    waitMs: options.waitLockMs,
+    signal: context.stop,
+    onWait: (holder) => progress.happened({ kind: "waiting for the lock", holder }),
+  });
+  let sandbox: BuiltInService | undefined;
+  let ledger: Ledger | undefined;
+  const close = async (): Promise<void> => {
+    ledger?.[Symbol.dispose]();
+    await sandbox?.[Symbol.asyncDispose]();
+    lock[Symbol.dispose]();
+  };
+  try {
+    if (environment.kind === "sandbox") sandbox = await context.openSandbox(environment);
+    const started = sandbox;
+    const boundTo = started === undefined ? environment.baseUrl : `sandbox:${started.instanceId}`;
+    const { mayLackRuns = false } = options;
+    const list = readRunList(runListPath(environment.ledgerPath));
+    const refuseLost = (): boolean => {
+      const lost = lostRunsOf({ environment, boundTo }, list, ledger);
+      if (lost.length > 0 && !mayLackRuns) throw lostRunsFailure(lost, environment, context.cwd);
+      return lost.length > 0;
+    };
+    // Before a new one is made, which would be taken for a known one by the next command.
+    if (!existsSync(environment.ledgerPath)) refuseLost();
+    ledger = openLedger({ path: environment.ledgerPath, boundTo });
+    const opened = ledger;
+    const lacksRuns = refuseLost();
+    const keyToUse = async (): Promise<Key> => {
+      const key = await keyOfService();
+      noteKey(opened, (salt) => key.digest(salt));
+      return key;
+    };
+    if (given !== undefined) await keyToUse();
+    const runList = openRunList(runListPath(environment.ledgerPath), thisMachine());
+    if (runList.isNew) makeRunList(context, environment, ledger, runList, boundTo);
+    else runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
+    const from = runList.cameFrom;
+    if (from !== undefined) progress.happened({ kind: "state came from another machine", environment, from });
+    if (!lacksRuns) await removeUnfinishedPlans(environment, ledger);
+    return {
+      environment,
+      neighbours,
+      ledger,
+      runList,
+      lost: () => lostRunsOf({ environment, boundTo }, runList.content, opened),
+      boundTo,
+      baseUrl: started?.url ?? environment.baseUrl,
+      key: async () => (started === undefined ? await keyToUse() : new Key(started.apiKey)),
+      [Symbol.asyncDispose]: close,
+    };
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+}
+
+/** Key in the ledger's meta table: a list of runs lies beside it. */
+const HAS_RUN_LIST = "run_list";
+
+/** A list that is not there is made of what the ledger knows. One that was there before has been lost, which is told. */
+function makeRunList(
+  { progress }: RunContext,
+  environment: Environment,
+  ledger: Ledger,
+  runList: RunList,
+  boundTo: string,
+): void {
+  const strays = strayPlans(environment, ledger, (each) => environment.kind !== "sandbox" || each === boundTo);
+  runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
+  runList.addStrays(strays);
+  const runs = listRuns(ledger).length;
+  if (readMeta(ledger, HAS_RUN_LIST) !== undefined && runs > 0)
+    progress.happened({ kind: "list of runs made again", path: runList.path, runs });
+  ledger.transaction(() => writeMeta(ledger, HAS_RUN_LIST, "yes"));
+}
+
+/** Folders of plans that never became runs, because the process died before; they mean nothing. */
+async function removeUnfinishedPlans(environment: Environment, ledger: Ledger): Promise<void> {
+  const directory = runsDirectory(environment);
+  const names = await readdir(directory).catch(() => []);
+  for (const name of names) {
+    if (ledger.get("SELECT 1 AS one FROM runs WHERE run = ?", name) !== undefined) continue;
+    const plan = join(directory, name);
+    // A whole plan may belong to a ledger that is only missing for now; it goes when a finished one would.
+    const manifest = await stat(planFiles(plan).manifest).catch(() => undefined);
+    if (manifest === undefined || Date.now() - manifest.mtimeMs > PLAN_KEPT_MS)
+      await rm(plan, { recursive: true, force: true });
+  }
+}
+
+/** Tells what a command begins with: what is used, and whether its memory is new. */
+export function tellOpened(
+  { progress }: RunContext,
+  {
+    environment,
+    neighbours,
+    ledger,
+  }: Pick<Settings, "environment" | "neighbours"> & { readonly ledger: Ledger | undefined },
+  isToSend: boolean,
+): void {
+  const runs = Number(ledger?.get("SELECT count(*) AS n FROM runs")?.n ?? 0);
+  progress.happened({ kind: "ledger opened", environment, neighbours, runs, isToSend });
+}

@@ -1,0 +1,103 @@
+/** The config and the environment that a command is for. */
+
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type Config, displayPath, loadConfig } from "../config/config.ts";
+import { type Environment, type EnvironmentFlags, ownLedgerOf, resolveEnvironment } from "../config/environment.ts";
+import type { Key } from "../config/key.ts";
+import { type Neighbour, readNeighbours, secondLedger } from "../config/neighbours.ts";
+import { userStateDirectory } from "../config/paths.ts";
+import { Failure } from "../failure.ts";
+import { openLedger } from "../ledger/open-ledger.ts";
+import type { SiblingLedger } from "../ledger/siblings.ts";
+import type { RunContext } from "./context.ts";
+import { lookBeside } from "./former-self.ts";
+import { environmentFlags } from "./next-command.ts";
+import { KNOWN_RULES } from "./rules.ts";
+/** Flags that say which environment and where its state is; `tickets env` shows what becomes of them. */
+export interface EnvironmentOptions {
+  readonly env?: string | undefined;
+  readonly config?: string | undefined;
+  readonly flags: EnvironmentFlags;
+}
+
+export interface Settings {
+  readonly config: Config;
+  readonly environment: Environment;
+  /** Other environments at the same address, declared or known by their ledgers alone. */
+  readonly neighbours: readonly Pick<Neighbour, "name" | "key">[];
+  /** Ledgers that may be what this environment kept under another name. */
+  readonly former: readonly SiblingLedger[];
+  /** Where it was read to be compared: what gives it may give it once. */
+  readonly key?: Key | undefined;
+}
+
+/**
+ * The config, and the environment that the command is for.
+ *
+ * @param ledgers "one": a second ledger of the same service is refused; "any": it is told, for commands that only look
+ * into a ledger or mend it; "to send": refused, and a key that a command gives is read where one has to be compared.
+ */
+export async function loadSettings(
+  context: RunContext,
+  options: EnvironmentOptions,
+  ledgers: "one" | "any" | "to send" = "one",
+): Promise<Settings> {
+  const { cwd, env, progress } = context;
+  const config = await loadConfig({
+    cwd,
+    env,
+    configFlag: options.config,
+    knownRules: KNOWN_RULES,
+    signal: context.stop,
+  });
+  const choice = { envFlag: options.env, configFlag: options.config, env, flags: options.flags };
+  const environment = resolveEnvironment(config, choice);
+  progress.happened({ kind: "environment chosen", environment });
+  const declared = await readNeighbours(config, environment, env, context.stop);
+  const twice =
+    secondLedger(config, environment, declared) ??
+    forgottenLedger(environment, ownLedgerOf(config, environment, choice), cwd);
+  refuseMovedAddress(config, environment, env);
+  const sends = ledgers === "to send" && twice === undefined;
+  const beside = await lookBeside(config, environment, declared, { env, signal: context.stop, sends });
+  const problem = twice ?? beside.problem;
+  if (problem !== undefined && ledgers !== "any") throw problem;
+  if (problem !== undefined) progress.happened({ kind: "ledgers in conflict", problem });
+  const { others, former, key } = beside;
+  return { config, environment, neighbours: [...declared, ...others], former, key };
+}
+
+/**
+ * A config that lies in a folder may name both another address and another ledger; the key would go there, and no ledger
+ * say that the service is another. So the one that this user's runs usually keep is asked too.
+ */
+function refuseMovedAddress(config: Config, environment: Environment, env: NodeJS.ProcessEnv): void {
+  const { kind, baseUrl, ledgerOwner, ledgerPath } = environment;
+  if (kind === "sandbox" || config.found === undefined || config.found.isTrusted) return;
+  const usual = userStateDirectory(env);
+  if (usual === undefined) return;
+  const path = join(usual, ledgerOwner, "ledger.db");
+  if (path === ledgerPath || !existsSync(path)) return;
+  openLedger({ path, boundTo: baseUrl, readOnly: true })[Symbol.dispose]();
+}
+
+/** What an environment was sent before it shared another's ledger must come along. */
+export function forgottenLedger(environment: Environment, own: string | undefined, cwd: string): Failure | undefined {
+  if (own === undefined) return undefined;
+  const { name, ledgerOwner } = environment;
+  const file = `${name}.promises.ndjson`;
+  const flags = environmentFlags(environment);
+  return new Failure(
+    "usage",
+    `${name} shares the ledger of ${ledgerOwner}, but has kept one of its own (${displayPath(own, cwd)}), and what that one knows would be sent again. Nothing was sent.`,
+    {
+      hint: [
+        `Without the line sameServiceAs, settle its open runs: tickets status ${flags}`,
+        `Then write its promises: tickets results ${flags} -o ${file}`,
+        `With the line again: tickets results --import ${file} ${flags}`,
+        `Then move ${displayPath(dirname(own), cwd)} away.`,
+      ].join("\n"),
+    },
+  );
+}
