@@ -11,7 +11,7 @@ import type { Mapped } from "../mapping/mapper.ts";
 import { leafAt } from "../mapping/names.ts";
 import type { Row } from "../mapping/row.ts";
 import type { PlanResult } from "../plan/planner.ts";
-import type { MappedFile, OnRow } from "./check-input.ts";
+import type { MappedFile, OnRow } from "../run/mappers.ts";
 import { shown, textWidth } from "./problems.ts";
 import { describeSent } from "./summary.ts";
 

@@ -29,6 +29,7 @@ import {
 } from "../plan/manifest.ts";
 import { pendingIdentities } from "../plan/pending.ts";
 import type { ToldWarnings } from "../plan/told-warnings.ts";
+import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "../run/check-input.ts";
 import { openLedgerToPlan } from "../run/ledger-to-read.ts";
 import { environmentFlags } from "../run/next-command.ts";
 import { planDirectory } from "../run/places.ts";
@@ -36,7 +37,6 @@ import { openSession, type Session, tellOpened } from "../run/session.ts";
 import { type EnvironmentOptions, loadSettings, type Settings } from "../run/settings.ts";
 import { hasUnsentRows, type Summary, summarise } from "../run/summary.ts";
 import { makeTemporaryFolder } from "../run/temporary.ts";
-import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
 import type { Context } from "./context.ts";
 import { writeLeft } from "./left-unwritten.ts";
 import { tellProblems, tellSkipped } from "./problems.ts";
@@ -98,7 +98,7 @@ async function dryRun(
   tellOpened(runContextOf(context), { environment, neighbours, ledger }, false);
   const directory = await makeTemporaryFolder();
   try {
-    const checked = await checkInput(context, {
+    const checked = await checkInput(runContextOf(context), {
       ...options,
       config,
       directory: join(directory, "plan"),
@@ -181,7 +181,7 @@ async function sendInput(
 
   const run = newRunId();
   const directory = planDirectory(environment, run);
-  const checked = await checkInput(context, {
+  const checked = await checkInput(runContextOf(context), {
     ...options,
     config,
     directory,

@@ -12,14 +12,15 @@ import { NOTHING_PENDING } from "../ledger/pending.ts";
 import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";
 import { pendingIdentities } from "../plan/pending.ts";
 import { planFiles } from "../plan/plan.ts";
+import { type CheckedInput, checkInput, type InputOptions } from "../run/check-input.ts";
 import { openLedgerToPlan } from "../run/ledger-to-read.ts";
+import type { OnRow } from "../run/mappers.ts";
 import { planDirectory } from "../run/places.ts";
 import { KNOWN_RULES } from "../run/rules.ts";
 import { tellOpened } from "../run/session.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { hasUnsentRows } from "../run/summary.ts";
 import { makeTemporaryFolder } from "../run/temporary.ts";
-import { type CheckedInput, checkInput, type InputOptions, type OnRow } from "./check-input.ts";
 import type { Context } from "./context.ts";
 import { copyToOutput } from "./json-lines.ts";
 import { createPreview, describePreview } from "./preview.ts";
@@ -164,7 +165,7 @@ async function withPlan(
   const directory = await makeTemporaryFolder();
   try {
     const plan = join(directory, "plan");
-    const checked = await checkInput(context, {
+    const checked = await checkInput(runContextOf(context), {
       ...options,
       config,
       directory: plan,

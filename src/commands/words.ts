@@ -4,6 +4,7 @@ import { cleanText, count } from "../actions/text.ts";
 import type { Progress, RunEvent } from "../run/progress.ts";
 import type { Context } from "./context.ts";
 import { describeOpened } from "./first-line.ts";
+import { describeUnderstanding } from "./understanding.ts";
 
 type Words = {
   readonly [Kind in RunEvent["kind"]]: (event: Extract<RunEvent, { kind: Kind }>, context: Context) => void;
@@ -33,6 +34,12 @@ const WORDS: Words = {
     const say = opened.isToSend && opened.runs === 0 ? context.reporter.notice : context.reporter.info;
     say(describeOpened(opened, context));
   },
+  "ordered by time": (_, { reporter }) =>
+    reporter.info("Order: by orderTime, each event and sale before what depends on it."),
+  "files passed over": ({ message }, { reporter }) => reporter.warn(message),
+  "input understood": (understood, { reporter }) => {
+    for (const line of describeUnderstanding(understood)) reporter.info(line);
+  },
 };
 
 /** What the core tells, in the words of a command. */
@@ -43,5 +50,6 @@ export function progressOf(context: Context): Progress {
       const say = WORDS[event.kind] as (event: RunEvent, context: Context) => void;
       say(event, context);
     },
+    advanced: context.reporter.progress,
   };
 }
