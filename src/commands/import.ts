@@ -49,13 +49,13 @@ import { openPlan, type Plan, planFiles } from "../plan/plan.ts";
 import { fileFailure } from "../readers/bytes.ts";
 import { refuseEmptyName } from "../readers/inputs.ts";
 import { lostRunsFailure } from "../run/lost-runs.ts";
+import { mendLost } from "../run/mend-lost.ts";
 import { planDirectory } from "../run/places.ts";
 import { openSession, type Session } from "../run/session.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { cutChunk, replaceChunk } from "../sending/chunk-parts.ts";
 import { enterLostRun, isImportedRun } from "../sending/mend-lost.ts";
 import type { Context } from "./context.ts";
-import { mendLost } from "./mend-lost.ts";
 import { runContextOf } from "./run-context.ts";
 
 const LINE = z.looseObject({
@@ -168,7 +168,7 @@ async function mendDecided(session: Session, context: Context): Promise<void> {
   for (const lost of session.lost()) {
     const run = findRun(session.ledger, lost.run);
     if (lost.isDecided && run !== undefined && existsSync(planDirectory(session.environment, run.run)))
-      await mendLost(context, session, run, lost);
+      await mendLost(runContextOf(context), session, run, lost);
   }
 }
 

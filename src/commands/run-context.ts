@@ -7,11 +7,12 @@ import { progressOf } from "./words.ts";
 
 /** What a command gives the core: its surroundings, its sandbox and its words. */
 export function runContextOf(context: Context): RunContext {
-  const { cwd, env, stdin, now, stop, abort } = context;
+  const { cwd, env, stdin, stdout, isStdoutTaken, now, stop, abort } = context;
   return {
     cwd,
     env,
     stdin,
+    promisesTo: isStdoutTaken ? undefined : stdout,
     ...(now !== undefined && { now }),
     stop,
     abort,

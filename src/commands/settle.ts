@@ -24,9 +24,14 @@ import {
 import { canWriteRejects, type RowsOfFile, writeRejects } from "../outputs/rejects.ts";
 import { type Manifest, parseManifest } from "../plan/manifest.ts";
 import { openPlan, type Plan } from "../plan/plan.ts";
+import { carryOut, noteInList, rejectsDirectory, tellSuperseded } from "../run/carry-out.ts";
+import { refuseClosing } from "../run/earlier-runs.ts";
+import { writeLeft } from "../run/left-unwritten.ts";
 import { lostRunsFailure } from "../run/lost-runs.ts";
-import { environmentFlags } from "../run/next-command.ts";
+import { mendLost } from "../run/mend-lost.ts";
+import { closeCommand, environmentFlags, streamOfRejects } from "../run/next-command.ts";
 import { planDirectory } from "../run/places.ts";
+import { openPromises, openPromisesLate } from "../run/promises.ts";
 import { openSession, type Session, tellOpened } from "../run/session.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { type Summary, summarise } from "../run/summary.ts";
@@ -48,21 +53,8 @@ import { actionsOf, projectUnwritten, recover } from "../sending/settle.ts";
 import { closeSuperseded, findSuperseded } from "../sending/superseded.ts";
 import type { Context } from "./context.ts";
 import { whyNotImported } from "./import.ts";
-import { writeLeft } from "./left-unwritten.ts";
-import { mendLost } from "./mend-lost.ts";
 import { shown } from "./problems.ts";
 import type { Reporter } from "./reporter.ts";
-import {
-  carryOut,
-  closeCommand,
-  noteInList,
-  openPromises,
-  openPromisesLate,
-  refuseClosing,
-  rejectsDirectory,
-  streamOfRejects,
-  tellSuperseded,
-} from "./run.ts";
 import { runContextOf } from "./run-context.ts";
 import { describeActions, describeNothingOpen } from "./summary.ts";
 import { traceSummary } from "./trace.ts";
@@ -85,7 +77,7 @@ export async function resume(options: ResumeOptions, context: Context): Promise<
     sends: true,
   });
   tellOpened(runContextOf(context), session, true);
-  await writeLeft(context, session);
+  await writeLeft(runContextOf(context), session);
   const run = chooseRun(session, options.run);
   if (run === undefined) {
     context.reporter.info("There is no unfinished run.");
@@ -95,7 +87,7 @@ export async function resume(options: ResumeOptions, context: Context): Promise<
   // Whoever stopped it wants it to go on: should this process die, the next command finishes it unasked.
   if (run.stoppedByPerson) noteStop(session.ledger, run.runNo, run.exitCode ?? EXIT_CODES["stopped-early"], false);
   const deadline = options.maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + options.maxDuration;
-  const summary = await carryOut(context, { session, run, deadline, startedAt });
+  const { summary } = await carryOut(runContextOf(context), { session, run, deadline, startedAt });
   if (options.json) context.reporter.out(`${JSON.stringify(summary)}\n`);
   traceSummary(context.trace, summary);
   if (environment.kind === "sandbox") context.reporter.notice("SANDBOX: nothing left this machine.");
@@ -146,10 +138,10 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   context.trace.run = options.run;
   await refuseLost(options, context, session);
   // While runs are lost, files may tell more than the ledger knows; that is put right first.
-  if (session.lost().length === 0) await writeLeft(context, session);
+  if (session.lost().length === 0) await writeLeft(runContextOf(context), session);
   const found = findRun(ledger, options.run);
   const lost = session.lost().find(({ run }) => run === options.run);
-  const run = lost === undefined ? found : await mendLost(context, session, found, lost);
+  const run = lost === undefined ? found : await mendLost(runContextOf(context), session, found, lost);
   if (run === undefined) throw unknownRun(options.run, environment);
   if (options.decision !== undefined) session.runList.changing(ledger, run);
   const closes = options.decision === "abandon";
@@ -161,8 +153,8 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   // Who only looks leaves no file behind, unless there is something to write.
   await using promises =
     options.decision === undefined
-      ? openPromisesLate(context, session, run)
-      : await openPromises(context, session, run);
+      ? openPromisesLate(runContextOf(context), session, run)
+      : await openPromises(runContextOf(context), session, run);
   const settling = { ledger, plan, runNo: run.runNo, promises };
   await recover(settling);
   const chunks = chosenChunks(session, run, options.chunk);
@@ -200,7 +192,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
       }
       await projectUnwritten(settling);
       if (run.state === "open" && !run.isClosing)
-        tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
+        tellSuperseded(runContextOf(context), await closeSuperseded(ledger, plan, run.runNo));
       // A run that a person has put right is theirs to go on with, not theirs to wait for.
       if (run.state === "open" && chunks.length > 0)
         noteStop(ledger, run.runNo, run.exitCode ?? EXIT_CODES["in-doubt"], false);
@@ -217,7 +209,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
           ledger,
           run,
           plan,
-          directory: rejectsDirectory(context, plan.manifest),
+          directory: rejectsDirectory(runContextOf(context), plan.manifest),
           encoding: plan.manifest.options.encoding,
         });
   crashPoint("rejects written");
@@ -226,7 +218,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   if (closes && run.state === "open") endClosed(ledger, run, EXIT_CODES["finished-with-rejects"]);
   crashPoint("ended");
   if (closes) reporter.info(`The run ${run.run} is closed.`);
-  if (options.decision !== undefined) noteInList(context, session, run);
+  if (options.decision !== undefined) noteInList(runContextOf(context), session, run);
   const summary = summaryOf(
     context,
     session,
@@ -371,7 +363,7 @@ function settleWithoutPlan(
     reporter.warn(
       `The plan of run ${run.run} is lost, so its rows can't be listed. The run is closed; what it had accepted is remembered.`,
     );
-  if (decision !== undefined) noteInList(context, session, run);
+  if (decision !== undefined) noteInList(runContextOf(context), session, run);
   const closed = findRun(ledger, run.run) ?? run;
   const manifest = parseManifest(run.manifest);
   const summary = summaryOf(context, session, closed, manifest, [], run.output ?? null, startedAt);

@@ -36,15 +36,16 @@ import { parseManifest } from "../plan/manifest.ts";
 import { openPlan } from "../plan/plan.ts";
 import { openLedgerToRead } from "../run/ledger-to-read.ts";
 import { lostRunsFailure, lostRunsOf } from "../run/lost-runs.ts";
-import { environmentFlags } from "../run/next-command.ts";
+import { closeCommand, environmentFlags, settleCommand } from "../run/next-command.ts";
 import { lockPath, planDirectory } from "../run/places.ts";
+import { labelOf } from "../run/promises.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { type Summary, summarise } from "../run/summary.ts";
 import { actionsOf, countStored } from "../sending/settle.ts";
 import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";
-import { closeCommand, labelOf, NEXT, settleCommand } from "./run.ts";
 import { runContextOf } from "./run-context.ts";
+import { NEXT } from "./run-end.ts";
 import { unknownRun } from "./settle.ts";
 import { describeActions } from "./summary.ts";
 

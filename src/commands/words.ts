@@ -1,9 +1,14 @@
 /** The words of what happens in the core: one entry for each kind of event, and of what is under way. */
 
-import { cleanText, count } from "../actions/text.ts";
-import type { Progress, RunEvent } from "../run/progress.ts";
+import { cleanText, count, number } from "../actions/text.ts";
+import { displayPath } from "../config/config.ts";
+import { environmentFlags } from "../run/next-command.ts";
+import type { MendedRun, Progress, RunEvent, WhyElsewhere, WorkUnderWay } from "../run/progress.ts";
 import type { Context } from "./context.ts";
 import { describeOpened } from "./first-line.ts";
+import { tellChecked, tellPlanned } from "./input-words.ts";
+import type { ProgressState } from "./reporter.ts";
+import { seconds, tellRunEnd } from "./run-end.ts";
 import { describeUnderstanding } from "./understanding.ts";
 
 type Words = {
@@ -40,7 +45,84 @@ const WORDS: Words = {
   "input understood": (understood, { reporter }) => {
     for (const line of describeUnderstanding(understood)) reporter.info(line);
   },
+  "input checked": tellChecked,
+  "sending planned": tellPlanned,
+  "lost run mended": (mended, { reporter }) => reporter.warn(describeMended(mended)),
+  "earlier run comes first": ({ run, createdAt }, { reporter }) =>
+    reporter.info(`The run ${run} of ${createdAt} is not finished; it comes first.`),
+  "left written": ({ run, files }, { reporter, cwd }) =>
+    reporter.info(
+      `What was settled of the closed run ${run} had not been written whole, and is now: ${files.map((path) => displayPath(path, cwd)).join(", ")}.`,
+    ),
+  "output was moved here": ({ path, from }, { reporter, cwd }) =>
+    reporter.info(`${displayPath(path, cwd)} was moved here from ${displayPath(from, cwd)}, and is appended to.`),
+  "output set aside": ({ path, aside, isOfReset }, { reporter, cwd }) =>
+    reporter.warn(
+      `${displayPath(path, cwd)}${isOfReset ? " is of the sandbox before its reset, and" : ""} was set aside as ${displayPath(aside, cwd)}.`,
+    ),
+  "promises go elsewhere": ({ path, why }, { reporter, cwd }) =>
+    reporter.warn(`${describeElsewhere(why, cwd)} The rest goes to ${displayPath(path, cwd)}.`),
+  "superseded left out": ({ actions }, { reporter }) => {
+    const [were, they] = actions === 1 ? ["was", "it"] : ["were", "they"];
+    reporter.warn(
+      `${count(actions, "action")} of which it was in doubt whether the service has ${actions === 1 ? "it" : "them"} ${were} not sent: something later of the same history was accepted meanwhile, and ${they} would undo it. To send ${actions === 1 ? "it" : "them"} all the same, stream the rows in the rejects with --again.`,
+    );
+  },
+  "sent elsewhere": ({ run, actions }, { reporter }) =>
+    reporter.warn(
+      `${count(actions, "action")} of run ${run} ${actions === 1 ? "is" : "are"} not sent: since it was planned, another run has sent ${actions === 1 ? "it, or something of the same history" : "them, or something of the same histories"}. What can't be told apart goes into rejects.`,
+    ),
+  "chunk settled": ({ chunk, accepted, rejected }, { reporter }) =>
+    reporter.detail(`chunk ${chunk.chunk}: ${number(accepted)} accepted, ${number(rejected)} rejected`),
+  "chunk waits": ({ chunk, detail, waitMs }, { reporter }) =>
+    reporter.detail(`chunk ${chunk.chunk}: ${cleanText(detail, 200)}; trying again in ${seconds(waitMs)}`),
+  "answers without status": (_, { reporter }) =>
+    reporter.warn(
+      'The answers have no "status" of their own, which the specification has. Each of their items is judged by what it says.',
+    ),
+  "list of runs not written": ({ problem }, { reporter }) => reporter.warn(problem.message),
+  "run ended": tellRunEnd,
 };
+
+function describeMended({ environment, lost, doubted, closed, wasMissing }: MendedRun): string {
+  if (!lost.isDecided)
+    return `The ledger of ${environment.name} did not know all that was sent of run ${lost.run}. ${doubted === 0 ? "None" : number(doubted)} of its actions ${doubted === 1 ? "is" : "are"} in doubt from now on for that reason. If promises of them turn up: tickets results --import FILE ${environmentFlags(environment)}`;
+  const closing = lost.state === "abandoned" ? ", and was closed; it is closed again" : "";
+  const [what, open] = wasMissing
+    ? [`The ledger of ${environment.name} had lost run ${lost.run}, which is entered again from its plan`, "of it"]
+    : [
+        `Run ${lost.run} went on after the copy of the ledger of ${environment.name} that was put back`,
+        "that this copy has as open",
+      ];
+  const left =
+    closed === 0
+      ? ""
+      : ` The service did not take ${count(closed, "action")} ${open}; the run does not send ${closed === 1 ? "it" : "them"} any more.`;
+  return `${what}${closing}. By the list of runs nothing of it is in doubt.${left}`;
+}
+
+function describeElsewhere(why: WhyElsewhere, cwd: string): string {
+  switch (why.because) {
+    case "output taken":
+      return "Standard output is for the JSON document of this command.";
+    case "reader gone":
+      return "Whoever read the promises from standard output went away.";
+    case "changed meanwhile":
+      return `${displayPath(why.file, cwd)} was changed by someone else while the run wrote it.`;
+    case "folder gone":
+      return `${displayPath(why.file, cwd)} is not appended to: its folder is gone.`;
+    case "content gone":
+      return `${displayPath(why.file, cwd)} is not appended to: what the run wrote into it is gone.`;
+    case "strange":
+      return `${displayPath(why.file, cwd)} is not appended to: ${why.strange}.`;
+  }
+}
+
+/** What is under way, with what holds it up in words. */
+function toProgressState({ waiting, ...work }: WorkUnderWay): ProgressState {
+  if (waiting === undefined) return work;
+  return { ...work, note: `${cleanText(waiting.detail, 60)}; trying again in ${seconds(waiting.waitMs)}` };
+}
 
 /** What the core tells, in the words of a command. */
 export function progressOf(context: Context): Progress {
@@ -50,6 +132,6 @@ export function progressOf(context: Context): Progress {
       const say = WORDS[event.kind] as (event: RunEvent, context: Context) => void;
       say(event, context);
     },
-    advanced: context.reporter.progress,
+    advanced: (work) => context.reporter.progress(work && toProgressState(work)),
   };
 }

@@ -12,10 +12,10 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { Order } from "../plan/order.ts";
-import { type Allowance, makePlan, type PlanOptions, type PlanResult } from "../plan/planner.ts";
-import { createProblemLog, type ProblemLog } from "../plan/problems.ts";
-import type { InputFile } from "../readers/input-file.ts";
+import { type Allowance, makePlan, type PlanOptions } from "../plan/planner.ts";
+import { createProblemLog } from "../plan/problems.ts";
 import { resolveInputs } from "../readers/inputs.ts";
+import type { CheckedInput } from "./checked-input.ts";
 import type { RunContext } from "./context.ts";
 import { readingOf } from "./lookups.ts";
 import { createMappers, type OnRow, readAsSource } from "./mappers.ts";
@@ -59,12 +59,6 @@ export interface CheckOptions extends InputOptions {
 
 /** Problems kept for showing; all are counted. */
 const PROBLEMS_KEPT = 10_000;
-
-export interface CheckedInput {
-  readonly files: readonly InputFile[];
-  readonly plan: PlanResult;
-  readonly problems: ProblemLog;
-}
 
 export async function checkInput(context: RunContext, options: CheckOptions): Promise<CheckedInput> {
   const { config, environment, order = "input" } = options;

@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import type { Environment } from "../config/environment.ts";
 import type { Progress } from "./progress.ts";
 
@@ -10,6 +10,8 @@ export interface RunContext {
   readonly env: NodeJS.ProcessEnv;
   /** What the input `-` is read from. */
   readonly stdin: Readable;
+  /** Where the promises go that go to no file; without it they go to one of `cwd`. */
+  readonly promisesTo: Writable | undefined;
   /** Starts the service that a sandbox environment is sent to. */
   readonly openSandbox: (environment: Environment) => Promise<BuiltInService>;
   /** What time it is, for checks of the times in an input; the machine's clock when it is left out. */

@@ -4,11 +4,16 @@ import type { Environment } from "../config/environment.ts";
 import type { Neighbour } from "../config/neighbours.ts";
 import type { Failure } from "../failure.ts";
 import type { LockHolder } from "../ledger/lock.ts";
-import type { ListHead } from "../ledger/run-list.ts";
+import type { ListHead, LostRun } from "../ledger/run-list.ts";
+import type { ChunkRecord } from "../ledger/runs.ts";
 import type { Understanding } from "../mapping/mapper.ts";
+import type { Manifest } from "../plan/manifest.ts";
+import type { PlanResult } from "../plan/planner.ts";
 import type { PublicValues } from "../plan/public-values.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
+import type { CheckedInput } from "./checked-input.ts";
+import type { RunEnd } from "./run-end.ts";
 
 /** Every function returns at once. */
 export interface Progress {
@@ -18,10 +23,23 @@ export interface Progress {
   readonly advanced: (work: WorkUnderWay | undefined) => void;
 }
 
-interface WorkUnderWay {
-  readonly doing: "checking" | "ordering";
+export interface WorkUnderWay {
+  readonly doing: "checking" | "ordering" | "sending";
   readonly done: number;
+  readonly total?: number;
   readonly unit: "rows" | "actions";
+  readonly chunk?: { readonly number: number; readonly of: number };
+  /** How many lanes are being sent at once. */
+  readonly lanes?: number;
+  readonly rejected?: number;
+  readonly attempts?: number;
+  /** A request failed, and is tried again after a wait. */
+  readonly waiting?: Wait;
+}
+
+export interface Wait {
+  readonly detail: string;
+  readonly waitMs: number;
 }
 
 /** Of each kind, what there is to say of it. */
@@ -37,7 +55,32 @@ export type RunEvent =
   | ({ readonly kind: "ledger opened" } & OpenedLedger)
   | { readonly kind: "ordered by time" }
   | { readonly kind: "files passed over"; readonly message: string }
-  | ({ readonly kind: "input understood" } & UnderstoodInput);
+  | ({ readonly kind: "input understood" } & UnderstoodInput)
+  | ({ readonly kind: "input checked" } & CheckedBefore)
+  /** What is new of the input is about to be sent. */
+  | { readonly kind: "sending planned"; readonly plan: PlanResult; readonly manifest: Manifest }
+  | ({ readonly kind: "lost run mended" } & MendedRun)
+  | { readonly kind: "earlier run comes first"; readonly run: string; readonly createdAt: string }
+  /** What was settled of a closed run, and had not been written whole. */
+  | { readonly kind: "left written"; readonly run: string; readonly files: readonly string[] }
+  | { readonly kind: "output was moved here"; readonly path: string; readonly from: string }
+  /** `isOfReset`: it is of the sandbox before its reset. */
+  | { readonly kind: "output set aside"; readonly path: string; readonly aside: string; readonly isOfReset: boolean }
+  | { readonly kind: "promises go elsewhere"; readonly path: string; readonly why: WhyElsewhere }
+  /** Something later of the same history was accepted while it was in doubt. */
+  | { readonly kind: "superseded left out"; readonly actions: number }
+  /** Since the run was planned, another one has sent them. */
+  | { readonly kind: "sent elsewhere"; readonly run: string; readonly actions: number }
+  | {
+      readonly kind: "chunk settled";
+      readonly chunk: ChunkRecord;
+      readonly accepted: number;
+      readonly rejected: number;
+    }
+  | ({ readonly kind: "chunk waits"; readonly chunk: ChunkRecord } & Wait)
+  | { readonly kind: "answers without status" }
+  | { readonly kind: "list of runs not written"; readonly problem: Failure }
+  | { readonly kind: "run ended"; readonly end: RunEnd };
 
 /** What a command works with. */
 export interface OpenedLedger {
@@ -57,3 +100,32 @@ export interface UnderstoodInput {
   /** Examples of what will be public. */
   readonly values: PublicValues;
 }
+
+/** What was found in an input. */
+interface CheckedBefore {
+  readonly checked: CheckedInput;
+  /** Problems to be told one by one, where the command was given a number. */
+  readonly maxProblems: number | undefined;
+  /** Whether an earlier run told a warning; undefined where nothing is sent and nothing remembered. */
+  readonly wasTold: ((digest: string) => boolean) | undefined;
+}
+
+/** A run of which the ledger did not know all. */
+export interface MendedRun {
+  readonly environment: Environment;
+  readonly lost: LostRun;
+  /** How many of its actions are in doubt from now on. */
+  readonly doubted: number;
+  /** How many are not sent any more, since the list of runs says that the service did not take them. */
+  readonly closed: number;
+  /** The ledger did not know the run at all. */
+  readonly wasMissing: boolean;
+}
+
+/** Why promises do not go where they were to go. */
+export type WhyElsewhere =
+  /** No stream takes them. */
+  | { readonly because: "output taken" }
+  | { readonly because: "reader gone" }
+  | { readonly because: "folder gone" | "content gone" | "changed meanwhile"; readonly file: string }
+  | { readonly because: "strange"; readonly file: string; readonly strange: string };

@@ -32,6 +32,16 @@ export interface Settings {
   readonly key?: Key | undefined;
 }
 
+/** Of a check that no environment is named for, the config alone. */
+export type SettingsToCheck = Settings | { readonly config: Config; readonly environment?: undefined };
+
+/** For a check, which needs no environment. */
+export async function loadSettingsToCheck(context: RunContext, options: EnvironmentOptions): Promise<SettingsToCheck> {
+  const { cwd, env, stop: signal } = context;
+  if (options.env !== undefined || env.TICKETS_ENV !== undefined) return loadSettings(context, options);
+  return { config: await loadConfig({ cwd, env, configFlag: options.config, knownRules: KNOWN_RULES, signal }) };
+}
+
 /**
  * The config, and the environment that the command is for.
  *

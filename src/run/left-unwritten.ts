@@ -1,6 +1,5 @@
 /** What a command that was killed had put into the ledger, and not into the promises and rejects, is written before anything else is. */
 
-import { displayPath } from "../config/config.ts";
 import { mergeOutcomes } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { unprojectedChunks } from "../ledger/outcomes.ts";
@@ -10,14 +9,15 @@ import { openPlan, type Plan } from "../plan/plan.ts";
 import { planDirectory } from "../run/places.ts";
 import type { Session } from "../run/session.ts";
 import { projectUnwritten } from "../sending/settle.ts";
-import type { Context } from "./context.ts";
-import { noteInList, openPromises, rejectsDirectory } from "./run.ts";
+import { noteInList, rejectsDirectory } from "./carry-out.ts";
+import type { RunContext } from "./context.ts";
+import { openPromises } from "./promises.ts";
 
 /**
  * Of every run, also one that is closed, which no other command would go on with: its lines, half of which may stand at the
  * end of a file that another run is about to write, would be taken for somebody else's.
  */
-export async function writeLeft(context: Context, session: Session): Promise<void> {
+export async function writeLeft(context: RunContext, session: Session): Promise<void> {
   const { ledger } = session;
   for (const run of unwrittenRuns(ledger)) {
     const promises = await writeLeftPromises(context, session, run);
@@ -26,16 +26,13 @@ export async function writeLeft(context: Context, session: Session): Promise<voi
     const rejects = await writeLeftRejects(context, session, run);
     mergeOutcomes(ledger);
     noteInList(context, session, run);
-    const written = [...promises, ...rejects].map((path) => displayPath(path, context.cwd));
-    if (written.length > 0)
-      context.reporter.info(
-        `What was settled of the closed run ${run.run} had not been written whole, and is now: ${written.join(", ")}.`,
-      );
+    const files = [...promises, ...rejects];
+    if (files.length > 0) context.progress.happened({ kind: "left written", run: run.run, files });
   }
 }
 
 /** Standard output is that of the command which goes on with the run. */
-async function writeLeftPromises(context: Context, session: Session, run: RunRecord): Promise<readonly string[]> {
+async function writeLeftPromises(context: RunContext, session: Session, run: RunRecord): Promise<readonly string[]> {
   const { ledger } = session;
   if (run.output === undefined || unprojectedChunks(ledger, run.runNo).length === 0) return [];
   await using promises = await openPromises(context, session, run);
@@ -43,7 +40,7 @@ async function writeLeftPromises(context: Context, session: Session, run: RunRec
   return promises.path === undefined ? [] : [promises.path];
 }
 
-async function writeLeftRejects(context: Context, session: Session, run: RunRecord): Promise<readonly string[]> {
+async function writeLeftRejects(context: RunContext, session: Session, run: RunRecord): Promise<readonly string[]> {
   const { ledger, environment } = session;
   await using plan = await openPlan(planDirectory(environment, run.run), run.manifest).catch(() => undefined);
   if (plan === undefined || !(await tellsRows(ledger, plan, run))) return [];

@@ -1,7 +1,6 @@
-/** Brings a run of which the ledger lacks a part up to what the list of runs says, and tells what that was. */
+/** Brings a run of which the ledger lacks a part up to what the list of runs says. */
 
 import { readFileSync } from "node:fs";
-import { count, number } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import type { LostRun } from "../ledger/run-list.ts";
 import { findRun, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
@@ -11,7 +10,7 @@ import { planDirectory } from "../run/places.ts";
 import type { Session } from "../run/session.ts";
 import { userName } from "../run/user-name.ts";
 import { enterLostRun, isImportedRun, mendLostRun } from "../sending/mend-lost.ts";
-import type { Context } from "./context.ts";
+import type { RunContext } from "./context.ts";
 
 /**
  * What the ledger lacks of the run, or all of it, is closed or in doubt from now on, so that it can be looked at and decided about.
@@ -20,7 +19,7 @@ import type { Context } from "./context.ts";
  * @throws Failure `usage` where the run's plan is lost.
  */
 export async function mendLost(
-  context: Context,
+  context: RunContext,
   session: Session,
   known: RunRecord | undefined,
   lost: LostRun,
@@ -30,27 +29,17 @@ export async function mendLost(
   const run = known ?? enterLostRun(ledger, plan, lost);
   const { doubted, closed } = await mendLostRun(ledger, plan, run, lost);
   const mended = findRun(ledger, run.run) ?? run;
-  if (lost.isDecided) {
-    runList.stopped(ledger, mended);
-    const closing = lost.state === "abandoned" ? ", and was closed; it is closed again" : "";
+  if (lost.isDecided) runList.stopped(ledger, mended);
+  else runList.doubted(ledger, mended, userName());
+  context.progress.happened({
+    kind: "lost run mended",
+    environment,
+    lost,
+    doubted,
+    closed,
     // Where the whole run was missing, no copy need have been put back.
-    const [what, open] = wasEnteredAgain(ledger, mended)
-      ? [`The ledger of ${environment.name} had lost run ${run.run}, which is entered again from its plan`, "of it"]
-      : [
-          `Run ${run.run} went on after the copy of the ledger of ${environment.name} that was put back`,
-          "that this copy has as open",
-        ];
-    const left =
-      closed === 0
-        ? ""
-        : ` The service did not take ${count(closed, "action")} ${open}; the run does not send ${closed === 1 ? "it" : "them"} any more.`;
-    context.reporter.warn(`${what}${closing}. By the list of runs nothing of it is in doubt.${left}`);
-  } else {
-    runList.doubted(ledger, mended, userName());
-    context.reporter.warn(
-      `The ledger of ${environment.name} did not know all that was sent of run ${run.run}. ${doubted === 0 ? "None" : number(doubted)} of its actions ${doubted === 1 ? "is" : "are"} in doubt from now on for that reason. If promises of them turn up: tickets results --import FILE ${environmentFlags(environment)}`,
-    );
-  }
+    wasMissing: wasEnteredAgain(ledger, mended),
+  });
   return mended;
 }
 

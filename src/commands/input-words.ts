@@ -1,0 +1,92 @@
+/** The words of an input: what was found in it, what is new of it, and why nothing of it is sent. */
+
+import { count, number } from "../actions/text.ts";
+import type { CrossActionRule } from "../checks/rules.ts";
+import { lanesOf, type Manifest, waitsForAnotherRun } from "../plan/manifest.ts";
+import type { PlanResult } from "../plan/planner.ts";
+import type { ToldWarnings } from "../plan/told-warnings.ts";
+import type { RunEvent } from "../run/progress.ts";
+import type { PlanEnding } from "../run/stream.ts";
+import type { Summary } from "../run/summary.ts";
+import type { Context } from "./context.ts";
+import { tellProblems, tellSkipped } from "./problems.ts";
+import type { Reporter } from "./reporter.ts";
+import { tellRunsWithDoubts } from "./run-end.ts";
+import { describeActions, describeRows, describeSent, tellChanged, tellVanished } from "./summary.ts";
+import type { Trace } from "./trace.ts";
+/** What was found in the input: problems, changed actions, skipped rows. */
+export function tellChecked(
+  { checked: { plan, problems }, maxProblems, wasTold }: Extract<RunEvent, { kind: "input checked" }>,
+  { reporter, verbose, trace }: Context,
+): void {
+  const most = maxProblems ?? 50;
+  const told = wasTold && toldWarnings(wasTold, trace);
+  const toldElsewhere = "changed" satisfies CrossActionRule;
+  tellProblems(reporter, problems, { most, verbose, form: "line", heldFor: plan.heldFor, told, toldElsewhere });
+  const isTold = problems.tallies.some(({ rule, severity }) => rule === toldElsewhere && severity === "warn");
+  if (isTold) tellChanged(reporter, plan, verbose, told);
+  if (plan.vanished !== undefined) tellVanished(reporter, plan.vanished, plan.rows, told);
+  tellSkipped(reporter, plan);
+}
+
+/** What this run tells is remembered once it has ended and said so. */
+function toldWarnings(was: ToldWarnings["was"], trace: Trace): ToldWarnings {
+  return {
+    was,
+    note: (digest) => {
+      trace.told.push(digest);
+    },
+  };
+}
+
+/** What is about to be sent of it. */
+export function tellPlanned(
+  { plan, manifest }: Extract<RunEvent, { kind: "sending planned" }>,
+  { reporter }: Context,
+): void {
+  reporter.info(
+    `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${plan.actions.alreadySent === 0 ? "" : `${describeSent(plan)}, `}${describeWaiting(plan)}${number(plan.actions.planned)} to send in ${describeChunks(manifest)}.`,
+  );
+}
+
+/** Why nothing is sent: the input is invalid, nothing is new, or it is on purpose. */
+export function tellNothingSent(
+  { plan, otherwise, doubts, environment }: PlanEnding,
+  { actions }: Summary,
+  reporter: Reporter,
+): void {
+  if (plan.manifest === undefined) {
+    reporter.error(
+      `${describeRows(plan.rows)}. Nothing was sent. Mend the ${plan.rows.invalid > 0 ? "rows" : plan.rows.read === 0 ? "input" : "mapping"}${plan.rows.mapped > 0 && !plan.isUnreadable ? `, or send the valid ones with --max-invalid ${plan.rows.invalid}` : ""}.`,
+    );
+    return;
+  }
+  if (plan.rows.read === 0) reporter.info("The input has no rows: 0 actions, nothing to send.");
+  else if (otherwise === "nothing new")
+    reporter.info(
+      plan.rows.read === plan.rows.mapped && plan.actions.alreadySent === plan.actions.total
+        ? `Nothing new: ${plan.actions.total === 1 ? "the one action was" : `all ${number(plan.actions.total)} actions were`} sent before.`
+        : `Nothing new: ${describeRows(plan.rows)}; ${describeActions(actions, { repeated: plan.repeated })}.${plan.actions.waiting > 0 ? ` ${describeWaiting(plan).replace(/, $/, "")}.` : ""}`,
+    );
+  else
+    reporter.info(
+      `Dry run: ${describeRows(plan.rows)}; ${number(plan.actions.planned)} of ${count(plan.actions.total, "action")} would be sent${lanesOf(plan.manifest) > 1 ? ` in ${describeChunks(plan.manifest)}` : ""}.`,
+    );
+  if (waitsForAnotherRun(plan.actions))
+    tellRunsWithDoubts(reporter, doubts, environment, otherwise === "dry run" ? reporter.warn : reporter.error);
+}
+
+/** `2 waiting in another run, 3 waiting for those, `, where there are any. */
+function describeWaiting({ actions: { pending, waiting } }: Pick<PlanResult, "actions">): string {
+  const parts = [
+    ...(pending > 0 ? [`${number(pending)} waiting in another run, `] : []),
+    ...(waiting > 0 ? [`${number(waiting)} waiting for what another run holds, `] : []),
+  ];
+  return parts.join("");
+}
+
+/** `12 chunks`, `12 chunks, over 4 lanes` */
+function describeChunks(manifest: Manifest): string {
+  const lanes = lanesOf(manifest);
+  return `${count(manifest.chunks.length, "chunk")}${lanes > 1 ? `, over ${lanes} lanes` : ""}`;
+}

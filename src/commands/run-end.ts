@@ -1,0 +1,176 @@
+/** The words of a run's end: what it stopped for, what it came to, and what leads on. */
+
+import { cleanText, count, number } from "../actions/text.ts";
+import { displayPath } from "../config/config.ts";
+import { describeKeySource, type Environment } from "../config/environment.ts";
+import type { ChunkRecord } from "../ledger/runs.ts";
+import { rejectionText } from "../outputs/rejection-text.ts";
+import { lanesOf, waitsForAnotherRun } from "../plan/manifest.ts";
+import { commandForDoubts, settleCommand } from "../run/next-command.ts";
+import type { RunEnd, RunStop } from "../run/run-end.ts";
+import { hasUnsentRows } from "../run/summary.ts";
+import { ITEM_DOUBTS } from "../sending/answer.ts";
+import { isProxyAsking } from "../sending/proxy.ts";
+import type { Stop } from "../sending/send.ts";
+import type { Context } from "./context.ts";
+import { proxyOf } from "./first-line.ts";
+import type { Reporter } from "./reporter.ts";
+import { describeActions, describeNothingOpen, describeUnsentRows } from "./summary.ts";
+/** How a run ended, told of every lane. */
+export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context): void {
+  const { reporter, cwd, verbose } = context;
+  const { environment, summary, manifest, stops, left, rejects } = end;
+  const first = stops[0]?.stop ?? { kind: "finished" };
+  // What a person has to decide about is told of every lane; what ends all of them alike is told once.
+  const told = new Set<Stop["kind"]>();
+  for (const { stop, whole } of stops) {
+    const isOfChunk = stop.kind === "in doubt" || stop.kind === "refused";
+    if (isOfChunk || !told.has(stop.kind)) tellStop(context, end, { stop, whole }, stop === first);
+    told.add(stop.kind);
+  }
+  for (const row of end.rejected)
+    reporter.error(
+      `${cleanText(row.source, 200)}:${row.line} ${row.action} ${cleanText(row.ticketId ?? row.nftId ?? row.eventId ?? "")} ${verbose ? `rejected: ${cleanText(row.response ?? "", 300)}` : rejectionText(row)}`,
+    );
+  reporter.info(
+    `${describeActions(summary.actions, { waiting: left.waiting, repeated: manifest.repeated })}.${hasUnsentRows(manifest.rows) ? ` ${describeUnsentRows(manifest.rows)}.` : ""}${describePace(summary.durationMs, end.sent)}`,
+  );
+  const written = summary.actions.accepted + summary.actions.rejected + summary.actions.settledByHand;
+  if (summary.output !== null && written > 0) reporter.info(`Promises: ${displayPath(summary.output, cwd)}`);
+  if (summary.rejects.length > 0)
+    reporter.info(`Rejects: ${summary.rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
+  const isDone = first.kind === "finished";
+  if (isDone && left.open > 0)
+    reporter.warn(
+      `${count(left.open, "action")} waited for another run when run ${summary.run} was planned. Nothing is in doubt there any more: stream the input again, and what is open of it is sent.`,
+    );
+  if (isDone && waitsForAnotherRun(left)) tellRunsWithDoubts(reporter, end.doubts, environment, reporter.error);
+  else if (summary.next !== null) reporter.info(`${NEXT[first.kind]}: ${summary.next}`);
+  if (isDone && rejects.areUnclear) reporter.info(NOTHING_TO_MEND);
+  if (rejects.accepted > 0) reporter.info(describeNothingOpen(rejects.accepted));
+}
+
+/** How many runs with doubts are told of one by one. */
+const DOUBTS_TOLD = 5;
+
+/** Without this a night with nothing else to send would end with 6 and not say how that ends. */
+export function tellRunsWithDoubts(
+  reporter: Reporter,
+  runs: readonly string[],
+  environment: Environment,
+  tell: Reporter["error"],
+): void {
+  if (runs.length === 0) {
+    reporter.info(`What is in doubt is of another run; see which: ${commandForDoubts(runs, environment)}`);
+    return;
+  }
+  const shown = runs.slice(0, DOUBTS_TOLD);
+  const more = runs.length > shown.length ? ` and ${runs.length - shown.length} more` : "";
+  tell(
+    `${runs.length === 1 ? "Run" : "The runs"} ${shown.join(", ")}${more} ${runs.length === 1 ? "has" : "have"} actions in doubt. Until someone decides, no other run sends them or what depends on them.`,
+  );
+  for (const run of shown) reporter.info(`${NEXT["in doubt"]}: ${settleCommand(run, environment)}`);
+}
+
+/** ` In 3.2 s, 6,004 actions/s while sending.`; nothing where this command sent nothing. */
+function describePace(ms: number, sent: { readonly actions: number; readonly ms: number }): string {
+  if (sent.actions === 0) return "";
+  const rate = Math.round((1000 * sent.actions) / Math.max(1, sent.ms));
+  return ` In ${(ms / 1000).toFixed(1)} s, ${number(rate)} actions/s while sending.`;
+}
+
+/** `chunk 4 (a part of chunk 2, actions 5 to 8)`: a run is first told in the chunks that were planned. */
+function chunkAndActions({ chunk, first, count: actions }: ChunkRecord, whole: number | undefined): string {
+  const part = whole === undefined ? "" : `a part of chunk ${whole}, `;
+  const range =
+    actions === 1 ? `action ${number(first)}` : `actions ${number(first)} to ${number(first + actions - 1)}`;
+  return `chunk ${chunk} (${part}${range})`;
+}
+
+/** @param isFirst of the stops that are told. */
+function tellStop(
+  { reporter, env }: Context,
+  { environment, manifest }: RunEnd,
+  { stop, whole }: RunStop,
+  isFirst: boolean,
+): void {
+  const hasLanes = lanesOf(manifest) > 1;
+  const serviceName = environment.kind === "sandbox" ? "the sandbox" : environment.baseUrl;
+  const throughProxy = proxyOf(environment, env)?.shown;
+  const said = isFirst ? "Stopped:" : "Also:";
+  const nameOf = ({ chunk }: ChunkRecord): string =>
+    whole === undefined ? `chunk ${chunk}` : `chunk ${chunk} (a part of chunk ${whole})`;
+  const after = (chunk: ChunkRecord): string => `${nameOf(chunk)} or after it${hasLanes ? " in its lane" : ""}`;
+  switch (stop.kind) {
+    case "finished":
+      break;
+    case "in doubt":
+      reporter.error(
+        `${said} ${chunkAndActions(stop.chunk, whole)} is in doubt: ${cleanText(stop.detail, 300)}. ${isAnswered(stop) ? "" : "Its answer is not known. "}Nothing after it${hasLanes ? " in its lane" : ""} was sent.`,
+      );
+      if (stop.body !== "") reporter.error(`The service said: ${cleanText(stop.body, 500)}`);
+      break;
+    case "refused":
+      reporter.error(
+        `${said} the service refused ${nameOf(stop.chunk)}: ${cleanText(stop.detail, 300)}. ${stop.whole ? "By refusalsAreWhole nothing of it was taken." : "Part of it may have been taken."}`,
+      );
+      if (stop.body !== "") reporter.error(`The service said: ${cleanText(stop.body, 500)}`);
+      break;
+    case "not let in": {
+      const plain = /^\s*\{\s*"message"\s*:\s*"Forbidden"\s*\}\s*$/.test(stop.body);
+      reporter.error(
+        plain
+          ? `${environment.name} did not let the key in (${stop.detail}). The key came from ${describeKeySource(environment.keySource)}. Nothing of ${after(stop.chunk)} was sent.`
+          : `${environment.name} did not let the request in (${stop.detail}); the key came from ${describeKeySource(environment.keySource)}. The answer was: ${cleanText(stop.body, 500) || "(empty)"}`,
+      );
+      break;
+    }
+    case "not reachable":
+      if (isProxyAsking(stop.detail)) {
+        reporter.error(
+          `The proxy ${throughProxy ?? ""} asks for a user name and password (407), and was not tried again. Nothing of ${after(stop.chunk)} was sent. Put them into HTTPS_PROXY (http://user:password@host:port), or leave the service out with NO_PROXY.`,
+        );
+        break;
+      }
+      reporter.error(
+        `${stop.reached ? `${serviceName} took nothing` : `Could not reach ${serviceName}`}${throughProxy === undefined ? "" : ` through the proxy ${throughProxy}`} after ${count(stop.attempts, "attempt")} (${cleanText(stop.detail, 200)})${stop.waitMs === undefined ? "" : `; the next one would come ${seconds(stop.waitMs)} later, past --max-duration`}. Nothing of ${after(stop.chunk)} was sent.`,
+      );
+      break;
+    case "too many rejections":
+      reporter.error(
+        `Stopped: ${count(stop.rejected, "action")} rejected, more than maxRejected (${environment.maxRejected}).`,
+      );
+      break;
+    case "stopped":
+      // A doubt of another lane is told before it.
+      if (!isFirst) break;
+      reporter.error(
+        stop.by === "max-duration"
+          ? "Stopped: --max-duration is over. Nothing is in doubt."
+          : `Stopped by ${stop.by}. Nothing is in doubt.`,
+      );
+      break;
+  }
+}
+
+/** Whether an answer came that says too little, or something else than it may. */
+function isAnswered({ detail }: Extract<Stop, { kind: "in doubt" }>): boolean {
+  return /^HTTP 2\d\d, but/.test(detail) || Object.values(ITEM_DOUBTS).some((why) => detail.startsWith(why));
+}
+
+/** What leads to the next command. */
+export const NEXT: Readonly<Record<Stop["kind"], string>> = {
+  finished: "Mend the rejects, then",
+  "in doubt": "Look, then decide",
+  refused: "Look, then decide",
+  "not let in": "Mend the key, then",
+  "not reachable": "Later",
+  "too many rejections": "Look at the rejects, then",
+  stopped: "Continue",
+};
+
+const NOTHING_TO_MEND =
+  "No value in these rejects is wrong. Do what is said of each row; to send one as it is, stream it alone with --again.";
+
+/** `1.5 s` */
+export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

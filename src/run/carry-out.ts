@@ -1,0 +1,298 @@
+/** Carries a run out, from wherever it stands: the same for a new run and for one that was interrupted. */
+
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import type { Environment } from "../config/environment.ts";
+import { crashPoint } from "../disk/crash-points.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { mergeOutcomes } from "../ledger/known-state.ts";
+import { leftToOthers } from "../ledger/left-to-others.ts";
+import { firstOutcomes, leavesOpen } from "../ledger/outcomes.ts";
+import {
+  chunksOf,
+  countRun,
+  endRun,
+  noteStop,
+  plannedLanes,
+  type RunCounts,
+  type RunRecord,
+  reopenRefused,
+  runsWithDoubts,
+  wholeOf,
+} from "../ledger/runs.ts";
+import { type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
+import { type Manifest, waitsForAnotherRun } from "../plan/manifest.ts";
+import { openPlan, type Plan } from "../plan/plan.ts";
+import type { ServiceClient } from "../sending/client.ts";
+import { sendLanes } from "../sending/lanes.ts";
+import type { SendContext, Stop, StopRequest } from "../sending/send.ts";
+import { closeSentElsewhere } from "../sending/sent-elsewhere.ts";
+import { recover, type SettleContext } from "../sending/settle.ts";
+import { closeSuperseded } from "../sending/superseded.ts";
+import type { RunContext } from "./context.ts";
+import { endedPlans } from "./ended-plans.ts";
+import { commandForDoubts, environmentFlags, settleCommand, streamOfRejects } from "./next-command.ts";
+import { PLAN_KEPT_MS, planDirectory } from "./places.ts";
+import { openPromises } from "./promises.ts";
+import type { RunEnd } from "./run-end.ts";
+import { sendingProgress } from "./sending-progress.ts";
+import type { Session } from "./session.ts";
+import { hasUnsentRows, summarise } from "./summary.ts";
+export interface CarryOutOptions {
+  readonly session: Session;
+  readonly run: RunRecord;
+  /** `performance.now()` after which nothing is begun. */
+  readonly deadline: number;
+  readonly startedAt: number;
+}
+
+/**
+ * Sends what is left of a run and writes what it led to. The exit code is in the summary.
+ *
+ * @throws Failure when it can't even begin: a lost plan, an output file that someone changed, no key.
+ */
+export async function carryOut(context: RunContext, options: CarryOutOptions): Promise<RunEnd> {
+  const { session, run } = options;
+  const { ledger, environment } = session;
+  const { progress } = context;
+  await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
+  await using promises = await openPromises(context, session, run);
+  const settling: SettleContext = { ledger, plan, runNo: run.runNo, promises };
+  await recover(settling);
+  if (environment.refusalsAreWhole) reopenRefused(ledger, run.runNo);
+  tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
+  const elsewhere = await closeSentElsewhere(ledger, plan, run.runNo);
+  if (elsewhere > 0) progress.happened({ kind: "sent elsewhere", run: run.run, actions: elsewhere });
+  const before = { ...countRun(ledger, run.runNo), at: performance.now() };
+  const stops = await sendUntilStopped(context, options, settling);
+  progress.advanced(undefined);
+  const [stop = { kind: "finished" }] = stops;
+
+  const counts = countRun(ledger, run.runNo);
+  const sent = {
+    actions: counts.accepted + counts.rejected - before.accepted - before.rejected,
+    ms: performance.now() - before.at,
+  };
+  const done = stop.kind === "finished";
+  if (!done) noteStop(ledger, run.runNo, exitCodeOf(stop, false), stop.kind === "stopped" && stop.by === "SIGINT");
+  const rejects = await writeRejects({
+    ledger,
+    run,
+    plan,
+    directory: rejectsDirectory(context, plan.manifest),
+    encoding: plan.manifest.options.encoding,
+  });
+  crashPoint("rejects written");
+  // A run that was interrupted may end long after it was planned, when what it waited for is decided.
+  const left = leftToOthers(ledger, run, plan.manifest.actions);
+  const exitCode =
+    done && waitsForAnotherRun(left)
+      ? EXIT_CODES["in-doubt"]
+      : exitCodeOf(stop, leavesOpen(ledger, run.runNo) || hasUnsentRows(plan.manifest.rows) || left.open > 0);
+  mergeOutcomes(ledger);
+  crashPoint("merged");
+  if (done) await prunePlans(session);
+  // Last of all: until then the same command goes on with this run, and an --again is not begun anew.
+  if (done) endRun(ledger, run.runNo, "finished", exitCode, new Date().toISOString());
+  crashPoint("ended");
+  noteInList(context, session, run);
+  const end = endOf(context, options, { plan, stops, counts, left, exitCode, sent, rejects, output: promises.path });
+  progress.happened({ kind: "run ended", end });
+  return end;
+}
+
+function endOf(
+  context: RunContext,
+  { session: { ledger, environment }, run, startedAt }: CarryOutOptions,
+  came: Pick<RunEnd, "left" | "sent"> & {
+    readonly plan: Plan;
+    readonly stops: readonly Stop[];
+    readonly counts: RunCounts;
+    readonly exitCode: number;
+    readonly rejects: WrittenRejects;
+    readonly output: string | undefined;
+  },
+): RunEnd {
+  const { plan, stops, counts, left, exitCode, sent, rejects, output } = came;
+  const { manifest } = plan;
+  const [stop = { kind: "finished" }] = stops;
+  const isDone = stop.kind === "finished";
+  // What another run may still bring to the service is decided there, and first.
+  const waits = isDone && waitsForAnotherRun(left);
+  const doubts = waits ? runsWithDoubts(ledger).map((each) => each.run) : [];
+  const summary = summarise({
+    run: run.run,
+    environment: environment.name,
+    state: isDone ? "finished" : "stopped",
+    exitCode,
+    plan: manifest,
+    problems: manifest.problems,
+    counts,
+    left,
+    output: output ?? null,
+    rejects: rejects.paths,
+    durationMs: performance.now() - startedAt,
+    next: waits
+      ? commandForDoubts(doubts, environment)
+      : nextCommand(stop, run, rejects, manifest, context, environment),
+  });
+  return {
+    environment,
+    summary,
+    manifest,
+    stops: stops.map((each) => ({ stop: each, whole: "chunk" in each ? wholeOf(ledger, each.chunk) : undefined })),
+    left,
+    doubts,
+    sent,
+    rejected: firstOutcomes(ledger, run.runNo, ["rejected"], REJECTED_TOLD),
+    rejects,
+  };
+}
+
+/** How many rejected actions are told of one by one. */
+const REJECTED_TOLD = 5;
+
+/** Tells what `closeSuperseded` has closed. */
+export function tellSuperseded({ progress }: RunContext, actions: number): void {
+  if (actions > 0) progress.happened({ kind: "superseded left out", actions });
+}
+
+/** Nothing is sent of a run with chunks that a person has to decide about. */
+async function sendUntilStopped(
+  context: RunContext,
+  options: CarryOutOptions,
+  settling: SettleContext,
+): Promise<readonly Stop[]> {
+  const { session, run } = options;
+  const waiting = inDoubtOrRefused(session, run);
+  if (waiting.length > 0) return waiting;
+  const stops = await send(context, options, settling);
+  // Of an answer that lacks promises here and there, each gap is a doubt of its own.
+  const isTold = (chunk: number): boolean => stops.some((stop) => "chunk" in stop && stop.chunk.chunk === chunk);
+  return [...stops, ...inDoubtOrRefused(session, run).filter((stop) => "chunk" in stop && !isTold(stop.chunk.chunk))];
+}
+
+/** Tells the list of runs what the ledger holds. Without it a lost ledger is noticed all the same, only less is known of it. */
+export function noteInList({ progress }: RunContext, { runList, ledger }: Session, run: RunRecord): void {
+  try {
+    runList.stopped(ledger, run);
+  } catch (cause) {
+    if (!(cause instanceof Failure)) throw cause;
+    progress.happened({ kind: "list of runs not written", problem: cause });
+  }
+}
+
+/** Where a run's rejects go: to where it was begun, or, should that be gone, to where it is gone on with. */
+export function rejectsDirectory({ cwd }: Pick<RunContext, "cwd">, { options }: Manifest): string {
+  return existsSync(options.directory) ? options.directory : cwd;
+}
+
+/** Nothing is sent after chunks whose fate a person must say first. */
+function inDoubtOrRefused({ ledger }: Session, run: RunRecord): readonly Stop[] {
+  return [
+    ...chunksOf(ledger, run.runNo, "in doubt").map(
+      (chunk): Stop => ({ kind: "in doubt", chunk, detail: chunk.detail ?? "", body: "" }),
+    ),
+    ...chunksOf(ledger, run.runNo, "refused").map(
+      (chunk): Stop => ({ kind: "refused", whole: false, chunk, detail: chunk.detail ?? "", body: "" }),
+    ),
+  ];
+}
+
+async function send(
+  context: RunContext,
+  { session, run, deadline }: CarryOutOptions,
+  settling: SettleContext,
+): Promise<readonly Stop[]> {
+  const { environment, ledger } = session;
+  const lanes = plannedLanes(ledger, run.runNo);
+  if (lanes.length === 0) return [{ kind: "finished" }];
+  const key = await session.key();
+  const { path: output } = settling.promises;
+  session.runList.sending(ledger, { ...run, output }, settling.plan.manifest);
+  crashPoint("listed");
+  using timer = stopAfter(deadline, context.stop);
+  const sending: SendContext = {
+    ...settling,
+    environment,
+    progress: sendingProgress(context, session, run, lanes.length),
+    stop: timer.signal,
+    abort: context.abort,
+    deadline,
+  };
+  // Most commands send nothing, and an HTTP client is a large part of their start.
+  const { openClient } = await import("../sending/client.ts");
+  const connect = (): ServiceClient =>
+    openClient({
+      baseUrl: session.baseUrl,
+      key,
+      timeoutMs: environment.timeoutMs,
+      freshConnection: environment.freshConnection,
+      env: context.env,
+    });
+  return await sendLanes(sending, lanes, connect);
+}
+
+/** The signal that also stops when time is up. */
+function stopAfter(deadline: number, stop: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+  if (deadline === Number.POSITIVE_INFINITY) return { signal: stop, [Symbol.dispose]: () => undefined };
+  const controller = new AbortController();
+  const timer = setTimeout(
+    () => controller.abort("max-duration" satisfies StopRequest),
+    Math.max(0, deadline - performance.now()),
+  );
+  return { signal: AbortSignal.any([stop, controller.signal]), [Symbol.dispose]: () => clearTimeout(timer) };
+}
+
+function exitCodeOf(stop: Stop, rejects: boolean): number {
+  switch (stop.kind) {
+    case "finished":
+      return rejects ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+    case "in doubt":
+      return EXIT_CODES["in-doubt"];
+    case "refused":
+    case "too many rejections":
+      return EXIT_CODES.refused;
+    case "not let in":
+      return EXIT_CODES["not-let-in"];
+    case "not reachable":
+      return EXIT_CODES["stopped-early"];
+    case "stopped":
+      return STOP_CODES[stop.by];
+  }
+}
+
+/** 128 and the signal's number, as shells have it. */
+const STOP_CODES: Readonly<Record<StopRequest, number>> = {
+  SIGHUP: 129,
+  SIGINT: 130,
+  SIGTERM: 143,
+  "max-duration": EXIT_CODES["stopped-early"],
+};
+
+function nextCommand(
+  stop: Stop,
+  run: RunRecord,
+  { paths, areUnclear }: WrittenRejects,
+  { options: { flags = [] } }: Manifest,
+  context: RunContext,
+  environment: Environment,
+): string | null {
+  const env = environmentFlags(environment);
+  switch (stop.kind) {
+    case "finished":
+      return paths.length === 0 || areUnclear ? null : streamOfRejects(paths, flags, context, env);
+    case "in doubt":
+      return settleCommand(run.run, environment);
+    case "refused":
+      return `tickets ${stop.whole ? "resume" : "settle"} ${run.run} ${env}`;
+    default:
+      return `tickets resume ${run.run} ${env}`;
+  }
+}
+
+/** Plans that nothing needs any more. */
+async function prunePlans({ ledger, environment }: Session): Promise<void> {
+  for (const path of endedPlans(environment, ledger, Date.now() - PLAN_KEPT_MS))
+    await rm(path, { recursive: true, force: true });
+}

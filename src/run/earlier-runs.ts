@@ -1,0 +1,82 @@
+/** Runs that a command finds unfinished. */
+
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { chunksOf, countRun, openRuns, type RunRecord } from "../ledger/runs.ts";
+import { type Manifest, parseManifest } from "../plan/manifest.ts";
+import { carryOut } from "./carry-out.ts";
+import type { RunContext } from "./context.ts";
+import { closeCommand, environmentFlags } from "./next-command.ts";
+import type { Session } from "./session.ts";
+import type { Summary } from "./summary.ts";
+/** What an earlier run ended with must not be covered by a quiet end of this one. */
+export function afterResumed(summary: Summary, resumed: Summary | undefined): Summary {
+  const exitCode = summary.exitCode === EXIT_CODES.ok && resumed !== undefined ? resumed.exitCode : summary.exitCode;
+  return { ...summary, exitCode, resumed: resumed ?? null };
+}
+
+/** The last of the runs that came first; its summary holds those before it. */
+export interface Resumed {
+  readonly summary: Summary;
+  readonly manifest: Manifest;
+}
+
+/**
+ * Unfinished runs come first: what they hold is older than what this command brings. One that a person stopped, or that
+ * is in doubt, waits for a person.
+ */
+export async function finishEarlierRuns(
+  context: RunContext,
+  session: Session,
+  deadline: number,
+): Promise<Resumed | null> {
+  let last = null as Resumed | null; // narrowed to null otherwise
+  for (const run of openRuns(session.ledger)) {
+    refuseClosing(session, run);
+    refuseStoppedByPerson(session, run);
+    refuseTooManyRejections(session, run);
+    context.progress.happened({ kind: "earlier run comes first", run: run.run, createdAt: run.createdAt });
+    const { summary } = await carryOut(context, { session, run, deadline, startedAt: performance.now() });
+    last = { summary: afterResumed(summary, last?.summary), manifest: parseManifest(run.manifest) };
+    if (summary.state !== "finished") return last;
+  }
+  return last;
+}
+
+function refuseStoppedByPerson(
+  { environment, ledger }: Session,
+  { run, runNo, stoppedByPerson, createdAt }: RunRecord,
+): void {
+  const waits = ["in doubt", "refused"] as const;
+  if (!stoppedByPerson || waits.some((state) => chunksOf(ledger, runNo, state).length > 0)) return;
+  throw new Failure(
+    "busy",
+    `The run ${run} of ${createdAt} was stopped by a person and comes first. Nothing was sent.`,
+    {
+      hint: `Go on with it: tickets resume ${run} ${environmentFlags(environment)}\nOr close it: tickets settle ${run} --abandon ${environmentFlags(environment)}`,
+    },
+  );
+}
+
+/** A run that stopped for its rejections waits for someone to look at them; `resume` says that they did. */
+function refuseTooManyRejections({ environment, ledger }: Session, { run, runNo, exitCode }: RunRecord): void {
+  if (exitCode !== EXIT_CODES.refused || environment.refusalsAreWhole) return;
+  if (chunksOf(ledger, runNo, "refused").length > 0 || countRun(ledger, runNo).rejected <= environment.maxRejected)
+    return;
+  throw new Failure(
+    "refused",
+    `The run ${run} stopped because the service rejected too many of its actions, and comes first. Nothing was sent.`,
+    {
+      hint: `Look at them: tickets status ${run} ${environmentFlags(environment)}\nThen go on: tickets resume ${run} ${environmentFlags(environment)}`,
+    },
+  );
+}
+
+/** @throws Failure `busy` for a run that a person has begun to close: what stands behind the closed part would be sent without it. */
+export function refuseClosing({ environment }: Session, run: RunRecord): void {
+  if (!run.isClosing) return;
+  throw new Failure(
+    "busy",
+    `The run ${run.run} of ${run.createdAt} is being closed, which was interrupted, and comes first. Nothing was sent.`,
+    { hint: `Finish closing it: ${closeCommand(run, environment)}` },
+  );
+}

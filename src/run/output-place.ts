@@ -1,0 +1,105 @@
+/** The promises file of a new run. */
+
+import { constants } from "node:fs";
+import { access, open } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { fileInShell } from "../actions/text.ts";
+import { displayPath } from "../config/config.ts";
+import { Failure } from "../failure.ts";
+import { adoptMoved, inspectOutput, makeOutputFolder, type OutputState, setAside } from "../outputs/output-file.ts";
+import { promiseFormat, promisesHeader } from "../outputs/promise-lines.ts";
+import type { RunContext } from "./context.ts";
+import { environmentFlags } from "./next-command.ts";
+import { lockOutput } from "./promises.ts";
+import type { Session } from "./session.ts";
+import { hasLostRuns, isOfResetSandbox, refuseStrangeOutput } from "./strange-output.ts";
+export function outputPath(
+  { output, files }: { readonly output?: string | undefined; readonly files: readonly string[] },
+  environment: string,
+  cwd: string,
+): string | undefined {
+  if (output === "-") return undefined;
+  if (output !== undefined) return resolve(cwd, output);
+  const first = files[0] ?? "-";
+  const stem =
+    first === "-"
+      ? "stdin"
+      : basename(first)
+          .replace(/\.(csv|tsv|ndjson|jsonl|json)(\.(gz|zst))?$/i, "")
+          .replace(/[*?[\]{}!]+/g, "_");
+  return join(cwd, `${stem}.${environment}.promises.ndjson`);
+}
+
+/** Sees to it, before anything is sent, that the promises have a place to go. */
+export async function makeWayForOutput(
+  context: RunContext,
+  session: Session,
+  path: string,
+  { force, safeCsv }: { readonly force: boolean; readonly safeCsv: boolean },
+): Promise<void> {
+  const { ledger, environment } = session;
+  const folder = dirname(path);
+  makeOutputFolder(path);
+  try {
+    await access(folder, constants.W_OK);
+  } catch (cause) {
+    throw new Failure(
+      "usage",
+      `${displayPath(path, context.cwd)} can't be written: the folder ${displayPath(folder, context.cwd)} is not writable. Nothing was sent.`,
+      { cause, hint: "Name another file with --output." },
+    );
+  }
+  // Whoever else writes this file is told now rather than when the first answer comes.
+  using _lock = await lockOutput(context, path, "tickets stream");
+  const found = await inspectOutput(ledger, path);
+  if (found.state === "ours" && found.movedFrom !== undefined) {
+    adoptMoved(ledger, path, found.movedFrom);
+    context.progress.happened({ kind: "output was moved here", path, from: found.movedFrom });
+  }
+  const state = found.state === "ours" ? await guardedAs(path, found, safeCsv) : found;
+  const isOfReset = isOfResetSandbox(state, environment);
+  // What the ledger has forgotten would be sent again, and that is more than a file being in the way.
+  if (state.state === "strange" && (force || isOfReset) && !hasLostRuns(state, environment)) {
+    const aside = await setAside(path, new Date());
+    context.progress.happened({ kind: "output set aside", path, aside, isOfReset });
+  } else {
+    refuseForgottenOutput(path, state, context, session);
+    refuseStrangeOutput(path, state, context, environment);
+  }
+}
+
+/** A run has written the file, and the ledger has forgotten that; all that the file's end tells it knows again. */
+function refuseForgottenOutput(path: string, state: OutputState, { cwd }: RunContext, session: Session): void {
+  const { ledger, runList, environment } = session;
+  if (state.state !== "strange" || hasLostRuns(state, environment)) return;
+  const isListed = [...runList.content.runs.values()].some(({ outputs }) => outputs.includes(path));
+  if (!isListed || ledger.get("SELECT 1 AS one FROM outputs WHERE path = ?", path) !== undefined) return;
+  const name = displayPath(path, cwd);
+  throw new Failure(
+    "usage",
+    `${name} is not appended to: a run has written it, and the ledger does not know it any more. Nothing was sent.`,
+    {
+      hint: `If it is as tickets left it: tickets results --import ${fileInShell(name)} ${environmentFlags(environment)}\nElse name another file with --output, or set this one aside with --force (it is renamed, never deleted).`,
+    },
+  );
+}
+
+/** A CSV file is guarded whole or not at all, so that it says by itself what its cells were. */
+async function guardedAs(
+  path: string,
+  state: Extract<OutputState, { state: "ours" }>,
+  safeCsv: boolean,
+): Promise<OutputState> {
+  const format = promiseFormat(path);
+  const header = promisesHeader(format, safeCsv);
+  if (format !== "csv" || state.length === 0 || (await readBeginning(path, header.length)) === header) return state;
+  const why = `it was begun ${safeCsv ? "without" : "with"} --safe-csv, or by another version`;
+  return { state: "strange", why, lostRun: undefined };
+}
+
+async function readBeginning(path: string, length: number): Promise<string> {
+  await using file = await open(path, "r");
+  const bytes = Buffer.alloc(length);
+  const { bytesRead } = await file.read(bytes, 0, length, 0);
+  return bytes.toString("utf8", 0, bytesRead);
+}

@@ -1,0 +1,147 @@
+/** Where a run's promises go. */
+
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { displayPath } from "../config/config.ts";
+import type { Environment } from "../config/environment.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { acquireLock } from "../ledger/lock.ts";
+import type { RunRecord } from "../ledger/runs.ts";
+import { freeName, inspectOutput, type OutputState } from "../outputs/output-file.ts";
+import { promiseFormat, type RunLabel } from "../outputs/promise-lines.ts";
+import {
+  hasPromisesIn,
+  openPromiseFile,
+  openPromiseStream,
+  type PromiseSink,
+  unrecordedPromises,
+} from "../outputs/promise-sink.ts";
+import { parseManifest } from "../plan/manifest.ts";
+import type { RunContext } from "./context.ts";
+import type { WhyElsewhere } from "./progress.ts";
+import type { Session } from "./session.ts";
+import { hasLostRuns, refuseStrangeOutput } from "./strange-output.ts";
+import { sharedTemporaryFolder } from "./temporary.ts";
+export async function openPromises(
+  context: RunContext,
+  { ledger, environment, runList }: Session,
+  run: RunRecord,
+): Promise<PromiseSink> {
+  const safeCsv = parseManifest(run.manifest).options.safeCsv;
+  const writing: Writing = {
+    context,
+    ledger,
+    environment,
+    run,
+    safeCsv,
+    moveTo: (path, why) => {
+      ledger.run("UPDATE runs SET output = ? WHERE run_no = ?", path, run.runNo);
+      runList.moved(run.run, path);
+      context.progress.happened({ kind: "promises go elsewhere", path, why });
+    },
+  };
+  if (run.output !== undefined) return openFile(writing, run.output);
+  const toFile = (because: "output taken" | "reader gone"): Promise<PromiseSink> => {
+    const path = join(context.cwd, `stdout.${environment.name}.${run.run}.ndjson`);
+    writing.moveTo(path, { because });
+    return openFile(writing, path);
+  };
+  if (context.promisesTo === undefined) return toFile("output taken");
+  return openPromiseStream(context.promisesTo, labelOf(run), () => toFile("reader gone"));
+}
+
+interface Writing {
+  readonly context: RunContext;
+  readonly ledger: Ledger;
+  readonly environment: Environment;
+  readonly run: RunRecord;
+  readonly safeCsv: boolean;
+  readonly moveTo: (path: string, why: WhyElsewhere) => void;
+}
+
+async function openFile(writing: Writing, path: string): Promise<PromiseSink> {
+  const { context, ledger, environment, run, safeCsv, moveTo } = writing;
+  const label = labelOf(run);
+  const lock = await lockOutput(context, path, `run ${run.run}`);
+  try {
+    const state = await inspectOutput(ledger, path, (length) =>
+      unrecordedPromises(ledger, run.runNo, path, label, length, safeCsv),
+    );
+    // What the file tells and the ledger does not know has been sent; going on would send it again.
+    if (hasLostRuns(state, environment)) refuseStrangeOutput(path, state, context, environment, run.run);
+    const why = whyElsewhere(writing, path, state);
+    if (why !== undefined) {
+      // The run is under way, and its promises need a place whatever became of the first one.
+      const stem = why.because === "folder gone" ? join(context.cwd, basename(path)) : path;
+      const elsewhere = await freeName(ledger, `${stem}.${run.run}`, promiseFormat(path));
+      lock[Symbol.dispose]();
+      moveTo(elsewhere, why);
+      return await openFile(writing, elsewhere);
+    }
+    const onMoved = (moved: string): void => moveTo(moved, { because: "changed meanwhile", file: path });
+    const sink = await openPromiseFile({ ledger, path, state, label, safeCsv, onMoved });
+    return {
+      get path() {
+        return sink.path;
+      },
+      write: sink.write,
+      style: sink.style,
+      [Symbol.asyncDispose]: async () => {
+        await sink[Symbol.asyncDispose]();
+        lock[Symbol.dispose]();
+      },
+    };
+  } catch (cause) {
+    lock[Symbol.dispose]();
+    throw cause;
+  }
+}
+
+/** Why a file that a run writes is not appended to; undefined where it is. */
+function whyElsewhere({ ledger, run }: Writing, file: string, state: OutputState): WhyElsewhere | undefined {
+  if (!existsSync(dirname(file))) return { because: "folder gone", file };
+  if (state.state === "strange") return { because: "strange", file, strange: state.why };
+  if (state.state === "fresh" && hasPromisesIn(ledger, run.runNo, file)) return { because: "content gone", file };
+  return undefined;
+}
+
+/** The same, opened when the first line is written. */
+export function openPromisesLate(context: RunContext, session: Session, run: RunRecord): PromiseSink {
+  const safeCsv = parseManifest(run.manifest).options.safeCsv;
+  const format = run.output === undefined ? "ndjson" : promiseFormat(run.output);
+  let sink: PromiseSink | undefined;
+  return {
+    get path() {
+      return sink === undefined ? run.output : sink.path;
+    },
+    style: { label: labelOf(run), format, safeCsv: format === "csv" && safeCsv },
+    async write(lines) {
+      sink ??= await openPromises(context, session, run);
+      return sink.write(lines);
+    },
+    [Symbol.asyncDispose]: async () => sink?.[Symbol.asyncDispose](),
+  };
+}
+
+/** @throws Failure `busy` while another run writes the file. */
+export function lockOutput(context: RunContext, path: string, command: string): Promise<Disposable> {
+  return acquireLock({
+    what: displayPath(path, context.cwd),
+    path: outputLockPath(path),
+    command,
+    waitMs: 0,
+    signal: context.abort,
+  });
+}
+
+/** Two ledgers could be told to write the same file, so its lock lies where both look. */
+function outputLockPath(path: string): string {
+  const name = createHash("sha256").update(path).digest("hex").slice(0, 32);
+  return join(sharedTemporaryFolder(), `${name}.lock`);
+}
+
+/** How a run's promises name it. Of environments that share a ledger, another one may finish it. */
+export function labelOf({ run, manifest }: RunRecord): RunLabel {
+  return { environment: parseManifest(manifest).environment, run };
+}

@@ -1,0 +1,49 @@
+/** What is told while a run is sent. */
+
+import { countRun, type RunRecord } from "../ledger/runs.ts";
+import { parseManifest } from "../plan/manifest.ts";
+import type { SendProgress } from "../sending/send.ts";
+import type { RunContext } from "./context.ts";
+import type { Wait } from "./progress.ts";
+import type { Session } from "./session.ts";
+export function sendingProgress(
+  { progress }: RunContext,
+  { ledger }: Session,
+  run: RunRecord,
+  lanes: number,
+): SendProgress {
+  const before = countRun(ledger, run.runNo);
+  const manifest = parseManifest(run.manifest);
+  let done = before.accepted + before.rejected + before.settledByHand;
+  let rejected = before.rejected;
+  let settled = before.chunks.settled;
+  let of = before.chunks.total;
+  const show = (more: { readonly attempts?: number; readonly waiting?: Wait } = {}): void =>
+    progress.advanced({
+      doing: "sending",
+      unit: "actions",
+      done,
+      total: manifest.actions.planned,
+      chunk: { number: Math.min(settled + 1, of), of },
+      lanes,
+      rejected,
+      ...more,
+    });
+  show();
+  return {
+    sending: (_chunk, attempt) => show({ attempts: attempt }),
+    settled: (chunk, counts) => {
+      done += counts.accepted + counts.rejected;
+      rejected += counts.rejected;
+      settled += 1;
+      of = Math.max(of, settled);
+      progress.happened({ kind: "chunk settled", chunk, ...counts });
+      show();
+    },
+    withoutStatus: () => progress.happened({ kind: "answers without status" }),
+    waiting: (chunk, detail, waitMs) => {
+      progress.happened({ kind: "chunk waits", chunk, detail, waitMs });
+      show({ waiting: { detail, waitMs } });
+    },
+  };
+}

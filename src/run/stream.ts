@@ -1,0 +1,294 @@
+/** Check, plan, send, and keep every promise. */
+
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { fileInShell, inShell } from "../actions/text.ts";
+import type { Environment } from "../config/environment.ts";
+import { crashPoint } from "../disk/crash-points.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { noteKnownIdRules } from "../ledger/id-rules.ts";
+import { wasTold } from "../ledger/invocations.ts";
+import { mergeOutcomes } from "../ledger/known-state.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { noteMended } from "../ledger/rejected-rows.ts";
+import { enterRun, runsWithDoubts } from "../ledger/runs.ts";
+import { hasSameInput, type Manifest, sharesInput, waitsForAnotherRun } from "../plan/manifest.ts";
+import { pendingIdentities } from "../plan/pending.ts";
+import { carryOut } from "./carry-out.ts";
+import { checkInput, type InputOptions, inputFlags } from "./check-input.ts";
+import type { CheckedInput } from "./checked-input.ts";
+import type { RunContext } from "./context.ts";
+import { afterResumed, finishEarlierRuns, type Resumed } from "./earlier-runs.ts";
+import { openLedgerToPlan } from "./ledger-to-read.ts";
+import { writeLeft } from "./left-unwritten.ts";
+import { commandForDoubts, environmentFlags } from "./next-command.ts";
+import { makeWayForOutput, outputPath } from "./output-place.ts";
+import { planDirectory } from "./places.ts";
+import { planAside } from "./plan-aside.ts";
+import type { RunEnd } from "./run-end.ts";
+import { openSession, type Session, tellOpened } from "./session.ts";
+import type { Settings } from "./settings.ts";
+import { hasUnsentRows, type Summary, summarise } from "./summary.ts";
+export interface StreamSettings extends InputOptions {
+  readonly settings: Settings;
+  /** File for the promises; `-`: where `RunContext.promisesTo` says; absent: one named after the input. */
+  readonly output?: string | undefined;
+  readonly again: boolean;
+  /** Set a file aside that is in the way of the promises. */
+  readonly force: boolean;
+  readonly safeCsv: boolean;
+  /** Milliseconds after which nothing is begun any more. */
+  readonly maxDuration?: number | undefined;
+  /** Milliseconds to wait while another run holds the ledger. */
+  readonly waitLock: number;
+  /** When it began, by `performance.now()`. */
+  readonly startedAt: number;
+  /** Asked before anything is sent to an environment that wants it; without it, it is sent. */
+  readonly confirm?: ((asked: Confirmation) => Promise<boolean>) | undefined;
+}
+
+interface Confirmation {
+  readonly actions: number;
+  readonly environment: string;
+  readonly host: string;
+}
+
+/** What a stream came to. */
+export interface StreamResult {
+  readonly summary: Summary;
+  readonly ending: StreamEnding;
+}
+
+type StreamEnding =
+  /** A run that came first did not finish; the input was not read. */
+  | { readonly kind: "earlier run stopped" }
+  /** The same command was interrupted, and what its run came to is the answer. */
+  | { readonly kind: "same input"; readonly isAgain: boolean }
+  /** A run of some of this input was to be sent again, and is done; whether this is a new wish can't be told. */
+  | { readonly kind: "interrupted again" }
+  | PlanEnding
+  | { readonly kind: "not confirmed" }
+  | { readonly kind: "sent"; readonly end: RunEnd };
+
+/** Nothing is sent: the input is invalid, nothing in it is new, or on purpose. */
+export interface PlanEnding extends CheckedInput {
+  readonly kind: "nothing sent";
+  readonly otherwise: "nothing new" | "dry run";
+  readonly environment: Environment;
+  /** Runs with doubts, where the input waits for what they hold; the oldest first. */
+  readonly doubts: readonly string[];
+}
+
+/** Everything but sending: the ledger is only looked into, and the plan is thrown away. */
+export async function dryRun(context: RunContext, options: StreamSettings): Promise<StreamResult> {
+  const { config, environment, neighbours } = options.settings;
+  using ledger = openLedgerToPlan(context, environment);
+  tellOpened(context, { environment, neighbours, ledger }, false);
+  const { lanes } = environment;
+  await using checked = await planAside(context, { ...options, config, environment, ledger, run: "dry-run", lanes });
+  const { files, plan, problems } = checked;
+  return endOfPlan(context, options, { files, plan, problems }, { environment, ledger }, "dry run");
+}
+
+/** After it resolves, what the service answered is in the ledger, and promises and rejects are written. */
+export async function stream(context: RunContext, options: StreamSettings): Promise<StreamResult> {
+  const { startedAt, maxDuration, files, settings } = options;
+  const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
+  await using session = await openSession(context, settings, {
+    command: `tickets stream ${files.map(inShell).join(" ")}`,
+    waitLockMs: options.waitLock,
+    sends: true,
+  });
+  tellOpened(context, session, true);
+  await writeLeft(context, session);
+
+  const resumed = await finishEarlierRuns(context, session, deadline);
+  if (resumed !== null && resumed.summary.state !== "finished")
+    return { summary: resumed.summary, ending: { kind: "earlier run stopped" } };
+  mergeOutcomes(session.ledger);
+  try {
+    return await sendInput(context, options, { session, resumed, deadline });
+  } catch (cause) {
+    throw resumed === null ? cause : saidOfInput(cause, files);
+  }
+}
+
+/** What a failure says of a command that has sent something already, for a run that came first. */
+function saidOfInput(cause: unknown, files: readonly string[]): unknown {
+  if (!(cause instanceof Failure)) return cause;
+  const { code, message, hint } = cause;
+  const ofInput = (text: string): string =>
+    text.replaceAll("Nothing was sent.", `Nothing of ${files.join(", ")} was sent.`);
+  return new Failure(code, ofInput(message), {
+    ...(hint !== undefined && { hint: ofInput(hint) }),
+    cause: cause.cause,
+  });
+}
+
+/** What `stream` has found out before it reads the input. */
+interface Before {
+  readonly session: Session;
+  readonly resumed: Resumed | null;
+  readonly deadline: number;
+}
+
+/** Checks the input, and sends what is new of it. Earlier runs are done. */
+async function sendInput(context: RunContext, options: StreamSettings, before: Before): Promise<StreamResult> {
+  const { session, resumed } = before;
+  const { ledger, environment } = session;
+  const output = outputPath(options, environment.name, context.cwd);
+  if (output !== undefined) await makeWayForOutput(context, session, output, options);
+
+  const run = newRunId();
+  const directory = planDirectory(environment, run);
+  const discard = (): Promise<void> => rm(directory, { recursive: true, force: true });
+  const checked = await checkInput(context, {
+    ...options,
+    config: options.settings.config,
+    directory,
+    run,
+    environment: { environment, boundTo: session.boundTo },
+    ledger,
+    pending: await pendingIdentities(ledger, (id) => planDirectory(environment, id)),
+    lanes: environment.lanes,
+    copyInputs: true,
+    rereadFlags: inputFlags(options),
+  }).catch(async (cause: unknown) => {
+    // What was written of the plan may be what filled the disk.
+    await discard().catch(() => undefined);
+    throw cause;
+  });
+  const { plan } = checked;
+  const isNothingNew = plan.manifest !== undefined && plan.actions.planned === 0 && !hasUnsentRows(plan.rows);
+  if (resumed !== null && !isNothingNew && hasSameInput(resumed.manifest, plan)) {
+    // The same command after an interruption: what the run came to is its answer. What the service has just rejected is
+    // not sent once more, and what can't be told from a repetition is none.
+    await discard();
+    const isAgain = options.again && resumed.manifest.again;
+    return { summary: resumed.summary, ending: { kind: "same input", isAgain } };
+  }
+  if (plan.manifest === undefined || isNothingNew) {
+    if (plan.manifest !== undefined) {
+      noteMended(ledger, plan.mendings);
+      noteKnownIdRules(ledger, plan.ids);
+    }
+    await discard();
+    const ended = endOfPlan(context, options, checked, session, "nothing new");
+    return { ...ended, summary: afterResumed(ended.summary, resumed?.summary) };
+  }
+  if (options.again && resumed?.manifest.again === true && sharesInput(resumed.manifest, plan)) {
+    // Nothing but this tells a repetition of the interrupted command from a wish to send once more.
+    await discard();
+    const summary = { ...resumed.summary, exitCode: EXIT_CODES["stopped-early"] };
+    return { summary, ending: { kind: "interrupted again" } };
+  }
+  return sendPlan(context, options, { ...before, run, output, checked, manifest: plan.manifest, discard });
+}
+
+/** Sends what is new of the input, if whoever is asked wants that. */
+async function sendPlan(
+  context: RunContext,
+  options: StreamSettings,
+  planned: Before & {
+    readonly run: string;
+    readonly output: string | undefined;
+    readonly checked: CheckedInput;
+    readonly manifest: Manifest;
+    readonly discard: () => Promise<void>;
+  },
+): Promise<StreamResult> {
+  const { session, resumed, deadline, run, output, checked, manifest } = planned;
+  const { ledger, environment } = session;
+  const { plan, problems } = checked;
+  const { startedAt, maxProblems } = options;
+  const { progress } = context;
+  progress.happened({ kind: "input checked", checked, maxProblems, wasTold: (digest) => wasTold(ledger, digest) });
+  progress.happened({ kind: "sending planned", plan, manifest });
+  if (!(await isConfirmed(options, session, plan.actions.planned))) {
+    await planned.discard();
+    const summary = summarise({
+      run: null,
+      environment: environment.name,
+      state: "stopped",
+      exitCode: EXIT_CODES.usage,
+      plan,
+      problems,
+      durationMs: performance.now() - startedAt,
+      resumed: resumed?.summary ?? null,
+      vanished: plan.vanished,
+    });
+    return { summary, ending: { kind: "not confirmed" } };
+  }
+  if (plan.actions.planned > 0) await session.key();
+  crashPoint("planned");
+  const record = enterRun(ledger, {
+    run,
+    manifest: JSON.stringify(manifest),
+    output,
+    chunks: manifest.chunks,
+    at: manifest.createdAt,
+    mendings: plan.mendings,
+    ids: plan.ids,
+  });
+  crashPoint("entered");
+  const end = await carryOut(context, { session, run: record, deadline, startedAt });
+  const vanished = plan.vanished !== undefined && { vanished: plan.vanished };
+  return { summary: afterResumed({ ...end.summary, ...vanished }, resumed?.summary), ending: { kind: "sent", end } };
+}
+
+async function isConfirmed({ confirm }: StreamSettings, session: Session, actions: number): Promise<boolean> {
+  const { environment, baseUrl } = session;
+  if (!environment.confirm || confirm === undefined || actions === 0) return true;
+  return confirm({ actions, environment: environment.name, host: new URL(baseUrl).host });
+}
+
+/** Eight hexadecimal digits: short enough to type, and the ledger refuses a second one of the same name. */
+function newRunId(): string {
+  return randomBytes(4).toString("hex");
+}
+
+/** The end of a command that sends nothing. */
+function endOfPlan(
+  context: RunContext,
+  options: StreamSettings,
+  checked: CheckedInput,
+  { environment, ledger }: { readonly environment: Environment; readonly ledger: Ledger | undefined },
+  otherwise: PlanEnding["otherwise"],
+): StreamResult {
+  const { plan, problems } = checked;
+  const isInvalid = plan.manifest === undefined;
+  const isRemembered = otherwise === "nothing new" && !isInvalid && ledger !== undefined;
+  context.progress.happened({
+    kind: "input checked",
+    checked,
+    maxProblems: options.maxProblems,
+    wasTold: isRemembered ? (digest) => wasTold(ledger, digest) : undefined,
+  });
+  const waits = waitsForAnotherRun(plan.actions);
+  const doubts = waits && ledger !== undefined ? runsWithDoubts(ledger).map(({ run }) => run) : [];
+  const exitCode = isInvalid
+    ? EXIT_CODES["input-invalid"]
+    : waits && otherwise === "nothing new"
+      ? EXIT_CODES["in-doubt"]
+      : hasUnsentRows(plan.rows)
+        ? EXIT_CODES["finished-with-rejects"]
+        : EXIT_CODES.ok;
+  const summary = summarise({
+    run: null,
+    environment: environment.name,
+    state: isInvalid ? "invalid" : otherwise,
+    exitCode,
+    plan,
+    problems,
+    durationMs: performance.now() - options.startedAt,
+    vanished: plan.vanished,
+    next: isInvalid ? validateCommand(options, environment) : waits ? commandForDoubts(doubts, environment) : null,
+  });
+  return { summary, ending: { kind: "nothing sent", otherwise, environment, doubts, ...checked } };
+}
+
+/** The command that shows what is wrong with an input. */
+function validateCommand(options: StreamSettings, environment: Environment): string {
+  const words = [...options.files.map(fileInShell), ...inputFlags(options).map(inShell)];
+  return `tickets validate ${words.join(" ")} ${environmentFlags(environment)}`;
+}
