@@ -5,7 +5,7 @@ import { readPage } from "../support/pages.ts";
 /** How many blocks of each page can't be run here. The pages that are left out are generated, or pinned by tests of their own. */
 const PAGES = {
   "README.md": 8,
-  "CONTRIBUTING.md": 2,
+  "CONTRIBUTING.md": 3,
   "docs/environments.md": 1,
   "docs/ledger.md": 0,
   "docs/order.md": 2,
