@@ -3,7 +3,7 @@
 import { foldSpelling, nearest } from "../actions/nearest.ts";
 import { type AmountOptions, compileAmount, divideAmount, REMAINDERS, type Remainder } from "./amount.ts";
 import { BEFORE_1970 } from "./coerce.ts";
-import { amountsThatRead, formatsThatRead } from "./evidence.ts";
+import { amountsThatRead, formatsThatRead } from "./likely-formats.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { Names, Read, Scope } from "./names.ts";
 import { listed } from "./names.ts";

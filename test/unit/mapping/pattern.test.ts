@@ -1,7 +1,7 @@
 /** Patterns of a config: what they find, and that nothing makes them take long. */
 
 import { describe, expect, test } from "vitest";
-import { amountsThatRead, formatsThatRead } from "../../../src/mapping/evidence.ts";
+import { amountsThatRead, formatsThatRead } from "../../../src/mapping/likely-formats.ts";
 import { compilePattern } from "../../../src/mapping/pattern.ts";
 import { compileTime } from "../../../src/mapping/time-format.ts";
 import { mapText, sourceOf } from "./samples.ts";

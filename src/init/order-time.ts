@@ -2,8 +2,9 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
-import { type ColumnProfile, clockOf, timesOf, unixOf } from "./evidence.ts";
+import type { ColumnProfile } from "./column-profile.ts";
 import { type TimeKind, timeKindOf, WORDS, wordsOf } from "./header-words.ts";
+import { clockOf, isTime, timesOf } from "./time-evidence.ts";
 
 /**
  * - `column`: its name says it, and nothing speaks against it.
@@ -72,9 +73,6 @@ export function orderTimeOf(action: ActionName, { columns, rows, events, ids }: 
     ? { kind: "perhaps", columns: unknown.slice(0, 4), why: "no column is called so" }
     : { kind: "none", others };
 }
-
-export const isTime = (column: ColumnProfile): boolean =>
-  timesOf(column) !== undefined || unixOf(column) !== undefined || clockOf(column) !== undefined;
 
 /** Whether every row has a number, and as Unix seconds or milliseconds all are in the years from 2015 to 2034. */
 function isUnixOfTheseYears({ values, filled, rows }: ColumnProfile): boolean {

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { overlap, widePattern, withoutOverlap } from "../../../src/mapping/match-patterns.ts";
+import { overlap, widePattern, withoutOverlap } from "../../../src/init/match-patterns.ts";
 import { selectSource } from "../../../src/mapping/select-source.ts";
 
 const patternsOf = (...fileNames: readonly string[]) =>

@@ -1,0 +1,55 @@
+/** The cells of a column, counted: evidence for what it holds. */
+
+/** The cells of one column in the rows that were looked at. */
+export interface ColumnProfile {
+  readonly name: string;
+  /** Place in the header, from 0. */
+  readonly index: number;
+  /** Rows that were looked at. */
+  readonly rows: number;
+  readonly filled: number;
+  /** Texts that are not empty, trimmed, with how often they occur. Complete: the rows are a bounded sample. */
+  readonly values: ReadonlyMap<string, number>;
+}
+
+export function profileColumn(name: string, index: number, cells: readonly string[]): ColumnProfile {
+  const values = new Map<string, number>();
+  let filled = 0;
+  for (const cell of cells) {
+    const text = cell.trim();
+    if (text === "") continue;
+    filled += 1;
+    values.set(text, (values.get(text) ?? 0) + 1);
+  }
+  return { name, index, rows: cells.length, filled, values };
+}
+
+/** Whether every row has a text here that no other row has. */
+export function isUnique({ values, filled, rows }: ColumnProfile): boolean {
+  return filled === rows && values.size === rows;
+}
+
+/** Whether texts begin with what an exporter puts before a formula's first character. */
+export function hasGuards({ values }: ColumnProfile): boolean {
+  return [...values.keys()].some((text) => /^'[=+\-@|%]/.test(text));
+}
+
+/** How many cells hold a text that is so. */
+export function cellsThat(values: ReadonlyMap<string, number>, test: (text: string) => boolean): number {
+  let cells = 0;
+  for (const [text, times] of values) if (test(text)) cells += times;
+  return cells;
+}
+
+/** All texts, or all but a few of many, which are then told by their rows. */
+export function areNearlyAll(texts: readonly string[], pattern: RegExp): boolean {
+  const fits = texts.filter((text) => pattern.test(text)).length;
+  return fits >= texts.length * (texts.length < 40 ? 1 : 0.95);
+}
+
+/** Whether all cells are so, or all but a few of many: those are then told by their rows. */
+export function areMost({ values, filled }: ColumnProfile, test: (text: string) => boolean): boolean {
+  let fits = 0;
+  for (const [text, times] of values) if (test(text)) fits += times;
+  return filled > 0 && fits >= filled * (filled < 40 ? 1 : 0.95);
+}

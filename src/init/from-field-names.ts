@@ -1,0 +1,255 @@
+/** A source for an export whose columns are called like fields, so that little or nothing has to be said of them. */
+
+import { ACTION_NAMES, ACTIONS, type ActionName, isActionName } from "../actions/actions.ts";
+import { fold } from "../actions/nearest.ts";
+import { cleanText } from "../actions/text.ts";
+import { actionOfFileName, FILE_NAME_PATTERNS, fieldsOf, missingFields, readColumns } from "../mapping/columns.ts";
+import { type AmountEvidence, amountsOf } from "./amount-evidence.ts";
+import { amountLines, areRivals, choiceLines } from "./amount-rules.ts";
+import type { ColumnProfile } from "./column-profile.ts";
+import { expectLines, skipLines, skipsOfStatuses, whenLines } from "./conditions.ts";
+import { csvLine, matchLine, zoneLines } from "./file-settings.ts";
+import { entryLines, invalidationLines } from "./from-columns.ts";
+import { actionInFileName, mayTellSale, WORDS } from "./header-words.ts";
+import { type OrderTime, orderTimeOf } from "./order-time.ts";
+import { AS_FILE_NAME } from "./row-action.ts";
+import type { Evidence } from "./sample.ts";
+import { decidingOf, isDeed } from "./status-columns.ts";
+import { isTime, timesOf, unixOf } from "./time-evidence.ts";
+import { isTimeField, orderTimeLines, timeLines } from "./time-rules.ts";
+import { called, columnsOf, eventColumns, idColumns, pricesIn } from "./unknown-columns.ts";
+import { ask, indented, namesText, template, valuesText } from "./words.ts";
+
+/** Which action the rows of a table with columns called like fields are. */
+type Named =
+  /** By the convention of file names, or the only one that fits. */
+  | { readonly action: ActionName; readonly why: string }
+  /** Nothing says which of them. */
+  | { readonly among: readonly ActionName[] };
+
+/** Undefined where what the action needs must be looked for in columns that are called otherwise. */
+function namedAction(evidence: Evidence): Named | undefined {
+  const { header, fileName, lists } = evidence;
+  const { fields, action, conflict } = readColumns(header);
+  if (conflict !== undefined || lists?.some((list) => list !== "metadataAttributes") || action !== undefined)
+    return undefined;
+  const used = (name: ActionName) => [...fieldsOf(name, new Set())].filter((field) => fields.has(field)).length;
+  const has = (name: ActionName) => missingFields(name, (field) => fields.has(field)).length === 0 && used(name) >= 2;
+  const said = actionOfFileName(fileName);
+  // What the name says is sent as that or not at all, as without a config.
+  if (said !== undefined) return has(said) ? { action: said, why: AS_FILE_NAME } : undefined;
+  if (actionInFileName(fileName) !== undefined) return undefined;
+  const isOfTickets = fields.has("ticketId") || fields.has("nftId");
+  const [best, ...others] = ACTION_NAMES.filter(
+    (name) => has(name) && (ACTIONS[name].about === "ticket") === isOfTickets,
+  ).sort((one, other) => used(other) - used(one));
+  if (best === undefined) return undefined;
+  // Sales name their event, too; taken for a list of events they would be lost.
+  if (ACTIONS[best].about === "event" && otherThan(best, evidence).some(({ name }) => mayTellSale(name)))
+    return undefined;
+  const why = `# guess: most of its fields are there${others.length === 0 ? "" : `; ${others.slice(0, 3).join(", ")} could be meant too`}`;
+  const isSure = best === "soldTicket" || best === "updateTicket" || ACTIONS[best].about === "event";
+  if (isSure || (best === "claimedTicket" && fields.has("to"))) return { action: best, why };
+  // With an event or a price it may be a sale of which the rest is called otherwise, or has to be said.
+  if (fields.has("eventId") || columnsOf(evidence).price !== undefined) return undefined;
+  return { among: [best, ...others, ...scansToo(best, others)] };
+}
+
+/** Columns that are no field of the action. */
+function otherThan(action: ActionName, { header, columns }: Evidence): readonly ColumnProfile[] {
+  const takes = fieldsOf(action, new Set());
+  const own = new Set([...readColumns(header).fields].flatMap(([field, index]) => (takes.has(field) ? [index] : [])));
+  return columns.filter(({ index }) => !own.has(index));
+}
+
+/** Of a table of tickets and users or times it may be anything that happens to a ticket. */
+const scansToo = (...named: readonly [ActionName, readonly ActionName[]]): readonly ActionName[] =>
+  (["scannedTicket", "checkedInTicket", "invalidatedTicket"] as const).filter((name) => !named.flat().includes(name));
+
+/** The actions that the rows name themselves in a column called action; none where one of them is no action. */
+export function ownActions({ header, columns, lists }: Evidence): readonly ActionName[] {
+  const { action, fields, conflict } = readColumns(header);
+  const column = action === undefined ? undefined : columns[action];
+  if (column === undefined || conflict !== undefined || fields.size === 0) return [];
+  if (lists?.some((list) => list !== "metadataAttributes")) return [];
+  const named = [...column.values.keys()];
+  return column.filled === column.rows && named.every(isActionName) ? named : [];
+}
+
+export function fromOwnActions(evidence: Evidence, own: readonly ActionName[]): readonly string[] {
+  const beside = besideFields(evidence).filter(({ name }) => fold(name) !== "action");
+  const passed = new Set(
+    own.flatMap((action) => {
+      const { statuses, marks } = decidingOf(beside, action, evidence.rows);
+      return [...statuses, ...marks];
+    }),
+  );
+  return [
+    `# The columns are called like fields, and each row names its action, so they need no rules${passed.size === 0 ? "." : ""}`,
+    ...[...passed].map(
+      (column, at) =>
+        `# ${at === 0 ? "as long as a row means its action whatever these columns hold: " : ""}${cleanText(column.name, 40)}: ${valuesText(column)}`,
+    ),
+    matchLine(evidence.fileName),
+    ...csvLine(evidence),
+    ...zoneOfFields(evidence),
+  ];
+}
+
+function zoneOfFields({ header, columns }: Evidence): readonly string[] {
+  const isLocal = [...readColumns(header).fields].some(([field, index]) => {
+    const column = isTimeField(field) ? columns[index] : undefined;
+    return column !== undefined && timesOf(column)?.readings.some((reading) => reading.isLocal) === true;
+  });
+  return isLocal ? [`zone: ${ask("the time zone of times without one, such as Europe/Berlin")}`] : [];
+}
+
+/** Undefined where the columns are not called so, or rules are needed and a list would be left out of them. */
+export function fromNames(evidence: Evidence): readonly string[] | undefined {
+  const named = namedAction(evidence);
+  if (named === undefined) return undefined;
+  const head = [matchLine(evidence.fileName), ...csvLine(evidence)];
+  const beside = besideFields(evidence);
+  if ("among" in named) {
+    const { statuses, marks } = decidingOf(beside, "scannedTicket", evidence.rows);
+    const unused = [...new Set([...statuses, ...marks, ...beside.filter(isTime)])];
+    return [
+      "# The columns are called like fields; nothing says which action the rows are.",
+      ...(unused.length === 0
+        ? []
+        : [
+            `# Their names alone leave out ${namesText(unused)}: call the file after its action (${FILE_NAME_PATTERNS}) and let tickets init look again.`,
+          ]),
+      ...head,
+      ...zoneOfFields(evidence),
+      `action: ${ask(`what the rows are: ${named.among.join(", ")}`)}`,
+    ];
+  }
+  const { action, why } = named;
+  const deciding = decidingOf(beside, action, evidence.rows);
+  const { statuses, marks, blanks, entries } = deciding;
+  const hasConditions = [statuses, marks, blanks, entries].some(({ length }) => length > 0);
+  const isBlankNow = isDeed(action) && hasTimeNowAndThen(evidence);
+  const { lines: rules, times } = rulesOfNamed(evidence, action, hasConditions || isBlankNow);
+  if (rules.length > 0 && evidence.lists?.length) return undefined;
+  if (rules.length === 0)
+    return [
+      "# The columns are called like fields, so they need no rules.",
+      ...head,
+      ...zoneOfFields(evidence),
+      `action: ${action}   ${why}`,
+    ];
+  const isSale = action === "soldTicket";
+  const ticket = rules.filter((line) => line.startsWith("ticketId:"));
+  return [
+    hasConditions || isBlankNow
+      ? "# The columns are called like fields; what each status gives must be said."
+      : "# The columns are called like fields; how some of them are written must be said.",
+    ...head,
+    ...zoneLines([...times, ...(isSale ? [...entries, ...marks] : [])]),
+    ...expectLines([], statuses, blanks),
+    ...skipLines(skipsOfStatuses(deciding, action)),
+    "actions:",
+    `  - ${action}:   ${why}`,
+    ...whenLines(deciding, action, evidence.columns, times),
+    "      fields:",
+    ...indented(8, rules),
+    ...(isSale
+      ? [...entryLines(deciding, evidence.columns, ticket), ...invalidationLines(deciding, evidence.columns, ticket)]
+      : []),
+  ];
+}
+
+/** Whether only some rows have a time: the others may stand for what did not happen. */
+function hasTimeNowAndThen({ header, columns }: Evidence): boolean {
+  const column = columns[readColumns(header).fields.get("orderTime") ?? -1];
+  return column !== undefined && column.filled > 0 && column.filled < column.rows;
+}
+
+/** Columns that are no field, or of a name that a rule can't hold. */
+function besideFields({ header, columns }: Evidence): readonly ColumnProfile[] {
+  const used = new Set(readColumns(header).fields.values());
+  const counts = new Map<string, number>();
+  for (const { name } of columns) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return columns.filter(({ name, index }) => !used.has(index) && /^[^{}]+$/.test(name) && counts.get(name) === 1);
+}
+
+/** Whether all amounts are read without a rule, and could be read in no other way. */
+const isAsFieldsAre = ({ readings: [only, ...others], signs }: AmountEvidence): boolean =>
+  others.length === 0 && signs.length === 0 && only?.decimal === "." && only.thousands === undefined;
+
+/**
+ * Rules of columns called like fields, and the columns of their times; no rules where all are written as fields are read
+ * without one, and nothing else is there, unless they are needed.
+ */
+function rulesOfNamed(
+  evidence: Evidence,
+  action: ActionName,
+  isNeeded: boolean,
+): { readonly lines: readonly string[]; readonly times: readonly ColumnProfile[] } {
+  const { fields } = readColumns(evidence.header);
+  let needsRules = isNeeded;
+  const takes = fieldsOf(action, new Set());
+  const times: ColumnProfile[] = [];
+  const own = fields.get("orderTime");
+  const given = own === undefined ? undefined : evidence.columns[own];
+  const time = !takes.has("orderTime")
+    ? undefined
+    : orderTimeOf(action, {
+        columns: [...besideFields(evidence), ...(given === undefined ? [] : [given])],
+        rows: evidence.rows,
+        events: eventColumns(evidence.columns),
+        ids: idColumns(evidence.columns),
+      });
+  const isAsNamed = time === undefined || isTimeAsNamed(time, given, action);
+  const lines = [...fields].flatMap(([field, index]) => {
+    const column = evidence.columns[index];
+    if (column === undefined || !takes.has(field) || /[{}]/.test(column.name)) return [];
+    const prices = field === "price" ? pricesIn([column, ...besideFields(evidence)]) : [];
+    if (areRivals(prices)) {
+      needsRules = true;
+      return choiceLines(
+        prices.map((rival) => ({ column: rival, quantity: undefined })),
+        undefined,
+      );
+    }
+    const amount = field === "price" ? amountsOf(column) : undefined;
+    if (amount !== undefined && !amount.isPlain && !isAsFieldsAre(amount)) {
+      needsRules = true;
+      return amountLines(column, amount, "");
+    }
+    if (field === "orderTime" && !isAsNamed) return [];
+    if (isTimeField(field)) times.push(column);
+    if (isTimeField(field) && unixOf(column) !== "unix") {
+      const found = timesOf(column);
+      const isRead = found?.readings.every(({ format }) => format === "iso") === true;
+      if (column.filled > 0 && !isRead && (found !== undefined || unixOf(column) !== undefined)) {
+        needsRules = true;
+        return timeLines(column, evidence.columns, field);
+      }
+    }
+    return [`${field}: ${template(column)}`];
+  });
+  if (action === "newEvent")
+    for (const field of ["startTime", "endTime"] as const) {
+      const [column] = fields.has(field) ? [] : called(WORDS[field], besideFields(evidence)).filter(isTime);
+      if (column === undefined) continue;
+      needsRules = true;
+      times.push(column);
+      lines.push(...timeLines(column, evidence.columns, field));
+    }
+  if (time !== undefined && time.kind !== "none" && !isAsNamed) {
+    needsRules = true;
+    times.push(...(time.kind === "column" ? [time.column] : time.columns));
+    lines.push(...orderTimeLines(time, action, evidence.columns));
+  }
+  return { lines: needsRules ? lines : [], times };
+}
+
+/** Whether the column called orderTime holds the time as far as can be told, or there is none to speak of. */
+function isTimeAsNamed(time: OrderTime, given: ColumnProfile | undefined, action: ActionName): boolean {
+  if (time.kind === "none") return true;
+  if (given === undefined || given.filled === 0) return false;
+  if (time.kind === "column") return time.column === given;
+  return action === "soldTicket" || (time.columns.length === 1 && time.columns[0] === given);
+}
