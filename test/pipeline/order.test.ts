@@ -94,7 +94,7 @@ describe("a shuffled file", () => {
         const files = { "a.ndjson": lines(shuffle.slice(0, at)), "b.ndjson": lines(shuffle.slice(at)) };
         expect(await planOf(folder, files)).toEqual(history);
       }),
-      { numRuns: 6 },
+      { numRuns: 3 },
     );
   });
 
