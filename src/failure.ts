@@ -33,6 +33,11 @@ export class Failure extends Error {
   }
 }
 
+/** What the system calls an error, such as `ENOENT`; undefined for those that it does not name. */
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
 /** 128 and the signal's number, as shells have it. */
 const SIGNAL_CODES: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 

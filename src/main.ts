@@ -4,7 +4,7 @@ import { fstatSync, writeSync } from "node:fs";
 import { Writable } from "node:stream";
 import { cleanLines, cleanText } from "./actions/text.ts";
 import { isVersionAsked, version } from "./cli/version.ts";
-import { EXIT_CODES, exitCodeOfError, Failure, isStop } from "./failure.ts";
+import { EXIT_CODES, errorCode, exitCodeOfError, Failure, isStop } from "./failure.ts";
 
 const stop = new AbortController();
 const abort = new AbortController();
@@ -62,7 +62,7 @@ process.stdout.on("error", (error) => {
 
 /** Whoever read our output had enough, as `head` has, or its terminal is gone. */
 function isReaderGone(error: Error): boolean {
-  return "code" in error && (error.code === "EPIPE" || error.code === "EIO" || error.code === "EBADF");
+  return ["EPIPE", "EIO", "EBADF"].includes(errorCode(error) ?? "");
 }
 
 try {
@@ -97,9 +97,7 @@ function written(): Promise<void> {
 
 /** The failed write itself, or one to the stream that it ended. */
 function isOfStream(error: unknown): boolean {
-  return (
-    error === outputError || (error instanceof Error && "code" in error && /^ERR_STREAM_/.test(String(error.code)))
-  );
+  return error === outputError || /^ERR_STREAM_/.test(errorCode(error) ?? "");
 }
 
 /** Data that stdout did not take, though all else went well. */

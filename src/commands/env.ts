@@ -14,7 +14,7 @@ import {
 } from "../config/environment.ts";
 import { keyPresence } from "../config/key.ts";
 import { readNeighbours, secondLedger } from "../config/neighbours.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
+import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import { lookBeside } from "../run/former-self.ts";
 import { forgottenLedger } from "../run/settings.ts";
 import { type DiskUse, describeBytes } from "./disk.ts";
@@ -170,7 +170,7 @@ async function exists(path: string): Promise<boolean> {
     await stat(path);
     return true;
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+    const code = errorCode(cause);
     if (code === "ENOENT" || code === "ENOTDIR") return false;
     throw new Failure("storage", `Can't look at the ledger ${path} (${String(code)})`, { cause });
   }

@@ -4,7 +4,7 @@ import { lstat, open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { cleanText, count, inShell } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
+import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import { type GuessedSource, guessConfig } from "../init/guess.ts";
 import type { Sample } from "../init/sample.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
@@ -263,7 +263,7 @@ async function exists(path: string): Promise<boolean> {
     await lstat(path);
     return true;
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return false;
+    if (errorCode(cause) === "ENOENT") return false;
     throw storageFailure(path, cause);
   }
 }
@@ -284,7 +284,7 @@ async function writeNew(path: string, text: string, cwd: string): Promise<void> 
       throw cause;
     });
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") throw existingFailure(path, true, cwd);
+    if (errorCode(cause) === "EEXIST") throw existingFailure(path, true, cwd);
     throw storageFailure(path, cause);
   }
 }

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { cleanText, count } from "../actions/text.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
+import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import { openEngine } from "../sandbox/engine.ts";
 import { parseFaultText } from "../sandbox/fault-text.ts";
 import type { FaultScript } from "../sandbox/faults.ts";
@@ -119,7 +119,7 @@ function keptKey(keyFile: string): string {
     closeSync(file);
     return made;
   } catch (cause) {
-    if (!(cause instanceof Error && "code" in cause && cause.code === "EEXIST"))
+    if (errorCode(cause) !== "EEXIST")
       throw new Failure("storage", `Could not write the key file ${keyFile}.`, { cause });
   }
   const kept = readFileSync(keyFile, "utf8").trim();

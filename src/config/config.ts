@@ -7,7 +7,7 @@ import * as explorerModule from "cosmiconfig/dist/Explorer.js";
 import { nearest } from "../actions/nearest.ts";
 import type { Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
-import { Failure } from "../failure.ts";
+import { errorCode, Failure } from "../failure.ts";
 import { openFile } from "../readers/open-file.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, pathKey, positionAt } from "./document.ts";
 import { explainIssues, isRecord, problemLine, valueAt } from "./explain.ts";
@@ -208,7 +208,7 @@ async function present(directory: string, names: readonly string[]): Promise<rea
       await lstat(file);
       found.push(file);
     } catch (cause) {
-      const code = codeOf(cause);
+      const code = errorCode(cause);
       if (code !== "ENOENT" && code !== "ENOTDIR") throw unreadable(file, cause);
     }
   }
@@ -270,14 +270,10 @@ async function readPipe(file: string, signal: AbortSignal | undefined): Promise<
 }
 
 function unreadable(file: string, cause: unknown): Failure {
-  const code = codeOf(cause);
+  const code = errorCode(cause);
   if (code === undefined) return new Failure("internal", `Reading the config ${file} failed`, { cause });
   const why = { ENOENT: "there is no such file", EISDIR: "it is a folder", EACCES: "it may not be read" }[code] ?? code;
   return new Failure("usage", `Can't read the config ${file}: ${why}.`, { cause });
-}
-
-function codeOf(cause: unknown): string | undefined {
-  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
 }
 
 /** What the shape allows but not in this file or for this environment. Looks at the raw values, so that it is told beside other problems. */

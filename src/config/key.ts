@@ -5,7 +5,7 @@ import { createHmac } from "node:crypto";
 import { access, constants, stat } from "node:fs/promises";
 import { inspect } from "node:util";
 import { cleanText } from "../actions/text.ts";
-import { Failure } from "../failure.ts";
+import { errorCode, Failure } from "../failure.ts";
 import { openFile } from "../readers/open-file.ts";
 import { describeKeySource, type Environment, type KeySource } from "./environment.ts";
 
@@ -123,7 +123,7 @@ export async function keyPresence(
         await access(source.path, constants.R_OK);
         return "set";
       } catch (cause) {
-        return codeOf(cause) === "ENOENT" ? "not set" : "not readable";
+        return errorCode(cause) === "ENOENT" ? "not set" : "not readable";
       }
     case "command":
       return "not run";
@@ -181,7 +181,7 @@ async function readKeyFile(
       : { text, warning: `The key file ${path} can be read by others; chmod 600 keeps it to you.` };
   } catch (cause) {
     if (cause instanceof Failure || signal.aborted) throw cause;
-    const code = codeOf(cause);
+    const code = errorCode(cause);
     const why = { ENOENT: "does not exist", EACCES: "may not be read", EISDIR: "is a folder" }[code ?? ""];
     throw refuse(why ?? `can't be read (${code ?? "unknown reason"})`, cause);
   }
@@ -235,8 +235,4 @@ function whyFailed(
   if (typeof error.code === "number") return `ended with exit code ${error.code}`;
   if (typeof error.code === "string") return `can't be run (${error.code})`;
   return `was ended (${typeof error.signal === "string" ? error.signal : "unknown reason"})`;
-}
-
-function codeOf(cause: unknown): string | undefined {
-  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
 }

@@ -3,7 +3,7 @@
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { cleanText } from "../actions/text.ts";
-import { Failure } from "../failure.ts";
+import { errorCode, Failure } from "../failure.ts";
 
 /**
  * Makes a folder and what is missing above it. Node's own way never ends where a file system takes no folders, as /proc
@@ -23,7 +23,7 @@ export function makeFolder(
     } catch (cause) {
       // Another process may have made it just now.
       if (isFolder(folder)) continue;
-      const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown error";
+      const code = errorCode(cause) ?? "unknown error";
       throw new Failure("storage", `The folder ${cleanText(folder, 300)} can't be made (${REASONS[code] ?? code}).`, {
         hint,
         cause,

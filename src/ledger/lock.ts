@@ -8,6 +8,7 @@ import { z } from "zod";
 import { makeFolder } from "../disk/folders.ts";
 import { Failure } from "../failure.ts";
 import { refuseNetworkFileSystem, storageFailure } from "./open-ledger.ts";
+import { sqliteErrorKind } from "./sqlite-errors.ts";
 
 const HOLDER = z.object({ pid: z.number(), since: z.string(), command: z.string() });
 export type LockHolder = z.infer<typeof HOLDER>;
@@ -76,8 +77,7 @@ export async function acquireLock(options: {
 }
 
 function lockFailure(path: string, cause: unknown): unknown {
-  if (!(cause instanceof Error && /not a database|malformed|corrupt/i.test(cause.message)))
-    return storageFailure(path, cause);
+  if (sqliteErrorKind(cause) !== "damaged") return storageFailure(path, cause);
   return new Failure("storage", `The lock ${path} is damaged. Nothing was sent.`, {
     hint: "It holds nothing: when no other run is under way, delete it.",
     cause,
@@ -89,7 +89,7 @@ function tryLock(database: DatabaseSync): boolean {
     database.exec("BEGIN EXCLUSIVE");
     return true;
   } catch (cause) {
-    if (cause instanceof Error && /locked|busy/i.test(cause.message)) return false;
+    if (sqliteErrorKind(cause) === "locked") return false;
     throw cause;
   }
 }
@@ -111,7 +111,7 @@ export function isLocked(path: string): boolean {
     database.prepare("SELECT count(*) FROM sqlite_schema").get();
     return false;
   } catch (cause) {
-    if (cause instanceof Error && /locked|busy/i.test(cause.message)) return true;
+    if (sqliteErrorKind(cause) === "locked") return true;
     throw lockFailure(path, cause);
   } finally {
     database.close();

@@ -7,9 +7,10 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { cleanText } from "../actions/text.ts";
 import { makeFolder } from "../disk/folders.ts";
-import { Failure } from "../failure.ts";
+import { errorCode, Failure } from "../failure.ts";
 import { type Ledger, readMeta, rebind, runListPath, writeMeta } from "./ledger.ts";
 import { LEDGER_VERSION, migrate, standIn } from "./schema.ts";
+import { sqliteErrorKind } from "./sqlite-errors.ts";
 
 /** Magic numbers of network file systems in `statfs` (linux/magic.h): SQLite's locks and WAL are not safe on them. */
 const NETWORK_FILE_SYSTEMS = new Map([
@@ -113,7 +114,7 @@ function openToRead(path: string): DatabaseSync {
 }
 
 function isUnableToWrite(cause: unknown): boolean {
-  return isDiskFull(cause) || (cause instanceof Error && /unable to open database file|readonly/.test(cause.message));
+  return ["full", "can't open", "read-only"].includes(sqliteErrorKind(cause) ?? "");
 }
 
 /** A ledger that has lost all its bytes looks like a new one, and everything would be sent again. */
@@ -267,18 +268,16 @@ export function refuseNetworkFileSystem(path: string, type = statfsSync(dirname(
 }
 
 function isDiskFull(cause: unknown): boolean {
-  if (!(cause instanceof Error)) return false;
-  const inner = cause.cause instanceof Error ? cause.cause : cause;
-  return /disk is full|disk I\/O error|ENOSPC|EDQUOT|EFBIG/i.test(
-    `${inner.message} ${"code" in inner ? inner.code : ""}`,
-  );
+  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+  return sqliteErrorKind(inner) === "full" || ["ENOSPC", "EDQUOT", "EFBIG"].includes(errorCode(inner) ?? "");
 }
 
 /** Turns an error of SQLite or the file system into a failure with exit code 10; other failures pass. */
 export function storageFailure(path: string, cause: unknown): unknown {
   if (cause instanceof Failure || !(cause instanceof Error)) return cause;
-  const code = "code" in cause ? String(cause.code) : "";
-  const message = cause.message;
+  const code = errorCode(cause) ?? "";
+  const kind = sqliteErrorKind(cause);
+  const { message } = cause;
   if (isDiskFull(cause)) {
     return new Failure("storage", `The disk is full: ${path} can't be written.`, {
       hint: "Make room, then run the same command again.",
@@ -292,15 +291,13 @@ export function storageFailure(path: string, cause: unknown): unknown {
       cause,
     });
   }
-  if (/readonly|EROFS|EACCES|EPERM/i.test(`${message} ${code}`)) {
+  if (kind === "read-only" || ["EROFS", "EACCES", "EPERM"].includes(code)) {
     return new Failure("storage", `${path} can't be written (${message}).`, {
       hint: "Check the folder's owner and permissions, or choose another with --state-dir.",
       cause,
     });
   }
-  if (/not a database|malformed|corrupt/i.test(message)) {
-    return damaged(path, message, cause);
-  }
+  if (kind === "damaged") return damaged(path, message, cause);
   if (code.startsWith("ERR_SQLITE") || /^E[A-Z0-9]+$/.test(code)) {
     return new Failure("storage", `${path}: ${message}`, { cause });
   }

@@ -9,7 +9,7 @@ import { type FileHandle, lstat, open, realpath, rename, rm, stat } from "node:f
 import { dirname } from "node:path";
 import { crashPoint } from "../disk/crash-points.ts";
 import { makeFolder } from "../disk/folders.ts";
-import { Failure } from "../failure.ts";
+import { errorCode, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import { syncDirectory } from "../plan/files.ts";
@@ -79,7 +79,7 @@ export async function inspectOutput(
     size = Number(found.size);
     mtimeNs = found.mtimeNs;
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")
+    if (errorCode(cause) === "ENOENT")
       return (await isLink(path)) ? strange("it is a link to a file that does not exist") : { state: "fresh" };
     throw storageFailure(path, cause);
   }
@@ -271,8 +271,7 @@ export async function openOutput(options: {
     // Making it anew goes through no link that was planted after the look.
     file = await (state.state === "fresh"
       ? open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL).catch((cause: unknown) => {
-          if (cause instanceof Error && "code" in cause && cause.code === "EEXIST")
-            return open(path, O_RDWR | O_APPEND);
+          if (errorCode(cause) === "EEXIST") return open(path, O_RDWR | O_APPEND);
           throw cause;
         })
       : open(path, O_RDWR | O_APPEND));

@@ -2,6 +2,7 @@
 
 import type { Writable } from "node:stream";
 import { promisify } from "node:util";
+import { errorCode } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
@@ -107,8 +108,7 @@ export function openPromiseStream(
           return () => undefined;
         } catch (cause) {
           // EIO: a terminal that was closed.
-          if (!(cause instanceof Error && "code" in cause && (cause.code === "EPIPE" || cause.code === "EIO")))
-            failure = storageFailure("Standard output", cause);
+          if (!["EPIPE", "EIO"].includes(errorCode(cause) ?? "")) failure = storageFailure("Standard output", cause);
         }
       }
       if (failure !== undefined) throw failure;

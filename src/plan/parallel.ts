@@ -8,6 +8,7 @@
 import { Worker } from "node:worker_threads";
 import type { Severity } from "../actions/problem.ts";
 import { asBuffer, free } from "../disk/buffers.ts";
+import { errorCode } from "../failure.ts";
 import { type MapperOptions, readsRowsAlone } from "../mapping/create-mapper.ts";
 import type { FileFinding } from "../mapping/file-finding.ts";
 import type { IdRule } from "../mapping/id-rules.ts";
@@ -252,7 +253,7 @@ function startWorker(): Worker | undefined {
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     });
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ERR_WORKER_INIT_FAILED") return undefined;
+    if (errorCode(cause) === "ERR_WORKER_INIT_FAILED") return undefined;
     throw cause;
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { cleanText } from "../actions/text.ts";
-import { Failure } from "../failure.ts";
+import { errorCode, Failure } from "../failure.ts";
 import { type Clock, refuseUnfinished, SYSTEM_CLOCK, type Watched, watchEnd } from "./finished.ts";
 import type { Compression, InputFile } from "./input-file.ts";
 import { shownName } from "./names.ts";
@@ -47,7 +47,7 @@ export interface ByteSource extends AsyncDisposable {
 
 /** A usage failure for an error of the file system, in one sentence. */
 export function fileFailure(file: { readonly name: string }, cause: unknown): Failure {
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown error";
+  const code = errorCode(cause) ?? "unknown error";
   const name = shownName(file);
   const sentence = new Map([
     ["ENOENT", `There is no file ${name}.`],

@@ -3,7 +3,7 @@ import { basename, resolve } from "node:path";
 import { isDynamicPattern } from "tinyglobby";
 import { nearest } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
-import { Failure } from "../failure.ts";
+import { errorCode, Failure } from "../failure.ts";
 import { REJECTS_COLUMNS, showRejects } from "../mapping/open-actions.ts";
 import { fileFailure, openBytes } from "./bytes.ts";
 import { detectDelimiter } from "./delimiter.ts";
@@ -177,7 +177,7 @@ async function linkFailure(name: string, path: string, cause: unknown): Promise<
   );
   if (!isLink) return undefined;
   const target = cleanText(await readlink(path), 300);
-  const isCircle = cause instanceof Error && "code" in cause && cause.code === "ELOOP";
+  const isCircle = errorCode(cause) === "ELOOP";
   return new Failure(
     "usage",
     `${shownName({ name })} is a link to ${target}, ${isCircle ? "which leads back to itself" : "where no file can be reached"}.`,

@@ -6,6 +6,7 @@ import { Socket } from "node:net";
 import { addAbortSignal, type Readable } from "node:stream";
 import { isatty, ReadStream as TerminalStream } from "node:tty";
 import { promisify } from "node:util";
+import { errorCode } from "../failure.ts";
 import type { Mark, Watched } from "./finished.ts";
 
 const [openFd, closeFd, fstatFd, readFd] = [promisify(open), promisify(close), promisify(fstat), promisify(read)];
@@ -119,8 +120,7 @@ async function markAt(path: string): Promise<Mark | undefined> {
   try {
     return markOf(await stat(path, { bigint: true }));
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "ENOTDIR"))
-      return undefined;
+    if (["ENOENT", "ENOTDIR"].includes(errorCode(cause) ?? "")) return undefined;
     throw cause;
   }
 }

@@ -5,7 +5,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { makeFolder } from "../disk/folders.ts";
-import { Failure } from "../failure.ts";
+import { errorCode, Failure } from "../failure.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 
 const HINT = "Set TMPDIR to a folder of your own that can be written.";
@@ -68,6 +68,6 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (cause) {
     // EPERM: it lives, and is another user's.
-    return cause instanceof Error && "code" in cause && cause.code === "EPERM";
+    return errorCode(cause) === "EPERM";
   }
 }
