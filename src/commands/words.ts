@@ -80,6 +80,14 @@ const WORDS: Words = {
     reporter.warn(
       'The answers have no "status" of their own, which the specification has. Each of their items is judged by what it says.',
     ),
+  "promises without a place": ({ run, promises, directory }, { reporter }) =>
+    reporter.warn(
+      `${count(promises, "promise")} of run ${run} can't be placed: the ledger has the chunk that held ${promises === 1 ? "it" : "them"} as open or closed whole, and the run's plan is lost. The ids are remembered, and not sent again. For the rest of the run: restore the folder ${directory} from a backup, then import once more.`,
+    ),
+  "promises end amid a line": ({ file, text, isCutOff }, { reporter }) =>
+    reporter.warn(
+      `${file} ends amid a line, as a power cut leaves it. What there is of that line is left out${isCutOff ? ", and cut off" : ""}: ${cleanText(text, 200)}`,
+    ),
   "list of runs not written": ({ problem }, { reporter }) => reporter.warn(problem.message),
   "run ended": tellRunEnd,
 };

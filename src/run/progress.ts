@@ -79,6 +79,21 @@ export type RunEvent =
     }
   | ({ readonly kind: "chunk waits"; readonly chunk: ChunkRecord } & Wait)
   | { readonly kind: "answers without status" }
+  /** Lines of a promises file that the ledger can't place without the run's plan; their ids are remembered. */
+  | {
+      readonly kind: "promises without a place";
+      readonly run: string;
+      readonly promises: number;
+      /** Where the plan was. */
+      readonly directory: string;
+    }
+  /** As a power cut leaves a file. What there is of the line is left out. */
+  | {
+      readonly kind: "promises end amid a line";
+      readonly file: string;
+      readonly text: string;
+      readonly isCutOff: boolean;
+    }
   | { readonly kind: "list of runs not written"; readonly problem: Failure }
   | { readonly kind: "run ended"; readonly end: RunEnd };
 

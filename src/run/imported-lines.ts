@@ -1,0 +1,228 @@
+/** The lines of a promises file, put into the ledger. */
+
+import { existsSync, readFileSync } from "node:fs";
+import type { ActionData } from "../actions/actions.ts";
+import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
+import { stringifyJson } from "../actions/json.ts";
+import { Failure } from "../failure.ts";
+import { changeChunk } from "../ledger/chunks.ts";
+import { forgetUnplaced, IMPORTED, IMPORTED_MAPPING, unplacedActions } from "../ledger/known-state.ts";
+import { type Ledger, writeMeta } from "../ledger/ledger.ts";
+import { insertOutcomes, type NewOutcome } from "../ledger/outcomes.ts";
+import {
+  type ChunkRecord,
+  chunksOf,
+  endAttempt,
+  findRun,
+  keepDoubtedAnswer,
+  type RunRecord,
+  readAnswer,
+  UNDECIDED_STATES,
+} from "../ledger/runs.ts";
+import { dataOfLine } from "../plan/batch.ts";
+import { CONTENT_BYTES } from "../plan/index-file.ts";
+import { type Manifest, manifestOf } from "../plan/manifest.ts";
+import { openPlan, type Plan, planFiles } from "../plan/plan.ts";
+import { cutChunk, replaceChunk } from "../sending/chunk-parts.ts";
+import { enterLostRun } from "../sending/mend-lost.ts";
+import { planDirectory } from "./places.ts";
+import type { PromiseLine } from "./promises-file.ts";
+import type { Session } from "./session.ts";
+/** A run that the ledger does not know, entered from its plan; undefined where that is lost, or damaged. */
+export async function enterFromPlan(
+  { ledger, environment, lost }: Session,
+  run: string,
+): Promise<RunRecord | undefined> {
+  const directory = planDirectory(environment, run);
+  const listed = lost().find((each) => each.run === run && each.how === "unknown");
+  if (listed === undefined || !existsSync(directory)) return undefined;
+  try {
+    await using plan = await openPlan(directory, readFileSync(planFiles(directory).manifest, "utf8").trimEnd());
+    for (const chunk of plan.manifest.chunks) await plan.lines(chunk); // its bytes are compared with their digest
+    return enterLostRun(ledger, plan, listed);
+  } catch (cause) {
+    if (cause instanceof Failure) return undefined; // the ids that promises hold are enough to send nothing twice
+    throw cause;
+  }
+}
+
+const NO_ACTIONS = {
+  total: 0,
+  planned: 0,
+  alreadySent: 0,
+  changed: 0,
+  pending: 0,
+  waiting: 0,
+  late: 0,
+  superseded: 0,
+  unclear: 0,
+} as const satisfies Manifest["actions"];
+
+/** A run that the ledger lost, or more lines of one that was imported. */
+export function importRun({ ledger, environment, boundTo }: Session, run: string, lines: readonly PromiseLine[]): void {
+  const rows = lines.toSorted((a, b) => a.seq - b.seq);
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined) return;
+  ledger.transaction(() => {
+    ledger.run(
+      `INSERT INTO runs (run, created_at, ended_at, state, exit_code, manifest) VALUES (?, ?, ?, 'finished', 0, '')
+       ON CONFLICT (run) DO UPDATE SET created_at = min(created_at, excluded.created_at), ended_at = max(ended_at, excluded.ended_at)`,
+      run,
+      first.at,
+      last.at,
+    );
+    const { runNo = 0, createdAt = first.at } = findRun(ledger, run) ?? {};
+    const known = new Map(chunksOf(ledger, runNo).map((each) => [each.chunk, each]));
+    for (const [chunk, ofChunk] of Map.groupBy(rows, (row) => row.chunk)) {
+      const before = known.get(chunk);
+      const seqs = [...ofChunk.map(({ seq }) => seq), ...(before === undefined ? [] : endsOf(before))];
+      const from = Math.min(...seqs);
+      const borders = { first: from, count: Math.max(...seqs) - from + 1 };
+      changeChunk(ledger, before === undefined ? "remember" : "rememberMore", { runNo, chunk }, borders);
+      insertOutcomes(ledger, runNo, ofChunk.map(toOutcome));
+    }
+    const byAction = Object.fromEntries(
+      ledger
+        .all("SELECT action, sum(actions) AS n FROM tallies WHERE run_no = ? GROUP BY action", runNo)
+        .map(({ action, n }) => [String(action), Number(n)]),
+    );
+    const total = Object.values(byAction).reduce((sum, actions) => sum + actions, 0);
+    const manifest = manifestOf({
+      run,
+      createdAt,
+      environment: lines[0]?.environment ?? environment.name,
+      boundTo,
+      inputs: [],
+      mapping: IMPORTED_MAPPING,
+      rows: { read: 0, mapped: 0, skipped: 0, invalid: 0, held: 0, mended: 0 },
+      actions: { ...NO_ACTIONS, total, planned: total },
+      repeated: 0,
+      byAction,
+      problems: { errors: 0, warnings: 0 },
+      chunks: [],
+      again: false,
+      options: { directory: "", safeCsv: false },
+    });
+    ledger.run("UPDATE runs SET manifest = ? WHERE run_no = ?", JSON.stringify(manifest), runNo);
+    writeMeta(ledger, IMPORTED, "yes");
+  });
+}
+
+/** The first and the last action of a chunk. */
+const endsOf = ({ first, count: actions }: ChunkRecord): readonly number[] => [first, first + actions - 1];
+
+export function missingFrom(
+  ledger: Ledger,
+  { runNo }: RunRecord,
+  lines: readonly PromiseLine[],
+): readonly PromiseLine[] {
+  return lines.filter(
+    ({ seq }) => ledger.get("SELECT 1 AS one FROM actions WHERE run_no = ? AND seq = ?", runNo, seq) === undefined,
+  );
+}
+
+/**
+ * An older copy of the ledger knows the run, but not all that became of it. Lines are placed by the numbers of their actions:
+ * how chunks were cut since then, this copy does not know.
+ *
+ * @returns how many lines the ledger has now. Without the run's plan a chunk can't be cut.
+ */
+export async function completeRun(
+  { ledger, environment }: Session,
+  run: RunRecord,
+  missing: readonly PromiseLine[],
+): Promise<number> {
+  const directory = planDirectory(environment, run.run);
+  await using plan = existsSync(directory) ? await openPlan(directory, run.manifest) : undefined;
+  const lines = new Map(missing.map((line) => [line.seq, line]));
+  const unplaced = unplacedActions(ledger, run.runNo);
+  let placed = 0;
+  for (const chunk of UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state))) {
+    const told = numbersOf(chunk).flatMap((seq) => lines.get(seq) ?? []);
+    if (told.length === 0 || (plan === undefined && told.length < chunk.count)) continue;
+    const { parts, rows } = await placeLines(ledger, plan, chunk, lines);
+    ledger.transaction(() => {
+      if (chunk.state === "sending") endAttempt(ledger, chunk, { ...UNHEARD, at: new Date().toISOString() });
+      if (chunk.state === "answered" && told.length < chunk.count)
+        keepDoubtedAnswer(ledger, chunk, readAnswer(ledger, chunk).body);
+      replaceChunk(ledger, chunk, parts);
+      forgetUnplaced(
+        ledger,
+        run.runNo,
+        rows.map(({ seq }) => seq).filter((seq) => unplaced.has(seq)),
+      );
+      insertOutcomes(ledger, run.runNo, rows);
+      for (const { chunk: number, state } of parts)
+        if (state === "settled") changeChunk(ledger, "project", { runNo: run.runNo, chunk: number });
+      if (plan === undefined) writeMeta(ledger, IMPORTED, "yes");
+    });
+    placed += told.length;
+  }
+  return placed;
+}
+
+const UNHEARD = {
+  event: "doubt",
+  class: "in doubt",
+  httpStatus: undefined,
+  detail: "the answer is not in the ledger, which was put back from an older copy",
+} as const;
+
+const numbersOf = ({ first, count: actions }: Pick<ChunkRecord, "first" | "count">): readonly number[] =>
+  Array.from({ length: actions }, (_, at) => first + at);
+
+/** The chunk as parts that lines tell of and others, and what the lines say. Without a plan they tell of all of it. */
+async function placeLines(
+  ledger: Ledger,
+  plan: Plan | undefined,
+  chunk: ChunkRecord,
+  lines: ReadonlyMap<number, PromiseLine>,
+): Promise<{ readonly parts: readonly ChunkRecord[]; readonly rows: readonly NewOutcome[] }> {
+  if (plan === undefined) {
+    const rows = numbersOf(chunk).flatMap((seq) => lines.get(seq) ?? []);
+    const whole = { ...chunk, state: "settled", detail: undefined } as const;
+    return { parts: [whole], rows: rows.map((line) => ({ ...toOutcome(line), chunk: chunk.chunk })) };
+  }
+  const [actions, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
+  // Of what was under way, the answer is lost.
+  const rest = chunk.state === "sending" || chunk.state === "answered" ? "in doubt" : chunk.state;
+  const cut = cutChunk(ledger, chunk, actions, (seq) => (lines.has(seq) ? "settled" : rest));
+  const parts = cut.map((part) =>
+    part.state === "in doubt" && part.detail === undefined ? { ...part, detail: UNHEARD.detail } : part,
+  );
+  const rows = parts.flatMap((part) =>
+    numbersOf(part).flatMap((seq): NewOutcome[] => {
+      const [line, action, record] = [lines.get(seq), actions[seq - chunk.first], records[seq - chunk.first]];
+      if (line === undefined || action === undefined || record === undefined) return [];
+      const { identity, content } = record;
+      return [{ ...toOutcome(line), chunk: part.chunk, data: dataOfLine(action, record.action), identity, content }];
+    }),
+  );
+  return { parts, rows };
+}
+
+export function toOutcome(line: PromiseLine): NewOutcome {
+  const { source, action, eventId, ticketId, nftId, status, actionPromise, seq, chunk, at, response } = line;
+  const data: ActionData = {
+    ...(eventId !== undefined && { eventId }),
+    ...(ticketId !== undefined && { ticketId }),
+    ...(nftId !== undefined && { nftId }),
+  };
+  const identity = importedIdentityText({ action, data }) ?? identityText({ action, data });
+  return {
+    seq,
+    chunk,
+    source,
+    line: line.line,
+    action,
+    data: stringifyJson(data),
+    outcome: status === "success" ? "accepted" : status === "settled-by-hand" ? "settled by hand" : "rejected",
+    status,
+    ...(actionPromise !== undefined && { actionPromise }),
+    ...(response !== undefined && { response: typeof response === "string" ? response : stringifyJson(response) }),
+    at,
+    identity: digestOf(identity),
+    // What was sent beyond the ids is not known, so nothing is ever said to have changed.
+    content: Buffer.alloc(CONTENT_BYTES),
+  };
+}

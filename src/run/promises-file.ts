@@ -1,0 +1,208 @@
+/** A promises file, read back. */
+
+import { createReadStream } from "node:fs";
+import { access, open, stat } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { parse } from "csv-parse";
+import { parse as parseText } from "csv-parse/sync";
+import { z } from "zod";
+import { isActionName } from "../actions/actions.ts";
+import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
+import { parseJson } from "../actions/json.ts";
+import { Failure } from "../failure.ts";
+import { promiseFormat } from "../outputs/promise-lines.ts";
+import { fileFailure } from "../readers/bytes.ts";
+import { refuseEmptyName } from "../readers/inputs.ts";
+
+const LINE = z.looseObject({
+  source: z.string(),
+  line: z.coerce.number().int().nonnegative(),
+  action: z.string().refine(isActionName),
+  eventId: z.string().optional(),
+  ticketId: z.string().optional(),
+  nftId: z.string().optional(),
+  status: z.string(),
+  actionPromise: z.string().optional(),
+  environment: z.string(),
+  run: z.string().regex(/^[0-9a-f]{8}$/),
+  seq: z.coerce.number().int().positive(),
+  chunk: z.coerce.number().int().positive(),
+  at: z.string(),
+  response: z.unknown().optional(),
+});
+export type PromiseLine = z.infer<typeof LINE>;
+
+/** The last line of a file, where no line end follows it. */
+export interface UnendedLine {
+  /** Where it begins: as much of the file holds whole lines. */
+  readonly start: number;
+  /** Empty where all lines end. */
+  readonly text: string;
+  /** A process that died, or a power cut, left half of it. */
+  readonly isIncomplete: boolean;
+}
+
+/** @throws Failure `usage` for a file that is none of promises, or that is damaged elsewhere than at its end. */
+export async function readPromises(
+  path: string,
+  name: string,
+): Promise<{ readonly lines: readonly PromiseLine[]; readonly end: UnendedLine }> {
+  refuseEmptyName(name);
+  await access(path).catch((cause: unknown) => {
+    throw new Failure("usage", `There is no file ${name} that can be read.`, { cause });
+  });
+  if ((await stat(path)).isDirectory()) throw fileFailure({ name }, Object.assign(new Error(), { code: "EISDIR" }));
+  const { lines, add } = collectLines(name);
+  let at = 0;
+  let isIncomplete = false;
+  const last = await unendedLine(path);
+  try {
+    if (promiseFormat(path) === "csv") {
+      const addRow = ({ [GUARDED_COLUMN]: guarded, ...cells }: Record<string, string>): void => {
+        at += 1;
+        const given = Object.entries(cells).filter(([, value]) => value !== "");
+        const asItWas = guarded === undefined ? given : given.map(([name, value]) => [name, unguardCell(value)]);
+        add(Object.fromEntries(asItWas), at + 1);
+      };
+      let header: string[] = [];
+      const columns = (names: string[]): string[] => {
+        header = names;
+        return names;
+      };
+      await pipeline(wholeLines(path, last.start), parse({ columns, bom: true }), async (rows) => {
+        for await (const row of rows as AsyncIterable<Record<string, string>>) addRow(row);
+      });
+      const row = last.text === "" ? undefined : parseRow(last.text, header);
+      isIncomplete = last.text !== "" && row === undefined;
+      if (row !== undefined) addRow(row);
+    } else {
+      for await (const text of linesOf(path, last.start)) {
+        at += 1;
+        if (text.trim() !== "") add(parseLine(text), at);
+      }
+      const value = parseLine(last.text);
+      isIncomplete = last.text.trim() !== "" && value === undefined;
+      if (value !== undefined) add(value, at);
+    }
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause;
+    throw new Failure(
+      "usage",
+      `${name} can't be read as a promises file: ${cause instanceof Error ? cause.message : cause}`,
+      { cause },
+    );
+  }
+  if (lines.length === 0) throw new Failure("usage", `${name} holds no promises.`);
+  return { lines, end: { ...last, isIncomplete } };
+}
+
+/** The lines of a file as they are read: each action once. */
+function collectLines(name: string): {
+  readonly lines: readonly PromiseLine[];
+  readonly add: (value: unknown, at: number) => void;
+} {
+  const lines: PromiseLine[] = [];
+  /** What a line says of an action, by run and place in it. */
+  const saidOf = new Map<string, string>();
+  const add = (value: unknown, at: number): void => {
+    const parsed = LINE.safeParse(value);
+    if (!parsed.success)
+      throw new Failure("usage", `${name}:${at} is not a line of a promises file. Nothing was imported.`, {
+        hint: "Name a promises file as tickets wrote it.",
+      });
+    const line = parsed.data;
+    const place = `${line.run} ${line.seq}`;
+    const said = JSON.stringify([line.action, line.status, line.actionPromise]);
+    // Standard output may have been given a chunk's lines twice, before and after a kill.
+    if (saidOf.get(place) === said) return;
+    if (saidOf.has(place))
+      throw new Failure(
+        "usage",
+        `${name}:${at} says otherwise of an action than a line before it. Nothing was imported.`,
+        {
+          hint: "Name a promises file as tickets wrote it.",
+        },
+      );
+    saidOf.set(place, said);
+    lines.push(line);
+  };
+  return { lines, add };
+}
+
+async function unendedLine(path: string): Promise<Pick<UnendedLine, "start" | "text">> {
+  await using file = await open(path, "r");
+  const { size } = await file.stat();
+  const block = Buffer.alloc(64 * 1024);
+  for (let end = size; end > 0; ) {
+    const from = Math.max(0, end - block.length);
+    const { bytesRead } = await file.read(block, 0, end - from, from);
+    const at = block.subarray(0, bytesRead).lastIndexOf("\n");
+    if (at !== -1 || from === 0) {
+      const start = at === -1 ? 0 : from + at + 1;
+      const text = Buffer.alloc(size - start);
+      await file.read(text, 0, text.length, start);
+      return { start, text: text.toString("utf8") };
+    }
+    end = from;
+  }
+  return { start: 0, text: "" };
+}
+
+const wholeLines = (path: string, end: number): Readable =>
+  end === 0 ? Readable.from([]) : createReadStream(path, { end: end - 1 });
+
+/** The row of a line; undefined where that has no end, or too few cells. */
+function parseRow(text: string, columns: string[]): Record<string, string> | undefined {
+  try {
+    return parseText(text, { columns })[0] as Record<string, string> | undefined; // rows by columns
+  } catch {
+    return undefined;
+  }
+}
+
+/** The lines of a file. Those of Node's readline end at U+2028 and U+2029 too, which JSON text holds as they are. */
+async function* linesOf(path: string, end: number): AsyncGenerator<string> {
+  let rest = "";
+  for await (const block of wholeLines(path, end).setEncoding("utf8") as AsyncIterable<string>) {
+    const lines = (rest + block).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  yield rest;
+}
+
+function parseLine(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Why a file can't give the ledger back what it lacks; undefined where it can. */
+export async function whyNotImported(path: string): Promise<string | undefined> {
+  try {
+    await readPromises(path, path);
+    return undefined;
+  } catch (cause) {
+    return cause instanceof Failure ? cause.message : String(cause);
+  }
+}
+
+/**
+ * Makes the file end with a whole line, as what is appended to must. Returns whether it does: a copy that can't be written is
+ * imported all the same.
+ */
+export async function mendEnd(path: string, { start, text, isIncomplete }: UnendedLine): Promise<boolean> {
+  if (text === "") return true;
+  try {
+    await using file = await open(path, "r+");
+    if (isIncomplete) await file.truncate(start);
+    else await file.write("\n", (await file.stat()).size);
+    await file.sync();
+    return true;
+  } catch {
+    return false;
+  }
+}
