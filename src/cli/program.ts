@@ -356,7 +356,7 @@ export function buildProgram(
       run(
         flags,
         async (context) =>
-          (await import("../commands/settle.ts")).resume(
+          (await import("../commands/resume.ts")).resume(
             {
               run: name,
               ...environmentOptions(flags),

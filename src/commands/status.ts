@@ -39,6 +39,7 @@ import { lostRunsFailure, lostRunsOf } from "../run/lost-runs.ts";
 import { closeCommand, environmentFlags, settleCommand } from "../run/next-command.ts";
 import { lockPath, planDirectory } from "../run/places.ts";
 import { labelOf } from "../run/promises.ts";
+import { unknownRun } from "../run/resume.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { type Summary, summarise } from "../run/summary.ts";
 import { actionsOf, countStored } from "../sending/settle.ts";
@@ -46,7 +47,6 @@ import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
 import { NEXT } from "./run-end.ts";
-import { unknownRun } from "./settle.ts";
 import { describeActions } from "./summary.ts";
 
 export interface StatusOptions extends EnvironmentOptions {

@@ -80,6 +80,30 @@ const WORDS: Words = {
     reporter.warn(
       'The answers have no "status" of their own, which the specification has. Each of their items is judged by what it says.',
     ),
+  "runs are lost": ({ problem }, { reporter }) => reporter.warn(problem.message),
+  "promises unusable": ({ why }, { reporter }) => reporter.warn(`What it tells can't be used: ${why}`),
+  "closing run": tellClosing,
+  "run closed": ({ run }, { reporter }) => reporter.info(`The run ${run} is closed.`),
+  "plan lost": ({ run }, { reporter }) =>
+    reporter.warn(
+      `The plan of run ${run} is lost, so its rows can't be listed. The run is closed; what it had accepted is remembered.`,
+    ),
+  "nothing to settle": ({ run, chunk }, { reporter }) =>
+    reporter.info(
+      chunk === undefined
+        ? `Nothing of run ${run} waits to be settled.`
+        : `Chunk ${chunk} of run ${run} was settled before.`,
+    ),
+  "chunk settled by hand": ({ chunk, decision, first, rest }, { reporter }) => {
+    reporter.info(
+      `Chunk ${chunk.chunk}: ${first < chunk.count ? `the first ${number(first)} of ${count(chunk.count, "action")}` : count(chunk.count, "action")} settled as ${decision}.`,
+    );
+    if (first < chunk.count) reporter.info(`The other ${number(chunk.count - first)} wait on as chunk ${rest}.`);
+  },
+  "chunk promised elsewhere": ({ run, chunk, environment }, { reporter }) =>
+    reporter.warn(
+      `Chunk ${chunk.chunk} waits on: ${cleanText(chunk.detail ?? "", 300)}. If the service has ${count(chunk.count, "action")} more than that promise tells: tickets settle ${run} --chunk ${chunk.chunk} --sent ${environmentFlags(environment)} --reason "…". If not: the same with --not-sent.`,
+    ),
   "promises without a place": ({ run, promises, directory }, { reporter }) =>
     reporter.warn(
       `${count(promises, "promise")} of run ${run} can't be placed: the ledger has the chunk that held ${promises === 1 ? "it" : "them"} as open or closed whole, and the run's plan is lost. The ids are remembered, and not sent again. For the rest of the run: restore the folder ${directory} from a backup, then import once more.`,
@@ -91,6 +115,29 @@ const WORDS: Words = {
   "list of runs not written": ({ problem }, { reporter }) => reporter.warn(problem.message),
   "run ended": tellRunEnd,
 };
+
+/** What closing a run leaves. */
+function tellClosing(
+  { run, counts, hasPlan }: Extract<RunEvent, { kind: "closing run" }>,
+  { reporter }: Context,
+): void {
+  const { accepted, rejected, settledByHand, notSent, inDoubt, refused } = counts;
+  const [open, done] = [inDoubt + refused, accepted + rejected + settledByHand];
+  const parts = [
+    ...(done === 0 ? [] : [`${count(done, "action")} ${done === 1 ? "stays" : "stay"} as answered`]),
+    ...(notSent === 0
+      ? []
+      : [
+          `${count(notSent, "action")} ${notSent === 1 ? "was" : "were"} not sent and ${hasPlan ? `${notSent === 1 ? "goes" : "go"} into rejects` : "can't be listed, since the plan is lost"}`,
+        ]),
+    ...(open === 0
+      ? []
+      : [
+          `${count(open, "action")} ${open === 1 ? "stays" : "stay"} in doubt, so no other run sends ${open === 1 ? "it" : "them"}`,
+        ]),
+  ];
+  reporter.info(`Closing run ${run}, which can't be resumed then: ${parts.join("; ")}.`);
+}
 
 function describeMended({ environment, lost, doubted, closed, wasMissing }: MendedRun): string {
   if (!lost.isDecided)

@@ -5,13 +5,14 @@ import type { Neighbour } from "../config/neighbours.ts";
 import type { Failure } from "../failure.ts";
 import type { LockHolder } from "../ledger/lock.ts";
 import type { ListHead, LostRun } from "../ledger/run-list.ts";
-import type { ChunkRecord } from "../ledger/runs.ts";
+import type { ChunkRecord, RunCounts } from "../ledger/runs.ts";
 import type { Understanding } from "../mapping/mapper.ts";
 import type { Manifest } from "../plan/manifest.ts";
 import type { PlanResult } from "../plan/planner.ts";
 import type { PublicValues } from "../plan/public-values.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
+import type { Decision } from "../sending/by-hand.ts";
 import type { CheckedInput } from "./checked-input.ts";
 import type { RunEnd } from "./run-end.ts";
 
@@ -79,6 +80,28 @@ export type RunEvent =
     }
   | ({ readonly kind: "chunk waits"; readonly chunk: ChunkRecord } & Wait)
   | { readonly kind: "answers without status" }
+  | { readonly kind: "runs are lost"; readonly problem: Failure }
+  /** A promises file that should tell what the ledger lacks. */
+  | { readonly kind: "promises unusable"; readonly why: string }
+  | {
+      readonly kind: "closing run";
+      readonly run: string;
+      readonly counts: RunCounts;
+      /** Without it, what was not sent can't be listed. */
+      readonly hasPlan: boolean;
+    }
+  | { readonly kind: "run closed"; readonly run: string }
+  | { readonly kind: "plan lost"; readonly run: string }
+  /** Undefined: no chunk of the run. */
+  | { readonly kind: "nothing to settle"; readonly run: string; readonly chunk: number | undefined }
+  | ({ readonly kind: "chunk settled by hand" } & ChunkByHand)
+  /** A promise elsewhere may be of the very deeds of this chunk, so that it is decided about alone. */
+  | {
+      readonly kind: "chunk promised elsewhere";
+      readonly run: string;
+      readonly chunk: ChunkRecord;
+      readonly environment: Environment;
+    }
   /** Lines of a promises file that the ledger can't place without the run's plan; their ids are remembered. */
   | {
       readonly kind: "promises without a place";
@@ -123,6 +146,15 @@ interface CheckedBefore {
   readonly maxProblems: number | undefined;
   /** Whether an earlier run told a warning; undefined where nothing is sent and nothing remembered. */
   readonly wasTold: ((digest: string) => boolean) | undefined;
+}
+
+interface ChunkByHand {
+  readonly chunk: ChunkRecord;
+  readonly decision: Decision;
+  /** About how many of its actions that is, from its beginning. */
+  readonly first: number;
+  /** The chunk that the others wait on as. */
+  readonly rest: number | undefined;
 }
 
 /** A run of which the ledger did not know all. */

@@ -4,7 +4,8 @@ import { readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { resume, settle } from "../../src/commands/settle.ts";
+import { resume } from "../../src/commands/resume.ts";
+import { settle } from "../../src/commands/settle.ts";
 import { status } from "../../src/commands/status.ts";
 import {
   type Done,

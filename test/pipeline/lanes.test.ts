@@ -1,7 +1,8 @@
 /** `--lanes`: several requests at a time, each lane in order; what one lane meets, and what the others do then. */
 
 import { describe, expect, test } from "vitest";
-import { type ResumeOptions, resume, settle } from "../../src/commands/settle.ts";
+import { type ResumeOptions, resume } from "../../src/commands/resume.ts";
+import { settle } from "../../src/commands/settle.ts";
 import type { StreamOptions } from "../../src/commands/stream.ts";
 import { type Asked, type Done, type Field, makeContext, openField } from "../support/context.ts";
 import {

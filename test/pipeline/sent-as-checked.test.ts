@@ -5,7 +5,8 @@ import { open, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { resume, settle } from "../../src/commands/settle.ts";
+import { resume } from "../../src/commands/resume.ts";
+import { settle } from "../../src/commands/settle.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
 import {
   type Done,

@@ -1,0 +1,64 @@
+/** Goes on with a run from its plan. */
+
+import { cleanText } from "../actions/text.ts";
+import type { Environment } from "../config/environment.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { findRun, noteStop, openRuns, type RunRecord } from "../ledger/runs.ts";
+import { carryOut } from "./carry-out.ts";
+import type { RunContext } from "./context.ts";
+import { refuseClosing } from "./earlier-runs.ts";
+import { writeLeft } from "./left-unwritten.ts";
+import { environmentFlags } from "./next-command.ts";
+import type { RunEnd } from "./run-end.ts";
+import { openSession, type Session, tellOpened } from "./session.ts";
+import type { Settings } from "./settings.ts";
+export interface ResumeSettings {
+  readonly settings: Settings;
+  /** Without it, the oldest unfinished one. */
+  readonly run?: string | undefined;
+  /** Milliseconds after which nothing is begun any more. */
+  readonly maxDuration?: number | undefined;
+  /** Milliseconds to wait while another run holds the ledger. */
+  readonly waitLock: number;
+  /** When it began, by `performance.now()`. */
+  readonly startedAt: number;
+}
+
+/**
+ * Goes on with a run from its plan; the input is not read. Undefined where nothing is left to go on with.
+ *
+ * @throws Failure for a run that is not known, or that was closed.
+ */
+export async function resume(context: RunContext, options: ResumeSettings): Promise<RunEnd | undefined> {
+  const { settings, startedAt, maxDuration } = options;
+  await using session = await openSession(context, settings, {
+    command: "tickets resume",
+    waitLockMs: options.waitLock,
+    sends: true,
+  });
+  tellOpened(context, session, true);
+  await writeLeft(context, session);
+  const run = chooseRun(session, options.run);
+  if (run === undefined) return undefined;
+  refuseClosing(session, run);
+  // Whoever stopped it wants it to go on: should this process die, the next command finishes it unasked.
+  if (run.stoppedByPerson) noteStop(session.ledger, run.runNo, run.exitCode ?? EXIT_CODES["stopped-early"], false);
+  const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
+  return await carryOut(context, { session, run, deadline, startedAt });
+}
+
+/** The named run, or the oldest unfinished one. A finished one has nothing left to do. */
+function chooseRun({ ledger, environment }: Session, name: string | undefined): RunRecord | undefined {
+  if (name === undefined) return openRuns(ledger)[0];
+  const run = findRun(ledger, name);
+  if (run === undefined) throw unknownRun(name, environment);
+  if (run.state === "abandoned")
+    throw new Failure("usage", `The run ${name} was closed on ${run.endedAt}; it is not gone on with.`);
+  return run.state === "open" ? run : undefined;
+}
+
+export function unknownRun(name: string, environment: Environment): Failure {
+  return new Failure("usage", `There is no run ${cleanText(name)} in the ledger of ${environment.name}.`, {
+    hint: `Its runs are listed by: tickets status ${environmentFlags(environment)}`,
+  });
+}

@@ -1,0 +1,336 @@
+/** A person says what became of a chunk, or closes a run. */
+
+import { count, number } from "../actions/text.ts";
+import type { Environment } from "../config/environment.ts";
+import { crashPoint } from "../disk/crash-points.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { mergeOutcomes } from "../ledger/known-state.ts";
+import { leftToOthers } from "../ledger/left-to-others.ts";
+import {
+  type ChunkRecord,
+  chunksOf,
+  countRun,
+  findRun,
+  noteStop,
+  type RunRecord,
+  UNDECIDED_STATES,
+} from "../ledger/runs.ts";
+import { canWriteRejects, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
+import { type Manifest, parseManifest } from "../plan/manifest.ts";
+import { openPlan, type Plan } from "../plan/plan.ts";
+import {
+  closePlanned,
+  closeWithoutPlan,
+  type Decision,
+  endClosed,
+  openQuestions,
+  type Settlement,
+  settleNotSent,
+  settleNotSentWithoutPlan,
+  settleSent,
+  wasSettledByHand,
+} from "../sending/by-hand.ts";
+import { isPromisedElsewhere } from "../sending/mend-lost.ts";
+import { projectUnwritten, recover, type SettleContext } from "../sending/settle.ts";
+import { closeSuperseded } from "../sending/superseded.ts";
+import { noteInList, rejectsDirectory, tellSuperseded } from "./carry-out.ts";
+import type { RunContext } from "./context.ts";
+import { writeLeft } from "./left-unwritten.ts";
+import { refuseLost } from "./lost-first.ts";
+import { mendLost } from "./mend-lost.ts";
+import { closeCommand, environmentFlags, settleCommand, streamOfRejects } from "./next-command.ts";
+import { planDirectory } from "./places.ts";
+import { openPromises, openPromisesLate } from "./promises.ts";
+import { type Questions, questionsOf } from "./questions.ts";
+import { unknownRun } from "./resume.ts";
+import { openSession, type Session } from "./session.ts";
+import type { Settings } from "./settings.ts";
+import { type Summary, summarise } from "./summary.ts";
+import { userName } from "./user-name.ts";
+export interface SettleSettings {
+  readonly settings: Settings;
+  readonly run: string;
+  /** Without one it is only looked at what has to be decided. */
+  readonly decision: Decision | undefined;
+  /** Only this chunk. */
+  readonly chunk?: number | undefined;
+  /** Only so many actions, from the chunk's beginning. */
+  readonly first?: number | undefined;
+  /** Kept with the decision. */
+  readonly reason?: string | undefined;
+  /** Asked before a run is closed; without it, it is closed. */
+  readonly confirmClose?: (() => Promise<boolean>) | undefined;
+  /** Milliseconds to wait while another run holds the ledger. */
+  readonly waitLock: number;
+  /** When it began, by `performance.now()`. */
+  readonly startedAt: number;
+}
+
+/** What a settlement came to. */
+export type SettleResult =
+  /** Whoever was asked would not close the run. */
+  | { readonly kind: "stays open" }
+  | SettledRun
+  | {
+      /** Its actions are not known, so that they can't be listed. */
+      readonly kind: "without plan";
+      readonly environment: Environment;
+      readonly summary: Summary;
+      readonly manifest: Manifest;
+    };
+
+export interface SettledRun {
+  readonly kind: "settled";
+  readonly summary: Summary;
+  readonly manifest: Manifest;
+  /** What has to be decided; only where nothing was. */
+  readonly questions: Questions | undefined;
+  /** Undefined where nothing was decided. */
+  readonly rejects: WrittenRejects | undefined;
+}
+
+/** After it resolves, the decision is in the ledger, and promises and rejects are written. */
+export async function settle(context: RunContext, options: SettleSettings): Promise<SettleResult> {
+  const { settings, decision } = options;
+  const { environment } = settings;
+  await using session = await openSession(context, settings, {
+    command: "tickets settle",
+    waitLockMs: options.waitLock,
+    mayLackRuns: true,
+  });
+  const { ledger } = session;
+  await refuseLost(context, session, options);
+  // While runs are lost, files may tell more than the ledger knows; that is put right first.
+  if (session.lost().length === 0) await writeLeft(context, session);
+  const found = findRun(ledger, options.run);
+  const lost = session.lost().find(({ run }) => run === options.run);
+  const run = lost === undefined ? found : await mendLost(context, session, found, lost);
+  if (run === undefined) throw unknownRun(options.run, environment);
+  if (decision !== undefined) session.runList.changing(ledger, run);
+  const closes = decision === "abandon";
+  if ((closes || run.state !== "open") && !(await isPlanWhole(session, run, closes))) {
+    if (closes && !(await mayClose(context, options, session, run, false))) return { kind: "stays open" };
+    return settleWithoutPlan(context, session, run, options);
+  }
+  return await settleByPlan(context, session, run, options);
+}
+
+/** A run whose plan tells each of its actions. */
+async function settleByPlan(
+  context: RunContext,
+  session: Session,
+  run: RunRecord,
+  options: SettleSettings,
+): Promise<SettleResult> {
+  const { decision } = options;
+  const { ledger, environment } = session;
+  const closes = decision === "abandon";
+  await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
+  // Who only looks leaves no file behind, unless there is something to write.
+  await using promises =
+    decision === undefined ? openPromisesLate(context, session, run) : await openPromises(context, session, run);
+  const settling = { ledger, plan, runNo: run.runNo, promises };
+  await recover(settling);
+  const chunks = chosenChunks(session, run, options.chunk);
+  refuseTooMany(options, chunks);
+  if (closes) {
+    if (!(await mayClose(context, options, session, run, true))) return { kind: "stays open" };
+    if (run.state === "open") await closePlanned(ledger, plan, run, settlementOf(decision, options.reason));
+  } else if (decision !== undefined) await decide(context, session, run, { ...options, decision, chunks, settling });
+  const questions = decision === undefined ? await questionsOf(ledger, environment, plan, chunks, run) : undefined;
+  const rejects = decision === undefined ? undefined : await rejectsOf(context, session, run, plan);
+  crashPoint("rejects written");
+  mergeOutcomes(ledger);
+  crashPoint("merged");
+  if (closes && run.state === "open") endClosed(ledger, run, EXIT_CODES["finished-with-rejects"]);
+  crashPoint("ended");
+  if (closes) context.progress.happened({ kind: "run closed", run: run.run });
+  if (decision !== undefined) noteInList(context, session, run);
+  const { manifest } = plan;
+  const summary = summaryOf(context, session, findRun(ledger, run.run) ?? run, manifest, {
+    rejects: rejects?.paths ?? [],
+    output: promises.path ?? null,
+    startedAt: options.startedAt,
+  });
+  return { kind: "settled", summary, manifest, questions, rejects };
+}
+
+/** Says what closing the run leaves, and asks; not where that was decided before. */
+async function mayClose(
+  { progress }: RunContext,
+  { confirmClose }: SettleSettings,
+  { ledger }: Session,
+  { run, runNo, state, isClosing }: RunRecord,
+  hasPlan: boolean,
+): Promise<boolean> {
+  if (state !== "open" || isClosing) return true;
+  progress.happened({ kind: "closing run", run, counts: countRun(ledger, runNo), hasPlan });
+  return confirmClose === undefined || (await confirmClose());
+}
+
+function rejectsOf(context: RunContext, { ledger }: Session, run: RunRecord, plan: Plan): Promise<WrittenRejects> {
+  const { manifest } = plan;
+  const directory = rejectsDirectory(context, manifest);
+  return writeRejects({ ledger, run, plan, directory, encoding: manifest.options.encoding });
+}
+
+/** Carries out what was said of chunks. */
+async function decide(
+  context: RunContext,
+  session: Session,
+  run: RunRecord,
+  options: Pick<SettleSettings, "chunk" | "first" | "reason"> & {
+    readonly decision: "sent" | "not-sent";
+    readonly chunks: readonly ChunkRecord[];
+    readonly settling: SettleContext;
+  },
+): Promise<void> {
+  const { progress } = context;
+  const { ledger, environment } = session;
+  const { decision, chunks, chunk: only, settling } = options;
+  const { plan } = settling;
+  const settlement = settlementOf(decision, options.reason);
+  if (chunks.length === 0) progress.happened({ kind: "nothing to settle", run: run.run, chunk: only });
+  for (const chunk of chunks) {
+    // Said of all at once, it would count one deed twice unseen.
+    if (decision === "sent" && only === undefined && isPromisedElsewhere(chunk)) {
+      progress.happened({ kind: "chunk promised elsewhere", run: run.run, chunk, environment });
+      continue;
+    }
+    const first = options.first ?? chunk.count;
+    if (decision === "sent") await settleSent(ledger, plan, chunk, settlement, first);
+    else await settleNotSent(ledger, plan, run, chunk, settlement, first);
+    const rest = first < chunk.count ? restOf(session, chunk, first) : undefined;
+    progress.happened({ kind: "chunk settled by hand", chunk, decision, first, rest });
+  }
+  await projectUnwritten(settling);
+  if (run.state === "open" && !run.isClosing) tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
+  // A run that a person has put right is theirs to go on with, not theirs to wait for.
+  if (run.state === "open" && chunks.length > 0)
+    noteStop(ledger, run.runNo, run.exitCode ?? EXIT_CODES["in-doubt"], false);
+}
+
+function settlementOf(decision: Decision, reason: string | undefined): Settlement {
+  return { decision, who: userName(), reason, at: new Date().toISOString() };
+}
+
+const undecidedChunks = ({ ledger }: Session, { runNo }: RunRecord): readonly ChunkRecord[] =>
+  UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, runNo, state));
+
+/** Whether the plan still holds every action that nothing is known of, and what `withRejects` are written from. */
+async function isPlanWhole(session: Session, run: RunRecord, withRejects: boolean): Promise<boolean> {
+  try {
+    await using plan = await openPlan(planDirectory(session.environment, run.run), run.manifest);
+    for (const chunk of undecidedChunks(session, run)) await plan.chunk(chunk);
+    return !withRejects || canWriteRejects(plan);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * A run that is closed, or to be closed, when its plan is lost. How many actions it holds is known, and not which: so they
+ * can't be remembered as sent, and as long as they are in doubt nothing can be told from them.
+ */
+function settleWithoutPlan(
+  context: RunContext,
+  session: Session,
+  run: RunRecord,
+  { decision, chunk: only, first, reason, startedAt }: SettleSettings,
+): SettleResult {
+  const { progress } = context;
+  const { ledger, environment } = session;
+  const isSettled = run.state !== "open" && undecidedChunks(session, run).length === 0;
+  if (!isSettled && (decision === "sent" || first !== undefined))
+    throw new Failure(
+      "usage",
+      `The plan of run ${run.run} is lost, so it is not known which actions that would be about. Nothing was settled.`,
+      {
+        hint: `Restore the folder ${planDirectory(environment, run.run)} from a backup. What can be done without it: ${settleCommand(run.run, environment)}`,
+      },
+    );
+  if (decision === "abandon" && run.state === "open")
+    closeWithoutPlan(ledger, run, settlementOf(decision, reason), EXIT_CODES["finished-with-rejects"]);
+  if (decision === "not-sent")
+    for (const chunk of undecidedChunks(session, run)) {
+      if (only !== undefined && only !== chunk.chunk) continue;
+      settleNotSentWithoutPlan(ledger, chunk, settlementOf(decision, reason));
+      progress.happened({ kind: "chunk settled by hand", chunk, decision, first: chunk.count, rest: undefined });
+    }
+  if (isSettled) progress.happened({ kind: "nothing to settle", run: run.run, chunk: undefined });
+  else progress.happened({ kind: "plan lost", run: run.run });
+  if (decision !== undefined) noteInList(context, session, run);
+  const manifest = parseManifest(run.manifest);
+  const output = run.output ?? null;
+  const closed = findRun(ledger, run.run) ?? run;
+  const summary = summaryOf(context, session, closed, manifest, { rejects: [], output, startedAt });
+  return { kind: "without plan", environment, summary, manifest };
+}
+
+/** What a chunk's first actions left behind when they were settled without it. */
+function restOf({ ledger }: Session, chunk: ChunkRecord, first: number): number | undefined {
+  return openQuestions(ledger, chunk.runNo).find((each) => each.first === chunk.first + first)?.chunk;
+}
+
+function refuseTooMany({ first, decision, chunk }: SettleSettings, chunks: readonly ChunkRecord[]): void {
+  if (first === undefined) return;
+  if (chunk === undefined || (decision !== "sent" && decision !== "not-sent"))
+    throw new Failure("usage", "--first says how many actions of one chunk a decision is about.", {
+      hint: "Name the chunk with --chunk, and say --sent or --not-sent.",
+    });
+  if (first === 0) throw new Failure("usage", "--first 0 is about no action. Nothing was settled.");
+  const most = chunks[0]?.count ?? Number.POSITIVE_INFINITY;
+  if (first > most)
+    throw new Failure("usage", `Chunk ${chunk} has only ${count(most, "action")}, not ${number(first)}.`);
+}
+
+function chosenChunks(
+  { ledger, environment }: Session,
+  run: RunRecord,
+  number_: number | undefined,
+): readonly ChunkRecord[] {
+  const open = openQuestions(ledger, run.runNo);
+  if (number_ === undefined) return open;
+  const chosen = open.filter(({ chunk }) => chunk === number_);
+  if (chosen.length > 0 || wasSettledByHand(ledger, run.runNo, number_)) return chosen;
+  throw new Failure("usage", `Chunk ${number_} of run ${run.run} does not wait to be settled.`, {
+    hint:
+      open.length === 0
+        ? "Nothing of this run does."
+        : `These do: ${open.map(({ chunk }) => chunk).join(", ")}. They are shown by: tickets settle ${run.run} ${environmentFlags(environment)}`,
+  });
+}
+
+function summaryOf(
+  context: RunContext,
+  { ledger, environment }: Session,
+  run: RunRecord,
+  manifest: Manifest,
+  { rejects, output, startedAt }: { readonly startedAt: number } & Pick<Summary, "rejects" | "output">,
+): Summary {
+  const counts = countRun(ledger, run.runNo);
+  const waiting = counts.inDoubt + counts.refused > 0;
+  const env = environmentFlags(environment);
+  return summarise({
+    run: run.run,
+    environment: environment.name,
+    state: run.state === "open" ? "stopped" : run.state,
+    exitCode: counts.inDoubt > 0 ? EXIT_CODES["in-doubt"] : counts.refused > 0 ? EXIT_CODES.refused : EXIT_CODES.ok,
+    plan: manifest,
+    problems: manifest.problems,
+    counts,
+    left: leftToOthers(ledger, run, manifest.actions),
+    output,
+    rejects,
+    durationMs: performance.now() - startedAt,
+    next: waiting
+      ? `tickets settle ${run.run} ${env}`
+      : run.state === "open"
+        ? run.isClosing
+          ? closeCommand(run, environment)
+          : `tickets resume ${run.run} ${env}`
+        : rejects.length > 0
+          ? streamOfRejects(rejects, manifest.options.flags ?? [], context, env)
+          : null,
+  });
+}
