@@ -5,9 +5,10 @@ import { cleanText } from "../actions/text.ts";
 import { divideAmount } from "../mapping/amount.ts";
 import { type AmountEvidence, type AmountReading, amountsOf } from "./amount-evidence.ts";
 import type { ColumnProfile } from "./column-profile.ts";
+import { flow, type Line, type Value } from "./config-text.ts";
 import { minorUnitsIn, tellsTicketPrice, tellsTotal } from "./header-words.ts";
 import type { Columns } from "./unknown-columns.ts";
-import { ask, inner, namesText, ONE_OF_THE_NEXT, quoted, rowsText, template } from "./words.ts";
+import { ask, choice, inner, namesText, ONE_OF_THE_NEXT, quoted, rowsText, template, templateText } from "./words.ts";
 
 /** A column of amounts, to be divided by the number of tickets or not. */
 interface PriceChoice {
@@ -18,7 +19,7 @@ interface PriceChoice {
 export function priceLinesOf(
   { price, prices, currency }: Columns,
   quantity: ColumnProfile | undefined,
-): readonly string[] {
+): readonly Line[] {
   if (price === undefined) return priceLines(undefined, [], quantity, currency);
   const choices = (areRivals(prices) ? prices : [price]).flatMap((column): readonly PriceChoice[] => {
     if (quantity === undefined || tellsTotal(column.name)) return [{ column, quantity }];
@@ -36,54 +37,83 @@ export const areRivals = (prices: readonly ColumnProfile[]): boolean =>
   prices.length > 1 && prices.some(({ name }) => tellsTotal(name));
 
 /** Every amount that may be what one ticket cost, for the user to choose from. */
-export function choiceLines(choices: readonly PriceChoice[], currency: ColumnProfile | undefined): readonly string[] {
+export function choiceLines(choices: readonly PriceChoice[], currency: ColumnProfile | undefined): readonly Line[] {
   const names = new Set(choices.slice(0, 6).map(({ column }) => cleanText(column.name, 40)));
   return [
-    `price: ${ask(`one of the next lines, without its #: what one ticket cost, by ${[...names].join(" or ")}`)}   # a price is public for good; remove this line`,
-    ...choices.flatMap(({ column, quantity }) =>
-      priceLines(column, [], quantity, currency).flatMap((line) => (line.startsWith("#") ? line : asChoice(line))),
-    ),
+    {
+      key: "price",
+      value: ask(`one of the next lines, without its #: what one ticket cost, by ${[...names].join(" or ")}`),
+      note: "a price is public for good; remove this line",
+    },
+    ...choices.flatMap(({ column, quantity }) => priceLines(column, [], quantity, currency).flatMap(asChoice)),
   ];
 }
 
 /** A rule as a comment; what asks which rule is right is asked already. */
-const asChoice = (line: string): readonly string[] =>
-  line.includes(`: ${ONE_OF_THE_NEXT}`) ? [] : [`#${line.replace("# guess: ", "# ")}`];
+function asChoice(line: Line): readonly Line[] {
+  if ("comment" in line) return [line];
+  return line.value === ONE_OF_THE_NEXT ? [] : [choice(line)];
+}
+
+/** Steps of a rule beside `from`. */
+type Steps = Readonly<Record<string, Value | undefined>>;
 
 function priceLines(
   price: ColumnProfile | undefined,
   others: readonly ColumnProfile[],
   quantity: ColumnProfile | undefined,
   currency: ColumnProfile | undefined,
-): readonly string[] {
-  if (price === undefined) return [`price: ${ask("no column looks like a price")}`];
+): readonly Line[] {
+  if (price === undefined) return [{ key: "price", value: ask("no column looks like a price") }];
   const evidence = amountsOf(price);
   if (evidence === undefined)
-    return [`price: ${ask("its texts are no amounts in any one way")}   # perhaps ${template(price)}`];
-  const blank = price.filled < price.rows ? ', blank: "0"' : "";
+    return [
+      {
+        key: "price",
+        value: ask("its texts are no amounts in any one way"),
+        note: `perhaps ${templateText(price)}`,
+      },
+    ];
+  const blank: Steps = price.filled < price.rows ? { blank: { inQuotes: "0" } } : {};
   const also = others.length === 0 ? "" : `; also ${namesText(others)}`;
-  const blankNote = blank === "" ? "" : `; ${rowsText(price.rows - price.filled)} without one: is that 0?`;
   const unit = unitOf(price, currency);
   if (unit !== undefined && [...price.values.keys()].some((text) => /[.,]\d{1,2}\D*$/.test(text)))
     return [
-      `price: ${ONE_OF_THE_NEXT}   # by its name it counts ${unit.said}, by its decimals it does not; remove this line`,
-      ...amountRules(price, evidence, blank).map((rule) => `#price: ${rule}`),
-      ...amountRules(price, evidence, `${blank}${dividedBy(unit, quantity)}`).map((rule) => `#price: ${rule}`),
+      {
+        key: "price",
+        value: ONE_OF_THE_NEXT,
+        note: `by its name it counts ${unit.said}, by its decimals it does not; remove this line`,
+      },
+      ...[blank, { ...blank, ...dividedBy(unit, quantity) }].flatMap((more) =>
+        amountRules(price, evidence, more).map((value) => choice({ key: "price", value })),
+      ),
     ];
-  const divide =
-    unit !== undefined
-      ? dividedBy(unit, quantity)
-      : quantity === undefined
-        ? ""
-        : `, divide: ${template(quantity)}, places: 2`;
+  const divide = divideOf(unit, quantity);
   const unitNote = unit === undefined || unit.digits === 0 ? "" : `; by its name it counts ${unit.said}`;
-  if (evidence.isPlain && blank === "")
+  if (!evidence.isPlain || price.filled < price.rows) {
+    const empty = price.rows - price.filled;
+    const blankNote = empty === 0 ? "" : `; ${rowsText(empty)} without one: is that 0?`;
+    return amountLines(price, evidence, { ...blank, ...divide }, `${blankNote}${unitNote}${also}`);
+  }
+  if (Object.keys(divide).length === 0)
     return [
-      divide === ""
-        ? `price: ${template(price)}   # guess: all ${rowsText(price.rows)} have digits with a decimal point or none, such as ${cleanText(evidence.example, 20)}${also}`
-        : `price: {from: ${template(price)}${divide}}   # guess: ${quantity === undefined ? `by its name it counts ${unit?.said ?? ""}${inWhole(evidence.example, unit)}` : `the column holds the total of the row${unitNote}`}${also}`,
+      {
+        key: "price",
+        value: template(price),
+        note: `guess: all ${rowsText(price.rows)} have digits with a decimal point or none, such as ${cleanText(evidence.example, 20)}${also}`,
+      },
     ];
-  return amountLines(price, evidence, `${blank}${divide}`, `${blankNote}${unitNote}${also}`);
+  const why =
+    quantity === undefined
+      ? `by its name it counts ${unit?.said ?? ""}${inWhole(evidence.example, unit)}`
+      : `the column holds the total of the row${unitNote}`;
+  return [{ key: "price", value: flow({ from: template(price), ...divide }), note: `guess: ${why}${also}` }];
+}
+
+/** How the total of a row, or an amount in the currency's smallest unit, is divided. */
+function divideOf(unit: Unit | undefined, quantity: ColumnProfile | undefined): Steps {
+  if (unit !== undefined) return dividedBy(unit, quantity);
+  return quantity === undefined ? {} : { divide: template(quantity), places: "2" };
 }
 
 /** The parts of a currency's unit that a column counts. */
@@ -108,14 +138,20 @@ function unitOf({ name }: ColumnProfile, currency: ColumnProfile | undefined): U
   };
 }
 
-/** `, divide: "100", places: 2`; of an order of several tickets by their number, too. */
-function dividedBy({ digits }: Unit, quantity: ColumnProfile | undefined): string {
+/** `divide: "100", places: 2`; of an order of several tickets by their number, too. */
+function dividedBy({ digits }: Unit, quantity: ColumnProfile | undefined): Steps {
   const number = quantity === undefined ? "1" : inner(quantity);
-  if (digits === undefined)
-    return `, divide: ${ask(`${number}00 for a currency with two decimals; ${number}000 and places: 3 for one with three; for one without, ${quantity === undefined ? "leave divide and places out" : `${number} and places: 0`}`)}, places: 2`;
-  if (digits === 0) return quantity === undefined ? "" : `, divide: ${template(quantity)}, places: 0`;
-  const zeros = "0".repeat(digits);
-  return `, divide: ${JSON.stringify(`${number}${zeros}`)}, places: ${digits}`;
+  if (digits === undefined) {
+    const without = quantity === undefined ? "leave divide and places out" : `${number} and places: 0`;
+    return {
+      divide: ask(
+        `${number}00 for a currency with two decimals; ${number}000 and places: 3 for one with three; for one without, ${without}`,
+      ),
+      places: "2",
+    };
+  }
+  if (digits === 0) return quantity === undefined ? {} : { divide: template(quantity), places: "0" };
+  return { divide: { inQuotes: `${number}${"0".repeat(digits)}` }, places: String(digits) };
 }
 
 /** `; 2500 is 25.00` */
@@ -126,30 +162,40 @@ function inWhole(amount: string, unit: Unit | undefined): string {
 }
 
 /** Every way in which a column's amounts can be read. */
-function amountRules(column: ColumnProfile, { signs, readings }: AmountEvidence, more: string): readonly string[] {
-  const sign = signs.length === 0 ? "" : `, sign: [${signs.map((text) => JSON.stringify(text)).join(", ")}]`;
-  return readings.map(
-    ({ decimal, thousands }) =>
-      `{from: ${template(column)}, decimal: "${decimal}"${thousands === undefined ? "" : `, thousands: ${JSON.stringify(thousands)}`}${sign}${more}}`,
+const amountRules = (column: ColumnProfile, { signs, readings }: AmountEvidence, more: Steps): readonly Value[] =>
+  readings.map(({ decimal, thousands }) =>
+    flow({
+      from: template(column),
+      decimal: { inQuotes: decimal },
+      thousands: thousands === undefined ? undefined : { inQuotes: thousands },
+      sign: signs.length === 0 ? undefined : signs.map((text) => ({ inQuotes: text })),
+      ...more,
+    }),
   );
-}
 
 /** The only way in which a column's amounts can be read, or all of them as comments for the user to choose from. */
 export function amountLines(
   column: ColumnProfile,
   evidence: AmountEvidence,
-  more: string,
+  more: Steps = {},
   note = "",
-): readonly string[] {
-  const { readings, example } = evidence;
-  const rules = amountRules(column, evidence, more);
+): readonly Line[] {
   const told = ({ fits, example: read }: AmountReading) =>
-    `${fits} of ${column.values.size} texts; ${quoted(example)} is ${read ?? "no amount"}${note}`;
-  const [only, ...others] = readings;
+    `${fits} of ${column.values.size} texts; ${quoted(evidence.example)} is ${read ?? "no amount"}${note}`;
+  const rules = amountRules(column, evidence, more);
+  const ways = evidence.readings.flatMap((reading, at) => {
+    const value = rules[at];
+    return value === undefined ? [] : [{ key: "price", value, reading }];
+  });
+  const [only, ...others] = ways;
   if (only !== undefined && others.length === 0)
-    return [`price: ${rules[0]}   # guess: the only way that fits, ${told(only)}`];
+    return [{ key: "price", value: only.value, note: `guess: the only way that fits, ${told(only.reading)}` }];
   return [
-    `price: ${ONE_OF_THE_NEXT}   # how amounts are written is never guessed; remove this line`,
-    ...readings.map((reading, at) => `#price: ${rules[at]}   # reads ${told(reading)}`),
+    {
+      key: "price",
+      value: ONE_OF_THE_NEXT,
+      note: "how amounts are written is never guessed; remove this line",
+    },
+    ...ways.map(({ key, value, reading }) => choice({ key, value, note: `reads ${told(reading)}` })),
   ];
 }

@@ -3,10 +3,11 @@
 import type { ActionName } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
 import type { ColumnProfile } from "./column-profile.ts";
+import type { Comment, Entry, Line } from "./config-text.ts";
 import { saysGone, saysIn, saysLetIn, saysSold } from "./header-words.ts";
 import { type Deciding, isDeed, isLog } from "./status-columns.ts";
 import type { Columns } from "./unknown-columns.ts";
-import { ask, indented, MOST_VALUES, rowsText, valuesText, yamlText } from "./words.ts";
+import { ask, MOST_VALUES, rowsText, valuesTold } from "./words.ts";
 
 /** What `expect` does with a value that is not named. */
 const OTHERS_TOLD =
@@ -16,29 +17,30 @@ const OTHERS_TOLD =
  * `expect` of every column by whose values rows differ: all that stand in the file, exactly so. So a value that comes later
  * is told: as an error where its row gives an action, otherwise as a warning.
  *
- * @param more - lines `expect: {Column: value}` about other columns.
+ * @param more - what is expected of other columns.
  */
 export function expectLines(
-  more: readonly string[],
+  more: readonly Entry[],
   columns: readonly ColumnProfile[],
   blanks: readonly ColumnProfile[] = [],
-): readonly string[] {
-  const own = more.flatMap((line) => {
-    const [, pairs = "", comment = ""] = /^expect: \{(.*?)\}(\s*(?:#.*)?)$/.exec(line) ?? [];
-    const each = pairs.split(/, (?=[^,]+: )/);
-    return each.map((pair, at) => `  ${pair}${at === each.length - 1 ? comment : ""}`);
-  });
+): readonly Entry[] {
   const statuses = columns
     .filter(({ values }) => values.size > 0 && values.size <= MOST_VALUES)
-    .map((column) => {
-      const values = [...column.values.keys(), ...(column.filled < column.rows ? [""] : [])];
-      return `  ${yamlText(column.name)}: [${values.map(yamlText).join(", ")}]   # ${OTHERS_TOLD}`;
-    });
-  const empty = blanks.map(
-    ({ name }) =>
-      `  ${yamlText(name)}: ""   # as in all rows of this file; a row with something there that gives an action is an error`,
-  );
-  return statuses.length + empty.length === 0 ? more : ["expect:", ...own, ...statuses, ...empty];
+    .map(({ name, values, filled, rows }) => ({
+      key: name,
+      value: [...values.keys(), ...(filled < rows ? [""] : [])],
+      note: OTHERS_TOLD,
+    }));
+  const empty = blanks.map(({ name }) => ({
+    key: name,
+    value: "",
+    note: "as in all rows of this file; a row with something there that gives an action is an error",
+  }));
+  if (statuses.length + empty.length > 0)
+    return [{ key: "expect", value: { block: [...more, ...statuses, ...empty] } }];
+  if (more.length === 0) return [];
+  const note = more.find((entry) => entry.note !== undefined)?.note;
+  return [{ key: "expect", value: { flow: more.map(({ key, value }) => [key, value]) }, note }];
 }
 
 /** A column by which rows give something or nothing. */
@@ -50,20 +52,24 @@ export interface Skips {
   readonly open: readonly string[];
 }
 
-export function skipLines(skips: readonly Skips[]): readonly string[] {
+export function skipLines(skips: readonly Skips[]): readonly Entry[] {
   if (skips.length === 0) return [];
-  const lines = skips.flatMap(({ column, known, open }) => [
-    `  ${yamlText(column.name)}:`,
-    ...known.map((value) => `    - ${yamlText(value)}`),
-    ...open
-      .slice(0, MOST_VALUES)
-      .map(
-        (value) =>
-          `    - ${ask(`no action takes ${cleanText(value, 40)} (${rowsText(column.values.get(value) ?? 0)}): write it here if it gives nothing, else in the when of its actions`)}`,
-      ),
-    ...(open.length > MOST_VALUES ? [`    # and ${open.length - MOST_VALUES} more`] : []),
-  ]);
-  return ["skip:   # rows with these give nothing", ...lines];
+  const block = skips.map(({ column, known, open }) => ({
+    key: column.name,
+    value: {
+      items: [
+        ...known,
+        ...open.slice(0, MOST_VALUES).map((value) => {
+          const rows = rowsText(column.values.get(value) ?? 0);
+          return ask(
+            `no action takes ${cleanText(value, 40)} (${rows}): write it here if it gives nothing, else in the when of its actions`,
+          );
+        }),
+        ...(open.length > MOST_VALUES ? [{ comment: `# and ${open.length - MOST_VALUES} more` }] : []),
+      ],
+    },
+  }));
+  return [{ key: "skip", value: { block }, note: "rows with these give nothing" }];
 }
 
 /** The values by which a row gives the action. */
@@ -87,20 +93,15 @@ export function skipsOfStatuses(deciding: Deciding, action: ActionName): readonl
   });
 }
 
-function expectLine(currency: ColumnProfile): readonly string[] {
-  const [only] = currency.values.keys();
-  if (currency.values.size !== 1 || only === undefined || currency.filled < currency.rows)
-    return [`# ${cleanText(currency.name, 40)} in this file: ${valuesText(currency)}. An event has one currency.`];
-  return [
-    `expect: {${yamlText(currency.name)}: ${yamlText(only)}}   # as in all ${rowsText(currency.rows)}; a row with another that gives an action is an error`,
-  ];
-}
-
 /** The currency, and every column of states. */
-export function expectOf({ currency }: Columns, { statuses, blanks }: Deciding): readonly string[] {
-  const lines = currency === undefined ? [] : expectLine(currency);
-  const [comment, expected] = lines[0]?.startsWith("#") === true ? [lines, []] : [[], lines];
-  return [...comment, ...expectLines(expected, statuses, blanks)];
+export function expectOf({ currency }: Columns, { statuses, blanks }: Deciding): readonly Line[] {
+  if (currency === undefined) return expectLines([], statuses, blanks);
+  const { name, values, filled, rows } = currency;
+  const [only] = values.keys();
+  if (values.size !== 1 || only === undefined || filled < rows)
+    return [valuesTold(currency, ". An event has one currency."), ...expectLines([], statuses, blanks)];
+  const note = `as in all ${rowsText(rows)}; a row with another that gives an action is an error`;
+  return expectLines([{ key: name, value: only, note }], statuses, blanks);
 }
 
 export function statusWords(status: ColumnProfile | undefined) {
@@ -114,61 +115,39 @@ export function whenLines(
   action: ActionName,
   columns: readonly ColumnProfile[],
   [time]: readonly ColumnProfile[],
-): readonly string[] {
-  const told: string[] = [];
-  const entries: { readonly text: string; readonly isGuess: boolean }[] = [];
+): readonly Line[] {
+  const told: Comment[] = [];
+  const tests: Entry[] = [];
   for (const column of conditioned(deciding, action)) {
     const taken = takenOf(column, action);
     // What let all of them in is expected of all that come.
     if (isLog(action) && taken.length === 0 && saysOnlyLetIn(column)) continue;
-    told.push(`# ${cleanText(column.name, 40)} in this file: ${valuesText(column)}`);
-    entries.push(
+    told.push(valuesTold(column));
+    tests.push(
       taken.length === 0
-        ? {
-            text: `${yamlText(column.name)}: ${ask("the value that gives this action, or a list of them: [one, other]")}`,
-            isGuess: false,
-          }
-        : { text: `${yamlText(column.name)}: [${taken.map(yamlText).join(", ")}]`, isGuess: true },
+        ? { key: column.name, value: ask("the value that gives this action, or a list of them: [one, other]") }
+        : { key: column.name, value: taken, note: "guess" },
     );
   }
-  const filledIn = ({ name, filled, rows }: ColumnProfile) =>
-    `# ${cleanText(name, 40)} is filled in ${filled} of ${rowsText(rows)}`;
-  if (isDeed(action))
-    for (const column of deciding.marks) {
-      told.push(filledIn(column));
-      entries.push({
-        text: `${yamlText(column.name)}: ${ask("{empty: true} where a row with something there gives nothing; else remove this")}`,
-        isGuess: false,
-      });
-    }
-  if (
-    isDeed(action) &&
-    entries.length === 0 &&
-    time !== undefined &&
-    time.filled < time.rows &&
-    columns.includes(time)
-  ) {
-    told.push(filledIn(time));
-    entries.push({
-      text: `${yamlText(time.name)}: ${ask("{empty: false} where a row without a time gives nothing; else remove this")}`,
-      isGuess: false,
-    });
+  const blankable = (column: ColumnProfile, what: string): void => {
+    const { name, filled, rows } = column;
+    told.push({ comment: `# ${cleanText(name, 40)} is filled in ${filled} of ${rowsText(rows)}` });
+    tests.push({ key: name, value: ask(`${what}; else remove this`) });
+  };
+  if (isDeed(action)) {
+    for (const column of deciding.marks)
+      blankable(column, "{empty: true} where a row with something there gives nothing");
+    if (tests.length === 0 && time !== undefined && time.filled < time.rows && columns.includes(time))
+      blankable(time, "{empty: false} where a row without a time gives nothing");
   }
-  const [only, ...more] = entries;
+  const [only, ...more] = tests;
   if (only === undefined) return [];
-  const note = ({ isGuess }: { readonly isGuess: boolean }) => (isGuess ? "   # guess" : "");
-  return indented(6, [
+  return [
     ...told,
-    ...(more.length === 0
-      ? [`when: {${only.text}}${note(only)}`]
-      : [
-          "when:",
-          ...indented(
-            2,
-            entries.map((entry) => `${entry.text}${note(entry)}`),
-          ),
-        ]),
-  ]);
+    more.length === 0
+      ? { key: "when", value: { flow: [[only.key, only.value]] }, note: only.note }
+      : { key: "when", value: { block: tests } },
+  ];
 }
 
 const saysOnlyLetIn = ({ values, filled, rows }: ColumnProfile): boolean =>

@@ -2,39 +2,47 @@
 
 import { cleanText } from "../actions/text.ts";
 import { type ColumnProfile, hasGuards } from "./column-profile.ts";
+import { type Entry, flow } from "./config-text.ts";
 import { exactPattern, widePattern } from "./match-patterns.ts";
 import type { Evidence } from "./sample.ts";
 import { clockOf, timesOf } from "./time-evidence.ts";
 import { ask } from "./words.ts";
 
 /** `match` for this file alone: what its config says of the event is not true of the next one. */
-export const onlyThisFile = (fileName: string): string =>
-  `match: ${JSON.stringify(exactPattern(fileName))}   # this file only: eventId below is that of one event`;
+export const onlyThisFile = (fileName: string): Entry => ({
+  key: "match",
+  value: { inQuotes: exactPattern(fileName) },
+  note: "this file only: eventId below is that of one event",
+});
 
 /** `match` for the file and its successors. */
-export const matchLine = (fileName: string): string => `match: ${JSON.stringify(widePattern(fileName))}`;
+export const everySuchFile = (fileName: string): Entry => ({
+  key: "match",
+  value: { inQuotes: widePattern(fileName) },
+});
 
 /** How the file is written, where that is not the usual. */
-export function csvLine(
+export function csvLines(
   { delimiter, encoding, columns }: Evidence,
-  guards = columns.some(hasGuards),
-): readonly string[] {
-  const parts = [
-    ...(delimiter === undefined ? [] : [`delimiter: ${JSON.stringify(delimiter)}`]),
-    ...(encoding === undefined ? [] : [`encoding: ${encoding}`]),
-    ...(guards ? ["guards: strip"] : []),
-  ];
-  return parts.length === 0 ? [] : [`csv: {${parts.join(", ")}}   # as this file is written`];
+  hasGuarded = columns.some(hasGuards),
+): readonly Entry[] {
+  const value = flow({
+    delimiter: delimiter === undefined ? undefined : { inQuotes: delimiter },
+    encoding,
+    guards: hasGuarded ? "strip" : undefined,
+  });
+  return value.flow.length === 0 ? [] : [{ key: "csv", value, note: "as this file is written" }];
 }
 
-export function zoneLines(columns: readonly (ColumnProfile | undefined)[]): readonly string[] {
+export function zoneLines(columns: readonly (ColumnProfile | undefined)[]): readonly Entry[] {
   const local = columns.find(
     (column) =>
       column !== undefined &&
       (clockOf(column) !== undefined || timesOf(column)?.readings.some(({ isLocal }) => isLocal) === true),
   );
   if (local === undefined) return [];
+  const name = cleanText(local.name, 40);
   return [
-    `zone: ${ask(`the time zone of ${cleanText(local.name, 40)} and other times that name none, such as Europe/Berlin`)}`,
+    { key: "zone", value: ask(`the time zone of ${name} and other times that name none, such as Europe/Berlin`) },
   ];
 }

@@ -2,228 +2,172 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import type { FieldName } from "../actions/fields.ts";
-import { cleanText } from "../actions/text.ts";
 import { fieldsOf } from "../mapping/columns.ts";
 import { askedIn } from "../mapping/placeholder.ts";
+import { actionItem, entryOffered, invalidationItems, OTHER_NOTE, WHATEVER } from "./action-items.ts";
 import { priceLinesOf } from "./amount-rules.ts";
 import { type ColumnProfile, isUnique } from "./column-profile.ts";
-import { expectOf, skipLines, skipsOfStatuses, statusWords, whenLines } from "./conditions.ts";
-import { csvLine, matchLine, onlyThisFile, zoneLines } from "./file-settings.ts";
-import { TRAITS, tellsLoss, wordsOf } from "./header-words.ts";
+import { expectOf, skipLines, skipsOfStatuses, whenLines } from "./conditions.ts";
+import { type Comment, type Entry, flow, type Line, type Value } from "./config-text.ts";
+import { csvLines, everySuchFile, onlyThisFile, zoneLines } from "./file-settings.ts";
+import { TRAITS, wordsOf } from "./header-words.ts";
 import { EVENT_ID_NAME, holdsEmails, isIdName, mayBeId } from "./id-columns.ts";
-import { eventLine, knownTicket, knownTicketLine, ticketLine, userLine } from "./id-rules.ts";
+import { eventRule, knownTicket, knownTicketRule, ticketRule, userRule } from "./id-rules.ts";
 import type { OrderTime } from "./order-time.ts";
 import { takenFor } from "./row-action.ts";
 import type { Evidence } from "./sample.ts";
 import { type Deciding, decidingOf, statusesOf } from "./status-columns.ts";
 import { isTime } from "./time-evidence.ts";
-import { orderTimeLines, timeLines } from "./time-rules.ts";
-import { type Columns, called, columnsOf } from "./unknown-columns.ts";
-import { ask, indented, template, valuesText, yamlText } from "./words.ts";
+import { orderTimeLines, timeRule } from "./time-rules.ts";
+import { type Columns, called, columnsOf, type Order } from "./unknown-columns.ts";
+import { ask, choice, template, valuesTold } from "./words.ts";
 
-export function fromColumns(evidence: Evidence): readonly string[] {
+export function fromColumns(evidence: Evidence): readonly Line[] {
   const columns = columnsOf(evidence);
   const { ticket, all } = columns;
-  const { action, why, doubt } = takenFor(evidence, columns);
-  const isEvents = action === "newEvent";
+  const taken = takenFor(evidence, columns);
+  const { action, why } = taken;
   const isSale = action === "soldTicket";
-  const lists = evidence.lists ?? [];
-  const event = eventLine(columns.called("eventId").filter((column) => column !== ticket && mayBeId(column)));
-  const isOneEvent = isSale && event.some((line) => askedIn(line) !== undefined);
+  const event = eventRule(columns.called("eventId").filter((column) => column !== ticket && mayBeId(column)));
+  const isOneEvent = isSale && asksFor(event);
   const deciding = decidingOf([...all, ...columns.empty], action, evidence.rows);
   const time = columns.timeOf(action);
-  const times = time.kind === "column" ? [time.column] : time.kind === "perhaps" ? time.columns : [];
   return [
-    isOneEvent ? onlyThisFile(evidence.fileName) : matchLine(evidence.fileName),
-    ...csvLine(evidence),
-    ...(lists.length === 0
-      ? []
+    isOneEvent ? onlyThisFile(evidence.fileName) : everySuchFile(evidence.fileName),
+    ...csvLines(evidence),
+    ...listsTold(evidence.lists),
+    ...zoneLines(localTimes(columns, action, deciding, time)),
+    ...(action === "newEvent"
+      ? [{ key: "actions", value: { items: [eventAction(columns, why)] } }]
       : [
-          `#each: {path: ${lists[0]}}   # rows hold lists (${lists.slice(0, 5).join(", ")}); with this line each item is a ticket, and {item.…} what is in it`,
-        ]),
-    ...zoneLines(
-      isEvents
-        ? (["startTime", "endTime"] as const).flatMap(columns.called)
-        : [...times, ...(isSale ? [...deciding.entries, ...deciding.marks] : [])],
-    ),
-    ...(isEvents
-      ? eventRules(columns, why)
-      : [
-          ...(columns.order === undefined || !isSale
-            ? []
-            : [
-                `each: {count: ${template(columns.order.quantity)}}   # guess: each row is an order of so many tickets`,
-              ]),
+          ...(columns.order === undefined || !isSale ? [] : [eachTicketOf(columns.order)]),
           ...expectOf(columns, deciding),
-          ...(isSale ? ["fields:", ...event, ...ticketLine(evidence, columns)] : []),
+          ...(isSale ? [{ key: "fields", value: { block: [event, ticketRule(evidence, columns)] } }] : []),
           ...skipLines(skipsOfStatuses(deciding, action)),
-          ...doubt,
-          "actions:",
-          ...(isSale ? saleRules(columns, deciding, time, why) : deedRules(action, columns, deciding, time, why)),
+          ...(taken.doubt === undefined ? [] : [{ key: "action", value: ask(taken.doubt) }]),
+          {
+            key: "actions",
+            value: {
+              items: isSale
+                ? saleActions(columns, deciding, time, why)
+                : [deedAction(action, columns, deciding, time, why)],
+            },
+          },
         ]),
   ];
 }
 
-/** An action of the list, with what stands under it. */
-const actionLines = (
+const asksFor = ({ value }: Entry): boolean =>
+  typeof value === "object" && "inQuotes" in value && askedIn(value.inQuotes) !== undefined;
+
+function listsTold(lists: readonly string[] = []): readonly Comment[] {
+  if (lists.length === 0) return [];
+  const named = lists.slice(0, 5).join(", ");
+  return [
+    {
+      comment: `#each: {path: ${lists[0]}}   # rows hold lists (${named}); with this line each item is a ticket, and {item.…} what is in it`,
+    },
+  ];
+}
+
+const eachTicketOf = ({ quantity }: Order): Entry => ({
+  key: "each",
+  value: flow({ count: template(quantity) }),
+  note: "guess: each row is an order of so many tickets",
+});
+
+/** Columns whose times may be in a zone that the source must name. */
+function localTimes(
+  columns: Columns,
   action: ActionName,
-  why: string,
-  when: readonly string[],
-  fields: readonly string[],
-): readonly string[] => [`  - ${action}:`.padEnd(33) + why, ...when, "      fields:", ...indented(8, fields)];
+  { entries, marks }: Deciding,
+  time: OrderTime,
+): readonly ColumnProfile[] {
+  if (action === "newEvent") return (["startTime", "endTime"] as const).flatMap(columns.called);
+  const times = time.kind === "column" ? [time.column] : time.kind === "perhaps" ? time.columns : [];
+  return action === "soldTicket" ? [...times, ...entries, ...marks] : times;
+}
 
 /** What happens to a ticket that was sold before. */
-function deedRules(
-  action: ActionName,
-  columns: Columns,
-  deciding: Deciding,
-  time: OrderTime,
-  why: string,
-): readonly string[] {
+function deedAction(action: ActionName, columns: Columns, deciding: Deciding, time: OrderTime, why: string): Value {
   const takes = fieldsOf(action, new Set());
   const times = time.kind === "column" ? [time.column] : [];
   const ticket = knownTicket(columns);
-  return actionLines(action, why, whenLines(deciding, action, columns.all, times), [
-    knownTicketLine(columns),
-    ...(takes.has("userId")
-      ? userLine(
-          [...columns.called("userId"), ...columns.all.filter(holdsEmails)].filter((column) => column !== ticket),
-          action === "claimedTicket"
-            ? "the column that tells one user from another, in braces; or write to: and the column of the wallet, which becomes public"
-            : undefined,
-        )
-      : []),
+  const users = [...columns.called("userId"), ...columns.all.filter(holdsEmails)].filter((column) => column !== ticket);
+  const whichUser =
+    action === "claimedTicket"
+      ? "the column that tells one user from another, in braces; or write to: and the column of the wallet, which becomes public"
+      : undefined;
+  return actionItem(action, why, whenLines(deciding, action, columns.all, times), [
+    knownTicketRule(columns),
+    ...(takes.has("userId") ? [userRule(users, whichUser)] : []),
     ...(takes.has("price") ? priceLinesOf(columns, undefined) : []),
-    ...(action === "updateTicket"
-      ? [
-          ...publicLines(columns.all),
-          `metadataAttributes: ${ask("what changes: a map from names to columns, as in docs/mapping.md; or write imageUrl or mediaUrl instead")}`,
-        ]
-      : []),
+    ...(action === "updateTicket" ? [...traitsOffered(columns.all), WHAT_CHANGES] : []),
     ...(takes.has("orderTime") ? orderTimeLines(time, action, columns.all) : []),
   ]);
 }
 
-function saleRules(columns: Columns, deciding: Deciding, time: OrderTime, why: string): readonly string[] {
+const WHAT_CHANGES: Entry = {
+  key: "metadataAttributes",
+  value: ask("what changes: a map from names to columns, as in docs/mapping.md; or write imageUrl or mediaUrl instead"),
+};
+
+function saleActions(columns: Columns, deciding: Deciding, time: OrderTime, why: string): readonly (Value | Comment)[] {
   const { all, ticket, order } = columns;
+  const users = [...columns.called("userId"), ...all.filter(holdsEmails)].filter((column) => column !== ticket);
   return [
-    ...actionLines("soldTicket", why, whenLines(deciding, "soldTicket", all, []), [
-      ...userLine([...columns.called("userId"), ...all.filter(holdsEmails)].filter((column) => column !== ticket)),
+    actionItem("soldTicket", why, whenLines(deciding, "soldTicket", all, []), [
+      userRule(users),
       ...priceLinesOf(columns, order?.quantity),
       ...orderTimeLines(time, "soldTicket", all),
-      ...publicLines(all),
+      ...traitsOffered(all),
     ]),
-    ...entryLines(deciding, all, []),
-    ...invalidationLines(deciding, all, []),
+    ...entryOffered(deciding, all, []),
+    ...invalidationItems(deciding, all, []),
   ];
 }
 
-/** Rows of sales that say that a ticket is void were sales before. */
-export function invalidationLines(
-  { statuses, marks, rows }: Deciding,
-  columns: readonly ColumnProfile[],
-  fields: readonly string[],
-): readonly string[] {
-  const gone = statuses.map((column) => ({ column, values: statusWords(column).gone }));
-  const isTold = (cells: readonly string[]): boolean =>
-    gone.some(({ column, values }) => values.includes((cells[column.index] ?? "").trim()));
-  const maps = [
-    ...gone.flatMap(({ column, values }) =>
-      values.length > 0
-        ? [`{${yamlText(column.name)}: [${values.map(yamlText).join(", ")}]}`]
-        : tellsLoss(column.name)
-          ? [
-              `{${yamlText(column.name)}: ${ask("the value that says that a ticket is no longer valid; remove this where none does")}}`,
-            ]
-          : [],
-    ),
-    ...marks
-      .filter(({ index }) => !rows.every((cells) => (cells[index] ?? "").trim() === "" || isTold(cells)))
-      .map(
-        (column) =>
-          `{${yamlText(column.name)}: ${ask(`${isTime(column) ? "{empty: false} where a time here says" : "what says, such as {empty: false} or {not: 0.00},"} that the ticket is no longer valid; else remove this`)}}`,
-      ),
-  ];
-  if (maps.length === 0) return [];
-  const time = marks.find(isTime);
-  return [
-    `  - invalidatedTicket:             ${gone.some(({ values }) => values.length > 0) ? "# guess: what these values mean" : "# remove it where nothing says that a ticket is no longer valid"}`,
-    ...(maps.length === 1 ? [`      when: ${maps[0]}`] : ["      when:", ...maps.map((map) => `        - ${map}`)]),
-    ...(fields.length === 0 && time === undefined ? [] : ["      fields:"]),
-    ...indented(8, [...fields, ...(time === undefined ? [] : timeLines(time, columns))]),
-  ];
-}
-
-/** Whether an entry is a scan or the end of a ticket's life is not for a file to say. */
-export function entryLines(
-  { statuses: [status], entries }: Deciding,
-  columns: readonly ColumnProfile[],
-  ticket: readonly string[],
-): readonly string[] {
-  const values = statusWords(status).in;
-  const time = entries.find(isTime);
-  const flag = entries.find((column) => !isTime(column));
-  const condition =
-    values.length > 0 && status !== undefined
-      ? `${yamlText(status.name)}: [${values.map(yamlText).join(", ")}]`
-      : flag !== undefined
-        ? `${yamlText(flag.name)}: …`
-        : time === undefined
-          ? undefined
-          : `${yamlText(time.name)}: {empty: false}`;
-  if (condition === undefined) return [];
-  const rules = [
-    ...ticket,
-    ...(time === undefined ? [] : timeLines(time, columns).map((line) => line.replace(/^#(?! )/, ""))),
-  ];
-  const fields = rules.length === 0 ? [] : ["fields:", ...indented(2, rules)];
-  return [
-    "  # Optional: checkedInTicket ends a ticket's life, scannedTicket is for tickets that may come again.",
-    ...(flag === undefined ? [] : [`  # ${cleanText(flag.name, 40)} in this file: ${valuesText(flag)}`]),
-    "  #- checkedInTicket:",
-    ...[`when: {${condition}}`, ...fields].map((line) => `  #    ${line}`),
-  ];
-}
-
-function eventRules({ all, currency, called: find }: Columns, why: string): readonly string[] {
+function eventAction({ all, currency, called: find }: Columns, why: string): Value {
   const [status] = statusesOf(all);
   const id =
     find("eventId").find((column) => isUnique(column) || EVENT_ID_NAME.test(wordsOf(column.name).join(""))) ??
     all.find((column) => isUnique(column) && isIdName(column));
   const title = find("eventName").find((column) => column !== id && !isTime(column));
-  const field = (name: FieldName, column: ColumnProfile | undefined) =>
-    column === undefined ? [] : [`${name}: ${template(column)}   # guess by name`];
-  return [
-    "actions:",
-    `  - newEvent:                      ${why}`,
-    ...(status === undefined
-      ? []
-      : [
-          `      #when: {${yamlText(status.name)}: …}   # ${cleanText(status.name, 40)} in this file: ${valuesText(status)}`,
-        ]),
-    "      fields:",
-    ...indented(8, [
-      ...(id === undefined
-        ? [`eventId: ${ask("no column that is called like an id is different in every row")}`]
-        : field("eventId", id)),
+  const field = (key: FieldName, column: ColumnProfile | undefined, asked?: string): readonly Entry[] => {
+    if (column !== undefined) return [{ key, value: template(column), note: "guess by name" }];
+    return asked === undefined ? [] : [{ key, value: ask(asked) }];
+  };
+  return actionItem(
+    "newEvent",
+    why,
+    status === undefined ? [] : [statusOffered(status)],
+    [
+      ...field("eventId", id, "no column that is called like an id is different in every row"),
       ...field("eventName", title),
-      ...(currency === undefined
-        ? [`currency: ${ask("the currency of the events, such as EUR: no column is called so")}`]
-        : field("currency", currency)),
+      ...field("currency", currency, "the currency of the events, such as EUR: no column is called so"),
       ...(["startTime", "endTime"] as const).flatMap((name) =>
         find(name)
           .slice(0, 1)
-          .flatMap((column) => timeLines(column, all, name)),
+          .map((column) => timeRule(column, all, name)),
       ),
-    ]),
-  ];
+    ],
+    OTHER_NOTE,
+  );
 }
 
-function publicLines(columns: readonly ColumnProfile[]): readonly string[] {
+function statusOffered(status: ColumnProfile): Comment {
+  const note = valuesTold(status).comment.replace(/^# /, "");
+  return choice({ key: "when", value: flow({ [status.name]: WHATEVER }), note });
+}
+
+/** Columns that may become attributes, as a comment. */
+function traitsOffered(columns: readonly ColumnProfile[]): readonly Comment[] {
   const traits = Object.entries(TRAITS).flatMap(([trait, words]) => {
     const [column] = called(words, columns);
-    return column === undefined ? [] : [`${yamlText(trait)}: ${template(column)}`];
+    return column === undefined ? [] : [[trait, template(column)] as const];
   });
   if (traits.length === 0) return [];
-  return [`#metadataAttributes: {${traits.join(", ")}}   # optional, and public on the blockchain`];
+  return [
+    choice({ key: "metadataAttributes", value: { flow: traits }, note: "optional, and public on the blockchain" }),
+  ];
 }

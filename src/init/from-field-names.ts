@@ -4,28 +4,34 @@ import { ACTION_NAMES, ACTIONS, type ActionName, isActionName } from "../actions
 import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { actionOfFileName, FILE_NAME_PATTERNS, fieldsOf, missingFields, readColumns } from "../mapping/columns.ts";
+import { actionItem, entryOffered, invalidationItems } from "./action-items.ts";
 import { type AmountEvidence, amountsOf } from "./amount-evidence.ts";
 import { amountLines, areRivals, choiceLines } from "./amount-rules.ts";
 import type { ColumnProfile } from "./column-profile.ts";
 import { expectLines, skipLines, skipsOfStatuses, whenLines } from "./conditions.ts";
-import { csvLine, matchLine, zoneLines } from "./file-settings.ts";
-import { entryLines, invalidationLines } from "./from-columns.ts";
+import type { Entry, Line } from "./config-text.ts";
+import { csvLines, everySuchFile, zoneLines } from "./file-settings.ts";
 import { actionInFileName, mayTellSale, WORDS } from "./header-words.ts";
 import { type OrderTime, orderTimeOf } from "./order-time.ts";
 import { AS_FILE_NAME } from "./row-action.ts";
 import type { Evidence } from "./sample.ts";
 import { decidingOf, isDeed } from "./status-columns.ts";
 import { isTime, timesOf, unixOf } from "./time-evidence.ts";
-import { isTimeField, orderTimeLines, timeLines } from "./time-rules.ts";
+import { isTimeField, orderTimeLines, timeRule } from "./time-rules.ts";
 import { called, columnsOf, eventColumns, idColumns, pricesIn } from "./unknown-columns.ts";
-import { ask, indented, namesText, template, valuesText } from "./words.ts";
+import { ask, namesText, template, valuesText } from "./words.ts";
 
 /** Which action the rows of a table with columns called like fields are. */
 type Named =
-  /** By the convention of file names, or the only one that fits. */
-  | { readonly action: ActionName; readonly why: string }
+  | NamedAction
   /** Nothing says which of them. */
   | { readonly among: readonly ActionName[] };
+
+/** By the convention of file names, or the only one that fits. */
+interface NamedAction {
+  readonly action: ActionName;
+  readonly why: string;
+}
 
 /** Undefined where what the action needs must be looked for in columns that are called otherwise. */
 function namedAction(evidence: Evidence): Named | undefined {
@@ -47,7 +53,7 @@ function namedAction(evidence: Evidence): Named | undefined {
   // Sales name their event, too; taken for a list of events they would be lost.
   if (ACTIONS[best].about === "event" && otherThan(best, evidence).some(({ name }) => mayTellSale(name)))
     return undefined;
-  const why = `# guess: most of its fields are there${others.length === 0 ? "" : `; ${others.slice(0, 3).join(", ")} could be meant too`}`;
+  const why = `guess: most of its fields are there${others.length === 0 ? "" : `; ${others.slice(0, 3).join(", ")} could be meant too`}`;
   const isSure = best === "soldTicket" || best === "updateTicket" || ACTIONS[best].about === "event";
   if (isSure || (best === "claimedTicket" && fields.has("to"))) return { action: best, why };
   // With an event or a price it may be a sale of which the rest is called otherwise, or has to be said.
@@ -76,7 +82,7 @@ export function ownActions({ header, columns, lists }: Evidence): readonly Actio
   return column.filled === column.rows && named.every(isActionName) ? named : [];
 }
 
-export function fromOwnActions(evidence: Evidence, own: readonly ActionName[]): readonly string[] {
+export function fromOwnActions(evidence: Evidence, own: readonly ActionName[]): readonly Line[] {
   const beside = besideFields(evidence).filter(({ name }) => fold(name) !== "action");
   const passed = new Set(
     own.flatMap((action) => {
@@ -84,79 +90,85 @@ export function fromOwnActions(evidence: Evidence, own: readonly ActionName[]): 
       return [...statuses, ...marks];
     }),
   );
+  const needNone = "# The columns are called like fields, and each row names its action, so they need no rules";
   return [
-    `# The columns are called like fields, and each row names its action, so they need no rules${passed.size === 0 ? "." : ""}`,
-    ...[...passed].map(
-      (column, at) =>
-        `# ${at === 0 ? "as long as a row means its action whatever these columns hold: " : ""}${cleanText(column.name, 40)}: ${valuesText(column)}`,
-    ),
-    matchLine(evidence.fileName),
-    ...csvLine(evidence),
+    { comment: `${needNone}${passed.size === 0 ? "." : ""}` },
+    ...[...passed].map((column, at) => {
+      const condition = at === 0 ? "as long as a row means its action whatever these columns hold: " : "";
+      return { comment: `# ${condition}${cleanText(column.name, 40)}: ${valuesText(column)}` };
+    }),
+    ...fileOf(evidence),
     ...zoneOfFields(evidence),
   ];
 }
 
-function zoneOfFields({ header, columns }: Evidence): readonly string[] {
+const fileOf = (evidence: Evidence): readonly Entry[] => [everySuchFile(evidence.fileName), ...csvLines(evidence)];
+
+function zoneOfFields({ header, columns }: Evidence): readonly Entry[] {
   const isLocal = [...readColumns(header).fields].some(([field, index]) => {
     const column = isTimeField(field) ? columns[index] : undefined;
     return column !== undefined && timesOf(column)?.readings.some((reading) => reading.isLocal) === true;
   });
-  return isLocal ? [`zone: ${ask("the time zone of times without one, such as Europe/Berlin")}`] : [];
+  return isLocal ? [{ key: "zone", value: ask("the time zone of times without one, such as Europe/Berlin") }] : [];
 }
 
 /** Undefined where the columns are not called so, or rules are needed and a list would be left out of them. */
-export function fromNames(evidence: Evidence): readonly string[] | undefined {
+export function fromNames(evidence: Evidence): readonly Line[] | undefined {
   const named = namedAction(evidence);
   if (named === undefined) return undefined;
-  const head = [matchLine(evidence.fileName), ...csvLine(evidence)];
+  return "among" in named ? withoutAction(evidence, named.among) : withAction(evidence, named);
+}
+
+/** Asks which of the actions the rows are. */
+function withoutAction(evidence: Evidence, among: readonly ActionName[]): readonly Line[] {
   const beside = besideFields(evidence);
-  if ("among" in named) {
-    const { statuses, marks } = decidingOf(beside, "scannedTicket", evidence.rows);
-    const unused = [...new Set([...statuses, ...marks, ...beside.filter(isTime)])];
-    return [
-      "# The columns are called like fields; nothing says which action the rows are.",
-      ...(unused.length === 0
-        ? []
-        : [
-            `# Their names alone leave out ${namesText(unused)}: call the file after its action (${FILE_NAME_PATTERNS}) and let tickets init look again.`,
-          ]),
-      ...head,
-      ...zoneOfFields(evidence),
-      `action: ${ask(`what the rows are: ${named.among.join(", ")}`)}`,
-    ];
-  }
-  const { action, why } = named;
-  const deciding = decidingOf(beside, action, evidence.rows);
+  const { statuses, marks } = decidingOf(beside, "scannedTicket", evidence.rows);
+  const unused = [...new Set([...statuses, ...marks, ...beside.filter(isTime)])];
+  return [
+    { comment: "# The columns are called like fields; nothing says which action the rows are." },
+    ...(unused.length === 0
+      ? []
+      : [
+          {
+            comment: `# Their names alone leave out ${namesText(unused)}: call the file after its action (${FILE_NAME_PATTERNS}) and let tickets init look again.`,
+          },
+        ]),
+    ...fileOf(evidence),
+    ...zoneOfFields(evidence),
+    { key: "action", value: ask(`what the rows are: ${among.join(", ")}`) },
+  ];
+}
+
+function withAction(evidence: Evidence, { action, why }: NamedAction): readonly Line[] | undefined {
+  const deciding = decidingOf(besideFields(evidence), action, evidence.rows);
   const { statuses, marks, blanks, entries } = deciding;
-  const hasConditions = [statuses, marks, blanks, entries].some(({ length }) => length > 0);
-  const isBlankNow = isDeed(action) && hasTimeNowAndThen(evidence);
-  const { lines: rules, times } = rulesOfNamed(evidence, action, hasConditions || isBlankNow);
+  const isConditional =
+    [statuses, marks, blanks, entries].some(({ length }) => length > 0) ||
+    (isDeed(action) && hasTimeNowAndThen(evidence));
+  const { lines: rules, times } = rulesOfNamed(evidence, action, isConditional);
   if (rules.length > 0 && evidence.lists?.length) return undefined;
   if (rules.length === 0)
     return [
-      "# The columns are called like fields, so they need no rules.",
-      ...head,
+      { comment: "# The columns are called like fields, so they need no rules." },
+      ...fileOf(evidence),
       ...zoneOfFields(evidence),
-      `action: ${action}   ${why}`,
+      { key: "action", value: action, note: why },
     ];
   const isSale = action === "soldTicket";
-  const ticket = rules.filter((line) => line.startsWith("ticketId:"));
+  const ticket = rules.flatMap((line) => ("key" in line && line.key === "ticketId" ? [line] : []));
+  const { columns } = evidence;
+  const items = [
+    actionItem(action, why, whenLines(deciding, action, columns, times), rules, 0),
+    ...(isSale ? [...entryOffered(deciding, columns, ticket), ...invalidationItems(deciding, columns, ticket)] : []),
+  ];
+  const open = isConditional ? "what each status gives must be said" : "how some of them are written must be said";
   return [
-    hasConditions || isBlankNow
-      ? "# The columns are called like fields; what each status gives must be said."
-      : "# The columns are called like fields; how some of them are written must be said.",
-    ...head,
+    { comment: `# The columns are called like fields; ${open}.` },
+    ...fileOf(evidence),
     ...zoneLines([...times, ...(isSale ? [...entries, ...marks] : [])]),
     ...expectLines([], statuses, blanks),
     ...skipLines(skipsOfStatuses(deciding, action)),
-    "actions:",
-    `  - ${action}:   ${why}`,
-    ...whenLines(deciding, action, evidence.columns, times),
-    "      fields:",
-    ...indented(8, rules),
-    ...(isSale
-      ? [...entryLines(deciding, evidence.columns, ticket), ...invalidationLines(deciding, evidence.columns, ticket)]
-      : []),
+    { key: "actions", value: { items } },
   ];
 }
 
@@ -186,7 +198,7 @@ function rulesOfNamed(
   evidence: Evidence,
   action: ActionName,
   isNeeded: boolean,
-): { readonly lines: readonly string[]; readonly times: readonly ColumnProfile[] } {
+): { readonly lines: readonly Line[]; readonly times: readonly ColumnProfile[] } {
   const { fields } = readColumns(evidence.header);
   let needsRules = isNeeded;
   const takes = fieldsOf(action, new Set());
@@ -202,7 +214,7 @@ function rulesOfNamed(
         ids: idColumns(evidence.columns),
       });
   const isAsNamed = time === undefined || isTimeAsNamed(time, given, action);
-  const lines = [...fields].flatMap(([field, index]) => {
+  const lines = [...fields].flatMap(([field, index]): readonly Line[] => {
     const column = evidence.columns[index];
     if (column === undefined || !takes.has(field) || /[{}]/.test(column.name)) return [];
     const prices = field === "price" ? pricesIn([column, ...besideFields(evidence)]) : [];
@@ -216,7 +228,7 @@ function rulesOfNamed(
     const amount = field === "price" ? amountsOf(column) : undefined;
     if (amount !== undefined && !amount.isPlain && !isAsFieldsAre(amount)) {
       needsRules = true;
-      return amountLines(column, amount, "");
+      return amountLines(column, amount);
     }
     if (field === "orderTime" && !isAsNamed) return [];
     if (isTimeField(field)) times.push(column);
@@ -225,10 +237,10 @@ function rulesOfNamed(
       const isRead = found?.readings.every(({ format }) => format === "iso") === true;
       if (column.filled > 0 && !isRead && (found !== undefined || unixOf(column) !== undefined)) {
         needsRules = true;
-        return timeLines(column, evidence.columns, field);
+        return [timeRule(column, evidence.columns, field)];
       }
     }
-    return [`${field}: ${template(column)}`];
+    return [{ key: field, value: template(column) }];
   });
   if (action === "newEvent")
     for (const field of ["startTime", "endTime"] as const) {
@@ -236,7 +248,7 @@ function rulesOfNamed(
       if (column === undefined) continue;
       needsRules = true;
       times.push(column);
-      lines.push(...timeLines(column, evidence.columns, field));
+      lines.push(timeRule(column, evidence.columns, field));
     }
   if (time !== undefined && time.kind !== "none" && !isAsNamed) {
     needsRules = true;

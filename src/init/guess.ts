@@ -7,6 +7,7 @@
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { askedIn } from "../mapping/placeholder.ts";
+import { configText, type Entry, keysOfItems, type Line } from "./config-text.ts";
 import { fromColumns } from "./from-columns.ts";
 import { fromNames, fromOwnActions, ownActions } from "./from-field-names.ts";
 import { fromRecipe } from "./from-recipe.ts";
@@ -53,39 +54,12 @@ export function guessConfig(...samples: readonly Sample[]): Guess {
     .map(({ at }) => at);
   const names = namesOf(drafts);
   const bodies = withOwnMatches(drafts);
-  const sources = order.flatMap((at) => [
-    ...(drafts.length === 1 ? [] : wrapped(headOf(drafts[at])).map((line) => `  # ${line}`)),
-    `  ${names[at]}:`,
-    ...(bodies[at] ?? []).map((line) => (line === "" ? "" : `    ${line}`)),
+  const sources = order.flatMap((at): readonly Line[] => [
+    ...(drafts.length === 1 ? [] : wrapped(headOf(drafts[at])).map((line) => ({ comment: `# ${line}` }))),
+    { key: names[at] ?? "", value: { block: bodies[at] ?? [] } },
   ]);
-  const lines = [
-    ...(drafts.length === 1
-      ? [
-          ...headOfOne(drafts[0]),
-          "# read in more than one way: put your own value there; until then it is refused. docs/mapping.md explains all of it.",
-        ]
-      : [
-          `# What ${drafts.length} exports looked like to tickets init. What is marked FILL IN no export says, or it can be read in more`,
-          "# than one way: put your own value there; until then it is refused. docs/mapping.md explains all of it.",
-        ]),
-    "",
-    "# Without an environment everything goes to the built-in sandbox.",
-    "#environments:",
-    "#  playground:",
-    "#    baseUrl: https://…",
-    "#    apiKey: {env: TICKETS_PLAYGROUND_API_KEY}",
-    "",
-    "sources:",
-    ...sources,
-  ];
-  const open = lines.flatMap((line, at) => {
-    const asked = /^\s*#/.test(line) ? undefined : askedIn(line);
-    const key = /^\s*(?:- )?("[^"]*"|[^":{]+):/.exec(line)?.[1];
-    return asked === undefined ? [] : [{ line: at + 1, what: `${key === undefined ? "" : `${key}: `}${asked}` }];
-  });
-  const guesses = lines.flatMap((line, at) => (/\S.* # guess/.test(line) ? [at + 1] : []));
   // Texts of the file stand in double quotes or comments. A config that held U+FFFD itself would be taken for damaged.
-  const yaml = `${lines.join("\n")}\n`.replaceAll("\ufffd", "\\ufffd");
+  const yaml = configText([...headOfAll(drafts), "", ...ENVIRONMENTS], sources).replaceAll("\ufffd", "\\ufffd");
   return {
     sources: drafts.map(({ sample: { fileName }, system, how }, at) => ({
       name: names[at] ?? "",
@@ -95,8 +69,28 @@ export function guessConfig(...samples: readonly Sample[]): Guess {
     })),
     order,
     yaml,
-    open,
-    guesses,
+    ...toldOf(yaml),
+  };
+}
+
+const ENVIRONMENTS = [
+  "# Without an environment everything goes to the built-in sandbox.",
+  "#environments:",
+  "#  playground:",
+  "#    baseUrl: https://…",
+  "#    apiKey: {env: TICKETS_PLAYGROUND_API_KEY}",
+];
+
+/** The lines that the user has to look at. */
+function toldOf(yaml: string): Pick<Guess, "open" | "guesses"> {
+  const lines = yaml.split("\n");
+  return {
+    open: lines.flatMap((line, at) => {
+      const asked = /^\s*#/.test(line) ? undefined : askedIn(line);
+      const key = /^\s*(?:- )?("[^"]*"|[^":{]+):/.exec(line)?.[1];
+      return asked === undefined ? [] : [{ line: at + 1, what: `${key === undefined ? "" : `${key}: `}${asked}` }];
+    }),
+    guesses: lines.flatMap((line, at) => (/\S.* # guess/.test(line) ? [at + 1] : [])),
   };
 }
 
@@ -108,15 +102,15 @@ interface Draft {
   readonly how: How;
   /** What its rows give. */
   readonly actions: readonly string[];
-  /** Its lines, not indented; one of them is its `match`. */
-  readonly body: readonly string[];
+  /** What stands under its name. */
+  readonly body: readonly Line[];
 }
 
 function draftOf(sample: Sample): Draft {
   const evidence = evidenceOf(sample);
   const recipe = RECIPES.find(({ headers }) => headers.every((header) => hasColumn(sample, header)));
   const name = recipe?.name ?? slug(sample.fileName);
-  const draft = (how: How, body: readonly string[], actions = actionsIn(body)): Draft => ({
+  const draft = (how: How, body: readonly Line[], actions = actionsIn(body)): Draft => ({
     sample,
     name,
     system: recipe?.title,
@@ -131,19 +125,31 @@ function draftOf(sample: Sample): Draft {
   return named === undefined ? draft("columns", fromColumns(evidence)) : draft("fields", named);
 }
 
-const actionsIn = (body: readonly string[]): readonly string[] =>
-  body.flatMap((line) => /^(?: {2}- |action: )(\w+)/.exec(line)?.[1] ?? []);
+/** The actions that the source gives; what is a comment or is still to be said does not count. */
+const actionsIn = (body: readonly Line[]): readonly string[] =>
+  body.flatMap((line) => {
+    if ("comment" in line) return [];
+    if (line.key === "action") return typeof line.value === "string" ? [line.value] : [];
+    return line.key === "actions" ? keysOfItems(line.value) : [];
+  });
 
 const lookedAt = ({ isWhole, rows }: Sample): string =>
   `${isWhole ? "All" : "Its first"} ${rows.length} rows were looked at.`;
 
-const headOfOne = (draft: Draft | undefined): readonly string[] =>
-  draft === undefined
-    ? []
-    : [
-        `# What ${quoted(draft.sample.fileName)} looked like to tickets init${draft.system === undefined ? "" : `: ${draft.system}`}.`,
-        `# ${lookedAt(draft.sample)} What is marked FILL IN no export says, or it can be`,
-      ];
+function headOfAll(drafts: readonly Draft[]): readonly string[] {
+  const [draft, ...others] = drafts;
+  if (draft === undefined || others.length > 0)
+    return [
+      `# What ${drafts.length} exports looked like to tickets init. What is marked FILL IN no export says, or it can be read in more`,
+      "# than one way: put your own value there; until then it is refused. docs/mapping.md explains all of it.",
+    ];
+  const { sample, system } = draft;
+  return [
+    `# What ${quoted(sample.fileName)} looked like to tickets init${system === undefined ? "" : `: ${system}`}.`,
+    `# ${lookedAt(sample)} What is marked FILL IN no export says, or it can be`,
+    "# read in more than one way: put your own value there; until then it is refused. docs/mapping.md explains all of it.",
+  ];
+}
 
 const headOf = (draft: Draft | undefined): string =>
   draft === undefined
@@ -172,22 +178,23 @@ function namesOf(drafts: readonly Draft[]): readonly string[] {
 }
 
 /** The bodies, with patterns of which none takes a file of another: that would stop every command. */
-function withOwnMatches(drafts: readonly Draft[]): readonly (readonly string[])[] {
-  const wanted = drafts.map(({ sample: { fileName }, body }) => ({
-    fileName,
-    pattern:
-      body
-        .flatMap((line) => /^match: ("(?:[^"\\]|\\.)*")/.exec(line)?.[1] ?? [])
-        .map((text) => String(JSON.parse(text)))[0] ?? "",
-  }));
+function withOwnMatches(drafts: readonly Draft[]): readonly (readonly Line[])[] {
+  const wanted = drafts.map(({ sample: { fileName }, body }) => ({ fileName, pattern: patternIn(body) }));
   const found = withoutOverlap(wanted);
   if ("alike" in found) throw namesAlike(...found.alike.map((at) => wanted[at]?.fileName ?? ""));
   return drafts.map(({ body }, at) => {
     const [pattern = "", before = ""] = [found.patterns[at], wanted[at]?.pattern];
     if (pattern === before) return body;
-    const own = `match: ${JSON.stringify(pattern)}   # as ${before} it could take a file of another source`;
-    return body.map((line) => (line.startsWith("match: ") ? own : line));
+    const note = `as ${before} it could take a file of another source`;
+    return body.map((line) => (isMatch(line) ? { key: line.key, value: { inQuotes: pattern }, note } : line));
   });
+}
+
+const isMatch = (line: Line): line is Entry => "key" in line && line.key === "match";
+
+function patternIn(body: readonly Line[]): string {
+  const value = body.find(isMatch)?.value;
+  return typeof value === "object" && "inQuotes" in value ? value.inQuotes : "";
 }
 
 function namesAlike(one = "", other = ""): Failure {

@@ -2,50 +2,70 @@
 
 import { fold } from "../actions/nearest.ts";
 import { type ColumnProfile, isUnique } from "./column-profile.ts";
+import type { Entry } from "./config-text.ts";
 import { WORDS, wordsOf } from "./header-words.ts";
 import { areUniqueTogether, EVENT_ID_NAME, isIdName, isIdOfOther, mayBeId } from "./id-columns.ts";
 import type { Evidence } from "./sample.ts";
 import type { Columns } from "./unknown-columns.ts";
-import { ask, inner, namesText, quoted, rowsText, template } from "./words.ts";
+import { ask, inner, namesText, quoted, rowsText, template, templateText } from "./words.ts";
 
-export function eventLine([event, ...others]: readonly ColumnProfile[]): readonly string[] {
-  if (event === undefined) return [`  eventId: ${ask("the id of the event: no column is called so")}`];
+export function eventRule([event, ...others]: readonly ColumnProfile[]): Entry {
+  const key = "eventId";
+  if (event === undefined) return { key, value: ask("the id of the event: no column is called so") };
   const told = `${event.values.size} different in ${rowsText(event.rows)}${others.length === 0 ? "" : `; also ${namesText(others)}`}`;
   if (!EVENT_ID_NAME.test(wordsOf(event.name).join("")))
-    return [`  eventId: ${ask("the id of the event")}   # or ${template(event)}, if that is one: ${told}`];
-  return [`  eventId: ${template(event)}   # guess by name: ${told}`];
+    return { key, value: ask("the id of the event"), note: `or ${templateText(event)}, if that is one: ${told}` };
+  return { key, value: template(event), note: `guess by name: ${told}` };
 }
 
-export function ticketLine({ rows }: Evidence, { all, ticket, order }: Columns): readonly string[] {
+export function ticketRule({ rows }: Evidence, { all, ticket, order }: Columns): Entry {
+  const key = "ticketId";
   const total = rowsText(rows.length);
   if (order !== undefined)
-    return [
-      `  ticketId: ${JSON.stringify(`${inner(order.id)}-{n}`)}   # guess: ${quoted(order.id.name)} is different in all ${total}, {n} counts its tickets`,
-    ];
+    return {
+      key,
+      value: { inQuotes: `${inner(order.id)}-{n}` },
+      note: `guess: ${quoted(order.id.name)} is different in all ${total}, {n} counts its tickets`,
+    };
   if (ticket !== undefined) {
     const others = all.filter((column) => column !== ticket && isUnique(column) && isIdName(column) && mayBeId(column));
-    return [
-      `  ticketId: ${template(ticket)}   # guess: different in all ${total}${others.length === 0 ? "" : `, as also ${namesText(others)}`}`,
-    ];
+    return {
+      key,
+      value: template(ticket),
+      note: `guess: different in all ${total}${others.length === 0 ? "" : `, as also ${namesText(others)}`}`,
+    };
   }
-  const ids = all.filter((column) => isIdName(column) && mayBeId(column)).slice(0, 12);
-  for (const [at, one] of ids.entries()) {
-    for (const other of ids.slice(at + 1)) {
-      if (!areUniqueTogether(one, other, rows)) continue;
-      return [
-        `  ticketId: ${JSON.stringify(`${inner(one)}-${inner(other)}`)}   # guess: only together are they different in all ${total}`,
-      ];
-    }
-  }
-  const unique = all.filter((column) => isUnique(column) && mayBeId(column));
-  const [first] = unique;
-  if (first !== undefined)
-    return [
-      `  ticketId: ${ask("the id of the ticket: no column is called so")}   # or ${template(first)}, if that is one: different in all ${total}${unique.length === 1 ? "" : `; so are ${namesText(unique.slice(1))}`}`,
-    ];
-  return [
-    `  ticketId: ${ask("no column that may be an id, and no two that are called so, are different in every row")}`,
-  ];
+  const pair = uniqueTogether(all, rows);
+  if (pair !== undefined)
+    return {
+      key,
+      value: { inQuotes: pair.map(inner).join("-") },
+      note: `guess: only together are they different in all ${total}`,
+    };
+  const [first, ...more] = all.filter((column) => isUnique(column) && mayBeId(column));
+  if (first === undefined)
+    return {
+      key,
+      value: ask("no column that may be an id, and no two that are called so, are different in every row"),
+    };
+  return {
+    key,
+    value: ask(NO_TICKET),
+    note: `or ${templateText(first)}, if that is one: different in all ${total}${more.length === 0 ? "" : `; so are ${namesText(more)}`}`,
+  };
+}
+
+const NO_TICKET = "the id of the ticket: no column is called so";
+
+/** Two columns called like ids that are different in every row only together. */
+function uniqueTogether(
+  columns: readonly ColumnProfile[],
+  rows: readonly (readonly string[])[],
+): readonly [ColumnProfile, ColumnProfile] | undefined {
+  const ids = columns.filter((column) => isIdName(column) && mayBeId(column)).slice(0, 12);
+  for (const [at, one] of ids.entries())
+    for (const other of ids.slice(at + 1)) if (areUniqueTogether(one, other, rows)) return [one, other];
+  return undefined;
 }
 
 /** The ticket of something that may happen to it again and again, so it need not be different in every row. */
@@ -64,20 +84,34 @@ export function knownTicket({ all, called: find }: Columns): ColumnProfile | und
   );
 }
 
-export function knownTicketLine(columns: Columns): string {
+export function knownTicketRule(columns: Columns): Entry {
   const ticket = knownTicket(columns);
+  const differ = ({ values, rows }: ColumnProfile): string => `${values.size} different in ${rowsText(rows)}`;
   if (ticket !== undefined)
-    return `${fold(ticket.name) === "nftid" ? "nftId" : "ticketId"}: ${template(ticket)}   # guess by name: ${ticket.values.size} different in ${rowsText(ticket.rows)}`;
+    return {
+      key: fold(ticket.name) === "nftid" ? "nftId" : "ticketId",
+      value: template(ticket),
+      note: `guess by name: ${differ(ticket)}`,
+    };
   const [first, ...others] = columns.all.filter((column) => (isUnique(column) || isIdName(column)) && mayBeId(column));
-  return `ticketId: ${ask("the id of the ticket: no column is called so")}${first === undefined ? "" : `   # or ${template(first)}, if that is one: ${first.values.size} different in ${rowsText(first.rows)}${others.length === 0 ? "" : `; also ${namesText(others)}`}`}`;
+  const also = others.length === 0 ? "" : `; also ${namesText(others)}`;
+  return {
+    key: "ticketId",
+    value: ask(NO_TICKET),
+    note: first === undefined ? undefined : `or ${templateText(first)}, if that is one: ${differ(first)}${also}`,
+  };
 }
 
-export function userLine(
+export function userRule(
   candidates: readonly ColumnProfile[],
   what = "the column that tells one buyer from another, in braces",
-): readonly string[] {
+): Entry {
   const [user, ...others] = new Set(candidates);
-  if (user === undefined) return [`userId: ${ask(what)}`];
-  const rest = others.length === 0 ? "" : `; also ${namesText(others)}`;
-  return [`userId: ${template(user)}   # guess: filled in ${user.filled} of ${rowsText(user.rows)}${rest}`];
+  if (user === undefined) return { key: "userId", value: ask(what) };
+  const also = others.length === 0 ? "" : `; also ${namesText(others)}`;
+  return {
+    key: "userId",
+    value: template(user),
+    note: `guess: filled in ${user.filled} of ${rowsText(user.rows)}${also}`,
+  };
 }

@@ -6,36 +6,37 @@ import { actionInFileName, mayTellSale, tellsLog, tellsSale, timeKindOf } from "
 import type { Evidence } from "./sample.ts";
 import { isTime } from "./time-evidence.ts";
 import type { Columns } from "./unknown-columns.ts";
-import { ask } from "./words.ts";
 
-export const AS_FILE_NAME = "# as the file's name says";
+export const AS_FILE_NAME = "as the file's name says";
 
 /** What the rows of an unknown layout are taken for. */
 interface Taken {
   readonly action: ActionName;
   readonly why: string;
-  /** What must be said first, where the name of the file says it in no way that counts without a config. */
-  readonly doubt: readonly string[];
+  /** What must be answered first, where the name of the file says it in no way that counts without a config. */
+  readonly doubt?: string;
 }
 
 export function takenFor(
   { fileName, columns }: Evidence,
   { price, all, order, currency, called: find }: Columns,
 ): Taken {
-  const taken = (action: ActionName, why: string, doubt: readonly string[] = []): Taken => ({ action, why, doubt });
+  const taken = (action: ActionName, why: string): Taken => ({ action, why });
   const said = actionOfFileName(fileName);
   if (said !== undefined) return taken(said, AS_FILE_NAME);
   const hinted = actionInFileName(fileName);
   if (hinted !== undefined)
-    return taken(hinted, "# guess: by a word of the file's name", [
-      `action: ${ask(`a word of the file's name means ${hinted}, as below: remove this line if so, else write sources of your own`)}`,
-    ]);
+    return {
+      action: hinted,
+      why: "guess: by a word of the file's name",
+      doubt: `a word of the file's name means ${hinted}, as below: remove this line if so, else write sources of your own`,
+    };
   const mayBeEvents =
     find("eventName").length > 0 &&
     (currency !== undefined || (find("userId").length === 0 && find("startTime").some(isTime)));
   const speakOfSales = columns.filter(({ name }) => mayTellSale(name));
   const hasSales = price !== undefined || order !== undefined || speakOfSales.length > 0;
-  if (mayBeEvents && !hasSales) return taken("newEvent", "# guess: the file holds events");
+  if (mayBeEvents && !hasSales) return taken("newEvent", "guess: the file holds events");
   const isScans =
     price === undefined &&
     (/scan|entr|gate|access|check/i.test(fileName) ||
@@ -48,12 +49,15 @@ export function takenFor(
   if (isScans)
     return taken(
       "scannedTicket",
-      "# guess: the file holds scans; checkedInTicket, which ends a ticket's life, could be meant too",
+      "guess: the file holds scans; checkedInTicket, which ends a ticket's life, could be meant too",
     );
   const isSale = !mayBeEvents || speakOfSales.some(({ name }) => tellsSale(name));
   return isSale
-    ? taken("soldTicket", "# guess: nothing says that the file holds anything but sales")
-    : taken("soldTicket", "# guess: some of its columns may be of sales", [
-        `action: ${ask("the rows may be sales, as below, or events: remove this line if they are sales, else write a source of newEvent")}`,
-      ]);
+    ? taken("soldTicket", "guess: nothing says that the file holds anything but sales")
+    : {
+        action: "soldTicket",
+        why: "guess: some of its columns may be of sales",
+        doubt:
+          "the rows may be sales, as below, or events: remove this line if they are sales, else write a source of newEvent",
+      };
 }

@@ -3,9 +3,10 @@
 import type { ActionName } from "../actions/actions.ts";
 import { placeholder } from "../mapping/placeholder.ts";
 import type { ColumnProfile } from "./column-profile.ts";
+import { type Entry, flow, type Line } from "./config-text.ts";
 import type { OrderTime } from "./order-time.ts";
 import { clockOf, type TimeEvidence, timesOf, unixOf } from "./time-evidence.ts";
-import { ask, inner, namesText, quoted, template } from "./words.ts";
+import { ask, choice, inner, namesText, quoted, template, templateText } from "./words.ts";
 
 const TIME_FIELDS = ["orderTime", "startTime", "endTime"] as const;
 
@@ -26,61 +27,78 @@ export function orderTimeLines(
   time: OrderTime,
   action: ActionName,
   columns: readonly ColumnProfile[],
-): readonly string[] {
+): readonly Line[] {
   const deed = DEEDS[action] ?? "the deed";
   if (time.kind === "column") {
-    const [line = "", ...more] = timeLines(time.column, columns);
-    return [time.also.length === 0 ? line : `${line}; also ${namesText(time.also)}`, ...more];
+    const rule = timeRule(time.column, columns);
+    return [time.also.length === 0 ? rule : { ...rule, note: `${rule.note}; also ${namesText(time.also)}` }];
   }
   if (time.kind === "perhaps")
     return [
-      `orderTime: ${ask(`one of the next lines, without its #, where it is the time of ${deed}; else remove this line`)}   # ${time.why}`,
-      ...time.columns.flatMap((column) =>
-        timeLines(column, columns).map(
-          (line) => `#${line.replace("# guess: ", "# ").replace("# guess by name; ", "# ")}`,
-        ),
-      ),
+      {
+        key: "orderTime",
+        value: ask(`one of the next lines, without its #, where it is the time of ${deed}; else remove this line`),
+        note: time.why,
+      },
+      ...time.columns.map((column) => choice(timeRule(column, columns))),
     ];
   const why =
     time.others.length === 0
       ? "no column looks like a time"
       : `no column is called like the time of ${deed} (${namesText(time.others)}: of something else)`;
-  return [`#orderTime: "{…}"   # ${why}; without one the service takes the time of sending`];
+  return [{ comment: `#orderTime: "{…}"   # ${why}; without one the service takes the time of sending` }];
 }
 
-export function timeLines(
+/** The rule of a time, and why it is that one. */
+export function timeRule(
   time: ColumnProfile,
   columns: readonly ColumnProfile[],
-  field: TimeField = "orderTime",
-): readonly string[] {
+  key: TimeField = "orderTime",
+): Required<Pick<Entry, "key" | "value" | "note">> {
   const unix = unixOf(time);
   if (unix !== undefined)
-    return [
-      `${field}: {from: ${template(time)}, format: ${unix}}   # guess by name; all are whole numbers of that size`,
-    ];
-  if (clockOf(time) !== undefined)
-    return [
-      `${field}: {from: ${JSON.stringify(`${placeholder("the date, such as 2026-05-09")} ${inner(time)}`)}, format: "yyyy-MM-dd ${clockOf(time)}", rollover: "06:00"}   # ${quoted(time.name)} holds times of day only`,
-    ];
+    return {
+      key,
+      value: flow({ from: template(time), format: unix }),
+      note: "guess by name; all are whole numbers of that size",
+    };
+  const onlyClock = clockOf(time);
+  if (onlyClock !== undefined)
+    return {
+      key,
+      value: flow({
+        from: { inQuotes: `${placeholder("the date, such as 2026-05-09")} ${inner(time)}` },
+        format: { inQuotes: `yyyy-MM-dd ${onlyClock}` },
+        rollover: { inQuotes: "06:00" },
+      }),
+      note: `${quoted(time.name)} holds times of day only`,
+    };
   const evidence = timesOf(time);
   if (evidence === undefined)
-    return [
-      `${field}: ${ask("its texts are no times in any one way; write the rule, or remove the line")}   # perhaps ${template(time)}`,
-    ];
+    return {
+      key,
+      value: ask("its texts are no times in any one way; write the rule, or remove the line"),
+      note: `perhaps ${templateText(time)}`,
+    };
   const clock = clockBeside(time, evidence, columns);
-  const from = clock === undefined ? template(time) : JSON.stringify(`${inner(time)} ${inner(clock.column)}`);
-  const rules = evidence.readings.map(({ format, example, fits }) => ({
-    format: clock === undefined ? format : `${format} ${clock.format}`,
-    told: `${quoted(evidence.example)} is ${example}; fits ${fits} of ${time.values.size} texts`,
-    example,
+  const from = clock === undefined ? template(time) : { inQuotes: `${inner(time)} ${inner(clock.column)}` };
+  const ways = evidence.readings.map((reading) => ({
+    ...reading,
+    format: clock === undefined ? reading.format : `${reading.format} ${clock.format}`,
   }));
-  const [only, ...others] = rules;
-  const written = (format: string): string => `${field}: {from: ${from}, format: ${JSON.stringify(format)}}`;
+  const [only, ...others] = ways;
+  const example = quoted(evidence.example);
   if (only !== undefined && others.length === 0)
-    return [`${written(only.format)}   # guess: the only way that fits, ${only.told}`];
-  return [
-    `${written(placeholder(rules.map(({ format }) => format).join(" or ")))}   # ${quoted(evidence.example)} is ${rules.map(({ example }) => example.slice(0, 10)).join(" or ")}: which, is never guessed`,
-  ];
+    return {
+      key,
+      value: flow({ from, format: { inQuotes: only.format } }),
+      note: `guess: the only way that fits, ${example} is ${only.example}; fits ${only.fits} of ${time.values.size} texts`,
+    };
+  return {
+    key,
+    value: flow({ from, format: ask(ways.map(({ format }) => format).join(" or ")) }),
+    note: `${example} is ${ways.map((way) => way.example.slice(0, 10)).join(" or ")}: which, is never guessed`,
+  };
 }
 
 /** The time of day that stands in a column of its own beside a date. */

@@ -28,6 +28,12 @@ export function called(words: string, columns: readonly ColumnProfile[]): readon
     .map(({ column }) => column);
 }
 
+/** A number of tickets, beside the id of the order that they belong to. */
+export interface Order {
+  readonly id: ColumnProfile;
+  readonly quantity: ColumnProfile;
+}
+
 /** The columns of an unknown layout, by what they most likely are. */
 export interface Columns {
   readonly all: readonly ColumnProfile[];
@@ -39,8 +45,7 @@ export interface Columns {
   /** All that may be the price. */
   readonly prices: readonly ColumnProfile[];
   readonly currency: ColumnProfile | undefined;
-  /** A number of tickets, beside the id of the order that they belong to. */
-  readonly order: { readonly id: ColumnProfile; readonly quantity: ColumnProfile } | undefined;
+  readonly order: Order | undefined;
   called(wanted: Wanted): readonly ColumnProfile[];
   timeOf(action: ActionName): OrderTime;
 }

@@ -3,10 +3,12 @@
 import { cleanText } from "../actions/text.ts";
 import { placeholder } from "../mapping/placeholder.ts";
 import type { ColumnProfile } from "./column-profile.ts";
+import { type Comment, type Entry, linesOf, type Value } from "./config-text.ts";
 
-/** What only the user knows, as a quoted value. */
-export const ask = (what: string): string => JSON.stringify(placeholder(what));
+/** What only the user knows. */
+export const ask = (what: string): Value => ({ inQuotes: placeholder(what) });
 
+/** Asks which of the rules below, which are comments, is right. */
 export const ONE_OF_THE_NEXT = ask("one of the next lines, without its #");
 
 /** Values and names told in comments. */
@@ -21,8 +23,15 @@ export function valuesText({ values, filled, rows }: ColumnProfile): string {
   ].join(", ");
 }
 
-export const indented = (blanks: number, lines: readonly string[]): readonly string[] =>
-  lines.map((line) => `${" ".repeat(blanks)}${line}`);
+/** Every value of the column, as a comment. */
+export const valuesTold = (column: ColumnProfile, more = ""): Comment => ({
+  comment: `# ${cleanText(column.name, 40)} in this file: ${valuesText(column)}${more}`,
+});
+
+/** A rule as a comment, for the user to choose. */
+export const choice = ({ key, value, note }: Entry): Comment => ({
+  comment: `#${linesOf({ block: [{ key, value }] }).join("")}${note === undefined ? "" : `   # ${note.replace(/^guess(?:: | by name; )/, "")}`}`,
+});
 
 const WIDTH = 110;
 
@@ -30,10 +39,13 @@ export function wrapped(text: string): readonly string[] {
   return text.match(new RegExp(`.{1,${WIDTH}}(?:\\s|$)`, "g"))?.map((line) => line.trimEnd()) ?? [];
 }
 
-/** A column in a template; braces of its own doubled, which no name may have. */
+/** A column in a template; no name with braces may stand there. */
 export const inner = ({ name }: ColumnProfile): string => `{${name}}`;
 
-export const template = (column: ColumnProfile): string => JSON.stringify(inner(column));
+export const template = (column: ColumnProfile): Value => ({ inQuotes: inner(column) });
+
+/** A template within a comment or a note. */
+export const templateText = (column: ColumnProfile): string => JSON.stringify(inner(column));
 
 export const quoted = (text: string): string => JSON.stringify(cleanText(text, 40));
 
@@ -44,8 +56,3 @@ export const namesText = (columns: readonly ColumnProfile[]): string =>
     .slice(0, 4)
     .map(({ name }) => quoted(name))
     .join(", ");
-
-/** A text of the file as a YAML key or value: plain where nothing in it has a meaning. */
-export function yamlText(text: string): string {
-  return /^[\p{L}\p{N}](?:[\p{L}\p{N} _.()/–-]*[\p{L}\p{N})_])?$/u.test(text) ? text : JSON.stringify(text);
-}

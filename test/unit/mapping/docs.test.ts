@@ -3,7 +3,9 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { parseDocument } from "yaml";
 import { parseJson } from "../../../src/actions/json.ts";
+import type { Remark } from "../../../src/init/recipe.ts";
 import { RECIPES } from "../../../src/init/recipes.ts";
 import { MAPPING_RULES } from "../../../src/mapping/rules.ts";
 import { examplesOf, runRule, runWhole } from "./doc-examples.ts";
@@ -41,6 +43,13 @@ const REFUSED: Readonly<Record<string, readonly [string, string | Buffer]>> = {
   "text that is not UTF-8": [scan("ticketId: t"), Buffer.from("Caf\xe9\nx\n", "latin1")],
 };
 
+/** How the page says what is said beside a key of a recipe. */
+function commentOf(remark: Remark): string {
+  if ("note" in remark) return remark.note;
+  const { fillIn, sameIn, forEach } = remark;
+  return `FILL IN${sameIn === undefined ? "" : ` as {${sameIn}}`}${forEach === undefined ? "" : ` for each {${forEach}}`}: ${fillIn}`;
+}
+
 describe("docs/mapping.md", () => {
   test.each(rules.map((rule) => [`line ${rule.line}: ${rule.rule.split("\n")[0]} → ${rule.gives}`, rule] as const))(
     "%s",
@@ -63,11 +72,15 @@ describe("docs/mapping.md", () => {
     },
   );
 
-  test.each(RECIPES.map(({ name, yaml }) => [name, yaml] as const))(
+  test.each(RECIPES.map((recipe) => [recipe.name, recipe] as const))(
     "shows the recipe %s as tickets init knows it",
-    (name, yaml) => {
-      const indented = yaml.replace(/^(?=.)/gm, "    ");
-      expect(whole.map(({ config }) => config)).toContain(`sources:\n  ${name}:\n${indented}`);
+    (name, { source, remarks }) => {
+      const shown = whole
+        .map(({ config }) => ({ config, document: parseDocument(config, { schema: "failsafe" }) }))
+        .find(({ document }) => document.hasIn(["sources", name]));
+      expect(shown?.document.toJS()).toEqual({ sources: { [name]: source } });
+      const comments = [...(shown?.config ?? "").matchAll(/ # (.*)$/gm)].map(([, comment]) => comment);
+      expect(comments).toEqual(expect.arrayContaining(Object.values(remarks).map(commentOf)));
     },
   );
 

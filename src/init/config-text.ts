@@ -1,0 +1,187 @@
+/** A config as data with notes beside its keys, and as the YAML that is written of it. */
+
+import { Document, Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
+
+/** A key of the config with its value, or a comment on lines of its own. */
+export type Line = Entry | Comment;
+
+export interface Entry {
+  readonly key: string;
+  readonly value: Value;
+  /** Told behind the value; behind the key of what stands on lines of its own. */
+  readonly note?: string | undefined;
+  /** The column of the source's text in which the note begins where there is room, from 0. */
+  readonly noteAt?: number | undefined;
+}
+
+export interface Comment {
+  /** With its `#`: what is a rule again without it has no blank behind it. */
+  readonly comment: string;
+}
+
+/** A text is plain where nothing in it has a meaning in YAML, else in quotes; a list stands on one line. */
+export type Value = string | InQuotes | Plain | readonly Value[] | Pattern | Flow | Block | Items;
+
+interface InQuotes {
+  readonly inQuotes: string;
+}
+
+/** A regular expression: in single quotes a backslash is one. */
+interface Pattern {
+  readonly pattern: string;
+}
+
+interface Plain {
+  readonly plain: string;
+}
+
+/** A map on one line. */
+interface Flow {
+  readonly flow: readonly (readonly [string, Value])[];
+}
+
+/** A map with each key on a line of its own. */
+interface Block {
+  readonly block: readonly Line[];
+}
+
+/** A list with each item on a line of its own. */
+interface Items {
+  readonly items: readonly (Value | Comment)[];
+}
+
+/** A map on one line, of what is defined. */
+export function flow(map: Readonly<Record<string, Value | undefined>>): Flow {
+  return { flow: Object.entries(map).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])) };
+}
+
+/** The keys of the maps in a list. */
+export const keysOfItems = (value: Value): readonly string[] =>
+  typeof value === "object" && "items" in value
+    ? value.items.flatMap((item) =>
+        typeof item === "object" && "block" in item
+          ? item.block.flatMap((line) => ("key" in line ? [line.key] : []))
+          : [],
+      )
+    : [];
+
+/** The whole config: comments at its head, then its sources. */
+export function configText(head: readonly string[], sources: readonly Line[]): string {
+  const document = documentOf({ block: [{ key: "sources", value: { block: sources } }] }, -2 * INDENT);
+  document.commentBefore = head.join("\n");
+  return document.toString(OPTIONS);
+}
+
+/** The lines of a value that stands alone. */
+export function linesOf(value: Value): readonly string[] {
+  return documentOf(value, 0).toString(OPTIONS).trimEnd().split("\n");
+}
+
+/** As a comment, which is a rule again once its `#` is taken away. */
+export const switchedOff = (value: Value): readonly Comment[] =>
+  linesOf(value).map((line) => ({ comment: `#${line}` }));
+
+const INDENT = 2;
+/** Comments have their `#` already. A long text stays on its line. */
+const OPTIONS = {
+  commentString: (text: string) => text,
+  doubleQuotedAsJSON: true,
+  flowCollectionPadding: false,
+  indent: INDENT,
+  lineWidth: 0,
+};
+
+/** All is text, as the config is read: no word and no number needs quotes to stay what it is. */
+const documentOf = (value: Value, indent: number): Document =>
+  new Document(nodeOf(value, indent), { schema: "failsafe" });
+
+type Node = Scalar<string> | YAMLMap | YAMLSeq;
+
+/** @param indent - the column in which its lines begin. */
+function nodeOf(value: Value, indent: number): Node {
+  if (typeof value === "string") return scalarOf(value, PLAIN_TEXT.test(value) ? "PLAIN" : "QUOTE_DOUBLE");
+  if (isList(value))
+    return onOneLine(
+      new YAMLSeq(),
+      value.map((item) => nodeOf(item, indent)),
+    );
+  if ("plain" in value) return scalarOf(value.plain, "PLAIN");
+  if ("inQuotes" in value) return scalarOf(value.inQuotes, "QUOTE_DOUBLE");
+  if ("pattern" in value) return scalarOf(value.pattern, "QUOTE_SINGLE");
+  if ("flow" in value)
+    return onOneLine(
+      new YAMLMap(),
+      value.flow.map(([key, inner]) => new Pair(nodeOf(key, indent), nodeOf(inner, indent))),
+    );
+  return "items" in value ? listOf(value.items, indent) : mapOf(value.block, indent);
+}
+
+const PLAIN_TEXT = /^[\p{L}\p{N}](?:[\p{L}\p{N} _.()/–-]*[\p{L}\p{N})_])?$/u;
+
+const isList = (value: Value): value is readonly Value[] => Array.isArray(value);
+const isComment = (line: Value | Line): line is Comment => typeof line === "object" && "comment" in line;
+
+function scalarOf(text: string, type: "PLAIN" | "QUOTE_SINGLE" | "QUOTE_DOUBLE"): Scalar<string> {
+  const scalar = new Scalar(text);
+  scalar.type = type;
+  return scalar;
+}
+
+function onOneLine<C extends YAMLMap | YAMLSeq>(collection: C, items: C["items"]): C {
+  collection.flow = true;
+  collection.items = items;
+  return collection;
+}
+
+function mapOf(lines: readonly Line[], indent: number): Node {
+  const map = new YAMLMap();
+  const comments: string[] = [];
+  for (const line of lines) {
+    if (isComment(line)) {
+      comments.push(line.comment);
+      continue;
+    }
+    const key = nodeOf(line.key, indent);
+    const value = nodeOf(line.value, indent + INDENT);
+    key.commentBefore = comments.splice(0).join("\n");
+    const isBelow = standsBelow(line.value);
+    // The library puts a blank before it.
+    if (line.note !== undefined)
+      (isBelow ? key : value).comment = `${" ".repeat(gapBefore(line, indent) - 1)}# ${line.note}`;
+    map.items.push(new Pair(key, value));
+  }
+  return withComments(map, comments);
+}
+
+function listOf(items: readonly (Value | Comment)[], indent: number): Node {
+  const list = new YAMLSeq();
+  const comments: string[] = [];
+  for (const item of items) {
+    if (isComment(item)) {
+      comments.push(item.comment);
+      continue;
+    }
+    const node = nodeOf(item, indent + INDENT);
+    node.commentBefore = comments.splice(0).join("\n");
+    list.items.push(node);
+  }
+  return withComments(list, comments);
+}
+
+/** Comments below the last item; where there is nothing but comments, nothing is said, rather than that there is nothing. */
+function withComments(collection: YAMLMap | YAMLSeq, comments: readonly string[]): Node {
+  const node = collection.items.length > 0 ? collection : scalarOf("", "PLAIN");
+  if (collection.items.length > 0) node.comment = comments.join("\n");
+  else node.commentBefore = comments.join("\n");
+  return node;
+}
+
+const standsBelow = (value: Value): boolean => typeof value === "object" && ("block" in value || "items" in value);
+
+/** Blanks between an entry and its note. */
+function gapBefore({ key, value, noteAt = 0 }: Entry, indent: number): number {
+  const [text = ""] =
+    noteAt === 0 ? [] : linesOf({ block: [{ key, value: standsBelow(value) ? { plain: "" } : value }] });
+  const room = noteAt - indent - text.length;
+  return room >= 2 ? room : 3;
+}
