@@ -8,14 +8,14 @@ import { nearest } from "../actions/nearest.ts";
 import type { Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
+import type { DeepReadonly } from "../mapping/schema-words.ts";
+import type { SourceConfig } from "../mapping/source.ts";
 import { openFile } from "../readers/open-file.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, pathKey, positionAt } from "./document.ts";
 import { explainIssues, isRecord, problemLine, valueAt } from "./explain.ts";
 import { toPath, userConfigDirectory } from "./paths.ts";
 import { configSchema, type ParsedConfig, type ParsedEnvironment } from "./schema.ts";
-import type { SourceConfig } from "./sources.ts";
 import { digestOfConfig, isTrusted, trustProblems } from "./trust.ts";
-import type { DeepReadonly } from "./words.ts";
 
 /** One entry of `environments`; paths are absolute, `baseUrl` is normalised, `timeout` in milliseconds. */
 export type EnvironmentConfig = DeepReadonly<ParsedEnvironment> & {

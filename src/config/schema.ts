@@ -2,9 +2,10 @@
 
 import * as z from "zod";
 import { SEVERITIES } from "../actions/problem.ts";
+import { needs, oneOf, textValue } from "../mapping/schema-words.ts";
+import { SOURCE_TEXT, sourceSchema } from "../mapping/source.ts";
 import { parseBaseUrl } from "./base-url.ts";
-import { SOURCE_TEXT, sourceSchema } from "./sources.ts";
-import { duration, needs, oneOf, textValue, wholeNumber, yesOrNo } from "./words.ts";
+import { duration, wholeNumber, yesOrNo } from "./words.ts";
 
 /** Smallest and largest value of the numbers that configs, variables and flags set. */
 export const LIMITS = {

@@ -2,17 +2,8 @@
 
 import * as z from "zod";
 import { Failure } from "../failure.ts";
+import { needs } from "../mapping/schema-words.ts";
 import { parseDuration } from "./duration.ts";
-
-export const IS_MISSING = "is missing";
-
-/** The message of a value of the wrong type: "needs …", or that there is none. */
-export const needs =
-  (what: string) =>
-  ({ input }: { readonly input?: unknown }): string =>
-    input === undefined ? IS_MISSING : input === null ? "has no value" : `needs ${what}`;
-
-export const textValue = (what = "text") => z.string({ error: needs(what) }).min(1, { error: "is empty" });
 
 export const yesOrNo = () => z.boolean({ error: needs("true or false") });
 
@@ -25,9 +16,6 @@ export function wholeNumber([min, max]: readonly [number, number]) {
 export function rangeText([min, max]: readonly [number, number]): string {
   return max === Number.MAX_SAFE_INTEGER ? `a whole number from ${min}` : `a whole number from ${min} to ${max}`;
 }
-
-export const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
-  z.enum(values, { error: needs(`one of ${values.join(", ")}`) });
 
 /** A duration as written, read as milliseconds. */
 export const duration = () =>
@@ -42,10 +30,3 @@ export const duration = () =>
     }
     return z.NEVER;
   });
-
-/** Parsed data that nobody may change. */
-export type DeepReadonly<T> = T extends readonly (infer Item)[]
-  ? readonly DeepReadonly<Item>[]
-  : T extends object
-    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
-    : T;

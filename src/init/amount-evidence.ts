@@ -1,6 +1,6 @@
 /** What the cells of a column show of how amounts are written. Evidence, not decisions. */
 
-import { compileAmount } from "../mapping/amount.ts";
+import { type AmountOptions, compileAmount } from "../mapping/amount.ts";
 import { MARKS, signsOf } from "../mapping/likely-formats.ts";
 import { areMost, type ColumnProfile, cellsThat } from "./column-profile.ts";
 
@@ -52,10 +52,7 @@ export function amountsOf({ values, filled }: ColumnProfile): AmountEvidence | u
 }
 
 /** Whether every text of the column is an amount when read so. */
-export function readsAll(
-  { values }: ColumnProfile,
-  options: { readonly decimal: string; readonly thousands: string | undefined; readonly signs: readonly string[] },
-): boolean {
+export function readsAll({ values }: ColumnProfile, options: Omit<AmountOptions, "path">): boolean {
   const read = compileAmount({ ...options, path: [] });
   return [...values.keys()].every((text) => read(text) !== undefined);
 }

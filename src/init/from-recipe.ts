@@ -2,7 +2,7 @@
 
 import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
-import type { ActionConfig, ConditionMap, SourceConfig, WhenConfig } from "../mapping/source.ts";
+import type { ActionConfig, Condition, ConditionMap, SourceConfig, WhenConfig } from "../mapping/source.ts";
 import type { ColumnProfile } from "./column-profile.ts";
 import { expectLines, type Skips, skipLines } from "./conditions.ts";
 import { type Comment, type Entry, type Line, switchedOff, type Value } from "./config-text.ts";
@@ -67,11 +67,12 @@ const columnsCompared = (action: ActionConfig | undefined): readonly string[] =>
 
 /** The values of a column that a condition takes. */
 const valuesOf = (map: ConditionMap, name: string): readonly string[] => {
-  const condition = map[name];
+  const condition = map[name] ?? [];
   if (typeof condition === "string") return [condition];
   return isListOfTexts(condition) ? condition : [];
 };
-const isListOfTexts = (condition: ConditionMap[string]): condition is readonly string[] => Array.isArray(condition);
+const isListOfTexts = (condition: Condition): condition is Extract<Condition, readonly string[]> =>
+  Array.isArray(condition);
 
 /** The texts of the column that say the same but for capitals, blanks and marks. */
 const spellingsOf = (value: string, { values }: ColumnProfile): readonly string[] =>

@@ -45,8 +45,8 @@ export const fieldLines = (view: View, fields: FieldRules = {}, path: string): r
 /** How one row becomes several. */
 export function eachLines(view: View, each: EachConfig | undefined, path: string): readonly Line[] {
   if (each === undefined) return [];
-  const { count, in: cell } = each;
-  return knownLines(view, "each", each, missingIn(view, [count, cell]), path);
+  const cell = "count" in each ? each.count : "in" in each ? each.in : "";
+  return knownLines(view, "each", each, missingIn(view, cell), path);
 }
 
 /** A key with lines below it; a comment with them where all of them are comments. */
@@ -120,7 +120,7 @@ function withoutMissing(view: View, rule: ValueRule): ValueRule {
 
 const isSteps = (rule: ValueRule | TraitRules): rule is ValueSteps =>
   typeof rule === "object" && Object.hasOwn(rule, "from");
-const isRules = (rule: ValueRule | TraitRules): rule is readonly ValueRule[] => Array.isArray(rule);
+const isRules = (rule: ValueRule | TraitRules): rule is Extract<ValueRule, readonly unknown[]> => Array.isArray(rule);
 const isTraits = (rule: ValueRule | TraitRules): rule is TraitRules =>
   typeof rule === "object" && !isSteps(rule) && !isRules(rule);
 

@@ -3,9 +3,13 @@
 import { literalPattern } from "./literal-pattern.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 
+export const DECIMAL_MARKS = [".", ","] as const;
+export const GROUP_MARKS = [".", ",", " ", "'"] as const;
+
 export interface AmountOptions {
-  readonly decimal: string | undefined;
-  readonly thousands: string | undefined;
+  readonly decimal: (typeof DECIMAL_MARKS)[number] | undefined;
+  /** Between groups of three digits. */
+  readonly thousands: (typeof GROUP_MARKS)[number] | undefined;
   readonly signs: readonly string[];
   readonly path: RulePath;
 }
@@ -21,10 +25,6 @@ export function compileAmount(
   groupsFrom: "0" | "1" = "1",
 ): (text: string) => string | undefined {
   const point = decimal ?? (thousands === "." ? "," : ".");
-  if (decimal !== undefined && decimal !== "." && decimal !== ",")
-    throw new MappingError([...path, "decimal"], "is neither . nor ,");
-  if (thousands !== undefined && !/^[.,' ]$/.test(thousands))
-    throw new MappingError([...path, "thousands"], "is none of . , ' and a blank");
   if (point === thousands) throw new MappingError([...path, "thousands"], "is the decimal mark too");
   if (decimal === undefined && thousands === ".")
     throw new MappingError([...path, "thousands"], "is . while decimal is not declared", 'Add decimal: ",".');

@@ -36,8 +36,8 @@ export function compileEach(
   path: RulePath,
   outer: EachNames = { counts: false },
 ): Each {
-  const { each: innerConfig, ...own } = config;
-  const each = compileOne(own, names(outer), rows, path, outer);
+  const { each: innerConfig } = config;
+  const each = compileOne(config, names(outer), rows, path, outer);
   if (innerConfig === undefined) return each;
   const inner = compileEach(innerConfig, names, rows, [...path, "each"], each.names);
   return {
@@ -95,10 +95,8 @@ export function enter(scope: Scope, item: unknown, outer: unknown): void {
 }
 
 function compileOne(config: EachConfig, names: Names, rows: JsonRows, path: RulePath, outer: EachNames): Each {
-  if (config.count !== undefined) return byCount(config.count, names, [...path, "count"]);
-  if (config.path !== undefined) return byPath(config.path, rows, [...path, "path"], outer);
-  if (config.in === undefined || config.match === undefined)
-    throw new MappingError(path, "says neither count nor path nor in with match");
+  if ("count" in config) return byCount(config.count, names, [...path, "count"]);
+  if ("path" in config) return byPath(config.path, rows, [...path, "path"], outer);
   return byMatch(config.in, config.match, names, path);
 }
 

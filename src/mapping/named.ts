@@ -30,7 +30,6 @@ import { unguard } from "./names.ts";
 import { selectOpenActions } from "./open-actions.ts";
 import type { MappingRule } from "./rules.ts";
 import type { SourceConfig } from "./source.ts";
-import { zoneOf } from "./zone.ts";
 
 /** What holds for all rows of a file. */
 export interface NamedSettings {
@@ -64,10 +63,6 @@ export function namedSource(name: string, config: SourceConfig): NamedSource {
       );
   }
   const { action } = config;
-  if (action !== undefined && !isActionName(action))
-    throw new MappingError([...path, "action"], "is not an action", actionHint(action));
-  if (config.zone !== undefined && zoneOf(config.zone) === undefined)
-    throw new MappingError([...path, "zone"], `${config.zone} is not a time zone such as Europe/Berlin or UTC`);
   return {
     name,
     action,

@@ -6,13 +6,11 @@ import {
   type ActionData,
   type ActionName,
   acceptedFields,
-  isActionName,
   registersEvent,
 } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName, type FieldValue, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { faultOf } from "../actions/formats.ts";
 import { stringifyJson } from "../actions/json.ts";
-import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { compileAttributes } from "./attributes.ts";
@@ -31,7 +29,6 @@ import {
   columnsOf,
   type EachNames,
   type IdCell,
-  listed,
   type Names,
   namesOf,
   pathsOf,
@@ -57,7 +54,6 @@ import { watchEvents } from "./told-events.ts";
 import { compileValue, isSteps, type Parsing, type ValueContext } from "./value.ts";
 import { type ValueWatch, type WatchedColumn, watchValues } from "./value-watch.ts";
 import { compileWhen, type Looked, readColumn, type When } from "./when.ts";
-import { zoneOf } from "./zone.ts";
 
 export interface SourceSettings {
   readonly fileName: string;
@@ -106,8 +102,6 @@ export function createSourceMapper(settings: SourceSettings): Mapper {
       "stands beside actions",
       "Keep actions; action is for columns called like fields.",
     );
-  if (config.zone !== undefined && zoneOf(config.zone) === undefined)
-    throw new MappingError([...path, "zone"], `${config.zone} is not a time zone such as Europe/Berlin or UTC`);
   const isJson = header === undefined;
   const what = fileName === "" ? "the input" : fileName;
   const aliases = { aliases: config.columns ?? {}, path: [...path, "columns"] };
@@ -620,31 +614,28 @@ function readerOf(label: string, names: Names): Read | undefined {
 
 /** Fields of the source that none of its actions takes: most likely a wrong name or a forgotten action. */
 function refuseUnusedFields({ config, path, relaxedRules }: Source): void {
-  const actions = config.actions.flatMap((entry) => Object.keys(entry).filter(isActionName));
+  const actions = config.actions.map((entry) => actionOf(entry)[0]);
   const taken = new Set(actions.flatMap((action) => [...fieldsOf(action, relaxedRules)]));
-  for (const field of Object.keys(config.fields ?? {})) {
+  for (const field of Object.keys(config.fields ?? {}).filter(isFieldName)) {
     const at = [...path, "fields", field];
-    if (!isFieldName(field)) throw unknownField(field, FIELD_NAMES, at);
     // The event of a row helps to spread the work, also where its actions do not carry it.
     if (!taken.has(field) && field !== "eventId")
       throw new MappingError(at, `is taken by none of the source's actions (${actions.join(", ")})`);
   }
 }
 
-function compileAction(entry: SourceAction, source: Source, at: RulePath): ActionRules {
-  const [first, ...others] = Object.entries(entry).filter(([, rules]) => rules !== undefined);
-  const [action, rules = {}] = first ?? [];
-  if (action === undefined || others.length > 0)
-    throw new MappingError(at, "needs exactly one action", "Begin each action with a dash of its own.");
-  const path = [...at, action];
-  if (!isActionName(action)) {
-    const near = nearest(action, ACTION_NAMES);
-    throw new MappingError(
-      path,
-      "is not an action",
-      near === undefined ? `Actions are ${ACTION_NAMES.join(", ")}.` : `Did you mean ${near}?`,
-    );
+/** The one action that an entry of the list names. */
+function actionOf(entry: SourceAction): readonly [ActionName, ActionConfig] {
+  for (const action of ACTION_NAMES) {
+    const rules = entry[action];
+    if (rules !== undefined) return [action, rules];
   }
+  throw new Error("the schema lets no entry without an action pass");
+}
+
+function compileAction(entry: SourceAction, source: Source, at: RulePath): ActionRules {
+  const [action, rules] = actionOf(entry);
+  const path = [...at, action];
   const { columns, lookupNames, isJson, config } = source;
   const outer = namesOf(columns, source.each?.names ?? { counts: false }, lookupNames, isJson);
   const each = rules.each === undefined ? undefined : compileInnerEach(rules.each, source, [...path, "each"]);
@@ -722,10 +713,9 @@ function compileFields(
 ): readonly FieldReader[] {
   const takes = fieldsOf(action, source.relaxedRules);
   const own = rules.fields ?? {};
-  for (const field of Object.keys(own)) {
+  for (const field of Object.keys(own).filter(isFieldName)) {
     const at = [...path, "fields", field];
     source.faults.attempt(() => {
-      if (!isFieldName(field)) throw unknownField(field, [...takes], at);
       if (!takes.has(field))
         throw new MappingError(at, `${action} takes no ${field}`, `It takes ${acceptedFields(action).join(", ")}.`);
     });
@@ -746,20 +736,13 @@ function compileFields(
 
 /** The template of how many there are. */
 function countOf(each: EachConfig | undefined): string | undefined {
-  return each?.count ?? (each?.path === undefined ? undefined : `{${each.path}.length}`);
+  if (each === undefined) return undefined;
+  if ("count" in each) return each.count;
+  return "path" in each ? `{${each.path}.length}` : undefined;
 }
 
 function ruleOf(rules: FieldRules, field: FieldName): ValueRule | TraitRules | undefined {
   return Object.hasOwn(rules, field) ? rules[field] : undefined;
-}
-
-function unknownField(field: string, known: readonly string[], path: RulePath): MappingError {
-  const near = nearest(field, known);
-  return new MappingError(
-    path,
-    "is not a field",
-    near === undefined ? `Fields are ${listed(known)}.` : `Did you mean ${near}?`,
-  );
 }
 
 function parsingOf(field: FieldName): Parsing {

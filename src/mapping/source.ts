@@ -1,136 +1,319 @@
-/** The shape of `sources.<name>` in the config, as the mapping takes it: plain data, every leaf as the text that was written. */
+/**
+ * The shape of `sources`: how rows of a real export become actions, as plain data, every leaf as the text that was written.
+ * Checked here as far as its shape goes; what only a file's header can tell is checked where a mapper is made.
+ */
 
-export interface SourceConfig {
-  /** Glob or globs over base names of input files. */
-  readonly match?: string | readonly string[] | undefined;
-  /** The action of every row, where columns are used by their names. */
-  readonly action?: string | undefined;
-  readonly csv?: SourceCsv | undefined;
-  /** IANA zone of local times. */
-  readonly zone?: string | undefined;
-  /** Own names for columns: a header, `Header#2`, a 1-based position, or a list of which the first present one counts. */
-  readonly columns?: ColumnAliases | undefined;
-  /** Other files that rows are joined with; `{order.Total}` is then the column `Total` of the row found. */
-  readonly lookup?: Readonly<Record<string, LookupConfig>> | undefined;
-  /** What columns must hold in every row that gives an action: texts, or templates over the row. */
-  readonly expect?: Readonly<Record<string, string | readonly string[]>> | undefined;
-  /** Values of columns whose rows are known to give nothing, whatever the actions say. */
-  readonly skip?: Readonly<Record<string, string | readonly string[]>> | undefined;
-  /** Keys and lists of JSON rows that a whole file may lack; any other that no row has is taken for a mistake. */
-  readonly optional?: readonly string[] | undefined;
-  /** Columns of a table whose blank cells take the value of the row above. */
-  readonly fillDown?: string | readonly string[] | undefined;
-  /** Expands a row before the actions. */
-  readonly each?: EachConfig | undefined;
-  /** Fields for every action of `actions` that takes them. */
-  readonly fields?: FieldRules | undefined;
-  /** In the order in which a row gives them. Without it columns are used by their names, as without a source. */
-  readonly actions?: readonly SourceAction[] | undefined;
-  /** What identifies a deed of this source, instead of the fields of the action table; of a list the first that is not empty. */
-  readonly key?: string | readonly string[] | undefined;
-  /** The word that clears a field in an update; default `\clear`. */
-  readonly clear?: string | undefined;
+import * as z from "zod";
+import { ACTION_NAMES, type ActionName } from "../actions/actions.ts";
+import { FIELD_NAMES, type FieldName } from "../actions/fields.ts";
+import { DECIMAL_MARKS, GROUP_MARKS, REMAINDERS } from "./amount.ts";
+import { compilePattern } from "./pattern.ts";
+import { type DeepReadonly, needs, oneOf, textValue } from "./schema-words.ts";
+import { zoneFault } from "./zone.ts";
+
+/** Marks what the config's reader takes as its source text, so that `0123` and `yes` are text without quotes. */
+export const SOURCE_TEXT = "sourceText";
+
+/** A piece that the JSON Schema says once, under this name, however often it is used. */
+const named = <S extends z.ZodType>(id: string, schema: S): S => schema.meta({ id });
+
+const text = (what = "text") => textValue(what).meta({ [SOURCE_TEXT]: true });
+const blankOrText = () => z.string({ error: needs("text") }).meta({ [SOURCE_TEXT]: true });
+const texts = (what: string) =>
+  z.union([text(), z.array(text(), { error: needs("a list") }).min(1, { error: "is empty" })], { error: needs(what) });
+const mapOf = <V extends z.ZodType>(value: V) => z.record(z.string(), value, { error: needs("a map") });
+const wholeText = (smallest: 0 | 1) =>
+  z
+    .string({ error: needs("a whole number") })
+    .regex(smallest === 0 ? /^\d{1,6}$/ : /^[1-9]\d{0,5}$/, { error: `needs a whole number from ${smallest}` })
+    .meta({ [SOURCE_TEXT]: true });
+
+const zone = named(
+  "zone",
+  text("a time zone").superRefine((name, context) => {
+    const fault = zoneFault(name);
+    if (fault === undefined) return;
+    const { message, near } = fault;
+    context.addIssue({ code: "custom", message, params: { didYouMean: near } });
+  }),
+);
+
+const regularExpression = () =>
+  text("a regular expression").superRefine((written, context) => {
+    const pattern = compilePattern(written);
+    if (typeof pattern === "string") context.addIssue({ code: "custom", message: pattern });
+  });
+
+/** What stands at a column: one of several texts, not these, or empty or not. */
+const test = named(
+  "test",
+  z.union(
+    [
+      blankOrText(),
+      z.array(blankOrText(), { error: needs("a list") }).min(1, { error: "is empty" }),
+      z.strictObject({
+        not: z.union([blankOrText(), z.array(blankOrText())], { error: needs("text or a list of texts") }),
+      }),
+      z.strictObject({ empty: oneOf(["true", "false"]).meta({ [SOURCE_TEXT]: true }) }),
+    ],
+    { error: needs("text, a list of texts, {not: ...} or {empty: true|false}") },
+  ),
+);
+
+const values = named(
+  "values",
+  z.union([blankOrText(), z.array(blankOrText(), { error: needs("a list") }).min(1, { error: "is empty" })], {
+    error: needs("text or a list of texts"),
+  }),
+);
+
+/** A map: all of its columns; a list of maps: any of them. */
+const condition = named(
+  "when",
+  z.union([mapOf(test), z.array(mapOf(test)).min(1, { error: "is empty" })], {
+    error: needs("a map of columns, or a list of such maps"),
+  }),
+);
+
+/**
+ * Each of the repetitions becomes several: `{item}` is then of this one and `{outer}` of the one around it, which its `path`,
+ * `in` and `count` call `{item}`. `{n}` counts on over all of the row.
+ */
+const innerEach = named(
+  "innerEach",
+  z.union(
+    [
+      z.strictObject({ count: text() }),
+      z.strictObject({ path: text() }),
+      z.strictObject({ in: text(), match: regularExpression() }),
+    ],
+    { error: needs("{count: ...}, {path: ...} or {in: ..., match: ...}") },
+  ),
+);
+
+/**
+ * One row becomes several: by a count, by the items of a path (`{item.x}` is a value of one), or by each match of a pattern,
+ * whose named groups are `{item.name}`. `{n}` is the index in all of them, from 1.
+ */
+const each = named(
+  "each",
+  z.union(
+    [
+      z.strictObject({ count: text(), each: innerEach.optional() }),
+      z.strictObject({ path: text(), each: innerEach.optional() }),
+      z.strictObject({ in: text(), match: regularExpression(), each: innerEach.optional() }),
+    ],
+    { error: needs("{count: ...}, {path: ...} or {in: ..., match: ...}") },
+  ),
+);
+
+/** The steps from a cell to a value, always in this order: from, map, blank, parse, divide. */
+const steps = named(
+  "steps",
+  z.strictObject({
+    from: texts("a template or a list of templates"),
+    map: mapOf(blankOrText()).optional(),
+    /** For what the map does not hold; without it that is a problem. */
+    else: blankOrText().optional(),
+    /** What an empty value becomes. */
+    blank: blankOrText().optional(),
+    decimal: oneOf(DECIMAL_MARKS).optional(),
+    thousands: oneOf(GROUP_MARKS).optional(),
+    /** Text before or after an amount that is dropped, such as `$`. */
+    sign: texts("text or a list of texts").optional(),
+    /** Patterns of a time, tried in order: date patterns, `iso`, `unix`, `unix-ms`. */
+    format: texts("a date format or a list of formats").optional(),
+    /** Of this time; otherwise the source's. */
+    zone: zone.optional(),
+    /** Times of day before this one belong to the day after the date. */
+    rollover: text()
+      .regex(/^([01]?\d|2[0-3]):[0-5]\d$/, { error: "needs a time of day such as 06:00" })
+      .optional(),
+    /** Template of what an amount is divided by. */
+    divide: text().optional(),
+    /** Decimals after a division; otherwise as many as the amount has. */
+    places: wholeText(0).optional(),
+    /** What happens to what does not divide: `error` (default), `round` (half up), `first` (the first tickets take one unit more each). */
+    remainder: oneOf(REMAINDERS).optional(),
+    /** In metadataAttributes: the attribute's display_type. */
+    display: text().optional(),
+  }),
+);
+
+const value = named(
+  "value",
+  z.union(
+    [
+      blankOrText(),
+      z
+        .array(z.union([blankOrText(), steps], { error: needs("a template or {from: ...}") }))
+        .min(1, { error: "is empty" }),
+      steps,
+    ],
+    { error: needs("a template, a list of templates or {from: ...}") },
+  ),
+);
+
+/** `metadataAttributes` also takes a map from trait names to values; with `from` in it, it is the steps of one cell. */
+const attributes = named(
+  "attributes",
+  z.union(
+    [
+      blankOrText(),
+      z.array(blankOrText()).min(1, { error: "is empty" }),
+      steps,
+      mapOf(value).refine((traits) => !Object.hasOwn(traits, "from"), { error: "has keys that go with no `from`" }),
+    ],
+    { error: needs("a map from trait names to templates") },
+  ),
+);
+
+const fields = named("fields", fieldsSchema());
+
+function fieldsSchema() {
+  const shape = Object.fromEntries(
+    FIELD_NAMES.map((name) => [name, (name === "metadataAttributes" ? attributes : value).optional()]),
+  );
+  return z.strictObject(shape as FieldsShape, { error: needs("a map from fields to templates") }); // one entry per field, just built
+}
+type FieldsShape = {
+  [F in FieldName]: z.ZodOptional<F extends "metadataAttributes" ? typeof attributes : typeof value>;
+};
+
+const mappedAction = named(
+  "action",
+  z.strictObject(
+    {
+      when: condition.optional(),
+      /** Beside an `each` of the source it needs `path` or `in`; the source's item is then `{outer}`, and `{n}` stays the source's. */
+      each: each.optional(),
+      fields: fields.optional(),
+    },
+    { error: needs("a map with when, each and fields, or {}") },
+  ),
+);
+
+const actions = actionsSchema();
+
+function actionsSchema() {
+  const shape = Object.fromEntries(ACTION_NAMES.map((name) => [name, mappedAction.optional()]));
+  return z
+    .array(
+      z
+        .strictObject(shape as { [A in ActionName]: z.ZodOptional<typeof mappedAction> }, {
+          error: needs("a map with an action's name as its key"),
+        }) // one entry per action, just built
+        .refine((item) => Object.keys(item).length === 1, {
+          error: "needs exactly one action; a dash begins the next",
+        }),
+      { error: needs("a list of actions") },
+    )
+    .min(1, { error: "is empty" });
 }
 
-export type ColumnAliases = Readonly<Record<string, string | readonly string[] | PositionConfig>>;
+const csv = named(
+  "csv",
+  z.strictObject(
+    {
+      delimiter: oneOf([",", ";", "\t", "|"]).optional(),
+      encoding: text().optional(),
+      /** `strip` removes the apostrophe or TAB that an exporter put before `= + - @ | %`. */
+      guards: oneOf(["strip", "keep"]).optional(),
+      header: wholeText(1).optional().describe("The physical line of the header; titles above it are passed over."),
+    },
+    { error: needs("a map with delimiter, encoding, guards and header") },
+  ),
+);
 
+const column = named(
+  "column",
+  z.union(
+    [
+      text(),
+      z.array(text(), { error: needs("a list") }).min(1, { error: "is empty" }),
+      z.strictObject({
+        at: wholeText(1),
+        named: z
+          .union([blankOrText(), z.array(blankOrText()).min(1, { error: "is empty" })], {
+            error: needs("the header that is expected there, or a list of headers"),
+          })
+          .optional(),
+      }),
+    ],
+    { error: needs("a column, a list of columns or {at: 7, named: Seat}") },
+  ),
+);
+
+export const sourceSchema = z.strictObject(
+  {
+    match: texts("a file name pattern or a list of them")
+      .refine((patterns) => ![patterns].flat().some((pattern) => /[/\\]/.test(pattern)), {
+        error: "is compared with the base name of a file: leave the folder out",
+      })
+      .optional()
+      .describe("Base names of the files that this source describes, such as orders*.csv."),
+    action: oneOf(ACTION_NAMES as readonly [ActionName, ...ActionName[]]) // there are some
+      .optional()
+      .describe("The action of every row, where columns are called like fields."),
+    csv: csv.optional().describe("How the file is written, where it should not be detected."),
+    zone: zone.optional().describe("Time zone of local times."),
+    clear: text().optional().describe("The word in a cell that clears a field in an update (default \\clear)."),
+    key: texts("a template or a list of templates")
+      .optional()
+      .describe("What makes two rows the same deed, instead of the action's own identity."),
+    columns: mapOf(column)
+      .optional()
+      .describe(
+        "Own names for columns: the first present of a list, Name#2, or a position with the header expected there.",
+      ),
+    lookup: mapOf(
+      z.strictObject(
+        {
+          file: text("a file"),
+          /** Column of the file → template over the row. All must be equal. */
+          where: mapOf(text("a template")),
+          csv: csv.optional(),
+          /** What a row without a match means; `error` where it is not said. */
+          missing: oneOf(["error", "empty"]).optional(),
+        },
+        { error: needs("{file: ..., where: {Column: template}}") },
+      ),
+    )
+      .optional()
+      .describe("Other files whose columns are joined by key."),
+    expect: mapOf(values).optional().describe("Values that a column must have; anything else is a problem."),
+    skip: mapOf(values).optional().describe("Values of columns whose rows are known to give nothing."),
+    fillDown: texts("a column or a list of columns")
+      .optional()
+      .describe("Columns whose blank cells take the value of the row above."),
+    optional: z
+      .array(text("a key of JSON rows"))
+      .optional()
+      .describe("Keys and lists of JSON rows that a whole file may lack."),
+    each: each.optional().describe("One row becomes several."),
+    fields: fields.optional().describe("Values used by every action that accepts the field."),
+    actions: actions.optional().describe("The actions that a row gives, in this order."),
+  },
+  { error: needs("a map") },
+);
+
+/** One entry of `sources`. Texts are as they stand in the file; paths of lookup files are absolute. */
+export type SourceConfig = DeepReadonly<z.output<typeof sourceSchema>>;
+/** Own names for columns. */
+export type ColumnAliases = NonNullable<SourceConfig["columns"]>;
 /** A column by its position, and the headers of which it must have one. */
-export interface PositionConfig {
-  /** From 1. */
-  readonly at: string;
-  readonly named?: string | readonly string[] | undefined;
-}
-
-interface SourceCsv {
-  readonly delimiter?: string | undefined;
-  readonly encoding?: string | undefined;
-  /** The physical line of the header, from 1. */
-  readonly header?: string | undefined;
-  /** `strip` removes the apostrophe or TAB that an exporter put before `= + - @ | %`. */
-  readonly guards?: string | undefined;
-}
-
-export interface LookupConfig {
-  /** Path, relative to the config. */
-  readonly file: string;
-  /** Column of the lookup file → template over the row. All must be equal. */
-  readonly where: Readonly<Record<string, string>>;
-  readonly csv?: SourceCsv | undefined;
-  /** What a row without a match means: `error` (default) or `empty`. */
-  readonly missing?: string | undefined;
-}
-
-/** One of: `count`, `path`, or `in` with `match`. `{n}` is the 1-based index in all of them. */
-export interface EachConfig {
-  /** Template of a number of repetitions. */
-  readonly count?: string | undefined;
-  /** Path of a list inside a JSON row; `{item.x}` is then a value of the list's item, `{item}` the item itself. */
-  readonly path?: string | undefined;
-  /** Template of a text with many values. */
-  readonly in?: string | undefined;
-  /** Regular expression that finds one of them; its named groups are `{item.name}`. */
-  readonly match?: string | undefined;
-  /**
-   * Repeats each of the repetitions: `{item}` is then of this one and `{outer}` of the one around it, which its `path`, `in`
-   * and `count` call `{item}`. `{n}` counts on over all of the row.
-   */
-  readonly each?: EachConfig | undefined;
-}
-
+export type PositionConfig = Exclude<ColumnAliases[string], string | readonly string[]>;
+export type LookupConfig = NonNullable<SourceConfig["lookup"]>[string];
+export type EachConfig = NonNullable<SourceConfig["each"]>;
 /** A map with an action's name as its only key. */
-export type SourceAction = Readonly<Record<string, ActionConfig | undefined>>;
-
-export interface ActionConfig {
-  readonly when?: WhenConfig | undefined;
-  /** Repeats this action. Beside an `each` of the source it needs `path` or `in`; the source's item is then `{outer}`, and `{n}` stays the source's. */
-  readonly each?: EachConfig | undefined;
-  readonly fields?: FieldRules | undefined;
-}
-
-/** Column → condition, all of which hold; a list of such maps, one of which holds. */
-export type WhenConfig = ConditionMap | readonly ConditionMap[];
-export type ConditionMap = Readonly<Record<string, Condition>>;
-export type Condition = string | readonly string[] | ConditionSteps | undefined;
-
-interface ConditionSteps {
-  readonly not?: string | readonly string[] | undefined;
-  /** `true` or `false`. */
-  readonly empty?: string | undefined;
-}
-
+export type SourceAction = NonNullable<SourceConfig["actions"]>[number];
+export type ActionConfig = DeepReadonly<z.output<typeof mappedAction>>;
+export type WhenConfig = DeepReadonly<z.output<typeof condition>>;
+export type ConditionMap = Exclude<WhenConfig, readonly unknown[]>;
+export type Condition = DeepReadonly<z.output<typeof test>>;
 /** `metadataAttributes` is also a map from trait names to rules. */
-export type FieldRules = Readonly<Record<string, ValueRule | TraitRules | undefined>>;
-export type TraitRules = Readonly<Record<string, ValueRule | undefined>>;
-
+export type FieldRules = DeepReadonly<z.output<typeof fields>>;
+export type TraitRules = Readonly<Record<string, ValueRule>>;
 /** A template; a list of rules, the first of which that is not empty counts; or steps. */
-export type ValueRule = string | readonly ValueRule[] | ValueSteps;
-
-/** Always in this order: from, map (with else), blank, parse, divide. */
-export interface ValueSteps {
-  readonly from: string | readonly ValueRule[];
-  /** Value table; what it does not hold takes `else`, or is a problem. */
-  readonly map?: Readonly<Record<string, string>> | undefined;
-  readonly else?: string | undefined;
-  /** What an empty value becomes. */
-  readonly blank?: string | undefined;
-  /** Decimal mark of an amount, `.` or `,`. */
-  readonly decimal?: string | undefined;
-  /** Mark between groups of three digits. */
-  readonly thousands?: string | undefined;
-  /** Text before or after an amount that is dropped, such as `$`. */
-  readonly sign?: string | readonly string[] | undefined;
-  /** Patterns of a time, tried in order: date patterns, `iso`, `unix`, `unix-ms`. */
-  readonly format?: string | readonly string[] | undefined;
-  /** IANA zone of this time; otherwise the source's. */
-  readonly zone?: string | undefined;
-  /** Times of day before this one (`HH:mm`) belong to the day after the date. */
-  readonly rollover?: string | undefined;
-  /** Template of what an amount is divided by. */
-  readonly divide?: string | undefined;
-  /** Decimals after a division; otherwise as many as the amount has. */
-  readonly places?: string | undefined;
-  /** What happens to what does not divide: `error` (default), `round` (half up), `first` (the first tickets take one unit more each). */
-  readonly remainder?: string | undefined;
-  /** In metadataAttributes: the attribute's display_type. */
-  readonly display?: string | undefined;
-}
+export type ValueRule = DeepReadonly<z.output<typeof value>>;
+export type ValueSteps = DeepReadonly<z.output<typeof steps>>;

@@ -1,7 +1,7 @@
 /** A rule of a field → the text of the field: templates, lists, and steps in their fixed order. */
 
 import { foldSpelling, nearest } from "../actions/nearest.ts";
-import { type AmountOptions, compileAmount, divideAmount, REMAINDERS, type Remainder } from "./amount.ts";
+import { type AmountOptions, compileAmount, divideAmount } from "./amount.ts";
 import { BEFORE_1970 } from "./coerce.ts";
 import { amountsThatRead, formatsThatRead } from "./likely-formats.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
@@ -281,10 +281,9 @@ function compileDivide(steps: ValueSteps, context: ValueContext): Step | undefin
   if (parsing !== "amount") throw new MappingError([...path, "divide"], `${label} is not an amount`);
   const by = compileTemplate(steps.divide, names, [...path, "divide"], "any column is");
   const places = steps.places === undefined ? undefined : Number(steps.places);
-  if (places !== undefined && !(Number.isInteger(places) && places >= 0 && places <= MOST_PLACES))
+  if (places !== undefined && places > MOST_PLACES)
     throw new MappingError([...path, "places"], `is not a whole number from 0 to ${MOST_PLACES}`);
-  const remainder = REMAINDERS.find((known): known is Remainder => known === (steps.remainder ?? "error"));
-  if (remainder === undefined) throw new MappingError([...path, "remainder"], `is none of ${REMAINDERS.join(", ")}`);
+  const remainder = steps.remainder ?? "error";
   if (remainder === "first" && count !== steps.divide)
     throw new MappingError(
       [...path, "remainder"],

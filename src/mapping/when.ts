@@ -1,6 +1,6 @@
 /** Conditions of rows. */
 
-import { MappingError, type RulePath } from "./mapping-error.ts";
+import type { RulePath } from "./mapping-error.ts";
 import type { Names, Read, Scope } from "./names.ts";
 import type { Condition, ConditionMap, WhenConfig } from "./source.ts";
 import { compileTemplate } from "./template.ts";
@@ -36,10 +36,9 @@ function compileMap(map: ConditionMap, names: Names, path: RulePath): When {
   const tests: ((scope: Scope) => boolean)[] = [];
   const looked: Looked[] = [];
   for (const [column, condition] of Object.entries(map)) {
-    if (condition === undefined) continue;
     const here = [...path, column];
     const read = readColumn(column, names, here);
-    const { accepts, ...rest } = compileCondition(condition, here);
+    const { accepts, ...rest } = compileCondition(condition);
     tests.push((scope) => accepts(read(scope)));
     looked.push({ label: column, read, ...rest });
   }
@@ -55,28 +54,16 @@ interface Test extends Pick<Looked, "presenceOnly" | "named" | "takesOthers"> {
   readonly accepts: (text: string) => boolean;
 }
 
-function compileCondition(condition: NonNullable<Condition>, path: RulePath): Test {
+function compileCondition(condition: Condition): Test {
   if (typeof condition === "string") return equalTo(condition);
   if (isList(condition)) return oneOf(condition);
-  const tests: Test[] = [];
-  if (condition.not !== undefined) {
+  if ("not" in condition) {
     const { accepts, named } = typeof condition.not === "string" ? equalTo(condition.not) : oneOf(condition.not);
-    tests.push({ accepts: (text) => !accepts(text), presenceOnly: false, named, takesOthers: true });
+    return { accepts: (text) => !accepts(text), presenceOnly: false, named, takesOthers: true };
   }
-  if (condition.empty !== undefined) {
-    if (condition.empty !== "true" && condition.empty !== "false")
-      throw new MappingError([...path, "empty"], "is neither true nor false");
-    const wanted = condition.empty === "true";
-    // An empty cell is known to it either way; what a cell holds only where it takes any.
-    tests.push({ accepts: (text) => (text === "") === wanted, presenceOnly: true, named: [""], takesOthers: !wanted });
-  }
-  if (tests.length === 0) throw new MappingError(path, "says neither not nor empty");
-  return {
-    accepts: (text) => tests.every(({ accepts }) => accepts(text)),
-    presenceOnly: tests.every(({ presenceOnly }) => presenceOnly),
-    named: tests.flatMap(({ named }) => named),
-    takesOthers: tests.some(({ takesOthers }) => takesOthers),
-  };
+  const wanted = condition.empty === "true";
+  // An empty cell is known to it either way; what a cell holds only where it takes any.
+  return { accepts: (text) => (text === "") === wanted, presenceOnly: true, named: [""], takesOthers: !wanted };
 }
 
 function equalTo(wanted: string): Test {

@@ -215,25 +215,6 @@ test.each<[string, string, string, RegExp, RegExp?]>([
 });
 
 test.each<[string, SourceConfig, string, RegExp]>([
-  ["an unknown action", { actions: [{ scanTicket: {} }] }, "sources.orders.actions[0].scanTicket", /not an action/],
-  [
-    "two actions in one",
-    { actions: [{ scannedTicket: {}, soldTicket: {} }] },
-    "sources.orders.actions[0]",
-    /exactly one/,
-  ],
-  [
-    "an unknown field",
-    { actions: [{ scannedTicket: { fields: { ticketid: "x" } } }] },
-    `${FIELDS}.ticketid`,
-    /not a field/,
-  ],
-  [
-    "an unknown zone",
-    { zone: "Berlin", actions: [{ scannedTicket: { fields: { ticketId: "x" } } }] },
-    "sources.orders.zone",
-    /not a time zone/,
-  ],
   [
     "a pattern that can't be read",
     { each: { in: "{ID}", match: "(" }, actions: [] },
