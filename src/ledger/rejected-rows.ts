@@ -41,7 +41,7 @@ export interface RejectedRows {
    * Since when it is open, and as what it was first rejected; undefined where this ledger did not reject it. Of one that was mended
    * it is what it gives beside that, since the last of it was taken.
    */
-  openSince(key: string): OpenSince | undefined;
+  openSince(key: string): (OpenSince & FirstRejected) | undefined;
   /**
    * Tells what accepted deeds of its history are beside a deed of the row, whether or not this ledger rejected it.
    *
@@ -56,6 +56,11 @@ export interface MendedDeed extends Action {
   readonly accepted: AskedAt;
   /** As `tickets:actions` names it; undefined where that is not known. */
   readonly name: string | undefined;
+}
+
+export interface FirstRejected {
+  /** Number of the run that first put it into a rejects file. */
+  readonly firstIn: number;
 }
 
 export interface OpenSince {
@@ -110,10 +115,10 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
     openSince: (key) => {
       const row = ledger.get("SELECT run_no, seq, read_as FROM rejected_rows WHERE row = ?", key);
       if (row === undefined) return undefined;
-      const readAs = String(row.read_as);
+      const [readAs, firstIn] = [String(row.read_as), Number(row.run_no)];
       const mended = ledger.get(LAST_MENDED, key, row.run_no ?? 0);
-      if (mended !== undefined) return { runNo: Number(mended.run_no), seq: Number(mended.seq), readAs };
-      return { runNo: Number(row.run_no), seq: row.seq === null ? undefined : Number(row.seq), readAs };
+      if (mended !== undefined) return { runNo: Number(mended.run_no), seq: Number(mended.seq), readAs, firstIn };
+      return { runNo: firstIn, seq: row.seq === null ? undefined : Number(row.seq), readAs, firstIn };
     },
     standingsOf(key, action, name, given) {
       const lacksOther = (history: string): boolean => {

@@ -23,7 +23,7 @@ import {
 } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Pending } from "../ledger/pending.ts";
-import type { MendedDeed, OpenSince } from "../ledger/rejected-rows.ts";
+import type { MendedDeed, RejectedRows } from "../ledger/rejected-rows.ts";
 import { type Standing, type Standings, UNPLACED, type Unplaced, whyUnplaced } from "../ledger/row-places.ts";
 import { openActionText } from "../mapping/open-actions.ts";
 import type { LeftOut } from "./batch.ts";
@@ -175,7 +175,7 @@ export interface MatchOptions {
   /** Rows behind were left out (`--limit`). */
   readonly isCut: boolean;
   /** Since when a row is open, where it comes from a rejects file of this ledger. */
-  readonly rejected: (row: number) => OpenSince | undefined;
+  readonly rejected: (row: number) => ReturnType<RejectedRows["openSince"]>;
   /** Whether a row comes from a rejects file, this ledger's or another's. */
   readonly isFromRejects: (row: number) => boolean;
   /** What accepted deeds of its history are beside it, where its row comes from a rejects file. */
@@ -976,7 +976,8 @@ class Group {
       if (accepted === undefined) return [{ candidate: undefined, blocked, deed: { content: undefined, time } }];
       const is = known.findIndex(({ accepted: deed }) => deed?.runNo === accepted.runNo && deed.seq === accepted.seq);
       // Under a key that tells it apart, it is no deed of this history.
-      return is === -1 ? [] : [{ candidate: undefined, blocked, deed: { content: undefined, is } }];
+      const rejectedIn = this.#options.rejected(blocked.row)?.firstIn;
+      return is === -1 ? [] : [{ candidate: undefined, blocked, deed: { content: undefined, is, rejectedIn } }];
     };
     for (const each of given) {
       for (; (blockedRows[passed]?.before ?? Infinity) <= (each.candidate?.seq ?? 0); passed += 1)

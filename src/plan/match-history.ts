@@ -53,8 +53,8 @@ export type InputDeed =
       readonly rejectedIn?: number | undefined;
     })
   | UnknownDeed
-  /** Of a row that was mended: the known deed with this number, surely. */
-  | { readonly content: undefined; readonly is: number };
+  /** Of a row that was mended: the known deed with this number, surely. `rejectedIn`: the run that rejected the row. */
+  | { readonly content: undefined; readonly is: number; readonly rejectedIn?: number | undefined };
 
 /** Of an invalid row: nothing is known of it, but perhaps its time. */
 interface UnknownDeed {
@@ -100,7 +100,7 @@ export function matchHistory(
   const taken = known.flatMap(({ state }, at) => (state === "rejected" ? [] : [at]));
   const isHeld = input.some(isUnknown);
   const open = isHeld ? HELD : NEW;
-  const otherForms = formsOfOtherRuns(input);
+  const otherForms = formsOfOtherRuns(known, input);
   if (taken.length === 0)
     return input.map(({ content }, at) => {
       if (content === undefined) return { kind: "unknown", inPlaceOf: undefined };
@@ -146,18 +146,22 @@ export function matchHistory(
     if (mayBeRetold.has(at) || (isInOrder && at < lastRetold)) return OF_HOLDER;
     return open;
   });
-  return likeTheirEquals(input, verdicts);
+  return likeTheirEquals(input, verdicts, otherForms);
 }
 
 /**
  * Of rejects that say the same, one behind another of which nobody can tell is not sent either: once it was accepted, nobody could
  * tell which of them that was.
  */
-function likeTheirEquals(input: readonly InputDeed[], verdicts: readonly DeedVerdict[]): readonly DeedVerdict[] {
+function likeTheirEquals(
+  input: readonly InputDeed[],
+  verdicts: readonly DeedVerdict[],
+  otherForms: ReadonlySet<number>,
+): readonly DeedVerdict[] {
   const untold = new Set<string>();
   return input.map((deed, at): DeedVerdict => {
     const verdict = verdicts[at] ?? NEW;
-    if (deed.content === undefined || deed.after === undefined) return verdict;
+    if (deed.content === undefined || deed.after === undefined || otherForms.has(at)) return verdict;
     if (verdict.kind === "unclear" || verdict.kind === "unplaced") untold.add(deed.content);
     return verdict.kind === "new" && untold.has(deed.content) ? { kind: "unclear" } : verdict;
   });
@@ -167,11 +171,17 @@ function likeTheirEquals(input: readonly InputDeed[], verdicts: readonly DeedVer
  * Rejects hold a row once for each form in which the exports of several nights had it: first without its time, then with it, or
  * with its time told otherwise, or bad in another cell. Numbers of the deeds that may be one of those which another run rejected.
  */
-function formsOfOtherRuns(input: readonly InputDeed[]): ReadonlySet<number> {
+function formsOfOtherRuns(known: readonly KnownDeed[], input: readonly InputDeed[]): ReadonlySet<number> {
   const rejected = input.flatMap((deed, at) =>
     deed.content === undefined || deed.rejectedIn === undefined ? [] : [{ at, deed, run: deed.rejectedIn }],
   );
-  const runs = new Set(rejected.map(({ run }) => run));
+  const mended = input.flatMap((deed) => {
+    if (deed.content !== undefined || !("is" in deed) || deed.rejectedIn === undefined) return [];
+    const became = known[deed.is];
+    return became === undefined ? [] : [{ at: -1, deed: became, run: deed.rejectedIn }];
+  });
+  const all = [...mended, ...rejected];
+  const runs = new Set(all.map(({ run }) => run));
   if (runs.size < 2) return new Set();
   const timed = rejected.filter(({ deed }) => deed.isTimed);
   const withoutTime = rejected.filter(
@@ -179,16 +189,20 @@ function formsOfOtherRuns(input: readonly InputDeed[]): ReadonlySet<number> {
       !deed.isTimed &&
       timed.some((other) => other.run !== run && namingOf(other.deed.said()) === namingOf(deed.said())),
   );
-  // As many as one run had of the same are so many deeds.
-  const beyond = [...groupBy(rejected, ({ deed }) => formOf(deed)).values()].flatMap((equal) => {
-    const most = Math.max(...[...groupBy(equal, ({ run }) => String(run)).values()].map(({ length }) => length));
-    return equal.slice(most);
+  const beyond = [...groupBy(all, ({ deed }) => formOf(deed)).values()].flatMap((equal) => {
+    const byRun = [...groupBy(equal, ({ run }) => String(run)).values()];
+    const open = equal.filter(({ at }) => at !== -1).toSorted((one, other) => other.run - one.run);
+    if (byRun.length < 2) return [];
+    // Of several that one run had, nobody knows which the other had too.
+    if (byRun.some(({ length }) => length > 1)) return open;
+    // The latest one has it as the source does by now, unless it is done with.
+    return open.length < equal.length ? open : open.slice(1);
   });
   return new Set([...[...withoutTime, ...beyond].map(({ at }) => at), ...retoldInOtherRuns(timed)]);
 }
 
 /** What two rejects have in common that may be one. */
-function formOf({ content, said }: KnownInput): string {
+function formOf({ content, said }: HistoryDeed): string {
   const { time, holder } = said();
   return holder === undefined ? content : `${time ?? ""} ${holder}`;
 }
@@ -248,6 +262,11 @@ class Match {
     this.#left.delete(of);
   }
 
+  /** Deeds of the input that are not bound yet, rejects of later runs first: what was accepted since is of them. */
+  #openLatestFirst(isTimed: boolean): (readonly [number, KnownInput])[] {
+    return this.#open(isTimed).toSorted(([, one], [, other]) => (other.rejectedIn ?? 0) - (one.rejectedIn ?? 0));
+  }
+
   /** Deeds of the input that are not bound yet. */
   #open(isTimed: boolean): (readonly [number, KnownInput])[] {
     return this.#input.flatMap((deed, at) =>
@@ -279,7 +298,7 @@ class Match {
 
   /** Timed deeds are a set: the k-th equal one is the k-th accepted, wherever they stand. */
   equalTimed(): void {
-    const open = this.#open(true);
+    const open = this.#openLatestFirst(true);
     if (open.length === 0) return;
     const places = groupBy(this.#left, (of) => this.#knownAt(of).content);
     for (const [at, { content }] of open) {
@@ -341,7 +360,7 @@ class Match {
       const own = became.findLast((of) => this.#left.has(of) && !given.has(this.#knownAt(of).content));
       if (own !== undefined) this.#bind(at, own, "changed");
     }
-    for (const [at, deed] of this.#open(false)) {
+    for (const [at, deed] of this.#openLatestFirst(false)) {
       const own = this.#acceptedSince(deed).find((of) => this.#mayHaveBecome(deed, at, of));
       if (own !== undefined) this.#bind(at, own, "old");
     }

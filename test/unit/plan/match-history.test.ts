@@ -163,8 +163,8 @@ describe("a history of resales that are told otherwise", () => {
     ["mended rows stand for what was accepted", "Aa Ba", "=0 Bb Cb", "old changed:Ba new"],
     ["a mended row from a rejects file may be a second one", "Aa Ba", "Ab<2", "unclear"],
     ["and something stood behind it", "Aa Ba", "Ab<2^1", "superseded"],
-    ["rejected in two nights, each told otherwise", "", "Aa<0@1 Ba<0@1 Ab<0@2 Bb<0@2", "new new unclear unclear"],
-    ["the same with times", "", "Aa1<0@1 Ba2<0@1 Ab1<0@2 Bb2<0@2", "new new unclear unclear"],
+    ["rejected in two nights, each told otherwise", "", "Aa<0@1 Ba<0@1 Ab<0@2 Bb<0@2", "unclear unclear new new"],
+    ["the same with times", "", "Aa1<0@1 Ba2<0@1 Ab1<0@2 Bb2<0@2", "unclear unclear new new"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
     expect(judged(accepted, input)).toBe(verdicts);
   });
@@ -265,7 +265,7 @@ describe("a history with a row from a rejects file", () => {
     ["beside rows that say else", "A B", "A<2 C<2", "unclear new"],
     ["one night without its time, another with it", "", "A<0@1 A2<0@2", "unclear new"],
     ["the same, of one night", "", "A<0@1 A2<0@1", "new new"],
-    ["with its time in two nights", "", "A2<0@1 A2<0@2 A2<0@2 A2<0@3", "new new unclear unclear"],
+    ["with its time in two nights", "", "A2<0@1 A2<0@2 A2<0@2 A2<0@3", "unclear unclear unclear unclear"],
     [
       "one night an hour later than another, or without its seconds",
       "",
@@ -273,9 +273,11 @@ describe("a history with a row from a rejects file", () => {
       "unclear unclear unclear",
     ],
     ["an hour later in one night", "", "A71<0@1 A3671<0@1", "new new"],
-    ["bad in two nights, and mended to the same", "A", "B<1@1 B<1@2", "new unclear"],
-    ["bad in two nights, and twice in one", "A", "B<1@1 C<1@2 B<1@2 B<1@2", "new new new unclear"],
-    ["with its time in two nights, and accepted", "A2", "A2<0@1 A2<0@2", "old unclear"],
+    ["bad in two nights, and mended to the same", "A", "B<1@1 B<1@2", "unclear new"],
+    ["bad in two nights, with another before the later one", "A", "B<1@1 C<1@2 B<1@2", "unclear new new"],
+    ["and then accepted", "A | C B", "B<1@1 C<1@2 B<1@2", "superseded old old"],
+    ["bad in two nights, and twice in one", "A", "B<1@1 C<1@2 B<1@2 B<1@2", "unclear new unclear unclear"],
+    ["with its time in two nights, and accepted", "A2", "A2<0@1 A2<0@2", "unclear old"],
     ["it was rejected once more", "A -B D", "B<1", "superseded"],
     ["one that was accepted before stood behind it", "A C", "B<2^1", "superseded"],
     ["that says the same", "A B", "B<2^1", "superseded"],
