@@ -580,6 +580,7 @@ class Match {
     // Which of those that say the same is old can't be told by their order where they stand before one with a time.
     const isBeforeTimed = open.some(([at]) => at < this.#lastTimed());
     if (!isUnique && !isHeld && isBeforeTimed && accepted.length < open.length) return false;
+    if (!isUnique && this.#mayHoldRetold(left, open)) return false;
     const ats = open.map(([at]) => at);
     const pairs =
       isUnique || isHeld
@@ -587,6 +588,16 @@ class Match {
         : (this.#byEnd(left, ats) ?? this.#byEnd(left, this.#everTaken(ats)) ?? this.#asTried(ats));
     for (const { at, of } of pairs ?? []) this.#bind(at, of, "old");
     return pairs !== undefined;
+  }
+
+  /** Whether one that is told otherwise may be among those that repeat, also where just this was rejected since. */
+  #mayHoldRetold(left: readonly number[], open: readonly (readonly [number, KnownInput])[]): boolean {
+    const contents = new Set(open.map(([, { content }]) => content));
+    const holders = new Set(open.flatMap(([, { said }]) => said().holder ?? []));
+    return left.some((of) => {
+      const { content, said } = this.#knownAt(of);
+      return !contents.has(content) && holders.has(said().holder ?? "");
+    });
   }
 
   /** The k-th equal one is the k-th accepted. */

@@ -323,6 +323,11 @@ it("of which the input was cut is not known to be in order", () => {
   expect(cut("", "A")).toEqual(["new"]);
 });
 
+it("a resale that is told otherwise and was rejected so since is not sent among others that repeat", () => {
+  expect(judged("Aa Bb | -Ab", "Bb Ab Bb Ab Bb")).toBe("unclear unclear unclear unclear unclear");
+  expect(judged("Aa Bb -Ab", "Bb Ab")).toBe("old new");
+});
+
 describe("a history whose times come or go", () => {
   it.each<[string, string, string, string]>([
     ["it is the same", "A1 B2", "A B", "changed:A1 changed:B2"],
