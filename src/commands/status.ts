@@ -10,39 +10,32 @@ import { displayPath } from "../config/config.ts";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { lastFailure, lastSuccess, type NotedEnd } from "../ledger/invocations.ts";
-import { type Ledger, runListPath } from "../ledger/ledger.ts";
-import { leftToOthers } from "../ledger/left-to-others.ts";
-import { isLocked } from "../ledger/lock.ts";
+import type { NotedEnd } from "../ledger/invocations.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import { outcomesOfRun } from "../ledger/outcomes.ts";
-import { readRunList } from "../ledger/run-list.ts";
 import {
   type ChunkRecord,
   chunksOf,
-  countRun,
   findRun,
   listRuns,
-  openRuns,
   type RunCounts,
   type RunRecord,
-  runsWithDoubts,
   wholeOf,
 } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
 import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../outputs/promise-lines.ts";
-import { parseManifest } from "../plan/manifest.ts";
+import type { Manifest } from "../plan/manifest.ts";
 import { openPlan } from "../plan/plan.ts";
 import { openLedgerToRead } from "../run/ledger-to-read.ts";
-import { lostRunsFailure, lostRunsOf } from "../run/lost-runs.ts";
-import { closeCommand, environmentFlags, settleCommand } from "../run/next-command.ts";
-import { lockPath, planDirectory } from "../run/places.ts";
+import { environmentFlags } from "../run/next-command.ts";
+import { planDirectory } from "../run/places.ts";
 import { labelOf } from "../run/promises.ts";
 import { unknownRun } from "../run/resume.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
-import { type Summary, summarise } from "../run/summary.ts";
-import { actionsOf, countStored } from "../sending/settle.ts";
+import { status as lookUp, type RunStatus, type Status } from "../run/status.ts";
+import { actionsOf } from "../sending/settle.ts";
 import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
@@ -64,52 +57,46 @@ export async function status(options: StatusOptions, context: Context): Promise<
     throw new Failure("usage", "--max-age is about all runs of an environment, not about one.", {
       hint: "Leave the run or --max-age out.",
     });
-  const { environment } = await loadSettings(runContextOf(context), options, "any");
-  const list = readRunList(runListPath(environment.ledgerPath));
-  using ledger = openLedgerToRead(environment);
-  const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
-  if (lost.length > 0) {
-    const { message, hint } = lostRunsFailure(lost, environment, context.cwd);
-    reporter.error(hint === undefined ? message : `${message}\n${hint}`);
+  const core = runContextOf(context);
+  const settings = await loadSettings(core, options, "any");
+  const { environment } = settings;
+  const status = await lookUp(core, { settings, run: name });
+  const { problem, hasLedger, runs } = status;
+  if (problem !== undefined)
+    reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
+  const exitCode = problem === undefined ? EXIT_CODES.ok : EXIT_CODES.usage;
+  using ledger = name === undefined ? undefined : openLedgerToRead(environment);
+  if (ledger !== undefined && name !== undefined) {
+    const [run] = runs;
+    if (run === undefined) throw unknownRun(name, environment);
+    return Math.max(exitCode, await showRun(options, run, ledger, environment, context));
   }
-  const exitCode = lost.length > 0 ? EXIT_CODES.usage : EXIT_CODES.ok;
-  if (ledger !== undefined && name !== undefined)
-    return Math.max(exitCode, await showRun(options, name, ledger, environment, context));
-
-  const success = ledger && lastSuccess(ledger);
-  const failure = ledger && lastFailure(ledger);
-  const runs = ledger === undefined ? [] : listRuns(ledger, 20);
-  if (options.json)
-    reporter.out(
-      `${JSON.stringify({
-        lastSuccess: success ?? null,
-        lastFailure: failure ?? null,
-        runs:
-          ledger === undefined
-            ? []
-            : await Array.fromAsync(runs, async (run) => ({
-                ...summaryOfRun(ledger, run, environment, await countsOf(ledger, run, environment)),
-                files: filesOf(run),
-              })),
-      })}\n`,
+  if (options.json) reporter.out(`${JSON.stringify(toDocument(status))}\n`);
+  else if (hasLedger) tellStatus(status, reporter);
+  if (!hasLedger && problem === undefined)
+    reporter.info(
+      `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${displayPath(environment.ledgerPath, context.cwd)}.`,
     );
-  if (ledger === undefined) {
-    if (lost.length === 0)
-      reporter.info(
-        `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${displayPath(environment.ledgerPath, context.cwd)}.`,
-      );
-  } else if (!options.json) {
-    const now = Date.now();
-    reporter.out(`last success  ${success === undefined ? "none" : describeEnd(success, now)}\n`);
-    if (failure !== undefined) reporter.out(`last failure  ${describeEnd(failure, now)}\n`);
-    for (const run of runs) reporter.out(`${await describeRun(ledger, run, environment)}\n`);
-    // Also those that are no longer among the last.
-    for (const run of runsToDecide(ledger))
-      tellNext(reporter, nextOf(run, await countsOf(ledger, run, environment), environment));
-  }
-  if (ledger !== undefined && runs.length === 0) reporter.info(`The ledger of ${environment.name} has no runs yet.`);
+  if (hasLedger && runs.length === 0) reporter.info(`The ledger of ${environment.name} has no runs yet.`);
   if (exitCode !== EXIT_CODES.ok || maxAge === undefined) return exitCode;
-  return tellAge(success, maxAge, environment.name, context);
+  return tellAge(status.lastSuccess, maxAge, environment.name, context);
+}
+
+/** The document of `status --json`. */
+function toDocument({ lastSuccess, lastFailure, runs }: Status) {
+  return {
+    lastSuccess: lastSuccess ?? null,
+    lastFailure: lastFailure ?? null,
+    runs: runs.map(({ summary, manifest }) => ({ ...summary, files: filesOf(manifest) })),
+  };
+}
+
+function tellStatus({ lastSuccess, lastFailure, runs, next }: Status, reporter: Reporter): void {
+  const now = Date.now();
+  reporter.out(`last success  ${lastSuccess === undefined ? "none" : describeEnd(lastSuccess, now)}\n`);
+  if (lastFailure !== undefined) reporter.out(`last failure  ${describeEnd(lastFailure, now)}\n`);
+  for (const run of runs) reporter.out(`${describeRun(run)}\n`);
+  for (const command of next) tellNext(reporter, command);
 }
 
 /** Exit 4 when what should happen regularly did not. */
@@ -154,53 +141,49 @@ export function describeAge(ms: number): string {
 }
 
 /** `7f3a0c11  2026-03-01T03:00:00.000Z  finished  exit 0  12 s  sales.csv  20 actions: 20 accepted` */
-async function describeRun(ledger: Ledger, run: RunRecord, environment: Environment): Promise<string> {
-  const counts = await countsOf(ledger, run, environment);
-  const { actions, durationMs } = summaryOfRun(ledger, run, environment, counts);
-  const files = filesOf(run);
+function describeRun(status: RunStatus): string {
+  const { run, manifest, counts, summary } = status;
+  const files = filesOf(manifest);
   return [
     run.run,
     run.createdAt,
     `${run.state}${waits(run, counts)}`,
     `exit ${run.exitCode ?? "-"}`,
-    run.endedAt === undefined ? "-" : describeAge(durationMs),
+    run.endedAt === undefined ? "-" : describeAge(summary.durationMs),
     files.length === 0 ? "-" : describeFiles(files),
-    describeActions(actions, { inFlight: counts.inFlight, ...partsOf(ledger, run) }),
+    describeActions(summary.actions, partsOf(status)),
   ].join("  ");
 }
 
-function partsOf(ledger: Ledger, run: RunRecord): { readonly waiting: number; readonly repeated: number } {
-  const { actions, repeated } = parseManifest(run.manifest);
-  return { waiting: leftToOthers(ledger, run, actions).waiting, repeated };
-}
+const partsOf = ({ counts, waiting, manifest }: RunStatus): NonNullable<Parameters<typeof describeActions>[1]> => ({
+  inFlight: counts.inFlight,
+  waiting,
+  repeated: manifest.repeated,
+});
 
-const filesOf = ({ manifest }: RunRecord): readonly string[] => parseManifest(manifest).inputs.map(({ name }) => name);
+const filesOf = ({ inputs }: Manifest): readonly string[] => inputs.map(({ name }) => name);
 
 async function showRun(
   options: StatusOptions,
-  name: string,
+  status: RunStatus,
   ledger: Ledger,
   environment: Environment,
   context: Context,
 ): Promise<number> {
   const { reporter } = context;
-  const run = findRun(ledger, name);
-  if (run === undefined) throw unknownRun(name, environment);
+  const { run, summary, counts, manifest } = status;
   if (options.chunk !== undefined) return showChunk(context, ledger, environment, run, options.chunk);
-  const counts = await countsOf(ledger, run, environment);
-  const summary = summaryOfRun(ledger, run, environment, counts);
   if (options.json) {
     reporter.out(`${JSON.stringify(summary)}\n`);
     return EXIT_CODES.ok;
   }
-  const manifest = parseManifest(run.manifest);
   const lines = [
     `run ${run.run} of ${run.createdAt}: ${run.state}${waits(run, counts)}`,
     ...manifest.inputs.map(
       ({ name, rows, sha256 }) =>
         `input ${cleanText(name, 200)}: ${count(rows, "row")}, SHA-256 ${sha256.slice(0, 16)}…`,
     ),
-    describeActions(summary.actions, { inFlight: counts.inFlight, ...partsOf(ledger, run) }),
+    describeActions(summary.actions, partsOf(status)),
     ...chunksOf(ledger, run.runNo).map(
       ({ chunk, state, first, count: actions, httpStatus, detail }) =>
         `chunk ${chunk}${partOf(wholeOf(ledger, { runNo: run.runNo, chunk }))}: ${stateNow(state, counts)}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
@@ -221,34 +204,6 @@ async function showRun(
 
 const partOf = (whole: number | undefined): string => (whole === undefined ? "" : ` (a part of chunk ${whole})`);
 
-/**
- * What the next command would find: an answer that is stored counts as what it says, and only a process that holds the
- * lock has something in flight. Without one the answer of what was being sent is lost.
- */
-async function countsOf(ledger: Ledger, run: RunRecord, environment: Environment): Promise<RunCounts> {
-  const counts = countRun(ledger, run.runNo);
-  const stored = await storedAnswers(ledger, run, environment);
-  const known = [...stored.values()].reduce((sum, actions) => sum + actions, 0);
-  const inFlight = counts.inFlight - known;
-  return {
-    ...counts,
-    accepted: counts.accepted + (stored.get("accepted") ?? 0),
-    rejected: counts.rejected + (stored.get("rejected") ?? 0),
-    inDoubt: counts.inDoubt - known + (stored.get("in doubt") ?? 0),
-    inFlight: inFlight > 0 && isLocked(lockPath(environment)) ? inFlight : 0,
-  };
-}
-
-async function storedAnswers(ledger: Ledger, run: RunRecord, environment: Environment): ReturnType<typeof countStored> {
-  if (chunksOf(ledger, run.runNo, "answered").length === 0) return new Map();
-  try {
-    await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
-    return await countStored(ledger, plan, run.runNo);
-  } catch {
-    return new Map(); // a plan that is lost leads to a doubt
-  }
-}
-
 function waits(run: RunRecord, { inDoubt, inFlight, refused }: RunCounts): string {
   if (run.isClosing) return `, being closed${inDoubt > 0 ? ", in doubt" : ""}`;
   if (inDoubt > inFlight) return ", in doubt";
@@ -257,40 +212,8 @@ function waits(run: RunRecord, { inDoubt, inFlight, refused }: RunCounts): strin
   return run.state === "open" && run.stoppedByPerson ? ", stopped by a person" : "";
 }
 
-/** Runs that may wait for a person's word, oldest first. */
-function runsToDecide(ledger: Ledger): readonly RunRecord[] {
-  const runs = [...openRuns(ledger), ...runsWithDoubts(ledger)];
-  return [...new Map(runs.map((run) => [run.runNo, run])).values()].toSorted((a, b) => a.runNo - b.runNo);
-}
-
-/** What decides about a run that waits for a person's word; null for one that does not. */
-function nextOf(run: RunRecord, { inDoubt, inFlight, refused }: RunCounts, environment: Environment): string | null {
-  if (run.isClosing) return closeCommand(run, environment);
-  if (inDoubt > inFlight) return settleCommand(run.run, environment);
-  if (inFlight > 0 || refused === 0) return null;
-  const isWhole = environment.refusalsAreWhole && run.state === "open";
-  return isWhole ? `tickets resume ${run.run} ${environmentFlags(environment)}` : settleCommand(run.run, environment);
-}
-
 function tellNext({ info }: Reporter, next: string | null): void {
   if (next !== null) info(`${NEXT["in doubt"]}: ${next}`);
-}
-
-function summaryOfRun(ledger: Ledger, run: RunRecord, environment: Environment, counts: RunCounts): Summary {
-  const manifest = parseManifest(run.manifest);
-  return summarise({
-    run: run.run,
-    environment: environment.name,
-    state: run.state === "open" ? "stopped" : run.state,
-    exitCode: run.exitCode ?? EXIT_CODES["stopped-early"],
-    plan: manifest,
-    problems: manifest.problems,
-    counts,
-    left: leftToOthers(ledger, run, manifest.actions),
-    output: run.output ?? null,
-    durationMs: run.endedAt === undefined ? 0 : Date.parse(run.endedAt) - Date.parse(run.createdAt),
-    next: nextOf(run, counts, environment),
-  });
 }
 
 /** The state as the next command would find it, and the counts above already do. */

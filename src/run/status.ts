@@ -1,0 +1,145 @@
+/** What the ledger knows of an environment's runs. No lock is taken. */
+
+import type { Environment } from "../config/environment.ts";
+import { EXIT_CODES, type Failure } from "../failure.ts";
+import { lastFailure, lastSuccess, type NotedEnd } from "../ledger/invocations.ts";
+import { type Ledger, runListPath } from "../ledger/ledger.ts";
+import { leftToOthers } from "../ledger/left-to-others.ts";
+import { isLocked } from "../ledger/lock.ts";
+import { readRunList } from "../ledger/run-list.ts";
+import {
+  chunksOf,
+  countRun,
+  findRun,
+  listRuns,
+  openRuns,
+  type RunCounts,
+  type RunRecord,
+  runsWithDoubts,
+} from "../ledger/runs.ts";
+import { type Manifest, parseManifest } from "../plan/manifest.ts";
+import { openPlan } from "../plan/plan.ts";
+import { countStored } from "../sending/settle.ts";
+import type { RunContext } from "./context.ts";
+import { openLedgerToRead } from "./ledger-to-read.ts";
+import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
+import { closeCommand, environmentFlags, settleCommand } from "./next-command.ts";
+import { lockPath, planDirectory } from "./places.ts";
+import type { Settings } from "./settings.ts";
+import { type Summary, summarise } from "./summary.ts";
+export interface StatusSettings {
+  readonly settings: Settings;
+  /** This one alone; without it, the last ones. */
+  readonly run?: string | undefined;
+}
+
+/** What an environment was sent from here. */
+export interface Status {
+  /** Why nothing could be sent: the ledger lacks runs. */
+  readonly problem: Failure | undefined;
+  /** Nothing was sent without one. */
+  readonly hasLedger: boolean;
+  readonly lastSuccess: NotedEnd | undefined;
+  readonly lastFailure: NotedEnd | undefined;
+  /** The last runs, the newest first; or the one that was named, if it is known. */
+  readonly runs: readonly RunStatus[];
+  /** The commands that decide about runs which wait for a person, the oldest first. */
+  readonly next: readonly string[];
+}
+
+export interface RunStatus {
+  readonly run: RunRecord;
+  readonly manifest: Manifest;
+  readonly counts: RunCounts;
+  readonly summary: Summary;
+  /** How many of its actions wait for what another run holds. */
+  readonly waiting: number;
+}
+
+/** How many runs are told of. */
+const RUNS_TOLD = 20;
+
+export async function status({ cwd }: RunContext, { settings, run: name }: StatusSettings): Promise<Status> {
+  const { environment } = settings;
+  const list = readRunList(runListPath(environment.ledgerPath));
+  using ledger = openLedgerToRead(environment);
+  const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
+  const problem = lost.length === 0 ? undefined : lostRunsFailure(lost, environment, cwd);
+  if (ledger === undefined)
+    return { problem, hasLedger: false, lastSuccess: undefined, lastFailure: undefined, runs: [], next: [] };
+  const runs: RunStatus[] = [];
+  const named = name === undefined ? listRuns(ledger, RUNS_TOLD) : [findRun(ledger, name)];
+  for (const run of named) if (run !== undefined) runs.push(await statusOf(ledger, run, environment));
+  const next: string[] = [];
+  // Also those that are no longer among the last.
+  for (const run of name === undefined ? runsToDecide(ledger) : []) {
+    const command = nextOf(run, await countsOf(ledger, run, environment), environment);
+    if (command !== null) next.push(command);
+  }
+  const [success, failure] = [lastSuccess(ledger), lastFailure(ledger)];
+  return { problem, hasLedger: true, lastSuccess: success, lastFailure: failure, runs, next };
+}
+
+/** One run, as the next command would find it. */
+async function statusOf(ledger: Ledger, run: RunRecord, environment: Environment): Promise<RunStatus> {
+  const manifest = parseManifest(run.manifest);
+  const counts = await countsOf(ledger, run, environment);
+  const left = leftToOthers(ledger, run, manifest.actions);
+  const summary = summarise({
+    run: run.run,
+    environment: environment.name,
+    state: run.state === "open" ? "stopped" : run.state,
+    exitCode: run.exitCode ?? EXIT_CODES["stopped-early"],
+    plan: manifest,
+    problems: manifest.problems,
+    counts,
+    left,
+    output: run.output ?? null,
+    durationMs: run.endedAt === undefined ? 0 : Date.parse(run.endedAt) - Date.parse(run.createdAt),
+    next: nextOf(run, counts, environment),
+  });
+  return { run, manifest, counts, summary, waiting: left.waiting };
+}
+
+/**
+ * What the next command would find: an answer that is stored counts as what it says, and only a process that holds the
+ * lock has something in flight. Without one the answer of what was being sent is lost.
+ */
+async function countsOf(ledger: Ledger, run: RunRecord, environment: Environment): Promise<RunCounts> {
+  const counts = countRun(ledger, run.runNo);
+  const stored = await storedAnswers(ledger, run, environment);
+  const known = [...stored.values()].reduce((sum, actions) => sum + actions, 0);
+  const inFlight = counts.inFlight - known;
+  return {
+    ...counts,
+    accepted: counts.accepted + (stored.get("accepted") ?? 0),
+    rejected: counts.rejected + (stored.get("rejected") ?? 0),
+    inDoubt: counts.inDoubt - known + (stored.get("in doubt") ?? 0),
+    inFlight: inFlight > 0 && isLocked(lockPath(environment)) ? inFlight : 0,
+  };
+}
+
+async function storedAnswers(ledger: Ledger, run: RunRecord, environment: Environment): ReturnType<typeof countStored> {
+  if (chunksOf(ledger, run.runNo, "answered").length === 0) return new Map();
+  try {
+    await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
+    return await countStored(ledger, plan, run.runNo);
+  } catch {
+    return new Map(); // a plan that is lost leads to a doubt
+  }
+}
+
+/** Runs that may wait for a person's word, oldest first. */
+function runsToDecide(ledger: Ledger): readonly RunRecord[] {
+  const runs = [...openRuns(ledger), ...runsWithDoubts(ledger)];
+  return [...new Map(runs.map((run) => [run.runNo, run])).values()].toSorted((a, b) => a.runNo - b.runNo);
+}
+
+/** What decides about a run that waits for a person's word; null for one that does not. */
+function nextOf(run: RunRecord, { inDoubt, inFlight, refused }: RunCounts, environment: Environment): string | null {
+  if (run.isClosing) return closeCommand(run, environment);
+  if (inDoubt > inFlight) return settleCommand(run.run, environment);
+  if (inFlight > 0 || refused === 0) return null;
+  const isWhole = environment.refusalsAreWhole && run.state === "open";
+  return isWhole ? `tickets resume ${run.run} ${environmentFlags(environment)}` : settleCommand(run.run, environment);
+}
