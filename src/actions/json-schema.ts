@@ -42,6 +42,19 @@ export function payloadJsonSchema(): JsonSchema {
   };
 }
 
+/** Of each action the schema of its `data`, whole by itself. The greatest time of one is a bigint. */
+export function actionSchemas(): Readonly<Record<ActionName, JsonSchema>> {
+  const schemaOf = (action: ActionName): JsonSchema => ({
+    $schema: DRAFT,
+    title: action,
+    ...dataSchema(action),
+    $defs: Object.fromEntries(acceptedFields(action).map((name) => [name, fieldSchema(fieldSpec(name))])),
+  });
+  return Object.fromEntries(ACTION_NAMES.map((action) => [action, schemaOf(action)])) as Readonly<
+    Record<ActionName, JsonSchema> // one for each name
+  >;
+}
+
 function dataSchema(action: ActionName): JsonSchema {
   const { meaning, required, exclusive, anyOf, updates } = actionSpec(action);
   const property = (name: FieldName): JsonSchema => {

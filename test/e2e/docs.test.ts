@@ -8,6 +8,7 @@ const PAGES = {
   "CONTRIBUTING.md": 3,
   "docs/environments.md": 1,
   "docs/ledger.md": 0,
+  "docs/library.md": 1,
   "docs/order.md": 2,
   "docs/rehearsal.md": 0,
   "docs/sandbox.md": 0,

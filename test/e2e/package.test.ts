@@ -50,6 +50,8 @@ test("holds all that its pages link to, and a manifest without what only a check
     "SECURITY.md",
     "bin/tickets.js",
     "dist/main.js",
+    "dist/index.js",
+    "dist/index.d.ts",
     "fixtures/sales.csv",
     "fixtures/faults/gateway.yaml",
   ])

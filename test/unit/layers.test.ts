@@ -31,6 +31,8 @@ const MAY_IMPORT = {
   ],
   cli: ["actions", "config", "plan", "commands"],
   main: ["actions", "cli"],
+  library: ["config", "run", "sandbox"],
+  index: ["actions", "library", "run", "sandbox"],
 } as const satisfies Record<string, readonly string[]>;
 
 type Layer = keyof typeof MAY_IMPORT;

@@ -1,11 +1,12 @@
 /** Walks through a page as a reader would: types its commands in a folder like a checkout, and compares what they print. */
 
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { BIN, FIXTURES, settingsIn } from "../bin.ts";
+import { ROOT } from "../pages.ts";
 import { type Block, blocksOf, noteOf, typedIn } from "./blocks.ts";
 import { inWordsOf, type Names, withNames } from "./compare.ts";
 import { openTerminal, type Printed, type Terminal } from "./terminal.ts";
@@ -170,7 +171,11 @@ function openFolder(): string {
   const folder = join(place, "checkout");
   for (const name of ["home", "tmp", "bin", "screens", "checkout"]) mkdirSync(join(place, name));
   cpSync(FIXTURES, join(folder, "fixtures"), { recursive: true, preserveTimestamps: true });
+  // As after `npm install`: a program of the page imports the package by its name.
+  mkdirSync(join(place, "node_modules"));
+  symlinkSync(ROOT, join(place, "node_modules", "ticket-stream"));
   const commands = {
+    node: `exec '${process.execPath}' "$@"`,
     tickets: `exec '${process.execPath}' '${BIN}' "$@"`,
     npx: `case $1 in tickets) shift; exec tickets "$@";; node) shift; exec '${process.execPath}' "$@";; *) exit 127;; esac`,
   };

@@ -1,0 +1,29 @@
+/** `ticket-stream` as a library; docs/library.md shows each function. */
+
+export { ACTION_NAMES, type Action, type ActionName } from "./actions/actions.ts";
+export { actionSchemas, type JsonSchema } from "./actions/json-schema.ts";
+export type { Problem } from "./actions/problem.ts";
+export { EXIT_CODES, Failure, type FailureCode } from "./failure.ts";
+export {
+  type CheckOptions,
+  plan,
+  type ResumeOptions,
+  resume,
+  type SettleOptions,
+  type StatusOptions,
+  type StreamOptions,
+  type Surroundings,
+  settle,
+  status,
+  stream,
+  validate,
+} from "./library.ts";
+export type { CheckedInput } from "./run/checked-input.ts";
+export type { PlanAside } from "./run/plan-aside.ts";
+export type { Progress, RunEvent, WorkUnderWay } from "./run/progress.ts";
+export type { RunEnd, RunStop } from "./run/run-end.ts";
+export type { SettleResult } from "./run/settle.ts";
+export type { RunStatus, Status } from "./run/status.ts";
+export type { StreamResult } from "./run/stream.ts";
+export type { Summary } from "./run/summary.ts";
+export { type Sandbox, type SandboxOptions, startSandbox } from "./sandbox/server.ts";
