@@ -440,7 +440,7 @@ export function buildProgram(
             context,
           );
         }
-        return (await import("../commands/status.ts")).results(
+        return (await import("../commands/results.ts")).results(
           {
             run: name,
             output: text(flags.output),

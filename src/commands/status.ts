@@ -1,41 +1,18 @@
-/** `tickets status` and `tickets results`: what the ledger knows, shown or written again. They take no lock. */
+/** `tickets status`: what the ledger knows. It takes no lock. */
 
-import { createWriteStream, existsSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
-import { resolve } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { cleanText, count, escapeUnseen } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { NotedEnd } from "../ledger/invocations.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import { storageFailure } from "../ledger/open-ledger.ts";
-import { outcomesOfRun } from "../ledger/outcomes.ts";
-import {
-  type ChunkRecord,
-  chunksOf,
-  findRun,
-  listRuns,
-  type RunCounts,
-  type RunRecord,
-  wholeOf,
-} from "../ledger/runs.ts";
+import type { RunCounts, RunRecord } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
-import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";
-import { promiseFormat, promiseLines, promisesHeader } from "../outputs/promise-lines.ts";
 import type { Manifest } from "../plan/manifest.ts";
-import { openPlan } from "../plan/plan.ts";
-import { openLedgerToRead } from "../run/ledger-to-read.ts";
-import { environmentFlags } from "../run/next-command.ts";
-import { planDirectory } from "../run/places.ts";
-import { labelOf } from "../run/promises.ts";
 import { unknownRun } from "../run/resume.ts";
+import { actionsOfChunk, detailsOf } from "../run/run-details.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { status as lookUp, type RunStatus, type Status } from "../run/status.ts";
-import { actionsOf } from "../sending/settle.ts";
 import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
@@ -65,11 +42,11 @@ export async function status(options: StatusOptions, context: Context): Promise<
   if (problem !== undefined)
     reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
   const exitCode = problem === undefined ? EXIT_CODES.ok : EXIT_CODES.usage;
-  using ledger = name === undefined ? undefined : openLedgerToRead(environment);
-  if (ledger !== undefined && name !== undefined) {
+  if (hasLedger && name !== undefined) {
     const [run] = runs;
     if (run === undefined) throw unknownRun(name, environment);
-    return Math.max(exitCode, await showRun(options, run, ledger, environment, context));
+    await showRun(options, run, environment, context);
+    return exitCode;
   }
   if (options.json) reporter.out(`${JSON.stringify(toDocument(status))}\n`);
   else if (hasLedger) tellStatus(status, reporter);
@@ -166,17 +143,20 @@ const filesOf = ({ inputs }: Manifest): readonly string[] => inputs.map(({ name 
 async function showRun(
   options: StatusOptions,
   status: RunStatus,
-  ledger: Ledger,
   environment: Environment,
-  context: Context,
-): Promise<number> {
-  const { reporter } = context;
+  { reporter, cwd }: Context,
+): Promise<void> {
   const { run, summary, counts, manifest } = status;
-  if (options.chunk !== undefined) return showChunk(context, ledger, environment, run, options.chunk);
+  if (options.chunk !== undefined) {
+    for (const action of await actionsOfChunk(environment, run, options.chunk))
+      reporter.out(`${escapeUnseen(JSON.stringify(action))}\n`);
+    return;
+  }
   if (options.json) {
     reporter.out(`${JSON.stringify(summary)}\n`);
-    return EXIT_CODES.ok;
+    return;
   }
+  const { chunks, settlements } = detailsOf(environment, run);
   const lines = [
     `run ${run.run} of ${run.createdAt}: ${run.state}${waits(run, counts)}`,
     ...manifest.inputs.map(
@@ -184,22 +164,19 @@ async function showRun(
         `input ${cleanText(name, 200)}: ${count(rows, "row")}, SHA-256 ${sha256.slice(0, 16)}…`,
     ),
     describeActions(summary.actions, partsOf(status)),
-    ...chunksOf(ledger, run.runNo).map(
-      ({ chunk, state, first, count: actions, httpStatus, detail }) =>
-        `chunk ${chunk}${partOf(wholeOf(ledger, { runNo: run.runNo, chunk }))}: ${stateNow(state, counts)}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
+    ...chunks.map(
+      ({ chunk, state, first, count: actions, httpStatus, detail, whole }) =>
+        `chunk ${chunk}${partOf(whole)}: ${stateNow(state, counts)}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
     ),
-    ...ledger
-      .all("SELECT chunk, decision, who, at, reason FROM settlements WHERE run_no = ? ORDER BY id", run.runNo)
-      .map(
-        (row) =>
-          `settled ${row.chunk === null ? "run" : `chunk ${row.chunk}`} as ${row.decision} by ${row.who} on ${row.at}${row.reason === null ? "" : `: ${cleanText(String(row.reason), 200)}`}`,
-      ),
+    ...settlements.map(
+      ({ chunk, decision, who, at, reason }) =>
+        `settled ${chunk === undefined ? "run" : `chunk ${chunk}`} as ${decision} by ${who} on ${at}${reason === undefined ? "" : `: ${cleanText(reason, 200)}`}`,
+    ),
     ...(run.endedAt === undefined ? [] : [`took ${describeAge(summary.durationMs)}`]),
-    ...(run.output === undefined ? [] : [`promises ${displayPath(run.output, context.cwd)}`]),
+    ...(run.output === undefined ? [] : [`promises ${displayPath(run.output, cwd)}`]),
   ];
   reporter.out(`${lines.join("\n")}\n`);
   tellNext(reporter, summary.next);
-  return EXIT_CODES.ok;
 }
 
 const partOf = (whole: number | undefined): string => (whole === undefined ? "" : ` (a part of chunk ${whole})`);
@@ -219,119 +196,4 @@ function tellNext({ info }: Reporter, next: string | null): void {
 /** The state as the next command would find it, and the counts above already do. */
 function stateNow(state: ChunkState, { inFlight }: RunCounts): string {
   return state === "sending" && inFlight === 0 ? "in doubt" : state;
-}
-
-/** Every action of a chunk, as NDJSON with where it came from. */
-async function showChunk(
-  { reporter }: Context,
-  ledger: Ledger,
-  environment: Environment,
-  run: RunRecord,
-  number: number,
-): Promise<number> {
-  const directory = planDirectory(environment, run.run);
-  const chunk = chunksOf(ledger, run.runNo).find((each) => each.chunk === number);
-  if (chunk === undefined) throw new Failure("usage", `Run ${run.run} has no chunk ${number}.`);
-  // Plans of ended runs are removed in time; what became of each action stays in the ledger.
-  if (!existsSync(directory) && run.state !== "open")
-    return showChunkOfLedger(reporter, ledger, environment, run, chunk);
-  await using plan = await openPlan(directory, run.manifest);
-  const [actions, records] = await Promise.all([actionsOf(plan, chunk), plan.records(chunk)]);
-  for (const [at, { action, data }] of actions.entries()) {
-    const record = records[at];
-    const { eventId, ticketId, nftId } = data;
-    reporter.out(
-      `${escapeUnseen(JSON.stringify({ source: plan.manifest.inputs[record?.input ?? 0]?.name, line: record?.line, action, eventId, ticketId, nftId, chunk: number, state: chunk.state }))}\n`,
-    );
-  }
-  return EXIT_CODES.ok;
-}
-
-/** @throws Failure `usage` where the chunk's actions stood in the plan alone. */
-function showChunkOfLedger(
-  reporter: Reporter,
-  ledger: Ledger,
-  environment: Environment,
-  run: RunRecord,
-  chunk: ChunkRecord,
-): number {
-  const rows = ledger.all(
-    "SELECT source, line, action, event_id AS eventId, ticket_id AS ticketId, nft_id AS nftId FROM actions WHERE run_no = ? AND chunk = ? ORDER BY seq",
-    run.runNo,
-    chunk.chunk,
-  );
-  if (rows.length === 0)
-    throw new Failure(
-      "usage",
-      `The plan of run ${run.run} was removed, and the ledger holds no action of its chunk ${chunk.chunk} (${chunk.state}).`,
-      {
-        hint: `What the ledger holds of the run is written by: tickets results ${run.run} ${environmentFlags(environment)}`,
-      },
-    );
-  for (const row of rows) {
-    const given = Object.entries(row).filter(([, value]) => value !== null);
-    const line = JSON.stringify({ ...Object.fromEntries(given), chunk: chunk.chunk, state: chunk.state });
-    reporter.out(`${escapeUnseen(line)}\n`);
-  }
-  return EXIT_CODES.ok;
-}
-
-export interface ResultsOptions extends EnvironmentOptions {
-  readonly run: string | undefined;
-  readonly output: string | undefined;
-  readonly force: boolean;
-  readonly safeCsv: boolean;
-}
-
-/** Writes the promises of a run again, from the ledger, in any format. Without a run: of all, oldest first. */
-export async function results(options: ResultsOptions, context: Context): Promise<number> {
-  const { reporter, cwd } = context;
-  const { environment } = await loadSettings(runContextOf(context), options, "any");
-  using ledger = openLedgerToRead(environment);
-  if (ledger === undefined)
-    throw new Failure(
-      "usage",
-      `There is no ledger of ${environment.name} at ${displayPath(environment.ledgerPath, cwd)}.`,
-    );
-  const runs =
-    options.run === undefined
-      ? [...listRuns(ledger)].reverse()
-      : [findRun(ledger, options.run)].filter((run) => run !== undefined);
-  if (options.run !== undefined && runs.length === 0) throw unknownRun(options.run, environment);
-  const format = options.output === undefined || options.output === "-" ? "ndjson" : promiseFormat(options.output);
-  let written = 0;
-  const lines = function* (): Generator<string> {
-    yield promisesHeader(format, options.safeCsv);
-    for (const run of runs) {
-      const label = labelOf(run);
-      for (const page of outcomesOfRun(ledger, run.runNo)) {
-        const text = promiseLines(page, label, format, options.safeCsv);
-        written += page.filter(({ outcome }) => outcome !== "not sent").length;
-        if (text !== "") yield text;
-      }
-    }
-  };
-  if (options.output === undefined || options.output === "-") {
-    await pipeline(Readable.from(lines()), context.stdout, { end: false });
-  } else {
-    const path = resolve(cwd, options.output);
-    if (existsSync(path) && !options.force)
-      throw new Failure("usage", `${displayPath(path, cwd)} exists; it is not overwritten.`, {
-        hint: "Name another file, or replace it with --force.",
-      });
-    await makeWayFor(path);
-    const temporary = `${path}.${process.pid}.tmp`;
-    try {
-      if (await isPlainFile(path)) {
-        await pipeline(Readable.from(lines()), createWriteStream(temporary, { flush: true }));
-        await rename(temporary, path);
-      } else await pipeline(Readable.from(lines()), createWriteStream(path));
-    } catch (cause) {
-      throw storageFailure(path, cause);
-    } finally {
-      await rm(temporary, { force: true });
-    }
-    reporter.info(`${count(written, "line")} written to ${displayPath(path, cwd)}.`);
-  }
-  return EXIT_CODES.ok;
 }

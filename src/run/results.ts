@@ -1,0 +1,90 @@
+/** The promises of runs, written again from the ledger. */
+
+import { createWriteStream, existsSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import { Readable, type Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { displayPath } from "../config/config.ts";
+import { Failure } from "../failure.ts";
+import { storageFailure } from "../ledger/open-ledger.ts";
+import { outcomesOfRun } from "../ledger/outcomes.ts";
+import { findRun, listRuns } from "../ledger/runs.ts";
+import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";
+import { promiseFormat, promiseLines, promisesHeader } from "../outputs/promise-lines.ts";
+import type { RunContext } from "./context.ts";
+import { openLedgerToRead } from "./ledger-to-read.ts";
+import { labelOf } from "./promises.ts";
+import { unknownRun } from "./resume.ts";
+import type { Settings } from "./settings.ts";
+export interface ResultsSettings {
+  readonly settings: Settings;
+  /** Without it, all runs, the oldest first. */
+  readonly run?: string | undefined;
+  /** A file, in the format that its name tells, or a stream, which takes NDJSON. */
+  readonly to: string | Writable;
+  /** Replace a file that is there. */
+  readonly force: boolean;
+  readonly safeCsv: boolean;
+}
+
+export interface WrittenResults {
+  readonly lines: number;
+  /** Undefined where a stream took them. */
+  readonly path: string | undefined;
+}
+
+/** @throws Failure where there is no ledger, the run is not known, or the file is there already. */
+export async function writeResults({ cwd }: RunContext, options: ResultsSettings): Promise<WrittenResults> {
+  const { settings, run: name, to, force, safeCsv } = options;
+  const { environment } = settings;
+  using ledger = openLedgerToRead(environment);
+  if (ledger === undefined)
+    throw new Failure(
+      "usage",
+      `There is no ledger of ${environment.name} at ${displayPath(environment.ledgerPath, cwd)}.`,
+    );
+  const runs =
+    name === undefined ? [...listRuns(ledger)].reverse() : [findRun(ledger, name)].filter((run) => run !== undefined);
+  if (name !== undefined && runs.length === 0) throw unknownRun(name, environment);
+  const format = typeof to === "string" ? promiseFormat(to) : "ndjson";
+  let written = 0;
+  const lines = function* (): Generator<string> {
+    yield promisesHeader(format, safeCsv);
+    for (const run of runs) {
+      const label = labelOf(run);
+      for (const page of outcomesOfRun(ledger, run.runNo)) {
+        const text = promiseLines(page, label, format, safeCsv);
+        written += page.filter(({ outcome }) => outcome !== "not sent").length;
+        if (text !== "") yield text;
+      }
+    }
+  };
+  if (typeof to !== "string") {
+    await pipeline(Readable.from(lines()), to, { end: false });
+    return { lines: written, path: undefined };
+  }
+  const path = resolve(cwd, to);
+  if (existsSync(path) && !force)
+    throw new Failure("usage", `${displayPath(path, cwd)} exists; it is not overwritten.`, {
+      hint: "Name another file, or replace it with --force.",
+    });
+  await writeFileWhole(path, lines());
+  return { lines: written, path };
+}
+
+/** The file is there whole or not at all; a device or a pipe is written to. */
+async function writeFileWhole(path: string, lines: Iterable<string>): Promise<void> {
+  await makeWayFor(path);
+  const temporary = `${path}.${process.pid}.tmp`;
+  try {
+    if (await isPlainFile(path)) {
+      await pipeline(Readable.from(lines), createWriteStream(temporary, { flush: true }));
+      await rename(temporary, path);
+    } else await pipeline(Readable.from(lines), createWriteStream(path));
+  } catch (cause) {
+    throw storageFailure(path, cause);
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}

@@ -1,0 +1,95 @@
+/** What the ledger knows of one run, down to its actions. */
+
+import { existsSync } from "node:fs";
+import type { Environment } from "../config/environment.ts";
+import { Failure } from "../failure.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { type ChunkRecord, chunksOf, type RunRecord, wholeOf } from "../ledger/runs.ts";
+import { openPlan } from "../plan/plan.ts";
+import { actionsOf } from "../sending/settle.ts";
+import { openLedgerToRead } from "./ledger-to-read.ts";
+import { environmentFlags } from "./next-command.ts";
+import { planDirectory } from "./places.ts";
+export interface RunDetails {
+  /** Of one that is a part of a planned chunk, `whole` is that one. */
+  readonly chunks: readonly (ChunkRecord & { readonly whole: number | undefined })[];
+  readonly settlements: readonly NotedSettlement[];
+}
+
+/** What a person said of a chunk, or of the run. */
+interface NotedSettlement {
+  readonly chunk: number | undefined;
+  readonly decision: string;
+  readonly who: string;
+  readonly at: string;
+  readonly reason: string | undefined;
+}
+
+export function detailsOf(environment: Environment, { runNo }: RunRecord): RunDetails {
+  using ledger = openLedgerToRead(environment);
+  if (ledger === undefined) return { chunks: [], settlements: [] };
+  const settlements = ledger.all(
+    "SELECT chunk, decision, who, at, reason FROM settlements WHERE run_no = ? ORDER BY id",
+    runNo,
+  );
+  return {
+    chunks: chunksOf(ledger, runNo).map((chunk) => ({ ...chunk, whole: wholeOf(ledger, chunk) })),
+    settlements: settlements.map(({ chunk, decision, who, at, reason }) => ({
+      chunk: chunk === null ? undefined : Number(chunk),
+      decision: String(decision),
+      who: String(who),
+      at: String(at),
+      reason: reason === null ? undefined : String(reason),
+    })),
+  };
+}
+
+/**
+ * Every action of a chunk with where it came from. Plans of ended runs are removed in time; what became of each action stays
+ * in the ledger.
+ *
+ * @throws Failure `usage` where the run has no such chunk, or its actions stood in the plan alone.
+ */
+export async function actionsOfChunk(
+  environment: Environment,
+  run: RunRecord,
+  number: number,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const directory = planDirectory(environment, run.run);
+  using ledger = openLedgerToRead(environment);
+  const chunk = ledger && chunksOf(ledger, run.runNo).find((each) => each.chunk === number);
+  if (ledger === undefined || chunk === undefined) throw new Failure("usage", `Run ${run.run} has no chunk ${number}.`);
+  if (!existsSync(directory) && run.state !== "open") return actionsOfLedger(ledger, environment, run, chunk);
+  await using plan = await openPlan(directory, run.manifest);
+  const [actions, records] = await Promise.all([actionsOf(plan, chunk), plan.records(chunk)]);
+  return actions.map(({ action, data: { eventId, ticketId, nftId } }, at) => {
+    const record = records[at];
+    const source = plan.manifest.inputs[record?.input ?? 0]?.name;
+    return { source, line: record?.line, action, eventId, ticketId, nftId, chunk: number, state: chunk.state };
+  });
+}
+
+function actionsOfLedger(
+  ledger: Ledger,
+  environment: Environment,
+  { run, runNo }: RunRecord,
+  { chunk, state }: ChunkRecord,
+): readonly Readonly<Record<string, unknown>>[] {
+  const rows = ledger.all(
+    "SELECT source, line, action, event_id AS eventId, ticket_id AS ticketId, nft_id AS nftId FROM actions WHERE run_no = ? AND chunk = ? ORDER BY seq",
+    runNo,
+    chunk,
+  );
+  if (rows.length === 0)
+    throw new Failure(
+      "usage",
+      `The plan of run ${run} was removed, and the ledger holds no action of its chunk ${chunk} (${state}).`,
+      {
+        hint: `What the ledger holds of the run is written by: tickets results ${run} ${environmentFlags(environment)}`,
+      },
+    );
+  return rows.map((row) => {
+    const given = Object.entries(row).filter(([, value]) => value !== null);
+    return { ...Object.fromEntries(given), chunk, state };
+  });
+}
