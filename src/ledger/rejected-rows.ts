@@ -58,7 +58,7 @@ export interface MendedDeed extends Action {
   readonly name: string | undefined;
 }
 
-export interface FirstRejected {
+interface FirstRejected {
   /** Number of the run that first put it into a rejects file. */
   readonly firstIn: number;
 }
