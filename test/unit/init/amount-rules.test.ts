@@ -1,0 +1,140 @@
+/** Prices: which column, how its amounts are written, and what they are divided by. */
+
+import { describe, expect, test } from "vitest";
+import { guessConfig } from "../../../src/init/guess.ts";
+import { actionsOf, tableOf } from "../mapping/samples.ts";
+import { bodyOf, mapWith, ruleOf } from "./configs.ts";
+
+describe("of several amounts", () => {
+  const priceLinesOf = (fileName: string, csv: string, delimiter = ","): readonly string[] =>
+    bodyOf(fileName, csv, delimiter)
+      .map((line) => line.trim())
+      .filter((line) => /^#?price: /.test(line));
+  const asked = (...names: readonly string[]): string =>
+    `price: "<FILL IN: one of the next lines, without its #: what one ticket cost, by ${names.join(" or ")}>"   # a price is public for good; remove this line`;
+
+  test("that are all of one ticket, that of the ticket is taken and told beside the others", () => {
+    const csv = "barcode,email,price,ticket price\n111,a@example.com,50,0\n222,b@example.com,60,6.50\n";
+    expect(priceLinesOf("sold.csv", csv)).toEqual([
+      'price: "{ticket price}"   # guess: all 2 rows have digits with a decimal point or none, such as 6.50; also "price"',
+    ]);
+  });
+
+  test.each([
+    ["Unit price", "Total"],
+    ["Unit price", "Net price"],
+    ["Ticket price", "Order total"],
+    ["Face value", "Amount paid"],
+    ["Price", "Gross price"],
+    ["Price incl. VAT", "Price excl. VAT"],
+    ["Gross", "Net"],
+    ["Brutto", "Netto"],
+    ["Einzelpreis", "Gesamtbetrag"],
+    ["Prix unitaire", "Montant total"],
+  ])("of which one may be an order's or before a fee, it is asked: %s, %s", (one, other) => {
+    for (const header of [`${one},${other}`, `${other},${one}`]) {
+      const csv = `Order No,Ticket Reference,Event ID,E-Mail,${header}\n1,T-1,e,a@example.com,25.00,50.00\n1,T-2,e,a@example.com,25.00,50.00\n`;
+      const [first = "", ...choices] = priceLinesOf("sales.csv", csv);
+      expect([asked(one, other), asked(other, one)]).toContain(first);
+      expect(choices.map((line) => /^#price: "\{(.*)\}"/.exec(line)?.[1]).sort()).toEqual([one, other].sort());
+    }
+  });
+
+  test("beside a column called like the field it is asked, too", () => {
+    const csv = "eventId,ticketId,userId,price,Total\ne,t1,u,25.00,50.00\ne,t2,u,25.00,50.00\n";
+    expect(priceLinesOf("sales.csv", csv)[0]).toBe(asked("price", "Total"));
+  });
+
+  test("a fee, a tax and a number of tickets are none of them", () => {
+    const csv =
+      "Barcode,Event ID,E-Mail,Price,Total fees,VAT amount,Total tickets\n1,e,a@example.com,25.00,2.00,1.00,1\n2,e,a@example.com,25.00,2.00,1.00,1\n";
+    expect(priceLinesOf("sales.csv", csv)).toEqual([
+      'price: "{Price}"   # guess: all 2 rows have digits with a decimal point or none, such as 25.00',
+    ]);
+  });
+
+  test("of an order only what may be its total is divided by its tickets", () => {
+    const of = (...names: readonly string[]) =>
+      priceLinesOf(
+        "orders.csv",
+        `Booking Ref,Qty,Event ID,E-Mail,${names.join(",")}\nB1,2,e,a@example.com${",20.00".repeat(names.length)}\nB2,1,e,b@example.com${",10.00".repeat(names.length)}\n`,
+      ).map((line) => line.replace(/ {3}# .*/, ""));
+    const divided = (name: string) => `price: {from: "{${name}}", divide: "{Qty}", places: 2}`;
+    expect(of("Total")).toEqual([divided("Total")]);
+    expect(of("Unit price")).toEqual(['price: "{Unit price}"']);
+    const question = (...names: readonly string[]) => asked(...names).replace(/ {3}# .*/, "");
+    expect(of("Price")).toEqual([question("Price"), '#price: "{Price}"', `#${divided("Price")}`]);
+    expect(of("Unit price", "Total")).toEqual([
+      question("Unit price", "Total"),
+      '#price: "{Unit price}"',
+      `#${divided("Total")}`,
+    ]);
+  });
+});
+
+describe("an amount in hundredths", () => {
+  test.each([
+    "Amount in cents",
+    "Price (cents)",
+    "price_cents",
+    "priceCents",
+    "pricecents",
+    "Total cents",
+    "Betrag in Cent",
+    "Preis ct",
+    "Prix en centimes",
+    "Montant (centimes)",
+    "Importe en céntimos",
+    "Preço em centavos",
+    "Prezzo in centesimi",
+    "Price in pence",
+    "Pris i øre",
+    "Pris öre",
+    "Cena w groszach / grosze",
+    "Preis in Rappen",
+  ])("is divided: %s", (name) => {
+    // biome-ignore format: a table of names
+    for (const fileName of ["sales.csv", "export.csv"]) {
+      const lines = bodyOf(fileName, `Event ID,Ticket ID,User ID,${name}\ne,t1,u,2500\ne,t2,u,3050\n`);
+      expect(ruleOf(lines, "price")).toBe(
+        `price: {from: "{${name}}", divide: "100", places: 2}   # guess: by its name it counts hundredths; 2500 is 25.00`,
+      );
+    }
+  });
+
+  test.each([
+    ["EUR", 'price: {from: "{amount_minor}", divide: "100", places: 2}'],
+    ["eur", 'price: {from: "{amount_minor}", divide: "100", places: 2}'],
+    ["KWD", 'price: {from: "{amount_minor}", divide: "1000", places: 3}'],
+    ["JPY", 'price: "{amount_minor}"'],
+    ["", 'price: {from: "{amount_minor}", divide: "<FILL IN: 100 for'],
+  ])("or in what the currency has: %s", (currency, rule) => {
+    const csv = `eventId,ticketId,userId,amount_minor,currency\ne,t1,u,2500,${currency}\ne,t2,u,3050,${currency}\n`;
+    expect(ruleOf(bodyOf("sales.csv", csv), "price")?.startsWith(rule)).toBe(true);
+  });
+
+  test("of an order is divided by its tickets, too, and exactly", () => {
+    const csv = "Booking Ref,Qty,Total cents,Show ID,Mail\nB1,2,2001,S,u@example.com\nB2,1,1000,S,v@example.com\n";
+    const { yaml } = guessConfig({ fileName: "orders.csv", isWhole: true, ...tableOf(csv) });
+    expect(yaml).toContain('price: {from: "{Total cents}", divide: "{Qty}00", places: 2}');
+    const mapped = mapWith(yaml, "orders", csv.replace("2001", "2500"), ",");
+    expect(actionsOf(mapped)).toMatchObject([
+      { data: { price: "12.50" } },
+      { data: { price: "12.50" } },
+      { data: { price: "10.00" } },
+    ]);
+    expect(mapWith(yaml, "orders", csv, ",")[0]).toMatchObject({ kind: "invalid" });
+  });
+
+  test("with decimals is asked about", () => {
+    const lines = bodyOf("export.csv", "Barcode,Price (cents)\nt1,25.00\nt2,30.50\n");
+    expect(ruleOf(lines, "price")).toContain("<FILL IN: one of the next lines");
+    expect(lines.filter((line) => line.trim().startsWith("#price: "))).toHaveLength(2);
+  });
+
+  test("is no per cent", () => {
+    expect(ruleOf(bodyOf("x.csv", "Barcode,Price,Discount percent\nt1,25,5\nt2,30,5\n"), "price")).toContain(
+      '"{Price}"',
+    );
+  });
+});

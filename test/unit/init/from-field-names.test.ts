@@ -1,0 +1,56 @@
+/** Columns that are called like fields. */
+
+import { describe, expect, test } from "vitest";
+import { asksIn, bodyOf, ruleOf } from "./configs.ts";
+
+describe("that columns called like fields need no rules is said", () => {
+  const plain = (fileName: string, csv: string) => bodyOf(fileName, csv)[0];
+
+  test.each([
+    ["scans.csv", "ticketId,orderTime,gate,device\nt1,1777000000,N,d1\n"],
+    ["cancellations.csv", "ticketId,orderTime,reason,Order date\nt1,1777000000,refunded,2026-05-01\n"],
+    ["log.csv", "action,ticketId,orderTime,gate\nscannedTicket,t1,1777000000,N\n"],
+  ])("of %s, and nothing is asked: %j", (fileName, csv) => {
+    expect(plain(fileName, csv)).toMatch(/^# The columns are called like fields.* need no rules\.$/);
+    expect(asksIn(bodyOf(fileName, csv))).toEqual([]);
+  });
+
+  test.each([
+    ["scans.csv", "ticketId,orderTime,Outcome\nt1,1777000000,ok\n"],
+    ["sales.csv", "eventId,ticketId,userId,price,Refund amount\ne,t1,u,1.00,1.00\ne,t2,u,1.00,\n"],
+    ["sales.csv", "eventId,ticketId,userId,price,Void\ne,t1,u,1.00,\ne,t2,u,1.00,x\n"],
+    ["sales.csv", "eventId,ticketId,userId,price,Booked at\ne,t1,u,1.00,2026-05-01T20:00Z\n"],
+    ["events.csv", "eventId,currency,Event start\ne,EUR,2026-05-01T20:00Z\n"],
+    ["log.csv", "action,ticketId,orderTime,Result\nscannedTicket,t1,1,ok\nscannedTicket,t2,2,denied\n"],
+  ])("but not of %s: %j", (fileName, csv) => {
+    expect(bodyOf(fileName, csv).join("\n")).not.toContain("need no rules.");
+  });
+
+  test("the amount of a refund is no price, and is asked about", () => {
+    const lines = bodyOf("export.csv", "Barcode,Refund amount,Event ID\nb1,1.00,e\nb2,,e\n");
+    expect(ruleOf(lines, "price")).toContain("<FILL IN: no column looks like a price>");
+    expect(lines.join("\n")).toContain('when: {Refund amount: "<FILL IN: what says');
+  });
+});
+
+describe("columns called like fields", () => {
+  test("called like fields has a condition by the status beside them", () => {
+    const csv = `eventId,ticketId,userId,price,État
+${["payée", "annulée", "en attente"].map((status, at) => `e,t${at},u,1.00,${status}`).join("\n")}
+`;
+    const lines = bodyOf("sales.csv", csv);
+    expect(lines).toContain("      when: {État: [payée, annulée]}   # guess");
+    expect(lines).toContain("      when: {État: [annulée]}");
+    expect(lines.join("\n")).toContain("no action takes en attente (1 row)");
+    expect(lines).toContain('        ticketId: "{ticketId}"');
+  });
+
+  test("whose columns are called like fields has rules where they are written otherwise", () => {
+    const csv =
+      "eventId;ticketId;userId;price;orderTime\ne;t;u;12,50;31.12.2026 20:00\ne;t2;u;13,50;30.12.2026 20:00\n";
+    const all = bodyOf("sales.csv", csv, ";").join("\n");
+    expect(all).toContain('price: {from: "{price}", decimal: ","}');
+    expect(all).toContain('orderTime: {from: "{orderTime}", format: "d.M.yyyy H:mm"}');
+    expect(all).toContain('userId: "{userId}"');
+  });
+});

@@ -1,0 +1,43 @@
+/** The ids of tickets, events and users. */
+
+import { describe, expect, test } from "vitest";
+import { guessConfig } from "../../../src/init/guess.ts";
+import { tableOf } from "../mapping/samples.ts";
+import { bodyOf, ruleOf } from "./configs.ts";
+
+test("the id of an event or of a user is never taken for that of a ticket, though no two rows have the same", () => {
+  for (const csv of ["eventId,price\ne1,1.00\ne2,2.00\n", "customer_id,Amount\nc1,1.00\nc2,2.00\n"])
+    for (const fileName of ["sales.csv", "scans.csv", "export.csv"])
+      expect(ruleOf(bodyOf(fileName, csv), "ticketId")).toContain("<FILL IN: the id of the ticket");
+});
+
+test("the ticket of a log is the one that is called so, though it stands there twice", () => {
+  const csv =
+    "Scan ID,Barcode,Scanned at\n1,b1,2026-05-01T20:00:00Z\n2,b1,2026-05-01T21:00:00Z\n3,b2,2026-05-01T22:00:00Z\n";
+  expect(ruleOf(bodyOf("scans.csv", csv), "ticketId")).toBe(
+    'ticketId: "{Barcode}"   # guess by name: 2 different in 3 rows',
+  );
+  expect(ruleOf(bodyOf("scans.csv", csv.replace("Barcode", "Wristband")), "ticketId")).toContain("<FILL IN: ");
+});
+
+describe("an unknown layout", () => {
+  test("never has an amount or an answer taken for an id, nor part of a word for the word", () => {
+    const csv = `Booking,Event Fees,Which event did you like?,Price
+b1,2.50,Gala,10.00
+b2,2.60,Ball,12.00
+`;
+    const guess = guessConfig({ fileName: "x.csv", isWhole: true, ...tableOf(csv) });
+    expect(guess.yaml).not.toMatch(/(?:eventId|ticketId|userId): "\{(?:Event Fees|Which)/);
+    expect(guess.open.map(({ what }) => what)).toContain("eventId: the id of the event: no column is called so");
+    const lines = guess.yaml.split("\n");
+    expect(guess.guesses.length).toBeGreaterThan(0);
+    for (const line of guess.guesses) expect(lines[line - 1]).toContain("# guess");
+  });
+
+  test("asks about a column that is different in every row though it is not called like an id", () => {
+    const lines = bodyOf("x.csv", "Zutritt,Preis\nabc,1.00\ndef,2.00\n");
+    expect(lines.find((line) => line.includes("ticketId:"))).toBe(
+      '  ticketId: "<FILL IN: the id of the ticket: no column is called so>"   # or "{Zutritt}", if that is one: different in all 2 rows',
+    );
+  });
+});

@@ -1,0 +1,236 @@
+/** Which action the rows are: by the name of the file, by what the columns speak of, or by asking. */
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { guessConfig } from "../../../src/init/guess.ts";
+import { createMapper } from "../../../src/mapping/create-mapper.ts";
+import { asksIn, bodyOf, givenIn, load, ruleOf, SALE } from "./configs.ts";
+
+/** What a user makes of the places that ask, as they say: removes, chooses, writes a value. */
+const ANSWERED: readonly (readonly [RegExp, string])[] = [
+  [/^ *orderTime: "<FILL IN: one of .*\n/gm, ""],
+  [/^( *price: )"<FILL IN: one of .*$/gm, '$1"1"'],
+  [/^( *price: )"<FILL IN: .*$/gm, '$1"1"'],
+  [/"<FILL IN: (\{empty: (?:true|false)\}) [^>]*>"/g, "$1"],
+  [/"<FILL IN: what says, such as (\{empty: false\}) [^>]*>"/g, "$1"],
+  [/metadataAttributes: "<FILL IN: .*$/gm, "imageUrl: https://example.com/new"],
+  [/currency: "<FILL IN: .*$/gm, "currency: EUR"],
+  [/zone: "<FILL IN: .*$/gm, "zone: Europe/Berlin"],
+  [/"<FILL IN: [^>]*>"/g, "something"],
+];
+const answered = (yaml: string): string =>
+  ANSWERED.reduce((text, [asked, answer]) => text.replace(asked, answer), yaml);
+
+describe("where the file's name says the action, no other is written:", () => {
+  test.each([
+    [
+      "cancellations.csv",
+      `${SALE},Cancelled at`,
+      "e,t1,u,25.00,2026-05-01T20:00:00Z",
+      "invalidatedTicket",
+      "Cancelled at",
+    ],
+    [
+      "refunds.csv",
+      `${SALE},Order Date,Refunded at`,
+      "e,t1,u,25.00,2026-01-01,2026-05-01T20:00:00Z",
+      "invalidatedTicket",
+      "Refunded at",
+    ],
+    ["invalidations.csv", "Ticket ID,User ID,Voided at", "t1,u,2026-05-01T20:00:00Z", "invalidatedTicket", "Voided at"],
+    ["scans.csv", "Ticket ID,User ID,Scanned at", "t1,u,2026-05-01T20:00:00Z", "scannedTicket", "Scanned at"],
+    ["scans.csv", `${SALE},Scanned at`, "e,t1,u,25.00,2026-05-01T20:00:00Z", "scannedTicket", "Scanned at"],
+    [
+      "checkins.csv",
+      "Ticket ID,User ID,Checked in at",
+      "t1,u,2026-05-01T20:00:00Z",
+      "checkedInTicket",
+      "Checked in at",
+    ],
+    ["checkins.csv", "Barcode,Arrived,Price", "t1,2026-05-01T20:00:00Z,1.00", "checkedInTicket", "Arrived"],
+    ["claims.csv", `${SALE},Claimed at`, "e,t1,u,25.00,2026-05-01T20:00:00Z", "claimedTicket", "Claimed at"],
+    ["resales.csv", `${SALE},Resold at`, "e,t1,u,25.00,2026-05-01T20:00:00Z", "resoldTicket", "Resold at"],
+    [
+      "sales.csv",
+      "Event ID,Ticket ID,User ID,Amount,Order Time",
+      "e,t1,u,25.00,1777000000",
+      "soldTicket",
+      "Order Time",
+    ],
+    ["sales.csv", `${SALE},Sold at`, "e,t1,u,25.00,2026-05-01T20:00:00Z", "soldTicket", "Sold at"],
+  ])("%s with %s", (fileName, header, row, action, time) => {
+    const lines = bodyOf(fileName, `${header}\n${row}\n`);
+    expect(givenIn(lines)).toEqual([action]);
+    expect(asksIn(lines)).toEqual([]);
+    expect(ruleOf(lines, "orderTime")).toContain(`{${time}}`);
+    expect(ruleOf(lines, "ticketId")).toMatch(/"\{(?:Ticket ID|Barcode)\}"/);
+  });
+
+  test("what it needs and no column gives is asked for", () => {
+    const asked = (fileName: string, csv: string) =>
+      asksIn(bodyOf(fileName, csv)).map((line) => /^ *(\w+)/.exec(line)?.[1]);
+    expect(asked("sales.csv", "ticketId,userId,orderTime\nt1,u,1777000000\n")).toEqual(["eventId", "price"]);
+    expect(asked("claims.csv", "ticketId,orderTime\nt1,1777000000\n")).toEqual(["userId"]);
+    expect(asked("resales.csv", "ticketId,eventId\nt1,e\n")).toEqual(["userId", "price"]);
+    expect(asked("events.csv", "eventId,eventName\ne,Gala\n")).toEqual(["currency"]);
+    expect(asked("updates.csv", "ticketId,userId\nt1,u\n")).toEqual(["metadataAttributes"]);
+    expect(asked("scans.csv", "Wristband,Gate\n77,N\n")).toEqual(["ticketId"]);
+  });
+
+  test("whatever its columns are", () => {
+    const CELLS: Readonly<Record<string, readonly string[]>> = {
+      "eventId": ["e1", "e2"], "Event ID": ["e1"], "event_id": ["e1"], "Event": ["Gala", "Ball"], "eventName": ["Gala"],
+      "ticketId": ["t1", "t2"], "Ticket ID": ["t1", "t2", "t3"], "Barcode": ["77", "78"], "id": ["1", "2", "3"],
+      "userId": ["u1"], "Email": ["a@example.com"], "customer_id": ["c1", ""], "to": ["0xbc4BDdE5098fb8b52337023aD112de5285baF061"],
+      "price": ["1.00", "2"], "Amount": ["25.00"], "price_cents": ["2500"], "currency": ["EUR"], "Qty": ["1", "2"],
+      "orderTime": ["1777000000"], "Scanned at": ["2026-05-01T20:00:00Z", ""], "Cancelled at": ["", "2026-05-01 20:00"],
+      "Event start": ["2026-05-01T20:00:00Z"], "Date": ["2026-05-01", "2026-05-02"], "Claimed at": ["1.2.2026 10:00"],
+      "Status": ["paid", "cancelled", "pending"], "Result": ["ok", "denied"], "Checked in": ["yes", "no"], "imageUrl": ["https://example.com/a"],
+    }; // biome-ignore format: a table of cells
+    const NAMES: Readonly<Record<string, string>> = {
+      sales: "soldTicket",
+      scans: "scannedTicket",
+      checkins: "checkedInTicket",
+      claims: "claimedTicket",
+      resales: "resoldTicket",
+      updates: "updateTicket",
+      events: "newEvent",
+      cancellations: "invalidatedTicket",
+      refunds: "invalidatedTicket",
+    };
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...Object.keys(NAMES)),
+        fc.uniqueArray(fc.constantFrom(...Object.keys(CELLS)), { minLength: 1, maxLength: 9 }).chain((header) =>
+          fc.record({
+            header: fc.constant(header),
+            rows: fc.array(fc.tuple(...header.map((name) => fc.constantFrom(...(CELLS[name] ?? [""])))), {
+              minLength: 1,
+              maxLength: 12,
+            }),
+          }),
+        ),
+        (name, { header, rows }) => {
+          const { yaml } = guessConfig({ fileName: `${name}-07.csv`, isWhole: true, header, rows });
+          const lines = yaml.split("\n").map((line) => line.slice(4));
+          const [first, ...more] = givenIn(lines);
+          expect(first).toBe(NAMES[name]);
+          // A sale that says of itself that it is void was a sale before.
+          expect(more.filter((each) => name !== "sales" || each !== "invalidatedTicket")).toEqual([]);
+          const { problems, issues } = load(yaml);
+          for (const { message } of problems) expect(message).toMatch(/^is still to be filled in: /);
+          expect(issues).toEqual([]);
+          // As the places that ask say, it can then be used.
+          const { sources, ...wrong } = load(answered(yaml));
+          expect(wrong).toEqual({ problems: [], issues: [] });
+          const [[source, config] = ["", {}]] = Object.entries(sources);
+          const mapper = createMapper({ fileName: `${name}-07.csv`, header, source: { name: source, config } });
+          for (const [at, cells] of rows.entries()) mapper.map({ kind: "cells", line: at + 2, cells });
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe("where no name says the action, it is asked for,", () => {
+  test.each([
+    ["ticketId,userId\nt1,u\n", "claimedTicket, scannedTicket, checkedInTicket, invalidatedTicket"],
+    ["ticketId,orderTime\nt1,1777000000\n", "scannedTicket, checkedInTicket, invalidatedTicket"],
+  ])("columns called like fields: %j", (csv, among) => {
+    const lines = bodyOf("export.csv", csv);
+    expect(lines).toContain(`action: "<FILL IN: what the rows are: ${among}>"`);
+    expect(lines.join("\n")).not.toContain("need no rules");
+  });
+
+  test("and the columns that names alone leave out are told", () => {
+    const all = bodyOf("export.csv", "ticketId,userId,Scanned at,Result\nt1,u,2026-05-01T20:00:00Z,ok\n").join("\n");
+    expect(all).toContain(
+      '# Their names alone leave out "Result", "Scanned at": call the file after its action (events*',
+    );
+  });
+
+  test.each([
+    ["april-cancellations.csv", "invalidatedTicket"],
+    ["Stornos 2026.csv", "invalidatedTicket"],
+    ["cancelled-orders.csv", "invalidatedTicket"],
+    ["transfers.csv", "resoldTicket"],
+  ])("a word of the file's name is a guess: %s", (fileName, action) => {
+    const lines = bodyOf(fileName, `${SALE}\ne,t1,u,25.00\n`);
+    expect(givenIn(lines.filter((line) => !line.includes("<FILL IN")))).toEqual([action]);
+    expect(lines.find((line) => line.startsWith("action: "))).toContain(`means ${action}, as below`);
+  });
+
+  test("but a table of tickets is never one of events", () => {
+    const csv = "event_id,ticket_id,customer_id,currency,status\ne,t1,c,EUR,paid\ne,t2,c,EUR,paid\n";
+    expect(givenIn(bodyOf("export.csv", csv))).toEqual(["soldTicket"]);
+  });
+});
+
+describe("an unknown layout", () => {
+  test.each([
+    ["gate-3.csv", "Time,Barcode,Gate\n10:03,123,N\n23:01,124,S\n", "  - scannedTicket:"],
+    [
+      "shows.csv",
+      "Show ID,Title,Currency,Begin\n1,A,EUR,2026-01-01 10:00\n2,B,EUR,2026-02-01 10:00\n",
+      "  - newEvent:",
+    ],
+    ["log.csv", "Gerät,Code,Zeit\ng1,A1,2026-05-01 20:00:00\ng1,A2,2026-05-01 20:00:10\n", "  - scannedTicket:"],
+    ["log.csv", "code,ts,result\nA1,1794900000,ok\nA2,1794900007,denied\n", "  - scannedTicket:"],
+    ["log.csv", "Code,Zeit,Ergebnis\nA1,10:03,ok\nA2,10:04,nein\n", '      when: {Ergebnis: "<FILL IN:'],
+    ["export.csv", "Code,Device,E-Mail\nA1,mobile,a@example.com\n", "  - soldTicket:"],
+    ["export.csv", "Code,Device,Sold at\nA1,mobile,2026-05-01\n", "  - soldTicket:"],
+    ["export.csv", "Code,Device,Price\nA1,mobile,1.00\n", "  - soldTicket:"],
+    ["orders.csv", "Booking Ref,Qty,Total\nB1,2,20.00\nB2,1,10.00\n", 'each: {count: "{Qty}"}'],
+    ["sales.csv", "event_id,ticket id,userId,price\ne,t,u,1.00\n", "action: soldTicket"],
+  ])("%s is taken for what it looks like", (fileName, csv, line) => {
+    expect(bodyOf(fileName, csv).some((each) => each.startsWith(line))).toBe(true);
+  });
+
+  test.each([
+    [
+      "orders.csv",
+      "Order #,Order Date,Email,Quantity,Currency,Total Paid,Event Name,Event ID\n1,2026-03-05T10:15:00Z,a@example.com,1,EUR,25.00,Gala,9\n2,2026-03-05T10:16:00Z,b@example.com,2,EUR,50.00,Gala,9\n",
+    ],
+    [
+      "tickets.csv",
+      "Ticket No,Event ID,Event Name,Currency,Price,Buyer Email,Sold At\nT1,e1,Gala,EUR,25.00,a@example.com,2026-03-05T10:15:00Z\n",
+    ],
+    [
+      "report.csv",
+      "Event ID,Event Name,Start Time,Currency,Barcode,Ticket price,Customer\n7,Gala,2026-09-05T20:00:00Z,EUR,0001,12.00,K1\n",
+    ],
+    ["x.csv", "Event ID,Event Name,Order No,Email,Total\n7,Gala,1,a@example.com,12.00\n"],
+    ["x.csv", "Event ID,Currency,Bestellnummer\n7,EUR,1\n"],
+    ["x.csv", "Event ID,Currency,Numéro de commande\n7,EUR,1\n"],
+    ["x.csv", "Event ID,Currency,Acheteur\n7,EUR,K1\n"],
+    ["x.csv", "Event,Currency,Order date\nGala,EUR,2026-03-05T10:15:00Z\n"],
+  ])(
+    "that names an order, a ticket or a buyer is of sales, though it has what an event has: %s %j",
+    (fileName, csv) => {
+      const lines = bodyOf(fileName, csv);
+      expect(givenIn(lines)).toEqual(["soldTicket"]);
+    },
+  );
+
+  test.each([
+    "Event ID,Currency,Price\n7,EUR,12.00\n",
+    "Event ID,Currency,Total\n7,EUR,12.00\n",
+    "Event ID,Event Name,Start Time,Seat\n7,Gala,2026-09-05T20:00:00Z,A1\n",
+    "Event ID,Currency,Title,Organizer email\n7,EUR,Gala,a@example.com\n",
+    "Title,Currency,First Name\nGala,EUR,Ada\n",
+  ])("that may be of sales or of events asks which: %j", (csv) => {
+    const lines = bodyOf("x.csv", csv);
+    expect(lines.join("\n")).not.toContain("newEvent:");
+    expect(asksIn(lines).join("\n")).toContain("the rows may be sales, as below, or events");
+  });
+
+  test.each([
+    "eventId,eventName,currency,shopUrl,startTime,endTime,city,timezone\ne1,Gala,EUR,https://a.example/,2026-09-05T20:00:00Z,,B,Z\n",
+    "Event ID,Event Name,Currency,Start Date,Status,Products Sold,Gross Revenue,Total Refunded,Total Fee,Total Orders,Unique Customers,Tickets\n7,Gala,EUR,2026-09-05T20:00:00Z,LIVE,5,1.00,0.00,2.00,7,8,9\n",
+    "Code,Title,Start date,Venue,Capacity,Doors\ne1,Gala,2026-05-01T20:00Z,Hall,500,19:00\n",
+  ])("with sums of sales at most is still of events: %j", (csv) => {
+    const lines = bodyOf("program.csv", csv);
+    expect(givenIn(lines)).toEqual(["newEvent"]);
+  });
+});

@@ -1,0 +1,108 @@
+/** Columns by which rows differ. */
+
+import { describe, expect, test } from "vitest";
+import { guessConfig } from "../../../src/init/guess.ts";
+import { tableOf } from "../mapping/samples.ts";
+import { asksIn, bodyOf, load, SALE } from "./configs.ts";
+
+describe("a log's column by which rows differ is asked about:", () => {
+  test.each([
+    ["Result", ["ok", "denied"]],
+    ["Outcome", ["granted", "already used"]],
+    ["Direction", ["in", "out"]],
+    ["OK", ["true", "false"]],
+    ["Granted", ["1", "0"]],
+    ["Checked in", ["yes", "no"]],
+    ["Has arrived", ["YES", "NO"]],
+    ["Admitted", ["Y", "N"]],
+    ["Ergebnis", ["grün", "rot"]],
+    ["Richtung", ["rein", "raus"]],
+    ["Esito", ["valido", "rifiutato"]],
+    ["Message", ["ok", "Already scanned"]],
+    ["Type", ["entry", "exit"]],
+    ["Result", ["denied", "denied"]],
+    ["Valid", ["no", "no"]],
+    ["Void", ["no", "yes"]],
+  ])("%s: %j", (name, [one, other]) => {
+    for (const fileName of ["scans.csv", "checkins.csv", "gate-3.csv"])
+      for (const header of ["Ticket Code,Scanned at", "ticketId,orderTime"]) {
+        const time = header.startsWith("ticketId") ? "1777000000" : "2026-05-01T20:00:00Z";
+        const lines = bodyOf(fileName, `${header},${name}\nt1,${time},${one}\nt2,${time},${other}\n`);
+        const all = lines.join("\n");
+        expect(all).not.toContain("need no rules");
+        if (fileName === "gate-3.csv" && header.startsWith("ticketId")) expect(all).toContain(`leave out "${name}"`);
+        else {
+          expect(all).toContain(`when: {${name}: "<FILL IN: the value that gives this action`);
+          expect(all).toContain("expect:\n");
+        }
+      }
+  });
+
+  test.each(["Voided at", "refunded_at", "Cancelled", "Storniert am"])("%s, where some hold a time", (name) => {
+    for (const header of ["Ticket Code,Scanned at", "ticketId,orderTime"]) {
+      const time = header.startsWith("ticketId") ? "1777000000" : "2026-05-01T20:00:00Z";
+      const some = bodyOf("scans.csv", `${header},${name}\nt1,${time},2026-05-02T20:00:00Z\nt2,${time},\n`);
+      expect(some.join("\n")).toContain(`when: {${name}: "<FILL IN: {empty: true} where`);
+      const none = bodyOf("scans.csv", `${header},${name}\nt1,${time},\nt2,${time},\n`);
+      expect(none).toContain(
+        `  ${name}: ""   # as in all rows of this file; a row with something there that gives an action is an error`,
+      );
+      expect([...some, ...none].join("\n")).not.toContain("need no rules");
+    }
+  });
+
+  test("each of several, but not who scanned, nor what let all of them in", () => {
+    const lines = bodyOf(
+      "scans.csv",
+      "Ticket Code,Scanned at,Direction,OK,Scanned by,Access\nt1,2026-05-01T20:00:00Z,in,yes,Ada,granted\nt2,2026-05-01T20:01:00Z,out,no,Ben,granted\n",
+    );
+    expect(asksIn(lines).map((line) => /^ *([\w ]+):/.exec(line)?.[1])).toEqual(["Direction", "OK"]);
+    expect(lines.find((line) => line.startsWith("  Access: [granted]"))).toBeDefined();
+  });
+
+  test("a time that not every row has", () => {
+    for (const [header, name] of [
+      ["Ticket ID,Checked in at", "Checked in at"],
+      ["ticketId,orderTime", "orderTime"],
+      ["ticketId,nftId,orderTime", "orderTime"],
+    ]) {
+      const cells =
+        header
+          ?.split(",")
+          .slice(2)
+          .map(() => ",") ?? [];
+      const csv = `${header}\nt1,${cells.join("")}\nt2,${cells.join("")}2026-05-01T20:00:00Z\n`;
+      const lines = bodyOf("checkins.csv", csv);
+      expect(lines).toContain(`      # ${name} is filled in 1 of 2 rows`);
+      expect(lines.join("\n")).toContain(`when: {${name}: "<FILL IN: {empty: false} where a row without`);
+      expect(lines.join("\n")).not.toContain("need no rules");
+    }
+  });
+
+  test("in a file of sales an entry is offered as a comment, whatever its columns are called", () => {
+    for (const header of [SALE, "Show ID,Barcode,Mail,Amount"]) {
+      const csv = `${header},Checked in\ne,t1,u@example.com,1.00,no\ne,t2,u@example.com,1.00,yes\n`;
+      const lines = bodyOf("sales.csv", csv).map((line) => line.trim());
+      expect(lines).toContain("#- checkedInTicket:");
+      expect(lines).toContain("# Checked in in this file: no 1, yes 1");
+    }
+  });
+});
+
+describe("an unknown layout", () => {
+  test("without a value that means a sale must be told", () => {
+    const { problems } = load(
+      guessConfig({ fileName: "x.csv", isWhole: true, ...tableOf("ID,Status,Price\nt1,A,1\nt2,A,2\nt3,B,3\n") }).yaml,
+    );
+    expect(problems).toContainEqual(
+      expect.objectContaining({ path: ["sources", "x", "actions", 0, "soldTicket", "when", "Status"] }),
+    );
+  });
+
+  test("of which one says yes or no to a cancellation asks what it means", () => {
+    const csv = "Barcode,Event ID,Email,Price,Cancelled\n1,e,a@example.com,1.00,no\n2,e,b@example.com,1.00,yes\n";
+    const lines = bodyOf("sold.csv", csv);
+    expect(lines).toContain("      # Cancelled in this file: no 1, yes 1");
+    expect(lines.join("\n")).toContain('when: {Cancelled: "<FILL IN: the value that gives this action');
+  });
+});
