@@ -38,6 +38,7 @@ export interface ChunkEvent {
 const BORDERS = { lane: "given", first: "given", count: "given", offset: "given", length: "given" } as const;
 const PART = { ...BORDERS, parent: "given", http_status: "given", detail: "given" } as const;
 const CUT = { count: "given", length: "given" } as const;
+const FOUND = { ...CUT, detail: "given", answer: null } as const;
 const ATTEMPT_ENDED = { http_status: "given", detail: "given" } as const;
 
 export const CHUNK_EVENTS = {
@@ -134,25 +135,31 @@ export const CHUNK_EVENTS = {
   foundUnsent: {
     from: ["planned", "in doubt", "refused"],
     to: "planned",
-    writes: { ...CUT, detail: "given", answer: null, http_status: null },
+    writes: { ...FOUND, http_status: null },
     when: "its first actions were never on their way; the rest is a chunk of its own now",
   },
   foundDoubt: {
     from: ["planned", "answered", "in doubt"],
     to: "in doubt",
-    writes: { ...CUT, detail: "given", answer: null },
+    writes: FOUND,
     when: "the ledger was put back from an older copy: its first actions may have been sent since",
+  },
+  foundRefused: {
+    from: ["refused"],
+    to: "refused",
+    writes: FOUND,
+    when: "of its first actions nothing more is known; what is known of the rest is a chunk of its own now",
   },
   foundSettled: {
     from: ["planned", "answered", "in doubt", "refused"],
     to: "settled",
-    writes: { ...CUT, detail: null, answer: null },
+    writes: FOUND,
     when: "an imported promises file tells what became of its first actions",
   },
   foundClosed: {
     from: ["planned", "in doubt", "refused"],
     to: "abandoned",
-    writes: { ...CUT, detail: null, answer: null },
+    writes: FOUND,
     when: "its first actions are not to be sent: they were closed before, or what was accepted since forbids it",
   },
 

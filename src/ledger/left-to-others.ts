@@ -1,7 +1,8 @@
 /** What a run left to the runs before it, since they may bring it to the service: how that stands now. */
 
 import type { Ledger } from "./ledger.ts";
-import { type RunRecord, UNDECIDED_STATES } from "./runs.ts";
+import type { RunRecord } from "./runs.ts";
+import { UNDECIDED_STATES } from "./states.ts";
 
 /** Counts of actions. They add up to what was pending, or waited for it, when the run was planned. */
 export interface LeftToOthers {

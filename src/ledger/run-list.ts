@@ -29,7 +29,8 @@ import { IMPORTED_MAPPING } from "./known-state.ts";
 import type { Ledger } from "./ledger.ts";
 import { storageFailure } from "./open-ledger.ts";
 import { TAKEN } from "./outcomes.ts";
-import { type ChunkRecord, chunksOf, countRun, listRuns, type RunRecord, UNDECIDED_STATES } from "./runs.ts";
+import { type ChunkRecord, chunksOf, countRun, listRuns, type RunRecord } from "./runs.ts";
+import { UNDECIDED_STATES } from "./states.ts";
 
 const COUNT = z.number().int().nonnegative();
 

@@ -1,11 +1,11 @@
-/** Runs, chunks and attempts: the life of §3 of the design, one function per step. Each is one transaction or part of the caller's. */
+/** Runs and their chunks: how they are entered, found and counted, and how chunks get parts. Each step is one transaction or part of the caller's. */
 
 import { type ChunkEventName, changeChunk } from "./chunks.ts";
 import { type GivenIds, noteIdRules } from "./id-rules.ts";
 import { type Ledger, readMeta, type SqlRow, writeMeta } from "./ledger.ts";
 import { SUPERSEDED } from "./outcomes.ts";
 import { type Mending, noteMendings } from "./rejected-rows.ts";
-import type { ChunkState, RunState } from "./states.ts";
+import { type ChunkState, type RunState, UNDECIDED_STATES } from "./states.ts";
 
 export interface RunRecord {
   readonly runNo: number;
@@ -149,15 +149,6 @@ export function listRuns(ledger: Ledger, limit = -1): readonly RunRecord[] {
   return ledger.all(`SELECT ${RUN_COLUMNS} FROM runs ORDER BY run_no DESC LIMIT ?`, limit).map(toRun);
 }
 
-/** Chunks whose actions may still reach the service, or may have reached it. */
-export const UNDECIDED_STATES = [
-  "planned",
-  "sending",
-  "answered",
-  "in doubt",
-  "refused",
-] as const satisfies readonly ChunkState[];
-
 /** Whether a run has such chunks: then its plan is still needed. */
 export function isUndecided(ledger: Ledger, runNo: number): boolean {
   return UNDECIDED_STATES.some((state) => chunksOf(ledger, runNo, state).length > 0);
@@ -230,100 +221,6 @@ export function nextPlannedChunk(ledger: Ledger, runNo: number, lane: number): C
   return row === undefined ? undefined : toChunk(row);
 }
 
-/** Part of a transaction: the chunk is about to be sent. Returns the attempt's number, from 1. */
-export function markSending(ledger: Ledger, { runNo, chunk }: ChunkRecord, at: string): number {
-  changeChunk(ledger, "intend", { runNo, chunk });
-  const row = ledger.get(
-    "SELECT coalesce(max(attempt), 0) + 1 AS attempt FROM attempts WHERE run_no = ? AND chunk = ?",
-    runNo,
-    chunk,
-  );
-  const attempt = Number(row?.attempt);
-  ledger.run(
-    "INSERT INTO attempts (run_no, chunk, attempt, started_at) VALUES (?, ?, ?, ?)",
-    runNo,
-    chunk,
-    attempt,
-    at,
-  );
-  return attempt;
-}
-
-/** How an attempt ended that came to no answer of which the outcomes could be read. */
-export interface AttemptEnd {
-  /** What happens to the chunk with it. */
-  readonly event: Extract<ChunkEventName, "giveBack" | "refuse" | "doubt" | "rejectTooLarge">;
-  /** What the answer meant, or that none came. */
-  readonly class: string;
-  readonly httpStatus: number | undefined;
-  readonly detail: string | undefined;
-  /** UTC in ISO 8601. */
-  readonly at: string;
-}
-
-/** Part of a transaction: what became of the attempt under way, and of the chunk with it. */
-export function endAttempt(ledger: Ledger, { runNo, chunk }: ChunkRecord, end: AttemptEnd): void {
-  ledger.run(
-    "UPDATE attempts SET ended_at = ?, class = ?, http_status = ?, detail = ? WHERE run_no = ? AND chunk = ? AND ended_at IS NULL",
-    end.at,
-    end.class,
-    end.httpStatus ?? null,
-    end.detail ?? null,
-    runNo,
-    chunk,
-  );
-  changeChunk(ledger, end.event, { runNo, chunk }, { http_status: end.httpStatus, detail: end.detail });
-}
-
-/** Part of a transaction: keeps the answer as it came, so that a crash can't lose it. */
-export function storeAnswer(
-  ledger: Ledger,
-  { runNo, chunk }: ChunkRecord,
-  answer: { readonly status: number; readonly body: Uint8Array; readonly at: string },
-): void {
-  ledger.run(
-    "UPDATE attempts SET ended_at = ?, class = 'settled', http_status = ? WHERE run_no = ? AND chunk = ? AND ended_at IS NULL",
-    answer.at,
-    answer.status,
-    runNo,
-    chunk,
-  );
-  const { status, body, at } = answer;
-  changeChunk(ledger, "answer", { runNo, chunk }, { http_status: status, answer: body, answered_at: at });
-}
-
-/** The stored answer of a chunk that was answered but not settled. */
-export function readAnswer(
-  ledger: Ledger,
-  { runNo, chunk }: ChunkRecord,
-): { readonly body: Buffer; readonly at: string } {
-  const row = ledger.get("SELECT answer, answered_at FROM chunks WHERE run_no = ? AND chunk = ?", runNo, chunk);
-  if (!(row?.answer instanceof Uint8Array)) throw new Error(`chunk ${chunk} is answered, but its answer is not stored`);
-  return { body: Buffer.from(row.answer), at: String(row.answered_at) };
-}
-
-/** Part of a transaction: the last attempt's answer is kept as it came, since it may hold promises that come only once. */
-export function keepDoubtedAnswer(ledger: Ledger, { runNo, chunk }: ChunkRecord, answer: Uint8Array): void {
-  ledger.run(
-    `INSERT INTO doubted_answers (run_no, chunk, attempt, answer)
-     SELECT run_no, chunk, max(attempt), ? FROM attempts WHERE run_no = ? AND chunk = ? GROUP BY run_no, chunk`,
-    answer,
-    runNo,
-    chunk,
-  );
-}
-
-/** Part of a transaction: the answer that was stored for a chunk can't be settled after all. */
-export function doubtStored(ledger: Ledger, chunk: ChunkRecord, detail: string, answer: Uint8Array): void {
-  keepDoubtedAnswer(ledger, chunk, answer);
-  changeChunk(ledger, "doubtAnswer", chunk, { detail });
-}
-
-/** Part of a transaction: the chunk's answer became outcomes; the raw answer is dropped. */
-export function markSettled(ledger: Ledger, chunk: ChunkRecord): void {
-  changeChunk(ledger, "settle", chunk);
-}
-
 /** The number that the run's next chunk will have. */
 export function nextChunkNumber(ledger: Ledger, runNo: number): number {
   return Number(ledger.get("SELECT max(chunk) AS last FROM chunks WHERE run_no = ?", runNo)?.last) + 1;
@@ -379,41 +276,6 @@ export function wholeOf(ledger: Ledger, { runNo, chunk }: Pick<ChunkRecord, "run
     runNo,
   );
   return row === undefined || Number(row.chunk) === chunk ? undefined : Number(row.chunk);
-}
-
-/** Part of a transaction: keeps what the service said of actions that are in doubt all the same. */
-export function keepDoubtedItems(
-  ledger: Ledger,
-  runNo: number,
-  items: readonly { readonly seq: number; readonly response: string }[],
-): void {
-  for (const { seq, response } of items)
-    ledger.run("INSERT OR REPLACE INTO doubted_items (run_no, seq, response) VALUES (?, ?, ?)", runNo, seq, response);
-}
-
-/** What the service said of the actions of a chunk that is in doubt, by their place in the plan. */
-export function doubtedItems(
-  ledger: Ledger,
-  { runNo, first, count }: Pick<ChunkRecord, "runNo" | "first" | "count">,
-): ReadonlyMap<number, string> {
-  return new Map(
-    ledger
-      .all(
-        "SELECT seq, response FROM doubted_items WHERE run_no = ? AND seq >= ? AND seq < ?",
-        runNo,
-        first,
-        first + count,
-      )
-      .map(({ seq, response }) => [Number(seq), String(response)]),
-  );
-}
-
-/** Part of a transaction: the actions are sent again, so what was said of them is over. */
-export function forgetDoubtedItems(
-  ledger: Ledger,
-  { runNo, first, count }: Pick<ChunkRecord, "runNo" | "first" | "count">,
-): void {
-  ledger.run("DELETE FROM doubted_items WHERE run_no = ? AND seq >= ? AND seq < ?", runNo, first, first + count);
 }
 
 /** Closes chunks that hold no action, as `settle --first 0` of earlier versions left them. */

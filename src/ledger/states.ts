@@ -16,7 +16,16 @@ export const CHUNK_STATES = [
 ] as const;
 export type ChunkState = (typeof CHUNK_STATES)[number];
 
-/** Of a chunk in one of these, all actions have an outcome; the others are to be sent, or may have been, or stand in its halves. */
+/** Actions of a chunk in one of these may still reach the service, or may have reached it. */
+export const UNDECIDED_STATES = [
+  "planned",
+  "sending",
+  "answered",
+  "in doubt",
+  "refused",
+] as const satisfies readonly ChunkState[];
+
+/** All actions of a chunk in one of these have an outcome. Those of one that was split stand in its halves. */
 export const DECIDED_STATES = ["settled", "settled by hand", "abandoned"] as const satisfies readonly ChunkState[];
 
 /** What has an outcome of its own; an action whose chunk is planned, refused or in doubt has none yet. */

@@ -5,7 +5,8 @@ import { ticketKey } from "../ledger/known-state.ts";
 import type { Ledger, SqlRow } from "../ledger/ledger.ts";
 import type { Pending, PendingDeed } from "../ledger/pending.ts";
 import { presentIdentity } from "../ledger/renamed-deeds.ts";
-import { type ChunkRecord, chunksOf, UNDECIDED_STATES } from "../ledger/runs.ts";
+import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
+import { UNDECIDED_STATES } from "../ledger/states.ts";
 import type { IndexRecord } from "./index-file.ts";
 import { openPlan, unreadableDoubt } from "./plan.ts";
 

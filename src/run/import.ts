@@ -9,8 +9,8 @@ import { IMPORTED, mergeOutcomes, rememberUnplaced } from "../ledger/known-state
 import { type Ledger, runListPath, writeMeta } from "../ledger/ledger.ts";
 import { leavesOpen } from "../ledger/outcomes.ts";
 import { wasReset } from "../ledger/run-list.ts";
-import { chunksOf, endRun, findRun, type RunRecord, UNDECIDED_STATES } from "../ledger/runs.ts";
-import { DECIDED_STATES } from "../ledger/states.ts";
+import { chunksOf, endRun, findRun, type RunRecord } from "../ledger/runs.ts";
+import { DECIDED_STATES, UNDECIDED_STATES } from "../ledger/states.ts";
 import { noteRejects } from "../outputs/rejects.ts";
 import { openPlan } from "../plan/plan.ts";
 import { isImportedRun } from "../sending/mend-lost.ts";

@@ -5,20 +5,13 @@ import type { ActionData } from "../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
 import { stringifyJson } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
+import { endAttempt, keepDoubtedAnswer, readAnswer } from "../ledger/attempts.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import { forgetUnplaced, IMPORTED, IMPORTED_MAPPING, unplacedActions } from "../ledger/known-state.ts";
 import { type Ledger, writeMeta } from "../ledger/ledger.ts";
 import { insertOutcomes, type NewOutcome } from "../ledger/outcomes.ts";
-import {
-  type ChunkRecord,
-  chunksOf,
-  endAttempt,
-  findRun,
-  keepDoubtedAnswer,
-  type RunRecord,
-  readAnswer,
-  UNDECIDED_STATES,
-} from "../ledger/runs.ts";
+import { type ChunkRecord, chunksOf, findRun, type RunRecord } from "../ledger/runs.ts";
+import { UNDECIDED_STATES } from "../ledger/states.ts";
 import { dataOfLine } from "../plan/batch.ts";
 import { CONTENT_BYTES } from "../plan/index-file.ts";
 import { type Manifest, manifestOf } from "../plan/manifest.ts";

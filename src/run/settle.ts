@@ -6,15 +6,8 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { mergeOutcomes } from "../ledger/known-state.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
-import {
-  type ChunkRecord,
-  chunksOf,
-  countRun,
-  findRun,
-  noteStop,
-  type RunRecord,
-  UNDECIDED_STATES,
-} from "../ledger/runs.ts";
+import { type ChunkRecord, chunksOf, countRun, findRun, noteStop, type RunRecord } from "../ledger/runs.ts";
+import { UNDECIDED_STATES } from "../ledger/states.ts";
 import { canWriteRejects, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
 import { type Manifest, parseManifest } from "../plan/manifest.ts";
 import { openPlan, type Plan } from "../plan/plan.ts";

@@ -1,18 +1,11 @@
 /** What a person says became of chunks, and closing a run. Each step is one transaction; doing it again changes nothing. */
 
 import { crashPoint } from "../disk/crash-points.ts";
+import { doubtedItems, forgetDoubtedItems } from "../ledger/attempts.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes, SUPERSEDED } from "../ledger/outcomes.ts";
-import {
-  addChunks,
-  type ChunkRecord,
-  chunksOf,
-  doubtedItems,
-  endRun,
-  forgetDoubtedItems,
-  type RunRecord,
-} from "../ledger/runs.ts";
+import { addChunks, type ChunkRecord, chunksOf, endRun, type RunRecord } from "../ledger/runs.ts";
 import type { Plan } from "../plan/plan.ts";
 import { chunkFacts, runFacts } from "./settle.ts";
 import { type ItemFacts, toOutcomes } from "./settling.ts";

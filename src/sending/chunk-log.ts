@@ -2,15 +2,8 @@
 
 import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import {
-  type AttemptEnd,
-  type ChunkRecord,
-  endAttempt,
-  keepDoubtedAnswer,
-  markSending,
-  nextPlannedChunk,
-  storeAnswer,
-} from "../ledger/runs.ts";
+import { type AttemptEnd, endAttempt, keepDoubtedAnswer, markSending, storeAnswer } from "../ledger/attempts.ts";
+import { type ChunkRecord, nextPlannedChunk } from "../ledger/runs.ts";
 import type { ItemOutcome } from "./answer.ts";
 import { type SettleContext, settle } from "./settle.ts";
 import type { ChunkFacts } from "./settling.ts";

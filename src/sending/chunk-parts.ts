@@ -1,6 +1,6 @@
 /** A chunk of which not all actions share one fate becomes several. */
 
-import { changeChunk } from "../ledger/chunks.ts";
+import { type ChunkEventName, changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, nextChunkNumber } from "../ledger/runs.ts";
@@ -43,6 +43,15 @@ export function cutChunk(
   return parts;
 }
 
+/** By the state of the part that keeps the chunk's number. */
+const FOUND_EVENTS: Partial<Record<ChunkState, ChunkEventName & `found${string}`>> = {
+  planned: "foundUnsent",
+  "in doubt": "foundDoubt",
+  refused: "foundRefused",
+  settled: "foundSettled",
+  abandoned: "foundClosed",
+};
+
 /** Part of a transaction: the parts of `cutChunk` take the chunk's place. Another chunk must not have been added meanwhile. */
 export function replaceChunk(ledger: Ledger, chunk: ChunkRecord, parts: readonly ChunkRecord[]): void {
   for (const { chunk: number, count, length, state, detail, ...part } of parts) {
@@ -50,12 +59,9 @@ export function replaceChunk(ledger: Ledger, chunk: ChunkRecord, parts: readonly
       addChunks(ledger, chunk, [{ ...part, count, length, ...(detail !== undefined && { detail }) }], state);
       continue;
     }
-    if (state === "planned") changeChunk(ledger, "foundUnsent", chunk, { count, length, detail });
-    else if (state === "in doubt") changeChunk(ledger, "foundDoubt", chunk, { count, length, detail });
-    else if (state === "settled") changeChunk(ledger, "foundSettled", chunk, { count, length });
-    else if (state === "abandoned") changeChunk(ledger, "foundClosed", chunk, { count, length });
-    else if (state === chunk.state) changeChunk(ledger, "cut", chunk, { count, length });
-    else throw new Error(`a part of chunk ${number}, which is ${chunk.state}, can't be ${state}`);
+    const event = FOUND_EVENTS[state];
+    if (event === undefined) throw new Error(`the first part of chunk ${number} can't be found ${state}`);
+    changeChunk(ledger, event, chunk, { count, length, detail });
   }
 }
 

@@ -5,6 +5,7 @@
 
 import { readFileSync } from "node:fs";
 import { EXIT_CODES } from "../failure.ts";
+import { endAttempt } from "../ledger/attempts.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import { IMPORTED_MAPPING } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -15,7 +16,6 @@ import {
   type ChunkRecord,
   chunksOf,
   countRun,
-  endAttempt,
   endRun,
   enterRun,
   noteEnteredAgain,

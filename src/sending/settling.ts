@@ -1,9 +1,11 @@
 /** The part of settling that needs a ledger and nothing else: an answer that was read becomes outcomes. */
 
 import { cleanText } from "../actions/text.ts";
+import { keepDoubtedItems } from "../ledger/attempts.ts";
+import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes, type NewOutcome } from "../ledger/outcomes.ts";
-import { addChunks, type ChunkRecord, keepDoubtedItems, markSettled } from "../ledger/runs.ts";
+import { addChunks, type ChunkRecord } from "../ledger/runs.ts";
 import type { Outcome } from "../ledger/states.ts";
 import { type LineStyle, promiseLines } from "../outputs/promise-lines.ts";
 import type { ChunkActions } from "../plan/chunk-actions.ts";
@@ -57,7 +59,7 @@ export function settleInLedger(
         item.outcome === "in doubt" ? [{ seq: facts.chunk.first + at, response: item.response }] : [],
       ),
     );
-    markSettled(ledger, facts.chunk);
+    changeChunk(ledger, "settle", facts.chunk);
   });
   return promiseLines(known, style.label, style.format, style.safeCsv);
 }

@@ -1,9 +1,10 @@
 /** A chunk that the service calls too large becomes smaller ones. */
 
+import { endAttempt } from "../ledger/attempts.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes } from "../ledger/outcomes.ts";
-import { addChunks, type ChunkRecord, endAttempt } from "../ledger/runs.ts";
+import { addChunks, type ChunkRecord } from "../ledger/runs.ts";
 import { chunkFacts, projectUnwritten, runFacts, type SettleContext } from "./settle.ts";
 import { toOutcomes } from "./settling.ts";
 

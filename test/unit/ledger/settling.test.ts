@@ -3,19 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { markSending, storeAnswer } from "../../../src/ledger/attempts.ts";
+import { changeChunk } from "../../../src/ledger/chunks.ts";
 import { mergeOutcomes } from "../../../src/ledger/known-state.ts";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { insertOutcomes, type NewOutcome, outcomesOfChunk } from "../../../src/ledger/outcomes.ts";
-import {
-  addChunks,
-  chunksOf,
-  countRun,
-  enterRun,
-  markSending,
-  markSettled,
-  storeAnswer,
-} from "../../../src/ledger/runs.ts";
+import { addChunks, chunksOf, countRun, enterRun } from "../../../src/ledger/runs.ts";
 import type { LineStyle } from "../../../src/outputs/promise-lines.ts";
 import { toChunkActions } from "../../../src/plan/chunk-actions.ts";
 import { RECORD_BYTES } from "../../../src/plan/index-file.ts";
@@ -144,7 +138,7 @@ describe("merging", () => {
       outcome(2, 2, "soldTicket", { eventId: "E", ticketId: "T", userId: "ann", price: "1" }),
       outcome(3, 1, "resoldTicket", { ticketId: "T", userId: "bob", price: "2" }),
     ]);
-    for (const each of chunksOf(ledger, 1)) markSettled(ledger, each);
+    for (const each of chunksOf(ledger, 1)) changeChunk(ledger, "settle", each);
     mergeOutcomes(ledger);
     expect(ledger.all("SELECT ticket, event_id, holder, state FROM tickets")).toEqual([
       { ticket: "ticket:T", event_id: "E", holder: "bob", state: "sold" },
@@ -168,7 +162,7 @@ describe("merging", () => {
         outcome(5, 1, "updateEvent", { eventId: "E", currency: "USD" }),
         ...more,
       ]);
-      markSettled(ledger, chunk);
+      changeChunk(ledger, "settle", chunk);
       mergeOutcomes(ledger);
       expect(ledger.all("SELECT event_id, currency FROM events")).toEqual([{ event_id: "E", currency: "USD" }]);
       return ledger.all("SELECT * FROM tickets WHERE ticket <> 'ticket:other' ORDER BY ticket");

@@ -1,0 +1,129 @@
+/** Each try to send a chunk: its intent, its answer, and what the service said where nobody can tell what became of an action. */
+
+import { type ChunkEventName, changeChunk } from "./chunks.ts";
+import type { Ledger } from "./ledger.ts";
+import type { ChunkRecord } from "./runs.ts";
+
+/** Part of a transaction: the chunk is about to be sent. Returns the attempt's number, from 1. */
+export function markSending(ledger: Ledger, { runNo, chunk }: ChunkRecord, at: string): number {
+  changeChunk(ledger, "intend", { runNo, chunk });
+  const row = ledger.get(
+    "SELECT coalesce(max(attempt), 0) + 1 AS attempt FROM attempts WHERE run_no = ? AND chunk = ?",
+    runNo,
+    chunk,
+  );
+  const attempt = Number(row?.attempt);
+  ledger.run(
+    "INSERT INTO attempts (run_no, chunk, attempt, started_at) VALUES (?, ?, ?, ?)",
+    runNo,
+    chunk,
+    attempt,
+    at,
+  );
+  return attempt;
+}
+
+/** How an attempt ended that came to no answer of which the outcomes could be read. */
+export interface AttemptEnd {
+  /** What happens to the chunk with it. */
+  readonly event: Extract<ChunkEventName, "giveBack" | "refuse" | "doubt" | "rejectTooLarge">;
+  /** What the answer meant, or that none came. */
+  readonly class: string;
+  readonly httpStatus: number | undefined;
+  readonly detail: string | undefined;
+  /** UTC in ISO 8601. */
+  readonly at: string;
+}
+
+/** Part of a transaction: what became of the attempt under way, and of the chunk with it. */
+export function endAttempt(ledger: Ledger, { runNo, chunk }: ChunkRecord, end: AttemptEnd): void {
+  ledger.run(
+    "UPDATE attempts SET ended_at = ?, class = ?, http_status = ?, detail = ? WHERE run_no = ? AND chunk = ? AND ended_at IS NULL",
+    end.at,
+    end.class,
+    end.httpStatus ?? null,
+    end.detail ?? null,
+    runNo,
+    chunk,
+  );
+  changeChunk(ledger, end.event, { runNo, chunk }, { http_status: end.httpStatus, detail: end.detail });
+}
+
+/** Part of a transaction: keeps the answer as it came, so that a crash can't lose it. */
+export function storeAnswer(
+  ledger: Ledger,
+  { runNo, chunk }: ChunkRecord,
+  answer: { readonly status: number; readonly body: Uint8Array; readonly at: string },
+): void {
+  ledger.run(
+    "UPDATE attempts SET ended_at = ?, class = 'settled', http_status = ? WHERE run_no = ? AND chunk = ? AND ended_at IS NULL",
+    answer.at,
+    answer.status,
+    runNo,
+    chunk,
+  );
+  const { status, body, at } = answer;
+  changeChunk(ledger, "answer", { runNo, chunk }, { http_status: status, answer: body, answered_at: at });
+}
+
+/** The stored answer of a chunk that was answered but not settled. */
+export function readAnswer(
+  ledger: Ledger,
+  { runNo, chunk }: ChunkRecord,
+): { readonly body: Buffer; readonly at: string } {
+  const row = ledger.get("SELECT answer, answered_at FROM chunks WHERE run_no = ? AND chunk = ?", runNo, chunk);
+  if (!(row?.answer instanceof Uint8Array)) throw new Error(`chunk ${chunk} is answered, but its answer is not stored`);
+  return { body: Buffer.from(row.answer), at: String(row.answered_at) };
+}
+
+/** Part of a transaction: the last attempt's answer is kept as it came, since it may hold promises that come only once. */
+export function keepDoubtedAnswer(ledger: Ledger, { runNo, chunk }: ChunkRecord, answer: Uint8Array): void {
+  ledger.run(
+    `INSERT INTO doubted_answers (run_no, chunk, attempt, answer)
+     SELECT run_no, chunk, max(attempt), ? FROM attempts WHERE run_no = ? AND chunk = ? GROUP BY run_no, chunk`,
+    answer,
+    runNo,
+    chunk,
+  );
+}
+
+/** Part of a transaction: the answer that was stored for a chunk can't be settled after all. */
+export function doubtStored(ledger: Ledger, chunk: ChunkRecord, detail: string, answer: Uint8Array): void {
+  keepDoubtedAnswer(ledger, chunk, answer);
+  changeChunk(ledger, "doubtAnswer", chunk, { detail });
+}
+
+/** Part of a transaction: keeps what the service said of actions that are in doubt all the same. */
+export function keepDoubtedItems(
+  ledger: Ledger,
+  runNo: number,
+  items: readonly { readonly seq: number; readonly response: string }[],
+): void {
+  for (const { seq, response } of items)
+    ledger.run("INSERT OR REPLACE INTO doubted_items (run_no, seq, response) VALUES (?, ?, ?)", runNo, seq, response);
+}
+
+/** What the service said of the actions of a chunk that is in doubt, by their place in the plan. */
+export function doubtedItems(
+  ledger: Ledger,
+  { runNo, first, count }: Pick<ChunkRecord, "runNo" | "first" | "count">,
+): ReadonlyMap<number, string> {
+  return new Map(
+    ledger
+      .all(
+        "SELECT seq, response FROM doubted_items WHERE run_no = ? AND seq >= ? AND seq < ?",
+        runNo,
+        first,
+        first + count,
+      )
+      .map(({ seq, response }) => [Number(seq), String(response)]),
+  );
+}
+
+/** Part of a transaction: the actions are sent again, so what was said of them is over. */
+export function forgetDoubtedItems(
+  ledger: Ledger,
+  { runNo, first, count }: Pick<ChunkRecord, "runNo" | "first" | "count">,
+): void {
+  ledger.run("DELETE FROM doubted_items WHERE run_no = ? AND seq >= ? AND seq < ?", runNo, first, first + count);
+}
