@@ -24,8 +24,8 @@ export interface ChunkLog {
    */
   readonly conclude: (chunk: ChunkRecord, conclusion: Conclusion) => void;
   /**
-   * Makes outcomes of the latest answer that is not settled yet, if there is one. It is stored before, where no intent took it
-   * along. After it resolves its outcomes and its lines of the promises file are on disk.
+   * Makes outcomes of answers that are not settled yet; one that no intent took along is stored before. After it resolves
+   * their outcomes and their lines of the promises file are on disk.
    */
   readonly settle: () => Promise<void>;
 }
@@ -60,7 +60,7 @@ export function openChunkLog(
 ): ChunkLog {
   const { ledger, runNo } = context;
   let unstored: SettlingAnswer | undefined;
-  let unsettled: SettlingAnswer | undefined;
+  const unsettled: SettlingAnswer[] = [];
   /** Carries out a change that stores the answer too. */
   const storing = <T>(change: () => T): T => {
     const answer = unstored;
@@ -68,7 +68,7 @@ export function openChunkLog(
       if (answer !== undefined) storeAnswer(ledger, answer.facts.chunk, answer);
       return change();
     });
-    unsettled = answer;
+    if (answer !== undefined) unsettled.push(answer);
     unstored = undefined;
     return result;
   };
@@ -95,12 +95,12 @@ export function openChunkLog(
         storing(() => undefined);
         crashPoint("stored");
       }
-      const answer = unsettled;
-      if (answer === undefined) return;
-      unsettled = undefined;
-      await inTurn(() => settle(context, answer.facts, answer.items, answer.at));
-      free(answer.body);
-      onSettled(answer);
+      for (let answer = unsettled.shift(); answer !== undefined; answer = unsettled.shift()) {
+        const { facts, items, at, body } = answer;
+        await inTurn(() => settle(context, facts, items, at));
+        free(body);
+        onSettled(answer);
+      }
     },
   };
 }

@@ -1,0 +1,148 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { openLedger } from "../../../src/ledger/open-ledger.ts";
+import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
+import type { PromiseSink } from "../../../src/outputs/promise-sink.ts";
+import { toChunkActions } from "../../../src/plan/chunk-actions.ts";
+import { RECORD_BYTES } from "../../../src/plan/index-file.ts";
+import type { Plan } from "../../../src/plan/plan.ts";
+import { openChunkLog } from "../../../src/sending/chunk-log.ts";
+
+const AT = "2026-11-21T03:00:00.000Z";
+const LINE = Buffer.from('{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n');
+
+/** A lane of three planned chunks of an action each, and what a process that came after a crash would find on disk. */
+async function begin() {
+  const folder = await mkdtemp(join(tmpdir(), "tickets-chunk-log-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, "ledger.db");
+  const ledger = openLedger({ path, boundTo: undefined });
+  onTestFinished(() => ledger[Symbol.dispose]());
+  const chunks = [0, 1, 2].map((at) => ({
+    lane: 0,
+    first: at + 1,
+    count: 1,
+    offset: at * LINE.length,
+    length: LINE.length,
+  }));
+  const { runNo } = enterRun(ledger, { run: "7f3a0c11", manifest: "{}", output: undefined, chunks, at: AT });
+  const onDisk = (): readonly string[] => {
+    using found = openLedger({ path, boundTo: undefined, readOnly: true });
+    return found
+      .all("SELECT state, answer IS NOT NULL AS stored, projected FROM chunks ORDER BY chunk")
+      .map(({ state, stored, projected }) => `${state}${stored ? ", stored" : ""}${projected ? ", projected" : ""}`);
+  };
+  const written: { readonly lines: string; readonly found: readonly string[] }[] = [];
+  let isFull = false;
+  const promises: PromiseSink = {
+    path: undefined,
+    style: { label: { environment: "x", run: "7f3a0c11" }, format: "ndjson", safeCsv: false },
+    write: async (lines) => {
+      if (isFull) throw new Error("no room");
+      written.push({ lines: String(lines), found: onDisk() });
+      return () => undefined;
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+  // The names of its inputs are all that settling asks of a plan.
+  const plan = { manifest: { inputs: [{ name: "events.csv" }] } } as unknown as Plan;
+  const told: number[] = [];
+  const log = openChunkLog(
+    { ledger, plan, runNo, promises },
+    0,
+    (work) => work(),
+    ({ facts }) => {
+      told.push(facts.chunk.chunk);
+    },
+  );
+  /** Sends the lane's next chunk; the service accepts it. */
+  const send = (): void => {
+    const chunk = log.next();
+    if (chunk === undefined) throw new Error("nothing is planned");
+    expect(log.intend(chunk)).toBe(1);
+    const facts = {
+      chunk,
+      actions: toChunkActions(Buffer.concat([Buffer.alloc(1), LINE]), 1),
+      index: Buffer.alloc(RECORD_BYTES),
+    };
+    const items = [{ outcome: "accepted", status: "success", actionPromise: `p-${chunk.chunk}` }] as const;
+    log.conclude(chunk, { event: "answer", facts, status: 200, body: Buffer.alloc(9), items, at: AT });
+  };
+  const fill = (): void => {
+    isFull = true;
+  };
+  return { ledger, runNo, log, onDisk, written, told, send, fill };
+}
+
+it("an answer is on disk with the next intent, its outcomes before its promises, and both before it is told", async () => {
+  const { log, onDisk, written, told, send } = await begin();
+  send();
+  expect(onDisk(), "the answer only waits").toEqual(["sending", "planned", "planned"]);
+  send();
+  expect(onDisk()).toEqual(["answered, stored", "sending", "planned"]);
+  expect(told).toEqual([]);
+  await log.settle();
+  expect(written.map(({ found }) => found)).toEqual([
+    ["settled", "answered, stored", "planned"],
+    ["settled, projected", "settled", "planned"],
+  ]);
+  expect(told).toEqual([1, 2]);
+});
+
+it("what is the last of a lane is stored before it is settled", async () => {
+  const { log, onDisk, written, told, send } = await begin();
+  for (let at = 0; at < 3; at += 1) {
+    send();
+    await log.settle();
+  }
+  expect(written.map(({ found }) => found)).toEqual([
+    ["settled", "planned", "planned"],
+    ["settled, projected", "settled", "planned"],
+    ["settled, projected", "settled, projected", "settled"],
+  ]);
+  expect(written.map(({ lines }) => JSON.parse(lines).actionPromise)).toEqual(["p-1", "p-2", "p-3"]);
+  expect(onDisk()).toEqual(["settled, projected", "settled, projected", "settled, projected"]);
+  expect(told).toEqual([1, 2, 3]);
+  await log.settle();
+  expect(written).toHaveLength(3);
+});
+
+it.each([
+  ["giveBack", "planned"],
+  ["refuse", "refused"],
+  ["doubt", "in doubt"],
+] as const)("of a chunk without an answer that can be settled, %s is on disk at once", async (event, state) => {
+  const { ledger, runNo, log, onDisk, written } = await begin();
+  const chunk = log.next();
+  if (chunk === undefined) throw new Error("nothing is planned");
+  log.intend(chunk);
+  const doubted = Buffer.from("half an answer");
+  log.conclude(chunk, { event, class: event, httpStatus: 500, detail: "why", at: AT, doubted });
+  expect(onDisk()).toEqual([state, "planned", "planned"]);
+  expect(chunksOf(ledger, runNo, state)[0]).toMatchObject({ chunk: 1, httpStatus: 500, detail: "why" });
+  expect(
+    ledger.all("SELECT answer FROM doubted_answers").map(({ answer }) => String(Buffer.from(answer as Uint8Array))),
+  ).toEqual(["half an answer"]);
+  await log.settle();
+  expect(written).toEqual([]);
+});
+
+it("promises that can't be written leave the outcomes in the ledger, for the next command to write", async () => {
+  const { log, onDisk, told, send, fill } = await begin();
+  send();
+  fill();
+  await expect(log.settle()).rejects.toThrow("no room");
+  expect(onDisk()).toEqual(["settled", "planned", "planned"]);
+  expect(told).toEqual([]);
+});
+
+it("only what is planned can be intended, and what can't changes nothing", async () => {
+  const { log, onDisk, send } = await begin();
+  const chunk = log.next();
+  if (chunk === undefined) throw new Error("nothing is planned");
+  send();
+  expect(() => log.intend(chunk)).toThrow('chunk 1 of run 1 is answered, where "intend" can\'t happen to it');
+  expect(onDisk(), "the answer that came with it is not stored by half").toEqual(["sending", "planned", "planned"]);
+});
