@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { ACTION_NAMES, acceptedFields } from "../../../src/actions/actions.ts";
+import { ACTION_NAMES, type ActionName, acceptedFields, isActionName } from "../../../src/actions/actions.ts";
 import { FIELD_NAMES } from "../../../src/actions/fields.ts";
 import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
-import { type JsonSchema, payloadJsonSchema, promisesJsonSchema } from "../../../src/actions/json-schema.ts";
+import {
+  actionSchemas,
+  type JsonSchema,
+  payloadJsonSchema,
+  promisesJsonSchema,
+} from "../../../src/actions/json-schema.ts";
 import { validateItem } from "../../../src/actions/validate.ts";
 import { SOUND_ITEMS, UNSOUND_ITEMS } from "./items.ts";
 
@@ -108,6 +113,28 @@ describe("the schema of a payload", () => {
 
   it("is written with the greatest time exact", () => {
     expect(stringifyJson(payloadJsonSchema(), 2)).toContain('"maximum": 18446744073709551615');
+  });
+});
+
+describe("the schema of one action's data", () => {
+  const schemas = written(actionSchemas()) as ReturnType<typeof actionSchemas>;
+  const itemOf = (item: unknown): { action: ActionName; data: unknown } | undefined =>
+    isObject(item) && typeof item.action === "string" && isActionName(item.action)
+      ? { action: item.action, data: item.data }
+      : undefined;
+  const judged = (item: unknown): boolean => {
+    const { action, data } = itemOf(item) ?? expect.fail("no action");
+    return createValidator(schemas[action])(data);
+  };
+
+  it.each(titled(SOUND_ITEMS))("accepts that of %s", (_, item) => expect(judged(item)).toBe(true));
+
+  it("stands by itself, and refuses what that of the payload refuses of the data", () => {
+    const ofPayload = createValidator(written(payloadJsonSchema()) as JsonSchema);
+    for (const [unsound] of UNSOUND_ITEMS) {
+      const item = itemOf(unsound);
+      if (item !== undefined) expect(judged(item)).toBe(ofPayload([item]));
+    }
   });
 });
 
