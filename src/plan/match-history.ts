@@ -262,9 +262,13 @@ class Match {
     this.#left.delete(of);
   }
 
-  /** Deeds of the input that are not bound yet, rejects of later runs first: what was accepted since is of them. */
+  /** The same, but of those that say the same, rejects of later runs stand first: what was accepted since is of them. */
   #openLatestFirst(isTimed: boolean): (readonly [number, KnownInput])[] {
-    return this.#open(isTimed).toSorted(([, one], [, other]) => (other.rejectedIn ?? 0) - (one.rejectedIn ?? 0));
+    const open = this.#open(isTimed);
+    const equal = groupBy(open, ([, { content }]) => content);
+    for (const group of equal.values())
+      group.sort(([, one], [, other]) => (other.rejectedIn ?? 0) - (one.rejectedIn ?? 0));
+    return open.flatMap(([, { content }]) => equal.get(content)?.splice(0, 1) ?? []);
   }
 
   /** Deeds of the input that are not bound yet. */
@@ -323,7 +327,7 @@ class Match {
 
   /** Accepted without a time, and now with one: the same deeds, the earliest first. */
   timesThatCame(): void {
-    const open = this.#open(true);
+    const open = this.#open(true).filter(([, deed]) => !this.#wasRejectedItself(deed));
     if (open.length === 0 || this.#left.size === 0) return;
     // As many of a content as the input still gives without a time are those.
     const untimed = groupBy(
@@ -360,9 +364,13 @@ class Match {
       const own = became.findLast((of) => this.#left.has(of) && !given.has(this.#knownAt(of).content));
       if (own !== undefined) this.#bind(at, own, "changed");
     }
-    for (const [at, deed] of this.#openLatestFirst(false)) {
-      const own = this.#acceptedSince(deed).find((of) => this.#mayHaveBecome(deed, at, of));
-      if (own !== undefined) this.#bind(at, own, "old");
+    // Which one may have become it depends on what is known of those before it.
+    for (let before = -1; before < this.bound.size; ) {
+      before = this.bound.size;
+      for (const [at, deed] of this.#openLatestFirst(false)) {
+        const own = this.#acceptedSince(deed).find((of) => this.#mayHaveBecome(deed, at, of));
+        if (own !== undefined) this.#bind(at, own, "old");
+      }
     }
     // What came out of turn, with `--again`, is taken for the last ones, beside which the fewest are left to be sent.
     for (const [at, deed] of this.#open(false).toReversed()) {
@@ -397,9 +405,16 @@ class Match {
     return since === undefined || since >= of;
   }
 
+  /** Whether the service rejected just this, and accepted nothing of its history since: it is none that was accepted before. */
+  #wasRejectedItself({ content, after }: KnownInput): boolean {
+    if (after === undefined) return false;
+    const own = this.#known[after - 1];
+    return own?.state === "rejected" && own.content === content && ![...this.#left].some((of) => of >= after);
+  }
+
   /** The reverse: accepted with a time that the input lacks. */
   timesThatWent(): void {
-    const open = this.#open(false);
+    const open = this.#open(false).filter(([, deed]) => !this.#wasRejectedItself(deed));
     if (open.length === 0 || this.#left.size === 0) return;
     const accepted = groupBy(this.#left, (of) => this.#knownAt(of).content);
     const beyond = open.filter(([, { content }]) => accepted.get(content)?.shift() === undefined);
@@ -436,14 +451,13 @@ class Match {
       (of) => this.#knownAt(of).said(),
     );
     const fits = (of: number, at: number): boolean => this.#knownAt(of).said().rest === rests.get(at);
-    const first = firstWithin(accepted, ats, fits);
-    const last = firstWithin(accepted.toReversed(), ats.toReversed(), fits).reverse();
-    if (first.length < accepted.length || first.some(({ at }, number) => at !== last[number]?.at)) {
+    const pairs = onlyWay(accepted, ats, fits);
+    if (pairs === undefined) {
       this.areTimesLost = true;
       return;
     }
     for (const at of ats) this.bound.delete(at);
-    for (const { at, of } of first) this.#bind(at, of, "changed");
+    for (const { at, of } of pairs) this.#bind(at, of, "changed");
   }
 
   /**
@@ -518,8 +532,15 @@ class Match {
           (of, at) => fits(of, at) && (this.#isSame(at, of) || !contents.has(this.#contentAt(at))),
         );
     const pairs = given.slice(0, length).map((at, number) => ({ at, of: accepted.at(number - length) ?? -1 }));
+    if (this.#wasRejectedToo(accepted) && onlyWay(accepted, given, fits) === undefined) return [];
     const isPlain = isWhole || length === 1 || pairs.some(({ at, of }) => this.bound.has(at) || this.#isSame(at, of));
     return isPlain ? pairs : [];
+  }
+
+  /** Whether the service rejected one to somebody to whom another was accepted: which of them the input tells otherwise is not said. */
+  #wasRejectedToo(accepted: readonly number[]): boolean {
+    const holders = new Set(accepted.map((of) => this.#knownAt(of).said().holder));
+    return this.#known.some(({ state, said }) => state === "rejected" && holders.has(said().holder));
   }
 
   #isSame(at: number, of: number): boolean {
@@ -586,8 +607,27 @@ class Match {
       isUnique || isHeld
         ? this.#counted(left, ats)
         : (this.#byEnd(left, ats) ?? this.#byEnd(left, this.#everTaken(ats)) ?? this.#asTried(ats));
-    for (const { at, of } of pairs ?? []) this.#bind(at, of, "old");
-    return pairs !== undefined;
+    const placed = pairs?.some((pair) => this.#crosses(pair)) === true ? this.#onlyWay(left, ats) : pairs;
+    for (const { at, of } of placed ?? []) this.#bind(at, of, "old");
+    return placed !== undefined;
+  }
+
+  /** Whether it would turn round what is bound already, of which the input has no time. */
+  #crosses({ at, of }: Pair): boolean {
+    return [...this.bound].some(
+      ([place, bound]) => this.#saidAt(place)?.time === undefined && place < at !== bound.of < of,
+    );
+  }
+
+  /** Beside what is bound already, where there is one way only to find all of it in the order in which it was accepted. */
+  #onlyWay(left: readonly number[], ats: readonly number[]): readonly Pair[] | undefined {
+    const accepted = [...left, ...[...this.bound.values()].map(({ of }) => of)].toSorted((one, other) => one - other);
+    const places = [...ats, ...this.bound.keys()].toSorted((one, other) => one - other);
+    const fits = (of: number, at: number): boolean => {
+      const bound = this.bound.get(at);
+      return bound === undefined ? this.#left.has(of) && this.#isSame(at, of) : bound.of === of;
+    };
+    return onlyWay(accepted, places, fits)?.filter(({ at }) => !this.bound.has(at));
   }
 
   /** Whether one that is told otherwise may be among those that repeat, also where just this was rejected since. */
@@ -723,7 +763,14 @@ class Match {
   /** @param tried when the service rejected the deed. */
   #laterThan(tried: number, deed: KnownInput, at: number): number | undefined {
     const { time } = deed.isTimed ? deed.said() : { time: undefined };
-    const earlier = new Set([...this.bound].flatMap(([place, { of }]) => (place < at ? [of] : [])));
+    const earlier = new Set(
+      [...this.bound].flatMap(([place, { of }]) => {
+        const wasSentBehind =
+          deed.after !== undefined && of > tried && this.#known[of]?.run === this.#known[tried]?.run;
+        const wasBehind = wasSentBehind || this.#stoodBehind(place, deed);
+        return place < at && !wasBehind ? [of] : [];
+      }),
+    );
     const since = this.#known.findIndex((each, of) => {
       const mayBeLater = of > tried || deed.behind?.has(of) === true;
       if (!mayBeLater || each.state === "rejected") return false;
@@ -731,6 +778,13 @@ class Match {
       return time === undefined || other === undefined ? !earlier.has(of) : other > time;
     });
     return since === -1 ? undefined : since;
+  }
+
+  /** Whether a row of rejects stood behind another in the run that rejected both, wherever it stands now. */
+  #stoodBehind(place: number, { after, rejectedIn }: KnownInput): boolean {
+    const other = this.#input[place];
+    if (other === undefined || other.content === undefined || rejectedIn === undefined) return false;
+    return other.rejectedIn === rejectedIn && (other.after ?? 0) > (after ?? Number.POSITIVE_INFINITY);
   }
 
   /** Deeds of the input that are not bound, and of which nobody knows whether they stood before accepted ones. */
@@ -762,6 +816,18 @@ function mayBeOne(one: HistoryDeed, other: KnownInput): boolean {
   const [a, b] = [one.said(), other.said()];
   if (a.time !== undefined && b.time !== undefined) return b.holder !== undefined && a.time === b.time;
   return (a.time === undefined) !== (b.time === undefined) && a.rest === b.rest;
+}
+
+/** Places of all of `accepted` among `ats`, in their order, where there is one way only to find them so. */
+function onlyWay(
+  accepted: readonly number[],
+  ats: readonly number[],
+  fits: (of: number, at: number) => boolean,
+): readonly Pair[] | undefined {
+  const first = firstWithin(accepted, ats, fits);
+  const last = firstWithin(accepted.toReversed(), ats.toReversed(), fits).reverse();
+  const isOnly = first.length === accepted.length && first.every(({ at }, number) => at === last[number]?.at);
+  return isOnly ? first : undefined;
 }
 
 /** The earliest places of all of `accepted` among `ats`, in their order; fewer where they do not stand so. */

@@ -276,6 +276,7 @@ describe("a history with a row from a rejects file", () => {
     ["bad in two nights, and mended to the same", "A", "B<1@1 B<1@2", "unclear new"],
     ["bad in two nights, with another before the later one", "A", "B<1@1 C<1@2 B<1@2", "unclear new new"],
     ["and then accepted", "A | C B", "B<1@1 C<1@2 B<1@2", "superseded old old"],
+    ["and then accepted behind another", "B | A", "B<0@1 A<0@1 A<0@2", "old superseded old"],
     ["bad in two nights, and twice in one", "A", "B<1@1 C<1@2 B<1@2 B<1@2", "unclear new unclear unclear"],
     ["with its time in two nights, and accepted", "A2", "A2<0@1 A2<0@2", "unclear old"],
     ["it was rejected once more", "A -B D", "B<1", "superseded"],
@@ -307,6 +308,9 @@ describe("a history with a row from a rejects file", () => {
       "unclear unclear unclear",
     ],
     ["that, and another that is told", "A -B -A -B -C", "B<2 A<3 B<4 C<5", "unclear unclear unclear new"],
+    ["one that its own run accepted behind it stands before it now", "-B -A | -B A", "A<2@0 B<3@0", "old superseded"],
+    ["one that stood behind it was accepted, and stands before it now", "-B -A | A", "A<2@0 B<1@0", "old superseded"],
+    ["it has no time, and one with a time was accepted before it", "C1 B -C", "C<3@0", "new"],
     ["where one stood is not known, and the same was accepted", "B | -A | A", "A<1!0 A<2", "superseded old"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
     expect(judged(accepted, input)).toBe(verdicts);
@@ -344,6 +348,7 @@ describe("a history whose times come or go", () => {
       "superseded changed:C2 superseded changed:A4",
     ],
     ["with times", "-A C -B A", "A1 C2 B3 A4", "superseded changed:C superseded changed:A"],
+    ["and those that came late stay late", "B1 | A C", "A C B A C", "late late changed:B1 old old"],
     ["not in the order in which it was accepted", "A1 B2", "B A A", "changed:B2 changed:A1 unclear"],
     ["all of it says the same", "A1 A2", "A A A", "changed:A1 changed:A2 new"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
