@@ -29,8 +29,8 @@ export function historyOf(candidate: Candidate, lines: CandidateLines): Buffer {
 /** A new deed that would come after a later one. */
 export type OutOfOrder =
   | { readonly kind: "superseded"; readonly since: TriedDeed }
-  /** It stands before this one of the input, which was accepted. */
-  | { readonly kind: "late"; readonly before: Candidate }
+  /** It stands before this one of the input, which was accepted, or became an accepted one. */
+  | { readonly kind: "late"; readonly before: Pick<Candidate, "input" | "line"> }
   /** This one of a later time was accepted. */
   | { readonly kind: "late in time"; readonly than: TriedDeed }
   /** Its row was rejected, and this stood behind it then. */
@@ -42,6 +42,7 @@ export type OutOfOrder =
 
 export interface KeyedOrderOptions {
   readonly lines: CandidateLines;
+  readonly blockedRows: BlockedHistories;
   /** Rows behind were left out (`--limit`). */
   readonly isCut: boolean;
   readonly isNew: (seq: number) => boolean;
@@ -69,7 +70,7 @@ interface Subject {
 export async function findOutOfOrder(
   ledger: Ledger,
   directory: string,
-  { lines, isCut, isNew, isOld, boundTo, standingsOf }: KeyedOrderOptions,
+  { lines, blockedRows, isCut, isNew, isOld, boundTo, standingsOf }: KeyedOrderOptions,
 ): Promise<readonly (readonly [Candidate, OutOfOrder])[]> {
   const subjects = new Map<string, Subject>();
   const keysAreKnown = hasKeyedDeeds(ledger);
@@ -96,7 +97,11 @@ export async function findOutOfOrder(
       if (replaces(candidate.action) && isOld(candidate.seq))
         subjects.get(historyOf(candidate, lines).toString("hex"))?.old.push(candidate);
   }
-  return [...subjects.values()].flatMap(({ accepted, fresh, old }) => {
+  return [...subjects].flatMap(([history, { accepted, fresh, old }]) => {
+    // Of rows that were mended, what they became stands in their places.
+    const mended = (blockedRows.get(history) ?? []).flatMap((row) =>
+      row.accepted === undefined ? [] : [{ row, of: nameOfDeed(row.accepted) }],
+    );
     const deeds = old.map((candidate) => ({ candidate, of: acceptedOf(ledger, candidate, boundTo(candidate.seq)) }));
     /** As it was accepted, else as it came later. */
     const timeOfDeed = (deed: TriedDeed): bigint | undefined => {
@@ -105,7 +110,10 @@ export async function findOutOfOrder(
     };
     return fresh.flatMap((candidate): (readonly [Candidate, OutOfOrder])[] => {
       const standingOf = standingsOf(candidate) ?? standingsSince(lastTried(ledger, candidate, fresh));
-      const earlier = new Set(deeds.flatMap((each) => (each.candidate.seq < candidate.seq ? each.of : [])));
+      const earlier = new Set([
+        ...deeds.flatMap((each) => (each.candidate.seq < candidate.seq ? each.of : [])),
+        ...mended.flatMap(({ row, of }) => (row.before <= candidate.seq ? [of] : [])),
+      ]);
       const time = timeIn(candidate, lines);
       /** Whether it is known to be later; undefined where neither its place nor its time tells. */
       const isLater = (deed: TriedDeed): boolean | undefined => {
@@ -134,7 +142,8 @@ export async function findOutOfOrder(
       const isLaterRow = ({ candidate: { seq, untimed }, of }: (typeof deeds)[number]): boolean =>
         seq > candidate.seq &&
         (of.length === 0 ? time === undefined || untimed : of.some((deed) => !notLater.has(deed)));
-      const before = deeds.findLast(isLaterRow)?.candidate;
+      const laterMended = mended.findLast(({ row, of }) => row.before > candidate.seq && !notLater.has(of));
+      const before = deeds.findLast(isLaterRow)?.candidate ?? laterMended?.row;
       if (before !== undefined) return [[candidate, { kind: "late", before }]];
       const isUnclear = isCut && accepted.some((deed) => !notLater.has(nameOfDeed(deed)));
       return isUnclear ? [[candidate, { kind: "unclear", accepted }]] : [];

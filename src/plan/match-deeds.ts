@@ -279,6 +279,7 @@ export async function matchDeeds(options: MatchOptions): Promise<Verdicts> {
     const { rejected, standingsOf, isCut } = options;
     const outOfOrder = await findOutOfOrder(ledger, directory, {
       lines,
+      blockedRows,
       standingsOf: (candidate) => standingsOf(candidate, actionOf(candidate, lines)),
       isCut,
       isNew,

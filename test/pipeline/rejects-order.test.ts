@@ -275,3 +275,27 @@ describe("a row that is right at the source by now, while it still stands in the
     expect(taken(field)).toBe("b");
   });
 });
+
+test("with a key of the source, a row before one that was mended and accepted is late", async () => {
+  const field = await openSold();
+  await field.write(
+    "tickets.config.yaml",
+    'sources:\n  updates:\n    match: "updates*.csv"\n    key: "{n}"\n    actions: [{updateTicket: {fields: {ticketId: "{ticketId}", imageUrl: "{imageUrl}"}}}]\n',
+  );
+  const header = "n,ticketId,imageUrl\n";
+  const [bad, good] = ["ftp://img.example/", "https://img.example/"];
+  await field.write("updates.csv", `${header}1,T1,${good}a\n`);
+  expect((await field.stream(["updates.csv"])).exitCode).toBe(0);
+  await field.write("updates.csv", `${header}1,T1,${good}a\n2,T1,${bad}b\n`);
+  await field.write("updates-2.csv", `${header}3,T1,${bad}c\n`);
+  expect((await field.stream(["updates.csv", "updates-2.csv"], { maxInvalid: { rows: 9 } })).exitCode).toBe(4);
+  await field.write("updates-2.rejects.csv", (await field.read("updates-2.rejects.csv")).replace("ftp:", "https:"));
+  expect((await field.stream(["updates-2.rejects.csv"])).exitCode).toBe(0);
+  expect(taken(field)).toBe("a c");
+  // Right at the source by now, before the other that is still bad there.
+  await field.write("updates.csv", `${header}1,T1,${good}a\n2,T1,${good}b\n`);
+  const night = await field.stream(["updates.csv", "updates-2.csv"]);
+  expect(night.said).toContain("history-late");
+  expect(night.said).toContain("updates-2.csv:2");
+  expect(taken(field)).toBe("a c");
+});
