@@ -13,7 +13,7 @@ import { openLedger } from "../src/ledger/open-ledger.ts";
 import { insertOutcomes, type NewOutcome } from "../src/ledger/outcomes.ts";
 import { chunksOf, endRun, enterRun, listRuns, type PlannedChunk } from "../src/ledger/runs.ts";
 import { CONTENT_BYTES } from "../src/plan/index-file.ts";
-import { manifestOf } from "../src/plan/manifest.ts";
+import { manifestOf, NO_ACTIONS } from "../src/plan/manifest.ts";
 import { eventActions, type Span, saleAction } from "./generate.ts";
 
 const CHUNK = 5000;
@@ -65,17 +65,7 @@ function addRun(ledger: Ledger, number: number, span: Span): void {
     inputs: [],
     mapping: "",
     rows: { read: total, mapped: total, skipped: 0, invalid: 0, held: 0, mended: 0 },
-    actions: {
-      total,
-      planned: total,
-      alreadySent: 0,
-      changed: 0,
-      pending: 0,
-      waiting: 0,
-      late: 0,
-      superseded: 0,
-      unclear: 0,
-    },
+    actions: { ...NO_ACTIONS, total, planned: total },
     repeated: 0,
     byAction: {},
     problems: { errors: 0, warnings: 0 },

@@ -1,5 +1,7 @@
 /** How a command speaks: to people on stderr, to programs on stdout. The terminal, `--json` and tests each bring their own. */
 
+import type { WorkUnderWay } from "../run/progress.ts";
+
 export interface Reporter {
   /** Something that happened. */
   readonly info: (text: string) => void;
@@ -19,17 +21,10 @@ export interface Reporter {
   readonly out: (text: string) => void;
 }
 
-export interface ProgressState {
+/** The work under way, with what holds it up in words. */
+export interface ProgressState extends Omit<WorkUnderWay, "doing" | "waiting"> {
   /** What is going on, such as `checking` or `sending`. */
   readonly doing: string;
-  readonly done: number;
-  readonly total?: number;
-  readonly unit: "rows" | "actions";
-  readonly chunk?: { readonly number: number; readonly of: number };
-  /** How many lanes are being sent at once. */
-  readonly lanes?: number;
-  readonly rejected?: number;
-  readonly attempts?: number;
   /** Something that holds the work up, such as a wait before a retry. */
   readonly note?: string;
 }

@@ -108,6 +108,19 @@ const MANIFEST = z.strictObject({
 /** What a plan is about; the last file to be written into its folder. */
 export type Manifest = Readonly<z.infer<typeof MANIFEST>>;
 
+/** The counts of a plan without actions. */
+export const NO_ACTIONS: Manifest["actions"] = {
+  total: 0,
+  planned: 0,
+  alreadySent: 0,
+  changed: 0,
+  pending: 0,
+  waiting: 0,
+  late: 0,
+  superseded: 0,
+  unclear: 0,
+};
+
 export const manifestOf = (fields: Omit<Manifest, "format">): Manifest => ({
   format: lanesOf(fields) > 1 ? SEVERAL_LANES : ONE_LANE,
   ...fields,

@@ -14,7 +14,7 @@ import { type ChunkRecord, chunksOf, findRun, type RunRecord } from "../ledger/r
 import { UNDECIDED_STATES } from "../ledger/states.ts";
 import { dataOfLine } from "../plan/batch.ts";
 import { CONTENT_BYTES } from "../plan/index-file.ts";
-import { type Manifest, manifestOf } from "../plan/manifest.ts";
+import { manifestOf, NO_ACTIONS } from "../plan/manifest.ts";
 import { openPlan, type Plan, planFiles } from "../plan/plan.ts";
 import { cutChunk, replaceChunk } from "../sending/chunk-parts.ts";
 import { enterLostRun } from "../sending/mend-lost.ts";
@@ -38,18 +38,6 @@ export async function enterFromPlan(
     throw cause;
   }
 }
-
-const NO_ACTIONS = {
-  total: 0,
-  planned: 0,
-  alreadySent: 0,
-  changed: 0,
-  pending: 0,
-  waiting: 0,
-  late: 0,
-  superseded: 0,
-  unclear: 0,
-} as const satisfies Manifest["actions"];
 
 /** A run that the ledger lost, or more lines of one that was imported. */
 export function importRun({ ledger, environment, boundTo }: Session, run: string, lines: readonly PromiseLine[]): void {
