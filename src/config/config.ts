@@ -2,8 +2,7 @@
 
 import { lstat, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
-import type { PublicExplorer } from "cosmiconfig";
-import * as explorerModule from "cosmiconfig/dist/Explorer.js";
+import type { CosmiconfigResult, PublicExplorer } from "cosmiconfig";
 import { nearest } from "../actions/nearest.ts";
 import type { Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
@@ -13,6 +12,7 @@ import type { SourceConfig } from "../mapping/source.ts";
 import { openFile } from "../readers/open-file.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, pathKey, positionAt } from "./document.ts";
 import { explainIssues, isRecord, problemLine, valueAt } from "./explain.ts";
+import { MODULE_NAME, openExplorer } from "./explorer.ts";
 import { toPath, userConfigDirectory } from "./paths.ts";
 import { configSchema, type ParsedConfig, type ParsedEnvironment } from "./schema.ts";
 import { digestOfConfig, isTrusted, trustProblems } from "./trust.ts";
@@ -43,9 +43,12 @@ export interface Config {
 /** Where a config file came from: those that the user chose or owns are trusted, one that is found is asked about. */
 type Role = "project" | "user" | "chosen";
 
-interface LoadedDocument extends ConfigDocument {
-  readonly role: Role;
+interface ReadDocument extends ConfigDocument {
   readonly digest: string;
+}
+
+interface LoadedDocument extends ReadDocument {
+  readonly role: Role;
 }
 
 /** A config that lies in the working directory. */
@@ -168,7 +171,9 @@ async function readChosen(file: string, by: string, signal: AbortSignal | undefi
   if (extension !== "" && !CONFIG_NAMES.some((name) => extension === `.${name}`)) {
     throw new Failure("usage", `${file} (${by}) is not a config: it is neither .yaml, .yml nor .json`);
   }
-  const document = await readDocument(file, signal);
+  const document = (await isRegular(file))
+    ? await loadFile(openExplorer([], loadText), file)
+    : await readPipe(file, signal);
   if (document === undefined) throw new Failure("usage", `${file} (${by}) has no key "tickets"`);
   return { ...document, role: "chosen" };
 }
@@ -185,18 +190,21 @@ async function readPlace(
   if (script !== undefined) {
     throw new Failure("usage", `${displayPath(script, cwd)} is a script and is not run`, { hint: NO_SCRIPTS });
   }
-  const found: LoadedDocument[] = [];
-  for (const file of await present(directory, places)) {
-    const document = await readDocument(file);
-    if (document !== undefined) found.push({ ...document, role });
-  }
+  const files = await present(directory, places);
+  if (files.length === 0) return [];
+  const explorer = openExplorer(places, loadText);
+  // The search ends with the first and passes over what can't be read: the others are loaded by name. What fails here fails there, with its name.
+  const first = await explorer.search(directory).catch(() => null);
+  const documents = [await toDocument(first)];
+  for (const file of files) if (file !== first?.filepath) documents.push(await loadFile(explorer, file));
+  const found = documents.filter((document) => document !== undefined);
   if (found.length > 1) {
     const names = found.map(({ file }) => (basename(file) === "package.json" ? `${file} (its key "tickets")` : file));
     throw new Failure("usage", `There are ${found.length} configs in one folder: ${names.join(" and ")}`, {
       hint: "Keep one; which of them would count can't be guessed.",
     });
   }
-  return found;
+  return found.map((document) => ({ ...document, role }));
 }
 
 /** Those of `names` that exist, absolute. A dangling link exists: leaving it out would be silent. */
@@ -215,58 +223,59 @@ async function present(directory: string, names: readonly string[]): Promise<rea
   return found;
 }
 
-/**
- * `cosmiconfig()` itself runs `.config/config.js` of the working directory and takes `package.json#cosmiconfig` as orders
- * where to look, and no option prevents it; the Explorer that it wraps does neither.
- */
-const { Explorer } = explorerModule as unknown as { readonly Explorer: new (options: object) => PublicExplorer }; // its type file is empty
-
-/** Undefined for a package.json without the key. */
-async function readDocument(
-  file: string,
-  signal?: AbortSignal,
-): Promise<(ConfigDocument & { readonly digest: string }) | undefined> {
-  // The parser of YAML is a large part of a command's start.
-  const { parseConfigText } = await import("./parse-document.ts");
-  // Of the very text that is parsed: what is read a second time may be another.
-  let digest = digestOfConfig("");
-  const load = (path: string, text: string) => {
-    digest = digestOfConfig(text);
-    const inPackage = basename(path, extname(path)) === "package";
-    const document = parseConfigText(path, text, inPackage ? "tickets" : undefined);
-    return inPackage ? { tickets: document } : document; // cosmiconfig takes the key out again
-  };
-  const explorer = new Explorer({
-    moduleName: "tickets",
-    searchPlaces: [],
-    loaders: { ".yaml": load, ".yml": load, ".json": load, noExt: load },
-    transform: (result: unknown) => result,
-    cache: false,
-    searchStrategy: "none",
-    metaConfigFilePath: null,
-  });
+async function loadFile(explorer: PublicExplorer, file: string): Promise<ReadDocument | undefined> {
   try {
-    // A shell's <(...) gives its bytes once, and may never give them.
-    if (!(await stat(file)).isFile()) {
-      const document = parseConfigText(file, await readPipe(file, signal));
-      return document === undefined ? undefined : { ...document, digest };
-    }
-    const result = await explorer.load(file);
-    if (result === null) return undefined;
-    // An empty file has no text to load: an empty config.
-    const document = result.isEmpty === true ? parseConfigText(file, "") : (result.config as ConfigDocument); // made by `load`
-    return document === undefined ? undefined : { ...document, digest };
+    return await toDocument(await explorer.load(file));
   } catch (cause) {
-    signal?.throwIfAborted();
     throw unreadable(file, cause);
   }
 }
 
-async function readPipe(file: string, signal: AbortSignal | undefined): Promise<string> {
-  await using pipe = await openFile(file, signal);
-  const blocks: Buffer[] = [];
-  for (let block = await pipe.read(); block !== undefined; block = await pipe.read()) blocks.push(block);
-  return Buffer.concat(blocks).toString("utf8");
+/** Undefined for a package.json without the key. */
+async function toDocument(result: CosmiconfigResult): Promise<ReadDocument | undefined> {
+  if (result === null) return undefined;
+  // An empty file has no text to load: an empty config.
+  return result.isEmpty === true ? parseText(result.filepath, "") : (result.config as ReadDocument); // made by `loadText`
+}
+
+/** What cosmiconfig keeps of a file; the key of a package.json it takes out again. */
+async function loadText(file: string, text: string): Promise<unknown> {
+  const document = await parseText(file, text);
+  return isPackage(file) ? { [MODULE_NAME]: document } : document;
+}
+
+/**
+ * Undefined for a package.json without the key. The digest is of the very text that is parsed: what is read a second time
+ * may be another.
+ */
+async function parseText(file: string, text: string): Promise<ReadDocument | undefined> {
+  // The parser of YAML is a large part of a command's start.
+  const { parseConfigText } = await import("./parse-document.ts");
+  const document = parseConfigText(file, text, isPackage(file) ? MODULE_NAME : undefined);
+  return document && { ...document, digest: digestOfConfig(text) };
+}
+
+const isPackage = (file: string): boolean => basename(file, extname(file)) === "package";
+
+async function isRegular(file: string): Promise<boolean> {
+  try {
+    return (await stat(file)).isFile();
+  } catch (cause) {
+    throw unreadable(file, cause);
+  }
+}
+
+/** A shell's <(...) gives its bytes once, and may never give them. */
+async function readPipe(file: string, signal: AbortSignal | undefined): Promise<ReadDocument | undefined> {
+  try {
+    await using pipe = await openFile(file, signal);
+    const blocks: Buffer[] = [];
+    for (let block = await pipe.read(); block !== undefined; block = await pipe.read()) blocks.push(block);
+    return await parseText(file, Buffer.concat(blocks).toString("utf8"));
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw unreadable(file, cause);
+  }
 }
 
 function unreadable(file: string, cause: unknown): Failure {

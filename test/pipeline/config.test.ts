@@ -1,9 +1,11 @@
 import { execFile } from "node:child_process";
-import { symlink } from "node:fs/promises";
+import { readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect, promisify } from "node:util";
+import { defaultLoaders } from "cosmiconfig";
 import { describe, expect, test } from "vitest";
 import { loadConfig, originOf } from "../../src/config/config.ts";
+import { openExplorer } from "../../src/config/explorer.ts";
 import { failureOf, openFolders, PROJECT, USER } from "./config-files.ts";
 
 const environment = (name: string) => `environments:\n  ${name}:\n    baseUrl: https://api.example.com\n`;
@@ -132,21 +134,66 @@ describe("scripts", () => {
     expect((await failureOf(folders.load())).message).toContain("is a script and is not run");
   });
 
-  test("scripts that cosmiconfig takes orders from are not run either", async () => {
-    const mark = "process.stdout.write('RAN ')";
+  test("no ending but those of data has a loader that loads", async () => {
+    await using folders = await openFolders(
+      Object.fromEntries(["js", "mjs", "cjs", "ts", "mts", "cts"].map((ending) => [`config.${ending}`, "throw 1"])),
+    );
+    const explorer = openExplorer(["tickets.config.yaml"], () => ({}));
+    for (const ending of Object.keys(defaultLoaders).filter((each) => /[jt]s$/.test(each))) {
+      await expect(explorer.load(join(folders.root, `config${ending}`))).rejects.toThrow("is no data");
+    }
+  });
+});
+
+describe("cosmiconfig's own settings, of whoever made the folder", () => {
+  const orders = {
+    searchPlaces: ["evil.yaml"],
+    mergeSearchPlaces: false,
+    ignoreEmptySearchPlaces: true,
+    packageProp: ["evil"],
+    stopDir: "/",
+  };
+  const evil = { environments: { evil: {} } };
+  const asData = JSON.stringify({ cosmiconfig: { ...orders, cosmiconfig: orders }, tickets: evil });
+  const mark = `require("node:fs").writeFileSync(process.cwd() + "/RAN", "");`;
+  const markModule = `import { writeFileSync } from "node:fs"; writeFileSync(process.cwd() + "/RAN", "");`;
+  const settings: Readonly<Record<string, string>> = {
+    "package.json": JSON.stringify({ cosmiconfig: { ...orders, cosmiconfig: orders }, evil }),
+    "package.yaml": asData,
+    ".config/config.json": asData,
+    ".config/config.yaml": asData,
+    ".config/config.yml": asData,
+    ".config/config.js": `${mark} module.exports = ${asData};`,
+    ".config/config.cjs": `${mark} module.exports = ${asData};`,
+    ".config/config.mjs": `${markModule} export default ${asData};`,
+    ".config/config.ts": `${markModule} export default ${asData};`,
+    ".config/ticketsrc": asData,
+    ".config/ticketsrc.js": `${mark} module.exports = ${asData};`,
+  };
+  // Of several, cosmiconfig takes the first: each also lies there alone.
+  const folder = (names: readonly string[]) =>
+    Object.fromEntries(names.map((name) => [`above/project/${name}`, settings[name] ?? ""]));
+
+  test.each([
+    ["all of them", Object.keys(settings)] as const,
+    ...Object.keys(settings).map((name) => [name, [name]] as const),
+  ])("%s: nothing runs, and nothing is obeyed", async (_, names) => {
     await using folders = await openFolders({
       [PROJECT]: environment("a"),
-      ...Object.fromEntries(["js", "cjs", "mjs", "ts"].map((name) => [`above/project/.config/config.${name}`, mark])),
+      "above/project/evil.yaml": environment("evil"),
+      ...folder(names),
     });
-    // In a process of its own: cosmiconfig looks at the real working directory, and late. As it is built, for the lowest Node.
+    // In a process of its own: cosmiconfig looks at the real working directory, and runs late what it finds there. As it is built, for the lowest Node.
     const module = new URL("../../dist/config/config.js", import.meta.url);
     const program = `const { loadConfig } = await import(${JSON.stringify(module.href)});
-      const config = await loadConfig({ cwd: process.cwd(), env: { HOME: ${JSON.stringify(folders.home)} } });
-      process.stdout.write([...config.environments.keys()].join());`;
+        const { cwd } = process;
+        const config = await loadConfig({ cwd: cwd(), env: { HOME: ${JSON.stringify(folders.home)} } });
+        process.stdout.write(JSON.stringify([[...config.environments.keys()], config.files, process.cwd === cwd]));`;
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], {
       cwd: folders.cwd,
     });
-    expect(stdout).toBe("a");
+    expect(JSON.parse(stdout)).toEqual([["a"], [join(folders.root, PROJECT)], true]);
+    expect(await readdir(folders.cwd)).not.toContain("RAN");
   });
 });
 
