@@ -1,18 +1,26 @@
-/** Writes the generated docs; with --check only says which of them are not as they should be, and fails if any. */
+/**
+ * Writes what is generated, the table of currencies and docs; with --check only says which of them are not as they should
+ * be, and fails if any.
+ */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { generatedDocs } from "./docs.ts";
+import { CURRENCY_TABLE, currencyTable } from "./currencies.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const isCheck = process.argv.includes("--check");
 
-for (const [path, text] of generatedDocs()) {
+write(CURRENCY_TABLE, currencyTable());
+// The docs are made from src/, of which the table is a part.
+const { generatedDocs } = await import("./docs.ts");
+for (const [path, text] of generatedDocs()) write(path, text);
+
+function write(path: string, text: string): void {
   const file = join(root, path);
-  if (readIfThere(file) === text) continue;
+  if (readIfThere(file) === text) return;
   if (isCheck) {
-    process.stderr.write(`${path} is not what npm run generate makes of src/.\n`);
+    process.stderr.write(`${path} is not what npm run generate makes.\n`);
     process.exitCode = 1;
   } else {
     mkdirSync(dirname(file), { recursive: true });

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { currencyDigits, isWithdrawnCurrency } from "../../../src/actions/currencies.ts";
 import { ExactNumber } from "../../../src/actions/exact-number.ts";
 import { type FieldName, fieldSpec } from "../../../src/actions/fields.ts";
 import { faultOf, isHttpUrl, isUnusualWallet, typeName, U64_MAX } from "../../../src/actions/formats.ts";
@@ -288,26 +287,6 @@ describe("wallet addresses", () => {
   it("calls other forms unusual", () => {
     expect(isUnusualWallet("tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb")).toBe(true);
   });
-});
-
-describe("currencies", () => {
-  it.each(["DEM", "HRK", "ZWL", "FRF", "SLL", "LTL"])("%s is withdrawn", (code) =>
-    expect(isWithdrawnCurrency(code)).toBe(true),
-  );
-  it.each(["EUR", "USD", "JPY", "XCG", "ZWG", "SLE", "XXX", "QQQ"])("%s is not withdrawn", (code) =>
-    expect(isWithdrawnCurrency(code)).toBe(false),
-  );
-  it.each([
-    ["EUR", 2],
-    ["JPY", 0],
-    ["KWD", 3],
-    ["XAF", 0],
-    ["XCG", 2],
-    ["XAU", undefined],
-    ["XXX", undefined],
-    ["DEM", undefined],
-    ["QQQ", undefined],
-  ] as const)("%s has %s decimals", (code, digits) => expect(currencyDigits(code)).toBe(digits));
 });
 
 describe("names of types", () => {
