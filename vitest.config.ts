@@ -11,6 +11,8 @@ const WALKS = {
     RACE_ROUNDS: "3",
     SEASONS: "1",
     FIRST_SEASON: "40",
+    WORLDS: "3",
+    FIRST_WORLD: "1",
     PROPERTY_SEED: "1",
   },
   rest: {
@@ -19,6 +21,8 @@ const WALKS = {
     RACE_ROUNDS: "20",
     SEASONS: "47",
     FIRST_SEASON: "41",
+    WORLDS: "57",
+    FIRST_WORLD: "4",
     PROPERTY_SEED: "2",
   },
   all: {
@@ -27,6 +31,8 @@ const WALKS = {
     RACE_ROUNDS: "20",
     SEASONS: "48",
     FIRST_SEASON: "40",
+    WORLDS: "60",
+    FIRST_WORLD: "1",
     PROPERTY_SEED: "1",
   },
 };
@@ -44,7 +50,7 @@ const setupFiles = ["test/support/property-seed.ts"];
 const MINUTE_MS = 60_000;
 
 /** Files whose one test takes longest: begun last, they would have the machine for themselves. */
-const LONGEST = ["seasons-of-nights", "invariant", "crash", "docs"];
+const LONGEST = ["seasons-of-nights", "histories-of-nights", "invariant", "crash", "docs"];
 
 const MEMORY_FOLDER = "/dev/shm";
 const ENOUGH_BYTES = 4 * 1024 ** 3;

@@ -13,8 +13,11 @@ import { TAKEN } from "./outcomes.ts";
 import {
   type AskedAt,
   historiesThatLack,
+  noteRowNumber,
   noteRowPlace,
+  type RowNumbers,
   type RowPlace,
+  rowNumbers,
   type Standings,
   standingsOf,
 } from "./row-places.ts";
@@ -58,9 +61,11 @@ export interface MendedDeed extends Action {
   readonly name: string | undefined;
 }
 
-interface FirstRejected {
+export interface FirstRejected {
   /** Number of the run that first put it into a rejects file. */
   readonly firstIn: number;
+  /** Which row of their inputs it was in runs that rejected it. */
+  readonly numbers: RowNumbers;
 }
 
 export interface OpenSince {
@@ -115,10 +120,10 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
     openSince: (key) => {
       const row = ledger.get("SELECT run_no, seq, read_as FROM rejected_rows WHERE row = ?", key);
       if (row === undefined) return undefined;
-      const [readAs, firstIn] = [String(row.read_as), Number(row.run_no)];
+      const known = { readAs: String(row.read_as), firstIn: Number(row.run_no), numbers: rowNumbers(ledger, key) };
       const mended = ledger.get(LAST_MENDED, key, row.run_no ?? 0);
-      if (mended !== undefined) return { runNo: Number(mended.run_no), seq: Number(mended.seq), readAs, firstIn };
-      return { runNo: firstIn, seq: row.seq === null ? undefined : Number(row.seq), readAs, firstIn };
+      if (mended !== undefined) return { runNo: Number(mended.run_no), seq: Number(mended.seq), ...known };
+      return { runNo: known.firstIn, seq: row.seq === null ? undefined : Number(row.seq), ...known };
     },
     standingsOf(key, action, name, given) {
       const lacksOther = (history: string): boolean => {
@@ -214,6 +219,8 @@ export function mergeMended(ledger: Ledger, runNo: number): void {
 
 /** A row as a run puts it into a rejects file. */
 export interface RejectedRow extends OpenSince {
+  /** Which row of the run's inputs it is, from 1; undefined where these were put into another order. */
+  readonly number: number | undefined;
   /** It may be any of some equal rows that were rejected before: each keeps its place. */
   readonly isOneOfSeveral: boolean;
   /** What is open of it, as `tickets:actions` names it; nothing where that is not known. */
@@ -233,12 +240,13 @@ export interface RejectedRow extends OpenSince {
  * rejected it first, its place stays unknown here until something of it was sent.
  */
 export function noteRejected(ledger: Ledger, key: string, row: RejectedRow): void {
-  const { runNo, seq, readAs, gives, seqOf, place, isFromRejects, isAgain, isOneOfSeveral } = row;
+  const { runNo, seq, readAs, gives, seqOf, place, isFromRejects, isAgain, isOneOfSeveral, number } = row;
   const isFirst = ledger.get("SELECT 1 AS one FROM rejected_rows WHERE row = ?", key) === undefined;
   for (const action of gives) ledger.run("INSERT OR IGNORE INTO row_actions (row, action) VALUES (?, ?)", key, action);
   if (isFirst && isFromRejects && (seq === undefined || isAgain)) return;
   if (!isFirst && isOneOfSeveral) return;
   if (isFirst || !isAgain) for (const [action, at] of seqOf) ledger.run(NOTE_ASKED, runNo, at, key, action);
+  if (!isFromRejects && number !== undefined) noteRowNumber(ledger, key, runNo, number);
   if (place !== undefined && (isFirst || !isFromRejects)) noteRowPlace(ledger, key, place, isFirst);
   const sql = "INSERT OR IGNORE INTO rejected_rows (row, run_no, seq, read_as) VALUES (?, ?, ?, ?)";
   ledger.run(sql, key, runNo, seq ?? null, readAs);

@@ -33,6 +33,35 @@ CREATE TABLE row_histories (
 CREATE TABLE kinds_behind (row TEXT NOT NULL, action TEXT NOT NULL, PRIMARY KEY (row, action)) STRICT, WITHOUT ROWID;
 `;
 
+/** Which row of its input a rejected one was, in the first run that had it and in the last one. */
+export const ROW_NUMBERS = `
+CREATE TABLE row_numbers (
+  row TEXT NOT NULL,
+  run_no INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  PRIMARY KEY (row, run_no)
+) STRICT, WITHOUT ROWID;
+`;
+
+/** By run, which row of its input it was. */
+export type RowNumbers = ReadonlyMap<number, number>;
+
+/** Part of a transaction. */
+export function noteRowNumber(ledger: Ledger, row: string, runNo: number, number: number): void {
+  ledger.run("INSERT OR REPLACE INTO row_numbers (row, run_no, number) VALUES (?, ?, ?)", row, runNo, number);
+  ledger.run(FORGET_BETWEEN, row, row, row);
+}
+
+const FORGET_BETWEEN = `DELETE FROM row_numbers WHERE row = ?
+  AND run_no NOT IN (SELECT min(run_no) FROM row_numbers WHERE row = ? UNION ALL SELECT max(run_no) FROM row_numbers WHERE row = ?)`;
+
+export const rowNumbers = (ledger: Ledger, row: string): RowNumbers =>
+  new Map(
+    ledger
+      .all("SELECT run_no, number FROM row_numbers WHERE row = ? ORDER BY run_no", row)
+      .map(({ run_no, number }) => [Number(run_no), Number(number)]),
+  );
+
 /** Where a row that was not sent stood in its input. */
 export interface RowPlace {
   /** By lane: number of the first action of the plan that stands behind it; empty where the rows were put into another order. */

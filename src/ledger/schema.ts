@@ -2,12 +2,12 @@ import type { DatabaseSync } from "node:sqlite";
 import { ID_RULES } from "./id-rules.ts";
 import { definePlainIdentity, FILL_KEYED_DEEDS, KEYED_DEEDS } from "./keyed-deeds.ts";
 import { definePresentIdentity, RENAME_DEEDS, RENAMED_BESIDE } from "./renamed-deeds.ts";
-import { ROW_PLACES } from "./row-places.ts";
+import { ROW_NUMBERS, ROW_PLACES } from "./row-places.ts";
 import { CHUNK_STATES, OUTCOMES, RUN_STATES } from "./states.ts";
 import { FILL_ZERO_LENGTHS, ZERO_LENGTHS } from "./zero-ids.ts";
 
 /** Version of the tables below, kept in SQLite's `user_version`. */
-export const LEDGER_VERSION = 3;
+export const LEDGER_VERSION = 4;
 
 const oneOf = (column: string, values: readonly string[]): string =>
   `CHECK (${column} IN (${values.map((value) => `'${value}'`).join(", ")}))`;
@@ -270,13 +270,15 @@ const NIGHTS: readonly string[] = [
 ];
 
 /** What brings a ledger from version n to n + 1, at place n. */
-const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n")];
+const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n"), ROW_NUMBERS];
 
 /** Lets a ledger of an earlier version be looked into without changing it. */
 export function standIn(database: DatabaseSync, from: number): void {
   definePresentIdentity(database);
   definePlainIdentity(database);
   if (from === 0 || from >= LEDGER_VERSION) return;
+  database.exec(ROW_NUMBERS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  if (from >= 3) return;
   if (from === 1) database.exec(`CREATE TEMP VIEW tallies AS ${COUNT_OUTCOMES}`);
   database.exec(
     "CREATE TEMP TABLE doubted_items (run_no INTEGER, seq INTEGER, response TEXT, PRIMARY KEY (run_no, seq))",

@@ -967,7 +967,13 @@ class Group {
       return {
         candidate,
         blocked: undefined,
-        deed: { ...deed, ...place, isTimed: !candidate.untimed, rejectedIn: rejected?.runNo },
+        deed: {
+          ...deed,
+          ...place,
+          isTimed: !candidate.untimed,
+          rejectedIn: rejected?.runNo,
+          numbers: rejected?.numbers,
+        },
       };
     });
     let passed = 0;
@@ -977,8 +983,9 @@ class Group {
       if (accepted === undefined) return [{ candidate: undefined, blocked, deed: { content: undefined, time } }];
       const is = known.findIndex(({ accepted: deed }) => deed?.runNo === accepted.runNo && deed.seq === accepted.seq);
       // Under a key that tells it apart, it is no deed of this history.
-      const rejectedIn = this.#options.rejected(blocked.row)?.firstIn;
-      return is === -1 ? [] : [{ candidate: undefined, blocked, deed: { content: undefined, is, rejectedIn } }];
+      const rejected = this.#options.rejected(blocked.row);
+      const deed = { content: undefined, is, rejectedIn: rejected?.firstIn, numbers: rejected?.numbers };
+      return is === -1 ? [] : [{ candidate: undefined, blocked, deed }];
     };
     for (const each of given) {
       for (; (blockedRows[passed]?.before ?? Infinity) <= (each.candidate?.seq ?? 0); passed += 1)

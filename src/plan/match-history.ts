@@ -51,10 +51,17 @@ export type InputDeed =
       readonly became?: readonly number[] | undefined;
       /** Likewise: the run that rejected it. */
       readonly rejectedIn?: number | undefined;
+      /** Likewise: by run that had it among its rejects, which row of its input it was. */
+      readonly numbers?: ReadonlyMap<number, number> | undefined;
     })
   | UnknownDeed
   /** Of a row that was mended: the known deed with this number, surely. `rejectedIn`: the run that rejected the row. */
-  | { readonly content: undefined; readonly is: number; readonly rejectedIn?: number | undefined };
+  | {
+      readonly content: undefined;
+      readonly is: number;
+      readonly rejectedIn?: number | undefined;
+      readonly numbers?: ReadonlyMap<number, number> | undefined;
+    };
 
 /** Of an invalid row: nothing is known of it, but perhaps its time. */
 interface UnknownDeed {
@@ -100,12 +107,13 @@ export function matchHistory(
   const taken = known.flatMap(({ state }, at) => (state === "rejected" ? [] : [at]));
   const isHeld = input.some(isUnknown);
   const open = isHeld ? HELD : NEW;
-  const otherForms = formsOfOtherRuns(known, input);
-  if (taken.length === 0)
+  if (taken.length === 0) {
+    const otherForms = formsOfOtherRuns(known, input, new Set());
     return input.map(({ content }, at) => {
       if (content === undefined) return { kind: "unknown", inPlaceOf: undefined };
       return otherForms.has(at) ? { kind: "unclear" } : open;
     });
+  }
 
   const match = new Match(known, taken, input);
   match.mended();
@@ -117,6 +125,7 @@ export function matchHistory(
   match.retoldInOrder();
   const isClear = match.untimed(isHeld);
   match.unknown();
+  const otherForms = formsOfOtherRuns(known, input, new Set(match.bound.keys()));
   const mayBeRetold = match.mayBeRetold();
   const lastRetold = Math.max(-1, ...mayBeRetold);
   const lastOld = Math.max(-1, ...match.bound.keys());
@@ -171,7 +180,11 @@ function likeTheirEquals(
  * Rejects hold a row once for each form in which the exports of several nights had it: first without its time, then with it, or
  * with its time told otherwise, or bad in another cell. Numbers of the deeds that may be one of those which another run rejected.
  */
-function formsOfOtherRuns(known: readonly KnownDeed[], input: readonly InputDeed[]): ReadonlySet<number> {
+function formsOfOtherRuns(
+  known: readonly KnownDeed[],
+  input: readonly InputDeed[],
+  done: ReadonlySet<number>,
+): ReadonlySet<number> {
   const rejected = input.flatMap((deed, at) =>
     deed.content === undefined || deed.rejectedIn === undefined ? [] : [{ at, deed, run: deed.rejectedIn }],
   );
@@ -191,7 +204,7 @@ function formsOfOtherRuns(known: readonly KnownDeed[], input: readonly InputDeed
   );
   const beyond = [...groupBy(all, ({ deed }) => formOf(deed)).values()].flatMap((equal) => {
     const byRun = [...groupBy(equal, ({ run }) => String(run)).values()];
-    const open = equal.filter(({ at }) => at !== -1).toSorted((one, other) => other.run - one.run);
+    const open = equal.filter(({ at }) => at !== -1 && !done.has(at)).toSorted((one, other) => other.run - one.run);
     if (byRun.length < 2) return [];
     // Of several that one run had, nobody knows which the other had too.
     if (byRun.some(({ length }) => length > 1)) return open;
@@ -768,7 +781,7 @@ class Match {
         const wasSentBehind =
           deed.after !== undefined && of > tried && this.#known[of]?.run === this.#known[tried]?.run;
         const wasBehind = wasSentBehind || this.#stoodBehind(place, deed);
-        return place < at && !wasBehind ? [of] : [];
+        return place < at && !wasBehind && deed.behind?.has(of) !== true ? [of] : [];
       }),
     );
     const since = this.#known.findIndex((each, of) => {
@@ -781,10 +794,15 @@ class Match {
   }
 
   /** Whether a row of rejects stood behind another in the run that rejected both, wherever it stands now. */
-  #stoodBehind(place: number, { after, rejectedIn }: KnownInput): boolean {
+  #stoodBehind(place: number, { numbers }: KnownInput): boolean {
     const other = this.#input[place];
-    if (other === undefined || other.content === undefined || rejectedIn === undefined) return false;
-    return other.rejectedIn === rejectedIn && (other.after ?? 0) > (after ?? Number.POSITIVE_INFINITY);
+    if (other === undefined || isUnknown(other)) return false;
+    if (numbers === undefined || other.numbers === undefined || numbers.size === 0 || other.numbers.size === 0)
+      return false;
+    const shared = [...numbers.keys()].findLast((run) => other.numbers?.has(run));
+    if (shared !== undefined) return (other.numbers.get(shared) ?? 0) > (numbers.get(shared) ?? 0);
+    // No run had both. What came first was rejected first.
+    return Math.min(...other.numbers.keys()) > Math.min(...numbers.keys());
   }
 
   /** Deeds of the input that are not bound, and of which nobody knows whether they stood before accepted ones. */

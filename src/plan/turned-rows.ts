@@ -4,7 +4,7 @@
  */
 
 import { actionSpec } from "../actions/actions.ts";
-import type { OpenSince } from "../ledger/rejected-rows.ts";
+import type { FirstRejected, OpenSince } from "../ledger/rejected-rows.ts";
 import { actionOf, type Candidate, type CandidateLines, readCandidates } from "./candidates.ts";
 import { contentAt } from "./index-file.ts";
 import { historyOf, replaces } from "./keyed-order.ts";
@@ -16,10 +16,10 @@ export interface Turned {
   readonly stood: "before" | "behind";
 }
 
-/** A candidate of a rejects file, which its run had at this place of its plan. */
+/** A candidate of a rejects file, with its place in a run that rejected it. */
 interface Rejected {
   readonly candidate: Candidate;
-  readonly seq: number;
+  readonly place: number;
   readonly time: bigint | undefined;
 }
 
@@ -32,7 +32,7 @@ export async function findTurned(
     isNew,
   }: {
     readonly lines: CandidateLines;
-    readonly rejected: (row: number) => OpenSince | undefined;
+    readonly rejected: (row: number) => (OpenSince & Pick<FirstRejected, "numbers">) | undefined;
     readonly isNew: (seq: number) => boolean;
   },
 ): Promise<ReadonlyMap<Candidate, Turned>> {
@@ -42,18 +42,25 @@ export async function findTurned(
     for (const candidate of batch) {
       if (!isOrdered(candidate) || !isNew(candidate.seq)) continue;
       const since = rejected(candidate.row);
-      if (since?.seq === undefined) continue;
-      const name = `${since.runNo} ${historyOf(candidate, lines).toString("hex")}`;
+      if (since === undefined) continue;
+      const history = historyOf(candidate, lines).toString("hex");
       const time = timeOf(actionOf(candidate, lines).data.orderTime);
-      const deed = { candidate, seq: since.seq, time };
-      const others = histories.get(name);
-      if (others === undefined) histories.set(name, [deed]);
-      else others.push(deed);
+      for (const [run, place] of placesIn(since)) {
+        const others = histories.get(`${run} ${history}`);
+        if (others === undefined) histories.set(`${run} ${history}`, [{ candidate, place, time }]);
+        else others.push({ candidate, place, time });
+      }
     }
   }
   const turned = new Map<Candidate, Turned>();
   for (const deeds of histories.values()) findIn(deeds, turned);
   return turned;
+}
+
+/** By what names a run and what is counted in it: the row's number among its rows, and its action's among those of its plan. */
+function placesIn({ runNo, seq, numbers }: OpenSince & Pick<FirstRejected, "numbers">): readonly [string, number][] {
+  const ofRow = [...numbers].map(([run, number]): [string, number] => [`row ${run}`, number]);
+  return seq === undefined ? ofRow : [...ofRow, [`action ${runNo}`, seq]];
 }
 
 /** Scans with times are a set, of which one may come whenever it is mended. */
@@ -64,19 +71,19 @@ function findIn(deeds: readonly Rejected[], turned: Map<Candidate, Turned>): voi
   let last = 0;
   for (const [at, deed] of deeds.entries()) {
     // Nearly always all stand in order.
-    if (deed.seq < last) {
+    if (deed.place < last) {
       for (const earlier of deeds.slice(0, at).filter((each) => isTurned(each, deed))) {
         turned.set(deed.candidate, turned.get(deed.candidate) ?? { other: earlier.candidate, stood: "before" });
         turned.set(earlier.candidate, turned.get(earlier.candidate) ?? { other: deed.candidate, stood: "behind" });
       }
     }
-    last = Math.max(last, deed.seq);
+    last = Math.max(last, deed.place);
   }
 }
 
 /** Where both have times, those say which of them is the later one. */
 function isTurned(first: Rejected, second: Rejected): boolean {
-  if (first.seq <= second.seq || contentOf(first).equals(contentOf(second))) return false;
+  if (first.place <= second.place || contentOf(first).equals(contentOf(second))) return false;
   return first.time === undefined || second.time === undefined || first.time >= second.time;
 }
 

@@ -299,3 +299,97 @@ test("with a key of the source, a row before one that was mended and accepted is
   expect(night.said).toContain("updates-2.csv:2");
   expect(taken(field)).toBe("a c");
 });
+
+describe("bad rows that a person has mended and sorted", () => {
+  const kind = KINDS[1] as Kind; // updates
+  const BEARING = { maxInvalid: { rows: 9 } } as const;
+  const bad = (who: string): string => `ftp://img.example/${who}`;
+  const good = (who: string): string => `https://img.example/${who}`;
+  const night = (field: Field, name: string, ...whos: readonly string[]) =>
+    field.write(name, `${[kind.header, ...whos.map((who) => `T1,${who}`)].join("\n")}\n`);
+  /** Mends all of them, and turns them round. */
+  async function turnRound(field: Field, name: string): Promise<void> {
+    const [header, ...rows] = (await field.read(name)).replaceAll("ftp://", "https://").trimEnd().split("\n");
+    await field.write(name, `${[header, ...rows.toReversed()].join("\n")}\n`);
+  }
+
+  test("are told with the rows that they changed places with, and not sent", async () => {
+    const field = await openSold();
+    await night(field, "updates.csv", bad("a"), good("b"));
+    await field.stream(["updates.csv"], BEARING);
+    await turnRound(field, "updates.rejects.csv");
+    const turned = await field.stream(["updates.rejects.csv"], BEARING);
+    expect(turned.said).toContain("stood before updates.rejects.csv:2");
+    expect(turned.said).toContain("stood behind updates.rejects.csv:3");
+    expect(taken(field)).toBe("");
+  });
+
+  test("are not sent behind what stood behind them and was accepted at its source", async () => {
+    const field = await openSold();
+    await night(field, "updates-1.csv", bad("a"), bad("b"));
+    await field.stream(["updates-1.csv"], BEARING);
+    await night(field, "updates-2.csv", good("a"), good("b"));
+    field.setFaults({ fault: "failure-items", items: [0] });
+    await field.stream(["updates-2.csv"], BEARING);
+    expect(taken(field)).toBe("b");
+    field.setFaults();
+    await turnRound(field, "updates-1.rejects.csv");
+    const turned = await field.stream(["updates-1.rejects.csv"], BEARING);
+    expect(turned.said).toContain("history-superseded");
+    expect(taken(field)).toBe("b");
+  });
+
+  test("are not sent behind one that was mended by itself and that no run had among its rejects with them", async () => {
+    const field = await openSold();
+    await night(field, "updates-1.csv", bad("a"));
+    await field.stream(["updates-1.csv"], BEARING);
+    await night(field, "updates-2.csv", bad("b"));
+    await field.stream(["updates-2.csv"], BEARING);
+    const later = (await field.read("updates-2.rejects.csv")).replace("ftp:", "https:");
+    await field.write("updates-2.rejects.csv", later);
+    await field.stream(["updates-2.rejects.csv"], BEARING);
+    const [, row = ""] = later.split("\n");
+    const earlier = (await field.read("updates-1.rejects.csv")).replace("ftp:", "https:");
+    await field.write("updates-both.csv", earlier.replace("\n", `\n${row}\n`));
+    const both = await field.stream(["updates-both.csv"], BEARING);
+    expect(both.said).toContain("history-superseded");
+    expect(taken(field)).toBe("b");
+  });
+
+  test("once more after a service that rejected the first, the last one counts", async () => {
+    const field = await openSold();
+    await night(field, "updates.csv", bad("a"), bad("b"));
+    await field.stream(["updates.csv"], BEARING);
+    const rejects = (await field.read("updates.rejects.csv")).replaceAll("ftp:", "https:");
+    await field.write("updates-mended.csv", rejects);
+    field.setFaults({ fault: "failure-items", items: [0] });
+    await field.stream(["updates-mended.csv"], BEARING);
+    expect(taken(field)).toBe("b");
+    field.setFaults();
+    await field.write("updates-mended.csv", rejects);
+    await field.stream(["updates-mended.csv"], BEARING);
+    expect(taken(field)).toBe("b");
+  });
+});
+
+test("a row that was accepted as it was rejected one night is not sent as it was bad another night", async () => {
+  const field = await openSold();
+  const kind = KINDS[1] as Kind; // updates
+  const BEARING = { maxInvalid: { rows: 9 } } as const;
+  const night = (...whos: readonly string[]) =>
+    field.write("updates.csv", `${[kind.header, ...whos.map((who) => `T1,${who}`)].join("\n")}\n`);
+  await night("https://img.example/b");
+  field.setFaults({ fault: "failure-items", items: [0] });
+  await field.stream(["updates.csv"]);
+  field.setFaults();
+  await field.write("updates-mended.csv", await field.read("updates.rejects.csv"));
+  await field.stream(["updates-mended.csv"]);
+  expect(taken(field)).toBe("b");
+  await night("ftp://img.example/b");
+  await field.stream(["updates.csv"], BEARING);
+  // Both are given: the one of the first night, and the bad one.
+  await field.write("updates-mended.csv", (await field.read("updates.rejects.csv")).replaceAll("ftp:", "https:"));
+  const both = await field.stream(["updates-mended.csv"], BEARING);
+  expect(both.said).toContain("history-unclear");
+  expect(taken(field)).toBe("b");
+});

@@ -204,6 +204,6 @@ it("a ledger of version 1 is counted, whether it is only looked at or brought to
     expect(countRun(ledger, 1)).toMatchObject(counts);
   }
   using ledger = openLedger({ path, boundTo: "https://example.test" });
-  expect(ledger.get("PRAGMA user_version")).toEqual({ user_version: 3 });
+  expect(ledger.get("PRAGMA user_version")).toEqual({ user_version: 4 });
   expect(countRun(ledger, 1)).toMatchObject(counts);
 });

@@ -43,7 +43,10 @@ function given(word: string): InputDeed {
     unplaced: marked("!"),
     isTimed: /\d$/.test(deed),
     ...(after !== undefined && { after: Number(after) }),
-    ...(rejectedIn !== undefined && { rejectedIn: Number(rejectedIn) }),
+    ...(rejectedIn !== undefined && {
+      rejectedIn: Number(rejectedIn),
+      numbers: new Map([[Number(rejectedIn), Number(after)]]),
+    }),
   };
 }
 
@@ -278,6 +281,8 @@ describe("a history with a row from a rejects file", () => {
     ["and then accepted", "A | C B", "B<1@1 C<1@2 B<1@2", "superseded old old"],
     ["and then accepted behind another", "B | A", "B<0@1 A<0@1 A<0@2", "old superseded old"],
     ["bad in two nights, and twice in one", "A", "B<1@1 C<1@2 B<1@2 B<1@2", "unclear new unclear unclear"],
+    ["and accepted in the form of the first", "-B | B | -C", "B<1@1 B<2@3 C<3@3", "old unclear new"],
+    ["one that is accepted stood behind it, and stands before it now", "B", "B<0@2 A<1^0@6", "old superseded"],
     ["with its time in two nights, and accepted", "A2", "A2<0@1 A2<0@2", "unclear old"],
     ["it was rejected once more", "A -B D", "B<1", "superseded"],
     ["one that was accepted before stood behind it", "A C", "B<2^1", "superseded"],

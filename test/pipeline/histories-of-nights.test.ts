@@ -1,0 +1,26 @@
+/** Worlds of some hundred histories each, judged by what is known of them; see support/nights/many-histories.ts. */
+
+import { appendFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { playHistories } from "../support/nights/many-histories.ts";
+import { randomOf } from "../support/random.ts";
+
+/** How many, and from where on: `vitest.config.ts`. `FIRST_WORLD=105 WORLDS=1` plays one again. */
+const WORLDS = Number(process.env.WORLDS);
+const FIRST = Number(process.env.FIRST_WORLD);
+
+test("of hundreds of histories each deed is sent once and in order, or told", {
+  tags: ["both"],
+  timeout: 60_000 + WORLDS * 60_000,
+}, async () => {
+  const found: string[] = [];
+  const sums = { accepted: 0, told: 0, mended: 0 };
+  for (let number = FIRST; number < FIRST + WORLDS; number += 1) {
+    const { findings, ...played } = await playHistories(randomOf(number));
+    for (const key of Object.keys(sums) as (keyof typeof sums)[]) sums[key] += played[key]; // its own keys
+    found.push(...findings.map(({ what, story }) => `world ${number}, ${what}:\n${story}`));
+  }
+  if (process.env.OUT !== undefined) await appendFile(process.env.OUT, found.map((each) => `=== ${each}\n`).join(""));
+  expect(found.slice(0, 3).join("\n\n"), `${found.length} of them`).toBe("");
+  for (const times of Object.values(sums)) expect(times, JSON.stringify(sums)).toBeGreaterThan(0);
+});

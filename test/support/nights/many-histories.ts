@@ -1,0 +1,443 @@
+/**
+ * Some hundred short histories in one world, each with its own luck, so that what is rare in one comes up in some of them: rows
+ * that the service rejects, damaged cells, late rows, contents that come back, times that come and go, prices that are written
+ * otherwise, windows; and between the nights their rejects, mended in part, sorted by a person, streamed late or once more.
+ *
+ * The judge knows none of the product's rules: nothing is accepted more often than it happened, nor behind what happened after
+ * it, and in the end everything was accepted, or something was said of it.
+ */
+
+import { glob, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parse } from "csv-parse/sync";
+import { stringify } from "csv-stringify/sync";
+import { expect } from "vitest";
+import type { Context } from "../../../src/commands/context.ts";
+import { stream } from "../../../src/commands/stream.ts";
+import { validate } from "../../../src/commands/validate.ts";
+import { EXIT_CODES, Failure } from "../../../src/failure.ts";
+import { makeContext } from "../context.ts";
+import { type Item, startService } from "../service.ts";
+import type { Random } from "./deeds.ts";
+
+/** How many histories a world has. */
+const TICKETS = 250;
+const DAY = 86_400;
+const OPENING = 1_760_000_000;
+const NEVER = Number.POSITIVE_INFINITY;
+/** Rules by which a sound row is not sent although it was never accepted. */
+const NOT_SENT_RULES: ReadonlySet<string> = new Set(["history-late", "history-superseded", "changed"]);
+
+interface Deed {
+  /** What tells it from the others of its history, whatever else its row says. */
+  readonly content: string;
+  readonly time: number;
+  /** Night from which exports have it; later than those before it for a row that came late. */
+  readonly shownFrom: number;
+  readonly isTimeless: boolean;
+  /** Nights on which its row is damaged. */
+  readonly damagedOn: ReadonlySet<number>;
+}
+
+interface History {
+  readonly ticket: string;
+  readonly deeds: readonly Deed[];
+  /** Nights on which its rows have times. */
+  readonly timed: { readonly from: number; readonly until: number };
+  /** The night from which its prices are written otherwise. */
+  readonly repricedFrom: number;
+  /** By night, the first deed that its export shows. */
+  readonly windowFrom: readonly number[];
+}
+
+interface KindSpec {
+  readonly file: string;
+  readonly columns: readonly string[];
+  /** The column whose cell is damaged. */
+  readonly weakness: string;
+  readonly isTimed: boolean;
+  /** Whether the last one counts, so that none may be accepted behind a later one. */
+  readonly isOrdered: boolean;
+  readonly contents: readonly string[];
+  readonly cells: (content: string, price: string, time: string) => Readonly<Record<string, string>>;
+  readonly contentIn: (data: Item["data"]) => string;
+}
+
+const KINDS = {
+  updateTicket: {
+    file: "updates",
+    columns: ["ticketId", "imageUrl"],
+    weakness: "imageUrl",
+    isTimed: false,
+    isOrdered: true,
+    contents: ["a", "b", "c", "d"],
+    cells: (content) => ({ imageUrl: `https://img.example/${content}` }),
+    contentIn: ({ imageUrl }) => String(imageUrl).slice(-1),
+  },
+  resoldTicket: {
+    file: "resales",
+    columns: ["ticketId", "userId", "price", "orderTime"],
+    weakness: "price",
+    isTimed: true,
+    isOrdered: true,
+    contents: ["a", "b", "c", "d"],
+    cells: (content, price, orderTime) => ({ userId: `user-${content}`, price, orderTime }),
+    contentIn: ({ userId }) => String(userId).slice(-1),
+  },
+  scannedTicket: {
+    file: "scans",
+    columns: ["ticketId", "gate", "orderTime", "action"],
+    weakness: "action",
+    isTimed: true,
+    isOrdered: false,
+    contents: [""],
+    cells: (_content, _price, orderTime) => ({ gate: "north", orderTime, action: "scannedTicket" }),
+    contentIn: () => "",
+  },
+} as const satisfies Record<string, KindSpec>;
+
+type Kind = keyof typeof KINDS;
+
+/** What a world is like; the same for all of its histories. */
+interface Habits {
+  readonly kind: Kind;
+  readonly nights: number;
+  /** Every export has the same name, and so the same rejects. */
+  readonly hasOneName: boolean;
+  readonly isSortedByHand: boolean;
+  readonly hasWindows: boolean;
+  readonly rejectRate: number;
+  readonly damageRate: number;
+  readonly timesVary: boolean;
+  readonly repeats: boolean;
+  readonly hasLate: boolean;
+}
+
+/** What the service accepted, and in which command. */
+interface Accepted {
+  readonly content: string;
+  readonly command: number;
+}
+
+/** What was wrong with a history. */
+interface Finding {
+  readonly what: "doubled" | "out of order" | "neither sent nor told" | "sent once more";
+  /** All that happened to it. */
+  readonly story: string;
+}
+
+export interface PlayedWorld {
+  readonly findings: readonly Finding[];
+  readonly accepted: number;
+  readonly told: number;
+  readonly mended: number;
+}
+
+/** Plays one world; the same random numbers make the same one. */
+export async function playHistories(random: Random): Promise<PlayedWorld> {
+  const habits = habitsOf(random);
+  const histories = Array.from({ length: TICKETS }, (_, number) => historyOf(`T${number}`, habits, random));
+  const folder = await mkdtemp(join(tmpdir(), "tickets-histories-"));
+  try {
+    return await play(folder, habits, histories, random);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function habitsOf(random: Random): Habits {
+  const oneOf = <T>(...choices: readonly T[]): T => choices[Math.floor(random() * choices.length)] as T; // within them
+  return {
+    kind: oneOf<Kind>("updateTicket", "updateTicket", "resoldTicket", "resoldTicket", "resoldTicket", "scannedTicket"),
+    nights: oneOf(2, 3, 4, 5),
+    hasOneName: random() < 0.5,
+    isSortedByHand: random() < 0.5,
+    hasWindows: random() < 0.25,
+    rejectRate: oneOf(0.15, 0.3, 0.5),
+    damageRate: oneOf(0, 0.15, 0.3),
+    timesVary: random() < 0.5,
+    repeats: random() < 0.6,
+    hasLate: random() < 0.4,
+  };
+}
+
+function historyOf(ticket: string, habits: Habits, random: Random): History {
+  const { nights, repeats, hasLate, timesVary, damageRate, hasWindows } = habits;
+  const { contents, isTimed } = KINDS[habits.kind] as KindSpec;
+  const pick = (choices: number): number => Math.floor(random() * choices);
+  const count = 1 + pick(4);
+  const isMixed = timesVary && random() < 0.25;
+  const deeds: Deed[] = [];
+  let night = 0;
+  for (let at = 0; at < count; at += 1) {
+    if (pick(3) === 0) night += 1;
+    const last = deeds.at(-1)?.content;
+    const others = repeats ? contents.slice(0, 3).filter((each) => each !== last) : contents.slice(at, at + 1);
+    deeds.push({
+      content: others[pick(others.length)] ?? contents[0] ?? "",
+      time: OPENING + at * 3600 + night * DAY,
+      shownFrom: Math.min(night, nights - 1) + (hasLate && random() < 0.15 ? 1 + pick(2) : 0),
+      isTimeless: isMixed && random() < 0.4,
+      damagedOn: new Set(Array.from({ length: nights }, (_, each) => each).filter(() => random() < damageRate)),
+    });
+  }
+  const always = random() < 0.5;
+  const from = timesVary ? ([0, NEVER, pick(nights)][pick(3)] ?? 0) : always ? 0 : NEVER;
+  const until = timesVary && random() < 0.3 ? pick(nights + 1) : NEVER;
+  return {
+    ticket,
+    deeds,
+    timed: isTimed ? { from, until } : { from: NEVER, until: NEVER },
+    repricedFrom: random() < 0.2 ? pick(nights) : NEVER,
+    windowFrom: Array.from({ length: nights }, () => (hasWindows && random() < 0.5 ? pick(count) : 0)),
+  };
+}
+
+async function play(
+  folder: string,
+  habits: Habits,
+  histories: readonly History[],
+  random: Random,
+): Promise<PlayedWorld> {
+  const { kind, nights, hasOneName, isSortedByHand, rejectRate } = habits;
+  const { file, columns, weakness, contentIn, cells } = KINDS[kind] as KindSpec;
+  const byTicket = new Map(histories.map((history) => [history.ticket, history]));
+  const accepted = new Map(histories.map(({ ticket }): [string, Accepted[]] => [ticket, []]));
+  const stories = new Map(
+    histories.map(({ ticket, deeds }): [string, string[]] => [
+      ticket,
+      [
+        JSON.stringify(habits),
+        `what happened: ${deeds.map(({ content, shownFrom }) => `${content}@${shownFrom}`).join(" ")}`,
+      ],
+    ]),
+  );
+  const note = (ticket: string, text: string): unknown => stories.get(ticket)?.push(text);
+  const findings = new Map<string, Finding>();
+  /** `COMMAND TICKET` where a person gave rows in another order, or left some out. */
+  const byHand = new Set<string>();
+  let command = 0;
+  let isHonest = false;
+  let mended = 0;
+
+  const service = await startService({
+    failureOf: (item) => {
+      if (item.action !== kind) return undefined;
+      const [ticket, content] = [String(item.data.ticketId), contentIn(item.data)];
+      const isRejected = !isHonest && random() < rejectRate;
+      note(ticket, `    ${isRejected ? "rejected" : "accepted"} ${content}`);
+      if (isRejected) return { status: "failed", reason: "not tonight" };
+      accepted.get(ticket)?.push({ content, command });
+      return undefined;
+    },
+  });
+  await mkdir(join(folder, "home"));
+  const environment = "environments: {playground: {maxRejected: 100000}}\n";
+  await writeFile(join(folder, "tickets.config.yaml"), environment);
+  const env = {
+    HOME: join(folder, "home"),
+    TICKETS_ENV: "playground",
+    TICKETS_STATE_DIR: join(folder, "state"),
+    ...service.env,
+  };
+
+  const run = async (work: (context: Context) => Promise<number>) => {
+    const asked = makeContext(folder, env);
+    const exitCode = await work(asked.context).catch((cause: unknown) => {
+      if (!(cause instanceof Failure)) throw cause;
+      asked.context.reporter.error(cause.message);
+      return EXIT_CODES[cause.code];
+    });
+    return { exitCode, out: asked.out(), said: asked.said() };
+  };
+  const write = async (name: string, text: string): Promise<void> => {
+    await writeFile(join(folder, name), text);
+    // No export that is being written just now, whose end would be watched.
+    const aWhileAgo = new Date(Date.now() - 3_600_000);
+    await utimes(join(folder, name), aWhileAgo, aWhileAgo);
+  };
+  const judge = (): void => {
+    for (const { ticket, deeds } of histories) {
+      const isByHand = (number: number): boolean => byHand.has(`${number} ${ticket}`);
+      const what = judgeHistory(deeds, accepted.get(ticket) ?? [], kind, isByHand);
+      if (what !== undefined) find(ticket, what);
+    }
+  };
+  const find = (ticket: string, what: Finding["what"]): void => {
+    if (!findings.has(ticket)) findings.set(ticket, { what, story: (stories.get(ticket) ?? []).join("\n") });
+  };
+  const send = async (names: readonly string[]): Promise<void> => {
+    command += 1;
+    const done = await run((context) =>
+      stream(
+        {
+          files: names,
+          again: false,
+          dryRun: false,
+          force: false,
+          json: true,
+          yes: false,
+          safeCsv: false,
+          waitLock: 0,
+          output: "promises.ndjson",
+          maxInvalid: { rows: 100_000 },
+          flags: { retries: 0 },
+        },
+        context,
+      ),
+    );
+    expect([0, 3, 4], `exit ${done.exitCode}\n${done.said}`).toContain(done.exitCode);
+    judge();
+  };
+
+  /** Writes a night's export; the tickets of its rows. */
+  const writeExport = async (night: number, name: string): Promise<readonly string[]> => {
+    const rows = histories.flatMap((history) => {
+      const shown = history.deeds.filter(
+        ({ shownFrom }, at) => shownFrom <= night && at >= (history.windowFrom[night] ?? 0),
+      );
+      const own = shown.map((deed) => {
+        const isTimed = night >= history.timed.from && night < history.timed.until && !deed.isTimeless;
+        const price = night >= history.repricedFrom ? "10" : "10.00";
+        const values = { ...cells(deed.content, price, isTimed ? String(deed.time) : ""), ticketId: history.ticket };
+        const isDamaged = deed.damagedOn.has(night);
+        const damaged = isDamaged ? { ...values, [weakness]: `bad ${history.deeds.indexOf(deed)}` } : values;
+        return columns.map((column) => (damaged as Readonly<Record<string, string>>)[column] ?? "");
+      });
+      if (own.length > 0) note(history.ticket, `${command + 1}. ${name}: ${listed(own)}`);
+      return own;
+    });
+    await write(name, stringify([columns, ...rows]));
+    return rows.map(([ticket = ""]) => ticket);
+  };
+
+  /** What a person makes of a rejects file: most of its bad cells are put right, and some of its rows left out. */
+  const mend = async (name: string, isSorted: boolean): Promise<string | undefined> => {
+    const rows = parse<Record<string, string>>(await readFile(join(folder, name)), { columns: true, bom: true });
+    const groups = Map.groupBy(rows, ({ ticketId = "" }) => ticketId);
+    const given = [...groups].flatMap(([ticket, all]) => {
+      const own = all.filter(() => random() > 0.08);
+      if (own.length < all.length || isSorted) byHand.add(`${command + 1} ${ticket}`);
+      for (const row of own) {
+        const [, at] = /^bad (\d+)$/.exec(row[weakness] ?? "") ?? [];
+        const deed = at === undefined || random() > 0.85 ? undefined : byTicket.get(ticket)?.deeds[Number(at)];
+        if (deed !== undefined) row[weakness] = cells(deed.content, "10.00", "")[weakness] ?? "";
+      }
+      return isSorted ? own.sort(() => random() - 0.5) : own;
+    });
+    if (given.length === 0) return undefined;
+    const mendedName = hasOneName
+      ? `${file}-m.csv`
+      : `${file}-${command}m${name.replace(file, "").replaceAll(".rejects", "")}`;
+    await write(mendedName, stringify(given, { header: true }));
+    const isKept = random() < 0.3;
+    if (!isKept) await rm(join(folder, name));
+    for (const [ticket, own] of Map.groupBy(given, ({ ticketId = "" }) => ticketId)) {
+      const words = `${isSorted ? ", sorted by hand" : ""}${isKept ? ", kept" : ""}`;
+      note(ticket, `${command + 1}. ${name}${words}: ${listed(own.map((row) => columns.map((each) => row[each])))}`);
+    }
+    mended += given.length;
+    return mendedName;
+  };
+
+  const streamRejects = async (earlier: string[]): Promise<void> => {
+    const names = (await Array.fromAsync(glob("*.rejects.csv", { cwd: folder }))).toSorted();
+    for (const name of names) {
+      if (random() < 0.35) continue;
+      const mendedName = await mend(name, isSortedByHand && random() < 0.5);
+      if (mendedName === undefined) continue;
+      isHonest = random() < 0.4;
+      await send([mendedName]);
+      if (random() < 0.3) earlier.push(mendedName);
+    }
+    const again = random() < 0.2 ? earlier[Math.floor(random() * earlier.length)] : undefined;
+    if (again === undefined) return;
+    for (const { ticket } of histories) {
+      byHand.add(`${command + 1} ${ticket}`);
+      note(ticket, `${command + 1}. ${again} once more`);
+    }
+    isHonest = random() < 0.4;
+    await send([again]);
+  };
+
+  await write("sales.csv", salesOf(histories));
+  await send(["sales.csv"]);
+  const earlier: string[] = [];
+  for (let night = 0; night < nights; night += 1) {
+    const name = hasOneName ? `${file}.csv` : `${file}-${night}.csv`;
+    isHonest = random() < 0.15;
+    await writeExport(night, name);
+    await send([name]);
+    if (random() < 0.55) await streamRejects(earlier);
+  }
+  // In the end all that happened is shown, and right.
+  isHonest = true;
+  const last = `${file}-last.csv`;
+  const tickets = await writeExport(NEVER, last);
+  const checked = await run((context) =>
+    validate({ files: [last], json: true, flags: {}, maxProblems: 100_000 }, context),
+  );
+  const { problems } = JSON.parse(checked.out) as { problems: readonly Problem[] }; // `--json` of a command that ran
+  const toldLines = new Set(
+    problems
+      .filter(({ rule, severity }) => severity === "error" || NOT_SENT_RULES.has(rule))
+      .map(({ line }) => Number(line)),
+  );
+  await send([last]);
+  for (const [ticket, own] of Map.groupBy(tickets.entries(), ([, ticket]) => ticket)) {
+    const told = own.filter(([at]) => toldLines.has(at + 2)).length;
+    if (told + (accepted.get(ticket)?.length ?? 0) < own.length) find(ticket, "neither sent nor told");
+  }
+  const before = new Map([...accepted].map(([ticket, own]) => [ticket, own.length]));
+  await send([last]);
+  for (const [ticket, own] of accepted) if (own.length > (before.get(ticket) ?? 0)) find(ticket, "sent once more");
+  const all = [...accepted.values()].reduce((sum, own) => sum + own.length, 0);
+  return { findings: [...findings.values()], accepted: all, told: toldLines.size, mended };
+}
+
+interface Problem {
+  readonly line: number;
+  readonly rule: string;
+  readonly severity: string;
+}
+
+/** Its rows without their tickets. */
+const listed = (rows: readonly (readonly (string | undefined)[])[]): string =>
+  rows.map(([, ...cells]) => cells.join(",")).join(" | ");
+
+function salesOf(histories: readonly History[]): string {
+  const sales = histories.map(({ ticket }) => `soldTicket,E,,${ticket},user-z,10.00,${OPENING - DAY}`);
+  return `${["action,eventId,currency,ticketId,userId,price,orderTime", "newEvent,E,EUR,,,,", ...sales].join("\n")}\n`;
+}
+
+/** Whether what was accepted can be read as deeds of the history: each once, and in their order but where a person gave another. */
+function judgeHistory(
+  deeds: readonly Deed[],
+  accepted: readonly Accepted[],
+  kind: Kind,
+  isByHand: (command: number) => boolean,
+): "doubled" | "out of order" | undefined {
+  const { isOrdered }: KindSpec = KINDS[kind];
+  const left = deeds.map(({ content }) => content);
+  for (const { content } of accepted) {
+    const at = left.indexOf(content);
+    if (at === -1) return "doubled";
+    left.splice(at, 1);
+  }
+  if (!isOrdered) return undefined;
+  /** @param places those of the deeds that the accepted ones before it are. */
+  const canBeRead = (places: readonly number[]): boolean => {
+    const next = accepted[places.length];
+    if (next === undefined) return true;
+    return deeds.some(({ content }, place) => {
+      if (content !== next.content || places.includes(place)) return false;
+      const isInOrder = places.every((before, at) => {
+        const isOfOneCommand = accepted[at]?.command === next.command;
+        return before < place || (isOfOneCommand && isByHand(next.command));
+      });
+      return isInOrder && canBeRead([...places, place]);
+    });
+  };
+  return canBeRead([]) ? undefined : "out of order";
+}
