@@ -195,7 +195,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       compiled.isCut = true;
       return rows.slice(0, capacity);
     };
-    const batches = inWorkers ?? oneByOne(input, compilerOf(false), problems, take);
+    const batches = inWorkers ?? inThisThread(input, compilerOf(false), problems, take);
     try {
       for await (const batch of batches) {
         signal.throwIfAborted();
@@ -267,7 +267,7 @@ function countReasons(reasons: Map<string, number>, counted: ReadonlyMap<string,
 }
 
 /** The batches of an input that is read in this thread: the way that is always right, against which workers are tested. */
-async function* oneByOne(
+async function* inThisThread(
   input: Input,
   compiler: RowCompiler,
   problems: ProblemLog,

@@ -29,6 +29,7 @@ import {
 import { FACTS_BYTES, type OrderKey, textBytesAt } from "./facts.ts";
 import { createFile } from "./files.ts";
 import { RECORD_BYTES } from "./index-file.ts";
+import { oneByOne } from "./one-by-one.ts";
 import { createSorter, type Sorter, type SorterLimits } from "./sorter.ts";
 
 export const ORDERS = ["input", "time"] as const;
@@ -208,7 +209,10 @@ export function createTimeOrder(directory: string, limits?: SorterLimits): TimeO
         const isHeld = waiting[held]?.number === noted.readUInt32BE(0);
         let candidate: WholeCandidate | undefined;
         if (isHeld) held += 1;
-        else candidate = candidates.next() ?? (await candidates.more());
+        else {
+          candidate = candidates.inHand() ?? (await candidates.next());
+          if (candidate === undefined) throw new Error("there are fewer candidates than were noted");
+        }
         const parts =
           candidate === undefined ? [] : [candidate.record, candidate.facts, candidate.texts, candidate.line];
         const length = parts.reduce<number>((sum, part) => sum + part.length, BY_PLACE.record);
@@ -337,30 +341,4 @@ async function writeInOrder(
   }
   await endCandidates({ lines, index, facts, texts }, true);
   return blockedRows;
-}
-
-/** Items of arrays that come one after the other: `next` from the one in hand, `more` from the one after it. */
-function oneByOne(batches: AsyncGenerator<readonly WholeCandidate[]>) {
-  let batch: readonly WholeCandidate[] = [];
-  let at = 0;
-  const next = (): WholeCandidate | undefined => {
-    const candidate = batch[at];
-    at += 1;
-    return candidate;
-  };
-  return {
-    next,
-    async more(): Promise<WholeCandidate> {
-      const read = await batches.next();
-      if (read.done) throw new Error("there are fewer candidates than were noted");
-      batch = read.value;
-      at = 0;
-      const candidate = next();
-      if (candidate === undefined) throw new Error("an array of candidates is empty");
-      return candidate;
-    },
-    async [Symbol.asyncDispose]() {
-      await batches.return(undefined);
-    },
-  };
 }

@@ -5,6 +5,7 @@ import { actionSpec, type Effect } from "../actions/actions.ts";
 import { acceptedSale, type SoldTicket, soldTickets } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { OrderKey } from "./facts.ts";
+import { oneByOne } from "./one-by-one.ts";
 import { createSorter, type SorterLimits } from "./sorter.ts";
 
 export interface VanishedTicket extends SoldTicket {
@@ -61,24 +62,19 @@ export function createSalesSeen(directory: string, limits?: SorterLimits): Sales
     async vanished(ledger, signal) {
       const first: VanishedTicket[] = [];
       let count = 0;
-      const sorted = oneByOne(seen.sorted());
+      await using sorted = oneByOne(seen.sorted());
       let next = await sorted.next();
       // Both come in the order of the bytes of their ticketId.
       for (const ticket of ledger === undefined ? [] : soldTickets(ledger)) {
         signal.throwIfAborted();
         const id = Buffer.from(ticket.ticketId);
-        while (!next.done && Buffer.compare(next.value, id) < 0) next = await sorted.next();
-        if ((!next.done && next.value.equals(id)) || !events.has(ticket.eventId)) continue;
+        while (next !== undefined && Buffer.compare(next, id) < 0) next = sorted.inHand() ?? (await sorted.next());
+        if (next?.equals(id) || !events.has(ticket.eventId)) continue;
         count += 1;
         if (first.length < NAMED) first.push({ ...ticket, ...(ledger && acceptedSale(ledger, ticket.ticketId)) });
       }
-      await sorted.return();
       return { count, first };
     },
     [Symbol.asyncDispose]: () => seen[Symbol.asyncDispose](),
   };
-}
-
-async function* oneByOne(batches: AsyncIterable<readonly Buffer[]>): AsyncGenerator<Buffer, void> {
-  for await (const batch of batches) yield* batch;
 }
