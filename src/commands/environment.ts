@@ -1,12 +1,12 @@
 /** `tickets env` and `tickets sandbox`, with what they need of ledger and state. */
 
 import { existsSync } from "node:fs";
-import { rename } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { cleanText, count, fileInShell } from "../actions/text.ts";
 import { displayPath, loadConfig } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
 import { keepTrust } from "../config/trust.ts";
+import { BESIDE_DATABASE, setAside } from "../disk/aside.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { readMeta, rebind, runListPath } from "../ledger/ledger.ts";
@@ -21,7 +21,6 @@ import {
   thisMachine,
 } from "../ledger/run-list.ts";
 import { lastRun, openRuns } from "../ledger/runs.ts";
-import { setAside } from "../outputs/output-file.ts";
 import { parseManifest } from "../plan/manifest.ts";
 import { openLedgerToRead } from "../run/ledger-to-read.ts";
 import { lostRunsOf, strayPlans } from "../run/lost-runs.ts";
@@ -100,12 +99,10 @@ export async function serveSandbox(options: ServeOptions, context: Context): Pro
 
 /** A new instance has accepted nothing, so the old one's ledger and list of runs would be wrong about it. */
 async function setLedgerAside(path: string, { reporter }: Context): Promise<void> {
-  const stamp = new Date().toISOString().replace(/[:.]/g, "-");
-  setRunListAside(runListPath(path), stamp);
+  const now = new Date();
+  setRunListAside(runListPath(path), now);
   if (!existsSync(path)) return;
-  const aside = join(dirname(path), `ledger.${stamp}.aside.db`);
-  for (const suffix of ["", "-wal", "-shm"]) if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);
-  reporter.info(`The sandbox's ledger is now ${aside}.`);
+  reporter.info(`The sandbox's ledger was set aside as ${setAside(path, now, BESIDE_DATABASE)}.`);
 }
 
 export interface ForgetOptions extends EnvironmentOptions {
@@ -187,8 +184,7 @@ async function readOrSetAside(path: string, { reporter, cwd }: Context): Promise
     return readRunList(path);
   } catch (cause) {
     if (!(cause instanceof Failure)) throw cause;
-    const aside = await setAside(path, new Date());
-    reporter.warn(`The damaged list of runs is now ${displayPath(aside, cwd)}.`);
+    reporter.warn(`The damaged list of runs was set aside as ${displayPath(setAside(path), cwd)}.`);
     return readRunList(path);
   }
 }

@@ -1,9 +1,10 @@
 /** `tickets init`: a starter config from exports. Asks nothing, sends nothing, overwrites nothing. */
 
-import { lstat, open, rename, rm, stat } from "node:fs/promises";
+import { lstat, open, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { cleanText, count, inShell } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
+import { setAside } from "../disk/aside.ts";
 import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import { type GuessedSource, guessConfig } from "../init/guess.ts";
 import type { Sample } from "../init/sample.ts";
@@ -48,8 +49,8 @@ export async function init(options: InitOptions, context: Context): Promise<numb
   const yaml = guess?.yaml ?? EXAMPLE;
   if (output === "-") reporter.out(yaml);
   else {
-    const aside = options.force ? await setAside(target) : undefined;
-    if (aside !== undefined) reporter.info(`The old config is now ${displayPath(aside, cwd)}.`);
+    if (options.force && (await exists(target)))
+      reporter.info(`The old config was set aside as ${displayPath(setAside(target), cwd)}.`);
     makeOutputFolder(target);
     await writeNew(target, yaml, cwd);
     reporter.info(`Written: ${displayPath(target, cwd)}`);
@@ -266,13 +267,6 @@ async function exists(path: string): Promise<boolean> {
     if (errorCode(cause) === "ENOENT") return false;
     throw storageFailure(path, cause);
   }
-}
-
-async function setAside(path: string): Promise<string | undefined> {
-  if (!(await exists(path))) return undefined;
-  const aside = `${path}.${new Date().toISOString().replace(/[:.]/g, "-")}.aside`;
-  await rename(path, aside);
-  return aside;
 }
 
 async function writeNew(path: string, text: string, cwd: string): Promise<void> {

@@ -4,12 +4,13 @@ import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { cleanText, count } from "../actions/text.ts";
+import { BESIDE_DATABASE, setAside } from "../disk/aside.ts";
 import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import { openEngine } from "../sandbox/engine.ts";
 import { parseFaultText } from "../sandbox/fault-text.ts";
 import type { FaultScript } from "../sandbox/faults.ts";
 import { startSandbox } from "../sandbox/server.ts";
-import { setStateAside } from "../sandbox/state.ts";
+import { closeState } from "../sandbox/state.ts";
 
 const DEFAULT_PORT = 4010;
 const KEY_VARIABLE = "TICKETS_SANDBOX_API_KEY";
@@ -51,8 +52,11 @@ export async function runSandbox(options: RunSandboxOptions, io: SandboxIo, sign
   const say = (line: string) => io.err.write(`${line}\n`);
   const faults = options.faultsFile === undefined ? undefined : readFaults(options.faultsFile);
   if (options.reset) {
-    const aside = setStateAside(statePath);
-    say(aside === undefined ? `There was no state in ${statePath} to reset.` : `The old state is now ${aside}.`);
+    say(
+      closeState(statePath)
+        ? `The old state was set aside as ${setAside(statePath, new Date(), BESIDE_DATABASE)}.`
+        : `There was no state in ${statePath} to reset.`,
+    );
     await options.afterReset?.();
   }
   using engine = openEngine({ path: statePath, ...(accept && { accept }), ...(integratorName && { integratorName }) });

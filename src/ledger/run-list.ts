@@ -23,6 +23,7 @@ import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { cleanText } from "../actions/text.ts";
+import { nameOfTime } from "../disk/aside.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { Failure } from "../failure.ts";
 import { IMPORTED_MAPPING } from "./known-state.ts";
@@ -671,12 +672,12 @@ function noteInFolder(path: string, run: string, entry: Entry): void {
 
 /**
  * Sets the list of a sandbox that was reset aside, and takes back what the runs' folders say of it: a new sandbox has nothing
- * of theirs.
+ * of theirs. Its name is one of its own, by which `wasReset` knows it from a damaged list that was set aside.
  */
-export function setRunListAside(path: string, stamp: string): void {
+export function setRunListAside(path: string, at: Date): void {
   const names = existsSync(runsBeside(path)) ? readdirSync(runsBeside(path)) : [];
   for (const name of names) rmSync(listedIn(path, name), { force: true });
-  if (existsSync(path)) renameSync(path, join(dirname(path), `run-list.${stamp}${ASIDE}`));
+  if (existsSync(path)) renameSync(path, join(dirname(path), `run-list.${nameOfTime(at)}${ASIDE}`));
 }
 
 const ASIDE = ".aside.ndjson";

@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { constants, createReadStream, existsSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { setAside } from "../disk/aside.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure } from "../failure.ts";
@@ -233,21 +234,17 @@ export async function isPlainFile(path: string): Promise<boolean> {
 }
 
 /**
- * Sets a file or folder aside under a name that says when; never deletes. Returns the new name.
+ * Sets what is in the way of an output aside. Returns its new name.
  *
  * @throws Failure `usage` for a device or a pipe, which others need where it is.
  */
-export async function setAside(path: string, at: Date): Promise<string> {
+export async function setOutputAside(path: string): Promise<string> {
   const found = await stat(path).catch(() => lstat(path));
   if (!found.isFile() && !found.isDirectory() && !found.isSymbolicLink())
     throw new Failure("usage", `${path} is neither a file nor a folder, and is not set aside. Nothing was sent.`, {
       hint: "Name another file with --output; -o - writes to standard output.",
     });
-  const stem = `${path}.${at.toISOString().replace(/[:.]/g, "-")}`;
-  let aside = `${stem}.aside`;
-  for (let number = 2; existsSync(aside); number += 1) aside = `${stem}.${number}.aside`;
-  await rename(path, aside);
-  return aside;
+  return setAside(path);
 }
 
 /**

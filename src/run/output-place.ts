@@ -6,7 +6,13 @@ import { basename, dirname, join, resolve } from "node:path";
 import { fileInShell } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import { Failure } from "../failure.ts";
-import { adoptMoved, inspectOutput, makeOutputFolder, type OutputState, setAside } from "../outputs/output-file.ts";
+import {
+  adoptMoved,
+  inspectOutput,
+  makeOutputFolder,
+  type OutputState,
+  setOutputAside,
+} from "../outputs/output-file.ts";
 import { promiseFormat, promisesHeader } from "../outputs/promise-lines.ts";
 import type { RunContext } from "./context.ts";
 import { environmentFlags } from "./next-command.ts";
@@ -60,7 +66,7 @@ export async function makeWayForOutput(
   const isOfReset = isOfResetSandbox(state, environment);
   // What the ledger has forgotten would be sent again, and that is more than a file being in the way.
   if (state.state === "strange" && (force || isOfReset) && !hasLostRuns(state, environment)) {
-    const aside = await setAside(path, new Date());
+    const aside = await setOutputAside(path);
     context.progress.happened({ kind: "output set aside", path, aside, isOfReset });
   } else {
     refuseForgottenOutput(path, state, context, session);

@@ -1,7 +1,7 @@
 /** The sandbox's state on disk: one SQLite file, its tables and the statements on them. No rules live here. */
 
 import { randomUUID } from "node:crypto";
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { FieldName, MetadataAttribute } from "../actions/fields.ts";
@@ -269,13 +269,14 @@ function openDatabase(path: string, now: () => number): DatabaseSync {
 }
 
 /**
- * Sets the state aside under a new name beside it, so that the next start makes a new instance. Nothing is deleted.
+ * Makes one file of the state, which can be set aside, so that the next start makes a new instance. Of a damaged one its files
+ * stay as they are.
  *
- * @returns The new name, or undefined when there was no state.
+ * @returns false when there is no state.
  * @throws Failure `busy` while another process has the state open.
  */
-export function setStateAside(path: string, now: () => number = Date.now): string | undefined {
-  if (!existsSync(path)) return undefined;
+export function closeState(path: string): boolean {
+  if (!existsSync(path)) return false;
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path);
@@ -287,17 +288,11 @@ export function setStateAside(path: string, now: () => number = Date.now): strin
         hint: "End it first, then reset.",
         cause,
       });
-    // Damaged: its files are set aside as they are.
   } finally {
     if (database?.isOpen) database.close();
   }
-  const stamp = new Date(now()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
-  let aside = `${path}.${stamp}.aside`;
-  for (let n = 2; n < 1000 && existsSync(aside); n += 1) aside = `${path}.${stamp}-${n}.aside`;
-  for (const companion of ["", "-wal", "-shm"])
-    if (existsSync(path + companion)) renameSync(path + companion, aside + companion);
-  chmodSync(aside, 0o600);
-  return aside;
+  chmodSync(path, 0o600);
+  return true;
 }
 
 function reasonOf(cause: unknown): string {

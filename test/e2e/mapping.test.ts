@@ -87,7 +87,7 @@ describe("tickets init", () => {
     const forced = await place.tickets(["init", "attendees.csv", "--force"]);
     expect(forced.exitCode).toBe(0);
     const aside = place.files().find((name) => name.endsWith(".aside"));
-    expect(forced.stderr).toContain(`The old config is now ${aside}`);
+    expect(forced.stderr).toContain(`The old config was set aside as ${aside}`);
     expect(place.read(aside ?? "")).toBe("env: mine\n");
     expect(place.read("tickets.config.yaml")).toBe(shown.stdout);
   });

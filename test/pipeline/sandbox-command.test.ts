@@ -101,7 +101,7 @@ describe("the state", () => {
       expect(await verdict(url, keptKey())).toBe("error");
     });
     await serving({ reset: true }, async (url, said) => {
-      expect(said()).toMatch(/The old state is now .*sandbox\.sqlite\.\d{8}T\d{6}Z\.aside/);
+      expect(said()).toMatch(/The old state was set aside as .*sandbox\.sqlite\.\d{4}-[\dT-]+Z\.aside/);
       expect(await verdict(url, keptKey())).toBe("success");
     });
     expect(readdirSync(join(folder, "state")).filter((name) => name.endsWith(".aside"))).toHaveLength(1);

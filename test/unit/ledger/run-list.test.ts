@@ -191,7 +191,7 @@ it("a sandbox that is begun anew has nothing of what the folders tell", async ()
   using ledger = open();
   list().sending(ledger, runIn(ledger), PLAN);
   expect(wasReset(listPath, RUN)).toBe(false);
-  setRunListAside(listPath, "2026-03-02");
+  setRunListAside(listPath, new Date("2026-03-02"));
   expect(readRunList(listPath).runs.size).toBe(0);
   expect([wasReset(listPath, RUN), wasReset(listPath, "0badcafe")]).toEqual([true, false]);
 });

@@ -1,16 +1,4 @@
-import {
-  appendFile,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  symlink,
-  truncate,
-  utimes,
-  writeFile,
-} from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, readFile, rename, rm, truncate, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -22,7 +10,7 @@ import {
   OutputChanged,
   type OutputFile,
   openOutput,
-  setAside,
+  setOutputAside,
 } from "../../../src/outputs/output-file.ts";
 import { promiseLines } from "../../../src/outputs/promise-lines.ts";
 import { openPromiseFile } from "../../../src/outputs/promise-sink.ts";
@@ -332,26 +320,12 @@ describe("a file that is changed while the run writes it", () => {
   });
 });
 
-describe("setting a file aside", () => {
-  it("renames it, with all that is in it, under a name that says when", async () => {
+describe("setting what is in the way aside", () => {
+  it("leaves the place to a fresh file", async () => {
     const here = await place();
     await writeFile(here.path, "something of value\n");
-    const aside = await setAside(here.path, new Date("2026-11-21T03:00:00.123Z"));
-    expect(aside).toBe(`${here.path}.2026-11-21T03-00-00-123Z.aside`);
+    const aside = await setOutputAside(here.path);
     expect(await readFile(aside, "utf8")).toBe("something of value\n");
-    expect((await readdir(here.folder)).toSorted()).toEqual([
-      "promises.ndjson.2026-11-21T03-00-00-123Z.aside",
-      "state",
-    ]);
     expect(await inspectOutput(here.ledger, here.path)).toEqual({ state: "fresh" });
-  });
-
-  it("sets a link aside, not what it leads to", async () => {
-    const here = await place();
-    const target = join(here.folder, "target");
-    await writeFile(target, "something of value\n");
-    await symlink(target, here.path);
-    await setAside(here.path, new Date());
-    expect(await readFile(target, "utf8")).toBe("something of value\n");
   });
 });
