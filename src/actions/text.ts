@@ -60,10 +60,15 @@ export function count(value: number, noun: string): string {
   return `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
+/** A word of a shell, exactly this text. */
+export function quotedInShell(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 /** A word to be pasted into a shell: quoted where it holds more than letters, digits and what stands in plain paths. */
 export function inShell(text: string): string {
   const word = cleanText(text, 4096);
-  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : quotedInShell(word);
 }
 
 /** A file to be pasted into a shell: never taken for a flag. */

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { cleanText, count } from "../actions/text.ts";
+import { cleanText, count, quotedInShell } from "../actions/text.ts";
 import { BESIDE_DATABASE, setAside } from "../disk/aside.ts";
 import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import { openEngine } from "../sandbox/engine.ts";
@@ -111,7 +111,7 @@ function findKey({ keyEnv, env = process.env }: RunSandboxOptions, keyFile: stri
     throw new Failure("usage", `The variable ${keyEnv} named by --key-env is not set.`, {
       hint: "Set it, or leave --key-env out: then a key is made.",
     });
-  return { value: keptKey(keyFile), inShell: `$(cat ${quoted(keyFile)})` };
+  return { value: keptKey(keyFile), inShell: `$(cat ${quotedInShell(keyFile)})` };
 }
 
 /** The key in the file, made at the first start. A key of a sandbox opens nothing of value, but is kept like any other. */
@@ -137,10 +137,6 @@ function assertSendable(key: string, what: string): void {
     throw new Failure("usage", `${what} holds no usable key.`, {
       hint: "A key is visible ASCII characters without blanks.",
     });
-}
-
-function quoted(path: string): string {
-  return `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

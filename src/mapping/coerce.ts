@@ -172,8 +172,7 @@ function readMetadata(field: FieldName, text: string, findings: Finding[]): Fiel
   }
   if (!Array.isArray(parsed))
     return unreadable(findings, field, "metadata-invalid", text, "is JSON, but not a list of attributes", EXAMPLE);
-  const keys = keysOfFlat(parsed);
-  if (keys === undefined)
+  if (!parsed.every(isFlat))
     return unreadable(
       findings,
       field,
@@ -182,41 +181,24 @@ function readMetadata(field: FieldName, text: string, findings: Finding[]): Fiel
       "has an attribute that holds a list or an object",
       EXAMPLE,
     );
-  if (keysInText(text) !== keys) {
-    const twice = duplicateKey(text, parsed);
-    if (twice !== undefined)
-      return unreadable(
-        findings,
-        field,
-        "json-duplicate-key",
-        text,
-        `has a key twice in one attribute${twice === "" ? "" : ` (${twice})`}`,
-        "Leave one out.",
-      );
-  }
+  const twice = duplicateKey(text, parsed);
+  if (twice !== undefined)
+    return unreadable(
+      findings,
+      field,
+      "json-duplicate-key",
+      text,
+      `has a key twice in one attribute${twice === "" ? "" : ` (${twice})`}`,
+      "Leave one out.",
+    );
   return parsed;
 }
 
-/** At least the number of keys in JSON text; more when a string holds `":`. */
-function keysInText(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf(":"); at !== -1; at = text.indexOf(":", at + 1)) {
-    let before = at - 1;
-    while (before >= 0 && text.charCodeAt(before) <= 0x20) before -= 1;
-    if (text[before] === '"') count += 1;
-  }
-  return count;
-}
-
-/** Number of keys of the attributes; undefined when one of them holds more than plain values. */
-function keysOfFlat(list: readonly unknown[]): number | undefined {
-  let count = 0;
-  for (const item of list) {
-    if (typeof item !== "object" || item === null) continue;
-    for (const value of Object.values(item)) {
-      if (isJsonObject(value) || Array.isArray(value)) return undefined;
-      count += 1;
-    }
-  }
-  return count;
+/** Whether an attribute holds plain values only. */
+function isFlat(attribute: unknown): boolean {
+  return (
+    typeof attribute !== "object" ||
+    attribute === null ||
+    !Object.values(attribute).some((value) => isJsonObject(value) || Array.isArray(value))
+  );
 }

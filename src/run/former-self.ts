@@ -13,6 +13,7 @@ import { openLedger } from "../ledger/open-ledger.ts";
 import { type RunListContent, readRunList } from "../ledger/run-list.ts";
 import { actionsOutside, ledgersIn, type SiblingLedger, siblingLedgers } from "../ledger/siblings.ts";
 import { wasUsedWith } from "../ledger/used-keys.ts";
+import { environmentFlags } from "./next-command.ts";
 
 /** What lies beside a ledger that has sent nothing yet. */
 export interface Beside {
@@ -92,11 +93,12 @@ function judge(environment: Environment, found: readonly SiblingLedger[], key: K
 
 /** @param former the one that knows most first. */
 function formerSelf(
-  { name, baseUrl, ledgerPath, named }: Environment,
+  environment: Environment,
   former: readonly SiblingLedger[],
   isSameKey: boolean,
   cwd: string,
 ): Failure {
+  const { name, baseUrl, ledgerPath } = environment;
   const [first] = former as [SiblingLedger]; // never empty
   const own = dirname(ledgerPath);
   const shown = former.map(
@@ -107,7 +109,6 @@ function formerSelf(
     ? "was used with the same base URL and the same key"
     : "was used with the same base URL, with which key it does not say";
   const away = existsSync(own) ? `mv ${inShell(own)} ${inShell(`${own}.aside`)} && ` : "";
-  const flags = named.map(inShell).join(" ");
   return new Failure(
     "usage",
     `${name} (${baseUrl}) has sent nothing yet, but beside its ledger the one of ${shown.join(" and of ")} ${keys}. If that is what ${name} was called before, all of it would be sent again. Nothing was sent.`,
@@ -115,7 +116,7 @@ function formerSelf(
       hint: [
         `If the environment was renamed, call it ${cleanText(first.name, 64)} again.`,
         `Or have ${name} go on with that ledger: ${away}mv ${inShell(first.folder)} ${inShell(own)}`,
-        `If ${isSameKey ? "you know that nothing of it will be sent twice" : "it is another account's"}: tickets env --forget-lost ${flags} --reason "…"`,
+        `If ${isSameKey ? "you know that nothing of it will be sent twice" : "it is another account's"}: tickets env --forget-lost ${environmentFlags(environment)} --reason "…"`,
       ].join("\n"),
     },
   );

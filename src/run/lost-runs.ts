@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { cleanText, count, fileInShell, inShell } from "../actions/text.ts";
+import { cleanText, count, fileInShell } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
@@ -11,6 +11,7 @@ import { findLostRuns, type LostRun, type RunListContent, readRunList } from "..
 import { findRun } from "../ledger/runs.ts";
 import { type Manifest, parseManifest } from "../plan/manifest.ts";
 import { planFiles } from "../plan/plan.ts";
+import { environmentFlags } from "./next-command.ts";
 
 /** Whose runs are looked for: those sent to what the ledger belongs to. Another sandbox has nothing of theirs. */
 interface Whose {
@@ -123,7 +124,7 @@ export function lostRunsFailure(
   left = "Nothing was sent.",
 ): Failure {
   const name = environment.name;
-  const flags = environment.named.map(inShell).join(" ");
+  const flags = environmentFlags(environment);
   const isImport = lost.every(({ how }) => how === "incomplete");
   const shown = lost.slice(0, SHOWN).map((run) => describeLost(run));
   const more = lost.length > SHOWN ? `, and ${lost.length - SHOWN} more` : "";

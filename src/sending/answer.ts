@@ -149,7 +149,7 @@ function readAnswer(
   const data = answer?.data;
   if (!Array.isArray(data)) return "the answer has no list called data";
   if (data.length !== sent.length) return `the answer has ${data.length} items for ${sent.length} actions`;
-  const twice = keyGivenTwice(text, parsed);
+  const twice = duplicateKey(text, parsed);
   if (twice !== undefined) return `the key ${shortened(twice)} stands twice in the answer`;
   const wholeItem = itemTexts(text);
   const given = new Set<string>();
@@ -266,17 +266,6 @@ function isIdentifier(promise: unknown): boolean {
     !promise.includes("\0") &&
     promise.isWellFormed()
   );
-}
-
-/** A key that stands twice in one object: one of its values would be dropped in silence. */
-function keyGivenTwice(text: string, parsed: unknown): string | undefined {
-  try {
-    // Written again, an object with a dropped value is shorter; most answers are written as this writes them.
-    if (JSON.stringify(parsed) === text) return undefined;
-  } catch {
-    // Nests too deeply to be written.
-  }
-  return duplicateKey(text, parsed);
 }
 
 function toObject(value: unknown): JsonObject | undefined {

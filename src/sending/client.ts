@@ -23,9 +23,6 @@ const MAX_IDLE_MS = 2000;
 /** The longest that connecting may take, handshakes and a proxy included. Nothing is sent meanwhile, so it is tried again. */
 const MAX_CONNECT_MS = 15_000;
 
-/** The longest that a Node timer waits; longer ones would end at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
 interface Secret {
   reveal(): string;
 }
@@ -243,10 +240,7 @@ function exchange(way: Way, request: Dispatcher.DispatchOptions): Promise<Exchan
       abort?.(error);
     };
     const onAbort = (): void => giveUp(toError(signal.reason));
-    const timer = setTimeout(
-      () => giveUp(timeoutError(`no whole answer within ${seconds(timeoutMs)}`)),
-      Math.min(timeoutMs, MAX_TIMER_MS),
-    );
+    const timer = setTimeout(() => giveUp(timeoutError(`no whole answer within ${seconds(timeoutMs)}`)), timeoutMs);
     const connectMs = Math.min(timeoutMs, MAX_CONNECT_MS);
     const connecting = setTimeout(() => {
       const cause = UNCONNECTED[connections.stopConnecting() ?? (isProxied ? "no tunnel" : "no connection")];

@@ -350,12 +350,12 @@ function waitBefore(retry: number, { retryAfter, date }: AnswerHeaders): number 
   return retryAfterMs(retryAfter, date, Date.now()) ?? backoffMs(retry, Math.random());
 }
 
-/** Node's timers know no more; a longer one would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const HOUR_MS = 3_600_000;
 
-/** Waits, but not past a request to stop. */
+/** Waits, but not past a request to stop. An hour at a time: a low rate asks for longer waits than a timer of Node has. */
 async function pause(ms: number, stop: AbortSignal): Promise<void> {
-  await wait(Math.min(ms, LONGEST_TIMER_MS), undefined, { signal: stop }).catch((cause: unknown) => {
-    if (!stop.aborted) throw cause;
-  });
+  for (let left = ms; left > 0 && !stop.aborted; left -= HOUR_MS)
+    await wait(Math.min(left, HOUR_MS), undefined, { signal: stop }).catch((cause: unknown) => {
+      if (!stop.aborted) throw cause;
+    });
 }
