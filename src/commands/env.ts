@@ -127,7 +127,6 @@ const SHOWN: readonly Exclude<SettingName, "name" | "baseUrl" | "apiKey">[] = [
   "confirm",
   "freshConnection",
   "accept",
-  "statusPath",
   "sameServiceAs",
   "output",
   "stateDir",

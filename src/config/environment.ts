@@ -38,7 +38,6 @@ export interface Environment {
   readonly maxRejected: number;
   readonly refusalsAreWhole: boolean;
   readonly complete: boolean;
-  readonly statusPath?: string;
   /** The environment that is the same service under another name, whose ledger this one shares. */
   readonly sameServiceAs?: string;
   /** Promises file, absolute or `-`, where the config names one. */
@@ -47,8 +46,6 @@ export interface Environment {
   readonly freshConnection: boolean;
   /** Ids of rules that the service does not insist on. */
   readonly accept: readonly string[];
-  /** Shape not settled yet: for `tickets queue`. */
-  readonly queue?: Readonly<Record<string, unknown>>;
   readonly stateDir: string;
   readonly ledgerPath: string;
   /** The environment whose ledger it keeps: its own name, or that of `sameServiceAs`. */
@@ -371,13 +368,11 @@ function settle(
     maxRejected: from("maxRejected", declared.maxRejected, 100),
     refusalsAreWhole: from("refusalsAreWhole", declared.refusalsAreWhole, false),
     complete: from("complete", declared.complete, false),
-    ...optional("statusPath", from("statusPath", declared.statusPath, undefined)),
     ...optional("sameServiceAs", from("sameServiceAs", declared.sameServiceAs, undefined)),
     ...optional("output", from("output", declared.output, undefined)),
     confirm: from("confirm", declared.confirm, name === "production"),
     freshConnection: from("freshConnection", declared.freshConnection, true),
     accept: from("accept", declared.accept, []),
-    ...optional("queue", from("queue", declared.queue, undefined)),
     ...stateOf(config, owner, env, flags.stateDir, (origin) => {
       origins.stateDir = origin;
     }),

@@ -82,12 +82,6 @@ const environmentSchema = z.strictObject(
       .optional()
       .describe("A refused chunk was not taken in part, so it may be sent again (false)."),
     complete: yesOrNo().optional().describe("Every event was registered through this ledger (false)."),
-    statusPath: textValue("a path")
-      .regex(/^\/.*\{actionPromise\}/, {
-        error: "needs a path with {actionPromise} in it, such as /actions/{actionPromise}",
-      })
-      .optional()
-      .describe("Path that answers the status of a promise, after the base URL."),
     sameServiceAs: z
       .string({ error: needs("the name of an environment") })
       .regex(ENVIRONMENT_NAME, { error: ENVIRONMENT_NAME_RULE })
@@ -96,10 +90,6 @@ const environmentSchema = z.strictObject(
     output: textValue("a path").optional().describe("Promises file; relative to this file."),
     stateDir: textValue("a path").optional().describe("Folder of ledger and plans; relative to this file."),
     confirm: yesOrNo().optional().describe("Ask once before sending, on a terminal (true for production)."),
-    queue: z
-      .record(z.string(), z.unknown(), { error: needs("a map") })
-      .optional()
-      .describe("Many machines."),
     freshConnection: yesOrNo()
       .optional()
       .describe(
