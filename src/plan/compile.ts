@@ -98,6 +98,8 @@ export interface Compiled {
   readonly mends: ReadonlyMap<number, Mend>;
   /** By row: the key that it has in the rejects file from which it comes. */
   readonly rejected: ReadonlyMap<number, string>;
+  /** By row: the key of a bad row of which a mended one was accepted. */
+  readonly mended: ReadonlyMap<number, string>;
   /** By row: what `tickets:actions` leaves out of it. */
   readonly leftOut: ReadonlyMap<number, readonly LeftOut[]>;
   /** Skipped rows by reason. */
@@ -134,6 +136,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
     rows: { read: 0, skipped: 0, mended: 0 },
     mends: new Map<number, Mend>(),
     rejected: new Map<number, string>(),
+    mended: new Map<number, string>(),
     leftOut: new Map<number, readonly LeftOut[]>(),
     skipReasons: new Map<string, number>(),
     eventOnlyReasons: new Map<string, number>(),
@@ -300,6 +303,7 @@ async function join(
     readonly rows: { read: number; skipped: number; mended: number };
     readonly mends: Map<number, Mend>;
     readonly rejected: Map<number, string>;
+    readonly mended: Map<number, string>;
     readonly leftOut: Map<number, readonly LeftOut[]>;
     readonly skipReasons: Map<string, number>;
     readonly eventOnlyReasons: Map<string, number>;
@@ -337,6 +341,7 @@ async function join(
     await noteUntil(before);
     for (const action of attempted) await salesSeen?.note(action);
     if ("key" in each) {
+      compiled.mended.set(row, each.key);
       for (const { accepted, ...action } of rejectedRows.deedsOf(each.key)) {
         if (timeOrder === undefined)
           await blockedRows.add({ ...place, before: compiled.candidates + before, attempted: [action], accepted });

@@ -136,7 +136,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
       options.severityOf(registersEvent(action) ? "event-registered-twice" : "ticket-sold-twice") !== "error",
     leftOut: (row) => compiled.leftOut.get(row) ?? [],
     rejected: (row) => {
-      const key = compiled.rejected.get(row);
+      const key = compiled.rejected.get(row) ?? compiled.mended.get(row);
       return key === undefined ? undefined : options.rejectedRows.openSince(key);
     },
     isFromRejects: (row) => compiled.rejected.has(row),

@@ -131,7 +131,7 @@ export function matchHistory(
   const lastOld = Math.max(-1, ...match.bound.keys());
   const lastUntimedOld = match.lastUntimedOld();
   // What may be an accepted one, or stand before one: what stands before it may come too late.
-  const unclear = [...match.doubtful, ...match.leftBehind, ...match.unplaced()];
+  const unclear = [...match.doubtful, ...match.leftBehind, ...match.unplaced(), ...match.accepted(otherForms)];
   const lastUnclear = Math.max(isClear ? -1 : match.lastUntimedOpen(), ...unclear);
   const verdicts = input.map((deed, at): DeedVerdict => {
     const bound = match.bound.get(at);
@@ -565,10 +565,13 @@ class Match {
     const [given, accepted] = [this.#saidAt(at), this.#knownAt(of).said()];
     if (given?.holder === undefined || given.holder !== accepted.holder) return false;
     if (given.time !== undefined && accepted.time !== undefined) return false;
-    // What was accepted before the service rejected just this is another one.
-    return (
-      this.#known.findLastIndex(({ state, content }) => state === "rejected" && content === this.#contentAt(at)) < of
+    // What was accepted before the service rejected just this is another one, unless the input has this more often.
+    const content = this.#contentAt(at);
+    const rejected = this.#known.flatMap((each, tried) =>
+      each.state === "rejected" && each.content === content ? [tried] : [],
     );
+    const times = this.#input.filter((each) => each.content === content).length;
+    return times > rejected.length || (rejected.at(-1) ?? -1) < of;
   }
 
   /** Numbers of the deeds of the input that would be sent, and may be accepted ones that it lacks, or superseded ones. */
@@ -803,6 +806,12 @@ class Match {
     if (shared !== undefined) return (other.numbers.get(shared) ?? 0) > (numbers.get(shared) ?? 0);
     // No run had both. What came first was rejected first.
     return Math.min(...other.numbers.keys()) > Math.min(...numbers.keys());
+  }
+
+  /** Those that say what was accepted. */
+  accepted(ats: Iterable<number>): readonly number[] {
+    const taken = new Set(this.#known.flatMap(({ state, content }) => (state === "rejected" ? [] : [content])));
+    return [...ats].filter((at) => taken.has(this.#contentAt(at)));
   }
 
   /** Deeds of the input that are not bound, and of which nobody knows whether they stood before accepted ones. */

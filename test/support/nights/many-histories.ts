@@ -147,17 +147,19 @@ export async function playHistories(random: Random): Promise<PlayedWorld> {
 }
 
 function habitsOf(random: Random): Habits {
+  const hasWindows = random() < 0.25;
   const oneOf = <T>(...choices: readonly T[]): T => choices[Math.floor(random() * choices.length)] as T; // within them
   return {
     kind: oneOf<Kind>("updateTicket", "updateTicket", "resoldTicket", "resoldTicket", "resoldTicket", "scannedTicket"),
     nights: oneOf(2, 3, 4, 5),
     hasOneName: random() < 0.5,
     isSortedByHand: random() < 0.5,
-    hasWindows: random() < 0.25,
+    hasWindows,
     rejectRate: oneOf(0.15, 0.3, 0.5),
     damageRate: oneOf(0, 0.15, 0.3),
     timesVary: random() < 0.5,
-    repeats: random() < 0.6,
+    // Of contents that come back, a part of the history does not say which of them it shows.
+    repeats: random() < 0.6 && !hasWindows,
     hasLate: random() < 0.4,
   };
 }

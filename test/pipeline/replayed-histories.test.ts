@@ -1,0 +1,119 @@
+/** Histories that were found to go wrong when hundreds of random ones were played (histories-of-nights.test.ts), in few words. */
+
+import { expect, test } from "vitest";
+import { type Field, openField } from "../support/context.ts";
+
+/**
+ * What is streamed, its rows in the order in which they are given, and the numbers of the actions that the service rejects. Of an
+ * export `a`, or `a!` where a cell is bad, or `a=10` with a price of its own; of a rejects file the numbers of its rows, `0+` where
+ * the bad cell is mended.
+ */
+type Step = readonly [file: string, rows: string, rejected?: readonly number[]];
+
+/** Of the one ticket: who it was sold on to, or what was said of it. */
+const taken = ({ sandbox }: Field): string =>
+  Array.from(sandbox.engine.processed())
+    .filter(({ action, status }) => status === "success" && (action === "resoldTicket" || action === "updateTicket"))
+    .map(({ data }) => {
+      const { userId, imageUrl = "" } = JSON.parse(data) as Readonly<Record<string, string>>;
+      return (userId ?? imageUrl).slice(-1);
+    })
+    .join(" ");
+
+const HEADERS = { updates: "ticketId,imageUrl", resales: "ticketId,userId,price" } as const;
+
+function rowOf(kind: keyof typeof HEADERS, word: string): string {
+  const [, who = "", bad, price = "10.00"] = /^(\w)(!?)(?:=([\d.]+))?$/.exec(word) ?? [];
+  const isBad = bad === "!";
+  if (kind === "updates") return `T1,${isBad ? "bad-" : "https://img.example/"}${who}`;
+  return `T1,user-${who},${isBad ? `bad-${who}` : price}`;
+}
+
+/** @returns the name under which the rows of a rejects file are given. */
+async function giveRejects(field: Field, kind: keyof typeof HEADERS, name: string, rows: string): Promise<string> {
+  const [header, ...all] = (await field.read(name)).trimEnd().split("\n");
+  const given = rows.split(" ").map((word) => {
+    const row = all[Number.parseInt(word, 10)];
+    expect(row, `${name} has row ${word}`).toBeDefined();
+    return word.endsWith("+") ? row?.replace(/bad-(\w)/, kind === "updates" ? "https://img.example/$1" : "10.00") : row;
+  });
+  await field.write(`${kind}-m.csv`, `${[header, ...given].join("\n")}\n`);
+  return `${kind}-m.csv`;
+}
+
+test.each<[string, keyof typeof HEADERS, readonly Step[], string]>([
+  [
+    "a row that was mended and accepted, bad once more, beside the form that the service rejected another night",
+    "updates",
+    [
+      ["updates.csv", "c b!"],
+      ["updates.rejects.csv", "0 1+", [1]],
+      ["updates.csv", "c b", [0]],
+      ["updates-m.rejects.csv", "0"],
+      ["updates.rejects.csv", "0 1 2"],
+    ],
+    "c b",
+  ],
+  [
+    "a bad row before one that may be an accepted one, which another row of the rejects says it is",
+    "updates",
+    [
+      ["updates.csv", "b", [0]],
+      ["updates.csv", "b"],
+      ["updates.csv", "a! b!"],
+      ["updates.rejects.csv", "0 1+ 2+"],
+    ],
+    "b",
+  ],
+  [
+    "a row that came late, before a bad one that may be an accepted one",
+    "resales",
+    [
+      ["resales.csv", "a! b! d"],
+      ["resales.csv", "a b d"],
+      ["resales.csv", "a b c d!"],
+      ["resales.rejects.csv", "0+ 1+ 2 3 4+"],
+    ],
+    "a b d",
+  ],
+  [
+    "resales there and back whose prices are written otherwise, and of which the service rejected the second ones",
+    "resales",
+    [
+      ["resales.csv", "c a"],
+      ["resales.csv", "c=10 a=10"],
+      ["resales.csv", "c=10 a=10 c=10 a=10", [0, 1]],
+      ["resales.csv", "c=10 a=10 c=10 a=10"],
+    ],
+    "c a",
+  ],
+  [
+    "a row whose successor was mended and sent by itself, put behind that",
+    "resales",
+    [
+      ["resales.csv", "b! c!"],
+      ["resales.rejects.csv", "1+"],
+      ["resales.csv", "b c"],
+      ["resales.rejects.csv", "1 0+"],
+    ],
+    "c",
+  ],
+])("nothing is sent twice or behind what came after it: %s", async (_, kind, steps, expected) => {
+  const field = await openField();
+  const sale = "soldTicket,E,,T1,user-z,10.00,1760000000";
+  await field.write(
+    "sales.csv",
+    `action,eventId,currency,ticketId,userId,price,orderTime\nnewEvent,E,EUR,,,,\n${sale}\n`,
+  );
+  expect((await field.stream(["sales.csv"])).exitCode).toBe(0);
+  for (const [name, rows, rejected] of steps) {
+    const isRejects = name.includes(".rejects.");
+    const given = isRejects ? await giveRejects(field, kind, name, rows) : name;
+    const lines = rows.split(" ").map((word) => rowOf(kind, word));
+    if (!isRejects) await field.write(name, `${[HEADERS[kind], ...lines].join("\n")}\n`);
+    field.setFaults(...(rejected === undefined ? [] : [{ fault: "failure-items", items: rejected }]));
+    const { exitCode, said } = await field.stream([given], { maxInvalid: { rows: 99 } });
+    expect([0, 3, 4], said).toContain(exitCode);
+  }
+  expect(taken(field)).toBe(expected);
+});
