@@ -127,6 +127,7 @@ const SHOWN: readonly Exclude<SettingName, "name" | "baseUrl" | "apiKey">[] = [
   "confirm",
   "freshConnection",
   "accept",
+  "statusPath",
   "sameServiceAs",
   "output",
   "stateDir",

@@ -38,6 +38,7 @@ export interface Environment {
   readonly maxRejected: number;
   readonly refusalsAreWhole: boolean;
   readonly complete: boolean;
+  readonly statusPath?: string;
   /** The environment that is the same service under another name, whose ledger this one shares. */
   readonly sameServiceAs?: string;
   /** Promises file, absolute or `-`, where the config names one. */
@@ -368,6 +369,7 @@ function settle(
     maxRejected: from("maxRejected", declared.maxRejected, 100),
     refusalsAreWhole: from("refusalsAreWhole", declared.refusalsAreWhole, false),
     complete: from("complete", declared.complete, false),
+    ...optional("statusPath", from("statusPath", declared.statusPath, undefined)),
     ...optional("sameServiceAs", from("sameServiceAs", declared.sameServiceAs, undefined)),
     ...optional("output", from("output", declared.output, undefined)),
     confirm: from("confirm", declared.confirm, name === "production"),

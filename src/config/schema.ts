@@ -82,6 +82,12 @@ const environmentSchema = z.strictObject(
       .optional()
       .describe("A refused chunk was not taken in part, so it may be sent again (false)."),
     complete: yesOrNo().optional().describe("Every event was registered through this ledger (false)."),
+    statusPath: textValue("a path")
+      .regex(/^\/.*\{actionPromise\}/, {
+        error: "needs a path with {actionPromise} in it, such as /actions/{actionPromise}",
+      })
+      .optional()
+      .describe("Path that answers the status of a promise, after the base URL."),
     sameServiceAs: z
       .string({ error: needs("the name of an environment") })
       .regex(ENVIRONMENT_NAME, { error: ENVIRONMENT_NAME_RULE })

@@ -63,6 +63,7 @@ describe("tickets env", () => {
   confirm           false                                                  default
   freshConnection   true                                                   default
   accept            none                                                   default
+  statusPath        none                                                   default
   sameServiceAs     none                                                   default
   output            none                                                   default
   stateDir          /var/tickets                                           TICKETS_STATE_DIR
@@ -111,9 +112,9 @@ describe("tickets env", () => {
 
   test("text from a config can't steer the terminal", async () => {
     const text =
-      'environments: {a: {baseUrl: "https://a.example", apiKey: {file: "k\\e[2Jx"}, output: "\\e[2Jpromises.csv"}}';
+      'environments: {a: {baseUrl: "https://a.example", apiKey: {file: "k\\e[2Jx"}, statusPath: "/\\e[2J{actionPromise}"}}';
     const { out } = await show({ [PROJECT]: text }, { name: "a" });
-    expect(out).toContain("/ [2Jpromises.csv");
+    expect(out).toContain("/ [2J{actionPromise}");
     expect(out).not.toContain("\u001b");
   });
 

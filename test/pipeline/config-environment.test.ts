@@ -25,6 +25,7 @@ const TWO = `environments:
     maxRejected: 0
     refusalsAreWhole: true
     complete: true
+    statusPath: /actions/{actionPromise}
     output: promises.ndjson
     stateDir: state
     confirm: false
@@ -60,12 +61,12 @@ describe("the choice of an environment", () => {
   test.each([
     ["--env before all", { envFlag: "playground", env: { TICKETS_ENV: "production" } }, "playground", "flag --env"],
     ["TICKETS_ENV before the config", { env: { TICKETS_ENV: "playground" } }, "playground", "TICKETS_ENV"],
-    ["the config's env", {}, "production", "$/above/project/tickets.config.yaml:22"],
+    ["the config's env", {}, "production", "$/above/project/tickets.config.yaml:23"],
     [
       "an empty TICKETS_ENV is none",
       { env: { TICKETS_ENV: "" } },
       "production",
-      "$/above/project/tickets.config.yaml:22",
+      "$/above/project/tickets.config.yaml:23",
     ],
     ["the sandbox by name", { envFlag: "sandbox" }, "sandbox", "flag --env"],
   ])("%s", async (_name, choice, name, origin) => {
@@ -256,9 +257,9 @@ describe("precedence", () => {
       "flag --state-dir",
     ]);
     expect(await state(files, { envFlag: "production", env })).toEqual(["$/home/by-variable", "TICKETS_STATE_DIR"]);
-    expect(await state(files, { envFlag: "production" })).toEqual(["$/above/project/state", `${FILE}:17`]);
-    expect(await state(files, { envFlag: "playground" })).toEqual(["$/above/project/shared", `${FILE}:21`]);
-    expect(await state(files, { envFlag: "sandbox" })).toEqual(["$/above/project/shared", `${FILE}:21`]);
+    expect(await state(files, { envFlag: "production" })).toEqual(["$/above/project/state", `${FILE}:18`]);
+    expect(await state(files, { envFlag: "playground" })).toEqual(["$/above/project/shared", `${FILE}:22`]);
+    expect(await state(files, { envFlag: "sandbox" })).toEqual(["$/above/project/shared", `${FILE}:22`]);
     expect(await state({}, { envFlag: "playground", env: { ...PLAY, XDG_STATE_HOME: "/var/lib/x" } })).toEqual([
       "/var/lib/x/tickets",
       "default",
@@ -289,11 +290,12 @@ describe("precedence", () => {
       maxRejected: 0,
       refusalsAreWhole: true,
       complete: true,
+      statusPath: "/actions/{actionPromise}",
       output: "$/above/project/promises.ndjson",
       confirm: false,
       freshConnection: false,
       accept: ["price-invalid"],
-      origins: { maxRejected: `${FILE}:13`, apiKey: `${FILE}:5`, confirm: `${FILE}:18` },
+      origins: { maxRejected: `${FILE}:13`, apiKey: `${FILE}:5`, confirm: `${FILE}:19` },
     });
   });
 

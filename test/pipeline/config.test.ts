@@ -301,11 +301,15 @@ const REFUSALS: readonly (readonly [text: string, line: string])[] = [
   ["environments: {a: {complete: 1}}", "1:30  environments.a.complete: needs true or false."],
   ["environments: {a: {refusalsAreWhole: no}}", "1:38  environments.a.refusalsAreWhole: needs true or false."],
   ["environments: {a: {freshConnection: on}}", "1:37  environments.a.freshConnection: needs true or false."],
-  ["environments: {a: {statusPath: /actions}}", "1:20  environments.a.statusPath: is not a known key."],
+  [
+    "environments: {a: {statusPath: /actions}}",
+    "1:32  environments.a.statusPath: needs a path with {actionPromise} in it, such as /actions/{actionPromise}.",
+  ],
   [
     "environments: {a: {accept: [prise-invalid]}}",
     '1:29  environments.a.accept[0]: "prise-invalid" is not the id of a rule. Did you mean price-invalid?',
   ],
+  ["environments: {a: {queue: nats}}", "1:20  environments.a.queue: is not a known key."],
   [
     "environments: {sandbox: {baseUrl: 'https://a.example'}}",
     "1:26  environments.sandbox.baseUrl: the sandbox is built in and has neither address nor key; give the environment another name.",
