@@ -2,7 +2,8 @@
 
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { COMMON_CURRENCIES, isCurrency } from "./currencies.ts";
+import * as z from "zod";
+import { COMMON_CURRENCIES, CURRENCY_CODES, isCurrency, isWithdrawnCurrency } from "./currencies.ts";
 import { ExactNumber, isJsonObject } from "./exact-number.ts";
 import type { FieldKind, FieldSpec } from "./fields.ts";
 import { duplicateKey, parseJson, stringifyJson } from "./json.ts";
@@ -10,7 +11,7 @@ import { nearest } from "./nearest.ts";
 import type { ActionRule } from "./rules.ts";
 import { codePoints } from "./text.ts";
 
-export { currencyDigits, isWithdrawnCurrency } from "./currencies.ts";
+export { currencyDigits } from "./currencies.ts";
 
 /** What is wrong with a value. */
 export interface Fault {
@@ -23,79 +24,142 @@ export interface Fault {
 
 export const U64_MAX = 18446744073709551615n;
 
-/** A plain http(s) URL whose correctness needs no parser; whatever this does not match, `URL` decides. */
-const PLAIN_URL =
-  /^https?:\/\/(?:(?!xn--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,24}(?::\d{1,4})?(?:[/?#][\w\-./?%&=+#~:,;@!$'()*]*)?$/i;
 const PRICE = /^\d+(\.\d+)?$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const NFT_ID = /^\S+-\d+-\d+$/;
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const TRAIT_KEYS = new Set(["trait_type", "value", "display_type"]);
 
-/** Returns what is wrong with `value`, never a warning. Null is not this function's business. */
-export function faultOf(spec: FieldSpec, value: unknown): Fault | undefined {
-  if (value === "" && spec.default === "") return undefined;
-  return CHECKS[spec.kind](value, spec);
-}
+/** What JSON Schema can say of a value beside its type, and where: zod can't tell it from checks. */
+export type JsonSchema = { readonly [keyword: string]: unknown };
 
-type Check = (value: unknown, spec: FieldSpec) => Fault | undefined;
+/** The keywords of each schema here; those that have an `id` are defined once and referred to by it. */
+export const KEYWORDS = z.registry<JsonSchema>();
 
-const text =
-  (check: (value: string, spec: FieldSpec) => Fault | undefined): Check =>
-  (value, spec) =>
-    typeof value === "string"
-      ? (notUnicode(value) ?? tooLong(value, spec) ?? check(value, spec))
-      : wrongType("text", value);
-
-const degrees =
-  (rule: "latitude-range" | "longitude-range", limit: number): Check =>
-  (value) => {
-    const isExact = value instanceof ExactNumber;
-    if (!isExact && typeof value !== "number" && typeof value !== "bigint") return wrongType("a number", value);
-    if (isExact ? value.isWithin(limit) : value >= -limit && value <= limit) return undefined;
-    return { rule, message: `is not between -${limit} and ${limit}`, hint: "Give degrees as a decimal number." };
+/** A check of zod that tells what it finds as the `params` of issues, which stop no other check. */
+export const telling =
+  <T>(find: (value: T) => readonly { readonly message: string }[]): z.core.CheckFn<T> =>
+  ({ value, issues }) => {
+    for (const found of find(value))
+      issues.push({ code: "custom", input: value, continue: true, message: found.message, params: { ...found } });
   };
 
-const CHECKS: Record<FieldKind, Check> = {
-  id: text((value) =>
-    value.trim() === ""
-      ? { rule: "id-empty", message: "is empty", hint: "Give the reference your own system uses." }
-      : undefined,
+const refusing = <T>(faultIn: (value: T) => Fault | undefined): z.core.CheckFn<T> =>
+  telling((value) => {
+    const fault = faultIn(value);
+    return fault === undefined ? [] : [fault];
+  });
+
+/** What a schema says of a value. `safeParse` says the same, at ten times the cost, since it makes an error of it. */
+export function issuesOf(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
+  const judged = schema["~standard"].validate(value);
+  if (judged instanceof Promise) throw new TypeError("a check of the schema failed");
+  return (judged.issues ?? []) as readonly z.core.$ZodIssue[]; // zod's own, as it says of this interface
+}
+
+/** What is wrong with `value`, as an issue of its field's schema says it. */
+export function faultOfIssue(issue: z.core.$ZodIssue, value: unknown): Fault {
+  // Nothing but text has a type of zod's own; what else is wrong comes from `refusing`.
+  return issue.code === "custom" ? (issue.params as unknown as Fault) : wrongType("text", value);
+}
+
+type KindSchema = (spec: FieldSpec) => z.ZodType;
+
+const text =
+  (faultIn: (value: string) => Fault | undefined, keywords: JsonSchema = {}): KindSchema =>
+  (spec) => {
+    const isBlankTaken = spec.default === "";
+    return z
+      .string()
+      .check(
+        refusing((value) =>
+          isBlankTaken && value === "" ? undefined : (notUnicode(value) ?? tooLong(value, spec) ?? faultIn(value)),
+        ),
+      )
+      .register(KEYWORDS, {
+        ...(spec.maxLength !== undefined && { maxLength: spec.maxLength }),
+        ...(isBlankTaken && "pattern" in keywords ? { anyOf: [{ const: "" }, keywords] } : keywords),
+      });
+  };
+
+const anything = (faultIn: (value: unknown) => Fault | undefined, keywords: JsonSchema): KindSchema => {
+  return () => z.unknown().check(refusing(faultIn)).register(KEYWORDS, keywords);
+};
+
+const degrees = (rule: "latitude-range" | "longitude-range", limit: number): KindSchema =>
+  anything(
+    (value) => {
+      const isExact = value instanceof ExactNumber;
+      if (!isExact && typeof value !== "number" && typeof value !== "bigint") return wrongType("a number", value);
+      if (isExact ? value.isWithin(limit) : value >= -limit && value <= limit) return undefined;
+      return { rule, message: `is not between -${limit} and ${limit}`, hint: "Give degrees as a decimal number." };
+    },
+    { type: "number", minimum: -limit, maximum: limit },
+  );
+
+const ATTRIBUTES: JsonSchema = {
+  type: "array",
+  items: {
+    type: "object",
+    properties: {
+      trait_type: { type: "string" },
+      value: { type: ["string", "number", "boolean"] },
+      display_type: { type: "string" },
+    },
+    required: ["trait_type", "value"],
+    additionalProperties: false,
+  },
+};
+
+/** The schema of a value of each kind. Null is not its business. */
+export const KINDS: Record<FieldKind, KindSchema> = {
+  id: text(
+    (value) =>
+      value.trim() === ""
+        ? { rule: "id-empty", message: "is empty", hint: "Give the reference your own system uses." }
+        : undefined,
+    { pattern: "\\S" },
   ),
   text: text(() => undefined),
-  url: text((value) =>
-    isHttpUrl(value)
-      ? undefined
-      : {
-          rule: "url-invalid",
-          message: "is not an http or https URL",
-          hint: /\s/.test(value.trim())
-            ? "A blank inside a URL is written %20."
-            : "Write it whole, such as https://example.com/a.png.",
-        },
+  url: text(
+    (value) =>
+      isHttpUrl(value)
+        ? undefined
+        : {
+            rule: "url-invalid",
+            message: "is not an http or https URL",
+            hint: /\s/.test(value.trim())
+              ? "A blank inside a URL is written %20."
+              : "Write it whole, such as https://example.com/a.png.",
+          },
+    { pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^/\\s]\\S*$" },
   ),
-  currency: text(currencyFault),
+  currency: text(currencyFault, { enum: CURRENCY_CODES }),
   latitude: degrees("latitude-range", 90),
   longitude: degrees("longitude-range", 180),
-  u64: (value) => {
-    if (typeof value === "bigint") return value >= 0n && value <= U64_MAX ? undefined : u64Fault(value);
-    if (value instanceof ExactNumber) return u64Fault(value);
-    if (typeof value !== "number") return wrongType("a whole number", value);
-    return Number.isSafeInteger(value) && value >= 0 ? undefined : u64Fault(value);
-  },
-  nftId: text((value) =>
-    NFT_ID.test(value)
-      ? undefined
-      : {
-          rule: "nft-id-invalid",
-          message: "is not of the form <CHAIN>-<number>-<number>",
-          hint: "Use the nftId that the service made, or name the ticket by ticketId.",
-        },
+  u64: anything(u64Fault, { type: "integer", minimum: 0 }),
+  nftId: text(
+    (value) =>
+      NFT_ID.test(value)
+        ? undefined
+        : {
+            rule: "nft-id-invalid",
+            message: "is not of the form <CHAIN>-<number>-<number>",
+            hint: "Use the nftId that the service made, or name the ticket by ticketId.",
+          },
+    { pattern: "^\\S+-[0-9]+-[0-9]+$" },
   ),
-  price: text((value) => (PRICE.test(value) ? undefined : priceFault(value))),
-  wallet: text(walletFault),
-  metadata: metadataFault,
-  uuid: text((value) => (UUID.test(value) ? undefined : { rule: "uuid-invalid", message: "is not a UUID" })),
+  price: text((value) => (PRICE.test(value) ? undefined : priceFault(value)), { pattern: "^[0-9]+(\\.[0-9]+)?$" }),
+  wallet: text(walletFault, { anyOf: [{ pattern: "^0x[0-9a-fA-F]{40}$" }, { pattern: "^(?!0[xX])\\S+$" }] }),
+  metadata: anything(metadataFault, {
+    anyOf: [
+      ATTRIBUTES,
+      { type: "string", minLength: 2, contentMediaType: "application/json", contentSchema: ATTRIBUTES },
+    ],
+  }),
+  uuid: text((value) => (UUID.test(value) ? undefined : { rule: "uuid-invalid", message: "is not a UUID" }), {
+    pattern: "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
+  }),
 };
 
 function tooLong(value: string, { maxLength }: FieldSpec): Fault | undefined {
@@ -142,7 +206,6 @@ export function typeName(value: unknown): string {
 }
 
 export function isHttpUrl(value: string): boolean {
-  if (PLAIN_URL.test(value)) return true;
   // Not `URL.canParse`: once it is compiled, Node 22 calls what has letters such as ü invalid.
   const parsed = URL.parse(value);
   // The parser would drop blanks and control characters silently, so what is registered would not be what was checked.
@@ -155,6 +218,7 @@ export function isHttpUrl(value: string): boolean {
 }
 
 function currencyFault(value: string): Fault | undefined {
+  if (isWithdrawnCurrency(value)) return { rule: "currency-withdrawn", message: "is not in the current ISO 4217 list" };
   if (isCurrency(value)) return undefined;
   const known = nearest(value, COMMON_CURRENCIES);
   return {
@@ -164,7 +228,11 @@ function currencyFault(value: string): Fault | undefined {
   };
 }
 
-function u64Fault(value: number | bigint | ExactNumber): Fault {
+function u64Fault(value: unknown): Fault | undefined {
+  if (!(value instanceof ExactNumber) && typeof value !== "number" && typeof value !== "bigint")
+    return wrongType("a whole number", value);
+  if (typeof value === "bigint" && value >= 0n && value <= U64_MAX) return undefined;
+  if (Number.isSafeInteger(value) && Number(value) >= 0) return undefined;
   const isFraction = typeof value === "number" ? value % 1 !== 0 : value instanceof ExactNumber && !value.isWhole;
   const hint = isFraction ? "Unix seconds have no fraction." : `Give Unix seconds, 0 to ${U64_MAX}.`;
   return { rule: "u64-invalid", message: "is not an unsigned 64-bit whole number", hint };
@@ -228,16 +296,11 @@ function walletFault(value: string): Fault | undefined {
       message: "is not a wallet address",
       hint: "Leave it out when the address is not known.",
     };
-  return undefined;
+  return { rule: "wallet-unusual", message: "is not an address of the 0x form, so it can't be checked here" };
 }
 
 /** What programs write where there is no value. */
 const NOTHING = /^(?:null|\(null\)|nil|none|undefined|nan|n\/a|\\n|false|0|-+|\[object Object\])$/i;
-
-/** True for an address whose form says nothing about its correctness. */
-export function isUnusualWallet(value: string): boolean {
-  return !/^0x/i.test(value);
-}
 
 function hasRightChecksum(address: string): boolean {
   const digits = address.slice(2);

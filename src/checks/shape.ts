@@ -1,166 +1,148 @@
 /** What is wrong, or probably wrong, with one action by itself. */
 
-import { ACTION_NAMES, type ActionName, actionSpec, isActionName } from "../actions/actions.ts";
-import { FIELD_NAMES, type FieldName, fieldSpec } from "../actions/fields.ts";
+import * as z from "zod";
+import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, isActionName } from "../actions/actions.ts";
+import { isJsonObject } from "../actions/exact-number.ts";
+import { type FieldKind, type FieldName, type FieldSpec, fieldSpec, isFieldName } from "../actions/fields.ts";
+import { issuesOf, telling } from "../actions/formats.ts";
 import { isFormulaError, looksMangled, mangledId, standsForNoText } from "../actions/mangled-ids.ts";
 import type { Finding } from "../actions/problem.ts";
+import { recordOf } from "../actions/schemas.ts";
 import { cleanText } from "../actions/text.ts";
-import { validateItem } from "../actions/validate.ts";
+import { NONE, validateItem } from "../actions/validate.ts";
 import { damageIn, wordWithLostLetter } from "./damage.ts";
 import { farTime } from "./far-times.ts";
+import { IS_FAST_PATH_ON, isPlain } from "./fast/plain.ts";
 import { holdsLogin, mistakesOfText, mistakesOfUrl } from "./urls.ts";
-
-/** Shared by all sound actions. */
-const NONE: readonly Finding[] = Object.freeze([]);
 
 /**
  * Everything that is wrong with an item of a request body, and what is likely a mistake in it. Their severity is that
- * of their rules. Called once per action: what is sound, or only lacks its time, allocates nothing.
+ * of their rules. What the fast path calls plain has none of it; all else is judged by schemas.
  *
  * @param now - in Unix seconds; without it no time is compared with today.
  */
 export function checkAction(item: unknown, now?: number): readonly Finding[] {
-  const wrong = validateItem(item);
-  if (typeof item !== "object" || item === null) return wrong;
-  const { action, data } = item as { readonly action?: unknown; readonly data?: unknown }; // an object, as checked above
-  if (typeof action !== "string" || !isActionName(action) || typeof data !== "object" || data === null) return wrong;
-  const likely = likelyMistakes(action, data as Readonly<Record<string, unknown>>, now); // an object, as checked above
-  if (wrong.length === 0) return likely;
-  return likely.length === 0 ? wrong : [...wrong, ...likely];
+  return IS_FAST_PATH_ON && isPlain(item, now) ? NONE : judgeItem(item, now);
 }
 
-/** Fields that name somebody or something, of which not one character is to be seen wrongly. */
-const NAMES = FIELD_NAMES.filter((name) => ["id", "nftId", "wallet"].includes(fieldSpec(name).kind));
-const IDS = FIELD_NAMES.filter((name) => ["id", "nftId"].includes(fieldSpec(name).kind));
-const TEXTS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "text");
-const URLS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "url");
+/** The reference: every finding comes from here. */
+export function judgeItem(item: unknown, now?: number): readonly Finding[] {
+  const wrong = validateItem(item);
+  if (!isJsonObject(item) || !isJsonObject(item.data)) return wrong;
+  const { action, data } = item;
+  if (typeof action !== "string" || !isActionName(action)) return wrong;
+  const issues = issuesOf(likelySchemas(now)[action], data);
+  if (issues.length === 0) return wrong;
+  const likely = issues.map((issue) => (issue as z.core.$ZodIssueCustom).params as unknown as Finding); // by `telling`
+  return [...wrong, ...likely.sort((one, other) => placeOf(one) - placeOf(other))];
+}
 
-/** What each action has of the fields that mistakes are looked for in. */
-const LOOKED_AT: ReadonlyMap<
-  ActionName,
-  {
-    readonly names: readonly FieldName[];
-    readonly ids: readonly FieldName[];
-    readonly texts: readonly FieldName[];
-    readonly urls: readonly FieldName[];
-    readonly times: readonly FieldName[];
-  }
-> = new Map(
-  ACTION_NAMES.map((action) => {
-    const { required, exclusive, anyOf, optional } = actionSpec(action);
-    const accepted: readonly FieldName[] = [...required, ...exclusive, ...anyOf, ...optional];
-    return [
-      action,
-      {
-        names: accepted.filter((name) => NAMES.includes(name)),
-        ids: accepted.filter((name) => IDS.includes(name)),
-        texts: accepted.filter((name) => TEXTS.includes(name)),
-        urls: accepted.filter((name) => URLS.includes(name)),
-        times: accepted.filter((name) => fieldSpec(name).kind === "u64"),
-      },
-    ];
-  }),
-);
+/** Kinds of fields that name somebody or something, of which not one character is to be seen wrongly. */
+const NAMES: readonly FieldKind[] = ["id", "nftId", "wallet"];
 
-/** One constant list per action that takes an orderTime: exports without times have this finding on every row. */
-const TIME_MISSING: ReadonlyMap<ActionName, readonly Finding[]> = new Map(
-  ACTION_NAMES.filter((action) => actionSpec(action).optional.includes("orderTime")).map((action) => [
-    action,
-    Object.freeze([
-      {
-        rule: "order-time-missing",
-        action,
-        field: "orderTime",
-        pointer: "/data",
-        message: `${action} has no orderTime, so the service takes the time of sending.`,
-        hint: "Map the column that holds the time, or leave it so if the export holds none.",
-      },
-    ]),
-  ]),
-);
+/** What every row of an export may have comes first, then what nobody sees in a name, then field by field. */
+function placeOf({ rule, field = "" }: Finding): number {
+  const isOfName = isFieldName(field) && NAMES.includes(fieldSpec(field).kind);
+  if (rule === "control-character" && isOfName) return 2;
+  return rule === "order-time-missing" ? 0 : rule === "update-without-change" ? 1 : 3;
+}
+
+type Find<T> = (field: FieldName, value: T, now: number | undefined) => readonly Finding[];
+
+const inText =
+  (find: Find<string>): Find<unknown> =>
+  (field, value, now) =>
+    typeof value === "string" ? find(field, value, now) : NONE;
+
+const inName = inText((field, value) => (looksDamaged(value) ? NONE : unseen(field, value, UNSEEN)));
+const inId = inText((field, value) => [...inName(field, value, undefined), ...mistakesOfId(field, value)]);
+
+/** What is looked for in the values of each kind, in this order. */
+const LIKELY: Partial<Record<FieldKind, Find<unknown>>> = {
+  id: inId,
+  nftId: inId,
+  wallet: inName,
+  text: inText((field, value) => [...mistakesOfWords(field, value), ...mistakesOfText(field, `/data/${field}`, value)]),
+  url: inText(mistakesOfUrl),
+  metadata: (_, value) => mistakesOfAttributes(value),
+  u64: (field, value, now) =>
+    typeof value === "number" || typeof value === "bigint" ? mistakesOfTime(field, value, now) : NONE,
+};
+
+type Data = Readonly<Record<string, unknown>>;
+type LikelySchemas = Readonly<Record<ActionName, z.ZodType>>;
+
+/** The schemas of a time, which is that of one run after the other. */
+let made: { readonly now: number | undefined; readonly schemas: LikelySchemas } | undefined;
+
+function likelySchemas(now: number | undefined): LikelySchemas {
+  if (made?.now !== now) made = undefined;
+  made ??= { now, schemas: recordOf(ACTION_NAMES, (action) => likelySchema(action, now)) };
+  return made.schemas;
+}
+
+/** The schema of what is probably no mistake in an action's data. It lets pass whatever nothing is looked for in. */
+function likelySchema(action: ActionName, now: number | undefined): z.ZodType {
+  const shape = recordOf(looksInto(action), (field) =>
+    z
+      .unknown()
+      .check(telling((value) => LIKELY[fieldSpec(field).kind]?.(field, value, now) ?? NONE))
+      .optional(),
+  );
+  return z.looseObject(shape).check(telling((data) => mistakesOfWhole(action, data)));
+}
+
+/** The fields of an action that mistakes are looked for in: by kind, names first. Attributes are, wherever they stand. */
+function looksInto(action: ActionName): readonly FieldName[] {
+  const kinds = Object.keys(LIKELY);
+  const placeOfKind = ({ kind }: FieldSpec): number => (NAMES.includes(kind) ? 0 : kinds.indexOf(kind));
+  const fields = new Set<FieldName>([...acceptedFields(action), "metadataAttributes"]);
+  return [...fields].sort((one, other) => placeOfKind(fieldSpec(one)) - placeOfKind(fieldSpec(other)));
+}
 
 /** What an update is about; without anything else it changes nothing. */
 const REFERENCES: ReadonlySet<string> = new Set<FieldName>(["eventId", "ticketId", "nftId"]);
 
-/** One constant list per action that changes something: a column that was renamed leaves such on every row. */
-const WITHOUT_CHANGE: ReadonlyMap<ActionName, readonly Finding[]> = new Map(
-  ACTION_NAMES.filter((action) => actionSpec(action).updates).map((action) => [
-    action,
-    Object.freeze([
-      {
-        rule: "update-without-change",
-        action,
-        pointer: "/data",
-        message: `${action} changes nothing: it has no field but its id.`,
-        hint: "See whether a column was renamed, or is empty; leave rows out that change nothing.",
-      },
-    ]),
-  ]),
-);
-
-function changesSomething(data: Readonly<Record<string, unknown>>): boolean {
+/** What no single field tells. */
+function mistakesOfWhole(action: ActionName, data: Data): readonly Finding[] {
+  const { optional, updates } = actionSpec(action);
+  const findings: Finding[] = [];
+  if (data.orderTime == null && optional.includes("orderTime"))
+    findings.push({
+      rule: "order-time-missing",
+      action,
+      field: "orderTime",
+      pointer: "/data",
+      message: `${action} has no orderTime, so the service takes the time of sending.`,
+      hint: "Map the column that holds the time, or leave it so if the export holds none.",
+    });
   // Null, as what is left out, changes nothing.
-  for (const field in data) if (data[field] != null && !REFERENCES.has(field)) return true;
-  return false;
+  if (updates && !Object.keys(data).some((name) => data[name] != null && !REFERENCES.has(name)))
+    findings.push({
+      rule: "update-without-change",
+      action,
+      pointer: "/data",
+      message: `${action} changes nothing: it has no field but its id.`,
+      hint: "See whether a column was renamed, or is empty; leave rows out that change nothing.",
+    });
+  const { startTime: start, endTime: end } = data;
+  // Zero is the default and means that nothing is known.
+  if (isTime(start) && isTime(end) && end < start)
+    findings.push({
+      rule: "end-before-start",
+      field: "endTime",
+      pointer: "/data/endTime",
+      value: String(end),
+      message: `The event ends (${dated(end)}) before it starts (${dated(start)}).`,
+      hint: "See whether the two are mixed up, or their zones differ.",
+    });
+  return findings;
 }
 
-function likelyMistakes(
-  action: ActionName,
-  data: Readonly<Record<string, unknown>>,
-  now: number | undefined,
-): readonly Finding[] {
-  const looked = LOOKED_AT.get(action);
-  if (looked === undefined) return NONE;
-  let findings = data.orderTime == null ? (TIME_MISSING.get(action) ?? NONE) : NONE;
-  const unchanging = WITHOUT_CHANGE.get(action);
-  if (unchanging !== undefined && !changesSomething(data)) findings = both(findings, unchanging);
-  for (const field of looked.names) {
-    const value = data[field];
-    if (typeof value === "string" && !PLAIN.test(value) && !looksDamaged(value))
-      findings = both(findings, unseen(field, value, UNSEEN));
-  }
-  for (const field of looked.ids) {
-    const value = data[field];
-    if (typeof value === "string" && (looksMangled(value) || looksDamaged(value)))
-      findings = [...findings, ...mistakesOfId(field, value)];
-  }
-  for (const field of looked.texts) {
-    const value = data[field];
-    if (typeof value !== "string") continue;
-    if (standsForNoText(value)) findings = [...findings, textOfNone(field, value)];
-    else if (textLooksDamaged(value)) findings = [...findings, damaged(field, value)];
-    else if (holdsControl(value)) findings = both(findings, unseen(field, value, CONTROL));
-    findings = both(findings, mistakesOfText(field, `/data/${field}`, value));
-  }
-  for (const field of looked.urls) {
-    const value = data[field];
-    if (typeof value === "string") findings = both(findings, mistakesOfUrl(field, value));
-  }
-  if (data.metadataAttributes != null) findings = withAttributes(findings, data.metadataAttributes);
-  for (const field of looked.times) {
-    const value = data[field];
-    if (typeof value !== "number" && typeof value !== "bigint") continue;
-    const found = value >= LIKELY_FROM && value < LIKELY_BELOW ? NONE : mistakesOfTime(field, value);
-    const far = found.length > 0 || now === undefined ? undefined : farTime(field, value, now, dated);
-    if (found.length > 0 || far !== undefined) findings = [...findings, ...found, ...(far === undefined ? [] : [far])];
-  }
-  const start = data.startTime;
-  const end = data.endTime;
-  // Zero is the default and means that nothing is known.
-  if (isTime(start) && isTime(end) && end < start) {
-    findings = [
-      ...findings,
-      {
-        rule: "end-before-start",
-        field: "endTime",
-        pointer: "/data/endTime",
-        value: String(end),
-        message: `The event ends (${dated(end)}) before it starts (${dated(start)}).`,
-        hint: "See whether the two are mixed up, or their zones differ.",
-      },
-    ];
-  }
-  return findings;
+function mistakesOfWords(field: FieldName, value: string): readonly Finding[] {
+  if (standsForNoText(value)) return [textOfNone(field, value)];
+  if (textLooksDamaged(value)) return [damaged(field, value)];
+  return holdsControl(value) ? unseen(field, value, CONTROL) : NONE;
 }
 
 function mistakesOfId(field: FieldName, value: string): readonly Finding[] {
@@ -211,16 +193,13 @@ function damageTold(value: string): string {
     : `${found}, as UTF-8 that was read in another encoding`;
 }
 
-/** Nearly every text, of which nothing more need be asked. */
-const PLAIN = /^[ -~]*$/;
-
 /** What steers or is not seen: in an id, all of it. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 /** In words, line breaks and tabs have their use, and so have joiners and marks of direction. */
 const CONTROL = /(?![\t\n\r])[\p{Cc}\p{Zl}\p{Zp}\ufeff]/u;
 
-const holdsControl = (text: string): boolean => !PLAIN.test(text) && CONTROL.test(text);
+const holdsControl = (text: string): boolean => CONTROL.test(text);
 
 function unseen(field: FieldName, value: string, kinds: RegExp): readonly Finding[] {
   const [found] = kinds.exec(value) ?? [];
@@ -239,15 +218,18 @@ function unseen(field: FieldName, value: string, kinds: RegExp): readonly Findin
   ];
 }
 
-function withAttributes(findings: readonly Finding[], attributes: unknown): readonly Finding[] {
-  const attribute = firstText(attributes, textLooksDamaged);
-  const told = attribute === undefined ? findings : [...findings, damaged("metadataAttributes", attribute)];
+function mistakesOfAttributes(attributes: unknown): readonly Finding[] {
+  const field = "metadataAttributes";
+  const worn = firstText(attributes, textLooksDamaged);
   const none = typeof attributes === "string" ? textOfNoneIn(attributes) : firstText(attributes, standsForNoText);
-  const read = none === undefined ? told : [...told, textOfNone("metadataAttributes", none)];
   const steered = firstText(attributes, holdsControl);
-  const seen = steered === undefined ? read : both(read, unseen("metadataAttributes", steered, CONTROL));
   const open = firstText(attributes, holdsLogin);
-  return open === undefined ? seen : both(seen, mistakesOfText("metadataAttributes", "/data/metadataAttributes", open));
+  return [
+    ...(worn === undefined ? [] : [damaged(field, worn)]),
+    ...(none === undefined ? [] : [textOfNone(field, none)]),
+    ...(steered === undefined ? [] : unseen(field, steered, CONTROL)),
+    ...(open === undefined ? [] : mistakesOfText(field, `/data/${field}`, open)),
+  ];
 }
 
 /** The same in attributes as JSON, of which no list is made for it. */
@@ -270,10 +252,6 @@ function firstText(attributes: unknown, isSo: (text: string) => boolean): string
   return undefined;
 }
 
-function both(some: readonly Finding[], more: readonly Finding[]): readonly Finding[] {
-  return more.length === 0 ? some : some.length === 0 ? more : [...some, ...more];
-}
-
 const DATE_DIGITS =
   /^(?:19[7-9]\d|20\d\d)(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)?$/;
 const DATE_FORMATS: Readonly<Record<number, string>> = { 8: "yyyyMMdd", 12: "yyyyMMddHHmm", 14: "yyyyMMddHHmmss" };
@@ -282,12 +260,16 @@ const DATE_FORMATS: Readonly<Record<number, string>> = { 8: "yyyyMMdd", 12: "yyy
 const LIKELY_FROM = 1e8;
 const LIKELY_BELOW = 1e11;
 
-/** What is likely wrong with a time that is none of these. */
-function mistakesOfTime(field: FieldName, value: number | bigint): readonly Finding[] {
-  const other = otherTime(value);
-  if (other !== undefined) return [noUnixTime(field, value, other)];
-  const unit = finerUnit(value);
-  return unit === undefined ? NONE : [tooFine(field, value, unit)];
+/** What is likely wrong with a time; `now` is that of the check. */
+function mistakesOfTime(field: FieldName, value: number | bigint, now: number | undefined): readonly Finding[] {
+  if (value < LIKELY_FROM || value >= LIKELY_BELOW) {
+    const other = otherTime(value);
+    if (other !== undefined) return [noUnixTime(field, value, other)];
+    const unit = finerUnit(value);
+    if (unit !== undefined) return [tooFine(field, value, unit)];
+  }
+  const far = now === undefined ? undefined : farTime(field, value, now, dated);
+  return far === undefined ? NONE : [far];
 }
 
 /** What a number that is no likely time in seconds, and in no finer unit either, may be instead. */

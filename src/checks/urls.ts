@@ -8,19 +8,8 @@ import { cleanText } from "../actions/text.ts";
 
 const NONE: readonly Finding[] = Object.freeze([]);
 
-/** A plain public host and nothing that needs decoding: nearly every URL of an export. */
-const UNSUSPICIOUS = /^https?:\/\/(?:[a-z0-9][a-z0-9-]{0,62}\.)+[a-z]{2,24}(?:[/?#][\w\-./?&=+#~:,;!$'()*]*)?$/i;
-
 /** What is to be said of the URL in `field`, which the service's formats allow. */
 export function mistakesOfUrl(field: FieldName, value: string): readonly Finding[] {
-  const isCalled = field === "callbackUrl";
-  if (
-    UNSUSPICIOUS.test(value) &&
-    !(isCalled && LOCAL_ENDING.test(value)) &&
-    !ODD_LABEL.test(value) &&
-    failedFormula(value) === undefined
-  )
-    return NONE;
   const parsed = URL.parse(value);
   if (parsed === null) return NONE;
   const { username, password, hostname } = parsed;
@@ -30,7 +19,7 @@ export function mistakesOfUrl(field: FieldName, value: string): readonly Finding
   const oddity = oddityOf(value, hostname);
   if (oddity !== undefined)
     findings.push({ ...about, rule: "url-unusual", message: `${field} ${oddity.message}.`, hint: oddity.hint });
-  else if (isCalled && isPrivate(hostname))
+  else if (field === "callbackUrl" && isPrivate(hostname))
     findings.push({
       ...about,
       rule: "callback-not-public",
@@ -100,7 +89,6 @@ const LOGIN = {
 } as const;
 
 const LOCAL_ENDING = /\.(?:localhost|local|internal|intranet|private|corp|home|lan)(?:[/?#]|$)/i;
-const ODD_LABEL = /^https?:\/\/[^/?#]*-\./i;
 
 /** Whether a host, as the URL parser gives it, is an address or made of labels as RFC 1123 has them; many have a `_`. */
 function isHost(hostname: string): boolean {

@@ -9,9 +9,9 @@ import {
   registersEvent,
 } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName, type FieldValue, fieldSpec, isFieldName } from "../actions/fields.ts";
-import { faultOf } from "../actions/formats.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
+import { faultOf } from "../actions/schemas.ts";
 import { cleanText } from "../actions/text.ts";
 import { compileAttributes } from "./attributes.ts";
 import { coercerOf } from "./coerce.ts";
@@ -813,7 +813,7 @@ function constantField(
   const value = text === "" ? undefined : coerce(text, scope.findings);
   const [finding] = scope.findings;
   if (finding !== undefined) throw new MappingError(path, finding.message.replace(/\.$/, ""), finding.hint);
-  const fault = value === undefined ? undefined : faultOf(fieldSpec(field), value);
+  const fault = value === undefined ? undefined : faultOf(field, value);
   if (fault !== undefined && !relaxedRules.has(fault.rule))
     throw new MappingError(path, `${JSON.stringify(text)} ${fault.message}`, fault.hint);
   return { field, read: () => value };

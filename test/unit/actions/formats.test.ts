@@ -1,11 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ExactNumber } from "../../../src/actions/exact-number.ts";
-import { type FieldName, fieldSpec } from "../../../src/actions/fields.ts";
-import { faultOf, isHttpUrl, isUnusualWallet, typeName, U64_MAX } from "../../../src/actions/formats.ts";
+import type { FieldName } from "../../../src/actions/fields.ts";
+import { faultOfIssue, isHttpUrl, issuesOf, typeName, U64_MAX } from "../../../src/actions/formats.ts";
 import { stringifyJson } from "../../../src/actions/json.ts";
+import { FIELD_SCHEMAS, faultOf } from "../../../src/actions/schemas.ts";
 
-const ruleOf = (field: FieldName, value: unknown): string | undefined => faultOf(fieldSpec(field), value)?.rule;
+const ruleOf = (field: FieldName, value: unknown): string | undefined => faultOf(field, value)?.rule;
+
+const told = (field: FieldName, value: unknown): readonly string[] =>
+  issuesOf(FIELD_SCHEMAS[field], value).map((issue) => faultOfIssue(issue, value).rule);
 
 const shown = (value: unknown): string => stringifyJson(value).slice(0, 80);
 
@@ -172,7 +176,7 @@ const BAD: readonly (readonly [FieldName, unknown, string])[] = [
 
 describe("formats of the fields", () => {
   it.each(GOOD.map(([field, value]) => [field, shown(value), value] as const))("%s takes %s", (field, _, value) => {
-    expect(faultOf(fieldSpec(field), value)).toBeUndefined();
+    expect(faultOf(field, value)).toBeUndefined();
   });
 
   it.each(BAD.map(([field, value, rule]) => [field, shown(value), rule, value] as const))(
@@ -183,19 +187,19 @@ describe("formats of the fields", () => {
   );
 
   it("says what was meant", () => {
-    expect(faultOf(fieldSpec("currency"), "EURO")?.hint).toBe("Did you mean EUR?");
-    expect(faultOf(fieldSpec("currency"), "eur")?.hint).toBe("Did you mean EUR?");
-    expect(faultOf(fieldSpec("price"), "12,50")?.hint).toContain("decimal");
-    expect(faultOf(fieldSpec("price"), "-5")?.hint).toContain("invalidatedTicket");
-    expect(faultOf(fieldSpec("startTime"), 1.5)?.hint).toContain("no fraction");
-    expect(faultOf(fieldSpec("startTime"), new ExactNumber("1e400"))?.hint).toContain("18446744073709551615");
-    expect(faultOf(fieldSpec("shopUrl"), "https://example.com/a b")?.hint).toContain("%20");
+    expect(faultOf("currency", "EURO")?.hint).toBe("Did you mean EUR?");
+    expect(faultOf("currency", "eur")?.hint).toBe("Did you mean EUR?");
+    expect(faultOf("price", "12,50")?.hint).toContain("decimal");
+    expect(faultOf("price", "-5")?.hint).toContain("invalidatedTicket");
+    expect(faultOf("startTime", 1.5)?.hint).toContain("no fraction");
+    expect(faultOf("startTime", new ExactNumber("1e400"))?.hint).toContain("18446744073709551615");
+    expect(faultOf("shopUrl", "https://example.com/a b")?.hint).toContain("%20");
   });
 
   it("points to the attribute, unless it stands inside a text", () => {
     const bad = [{ trait_type: "Row", value: "A" }, { trait_type: "Seat" }];
-    expect(faultOf(fieldSpec("metadataAttributes"), bad)?.inside).toBe("/1");
-    expect(faultOf(fieldSpec("metadataAttributes"), JSON.stringify(bad))?.inside).toBeUndefined();
+    expect(faultOf("metadataAttributes", bad)?.inside).toBe("/1");
+    expect(faultOf("metadataAttributes", JSON.stringify(bad))?.inside).toBeUndefined();
   });
 });
 
@@ -270,7 +274,7 @@ describe("wallet addresses", () => {
   it.each(VECTORS)("takes %s and its lower case", (address) => {
     expect(ruleOf("to", address)).toBeUndefined();
     expect(ruleOf("to", address.toLowerCase())).toBeUndefined();
-    expect(isUnusualWallet(address)).toBe(false);
+    expect(told("to", address)).toEqual([]);
   });
 
   it("refuses a mixed-case address of which one letter has the other case", () => {
@@ -285,7 +289,7 @@ describe("wallet addresses", () => {
   });
 
   it("calls other forms unusual", () => {
-    expect(isUnusualWallet("tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb")).toBe(true);
+    expect(told("to", "tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb")).toEqual(["wallet-unusual"]);
   });
 });
 
