@@ -2,7 +2,7 @@
 
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
-import { cleanLines } from "../actions/text.ts";
+import { cleanLines, cleanText } from "../actions/text.ts";
 import type { Context } from "../commands/context.ts";
 import { EXIT_CODES, exitCodeOfError, Failure, isStop } from "../failure.ts";
 import type { Order } from "../plan/order.ts";
@@ -60,6 +60,27 @@ function suggestByMeaning(program: Command, word: string | undefined): void {
 }
 
 type Flags = Record<string, unknown>;
+
+/** By command: flags, and an argument, that have an effect only beside one of these. */
+const ONLY_BESIDE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  status: { chunk: ["run"] },
+  results: { waitLock: ["import"] },
+  env: { reason: ["forgetLost"], waitLock: ["rebind", "forgetLost"] },
+};
+
+/** What is accepted has an effect: who typed it counts on that. */
+function refuseIdle(command: Command): void {
+  const nameOf = (name: string): string =>
+    command.options.find((each) => each.attributeName() === name)?.long ?? `a ${name}`;
+  const isGiven = (name: string): boolean =>
+    command.getOptionValue(name) !== undefined ||
+    command.processedArgs[command.registeredArguments.findIndex((each) => each.name() === name)] !== undefined;
+  for (const [name, beside] of Object.entries(ONLY_BESIDE[command.name()] ?? {}))
+    if (isGiven(name) && !beside.some(isGiven))
+      command.error(`error: ${nameOf(name)} has no effect without ${beside.map(nameOf).join(" or ")}`, {
+        exitCode: EXIT_CODES.usage,
+      });
+}
 
 /** Commands that send, check or change something; those that only look leave nothing, so that a monitor may call them often. */
 function leavesTrace(verb: string, flags: Flags): boolean {
@@ -172,6 +193,7 @@ export function buildProgram(
   let verb = "";
   program.hook("preAction", (_program, command) => {
     verb = command.name();
+    refuseIdle(command);
   });
 
   const speaking = (command: Command): Command =>
@@ -429,11 +451,25 @@ export function buildProgram(
     .option("-o, --output <file>", ".ndjson or .csv by extension (stdout, NDJSON)")
     .option("--force", "replace the file")
     .option("--safe-csv", "guard CSV output against spreadsheet formulas")
-    .option("--import <file>", "give a lost or restored ledger its memory back from a promises file")
+    .addOption(
+      new Option("--import <file>", "give a lost or restored ledger its memory back from a promises file").conflicts([
+        "output",
+        "force",
+        "safeCsv",
+      ]),
+    )
     .option("--wait-lock <time>", "with --import: wait for a run to end, such as 10m")
     .action((name: string | undefined, flags: Flags) =>
       run(flags, async (context) => {
         if (typeof flags.import === "string") {
+          if (name !== undefined)
+            throw new Failure(
+              "usage",
+              `--import reads all promises of a file, not those of the run ${cleanText(name, 64)}.`,
+              {
+                hint: "Leave the run out.",
+              },
+            );
           const { importResults } = await import("../commands/import.ts");
           return importResults(
             { file: flags.import, ...environmentOptions(flags), waitLock: (await duration(flags.waitLock)) ?? 0 },
@@ -456,7 +492,12 @@ export function buildProgram(
   answering(environment(program.command("env")))
     .argument("[name]", "environment")
     .description("what would be used, and why")
-    .option("--trust", "trust the config of the working directory as it is now")
+    .addOption(
+      new Option("--trust", "trust the config of the working directory as it is now").conflicts([
+        "rebind",
+        "forgetLost",
+      ]),
+    )
     .option("--rebind", "the ledger's service has moved to the base URL that is now configured")
     .addOption(
       new Option(

@@ -100,6 +100,12 @@ describe("a usage error is exit 2, names the way out, and nothing is sent", () =
       [["stream", "sales.csv", "--input-format", "xls"], /ndjson/],
       [["stream", "sales.csv", "--encoding", "utf-99"], /encoding/i],
       [["stream", "sales.csv", "sales.csv"], /twice/],
+      [["status", "--chunk", "1"], /^error: --chunk has no effect without a run$/m],
+      [["results", "--wait-lock", "1m"], /^error: --wait-lock has no effect without --import$/m],
+      [["results", "--import", "sales.csv", "-o", "x.csv"], /'--import <file>' cannot be used with option '-o, /],
+      [["results", "7f3a", "--import", "sales.csv"], /not those of the run 7f3a/],
+      [["env", "--reason", "moved"], /^error: --reason has no effect without --forget-lost$/m],
+      [["env", "--trust", "--rebind"], /'--trust' cannot be used with option '--rebind'/],
     ],
     4,
   );
