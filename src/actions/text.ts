@@ -11,6 +11,11 @@ export function cleanText(text: string, max = 80): string {
   return points.length > max || head.length < text.length ? `${points.slice(0, max).join("")}…` : points.join("");
 }
 
+/** Such text in a message, in quotes. */
+export function quoted(text: string, max = 40): string {
+  return JSON.stringify(cleanText(text, max));
+}
+
 /** What names a person, fit for a log: all but its ends is hidden. */
 export function masked(text: string): string {
   const clean = cleanText(text);

@@ -1,7 +1,7 @@
 /** How an input is read, in one line: what it becomes, what is left out and what will be public. */
 
 import { isFieldName } from "../actions/fields.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, quoted } from "../actions/text.ts";
 import { publicName } from "../mapping/columns.ts";
 import type { PublicValues } from "../plan/public-values.ts";
 import type { UnderstoodInput } from "../run/progress.ts";
@@ -29,7 +29,6 @@ export function describeUnderstanding({ file, understanding, input, values }: Un
 
 /** ` ("Anna Schmidt")`: what a person would not have sent is seen by its first value. */
 function exampleOf(name: string, { texts, traits }: PublicValues): string {
-  const quoted = (text: string): string => JSON.stringify(cleanText(text, 40));
   if (name === "metadataAttributes" && traits.size > 0)
     return ` (${[...traits].map(([trait, text]) => `${cleanText(trait, 40)} ${quoted(text)}`).join(", ")})`;
   const text = isFieldName(name) ? texts.get(name) : undefined;

@@ -5,7 +5,7 @@ import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import type { CosmiconfigResult, PublicExplorer } from "cosmiconfig";
 import { nearest } from "../actions/nearest.ts";
 import type { Severity } from "../actions/problem.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, quoted } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { DeepReadonly } from "../mapping/schema-words.ts";
 import type { SourceConfig } from "../mapping/source.ts";
@@ -328,8 +328,7 @@ function ruleProblems(document: ConfigDocument, known: readonly string[] | undef
   const problems: ConfigProblem[] = [];
   const check = (rule: unknown, path: ConfigPath, of: "key" | "value") => {
     if (typeof rule !== "string" || known.includes(rule)) return;
-    const message =
-      of === "key" ? "is not the id of a rule" : `${JSON.stringify(cleanText(rule, 60))} is not the id of a rule`;
+    const message = of === "key" ? "is not the id of a rule" : `${quoted(rule, 60)} is not the id of a rule`;
     problems.push({ ...positionAt(document, path, of), path, message, didYouMean: nearest(rule, known) });
   };
   for (const rule of keysAt(document, ["rules"])) check(rule, ["rules", rule], "key");

@@ -1,14 +1,14 @@
 /** Rules for prices: which column, how its amounts are written, and what they are divided by. */
 
 import { currencyDigits } from "../actions/currencies.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, quoted } from "../actions/text.ts";
 import { divideAmount } from "../mapping/amount.ts";
 import { type AmountEvidence, type AmountReading, amountsOf } from "./amount-evidence.ts";
 import type { ColumnProfile } from "./column-profile.ts";
 import { flow, type Line, type Value } from "./config-text.ts";
 import { minorUnitsIn, tellsTicketPrice, tellsTotal } from "./header-words.ts";
 import type { Columns } from "./unknown-columns.ts";
-import { ask, choice, inner, namesText, ONE_OF_THE_NEXT, quoted, rowsText, template, templateText } from "./words.ts";
+import { ask, choice, inner, namesText, ONE_OF_THE_NEXT, rowsText, template, templateText } from "./words.ts";
 
 /** A column of amounts, to be divided by the number of tickets or not. */
 interface PriceChoice {

@@ -4,7 +4,7 @@
  * written as `<FILL IN: …>`, which every command refuses until it is replaced.
  */
 
-import { cleanText } from "../actions/text.ts";
+import { cleanText, quoted } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { askedIn } from "../mapping/placeholder.ts";
 import { configText, type Entry, keysOfItems, type Line } from "./config-text.ts";
@@ -14,7 +14,7 @@ import { fromRecipe } from "./from-recipe.ts";
 import { withoutOverlap } from "./match-patterns.ts";
 import { RECIPES } from "./recipes.ts";
 import { evidenceOf, hasColumn, type Sample } from "./sample.ts";
-import { quoted, wrapped } from "./words.ts";
+import { wrapped } from "./words.ts";
 
 /** What one export was taken for. */
 export interface GuessedSource {

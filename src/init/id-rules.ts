@@ -1,13 +1,14 @@
 /** Rules for the ids of events, tickets and users, as far as their columns can be told. */
 
 import { fold } from "../actions/nearest.ts";
+import { quoted } from "../actions/text.ts";
 import { type ColumnProfile, isUnique } from "./column-profile.ts";
 import type { Entry } from "./config-text.ts";
 import { WORDS, wordsOf } from "./header-words.ts";
 import { areUniqueTogether, EVENT_ID_NAME, isIdName, isIdOfOther, mayBeId } from "./id-columns.ts";
 import type { Evidence } from "./sample.ts";
 import type { Columns } from "./unknown-columns.ts";
-import { ask, inner, namesText, quoted, rowsText, template, templateText } from "./words.ts";
+import { ask, inner, namesText, rowsText, template, templateText } from "./words.ts";
 
 export function eventRule([event, ...others]: readonly ColumnProfile[]): Entry {
   const key = "eventId";

@@ -1,12 +1,13 @@
 /** Rules for times: of which column, and in which format. */
 
 import type { ActionName } from "../actions/actions.ts";
+import { quoted } from "../actions/text.ts";
 import { placeholder } from "../mapping/placeholder.ts";
 import type { ColumnProfile } from "./column-profile.ts";
 import { type Entry, flow, type Line } from "./config-text.ts";
 import type { OrderTime } from "./order-time.ts";
 import { clockOf, type TimeEvidence, timesOf, unixOf } from "./time-evidence.ts";
-import { ask, choice, inner, namesText, quoted, template, templateText } from "./words.ts";
+import { ask, choice, inner, namesText, template, templateText } from "./words.ts";
 
 const TIME_FIELDS = ["orderTime", "startTime", "endTime"] as const;
 

@@ -1,6 +1,6 @@
 /** How the config speaks of columns and rows, and how it asks for what no export says. */
 
-import { cleanText } from "../actions/text.ts";
+import { cleanText, quoted } from "../actions/text.ts";
 import { placeholder } from "../mapping/placeholder.ts";
 import type { ColumnProfile } from "./column-profile.ts";
 import { type Comment, type Entry, linesOf, type Value } from "./config-text.ts";
@@ -46,8 +46,6 @@ export const template = (column: ColumnProfile): Value => ({ inQuotes: inner(col
 
 /** A template within a comment or a note. */
 export const templateText = (column: ColumnProfile): string => JSON.stringify(inner(column));
-
-export const quoted = (text: string): string => JSON.stringify(cleanText(text, 40));
 
 export const rowsText = (rows: number): string => `${rows} ${rows === 1 ? "row" : "rows"}`;
 

@@ -3,7 +3,7 @@
 import { ACTION_NAMES, ACTIONS, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec, relaxingRule } from "../actions/fields.ts";
 import { fold, nearest } from "../actions/nearest.ts";
-import { cleanText } from "../actions/text.ts";
+import { quoted } from "../actions/text.ts";
 import { OPEN_ACTIONS_COLUMN, OWN_COLUMNS } from "./open-actions.ts";
 
 const EXACT_ONLY: ReadonlySet<string> = new Set(FIELD_NAMES.filter((name) => fieldSpec(name).exactName));
@@ -123,5 +123,5 @@ export const FILE_NAME_PATTERNS: string = Object.values(ACTIONS)
 
 /** A header in a message. */
 export function quote(header: string): string {
-  return JSON.stringify(cleanText(header, 60));
+  return quoted(header, 60);
 }

@@ -1,7 +1,7 @@
 /** Rows of one event that tell it differently: its newEvent is given once, by the first of them. */
 
 import type { FieldName } from "../actions/fields.ts";
-import { cleanText } from "../actions/text.ts";
+import { quoted } from "../actions/text.ts";
 import type { FileFinding } from "./file-finding.ts";
 import type { MappingRule } from "./rules.ts";
 
@@ -48,7 +48,7 @@ export function watchEvents(): EventWatch {
       line,
       field,
       value,
-      message: `Of the event ${quoted(eventId)} line ${first.line} says ${quoted(first.value)}, and this row ${quoted(value)}. The first row counts.`,
+      message: `Of the event ${quoted(eventId, 60)} line ${first.line} says ${quoted(first.value, 60)}, and this row ${quoted(value, 60)}. The first row counts.`,
       hint: "If the later is right, mend the export or leave the first out by when; if they are two events, give each an eventId of its own.",
     });
   };
@@ -92,5 +92,3 @@ export function watchEvents(): EventWatch {
         .slice(0, MOST_TOLD),
   };
 }
-
-const quoted = (text: string): string => JSON.stringify(cleanText(text, 60));

@@ -1,7 +1,7 @@
 /** A line of totals that an export puts under its rows: it looks like a ticket, and its amount is that of all of them. */
 
 import type { Action } from "../actions/actions.ts";
-import { cleanText } from "../actions/text.ts";
+import { quoted } from "../actions/text.ts";
 import type { FileFinding } from "./file-finding.ts";
 import type { LastRow, Mapped, Mapper, SeenAmounts } from "./mapper.ts";
 import type { Row } from "./row.ts";
@@ -76,8 +76,8 @@ function totalsRow(word: string, mapped: Mapped, attempted: readonly Action[]): 
   const finding = {
     rule: "totals-line" satisfies MappingRule,
     value: word,
-    message: `The row is a line of totals: it is called ${JSON.stringify(cleanText(word.trim(), 40))}.`,
-    hint: `Leave it out of the export, or name it in skip of the source: skip: {COLUMN: ${JSON.stringify(cleanText(word.trim(), 40))}}.`,
+    message: `The row is a line of totals: it is called ${quoted(word.trim())}.`,
+    hint: `Leave it out of the export, or name it in skip of the source: skip: {COLUMN: ${quoted(word.trim())}}.`,
   };
   if (mapped.kind === "invalid") return { ...mapped, findings: [finding, ...mapped.findings] };
   return { kind: "invalid", findings: [finding], attempted };

@@ -3,7 +3,7 @@
 import { distance } from "fastest-levenshtein";
 import { digestHex } from "../actions/identity.ts";
 import { foldSpelling } from "../actions/nearest.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, quoted } from "../actions/text.ts";
 import type { FileFinding } from "./file-finding.ts";
 import type { Read, Scope } from "./names.ts";
 import type { MappingRule } from "./rules.ts";
@@ -326,7 +326,6 @@ function nothingMapped(rows: number, watched: readonly Watched[]): FileFinding {
   };
 }
 
-const quoted = (text: string): string => JSON.stringify(cleanText(text, 40));
 const rowsText = (rows: number): string => (rows === 1 ? "1 row holds" : `${rows} rows hold`);
 
 function listOf(values: readonly (readonly [string, number])[]): string {

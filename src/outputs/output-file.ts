@@ -228,6 +228,14 @@ export async function makeWayFor(path: string): Promise<void> {
   });
 }
 
+/** The first bytes of a file, as text. */
+export async function readBeginning(path: string, length: number): Promise<string> {
+  await using file = await open(path, "r");
+  const bytes = Buffer.alloc(length);
+  const { bytesRead } = await file.read(bytes, 0, length, 0);
+  return bytes.toString("utf8", 0, bytesRead);
+}
+
 /** Whether a file can take this place: it is missing, or a file, and no device or pipe, which others need. */
 export async function isPlainFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isFile() ?? true;

@@ -30,7 +30,7 @@ import { createRowNumbers, type RowNumbers } from "../plan/mended-rows.ts";
 import { lostFile, type Plan, planFiles } from "../plan/plan.ts";
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile, InputFormat } from "../readers/input-file.ts";
-import { freeName, inspectOutput, openOutput, replaceOutput } from "./output-file.ts";
+import { freeName, inspectOutput, openOutput, readBeginning, replaceOutput } from "./output-file.ts";
 import { rejectionText } from "./rejection-text.ts";
 import { inOrder } from "./rejects-order.ts";
 
@@ -453,10 +453,6 @@ async function writeFile(
     { text: header + textOf(ordered), temporary: `${path}.${run.run}.tmp` },
   );
   return { path, record: replaced.record, ...counts };
-}
-
-async function readBeginning(path: string, length: number): Promise<string> {
-  return (await readFile(path)).toString("utf8", 0, length);
 }
 
 /** A row of a rejects file. */

@@ -1,7 +1,7 @@
 /** What is said of an input as a whole: that it holds nothing, is read in a wrong encoding, or that its last line may be cut off. */
 
 import type { Finding } from "../actions/problem.ts";
-import { cleanText } from "../actions/text.ts";
+import { quoted } from "../actions/text.ts";
 import { decodeForMessage } from "./encoding.ts";
 import type { Input } from "./input.ts";
 import type { InputRule } from "./rules.ts";
@@ -59,12 +59,11 @@ export function findingsOfEncoding({ encoding, asUtf8 }: Input): readonly Conten
   if (asUtf8?.isValid !== true || asUtf8.first === undefined || encoding.startsWith("utf-")) return [];
   if (MULTI_BYTE.test(encoding) && asUtf8.characters < LEAST_OF_MULTI_BYTE) return [];
   const { line, word } = asUtf8.first;
-  const quoted = (text: string): string => JSON.stringify(cleanText(text, 60));
   return [
     {
       rule: "looks-like-utf8",
       line,
-      message: `The file is read as ${encoding}, but all of it is valid UTF-8: ${quoted(word.toString())} would become ${quoted(decodeForMessage(word, encoding))}.`,
+      message: `The file is read as ${encoding}, but all of it is valid UTF-8: ${quoted(word.toString(), 60)} would become ${quoted(decodeForMessage(word, encoding), 60)}.`,
       hint: `Leave --encoding out, or declare encoding: utf-8 in csv of its source. If it really is ${encoding}, set this rule to off.`,
     },
   ];

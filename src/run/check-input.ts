@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import type { ActionName } from "../actions/actions.ts";
-import { cleanText } from "../actions/text.ts";
+import { quoted } from "../actions/text.ts";
 import { severityTable } from "../checks/severity.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
@@ -145,7 +145,7 @@ function planEnvironment({
 function workersOf({ TICKETS_WORKERS: given }: RunContext["env"]): number {
   if (given === undefined || given === "") return Math.min(MOST_WORKERS, availableParallelism());
   if (/^\d{1,2}$/.test(given)) return Number(given);
-  throw new Failure("usage", `TICKETS_WORKERS is ${JSON.stringify(cleanText(given, 40))}, and takes 0 to 99.`, {
+  throw new Failure("usage", `TICKETS_WORKERS is ${quoted(given)}, and takes 0 to 99.`, {
     hint: "Leave it unset: what is chosen then suits the machine. 0 plans in one thread.",
   });
 }

@@ -1,7 +1,7 @@
 /** The promises file of a new run. */
 
 import { constants } from "node:fs";
-import { access, open } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileInShell } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
@@ -11,6 +11,7 @@ import {
   inspectOutput,
   makeOutputFolder,
   type OutputState,
+  readBeginning,
   setOutputAside,
 } from "../outputs/output-file.ts";
 import { promiseFormat, promisesHeader } from "../outputs/promise-lines.ts";
@@ -101,11 +102,4 @@ async function guardedAs(
   if (format !== "csv" || state.length === 0 || (await readBeginning(path, header.length)) === header) return state;
   const why = `it was begun ${safeCsv ? "without" : "with"} --safe-csv, or by another version`;
   return { state: "strange", why, lostRun: undefined };
-}
-
-async function readBeginning(path: string, length: number): Promise<string> {
-  await using file = await open(path, "r");
-  const bytes = Buffer.alloc(length);
-  const { bytesRead } = await file.read(bytes, 0, length, 0);
-  return bytes.toString("utf8", 0, bytesRead);
 }
