@@ -9,7 +9,7 @@ import { parseJson, stringifyJson } from "../actions/json.ts";
 import type { AskedAt } from "../ledger/row-places.ts";
 import type { CandidateBytes } from "./facts.ts";
 import { FACTS_BYTES, factsReader, lineBytesAt, textBytesAt } from "./facts.ts";
-import type { AppendFile } from "./files.ts";
+import { type AppendFile, createFile } from "./files.ts";
 import { identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
 
 export const candidateFiles = (directory: string) => ({
@@ -44,20 +44,46 @@ export interface CandidateFiles {
 
 const KINDS = ["lines", "index", "facts", "texts"] as const;
 
-export async function appendCandidates(files: CandidateFiles, bytes: CandidateBytes): Promise<void> {
+/** New ones, which must not exist yet. */
+export async function createCandidates(directory: string): Promise<CandidateFiles & AsyncDisposable> {
+  const paths = candidateFiles(directory);
+  const opened: AppendFile[] = [];
+  const close = async (): Promise<void> => {
+    for (const file of opened) await file[Symbol.asyncDispose]();
+  };
+  const create = async (kind: (typeof KINDS)[number]): Promise<AppendFile> => {
+    const file = await createFile(paths[kind]);
+    opened.push(file);
+    return file;
+  };
+  try {
+    const [lines, index, facts, texts] = [
+      await create("lines"),
+      await create("index"),
+      await create("facts"),
+      await create("texts"),
+    ];
+    return { lines, index, facts, texts, [Symbol.asyncDispose]: close };
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+}
+
+export async function appendCandidates(
+  files: CandidateFiles,
+  bytes: Readonly<Record<keyof CandidateBytes, Uint8Array>>,
+): Promise<void> {
   for (const kind of KINDS) {
     const appended = files[kind].bytes(bytes[kind]);
     if (appended !== undefined) await appended;
   }
 }
 
-/**
- * Hands everything to the system, for who reads it soon; what becomes part of the plan also to the disk, unless it is
- * written anew anyway.
- */
-export async function endCandidates(files: CandidateFiles, isFinal: boolean): Promise<void> {
+/** Hands everything to the system, for who reads it soon; what becomes part of the plan also to the disk. */
+export async function endCandidates(files: CandidateFiles): Promise<void> {
   for (const kind of KINDS) await files[kind].flush();
-  if (isFinal) for (const kind of ["lines", "index"] as const) await files[kind].sync();
+  for (const kind of ["lines", "index"] as const) await files[kind].sync();
 }
 
 export interface Candidate extends RecordOrigin {
@@ -155,20 +181,24 @@ export async function* readWholeCandidates(directory: string): AsyncGenerator<re
       sizes.texts += textBytesAt(known, at);
       sizes.lines += lineBytesAt(known, at);
     }
-    const allTexts = await readAll(texts, sizes.texts);
-    const allLines = await readAll(lines, sizes.lines);
-    let textAt = 0;
-    let lineAt = 0;
-    yield Array.from({ length: count }, (_, number) => {
-      const at = number * FACTS_BYTES;
-      const record = records.subarray(number * RECORD_BYTES, (number + 1) * RECORD_BYTES);
-      const text = allTexts.subarray(textAt, textAt + textBytesAt(known, at));
-      const line = allLines.subarray(lineAt, lineAt + lineBytesAt(known, at));
-      textAt += text.length;
-      lineAt += line.length;
-      return { record, facts: known.subarray(at, at + FACTS_BYTES), texts: text, line };
-    });
+    const [allTexts, allLines] = [await readAll(texts, sizes.texts), await readAll(lines, sizes.lines)];
+    yield toWhole({ index: records, facts: known, texts: allTexts, lines: allLines });
   }
+}
+
+/** The bytes of several candidates as those of each. */
+export function toWhole({ index, facts, texts, lines }: CandidateBytes): readonly WholeCandidate[] {
+  let textAt = 0;
+  let lineAt = 0;
+  return Array.from({ length: index.length / RECORD_BYTES }, (_, number) => {
+    const at = number * FACTS_BYTES;
+    const record = index.subarray(number * RECORD_BYTES, (number + 1) * RECORD_BYTES);
+    const text = texts.subarray(textAt, textAt + textBytesAt(facts, at));
+    const line = lines.subarray(lineAt, lineAt + lineBytesAt(facts, at));
+    textAt += text.length;
+    lineAt += line.length;
+    return { record, facts: facts.subarray(at, at + FACTS_BYTES), texts: text, line };
+  });
 }
 
 /** Looks up single lines, for the few candidates of which more is asked than their facts. */

@@ -14,10 +14,9 @@ import type { InputFile } from "../readers/input-file.ts";
 import { keepRejectsApart } from "../readers/rejects.ts";
 import type { Batch, BatchInvalid, BatchMended, LeftOut } from "./batch.ts";
 import { historiesOf } from "./blocked-histories.ts";
-import { appendCandidates, type CandidateFiles, candidateFiles, endCandidates } from "./candidates.ts";
+import { appendCandidates, type CandidateFiles, createCandidates, endCandidates, toWhole } from "./candidates.ts";
 import { createRowCompiler, type RowCompiler, reportFindings } from "./compile-rows.ts";
 import { orderKeysOf } from "./facts.ts";
-import { createFile } from "./files.ts";
 import { addRows } from "./index-file.ts";
 import type { BlockedRows, InvalidRows } from "./invalid-rows.ts";
 import type { RowEvents } from "./lanes.ts";
@@ -31,7 +30,7 @@ import type { SalesSeen } from "./vanished.ts";
 
 export interface CompileOptions {
   readonly files: readonly InputFile[];
-  /** Folder for the candidate files; they must not exist yet. */
+  /** Folder for the candidate files, which must not exist yet. */
   readonly directory: string;
   readonly open: (file: InputFile) => Promise<Input>;
   readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
@@ -50,7 +49,7 @@ export interface CompileOptions {
   readonly blockedRows: BlockedRows;
   /** Only the first rows, over all files. */
   readonly limit: number;
-  /** Where the candidates are to be put in order afterwards, each is noted here. */
+  /** Takes the candidates where they are to be put in order afterwards; then no files are written here. */
   readonly timeOrder: TimeOrder | undefined;
   /** Where it is asked for, notes the sales of the input. */
   readonly salesSeen: SalesSeen | undefined;
@@ -122,15 +121,10 @@ const SKIP_REASONS = 1000;
 
 /** Reads, maps and checks every row of every file, and writes the valid rows' actions as candidates. */
 export async function compile(options: CompileOptions): Promise<Compiled> {
-  const { files, directory, severityOf, problems, limit, timeOrder, signal } = options;
-  const paths = candidateFiles(directory);
+  const { files, severityOf, problems, limit, signal } = options;
   // They end with the last row: what comes after needs memory of its own.
   await using workers = createWorkers(options.workers, options.severities, signal);
-  await using lines = await createFile(paths.lines);
-  await using index = await createFile(paths.index);
-  await using facts = await createFile(paths.facts);
-  await using texts = await createFile(paths.texts);
-  const candidateBytes = { lines, index, facts, texts };
+  await using candidates = options.timeOrder === undefined ? await createCandidates(options.directory) : undefined;
   const inputs: ReadInput[] = [];
   const compiled = {
     rows: { read: 0, skipped: 0, mended: 0 },
@@ -206,7 +200,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
         if (rejects !== undefined) apart.see(file, true, rejects);
         if (other !== undefined) apart.see(file, false, other);
         payloadItems += batch.rows - batch.skipped - batch.invalid.length;
-        await join(options, candidateBytes, compiled, inputNumber, batch);
+        await join(options, candidates, compiled, inputNumber, batch);
         if (batch.seen !== undefined) mapper.join?.(batch.seen);
         publicValues.add(batch.publicValues);
         options.onRows(compiled.rows.read);
@@ -254,8 +248,7 @@ export async function compile(options: CompileOptions): Promise<Compiled> {
       key,
     });
   }
-  // What is put in order afterwards is written anew.
-  await endCandidates(candidateBytes, timeOrder === undefined);
+  if (candidates !== undefined) await endCandidates(candidates);
   return { ...compiled, inputs };
 }
 
@@ -298,7 +291,7 @@ function namesOf(attempted: BatchInvalid["attempted"]): readonly string[] | unde
 /** Appends what the next rows of a file came to. */
 async function join(
   { problems, invalid, rejectedRows, blockedRows, timeOrder, salesSeen, rowEvents }: CompileOptions,
-  files: CandidateFiles,
+  candidates: CandidateFiles | undefined,
   compiled: {
     readonly rows: { read: number; skipped: number; mended: number };
     readonly mends: Map<number, Mend>;
@@ -316,36 +309,36 @@ async function join(
 ): Promise<void> {
   const { rows, newEvents } = compiled;
   addRows(batch.bytes.index, rows.read);
-  await appendCandidates(files, batch.bytes);
+  if (candidates !== undefined) await appendCandidates(candidates, batch.bytes);
   for (const eventId of batch.newEvents) newEvents.add(eventId);
   for (const { row, eventId } of batch.rowEvents) rowEvents?.note(rows.read + row, eventId);
   problems.absorb(batch.problems);
   countReasons(compiled.skipReasons, batch.skipReasons);
   countReasons(compiled.eventOnlyReasons, batch.eventOnlyReasons);
   const placed = timeOrder === undefined && salesSeen === undefined ? undefined : orderKeysOf(batch.bytes);
+  const whole = timeOrder === undefined ? undefined : toWhole(batch.bytes);
   let behind = 0;
-  const noteUntil = async (before: number): Promise<void> => {
+  const noteUntil = (before: number): void => {
     for (; placed !== undefined && behind < before; behind += 1) {
       const action = placed[behind];
       if (action === undefined) throw new Error("the batch has fewer facts than candidates");
-      const ordered = timeOrder?.candidate(action);
-      if (ordered !== undefined) await ordered;
-      const seen = salesSeen?.note(action);
-      if (seen !== undefined) await seen;
+      const candidate = whole?.[behind];
+      if (candidate !== undefined) timeOrder?.candidate(action, candidate);
+      salesSeen?.note(action);
     }
   };
   for (const each of inPlace(batch)) {
     const { line, before, attempted } = each;
     const row = rows.read + each.row;
     const place = { row, input, line };
-    await noteUntil(before);
-    for (const action of attempted) await salesSeen?.note(action);
+    noteUntil(before);
+    for (const action of attempted) salesSeen?.note(action);
     if ("key" in each) {
       compiled.mended.set(row, each.key);
       for (const { accepted, ...action } of rejectedRows.deedsOf(each.key)) {
         if (timeOrder === undefined)
-          await blockedRows.add({ ...place, before: compiled.candidates + before, attempted: [action], accepted });
-        else await timeOrder.held(action, { ...place, accepted });
+          blockedRows.add({ ...place, before: compiled.candidates + before, attempted: [action], accepted });
+        else timeOrder.held(action, { ...place, accepted });
       }
     }
     const open = "key" in each ? each.open : each;
@@ -354,7 +347,7 @@ async function join(
       continue;
     }
     const gives = namesOf(open.attempted);
-    const kept = invalid.add({
+    invalid.add({
       ...place,
       reason: open.reason,
       isHeld: false,
@@ -363,12 +356,11 @@ async function join(
       ...(gives !== undefined && { gives }),
       ...("key" in each && { isPart: true }),
     });
-    if (kept !== undefined) await kept;
     if (timeOrder === undefined)
-      await blockedRows.add({ ...place, before: compiled.candidates + before, attempted: open.attempted });
-    else for (const action of open.attempted) await timeOrder.held(action, place);
+      blockedRows.add({ ...place, before: compiled.candidates + before, attempted: open.attempted });
+    else for (const action of open.attempted) timeOrder.held(action, place);
   }
-  await noteUntil(batch.candidates);
+  noteUntil(batch.candidates);
   for (const { row, key, isMended, actions, isWhole } of batch.rejected) {
     compiled.rejected.set(rows.read + row, key);
     if (isMended) compiled.mends.set(rows.read + row, { row: key, actions, isWhole });

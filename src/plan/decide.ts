@@ -426,7 +426,7 @@ async function decideOnce(
       if (blocked.accepted === undefined)
         crossChecks.holdBack(blocked.attempted, { source: sourceOf(compiled, blocked.input), line: blocked.line });
     decide(candidates);
-    for (const row of justFound) await invalid.add(row);
+    for (const row of justFound) invalid.add(row);
     justFound = [];
   };
 

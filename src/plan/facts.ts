@@ -55,7 +55,7 @@ export function writeFacts(buffer: Buffer, at: number, { data }: Action): string
   return texts;
 }
 
-function isTime(value: unknown): value is number | bigint {
+export function isTime(value: unknown): value is number | bigint {
   return typeof value === "bigint"
     ? value >= 0n && value <= U64_MAX
     : typeof value === "number" && Number.isSafeInteger(value) && value >= 0;

@@ -18,7 +18,7 @@ export interface AppendFile extends AsyncDisposable {
   /** Appends bytes and a newline. */
   line(bytes: Buffer): Promise<void> | undefined;
   /** Appends bytes as they are; they must not change before what this returns has ended. */
-  bytes(bytes: Buffer): Promise<void> | undefined;
+  bytes(bytes: Uint8Array): Promise<void> | undefined;
   /** Appends `size` bytes that `fill` writes into the buffer at the offset it is given. */
   record(size: number, fill: (buffer: Buffer, at: number) => void): Promise<void> | undefined;
   sync(): Promise<void>;
@@ -81,15 +81,16 @@ export async function createFile(path: string): Promise<AppendFile> {
       })();
     },
     bytes(bytes) {
+      const put = (): void => {
+        buffer.set(bytes, used);
+        used += bytes.length;
+      };
       length += bytes.length;
       if (bytes.length <= buffer.length - used) {
-        used += bytes.copy(buffer, used);
+        put();
         return undefined;
       }
-      return flushToGrow().then(() => {
-        if (bytes.length > BLOCK) return writeAll(file, bytes);
-        used += bytes.copy(buffer, used);
-      });
+      return flushToGrow().then(() => (bytes.length > BLOCK ? writeAll(file, bytes) : put()));
     },
     record(size, fill) {
       const put = (): void => {
@@ -112,7 +113,7 @@ export async function createFile(path: string): Promise<AppendFile> {
   };
 }
 
-export async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
+export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
 }
 

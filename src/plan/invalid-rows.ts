@@ -1,12 +1,10 @@
 /** Rows that are not sent, and what they hold back: on disk while a plan is made, so that memory does not grow with a bad file. */
 
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import type { RowPlace } from "../ledger/row-places.ts";
 import type { BlockedRow } from "./candidates.ts";
-import { type AppendFile, createFile, readLines } from "./files.ts";
-import { createSorter } from "./sorter.ts";
+import { createFile } from "./files.ts";
+import { createScratch } from "./scratch.ts";
 
 /** A row that is not sent, for the rejects file. */
 export interface InvalidRow {
@@ -30,8 +28,8 @@ export interface InvalidRow {
 /** Of a row, what tells where it stood. */
 export type PlacedRow = Pick<InvalidRow, "row" | "before" | "histories">;
 
-export interface InvalidRows extends AsyncDisposable {
-  add(row: InvalidRow): Promise<void> | undefined;
+export interface InvalidRows extends Disposable {
+  add(row: InvalidRow): void;
   /** Rows that are invalid themselves. */
   readonly invalid: number;
   readonly held: number;
@@ -50,9 +48,13 @@ export interface InvalidRows extends AsyncDisposable {
   readonly histories: ReadonlySet<string>;
 }
 
-/** @param directory where they are sorted. */
+/** @param directory where they are kept. */
 export function createInvalidRows(directory: string): InvalidRows {
-  const sorter = createSorter(join(directory, "invalid.rows"));
+  const rows = createScratch(
+    directory,
+    "invalid",
+    "CREATE TABLE invalid (row INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT",
+  );
   const counts = { invalid: 0, held: 0 };
   const ofAll = new Set<string>();
   return {
@@ -61,11 +63,8 @@ export function createInvalidRows(directory: string): InvalidRows {
       counts[isHeld ? "held" : "invalid"] += 1;
       for (const history of histories) ofAll.add(history);
       const open = isPart === true ? gives : undefined;
-      const text = `${stringifyJson({ row, input, line, reason, gives, open, before, histories })}\n`;
-      return sorter.add(4 + Buffer.byteLength(text), (buffer, at) => {
-        buffer.writeUInt32BE(row, at);
-        buffer.write(text, at + 4);
-      });
+      const text = stringifyJson({ row, input, line, reason, gives, open, before, histories });
+      rows.run("INSERT INTO invalid VALUES (?, ?)", row, text);
     },
     get invalid() {
       return counts.invalid;
@@ -75,9 +74,9 @@ export function createInvalidRows(directory: string): InvalidRows {
     },
     async writeTo(path, open, placeOf) {
       await using file = await createFile(path);
-      for await (const batch of sorter.sorted()) {
-        for (const each of batch) {
-          const { before, histories, ...kept } = parseJson(each.toString("utf8", 4)) as PlacedRow; // written above
+      for await (const batch of rows.batches<readonly [text: string]>("SELECT text FROM invalid ORDER BY row")) {
+        for (const [text] of batch) {
+          const { before, histories, ...kept } = parseJson(text) as PlacedRow; // written above
           const { row } = kept;
           const ofRow = open.get(row);
           const place = placeOf({ row, before, histories });
@@ -87,34 +86,32 @@ export function createInvalidRows(directory: string): InvalidRows {
       }
       await file.sync();
     },
-    [Symbol.asyncDispose]: () => sorter[Symbol.asyncDispose](),
+    [Symbol.dispose]: () => rows[Symbol.dispose](),
   };
 }
 
 /** The holds of an input, in the order of what they stand before. */
-export interface BlockedRows extends AsyncIterable<BlockedRow>, AsyncDisposable {
+export interface BlockedRows extends AsyncIterable<BlockedRow>, Disposable {
   /** May not be called any more when they have been read, which may be often. */
-  add(blocked: BlockedRow): Promise<void>;
+  add(blocked: BlockedRow): void;
 }
 
+/** @param directory where they are kept. */
 export function createBlockedRows(directory: string): BlockedRows {
-  const path = join(directory, "candidates.holds");
-  let file: AppendFile | undefined;
+  const rows = createScratch(
+    directory,
+    "blocked",
+    "CREATE TABLE blocked (number INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT",
+  );
   return {
-    async add(blocked) {
-      file ??= await createFile(path);
-      await file.text(`${stringifyJson(blocked)}\n`);
+    add(blocked) {
+      rows.run("INSERT INTO blocked (text) VALUES (?)", stringifyJson(blocked));
     },
     async *[Symbol.asyncIterator]() {
-      if (file === undefined) return;
-      await file.flush();
-      for await (const lines of readLines(path)) {
-        for (const line of lines) yield parseJson(line.toString("utf8")) as BlockedRow; // written above
+      for await (const batch of rows.batches<readonly [text: string]>("SELECT text FROM blocked ORDER BY number")) {
+        for (const [text] of batch) yield parseJson(text) as BlockedRow; // written above
       }
     },
-    async [Symbol.asyncDispose]() {
-      await file?.[Symbol.asyncDispose]();
-      await rm(path, { force: true });
-    },
+    [Symbol.dispose]: () => rows[Symbol.dispose](),
   };
 }

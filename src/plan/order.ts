@@ -15,330 +15,281 @@
  * An action of an invalid row gets a place by the same rules and waits there, to hold back what comes after it.
  */
 
-import { join } from "node:path";
 import { ACTION_NAMES, acceptedFields, actionSpec, type Effect } from "../actions/actions.ts";
-import { hash128 } from "../checks/ticket-states.ts";
+import { U64_MAX } from "../actions/formats.ts";
+import { parseJson, stringifyJson } from "../actions/json.ts";
 import {
+  appendCandidates,
   type BlockedRow,
-  candidateFiles,
+  createCandidates,
   endCandidates,
-  readWholeCandidates,
-  removeCandidates,
   type WholeCandidate,
 } from "./candidates.ts";
-import { FACTS_BYTES, type OrderKey, textBytesAt } from "./facts.ts";
-import { createFile } from "./files.ts";
-import { RECORD_BYTES } from "./index-file.ts";
-import { oneByOne } from "./one-by-one.ts";
-import { createSorter, type Sorter, type SorterLimits } from "./sorter.ts";
+import { isTime, type OrderKey } from "./facts.ts";
+import type { BlockedRows } from "./invalid-rows.ts";
+import { createScratch, type Scratch } from "./scratch.ts";
 
 export const ORDERS = ["input", "time"] as const;
 export type Order = (typeof ORDERS)[number];
 
-export interface TimeOrder extends AsyncDisposable {
-  /** Notes the next candidate. */
-  candidate(action: OrderKey): Promise<void> | undefined;
-  /** Notes, among the candidates, an action of a row that is not sent. */
-  held(action: OrderKey, row: Omit<BlockedRow, "before" | "attempted">): Promise<void> | undefined;
-  /** Puts the candidate files in order; gives the held actions at their new places. */
+export interface TimeOrder extends Disposable {
+  /** Takes the next candidate. */
+  candidate(action: OrderKey, candidate: WholeCandidate): void;
+  /** Takes, among the candidates, an action of a row that is not sent. */
+  held(action: OrderKey, row: Omit<BlockedRow, "before" | "attempted">): void;
+  /** Writes the candidate files in order, and adds the held actions at their places. */
   arrange(options: {
+    readonly blockedRows: Pick<BlockedRows, "add">;
     readonly onOrdered: (actions: number) => void;
     readonly signal: AbortSignal;
-  }): Promise<readonly BlockedRow[]>;
+  }): Promise<void>;
 }
 
-/** A place as bytes that compare as places do: time (8), rank (1), number in the input (4). */
-const TIME = 8;
-const RANK = TIME;
-const PLACE = 13;
+/**
+ * Places are compared by `time`, `rank` and `anchor`, the number of the action whose place it is. An action that follows
+ * another one has the place of that one. What stands there is a candidate or the row of a held action.
+ */
+const TABLES = `
+  CREATE TABLE actions (
+    number INTEGER PRIMARY KEY,
+    ticket TEXT,
+    event INTEGER,
+    timed INTEGER NOT NULL,
+    time TEXT NOT NULL,
+    rank INTEGER NOT NULL,
+    anchor INTEGER NOT NULL,
+    follows INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE contents (
+    number INTEGER PRIMARY KEY,
+    held TEXT,
+    record BLOB,
+    facts BLOB,
+    texts BLOB,
+    line BLOB
+  ) STRICT;
+`;
 
-/** Sorted by ticket: its hash (16), number in the input (4); place (13), whether it is timed (1), event + 1 (4). */
-const BY_TICKET = { number: 16, place: 20, timed: 33, event: 34, bytes: 38 } as const;
+const INSERT = "INSERT INTO actions VALUES (?, ?, ?, ?, ?, ?, ?, 0)";
+const MOVE = "UPDATE actions SET time = ?, rank = ?, anchor = ?, follows = ? WHERE number = ?";
 
-/** Sorted by the input: number in the input (4); place (13), whether it follows the action of that place (1), event + 1 (4). */
-const BY_INPUT = { place: 4, follows: 17, event: 18, bytes: 22 } as const;
+const BY_TICKET =
+  "SELECT ticket, number, event, timed, time, rank FROM actions WHERE ticket IS NOT NULL ORDER BY ticket, number";
+type OfTicket = readonly [
+  ticket: string,
+  number: number,
+  event: number | null,
+  timed: 0 | 1,
+  time: string,
+  rank: number,
+];
 
-/** Sorted by place: place (13), whether it follows (1), number in the input (4); then a candidate's record, facts, texts and line, or nothing. */
-const BY_PLACE = { follows: 13, number: 14, record: 18 } as const;
+const OF_EVENTS = "SELECT event, number, time, rank, anchor FROM actions WHERE event IS NOT NULL ORDER BY number";
+type OfEvent = readonly [event: number, number: number, time: string, rank: number, anchor: number];
+
+const BY_PLACE =
+  "SELECT held, record, facts, texts, line FROM actions JOIN contents USING (number)" +
+  " ORDER BY time, rank, anchor, follows, number";
+type Content =
+  | readonly [held: string]
+  | readonly [held: null, record: Uint8Array, facts: Uint8Array, texts: Uint8Array, line: Uint8Array];
+
+interface Place {
+  /** In digits that compare as times do. */
+  readonly time: string;
+  readonly rank: number;
+  /** Number in the input. */
+  readonly anchor: number;
+}
+
+/** An action at its own place. */
+interface Noted extends Place {
+  readonly number: number;
+  readonly event: EventPlaces | undefined;
+  readonly isTimed: boolean;
+}
 
 /** The rank of an action of which not even its kind can be read: behind all others. */
 const UNKNOWN = { effect: undefined, rank: 0xff } as const;
 
-const EFFECTS: ReadonlyMap<number | undefined, Effect> = new Map(
+const EFFECTS: ReadonlyMap<number, Effect> = new Map(
   ACTION_NAMES.map((name) => [actionSpec(name).rank, actionSpec(name).effect]),
 );
 
 /** What the action of a place does. */
-const effectAt = (place: Buffer): Effect | undefined => EFFECTS.get(place[RANK]);
-
-const SEEDS = { ticketId: 0x6a09e667, nftId: 0x3c6ef372 } as const;
+const effectAt = ({ rank }: Place): Effect | undefined => EFFECTS.get(rank);
 
 interface EventPlaces {
   /** Earliest time of its sales. */
-  earliest: Buffer | undefined;
-  /** Number in the input of its first newEvent, its rank, and the last time that the input gives before it. */
-  newEvent: { readonly number: number; readonly rank: number; readonly time: Buffer } | undefined;
+  earliest: string | undefined;
+  /** Its first newEvent, and the last time that the input gives before it. */
+  newEvent: Place | undefined;
   /** The latest place among its actions that were met in the order of the input. */
-  latest: Buffer | undefined;
+  latest: Place | undefined;
 }
 
-/** @param directory of the candidate files; what is sorted on disk lies beside them. */
-export function createTimeOrder(directory: string, limits?: SorterLimits): TimeOrder {
-  const byTicket = createSorter(join(directory, "order.tickets"), limits);
-  const byInput = createSorter(join(directory, "order.input"), limits);
+/** @param directory of the candidate files; what is put in order lies beside them. */
+export function createTimeOrder(directory: string): TimeOrder {
+  const scratch = createScratch(directory, "order", TABLES);
   const events: EventPlaces[] = [];
   const eventNumbers = new Map<string, number>();
-  const waiting: { readonly number: number; readonly blocked: Omit<BlockedRow, "before"> }[] = [];
-  const hash = new Uint32Array(4);
-  const lastTime = Buffer.alloc(TIME);
+  let lastTime = toDigits(0);
   let count = 0;
 
-  const eventNumber = (eventId: unknown): number => {
-    if (typeof eventId !== "string") return 0;
+  const eventNumber = (eventId: string): number => {
     let number = eventNumbers.get(eventId);
     if (number === undefined) {
-      number = events.push({ earliest: undefined, newEvent: undefined, latest: undefined });
+      number = events.push({ earliest: undefined, newEvent: undefined, latest: undefined }) - 1;
       eventNumbers.set(eventId, number);
     }
     return number;
   };
 
-  const note = ({ action, data }: OrderKey): Promise<void> | undefined => {
+  /** Gives the next action its number and its own place. */
+  const note = ({ action, data }: OrderKey): number => {
     const number = count;
     count += 1;
-    const isTimed = writeTime(lastTime, data.orderTime);
+    const isTimed = isTime(data.orderTime);
+    if (isTimed) lastTime = toDigits(data.orderTime);
     const { effect, rank } = action === undefined ? UNKNOWN : actionSpec(action);
-    const putPlace = (buffer: Buffer, at: number): void => {
-      lastTime.copy(buffer, at);
-      buffer[at + RANK] = rank;
-      buffer.writeUInt32BE(number, at + RANK + 1);
-    };
-    const event = action !== undefined && acceptedFields(action).includes("eventId") ? eventNumber(data.eventId) : 0;
-    const kind = typeof data.ticketId === "string" ? "ticketId" : "nftId";
-    const id = data[kind];
-    if (effect === "register-event" || effect === "change-event" || typeof id !== "string") {
-      const known = events[event - 1];
-      if (known !== undefined && effect === "register-event")
-        known.newEvent ??= { number, rank, time: Buffer.from(lastTime) };
-      return byInput.add(BY_INPUT.bytes, (buffer, at) => {
-        buffer.writeUInt32BE(number, at);
-        putPlace(buffer, at + BY_INPUT.place);
-        buffer[at + BY_INPUT.follows] = 0;
-        buffer.writeUInt32BE(event, at + BY_INPUT.event);
-      });
-    }
-    hash128(id, SEEDS[kind], hash);
-    return byTicket.add(BY_TICKET.bytes, (buffer, at) => {
-      for (const [word, value] of hash.entries()) buffer.writeUInt32BE(value, at + 4 * word);
-      buffer.writeUInt32BE(number, at + BY_TICKET.number);
-      putPlace(buffer, at + BY_TICKET.place);
-      buffer[at + BY_TICKET.timed] = isTimed ? 1 : 0;
-      buffer.writeUInt32BE(event, at + BY_TICKET.event);
-    });
+    const takesEvent = action !== undefined && acceptedFields(action).includes("eventId");
+    const event = takesEvent && typeof data.eventId === "string" ? eventNumber(data.eventId) : null;
+    const known = event === null ? undefined : events[event];
+    if (known !== undefined && effect === "register-event") known.newEvent ??= { time: lastTime, rank, anchor: number };
+    const ticket = effect === "register-event" || effect === "change-event" ? null : ticketOf(data);
+    scratch.run(INSERT, number, ticket, event, isTimed ? 1 : 0, lastTime, rank, number);
+    return number;
   };
 
+  const move = (number: number, { time, rank, anchor }: Place, follows: boolean): void =>
+    scratch.run(MOVE, time, rank, anchor, follows ? 1 : 0, number);
+
   /** Places the actions of one ticket, given in the order of the input; only these are in memory together. */
-  const placeTicket = async (actions: readonly Buffer[]): Promise<void> => {
+  const placeTicket = (actions: readonly Noted[]): void => {
     const { least, sale } = dependencies(actions);
-    let latest: Buffer | undefined;
+    let latest: Place | undefined;
     for (const action of actions) {
-      const own = action.subarray(BY_TICKET.place, BY_TICKET.place + PLACE);
-      const isSale = effectAt(own) === "sell-ticket";
-      const event = action.readUInt32BE(BY_TICKET.event);
-      const anchor = isSale || action[BY_TICKET.timed] === 1 ? undefined : (latest ?? sale);
-      const place = anchor ?? (isSale ? notAfter(own, least) : own);
-      if (latest === undefined || Buffer.compare(place, latest) > 0) latest = place;
-      if (isSale) {
-        const known = events[event - 1];
-        const time = place.subarray(0, TIME);
-        if (known !== undefined && (known.earliest === undefined || Buffer.compare(time, known.earliest) < 0))
-          known.earliest = Buffer.from(time);
-      }
-      const full = byInput.add(BY_INPUT.bytes, (buffer, at) => {
-        action.copy(buffer, at, BY_TICKET.number, BY_TICKET.number + 4);
-        place.copy(buffer, at + BY_INPUT.place);
-        buffer[at + BY_INPUT.follows] = anchor === undefined ? 0 : 1;
-        buffer.writeUInt32BE(event, at + BY_INPUT.event);
-      });
-      if (full !== undefined) await full;
+      const isSale = effectAt(action) === "sell-ticket";
+      const followed = isSale || action.isTimed ? undefined : (latest ?? sale);
+      const place = followed ?? (isSale ? notAfter(action, least) : action);
+      if (latest === undefined || isAfter(place, latest)) latest = place;
+      const { event } = action;
+      if (isSale && event !== undefined && (event.earliest === undefined || place.time < event.earliest))
+        event.earliest = place.time;
+      if (place !== action) move(action.number, place, followed !== undefined);
     }
   };
 
   const placeTickets = async (signal: AbortSignal): Promise<void> => {
-    let ticket: Buffer[] = [];
-    for await (const batch of byTicket.sorted()) {
+    let actions: Noted[] = [];
+    let ofTicket: string | undefined;
+    for await (const batch of scratch.batches<OfTicket>(BY_TICKET)) {
       signal.throwIfAborted();
-      for (const action of batch) {
-        const before = ticket[0];
-        if (before !== undefined && before.compare(action, 0, BY_TICKET.number, 0, BY_TICKET.number) !== 0) {
-          await placeTicket(ticket);
-          ticket = [];
+      for (const [ticket, number, event, timed, time, rank] of batch) {
+        if (ticket !== ofTicket) {
+          placeTicket(actions);
+          actions = [];
+          ofTicket = ticket;
         }
-        ticket.push(action);
+        actions.push({ number, time, rank, anchor: number, event: events[event ?? -1], isTimed: timed === 1 });
       }
     }
-    await placeTicket(ticket);
+    placeTicket(actions);
   };
 
-  /** The place of an action and whether it follows the action of that place. Called in the order of the input. */
-  const finalPlace = (noted: Buffer): { readonly place: Buffer; readonly follows: boolean } => {
-    const place = noted.subarray(BY_INPUT.place, BY_INPUT.place + PLACE);
-    const event = events[noted.readUInt32BE(BY_INPUT.event) - 1];
-    const found = { place, follows: noted[BY_INPUT.follows] === 1 };
-    if (event === undefined) return found;
-    const effect = effectAt(place);
-    if (effect === "register-event" && event.earliest !== undefined) found.place = withTime(place, event.earliest);
-    if (effect === "change-event") {
-      const anchor = event.latest ?? newEventPlace(event);
-      if (anchor !== undefined) {
-        found.place = anchor;
-        found.follows = true;
-      }
-    }
-    if (event.latest === undefined || Buffer.compare(found.place, event.latest) > 0) event.latest = found.place;
-    return found;
+  /** Called for the actions that name the event, in the order of the input. */
+  const placeInEvent = (event: EventPlaces, number: number, own: Place): void => {
+    const effect = effectAt(own);
+    const followed = effect === "change-event" ? (event.latest ?? newEventPlace(event)) : undefined;
+    const time = effect === "register-event" ? event.earliest : undefined;
+    const place = followed ?? (time === undefined ? own : { ...own, time });
+    if (event.latest === undefined || isAfter(place, event.latest)) event.latest = place;
+    if (place !== own) move(number, place, followed !== undefined);
   };
 
-  const putInPlace = async (byPlace: Sorter, signal: AbortSignal): Promise<void> => {
-    await using candidates = oneByOne(readWholeCandidates(directory));
-    let held = 0;
-    for await (const batch of byInput.sorted()) {
+  const placeInEvents = async (signal: AbortSignal): Promise<void> => {
+    for await (const batch of scratch.batches<OfEvent>(OF_EVENTS)) {
       signal.throwIfAborted();
-      for (const noted of batch) {
-        const { place, follows } = finalPlace(noted);
-        const isHeld = waiting[held]?.number === noted.readUInt32BE(0);
-        let candidate: WholeCandidate | undefined;
-        if (isHeld) held += 1;
-        else {
-          candidate = candidates.inHand() ?? (await candidates.next());
-          if (candidate === undefined) throw new Error("there are fewer candidates than were noted");
-        }
-        const parts =
-          candidate === undefined ? [] : [candidate.record, candidate.facts, candidate.texts, candidate.line];
-        const length = parts.reduce<number>((sum, part) => sum + part.length, BY_PLACE.record);
-        const full = byPlace.add(length, (buffer, at) => {
-          place.copy(buffer, at);
-          buffer[at + BY_PLACE.follows] = follows ? 1 : 0;
-          noted.copy(buffer, at + BY_PLACE.number, 0, 4);
-          let partAt = at + BY_PLACE.record;
-          for (const part of parts) partAt += part.copy(buffer, partAt);
-        });
-        if (full !== undefined) await full;
+      for (const [at, number, time, rank, anchor] of batch) {
+        const event = events[at];
+        if (event !== undefined) placeInEvent(event, number, { time, rank, anchor });
       }
     }
   };
 
   return {
-    candidate: note,
+    candidate(action, { record, facts, texts, line }) {
+      scratch.run("INSERT INTO contents VALUES (?, NULL, ?, ?, ?, ?)", note(action), record, facts, texts, line);
+    },
     held(action, row) {
-      waiting.push({ number: count, blocked: { ...row, attempted: [action] } });
-      return note(action);
+      const held = stringifyJson({ ...row, attempted: [action] });
+      scratch.run("INSERT INTO contents (number, held) VALUES (?, ?)", note(action), held);
     },
-    async arrange({ onOrdered, signal }) {
+    async arrange({ blockedRows, onOrdered, signal }) {
       await placeTickets(signal);
-      await byTicket[Symbol.asyncDispose]();
-      await using byPlace = createSorter(join(directory, "order.places"), limits);
-      await putInPlace(byPlace, signal);
-      await byInput[Symbol.asyncDispose]();
-      const blockedRows = new Map(waiting.map(({ number, blocked }) => [number, blocked]));
-      return await writeInOrder(directory, byPlace, blockedRows, onOrdered, signal);
+      await placeInEvents(signal);
+      await writeInOrder(directory, scratch, blockedRows, onOrdered, signal);
+      scratch[Symbol.dispose]();
     },
-    async [Symbol.asyncDispose]() {
-      await byTicket[Symbol.asyncDispose]();
-      await byInput[Symbol.asyncDispose]();
-    },
+    [Symbol.dispose]: () => scratch[Symbol.dispose](),
   };
 }
 
+function ticketOf({ ticketId, nftId }: OrderKey["data"]): string | null {
+  if (typeof ticketId === "string") return `ticketId ${ticketId}`;
+  return typeof nftId === "string" ? `nftId ${nftId}` : null;
+}
+
 /** The earliest time of what depends on the ticket's sale, and the place of its first sale; the one may move the other. */
-function dependencies(actions: readonly Buffer[]): {
-  readonly least: Buffer | undefined;
-  readonly sale: Buffer | undefined;
+function dependencies(actions: readonly Noted[]): {
+  readonly least: string | undefined;
+  readonly sale: Place | undefined;
 } {
-  let least: Buffer | undefined;
-  let sale: Buffer | undefined;
+  let least: string | undefined;
+  let sale: Place | undefined;
   for (const action of actions) {
-    const place = action.subarray(BY_TICKET.place, BY_TICKET.place + PLACE);
-    if (effectAt(place) === "sell-ticket") {
-      if (sale === undefined || Buffer.compare(place, sale) < 0) sale = place;
-    } else if (action[BY_TICKET.timed] === 1) {
-      const time = place.subarray(0, TIME);
-      if (least === undefined || Buffer.compare(time, least) < 0) least = time;
-    }
+    if (effectAt(action) === "sell-ticket") {
+      if (sale === undefined || isAfter(sale, action)) sale = action;
+    } else if (action.isTimed && (least === undefined || action.time < least)) least = action.time;
   }
   return { least, sale: sale && notAfter(sale, least) };
 }
 
+function isAfter(one: Place, other: Place): boolean {
+  if (one.time !== other.time) return one.time > other.time;
+  return one.rank === other.rank ? one.anchor > other.anchor : one.rank > other.rank;
+}
+
 /** The place, at `time` where that is earlier. */
-function notAfter(place: Buffer, time: Buffer | undefined): Buffer {
-  return time === undefined || place.compare(time, 0, TIME, 0, TIME) <= 0 ? place : withTime(place, time);
-}
+const notAfter = (place: Place, time: string | undefined): Place =>
+  time === undefined || place.time <= time ? place : { ...place, time };
 
-function withTime(place: Buffer, time: Buffer): Buffer {
-  const moved = Buffer.from(place);
-  time.copy(moved);
-  return moved;
-}
+const newEventPlace = ({ newEvent, earliest }: EventPlaces): Place | undefined =>
+  newEvent && { ...newEvent, time: earliest ?? newEvent.time };
 
-function newEventPlace({ newEvent, earliest }: EventPlaces): Buffer | undefined {
-  if (newEvent === undefined) return undefined;
-  const place = Buffer.alloc(PLACE);
-  (earliest ?? newEvent.time).copy(place);
-  place[RANK] = newEvent.rank;
-  place.writeUInt32BE(newEvent.number, RANK + 1);
-  return place;
-}
-
-/** Writes a Unix time so that later ones compare greater; false, and nothing written, for what is none. */
-function writeTime(buffer: Buffer, orderTime: unknown): boolean {
-  if (typeof orderTime === "number" && Number.isSafeInteger(orderTime) && orderTime >= 0) {
-    buffer.writeUInt32BE(Math.floor(orderTime / 0x1_0000_0000), 0);
-    buffer.writeUInt32BE(orderTime % 0x1_0000_0000, 4);
-    return true;
-  }
-  if (typeof orderTime !== "bigint" || orderTime < 0n || orderTime >= 1n << 64n) return false;
-  buffer.writeBigUInt64BE(orderTime);
-  return true;
-}
+/** As many digits as the largest time has. */
+const toDigits = (time: number | bigint): string => String(time).padStart(String(U64_MAX).length, "0");
 
 async function writeInOrder(
   directory: string,
-  byPlace: Sorter,
-  held: ReadonlyMap<number, Omit<BlockedRow, "before">>,
+  scratch: Scratch,
+  blockedRows: Pick<BlockedRows, "add">,
   onOrdered: (actions: number) => void,
   signal: AbortSignal,
-): Promise<readonly BlockedRow[]> {
-  const paths = candidateFiles(directory);
-  // All of them are in the sorter now; there need not be room for them three times.
-  await removeCandidates(directory);
-  await using lines = await createFile(paths.lines);
-  await using index = await createFile(paths.index);
-  await using facts = await createFile(paths.facts);
-  await using texts = await createFile(paths.texts);
-  const blockedRows: BlockedRow[] = [];
+): Promise<void> {
+  await using files = await createCandidates(directory);
   let before = 0;
-  for await (const batch of byPlace.sorted()) {
+  for await (const batch of scratch.batches<Content>(BY_PLACE)) {
     signal.throwIfAborted();
-    for (const placed of batch) {
-      const blocked = held.get(placed.readUInt32BE(BY_PLACE.number));
-      if (blocked !== undefined) {
-        blockedRows.push({ ...blocked, before });
+    for (const [held, index, facts, texts, lines] of batch) {
+      if (held !== null) {
+        blockedRows.add({ ...(parseJson(held) as Omit<BlockedRow, "before">), before }); // as `held` wrote it
         continue;
       }
-      let partAt: number = BY_PLACE.record;
-      const append = async (file: typeof lines, size: number): Promise<void> => {
-        await file.bytes(placed.subarray(partAt, partAt + size));
-        partAt += size;
-      };
-      const factsAt = BY_PLACE.record + RECORD_BYTES;
-      await append(index, RECORD_BYTES);
-      await append(facts, FACTS_BYTES);
-      await append(texts, textBytesAt(placed, factsAt));
-      await append(lines, placed.length - partAt);
+      await appendCandidates(files, { index, facts, texts, lines });
       before += 1;
     }
     onOrdered(before);
   }
-  await endCandidates({ lines, index, facts, texts }, true);
-  return blockedRows;
+  await endCandidates(files);
 }

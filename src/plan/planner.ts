@@ -131,10 +131,10 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const severityOf = severityIn(options.severities);
   makeFolder(directory, { mode: 0o700 });
   await using copies = await copyInputs(options);
-  await using timeOrder = options.order === "time" ? createTimeOrder(directory) : undefined;
-  await using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;
-  await using invalid = createInvalidRows(directory);
-  await using compiledHolds = createBlockedRows(directory);
+  using timeOrder = options.order === "time" ? createTimeOrder(directory) : undefined;
+  using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;
+  using invalid = createInvalidRows(directory);
+  using blockedRows = createBlockedRows(directory);
   const groups =
     options.lanes > 1
       ? createLaneGroups(ledger ? ledgerKnownState(ledger, options.pending) : NOTHING_KNOWN)
@@ -148,7 +148,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     rejectedRows: known,
     workers: options.workers,
     severities: options.severities,
-    blockedRows: compiledHolds,
+    blockedRows,
     files,
     directory,
     severityOf,
@@ -175,8 +175,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     allowEmpty: options.reading.allowEmpty ?? false,
   });
   const vanished = await salesSeen?.vanished(ledger, signal);
-  const blockedRows =
-    timeOrder === undefined ? compiledHolds : await timeOrder.arrange({ onOrdered: options.onOrdered, signal });
+  await timeOrder?.arrange({ blockedRows, onOrdered: options.onOrdered, signal });
   const selection = await select({
     directory,
     compiled,
@@ -290,9 +289,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
 }
 
 /** By row that is not sent: the first candidate that it stands before. */
-async function placesOf(
-  blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>,
-): Promise<ReadonlyMap<number, number>> {
+async function placesOf(blockedRows: AsyncIterable<BlockedRow>): Promise<ReadonlyMap<number, number>> {
   const places = new Map<number, number>();
   for await (const { row, before } of blockedRows) places.set(row, Math.min(before, places.get(row) ?? before));
   return places;

@@ -1,12 +1,11 @@
 /** `--report-vanished`: tickets whose sale was accepted earlier, and which a later full export does not hold any more. */
 
-import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { actionSpec, type Effect } from "../actions/actions.ts";
 import { acceptedSale, type SoldTicket, soldTickets } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { OrderKey } from "./facts.ts";
-import { oneByOne } from "./one-by-one.ts";
-import { createSorter, type SorterLimits } from "./sorter.ts";
+import { createScratch } from "./scratch.ts";
 
 export interface VanishedTicket extends SoldTicket {
   /** Where its sale came from; absent where a source's own key identifies its sales. */
@@ -38,9 +37,9 @@ const ACCOUNTS_FOR_TICKET: Readonly<Record<Effect, boolean>> = {
 };
 
 /** The sales of an input, noted in memory that does not grow with it. */
-export interface SalesSeen extends AsyncDisposable {
+export interface SalesSeen extends Disposable {
   /** Notes an action of the input, also one that is not sent because its row is invalid. */
-  note(action: OrderKey): Promise<void> | undefined;
+  note(action: OrderKey): void;
   /**
    * The tickets of the input's events that the ledger knows as sold and the input does not. Tickets that were invalidated,
    * or are by this input, are done with and not among them.
@@ -48,33 +47,37 @@ export interface SalesSeen extends AsyncDisposable {
   vanished(ledger: Ledger | undefined, signal: AbortSignal): Promise<Vanished>;
 }
 
-/** @param directory where what is sorted on disk lies. */
-export function createSalesSeen(directory: string, limits?: SorterLimits): SalesSeen {
-  const seen = createSorter(join(directory, "sales.seen"), limits);
+/** How many tickets are looked up before the request to stop is heard. */
+const AT_ONCE = 1000;
+
+/** @param directory where they are kept. */
+export function createSalesSeen(directory: string): SalesSeen {
+  const seen = createScratch(
+    directory,
+    "sales",
+    "CREATE TABLE sales (ticket_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID",
+  );
   const events = new Set<string>();
+  const isSeen = (ticketId: string): boolean => seen.has("SELECT 1 FROM sales WHERE ticket_id = ?", ticketId);
   return {
     note({ action, data: { eventId, ticketId } }) {
       if (typeof eventId === "string") events.add(eventId);
-      if (action === undefined || !ACCOUNTS_FOR_TICKET[actionSpec(action).effect]) return undefined;
-      if (typeof ticketId !== "string") return undefined;
-      return seen.add(Buffer.byteLength(ticketId), (buffer, at) => buffer.write(ticketId, at));
+      if (action === undefined || !ACCOUNTS_FOR_TICKET[actionSpec(action).effect]) return;
+      if (typeof ticketId === "string") seen.run("INSERT OR IGNORE INTO sales VALUES (?)", ticketId);
     },
     async vanished(ledger, signal) {
       const first: VanishedTicket[] = [];
       let count = 0;
-      await using sorted = oneByOne(seen.sorted());
-      let next = await sorted.next();
-      // Both come in the order of the bytes of their ticketId.
+      let asked = 0;
       for (const ticket of ledger === undefined ? [] : soldTickets(ledger)) {
-        signal.throwIfAborted();
-        const id = Buffer.from(ticket.ticketId);
-        while (next !== undefined && Buffer.compare(next, id) < 0) next = sorted.inHand() ?? (await sorted.next());
-        if (next?.equals(id) || !events.has(ticket.eventId)) continue;
+        asked += 1;
+        if (asked % AT_ONCE === 0) await setImmediate(undefined, { signal });
+        if (!events.has(ticket.eventId) || isSeen(ticket.ticketId)) continue;
         count += 1;
         if (first.length < NAMED) first.push({ ...ticket, ...(ledger && acceptedSale(ledger, ticket.ticketId)) });
       }
       return { count, first };
     },
-    [Symbol.asyncDispose]: () => seen[Symbol.asyncDispose](),
+    [Symbol.dispose]: () => seen[Symbol.dispose](),
   };
 }
