@@ -92,15 +92,15 @@ export function isPlain(item: unknown, now: number = Number.NaN): boolean {
   const { action, data } = item;
   const known = KNOWN.get(action);
   if (known === undefined || !isJsonObject(data)) return false;
+  const isGiven = (name: FieldName): boolean => data[name] !== undefined;
+  if (!known.needed.every(isGiven)) return false;
   let given = 0;
   for (const name in data) {
     if (known.fields.get(name)?.(data[name], now) !== true) return false;
     given += 1;
   }
-  const isGiven = (name: FieldName): boolean => data[name] !== undefined;
-  const { needed, exclusive, anyOf, updates } = known;
+  const { exclusive, anyOf, updates } = known;
   return (
-    needed.every(isGiven) &&
     (exclusive.length === 0 || exclusive.filter(isGiven).length === 1) &&
     (anyOf.length === 0 || anyOf.some(isGiven)) &&
     // An update has more than the one id, and what ends has begun.
