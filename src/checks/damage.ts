@@ -24,9 +24,12 @@ const LETTER_AND_MARK = /(?:(?<=\p{Lu})[Â-Þ]|ß)[‘’“”•–—™›�
 
 const SEQUENCE = new RegExp(`[Â-ô][${FOLLOWING}]+`, "u");
 
+/** Whether more need be asked of it. */
+export const mayBeDamaged = (text: string): boolean => SUSPECT.test(text);
+
 /** The first characters that show the damage, of which U+FFFD stands where one was lost; undefined in a sound text. */
 export function damageIn(text: string): string | undefined {
-  if (!SUSPECT.test(text)) return undefined;
+  if (!mayBeDamaged(text)) return undefined;
   const fragment = FRAGMENT.exec(text)?.[0];
   if (fragment !== undefined) return fragment;
   const rest = text.replace(LETTER_AND_MARK, "");

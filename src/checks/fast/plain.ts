@@ -8,6 +8,7 @@ import { isCurrency, isWithdrawnCurrency } from "../../actions/currencies.ts";
 import { isJsonObject } from "../../actions/exact-number.ts";
 import { type FieldKind, type FieldName, type FieldSpec, fieldSpec } from "../../actions/fields.ts";
 import { looksMangled, standsForNoText } from "../../actions/mangled-ids.ts";
+import { mayBeDamaged } from "../damage.ts";
 import { EARLIEST_ORDER, FARTHEST_EVENT, LATEST_ORDER_AHEAD } from "../far-times.ts";
 
 /** `TICKETS_FAST_PATH=off` gives every item to the reference: slower, and with the same findings. */
@@ -25,9 +26,15 @@ const text =
 
 const degrees = (limit: number) => (): IsPlain => (value) => typeof value === "number" && Math.abs(value) <= limit;
 
-/** Words without the signs of a login, a lost letter or misread UTF-8. */
+/** Words without the signs of a login, a lost letter or misread UTF-8: nearly all. */
 const WORDS = /^[ ->A-~\u00c0-\u00c2\u00c4-\u00ff]*$/;
-const isWords = (value: unknown): boolean => typeof value === "string" && WORDS.test(value) && !standsForNoText(value);
+/** What other words are none with. */
+const ODD = /[?@\p{Cs}\p{Zl}\p{Zp}\ufeff]|(?![\t\n\r])\p{Cc}/u;
+
+function isWords(value: unknown): boolean {
+  if (typeof value !== "string" || standsForNoText(value)) return false;
+  return WORDS.test(value) || !(ODD.test(value) || mayBeDamaged(value));
+}
 
 function isAttribute(attribute: unknown): boolean {
   if (!isJsonObject(attribute)) return false;
@@ -45,7 +52,7 @@ const URL =
 
 const KINDS: Record<FieldKind, (spec: FieldSpec, name: FieldName) => IsPlain> = {
   id: text(/^[!-~][ -~]*$/, looksMangled),
-  text: text(WORDS, standsForNoText),
+  text: text(/^/, (value) => !isWords(value)),
   // Whether the service can reach an address is told by the reference.
   url: (spec, name) => (name === "callbackUrl" ? never : text(URL)(spec)),
   currency: text(/^/, (value) => !isCurrency(value) || isWithdrawnCurrency(value)),

@@ -30,6 +30,12 @@ const NOTABLE: readonly unknown[] = [
     "M?LLER",
     "J\ufffdrgen",
     "SÃ\u00a0O",
+    "a\u0085b",
+    "a\u2028b",
+    "a\ufeffb",
+    "夏祭り",
+    "Loge – Süd",
+    "two\nlines",
   ],
   ...[
     "NULL",
