@@ -33,7 +33,7 @@ CREATE TABLE row_histories (
 CREATE TABLE kinds_behind (row TEXT NOT NULL, action TEXT NOT NULL, PRIMARY KEY (row, action)) STRICT, WITHOUT ROWID;
 `;
 
-/** Which row of its input a rejected one was, in the first run that had it and in the last one. */
+/** Which row of its input a rejected one was, in the first run that had it and in the last ones. */
 export const ROW_NUMBERS = `
 CREATE TABLE row_numbers (
   row TEXT NOT NULL,
@@ -49,11 +49,14 @@ export type RowNumbers = ReadonlyMap<number, number>;
 /** Part of a transaction. */
 export function noteRowNumber(ledger: Ledger, row: string, runNo: number, number: number): void {
   ledger.run("INSERT OR REPLACE INTO row_numbers (row, run_no, number) VALUES (?, ?, ?)", row, runNo, number);
-  ledger.run(FORGET_BETWEEN, row, row, row);
+  ledger.run(FORGET_BETWEEN, row, row, row, LAST_RUNS);
 }
 
+/** A row may be bad for a year of nights. */
+const LAST_RUNS = 15;
 const FORGET_BETWEEN = `DELETE FROM row_numbers WHERE row = ?
-  AND run_no NOT IN (SELECT min(run_no) FROM row_numbers WHERE row = ? UNION ALL SELECT max(run_no) FROM row_numbers WHERE row = ?)`;
+  AND run_no > (SELECT min(run_no) FROM row_numbers WHERE row = ?)
+  AND run_no NOT IN (SELECT run_no FROM row_numbers WHERE row = ? ORDER BY run_no DESC LIMIT ?)`;
 
 export const rowNumbers = (ledger: Ledger, row: string): RowNumbers =>
   new Map(

@@ -904,7 +904,7 @@ class Group {
       case "unplaced": {
         const taken = known.flatMap(({ accepted: deed }) => (deed?.isTaken === true ? deed : []));
         const standingOf = this.#standingsOf(candidate);
-        const why = whyUnplaced(taken.map((deed) => standingOf?.(deed)));
+        const why = verdict.why ?? whyUnplaced(taken.map((deed) => standingOf?.(deed)));
         this.#found.set(seq, "unclear", { kind: "unplaced", why, accepted: taken });
         return;
       }

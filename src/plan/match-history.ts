@@ -87,7 +87,7 @@ export type DeedVerdict =
   /** Contents repeat in such a way that nobody can tell. `ofHolder`: a resale may be an accepted one that is told otherwise. */
   | { readonly kind: "unclear"; readonly ofHolder?: true }
   /** Of a row that was rejected, where nobody can tell where it stands beside what was accepted, or if it was accepted itself. */
-  | { readonly kind: "unplaced" }
+  | { readonly kind: "unplaced"; readonly why?: "undecided" }
   /** Of an invalid row, with the accepted deed in whose place it stands, where it stands in one's place. */
   | { readonly kind: "unknown"; readonly inPlaceOf: number | undefined };
 
@@ -144,6 +144,7 @@ export function matchHistory(
     const since = match.supersededBy(deed, at);
     if (since !== undefined) return { kind: "superseded", since };
     if (match.isUnplaced(deed, at)) return { kind: "unplaced" };
+    if (match.standsApart(deed, at)) return { kind: "unplaced", why: "undecided" };
     if (match.leftBehind.has(at)) return { kind: "unclear" };
     if (otherForms.has(at)) return { kind: "unclear" };
     // Two times tell by themselves, and scans with times are a set. Else what stands behind it counts.
@@ -185,13 +186,14 @@ function formsOfOtherRuns(
   input: readonly InputDeed[],
   done: ReadonlySet<number>,
 ): ReadonlySet<number> {
-  const rejected = input.flatMap((deed, at) =>
-    deed.content === undefined || deed.rejectedIn === undefined ? [] : [{ at, deed, run: deed.rejectedIn }],
-  );
+  const rejected = input.flatMap((deed, at) => {
+    const run = deed.content === undefined ? undefined : lastRejectedIn(deed);
+    return deed.content === undefined || run === undefined ? [] : [{ at, deed, run }];
+  });
   const mended = input.flatMap((deed) => {
-    if (deed.content !== undefined || !("is" in deed) || deed.rejectedIn === undefined) return [];
-    const became = known[deed.is];
-    return became === undefined ? [] : [{ at: -1, deed: became, run: deed.rejectedIn }];
+    if (deed.content !== undefined || !("is" in deed)) return [];
+    const [became, run] = [known[deed.is], lastRejectedIn(deed)];
+    return became === undefined || run === undefined ? [] : [{ at: -1, deed: became, run }];
   });
   const all = [...mended, ...rejected];
   const runs = new Set(all.map(({ run }) => run));
@@ -213,6 +215,10 @@ function formsOfOtherRuns(
   });
   return new Set([...[...withoutTime, ...beyond].map(({ at }) => at), ...retoldInOtherRuns(timed)]);
 }
+
+/** The last run that had it among its rejects. */
+const lastRejectedIn = ({ rejectedIn, numbers }: Exclude<InputDeed, UnknownDeed>): number | undefined =>
+  numbers?.size ? Math.max(...numbers.keys()) : rejectedIn;
 
 /** What two rejects have in common that may be one. */
 function formOf({ content, said }: HistoryDeed): string {
@@ -776,14 +782,23 @@ class Match {
     return tried === -1 && deed.after === undefined ? undefined : this.#laterThan(tried, deed, at);
   }
 
-  /** @param tried when the service rejected the deed. */
-  #laterThan(tried: number, deed: KnownInput, at: number): number | undefined {
+  /** Whether something was accepted since of which nobody knows whether it is later, since no run had both rows among its rejects. */
+  standsApart(deed: KnownInput, at: number): boolean {
+    return deed.after !== undefined && this.#laterThan(deed.after - 1, deed, at, true) !== undefined;
+  }
+
+  /**
+   * @param tried when the service rejected the deed.
+   * @param isSure only what surely stood before it is earlier.
+   */
+  #laterThan(tried: number, deed: KnownInput, at: number, isSure = false): number | undefined {
     const { time } = deed.isTimed ? deed.said() : { time: undefined };
     const earlier = new Set(
       [...this.bound].flatMap(([place, { of }]) => {
         const wasSentBehind =
           deed.after !== undefined && of > tried && this.#known[of]?.run === this.#known[tried]?.run;
-        const wasBehind = wasSentBehind || this.#stoodBehind(place, deed);
+        const stood = this.#stood(place, deed);
+        const wasBehind = wasSentBehind || stood === "behind" || (isSure && stood === "unknown");
         return place < at && !wasBehind && deed.behind?.has(of) !== true ? [of] : [];
       }),
     );
@@ -796,16 +811,14 @@ class Match {
     return since === -1 ? undefined : since;
   }
 
-  /** Whether a row of rejects stood behind another in the run that rejected both, wherever it stands now. */
-  #stoodBehind(place: number, { numbers }: KnownInput): boolean {
+  /** Where a row of rejects stood beside another when they were rejected, wherever it stands now. */
+  #stood(place: number, { numbers }: KnownInput): "before" | "behind" | "unknown" {
     const other = this.#input[place];
-    if (other === undefined || isUnknown(other)) return false;
-    if (numbers === undefined || other.numbers === undefined || numbers.size === 0 || other.numbers.size === 0)
-      return false;
-    const shared = [...numbers.keys()].findLast((run) => other.numbers?.has(run));
-    if (shared !== undefined) return (other.numbers.get(shared) ?? 0) > (numbers.get(shared) ?? 0);
-    // No run had both. What came first was rejected first.
-    return Math.min(...other.numbers.keys()) > Math.min(...numbers.keys());
+    const others = other === undefined || isUnknown(other) ? undefined : other.numbers;
+    if (!numbers?.size || !others?.size) return "before";
+    const shared = [...numbers.keys()].findLast((run) => others.has(run));
+    if (shared !== undefined) return (others.get(shared) ?? 0) > (numbers.get(shared) ?? 0) ? "behind" : "before";
+    return Math.min(...others.keys()) > Math.min(...numbers.keys()) ? "behind" : "unknown";
   }
 
   /** Those that say what was accepted. */

@@ -19,8 +19,9 @@ export interface Turned {
 /** A candidate of a rejects file, with its place in a run that rejected it. */
 interface Rejected {
   readonly candidate: Candidate;
-  readonly place: number;
+  readonly place: bigint;
   readonly time: bigint | undefined;
+  readonly runs: ReadonlySet<number>;
 }
 
 /** @returns of the new candidates those that stand the wrong way round, each with one that it has changed places with. */
@@ -45,39 +46,53 @@ export async function findTurned(
       if (since === undefined) continue;
       const history = historyOf(candidate, lines).toString("hex");
       const time = timeOf(actionOf(candidate, lines).data.orderTime);
-      for (const [run, place] of placesIn(since)) {
-        const others = histories.get(`${run} ${history}`);
-        if (others === undefined) histories.set(`${run} ${history}`, [{ candidate, place, time }]);
-        else others.push({ candidate, place, time });
+      const runs = new Set(since.numbers.keys());
+      for (const [what, place] of placesIn(since, time)) {
+        const others = histories.get(`${what} ${history}`);
+        if (others === undefined) histories.set(`${what} ${history}`, [{ candidate, place, time, runs }]);
+        else others.push({ candidate, place, time, runs });
       }
     }
   }
   const turned = new Map<Candidate, Turned>();
-  for (const deeds of histories.values()) findIn(deeds, turned);
+  for (const [what, deeds] of histories) findIn(deeds, turned, what.startsWith(TIME));
   return turned;
 }
 
-/** By what names a run and what is counted in it: the row's number among its rows, and its action's among those of its plan. */
-function placesIn({ runNo, seq, numbers }: OpenSince & Pick<FirstRejected, "numbers">): readonly [string, number][] {
-  const ofRow = [...numbers].map(([run, number]): [string, number] => [`row ${run}`, number]);
-  return seq === undefined ? ofRow : [...ofRow, [`action ${runNo}`, seq]];
+/**
+ * By what is counted: the row's number among those of a run, its action's number in a plan, and its time, by which rows of
+ * several runs are told.
+ */
+function placesIn(
+  { runNo, seq, numbers }: OpenSince & Pick<FirstRejected, "numbers">,
+  time: bigint | undefined,
+): readonly [string, bigint][] {
+  return [
+    ...[...numbers].map(([run, number]): [string, bigint] => [`row ${run}`, BigInt(number)]),
+    ...(seq === undefined ? [] : [[`action ${runNo}`, BigInt(seq)] satisfies [string, bigint]]),
+    ...(time === undefined ? [] : [[TIME, time] satisfies [string, bigint]]),
+  ];
 }
+
+const TIME = "time";
 
 /** Scans with times are a set, of which one may come whenever it is mended. */
 const isOrdered = ({ action, untimed }: Candidate): boolean =>
   actionSpec(action).identity === "history" && (untimed || replaces(action));
 
-function findIn(deeds: readonly Rejected[], turned: Map<Candidate, Turned>): void {
-  let last = 0;
+function findIn(deeds: readonly Rejected[], turned: Map<Candidate, Turned>, isByTime: boolean): void {
+  let last = 0n;
   for (const [at, deed] of deeds.entries()) {
     // Nearly always all stand in order.
     if (deed.place < last) {
-      for (const earlier of deeds.slice(0, at).filter((each) => isTurned(each, deed))) {
+      // What stood in one input goes in its order.
+      const isOther = ({ runs }: Rejected): boolean => !isByTime || runs.isDisjointFrom(deed.runs);
+      for (const earlier of deeds.slice(0, at).filter((each) => isOther(each) && isTurned(each, deed))) {
         turned.set(deed.candidate, turned.get(deed.candidate) ?? { other: earlier.candidate, stood: "before" });
         turned.set(earlier.candidate, turned.get(earlier.candidate) ?? { other: deed.candidate, stood: "behind" });
       }
     }
-    last = Math.max(last, deed.place);
+    if (deed.place > last) last = deed.place;
   }
 }
 
