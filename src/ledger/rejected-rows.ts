@@ -167,6 +167,8 @@ export interface Mend {
   readonly row: string;
   /** Its actions, as `tickets:actions` names them. */
   readonly actions: readonly string[];
+  /** What was accepted before, and is of it. */
+  readonly known: readonly AskedAt[];
   /** It names none of them: what the bad row gave and it does not give is left out for good. */
   readonly isWhole: boolean;
 }
@@ -184,14 +186,16 @@ export interface Mending extends Mend {
  * so that there is no step between their acceptance and its note that a crash could fall into.
  */
 export function noteMendings(ledger: Ledger, runNo: number, mendings: readonly Mending[]): void {
-  for (const { row, seqs, seqOf, actions, isWhole } of mendings) {
+  for (const { row, seqs, seqOf, actions, isWhole, known } of mendings) {
+    for (const deed of known) ledger.run(NOTE_MENDING, deed.runNo, row, deed.seq);
     for (const action of actions) ledger.run(NOTE_CLOSED, row, runNo, action, seqOf.get(action) ?? null);
     if (isWhole) ledger.run(NOTE_LEFT_OUT, runNo, row);
     if (seqs.length === 0) ledger.run("INSERT OR IGNORE INTO mended_rows (row) VALUES (?)", row);
-    for (const seq of seqs)
-      ledger.run("INSERT OR IGNORE INTO mendings (run_no, row, seq) VALUES (?, ?, ?)", runNo, row, seq);
+    for (const seq of seqs) ledger.run(NOTE_MENDING, runNo, row, seq);
   }
 }
+
+const NOTE_MENDING = "INSERT OR IGNORE INTO mendings (run_no, row, seq) VALUES (?, ?, ?)";
 
 const NOTE_CLOSED = "INSERT OR IGNORE INTO mended_actions (row, run_no, action, seq) VALUES (?, ?, ?, ?)";
 const NOTE_LEFT_OUT = `INSERT OR IGNORE INTO mended_actions (row, run_no, action)

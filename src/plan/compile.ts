@@ -363,7 +363,7 @@ async function join(
   noteUntil(batch.candidates);
   for (const { row, key, isMended, actions, isWhole } of batch.rejected) {
     compiled.rejected.set(rows.read + row, key);
-    if (isMended) compiled.mends.set(rows.read + row, { row: key, actions, isWhole });
+    if (isMended) compiled.mends.set(rows.read + row, { row: key, actions, isWhole, known: [] });
   }
   for (const { row, deeds } of batch.leftOut) compiled.leftOut.set(rows.read + row, deeds);
   rows.read += batch.rows;

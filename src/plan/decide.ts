@@ -8,6 +8,7 @@ import { acceptedDeeds, hasDeeds, IMPORTED } from "../ledger/known-state.ts";
 import { type Ledger, readMeta } from "../ledger/ledger.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { RejectedRows } from "../ledger/rejected-rows.ts";
+import type { AskedAt } from "../ledger/row-places.ts";
 import { openActionText } from "../mapping/open-actions.ts";
 import { openBeside } from "./blocked-histories.ts";
 import {
@@ -245,6 +246,8 @@ async function decideOnce(
   let mustRepeat = false;
   /** Mended rows of which something waits. */
   const waitingMends = new Set<number>();
+  /** By mended row, what was accepted before and is of it. */
+  const knownOfMends = new Map<number, AskedAt[]>();
   /** First ones (by number) of repeated deeds, or those that stand in for them. */
   const brought = new Set<number>();
   const waiting = createWaiting(pending);
@@ -383,6 +386,9 @@ async function decideOnce(
     for (const { candidate, fate } of fates) {
       const { action } = candidate;
       if (compiled.mends.has(row) && !open.includes(candidate) && !isSurelyDone(candidate, fate)) waitingMends.add(row);
+      const detail = verdicts.detailOf(candidate);
+      if (detail?.kind === "sent" && compiled.mends.has(row))
+        knownOfMends.set(row, [...(knownOfMends.get(row) ?? []), detail.as]);
       byAction[action] = (byAction[action] ?? 0) + 1;
       if (fate === "waiting") waiting.add(candidate);
       if (fate === "new" || fate === "held") {
@@ -396,7 +402,6 @@ async function decideOnce(
       if (fate === "sent" && verdicts.of(candidate) === "repeated") counts.repeated += 1;
       if (fate !== "changed") continue;
       counts.changed += 1;
-      const detail = verdicts.detailOf(candidate);
       if (detail?.kind === "changed" && comparedWith !== undefined && shown.length < CHANGED_SHOWN)
         shown.push(describeChange(comparedWith, detail.from, candidate, lines, at.source));
     }
@@ -446,7 +451,11 @@ async function decideOnce(
   }
   await decideBesideBlocked(together);
   if (mustRepeat) return undefined;
-  const mends = new Map([...compiled.mends].filter(([row]) => !waitingMends.has(row) && !hasBit(found.bits, row)));
+  const mends = new Map(
+    [...compiled.mends]
+      .filter(([row]) => !waitingMends.has(row) && !hasBit(found.bits, row))
+      .map(([row, mend]) => [row, { ...mend, known: knownOfMends.get(row) ?? [] }]),
+  );
   const { changed, ...rest } = counts;
   return { kept, ...rest, changed: { count: changed, shown }, byAction, kinds, heldFor: found.held.causes, mends };
 }

@@ -93,6 +93,8 @@ export type GivenPlace = RowPlace & Pick<Candidate, "start" | "length">;
 
 /** What there is to say of a verdict. */
 export type Detail =
+  /** Of a row from a rejects file: the accepted deed that it is. */
+  | { readonly kind: "sent"; readonly as: AcceptedDeed }
   | { readonly kind: "changed"; readonly from: AcceptedDeed }
   /** `isExpected`: nothing need be said of it. */
   | { readonly kind: "repeated"; readonly first: number; readonly isExpected: boolean }
@@ -868,7 +870,9 @@ class Group {
     const accepted = "of" in verdict ? known[verdict.of]?.accepted : undefined;
     switch (verdict.kind) {
       case "old":
-        this.#found.set(seq, accepted === undefined ? "pending" : "sent");
+        if (accepted === undefined) this.#found.set(seq, "pending");
+        else
+          this.#found.set(seq, "sent", this.#options.isFromRejects(row) ? { kind: "sent", as: accepted } : undefined);
         return;
       case "changed":
         if (accepted === undefined) this.#found.set(seq, "pending");

@@ -199,10 +199,17 @@ function formsOfOtherRuns(
   const runs = new Set(all.map(({ run }) => run));
   if (runs.size < 2) return new Set();
   const timed = rejected.filter(({ deed }) => deed.isTimed);
+  const namesAs =
+    (deed: HistoryDeed) =>
+    (other: HistoryDeed): boolean =>
+      namingOf(deed.said()) === namingOf(other.said());
   const withoutTime = rejected.filter(
-    ({ deed, run }) =>
-      !deed.isTimed &&
-      timed.some((other) => other.run !== run && namingOf(other.deed.said()) === namingOf(deed.said())),
+    ({ deed, run }) => !deed.isTimed && timed.some((other) => other.run !== run && namesAs(deed)(other.deed)),
+  );
+  // Which of the two an accepted one without a time is nobody knows either.
+  const taken = known.filter(({ state, said }) => state !== "rejected" && said().time === undefined);
+  const withTime = timed.filter(
+    ({ deed }) => taken.some(namesAs(deed)) && withoutTime.some((other) => namesAs(deed)(other.deed)),
   );
   const beyond = [...groupBy(all, ({ deed }) => formOf(deed)).values()].flatMap((equal) => {
     const byRun = [...groupBy(equal, ({ run }) => String(run)).values()];
@@ -213,7 +220,7 @@ function formsOfOtherRuns(
     // The latest one has it as the source does by now, unless it is done with.
     return open.length < equal.length ? open : open.slice(1);
   });
-  return new Set([...[...withoutTime, ...beyond].map(({ at }) => at), ...retoldInOtherRuns(timed)]);
+  return new Set([...[...withoutTime, ...withTime, ...beyond].map(({ at }) => at), ...retoldInOtherRuns(timed)]);
 }
 
 /** The last run that had it among its rejects. */
@@ -821,10 +828,13 @@ class Match {
     return Math.min(...others.keys()) > Math.min(...numbers.keys()) ? "behind" : "unknown";
   }
 
-  /** Those that say what was accepted. */
+  /** Those that may say what was accepted. */
   accepted(ats: Iterable<number>): readonly number[] {
-    const taken = new Set(this.#known.flatMap(({ state, content }) => (state === "rejected" ? [] : [content])));
-    return [...ats].filter((at) => taken.has(this.#contentAt(at)));
+    const taken = new Set(this.#known.flatMap((deed) => (deed.state === "rejected" ? [] : [formOf(deed)])));
+    return [...ats].filter((at) => {
+      const deed = this.#input[at];
+      return deed?.content !== undefined && taken.has(formOf(deed));
+    });
   }
 
   /** Deeds of the input that are not bound, and of which nobody knows whether they stood before accepted ones. */

@@ -3,9 +3,10 @@
  * two files of a run the wrong way round. Of one history the last deed counts, so sent in that order an earlier one would come last.
  */
 
-import { actionSpec } from "../actions/actions.ts";
+import { type Action, actionSpec } from "../actions/actions.ts";
+import { parseJson } from "../actions/json.ts";
 import type { FirstRejected, OpenSince } from "../ledger/rejected-rows.ts";
-import { actionOf, type Candidate, type CandidateLines, readCandidates } from "./candidates.ts";
+import { type Candidate, type CandidateLines, readCandidates } from "./candidates.ts";
 import { contentAt } from "./index-file.ts";
 import { historyOf, replaces } from "./keyed-order.ts";
 import { timeOf } from "./said.ts";
@@ -45,7 +46,7 @@ export async function findTurned(
       const since = rejected(candidate.row);
       if (since === undefined) continue;
       const history = historyOf(candidate, lines).toString("hex");
-      const time = timeOf(actionOf(candidate, lines).data.orderTime);
+      const time = candidate.untimed ? undefined : timeIn(lines.of(candidate));
       const runs = new Set(since.numbers.keys());
       for (const [what, place] of placesIn(since, time)) {
         const others = histories.get(`${what} ${history}`);
@@ -58,6 +59,10 @@ export async function findTurned(
   for (const [what, deeds] of histories) findIn(deeds, turned, what.startsWith(TIME));
   return turned;
 }
+
+/** The facts of a candidate do not hold it. */
+const timeIn = (line: Buffer): bigint | undefined =>
+  timeOf((parseJson(line.toString("utf8")) as Action).data.orderTime); // written by compile
 
 /**
  * By what is counted: the row's number among those of a run, its action's number in a plan, and its time, by which rows of

@@ -39,6 +39,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
   const { action } = candidate;
   const { about } = actionSpec(action);
   switch (detail.kind) {
+    case "sent":
     case "repeated":
       return undefined;
     case "held":

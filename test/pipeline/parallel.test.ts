@@ -310,6 +310,7 @@ describe("a plan by workers", () => {
         seqs: [],
         actions: ["soldTicket"],
         isWhole: true,
+        known: [],
         seqOf: new Map(),
       })),
     );

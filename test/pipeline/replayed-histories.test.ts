@@ -5,7 +5,7 @@ import { type Field, openField } from "../support/context.ts";
 
 /**
  * What is streamed, its rows in the order in which they are given, and the numbers of the actions that the service rejects. Of an
- * export `a`, or `a!` where a cell is bad, or `a=10` with a price of its own; of a rejects file the numbers of its rows, `0+` where
+ * export `a`, or `a@2` with a time, or `a!` where a cell is bad, or `a=10` with a price of its own; of a rejects file the numbers of its rows, `0+` where
  * the bad cell is mended.
  */
 type Step = readonly [file: string, rows: string, rejected?: readonly number[]];
@@ -20,13 +20,13 @@ const taken = ({ sandbox }: Field): string =>
     })
     .join(" ");
 
-const HEADERS = { updates: "ticketId,imageUrl", resales: "ticketId,userId,price" } as const;
+const HEADERS = { updates: "ticketId,imageUrl", resales: "ticketId,userId,price,orderTime" } as const;
 
 function rowOf(kind: keyof typeof HEADERS, word: string): string {
-  const [, who = "", bad, price = "10.00"] = /^(\w)(!?)(?:=([\d.]+))?$/.exec(word) ?? [];
+  const [, who = "", time, bad, price = "10.00"] = /^(\w)(?:@(\d))?(!?)(?:=([\d.]+))?$/.exec(word) ?? [];
   const isBad = bad === "!";
   if (kind === "updates") return `T1,${isBad ? "bad-" : "https://img.example/"}${who}`;
-  return `T1,user-${who},${isBad ? `bad-${who}` : price}`;
+  return `T1,user-${who},${isBad ? `bad-${who}` : price},${time === undefined ? "" : 1_760_000_000 + Number(time)}`;
 }
 
 /** @returns the name under which the rows of a rejects file are given. */
@@ -86,6 +86,73 @@ test.each<[string, keyof typeof HEADERS, readonly Step[], string]>([
       ["resales.csv", "c=10 a=10 c=10 a=10"],
     ],
     "c a",
+  ],
+  [
+    "rows that stand in the rejects without their times and with them, accepted without",
+    "resales",
+    [
+      ["resales.csv", "a b!"],
+      ["resales.csv", "a b"],
+      ["resales.csv", "a@1! b@2!"],
+      ["resales.rejects.csv", "0 1+ 2+ 3+"],
+    ],
+    "a b",
+  ],
+  [
+    "a bad row before one that may be an accepted one, with a price that is written otherwise",
+    "resales",
+    [
+      ["resales.csv", "a=10 c=10", [1]],
+      ["resales.rejects.csv", "0"],
+      ["resales.csv", "a=10 b! c!"],
+      ["resales.rejects.csv", "0 1+ 2+"],
+    ],
+    "a c",
+  ],
+  [
+    "a row before a bad one that was mended and had been accepted, and has a time",
+    "resales",
+    [
+      ["resales.csv", "b@2"],
+      ["resales.csv", "b@2!"],
+      ["resales.rejects.csv", "0+"],
+      ["resales.csv", "a b@2!"],
+    ],
+    "b",
+  ],
+  [
+    "a row that a sorted file of rejects brought before another, which later nights had in order",
+    "resales",
+    [
+      ["resales.csv", "b!"],
+      ["resales.csv", "b! a!"],
+      ["resales.rejects.csv", "1+ 0"],
+      ["resales.csv", "b a!"],
+      ["resales.csv", "b! a"],
+      ["resales-m.rejects.csv", "0 1+"],
+    ],
+    "",
+  ],
+  [
+    "resales of several nights whose times say that the rejects do not have them in order",
+    "resales",
+    [
+      ["resales.csv", "b@2!"],
+      ["resales.csv", "a@1!"],
+      ["resales.rejects.csv", "0+ 1+"],
+    ],
+    "",
+  ],
+  [
+    "rows that no night had bad together, of which the second was accepted at its source",
+    "updates",
+    [
+      ["updates.csv", "b!"],
+      ["updates.csv", "a b", [0, 1]],
+      ["updates.csv", "b"],
+      ["updates.rejects.csv", "0+ 1"],
+    ],
+    "b",
   ],
   [
     "a row whose successor was mended and sent by itself, put behind that",
