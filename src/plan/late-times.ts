@@ -5,8 +5,8 @@
  */
 
 import type { ActionName } from "../actions/actions.ts";
+import type { DeedVerdict, InputDeed, KnownDeed } from "./history.ts";
 import { replaces } from "./keyed-order.ts";
-import type { DeedVerdict, InputDeed, KnownDeed } from "./match-history.ts";
 
 /** The time of a known deed by its number: as it was accepted, else as it came later. */
 type TimeOfKnown = (of: number) => bigint | undefined;

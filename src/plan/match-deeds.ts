@@ -38,19 +38,19 @@ import {
 } from "./candidates.ts";
 import { FACTS_BYTES, lineBytesAt } from "./facts.ts";
 import type { Try } from "./first-tries.ts";
-import { CONTENT_BYTES, contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
-import { findBesideBlocked, findOutOfOrder, replaces } from "./keyed-order.ts";
-import { laterAccepted, timesOfKnown } from "./late-times.ts";
-import { findLeftAccepted } from "./left-accepted.ts";
 import {
   type DeedVerdict,
   type HistoryDeed,
   type InputDeed,
   type KnownDeed,
   type KnownInput,
-  matchHistory,
   namingOf,
-} from "./match-history.ts";
+} from "./history.ts";
+import { CONTENT_BYTES, contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "./index-file.ts";
+import { findBesideBlocked, findOutOfOrder, replaces } from "./keyed-order.ts";
+import { laterAccepted, timesOfKnown } from "./late-times.ts";
+import { findLeftAccepted } from "./left-accepted.ts";
+import { matchHistory } from "./match-history.ts";
 import { type GivenKeyDeed, type KeyTry, type KeyVerdict, type KnownKeyDeed, matchKey } from "./match-key.ts";
 import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type InputKey } from "./other-keys.ts";
 import { findCopies, findOverlaps, findSharedTimes, type TimedDeed } from "./overlaps.ts";

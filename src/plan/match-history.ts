@@ -4,94 +4,17 @@
  */
 
 import { findTries } from "./first-tries.ts";
-import { findRetold } from "./told-otherwise.ts";
-
-export interface HistoryDeed {
-  /** Everything it says, as a digest: equal for two deeds that say the same. */
-  readonly content: string;
-  /** Asked only where the contents do not decide. */
-  readonly said: () => Said;
-}
-
-export interface Said {
-  readonly time: bigint | undefined;
-  /** The content without the time; for a deed without a time, its content. */
-  readonly rest: string;
-  /** Of a resale, whom it goes to: that names it, whatever is told otherwise of it. Undefined for other deeds. */
-  readonly holder: string | undefined;
-}
-
-/** What names a deed beside its time. */
-export const namingOf = ({ holder, rest }: Said): string => holder ?? rest;
-
-/** A deed that the service was asked for. */
-export interface KnownDeed extends HistoryDeed {
-  /** `pending`: it may yet turn out to be accepted. */
-  readonly state: "accepted" | "rejected" | "pending";
-  /** Number of its run. */
-  readonly run: number;
-  /** Whether that was an `--again`. */
-  readonly isAgain: () => boolean;
-}
-
-/** A deed of the input. */
-export type InputDeed =
-  | (HistoryDeed & {
-      readonly isTimed: boolean;
-      /**
-       * Of a row from a rejects file whose deed comes too late behind later ones: how many of the known deeds the service was asked
-       * for before it was rejected. Undefined where the ledger does not know the row.
-       */
-      readonly after?: number | undefined;
-      /** Likewise: known deeds among those that are later than it all the same, since they stood behind its row. */
-      readonly behind?: ReadonlySet<number> | undefined;
-      /** Likewise: known deeds among those of which nobody knows whether they are later than it; of a scan, whether it is one of them. */
-      readonly unplaced?: ReadonlySet<number> | undefined;
-      /** Likewise: known deeds that were accepted for just this action of its row when that was mended. */
-      readonly became?: readonly number[] | undefined;
-      /** Likewise: the run that rejected it. */
-      readonly rejectedIn?: number | undefined;
-      /** Likewise: by run that had it among its rejects, which row of its input it was. */
-      readonly numbers?: ReadonlyMap<number, number> | undefined;
-    })
-  | UnknownDeed
-  /** Of a row that was mended: the known deed with this number, surely. `rejectedIn`: the run that rejected the row. */
-  | {
-      readonly content: undefined;
-      readonly is: number;
-      readonly rejectedIn?: number | undefined;
-      readonly numbers?: ReadonlyMap<number, number> | undefined;
-    };
-
-/** Of an invalid row: nothing is known of it, but perhaps its time. */
-interface UnknownDeed {
-  readonly content: undefined;
-  readonly time: bigint | undefined;
-}
-
-const isUnknown = (deed: InputDeed): deed is UnknownDeed => deed.content === undefined && !("is" in deed);
-
-/** What becomes of a deed of the input. `of`, `since`: number of a known deed; `before`: number of one of the input. */
-export type DeedVerdict =
-  /** Accepted, or pending, with just this content. */
-  | { readonly kind: "old"; readonly of: number }
-  /** The same deed with other content; not sent. */
-  | { readonly kind: "changed"; readonly of: number }
-  | { readonly kind: "new" }
-  /** New, but it stands before one that is old: sending it now would undo what came after. Of a time, before a resale without one. */
-  | { readonly kind: "late"; readonly before: number }
-  /** Rejected, by the service or as a bad row, and something later of its history was accepted since. */
-  | { readonly kind: "superseded"; readonly since: number }
-  /** New, beside a deed of which nobody knows whether it is old. */
-  | { readonly kind: "held" }
-  /** Contents repeat in such a way that nobody can tell. `ofHolder`: a resale may be an accepted one that is told otherwise. */
-  | { readonly kind: "unclear"; readonly ofHolder?: true }
-  /** Of a row that was rejected, where nobody can tell where it stands beside what was accepted, or if it was accepted itself. */
-  | { readonly kind: "unplaced"; readonly why?: "undecided" }
-  /** Of an invalid row, with the accepted deed in whose place it stands, where it stands in one's place. */
-  | { readonly kind: "unknown"; readonly inPlaceOf: number | undefined };
-
-export type KnownInput = Exclude<InputDeed, { readonly content: undefined }>;
+import { formOf, formsOfOtherRuns, likeTheirEquals } from "./forms-of-rejects.ts";
+import {
+  type DeedVerdict,
+  type HistoryDeed,
+  type InputDeed,
+  isUnknown,
+  type KnownDeed,
+  type KnownInput,
+  type Said,
+} from "./history.ts";
+import { endLength, oldLength, onlyWay, type Pair, sameContents } from "./sequences.ts";
 
 /**
  * @param known what the service was asked for, oldest first.
@@ -159,104 +82,6 @@ export function matchHistory(
   return likeTheirEquals(input, verdicts, otherForms);
 }
 
-/**
- * Of rejects that say the same, one behind another of which nobody can tell is not sent either: once it was accepted, nobody could
- * tell which of them that was.
- */
-function likeTheirEquals(
-  input: readonly InputDeed[],
-  verdicts: readonly DeedVerdict[],
-  otherForms: ReadonlySet<number>,
-): readonly DeedVerdict[] {
-  const untold = new Set<string>();
-  return input.map((deed, at): DeedVerdict => {
-    const verdict = verdicts[at] ?? NEW;
-    if (deed.content === undefined || deed.after === undefined || otherForms.has(at)) return verdict;
-    if (verdict.kind === "unclear" || verdict.kind === "unplaced") untold.add(deed.content);
-    return verdict.kind === "new" && untold.has(deed.content) ? { kind: "unclear" } : verdict;
-  });
-}
-
-/**
- * Rejects hold a row once for each form in which the exports of several nights had it: first without its time, then with it, or
- * with its time told otherwise, or bad in another cell. Numbers of the deeds that may be one of those which another run rejected.
- */
-function formsOfOtherRuns(
-  known: readonly KnownDeed[],
-  input: readonly InputDeed[],
-  done: ReadonlySet<number>,
-): ReadonlySet<number> {
-  const rejected = input.flatMap((deed, at) => {
-    const run = deed.content === undefined ? undefined : lastRejectedIn(deed);
-    return deed.content === undefined || run === undefined ? [] : [{ at, deed, run }];
-  });
-  const mended = input.flatMap((deed) => {
-    if (deed.content !== undefined || !("is" in deed)) return [];
-    const [became, run] = [known[deed.is], lastRejectedIn(deed)];
-    return became === undefined || run === undefined ? [] : [{ at: -1, deed: became, run }];
-  });
-  const all = [...mended, ...rejected];
-  const runs = new Set(all.map(({ run }) => run));
-  if (runs.size < 2) return new Set();
-  const timed = rejected.filter(({ deed }) => deed.isTimed);
-  const namesAs =
-    (deed: HistoryDeed) =>
-    (other: HistoryDeed): boolean =>
-      namingOf(deed.said()) === namingOf(other.said());
-  const withoutTime = rejected.filter(
-    ({ deed, run }) => !deed.isTimed && timed.some((other) => other.run !== run && namesAs(deed)(other.deed)),
-  );
-  // Which of the two an accepted one without a time is nobody knows either.
-  const taken = known.filter(({ state, said }) => state !== "rejected" && said().time === undefined);
-  const withTime = timed.filter(
-    ({ deed }) => taken.some(namesAs(deed)) && withoutTime.some((other) => namesAs(deed)(other.deed)),
-  );
-  const beyond = [...groupBy(all, ({ deed }) => formOf(deed)).values()].flatMap((equal) => {
-    const byRun = [...groupBy(equal, ({ run }) => String(run)).values()];
-    const open = equal.filter(({ at }) => at !== -1 && !done.has(at)).toSorted((one, other) => other.run - one.run);
-    if (byRun.length < 2) return [];
-    // Of several that one run had, nobody knows which the other had too.
-    if (byRun.some(({ length }) => length > 1)) return open;
-    // The latest one has it as the source does by now, unless it is done with.
-    return open.length < equal.length ? open : open.slice(1);
-  });
-  return new Set([...[...withoutTime, ...withTime, ...beyond].map(({ at }) => at), ...retoldInOtherRuns(timed)]);
-}
-
-/** The last run that had it among its rejects. */
-const lastRejectedIn = ({ rejectedIn, numbers }: Exclude<InputDeed, UnknownDeed>): number | undefined =>
-  numbers?.size ? Math.max(...numbers.keys()) : rejectedIn;
-
-/** What two rejects have in common that may be one. */
-function formOf({ content, said }: HistoryDeed): string {
-  const { time, holder } = said();
-  return holder === undefined ? content : `${time ?? ""} ${holder}`;
-}
-
-/** Numbers of those that may be one deed whose time another run read otherwise: both, since nobody knows which says it right. */
-function retoldInOtherRuns(
-  timed: readonly { readonly at: number; readonly deed: KnownInput; readonly run: number }[],
-): readonly number[] {
-  const byRun = groupBy(
-    timed.flatMap(({ at, deed, run }) => {
-      const said = deed.said();
-      const { time } = said;
-      return time === undefined ? [] : [{ at, time, rest: namingOf(said), rejectedAt: -1, isMissing: true, run }];
-    }),
-    ({ run }) => String(run),
-  );
-  const runs = [...byRun.values()];
-  return runs.flatMap((one, number) =>
-    findRetold(one, runs.slice(number + 1).flat()).flatMap(({ at, retold }) => retold.flatMap(({ of }) => [at, of])),
-  );
-}
-
-/** A deed of the input, with the accepted one that it is. */
-interface Pair {
-  readonly at: number;
-  readonly of: number;
-}
-
 type Neighbour = { readonly at: number; readonly of: number } | undefined;
 
 const NEW: DeedVerdict = { kind: "new" };
@@ -291,7 +116,7 @@ class Match {
   /** The same, but of those that say the same, rejects of later runs stand first: what was accepted since is of them. */
   #openLatestFirst(isTimed: boolean): (readonly [number, KnownInput])[] {
     const open = this.#open(isTimed);
-    const equal = groupBy(open, ([, { content }]) => content);
+    const equal = Map.groupBy(open, ([, { content }]) => content);
     for (const group of equal.values())
       group.sort(([, one], [, other]) => (other.rejectedIn ?? 0) - (one.rejectedIn ?? 0));
     return open.flatMap(([, { content }]) => equal.get(content)?.splice(0, 1) ?? []);
@@ -330,7 +155,7 @@ class Match {
   equalTimed(): void {
     const open = this.#openLatestFirst(true);
     if (open.length === 0) return;
-    const places = groupBy(this.#left, (of) => this.#knownAt(of).content);
+    const places = Map.groupBy(this.#left, (of) => this.#knownAt(of).content);
     for (const [at, { content }] of open) {
       const of = places.get(content)?.shift();
       if (of !== undefined) this.#bind(at, of, "old");
@@ -341,7 +166,7 @@ class Match {
   sameTime(): void {
     const open = this.#open(true);
     if (open.length === 0 || this.#left.size === 0) return;
-    const places = groupBy(
+    const places = Map.groupBy(
       this.#leftWhere(({ time }) => time !== undefined),
       (of) => String(this.#knownAt(of).said().time),
     );
@@ -356,11 +181,11 @@ class Match {
     const open = this.#open(true).filter(([, deed]) => !this.#wasRejectedItself(deed));
     if (open.length === 0 || this.#left.size === 0) return;
     // As many of a content as the input still gives without a time are those.
-    const untimed = groupBy(
+    const untimed = Map.groupBy(
       this.#open(false).map(([, { content }]) => content),
       (content) => content,
     );
-    const places = groupBy(
+    const places = Map.groupBy(
       this.#leftWhere(({ time }) => time === undefined),
       (of) => this.#knownAt(of).content,
     );
@@ -442,11 +267,11 @@ class Match {
   timesThatWent(): void {
     const open = this.#open(false).filter(([, deed]) => !this.#wasRejectedItself(deed));
     if (open.length === 0 || this.#left.size === 0) return;
-    const accepted = groupBy(this.#left, (of) => this.#knownAt(of).content);
+    const accepted = Map.groupBy(this.#left, (of) => this.#knownAt(of).content);
     const beyond = open.filter(([, { content }]) => accepted.get(content)?.shift() === undefined);
     if (beyond.length === 0) return;
     const timed = this.#leftWhere(({ time }) => time !== undefined);
-    const places = groupBy(
+    const places = Map.groupBy(
       timed.toSorted((one, other) => compareTimes(this.#knownAt(one).said(), this.#knownAt(other).said())),
       (of) => this.#knownAt(of).said().rest,
     );
@@ -671,7 +496,7 @@ class Match {
 
   /** The k-th equal one is the k-th accepted. */
   #counted(left: readonly number[], ats: readonly number[]): readonly Pair[] {
-    const places = groupBy(left, (of) => this.#knownAt(of).content);
+    const places = Map.groupBy(left, (of) => this.#knownAt(of).content);
     return ats.flatMap((at) => {
       const of = places.get(this.#contentAt(at))?.shift();
       return of === undefined ? [] : [{ at, of }];
@@ -868,64 +693,7 @@ function mayBeOne(one: HistoryDeed, other: KnownInput): boolean {
   return (a.time === undefined) !== (b.time === undefined) && a.rest === b.rest;
 }
 
-/** Places of all of `accepted` among `ats`, in their order, where there is one way only to find them so. */
-function onlyWay(
-  accepted: readonly number[],
-  ats: readonly number[],
-  fits: (of: number, at: number) => boolean,
-): readonly Pair[] | undefined {
-  const first = firstWithin(accepted, ats, fits);
-  const last = firstWithin(accepted.toReversed(), ats.toReversed(), fits).reverse();
-  const isOnly = first.length === accepted.length && first.every(({ at }, number) => at === last[number]?.at);
-  return isOnly ? first : undefined;
-}
-
-/** The earliest places of all of `accepted` among `ats`, in their order; fewer where they do not stand so. */
-function firstWithin(
-  accepted: readonly number[],
-  ats: readonly number[],
-  fits: (of: number, at: number) => boolean,
-): Pair[] {
-  const pairs: Pair[] = [];
-  for (const at of ats) {
-    const of = accepted[pairs.length];
-    if (of !== undefined && fits(of, at)) pairs.push({ at, of });
-  }
-  return pairs;
-}
-
 function compareTimes({ time: one }: Said, { time: other }: Said): number {
   if (one === undefined || other === undefined || one === other) return 0;
   return one < other ? -1 : 1;
-}
-
-function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
-}
-
-function sameContents(one: readonly string[], other: readonly string[]): boolean {
-  const sorted = other.toSorted();
-  return one.toSorted().every((content, at) => content === sorted[at]);
-}
-
-/**
- * How many of `input`, from its beginning, are old where contents repeat: the longest end of `accepted` that stands, in
- * order, at the beginning of the input, so that A→B→A is kept and repeating an export sends nothing.
- */
-export const oldLength = (accepted: readonly string[], input: readonly string[]): number =>
-  endLength(accepted, input, (one, other) => one === other);
-
-function endLength<T>(accepted: readonly T[], input: readonly T[], fits: (accepted: T, input: T) => boolean): number {
-  for (let length = Math.min(accepted.length, input.length); length > 0; length -= 1) {
-    const end = accepted.slice(accepted.length - length);
-    if (end.every((each, at) => fits(each, input[at] as T))) return length; // as long as it
-  }
-  return 0;
 }

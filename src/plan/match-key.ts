@@ -7,7 +7,7 @@
 import type { ActionData, IdentityRule } from "../actions/actions.ts";
 import { recipientsAgree } from "../actions/identity.ts";
 import { findTries, type Try } from "./first-tries.ts";
-import type { HistoryDeed } from "./match-history.ts";
+import type { HistoryDeed } from "./history.ts";
 
 /** A deed of one kind under a key. */
 export interface KeyDeed extends HistoryDeed {

@@ -7,8 +7,8 @@
 import { actionSpec } from "../actions/actions.ts";
 import { readRecords } from "./candidates.ts";
 import { FACTS_BYTES, timeBytesAt } from "./facts.ts";
+import type { DeedVerdict } from "./history.ts";
 import { contentAt, identityAt, RECORD_BYTES, readOrigin } from "./index-file.ts";
-import type { DeedVerdict } from "./match-history.ts";
 import { createProbableSet } from "./probable-set.ts";
 
 /** A timed deed of a history. */

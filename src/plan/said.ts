@@ -1,7 +1,7 @@
 import { type ActionData, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
 import { contentText, digestHex, personText } from "../actions/identity.ts";
+import type { HistoryDeed, Said } from "./history.ts";
 import { CONTENT_BYTES } from "./index-file.ts";
-import type { HistoryDeed, Said } from "./match-history.ts";
 
 /** The deed of an action, whose data is read only when it is asked for. */
 export function historyDeed(action: ActionName, content: string, readData: () => ActionData | undefined): HistoryDeed {

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { InputDeed, KnownDeed } from "../../../src/plan/history.ts";
 import { laterAccepted, timesOfKnown } from "../../../src/plan/late-times.ts";
-import { type InputDeed, type KnownDeed, matchHistory, oldLength } from "../../../src/plan/match-history.ts";
+import { matchHistory } from "../../../src/plan/match-history.ts";
+import { oldLength } from "../../../src/plan/sequences.ts";
 
 /**
  * Deeds in a word each: `A` says A, `A3` says A at the time 3; known ones: `-A` was rejected, `~A` is pending, and what follows `|` is of

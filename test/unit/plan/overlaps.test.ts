@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DeedVerdict } from "../../../src/plan/match-history.ts";
+import type { DeedVerdict } from "../../../src/plan/history.ts";
 import { findCopies, findOverlaps, type TimedDeed } from "../../../src/plan/overlaps.ts";
 
 const VERDICTS = {

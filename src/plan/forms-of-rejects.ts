@@ -1,0 +1,104 @@
+/** Rows of rejects files that may be one row, as the exports of several nights had it. */
+
+import {
+  type DeedVerdict,
+  type HistoryDeed,
+  type InputDeed,
+  type KnownDeed,
+  type KnownInput,
+  namingOf,
+  type UnknownDeed,
+} from "./history.ts";
+import { findRetold } from "./told-otherwise.ts";
+
+/**
+ * Rejects hold a row once for each form in which the exports of several nights had it: first without its time, then with it, or
+ * with its time told otherwise, or bad in another cell. Numbers of the deeds that may be one of those which another run rejected.
+ */
+export function formsOfOtherRuns(
+  known: readonly KnownDeed[],
+  input: readonly InputDeed[],
+  done: ReadonlySet<number>,
+): ReadonlySet<number> {
+  const rejected = input.flatMap((deed, at) => {
+    const run = deed.content === undefined ? undefined : lastRejectedIn(deed);
+    return deed.content === undefined || run === undefined ? [] : [{ at, deed, run }];
+  });
+  const mended = input.flatMap((deed) => {
+    if (deed.content !== undefined || !("is" in deed)) return [];
+    const [became, run] = [known[deed.is], lastRejectedIn(deed)];
+    return became === undefined || run === undefined ? [] : [{ at: -1, deed: became, run }];
+  });
+  const all = [...mended, ...rejected];
+  const runs = new Set(all.map(({ run }) => run));
+  if (runs.size < 2) return new Set();
+  const timed = rejected.filter(({ deed }) => deed.isTimed);
+  const namesAs =
+    (deed: HistoryDeed) =>
+    (other: HistoryDeed): boolean =>
+      namingOf(deed.said()) === namingOf(other.said());
+  const withoutTime = rejected.filter(
+    ({ deed, run }) => !deed.isTimed && timed.some((other) => other.run !== run && namesAs(deed)(other.deed)),
+  );
+  // Which of the two an accepted one without a time is nobody knows either.
+  const taken = known.filter(({ state, said }) => state !== "rejected" && said().time === undefined);
+  const withTime = timed.filter(
+    ({ deed }) => taken.some(namesAs(deed)) && withoutTime.some((other) => namesAs(deed)(other.deed)),
+  );
+  const beyond = [...Map.groupBy(all, ({ deed }) => formOf(deed)).values()].flatMap((equal) => {
+    const byRun = [...Map.groupBy(equal, ({ run }) => String(run)).values()];
+    const open = equal.filter(({ at }) => at !== -1 && !done.has(at)).toSorted((one, other) => other.run - one.run);
+    if (byRun.length < 2) return [];
+    // Of several that one run had, nobody knows which the other had too.
+    if (byRun.some(({ length }) => length > 1)) return open;
+    // The latest one has it as the source does by now, unless it is done with.
+    return open.length < equal.length ? open : open.slice(1);
+  });
+  return new Set([...[...withoutTime, ...withTime, ...beyond].map(({ at }) => at), ...retoldInOtherRuns(timed)]);
+}
+
+/** The last run that had it among its rejects. */
+const lastRejectedIn = ({ rejectedIn, numbers }: Exclude<InputDeed, UnknownDeed>): number | undefined =>
+  numbers?.size ? Math.max(...numbers.keys()) : rejectedIn;
+
+/** What two rejects have in common that may be one. */
+export function formOf({ content, said }: HistoryDeed): string {
+  const { time, holder } = said();
+  return holder === undefined ? content : `${time ?? ""} ${holder}`;
+}
+
+/** Numbers of those that may be one deed whose time another run read otherwise: both, since nobody knows which says it right. */
+function retoldInOtherRuns(
+  timed: readonly { readonly at: number; readonly deed: KnownInput; readonly run: number }[],
+): readonly number[] {
+  const byRun = Map.groupBy(
+    timed.flatMap(({ at, deed, run }) => {
+      const said = deed.said();
+      const { time } = said;
+      return time === undefined ? [] : [{ at, time, rest: namingOf(said), rejectedAt: -1, isMissing: true, run }];
+    }),
+    ({ run }) => String(run),
+  );
+  const runs = [...byRun.values()];
+  return runs.flatMap((one, number) =>
+    findRetold(one, runs.slice(number + 1).flat()).flatMap(({ at, retold }) => retold.flatMap(({ of }) => [at, of])),
+  );
+}
+
+/**
+ * Of rejects that say the same, one behind another of which nobody can tell is not sent either: once it was accepted, nobody could
+ * tell which of them that was.
+ */
+export function likeTheirEquals(
+  input: readonly InputDeed[],
+  verdicts: readonly DeedVerdict[],
+  otherForms: ReadonlySet<number>,
+): readonly DeedVerdict[] {
+  const untold = new Set<string>();
+  return input.map((deed, at): DeedVerdict => {
+    const verdict = verdicts[at] ?? { kind: "new" };
+    if (deed.content === undefined || deed.after === undefined || otherForms.has(at)) return verdict;
+    if (verdict.kind === "unclear" || verdict.kind === "unplaced") untold.add(deed.content);
+    return verdict.kind === "new" && untold.has(deed.content) ? { kind: "unclear" } : verdict;
+  });
+}

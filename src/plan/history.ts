@@ -1,0 +1,88 @@
+/** A history holds the deeds of one kind of one ticket or event (design, Identity): what is known of them, and what becomes of them. */
+
+export interface HistoryDeed {
+  /** Everything it says, as a digest: equal for two deeds that say the same. */
+  readonly content: string;
+  /** Asked only where the contents do not decide. */
+  readonly said: () => Said;
+}
+
+export interface Said {
+  readonly time: bigint | undefined;
+  /** The content without the time; for a deed without a time, its content. */
+  readonly rest: string;
+  /** Of a resale, whom it goes to: that names it, whatever is told otherwise of it. Undefined for other deeds. */
+  readonly holder: string | undefined;
+}
+
+/** What names a deed beside its time. */
+export const namingOf = ({ holder, rest }: Said): string => holder ?? rest;
+
+/** A deed that the service was asked for. */
+export interface KnownDeed extends HistoryDeed {
+  /** `pending`: it may yet turn out to be accepted. */
+  readonly state: "accepted" | "rejected" | "pending";
+  /** Number of its run. */
+  readonly run: number;
+  /** Whether that was an `--again`. */
+  readonly isAgain: () => boolean;
+}
+
+/** A deed of the input. */
+export type InputDeed =
+  | (HistoryDeed & {
+      readonly isTimed: boolean;
+      /**
+       * Of a row from a rejects file whose deed comes too late behind later ones: how many of the known deeds the service was asked
+       * for before it was rejected. Undefined where the ledger does not know the row.
+       */
+      readonly after?: number | undefined;
+      /** Likewise: known deeds among those that are later than it all the same, since they stood behind its row. */
+      readonly behind?: ReadonlySet<number> | undefined;
+      /** Likewise: known deeds among those of which nobody knows whether they are later than it; of a scan, whether it is one of them. */
+      readonly unplaced?: ReadonlySet<number> | undefined;
+      /** Likewise: known deeds that were accepted for just this action of its row when that was mended. */
+      readonly became?: readonly number[] | undefined;
+      /** Likewise: the run that rejected it. */
+      readonly rejectedIn?: number | undefined;
+      /** Likewise: by run that had it among its rejects, which row of its input it was. */
+      readonly numbers?: ReadonlyMap<number, number> | undefined;
+    })
+  | UnknownDeed
+  /** Of a row that was mended: the known deed with this number, surely. `rejectedIn`: the run that rejected the row. */
+  | {
+      readonly content: undefined;
+      readonly is: number;
+      readonly rejectedIn?: number | undefined;
+      readonly numbers?: ReadonlyMap<number, number> | undefined;
+    };
+
+/** Of an invalid row: nothing is known of it, but perhaps its time. */
+export interface UnknownDeed {
+  readonly content: undefined;
+  readonly time: bigint | undefined;
+}
+
+export const isUnknown = (deed: InputDeed): deed is UnknownDeed => deed.content === undefined && !("is" in deed);
+
+/** What becomes of a deed of the input. `of`, `since`: number of a known deed; `before`: number of one of the input. */
+export type DeedVerdict =
+  /** Accepted, or pending, with just this content. */
+  | { readonly kind: "old"; readonly of: number }
+  /** The same deed with other content; not sent. */
+  | { readonly kind: "changed"; readonly of: number }
+  | { readonly kind: "new" }
+  /** New, but it stands before one that is old: sending it now would undo what came after. Of a time, before a resale without one. */
+  | { readonly kind: "late"; readonly before: number }
+  /** Rejected, by the service or as a bad row, and something later of its history was accepted since. */
+  | { readonly kind: "superseded"; readonly since: number }
+  /** New, beside a deed of which nobody knows whether it is old. */
+  | { readonly kind: "held" }
+  /** Contents repeat in such a way that nobody can tell. `ofHolder`: a resale may be an accepted one that is told otherwise. */
+  | { readonly kind: "unclear"; readonly ofHolder?: true }
+  /** Of a row that was rejected, where nobody can tell where it stands beside what was accepted, or if it was accepted itself. */
+  | { readonly kind: "unplaced"; readonly why?: "undecided" }
+  /** Of an invalid row, with the accepted deed in whose place it stands, where it stands in one's place. */
+  | { readonly kind: "unknown"; readonly inPlaceOf: number | undefined };
+
+export type KnownInput = Exclude<InputDeed, { readonly content: undefined }>;
