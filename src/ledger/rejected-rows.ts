@@ -33,6 +33,8 @@ export interface RejectedRows {
    * taken, and those that a person left out of it by mending.
    */
   closedOf(key: string): readonly string[];
+  /** When the service was last asked for an action of a row, as `tickets:actions` names it, and did not take it. */
+  askedOf(key: string, name: string): AskedAt | undefined;
   /** Whether the service has taken the deed, whatever row brought it; of a history, one that says just the same. */
   isTaken(action: Action): boolean;
   /**
@@ -80,6 +82,7 @@ export const NO_REJECTED_ROWS: RejectedRows = {
   mended: new Set(),
   deedsOf: () => [],
   closedOf: () => [],
+  askedOf: () => undefined,
   isTaken: () => false,
   rulesOf: () => [],
   openSince: () => undefined,
@@ -105,6 +108,10 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
           accepted: { runNo: Number(run_no), seq: Number(seq) },
         })),
     closedOf: (key) => ledger.all(CLOSED, key).map(({ action }) => String(action)),
+    askedOf(key, name) {
+      const asked = ledger.get("SELECT run_no, seq FROM row_actions WHERE row = ? AND action = ?", key, name);
+      return asked?.seq == null ? undefined : { runNo: Number(asked.run_no), seq: Number(asked.seq) };
+    },
     isTaken(action) {
       const identity = digestOf(identityText(action));
       if (actionSpec(action.action).identity === "once")

@@ -146,6 +146,10 @@ export async function select(options: SelectOptions): Promise<Selection> {
       const name = openActionText(action.action, nth);
       return key === undefined ? undefined : options.rejectedRows.standingsOf(key, action, name, given);
     },
+    askedOf: ({ row, action, nth }) => {
+      const key = compiled.rejected.get(row);
+      return key === undefined ? undefined : options.rejectedRows.askedOf(key, openActionText(action, nth));
+    },
     mendedTo: (row) => {
       const key = compiled.rejected.get(row);
       return key === undefined ? [] : options.rejectedRows.deedsOf(key);

@@ -4,8 +4,8 @@ import {
   type DeedVerdict,
   type HistoryDeed,
   type InputDeed,
+  isUnknown,
   type KnownDeed,
-  type KnownInput,
   namingOf,
   type UnknownDeed,
 } from "./history.ts";
@@ -16,46 +16,63 @@ import { findRetold } from "./told-otherwise.ts";
  * with its time told otherwise, or bad in another cell. Numbers of the deeds that may be one of those which another run rejected.
  */
 export function formsOfOtherRuns(
-  known: readonly KnownDeed[],
+  knownDeeds: readonly KnownDeed[],
   input: readonly InputDeed[],
   done: ReadonlySet<number>,
 ): ReadonlySet<number> {
-  const rejected = input.flatMap((deed, at) => {
-    const run = deed.content === undefined ? undefined : lastRejectedIn(deed);
-    return deed.content === undefined || run === undefined ? [] : [{ at, deed, run }];
+  const all = input.flatMap((deed, at) => {
+    if (isUnknown(deed)) return [];
+    const run = lastRejectedIn(deed);
+    const known = deed.content === undefined ? knownDeeds[deed.is] : deed;
+    if (run === undefined || known === undefined) return [];
+    const isTimed = deed.content === undefined ? known.said().time !== undefined : deed.isTimed;
+    return [
+      { at, deed: known, run, isTimed, isDone: deed.content === undefined || done.has(at), numbers: deed.numbers },
+    ];
   });
-  const mended = input.flatMap((deed) => {
-    if (deed.content !== undefined || !("is" in deed)) return [];
-    const [became, run] = [known[deed.is], lastRejectedIn(deed)];
-    return became === undefined || run === undefined ? [] : [{ at: -1, deed: became, run }];
-  });
-  const all = [...mended, ...rejected];
-  const runs = new Set(all.map(({ run }) => run));
-  if (runs.size < 2) return new Set();
-  const timed = rejected.filter(({ deed }) => deed.isTimed);
+  if (new Set(all.map(({ run }) => run)).size < 2) return new Set();
+  const rejected = all.filter(({ at }) => input[at]?.content !== undefined);
+  const timed = rejected.filter(({ isTimed }) => isTimed);
   const namesAs =
     (deed: HistoryDeed) =>
     (other: HistoryDeed): boolean =>
       namingOf(deed.said()) === namingOf(other.said());
   const withoutTime = rejected.filter(
-    ({ deed, run }) => !deed.isTimed && timed.some((other) => other.run !== run && namesAs(deed)(other.deed)),
+    ({ deed, run, isTimed }) =>
+      !isTimed && all.some((other) => other.isTimed && other.run !== run && namesAs(deed)(other.deed)),
   );
   // Which of the two an accepted one without a time is nobody knows either.
-  const taken = known.filter(({ state, said }) => state !== "rejected" && said().time === undefined);
+  const taken = knownDeeds.filter(({ state, said }) => state !== "rejected" && said().time === undefined);
   const withTime = timed.filter(
     ({ deed }) => taken.some(namesAs(deed)) && withoutTime.some((other) => namesAs(deed)(other.deed)),
   );
-  const beyond = [...Map.groupBy(all, ({ deed }) => formOf(deed)).values()].flatMap((equal) => {
-    const byRun = [...Map.groupBy(equal, ({ run }) => String(run)).values()];
-    const open = equal.filter(({ at }) => at !== -1 && !done.has(at)).toSorted((one, other) => other.run - one.run);
+  const groups = [...Map.groupBy(all, ({ deed }) => formOf(deed)).values()];
+  const lastForms = new Set(groups.map((equal) => equal.toSorted((one, other) => one.run - other.run).at(-1)));
+  const beyond = groups.flatMap((equal) => {
+    const byRun = [...Map.groupBy(equal, ({ run }) => run).values()];
+    const open = equal.filter(({ isDone }) => !isDone).toSorted((one, other) => other.run - one.run);
     if (byRun.length < 2) return [];
     // Of several that one run had, nobody knows which the other had too.
     if (byRun.some(({ length }) => length > 1)) return open;
-    // The latest one has it as the source does by now, unless it is done with.
-    return open.length < equal.length ? open : open.slice(1);
+    // The latest one has it as the source does by now, unless it is done with, or where it stands beside others is not known.
+    const [latest, ...earlier] = open;
+    const places = equal.map(({ at }) => at);
+    const between = all.filter(
+      (each) => lastForms.has(each) && each.at > Math.min(...places) && each.at < Math.max(...places),
+    );
+    const isPlaced = between.every(({ numbers }) => haveSharedRun(numbers, latest?.numbers));
+    return open.length < equal.length || !isPlaced ? open : earlier;
   });
   return new Set([...[...withoutTime, ...withTime, ...beyond].map(({ at }) => at), ...retoldInOtherRuns(timed)]);
 }
+
+/** Whether some run had both among its rejects; also where nobody noted that. */
+function haveSharedRun(one: Numbers, other: Numbers): boolean {
+  if (!one?.size || !other?.size) return true;
+  return [...one.keys()].some((run) => other.has(run));
+}
+
+type Numbers = ReadonlyMap<number, number> | undefined;
 
 /** The last run that had it among its rejects. */
 const lastRejectedIn = ({ rejectedIn, numbers }: Exclude<InputDeed, UnknownDeed>): number | undefined =>
@@ -69,7 +86,7 @@ export function formOf({ content, said }: HistoryDeed): string {
 
 /** Numbers of those that may be one deed whose time another run read otherwise: both, since nobody knows which says it right. */
 function retoldInOtherRuns(
-  timed: readonly { readonly at: number; readonly deed: KnownInput; readonly run: number }[],
+  timed: readonly { readonly at: number; readonly deed: HistoryDeed; readonly run: number }[],
 ): readonly number[] {
   const byRun = Map.groupBy(
     timed.flatMap(({ at, deed, run }) => {

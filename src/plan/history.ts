@@ -37,6 +37,8 @@ export type InputDeed =
        * for before it was rejected. Undefined where the ledger does not know the row.
        */
       readonly after?: number | undefined;
+      /** Likewise: the known deed as which the service was asked for it, and rejected it. */
+      readonly asked?: number | undefined;
       /** Likewise: known deeds among those that are later than it all the same, since they stood behind its row. */
       readonly behind?: ReadonlySet<number> | undefined;
       /** Likewise: known deeds among those of which nobody knows whether they are later than it; of a scan, whether it is one of them. */

@@ -24,7 +24,14 @@ import {
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Pending } from "../ledger/pending.ts";
 import type { MendedDeed, RejectedRows } from "../ledger/rejected-rows.ts";
-import { type Standing, type Standings, UNPLACED, type Unplaced, whyUnplaced } from "../ledger/row-places.ts";
+import {
+  type AskedAt,
+  type Standing,
+  type Standings,
+  UNPLACED,
+  type Unplaced,
+  whyUnplaced,
+} from "../ledger/row-places.ts";
 import { openActionText } from "../mapping/open-actions.ts";
 import type { LeftOut } from "./batch.ts";
 import { type BlockedDeed, type BlockedHistories, readBlockedHistories } from "./blocked-histories.ts";
@@ -178,6 +185,8 @@ export interface MatchOptions {
   readonly isCut: boolean;
   /** Since when a row is open, where it comes from a rejects file of this ledger. */
   readonly rejected: (row: number) => ReturnType<RejectedRows["openSince"]>;
+  /** When the service was asked for just this action of a row from a rejects file. */
+  readonly askedOf: (candidate: Pick<Candidate, "row" | "action" | "nth">) => AskedAt | undefined;
   /** Whether a row comes from a rejects file, this ledger's or another's. */
   readonly isFromRejects: (row: number) => boolean;
   /** What accepted deeds of its history are beside it, where its row comes from a rejects file. */
@@ -826,7 +835,7 @@ class Group {
   #placeOf(
     candidate: Doubtful,
     known: readonly KnownOfHistory[],
-  ): Pick<KnownInput, "after" | "behind" | "unplaced" | "became"> {
+  ): Pick<KnownInput, "after" | "asked" | "behind" | "unplaced" | "became"> {
     const isReplaced = replaces(candidate.action);
     const standingOf = candidate.untimed || isReplaced ? this.#standingsOf(candidate) : undefined;
     if (standingOf === undefined) return {};
@@ -842,10 +851,17 @@ class Group {
     }
     return {
       after: isRowKnown ? standings.length - those("since").size : undefined,
+      asked: this.#askedAt(candidate),
       behind: those("stood behind", "sent behind").intersection(taken),
       ...(isReplaced && { unplaced: those(...UNPLACED).intersection(taken) }),
       became: this.#became(candidate),
     };
+  }
+
+  #askedAt(candidate: Doubtful): number | undefined {
+    const asked = this.#options.askedOf(candidate);
+    const of = this.#tried.findIndex(({ runNo, seq }) => runNo === asked?.runNo && seq === asked.seq);
+    return of === -1 ? undefined : of;
   }
 
   #became({ row, action, nth }: Doubtful): KnownInput["became"] {

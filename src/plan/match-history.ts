@@ -257,9 +257,9 @@ class Match {
   }
 
   /** Whether the service rejected just this, and accepted nothing of its history since: it is none that was accepted before. */
-  #wasRejectedItself({ content, after }: KnownInput): boolean {
-    if (after === undefined) return false;
-    const own = this.#known[after - 1];
+  #wasRejectedItself({ content, after, asked }: KnownInput): boolean {
+    if (after === undefined || asked === undefined) return false;
+    const own = this.#known[asked];
     return own?.state === "rejected" && own.content === content && ![...this.#left].some((of) => of >= after);
   }
 

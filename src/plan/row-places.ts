@@ -82,7 +82,8 @@ export async function findLastAccepted(options: {
   for await (const { before, row, attempted, accepted } of blockedRows) {
     const spot = { before, row };
     if (accepted === undefined) {
-      const missed = closed.has(row) ? [] : historiesOf(attempted).filter((history) => verdicts.missed.has(history));
+      // One that stands in an accepted one's place is surely one.
+      const missed = historiesOf(attempted).filter((history) => closed.has(row) || verdicts.missed.has(history));
       for (const history of missed) {
         const last = maybe.get(history);
         if (last === undefined || isBehind(spot, last)) maybe.set(history, spot);

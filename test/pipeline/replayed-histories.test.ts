@@ -6,7 +6,7 @@ import { type Field, openField } from "../support/context.ts";
 /**
  * What is streamed, its rows in the order in which they are given, and the numbers of the actions that the service rejects. Of an
  * export `a`, or `a@2` with a time, or `a!` where a cell is bad, or `a=10` with a price of its own; of a rejects file the numbers of its rows, `0+` where
- * the bad cell is mended.
+ * the bad cell is mended; `all` for all of them, mended.
  */
 type Step = readonly [file: string, rows: string, rejected?: readonly number[]];
 
@@ -32,7 +32,8 @@ function rowOf(kind: keyof typeof HEADERS, word: string): string {
 /** @returns the name under which the rows of a rejects file are given. */
 async function giveRejects(field: Field, kind: keyof typeof HEADERS, name: string, rows: string): Promise<string> {
   const [header, ...all] = (await field.read(name)).trimEnd().split("\n");
-  const given = rows.split(" ").map((word) => {
+  const words = rows === "all" ? all.map((_, at) => `${at}+`) : rows.split(" ");
+  const given = words.map((word) => {
     const row = all[Number.parseInt(word, 10)];
     expect(row, `${name} has row ${word}`).toBeDefined();
     return word.endsWith("+") ? row?.replace(/bad-(\w)/, kind === "updates" ? "https://img.example/$1" : "10.00") : row;
@@ -97,6 +98,17 @@ test.each<[string, keyof typeof HEADERS, readonly Step[], string]>([
       ["resales.rejects.csv", "0 1+ 2+ 3+"],
     ],
     "a b",
+  ],
+  [
+    "a row before another one whose two forms stand around it in the rejects",
+    "updates",
+    [
+      ["updates.csv", "b! c"],
+      ["updates.csv", "a! b c"],
+      ["updates.csv", "b! c"],
+      ["updates.rejects.csv", "all"],
+    ],
+    "",
   ],
   [
     "a bad row before one that may be an accepted one, with a price that is written otherwise",

@@ -14,10 +14,12 @@ import { parse } from "csv-parse/sync";
 import { stringify } from "csv-stringify/sync";
 import { expect } from "vitest";
 import type { Context } from "../../../src/commands/context.ts";
+import { settle } from "../../../src/commands/settle.ts";
 import { stream } from "../../../src/commands/stream.ts";
 import { validate } from "../../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
 import { makeContext } from "../context.ts";
+import type { Summary } from "../counts.ts";
 import { type Item, startService } from "../service.ts";
 import type { Random } from "./deeds.ts";
 
@@ -27,6 +29,14 @@ const DAY = 86_400;
 const OPENING = 1_760_000_000;
 const NEVER = Number.POSITIVE_INFINITY;
 /** Rules by which a sound row is not sent although it was never accepted. */
+const SETTLE = {
+  chunk: undefined,
+  first: undefined,
+  reason: "looked",
+  json: true,
+  waitLock: 0,
+  flags: {},
+} as const;
 const NOT_SENT_RULES: ReadonlySet<string> = new Set(["history-late", "history-superseded", "changed"]);
 
 interface Deed {
@@ -223,15 +233,24 @@ async function play(
   let isHonest = false;
   let mended = 0;
 
+  const take = (item: Item, isRejected: boolean): void => {
+    const [ticket, content] = [String(item.data.ticketId), contentIn(item.data)];
+    note(ticket, `    ${isRejected ? "rejected" : "accepted"} ${content}`);
+    if (!isRejected) accepted.get(ticket)?.push({ content, command });
+  };
+  /** The next answer is lost, before the service took anything or after it took all of it. */
+  let lost: "before" | "after" | undefined;
   const service = await startService({
+    answer: ({ items }) => {
+      if (lost === undefined) return undefined;
+      if (lost === "after") for (const item of items) if (item.action === kind) take(item, false);
+      return { status: 500, body: "{}" };
+    },
     failureOf: (item) => {
       if (item.action !== kind) return undefined;
-      const [ticket, content] = [String(item.data.ticketId), contentIn(item.data)];
       const isRejected = !isHonest && random() < rejectRate;
-      note(ticket, `    ${isRejected ? "rejected" : "accepted"} ${content}`);
-      if (isRejected) return { status: "failed", reason: "not tonight" };
-      accepted.get(ticket)?.push({ content, command });
-      return undefined;
+      take(item, isRejected);
+      return isRejected ? { status: "failed", reason: "not tonight" } : undefined;
     },
   });
   await mkdir(join(folder, "home"));
@@ -269,9 +288,8 @@ async function play(
   const find = (ticket: string, what: Finding["what"]): void => {
     if (!findings.has(ticket)) findings.set(ticket, { what, story: (stories.get(ticket) ?? []).join("\n") });
   };
-  const send = async (names: readonly string[]): Promise<void> => {
-    command += 1;
-    const done = await run((context) =>
+  const streamOnce = (names: readonly string[]) =>
+    run((context) =>
       stream(
         {
           files: names,
@@ -289,6 +307,19 @@ async function play(
         context,
       ),
     );
+  const send = async (names: readonly string[]): Promise<void> => {
+    command += 1;
+    lost = !isHonest && random() < 0.1 ? (random() < 0.5 ? "before" : "after") : undefined;
+    let done = await streamOnce(names);
+    if (lost !== undefined && done.exitCode === 6) {
+      const decision = lost === "after" ? "sent" : "not-sent";
+      for (const { ticket } of histories) note(ticket, `    no answer, and settled as ${decision}`);
+      lost = undefined;
+      const { run: inDoubt } = JSON.parse(done.out) as Summary; // `--json` of a command that stopped in doubt
+      await run((context) => settle({ ...SETTLE, run: String(inDoubt), decision }, context));
+      done = await streamOnce(names);
+    }
+    lost = undefined;
     expect([0, 3, 4], `exit ${done.exitCode}\n${done.said}`).toContain(done.exitCode);
     judge();
   };
@@ -343,16 +374,23 @@ async function play(
     return mendedName;
   };
 
+  const rejectsFiles = async (): Promise<readonly string[]> =>
+    (await Array.fromAsync(glob("*.rejects.csv", { cwd: folder }))).toSorted();
   const streamRejects = async (earlier: string[]): Promise<void> => {
-    const names = (await Array.fromAsync(glob("*.rejects.csv", { cwd: folder }))).toSorted();
+    const names = await rejectsFiles();
+    const areTogether = !hasOneName && random() < 0.2;
+    const together: string[] = [];
     for (const name of names) {
       if (random() < 0.35) continue;
       const mendedName = await mend(name, isSortedByHand && random() < 0.5);
       if (mendedName === undefined) continue;
+      together.push(mendedName);
+      if (areTogether) continue;
       isHonest = random() < 0.4;
-      await send([mendedName]);
+      await send(together.splice(0));
       if (random() < 0.3) earlier.push(mendedName);
     }
+    if (together.length > 0) await send(together);
     const again = random() < 0.2 ? earlier[Math.floor(random() * earlier.length)] : undefined;
     if (again === undefined) return;
     for (const { ticket } of histories) {

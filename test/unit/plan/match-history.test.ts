@@ -34,7 +34,10 @@ const runsOf = (text: string): readonly KnownDeed[] =>
 
 function given(word: string): InputDeed {
   if (word.startsWith("?")) return { content: undefined, time: word === "?" ? undefined : BigInt(word.slice(1)) };
-  if (word.startsWith("=")) return { content: undefined, is: Number(word.slice(1)) };
+  if (word.startsWith("=")) {
+    const [is, rejectedIn] = word.slice(1).split("@");
+    return { content: undefined, is: Number(is), ...(rejectedIn && { rejectedIn: Number(rejectedIn) }) };
+  }
   const [place = "", rejectedIn] = word.split("@");
   const [deed = ""] = place.split(/[<^!]/);
   const after = /<(\d+)/.exec(place)?.[1];
@@ -45,6 +48,7 @@ function given(word: string): InputDeed {
     unplaced: marked("!"),
     isTimed: /\d$/.test(deed),
     ...(after !== undefined && { after: Number(after) }),
+    ...(!place.includes("*") && { asked: Number(after) - 1 }),
     ...(rejectedIn !== undefined && {
       rejectedIn: Number(rejectedIn),
       numbers: new Map([[Number(rejectedIn), Number(after)]]),
@@ -318,6 +322,8 @@ describe("a history with a row from a rejects file", () => {
     ["one that its own run accepted behind it stands before it now", "-B -A | -B A", "A<2@0 B<3@0", "old superseded"],
     ["one that stood behind it was accepted, and stands before it now", "-B -A | A", "A<2@0 B<1@0", "old superseded"],
     ["it has no time, and one with a time was accepted before it", "C1 B -C", "C<3@0", "new"],
+    ["the same, but it was bad, and another one was rejected", "C1 B -C", "C<3*@0", "changed:C1"],
+    ["it was mended and accepted with its time", "C1", "=0@2 C<1*@3", "old unclear"],
     ["where one stood is not known, and the same was accepted", "B | -A | A", "A<1!0 A<2", "superseded old"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
     expect(judged(accepted, input)).toBe(verdicts);
