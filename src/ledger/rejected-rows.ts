@@ -230,8 +230,8 @@ export function mergeMended(ledger: Ledger, runNo: number): void {
 
 /** A row as a run puts it into a rejects file. */
 export interface RejectedRow extends OpenSince {
-  /** Which row of the run's inputs it is, from 1; undefined where these were put into another order. */
-  readonly number: number | undefined;
+  /** Which row of the run's inputs it is, from 1. */
+  readonly number: number;
   /** It may be any of some equal rows that were rejected before: each keeps its place. */
   readonly isOneOfSeveral: boolean;
   /** What is open of it, as `tickets:actions` names it; nothing where that is not known. */
@@ -257,7 +257,7 @@ export function noteRejected(ledger: Ledger, key: string, row: RejectedRow): voi
   if (isFirst && isFromRejects && (seq === undefined || isAgain)) return;
   if (!isFirst && isOneOfSeveral) return;
   if (isFirst || !isAgain) for (const [action, at] of seqOf) ledger.run(NOTE_ASKED, runNo, at, key, action);
-  if (!isFromRejects && number !== undefined) noteRowNumber(ledger, key, runNo, number);
+  if (!isFromRejects) noteRowNumber(ledger, key, runNo, number);
   if (place !== undefined && (isFirst || !isFromRejects)) noteRowPlace(ledger, key, place, isFirst);
   const sql = "INSERT OR IGNORE INTO rejected_rows (row, run_no, seq, read_as) VALUES (?, ?, ?, ?)";
   ledger.run(sql, key, runNo, seq ?? null, readAs);

@@ -204,21 +204,11 @@ function noteRows(ledger: Ledger, { run, plan }: RejectsOptions, { rows, numbers
   const wasLost = wasEnteredAgain(ledger, run);
   // Where runs were given back in another order, nobody knows what is later: the rows stay unknown.
   const isInOrder = !wasLost || isInOrderOfTime(ledger, run);
-  const isReordered = plan.manifest.options.order === "time";
-  for (const { key, open, place, number, ...row } of rows) {
+  for (const { key, open, place, ...row } of rows) {
     const placed = wasLost ? placeWithoutRuns(place) : place;
     // Of equal rows that were rejected, fewer stand in this input: nobody knows which these are.
     const isOneOfSeveral = !row.isFromRejects && copiesOf(ledger, key).some((copy) => !numbers.has(copy));
-    if (isInOrder)
-      noteRejected(ledger, key, {
-        runNo,
-        readAs,
-        isAgain,
-        isOneOfSeveral,
-        ...row,
-        number: isReordered ? undefined : number,
-        place: placed,
-      });
+    if (isInOrder) noteRejected(ledger, key, { runNo, readAs, isAgain, isOneOfSeveral, ...row, place: placed });
     if (open !== "" && rules !== undefined) noteRules(ledger, key, open, rules);
   }
 }

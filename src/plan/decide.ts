@@ -90,6 +90,8 @@ export interface SelectOptions {
   readonly rejectedRows: RejectedRows;
   /** What the sources of the config read rows as. */
   readonly sources: ReadonlySet<string>;
+  /** The rows were put into the order of their times. */
+  readonly isByTime: boolean;
   readonly problems: ProblemLog;
   readonly severityOf: (rule: string) => Severity;
   readonly signal: AbortSignal;
@@ -116,7 +118,7 @@ const CHANGED_SHOWN = 1000;
  */
 export async function select(options: SelectOptions): Promise<Selection> {
   const { directory, compiled, blockedRows, ledger, again, pending, problems } = options;
-  const isAsked = hasDeedsOr(ledger, pending);
+  const isAsked = hasDeedsOr(ledger, pending) || compiled.rejected.size > 0;
   const comparedWith = isAsked && !again ? ledger : undefined;
   using lines = openCandidateLines(directory);
   const given = new Set(compiled.rejected.values());
@@ -131,6 +133,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
     lines,
     inputs: compiled.inputs,
     sources: options.sources,
+    isByTime: options.isByTime,
     isCut: compiled.isCut,
     // Where the config lets them pass, they are deeds that repeat like any other.
     isSentOnce: (action) =>

@@ -62,7 +62,7 @@ import { type GivenKeyDeed, type KeyTry, type KeyVerdict, type KnownKeyDeed, mat
 import { type DeedsBeside, deedsBeside, type FoundDeed, findUnderOtherKeys, type InputKey } from "./other-keys.ts";
 import { findCopies, findOverlaps, findSharedTimes, type TimedDeed } from "./overlaps.ts";
 import { createProbableSet } from "./probable-set.ts";
-import { historyDeed } from "./said.ts";
+import { historyDeed, plainlyPriced } from "./said.ts";
 import { findOnceUnderOtherKeys, findToldTwice } from "./several-keys.ts";
 import { type Compared, findRetold, retoldAmong, type TimedSaying } from "./told-otherwise.ts";
 import { findTurned } from "./turned-rows.ts";
@@ -139,8 +139,8 @@ export type Detail =
   | { readonly kind: "same minute"; readonly other: RowPlace }
   /** Unclear: it may be this accepted one, told with another time. */
   | { readonly kind: "told otherwise"; readonly accepted: AcceptedDeed; readonly isCutShort: boolean }
-  /** Unclear: in the run that rejected both rows, this one stood on the other side of that one. */
-  | { readonly kind: "turned"; readonly other: RowPlace; readonly stood: "before" | "behind" }
+  /** Unclear: in the run that rejected both rows, this one stood on the other side of that one; or no run had both. */
+  | { readonly kind: "turned"; readonly other: RowPlace; readonly stood: "before" | "behind" | "unknown" }
   /** Unclear: another source says the same, now or before. */
   | { readonly kind: "in two sources"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
   | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
@@ -183,6 +183,8 @@ export interface MatchOptions {
   readonly isSentOnce: (action: ActionName) => boolean;
   /** Rows behind were left out (`--limit`). */
   readonly isCut: boolean;
+  /** The candidates stand in the order of their times. */
+  readonly isByTime: boolean;
   /** Since when a row is open, where it comes from a rejects file of this ledger. */
   readonly rejected: (row: number) => ReturnType<RejectedRows["openSince"]>;
   /** When the service was asked for just this action of a row from a rejects file. */
@@ -313,7 +315,12 @@ export async function matchDeeds(options: MatchOptions): Promise<Verdicts> {
   for (const [{ seq }, at] of await findToldTwice(directory, { lines, inputs, isNew }))
     found.set(seq, "unclear", { kind: "in two sources", at });
   if (ledger !== undefined && options.hasRejected) {
-    for (const [{ seq }, order] of await findTurned(directory, { lines, rejected: options.rejected, isNew }))
+    for (const [{ seq }, order] of await findTurned(directory, {
+      lines,
+      rejected: options.rejected,
+      isNew,
+      isByTime: options.isByTime,
+    }))
       found.set(seq, "unclear", { kind: "turned", ...order });
   }
   const acceptedAs = (candidate: Candidate): string | undefined => {
@@ -887,6 +894,9 @@ class Group {
     switch (verdict.kind) {
       case "old":
         if (accepted === undefined) this.#found.set(seq, "pending");
+        // The same price is written otherwise.
+        else if (!accepted.content.equals(candidate.content))
+          this.#found.set(seq, "changed", { kind: "changed", from: accepted });
         else
           this.#found.set(seq, "sent", this.#options.isFromRejects(row) ? { kind: "sent", as: accepted } : undefined);
         return;
@@ -939,10 +949,11 @@ class Group {
   #known(): readonly KnownOfHistory[] {
     const { pending } = this.#options;
     const action = this.#action();
+    const deedBy = this.#deedBy();
     return [
       ...this.#tried.map((deed): KnownOfHistory => {
         const content = deed.content.toString("hex");
-        const said = historyDeed(action, content, () => this.#dataOf(deed));
+        const said = deedBy(action, content, () => this.#dataOf(deed));
         return {
           deed: {
             // Of two sources each may have its own price.
@@ -956,7 +967,7 @@ class Group {
       ...(pending.deeds.get(this.#identity) ?? []).map(
         ({ content, data }): KnownOfHistory => ({
           deed: {
-            ...historyDeed(action, content, () => data),
+            ...deedBy(action, content, () => data),
             run: Number.POSITIVE_INFINITY,
             isAgain: () => false,
             state: "pending",
@@ -965,6 +976,14 @@ class Group {
         }),
       ),
     ];
+  }
+
+  /** Prices of resales are looked at where neither side says just what the other does. */
+  #deedBy(): typeof historyDeed {
+    if (actionSpec(this.#action()).effect !== "resell-ticket") return historyDeed;
+    const given = new Set(this.#candidates.map(({ content }) => content.toString("hex")));
+    const known = new Set(this.#tried.map(({ content }) => content.toString("hex")));
+    return given.isSubsetOf(known) || known.isSubsetOf(given) ? historyDeed : plainlyPriced;
   }
 
   #runOf({ runNo }: AcceptedDeed): Pick<Try, "run" | "isAgain"> {
@@ -980,8 +999,9 @@ class Group {
 
   /** The candidates, and the deeds of rows that are not sent where they stand among them. */
   #inOrder(blockedRows: readonly BlockedDeed[], known: readonly KnownOfHistory[]): readonly InputOfHistory[] {
+    const deedBy = this.#deedBy();
     const given = this.#candidates.map((candidate): InputOfHistory => {
-      const deed = historyDeed(candidate.action, candidate.content.toString("hex"), () => this.#dataOfLine(candidate));
+      const deed = deedBy(candidate.action, candidate.content.toString("hex"), () => this.#dataOfLine(candidate));
       const rejected = this.#options.rejected(candidate.row);
       const place = this.#options.isFromRejects(candidate.row) ? this.#placeOf(candidate, known) : {};
       return {

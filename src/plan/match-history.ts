@@ -215,12 +215,15 @@ class Match {
       const own = became.findLast((of) => this.#left.has(of) && !given.has(this.#knownAt(of).content));
       if (own !== undefined) this.#bind(at, own, "changed");
     }
+    const guessed: number[] = [];
     // Which one may have become it depends on what is known of those before it.
     for (let before = -1; before < this.bound.size; ) {
       before = this.bound.size;
       for (const [at, deed] of this.#openLatestFirst(false)) {
         const own = this.#acceptedSince(deed).find((of) => this.#mayHaveBecome(deed, at, of));
-        if (own !== undefined) this.#bind(at, own, "old");
+        if (own === undefined) continue;
+        this.#bind(at, own, "old");
+        guessed.push(own);
       }
     }
     // What came out of turn, with `--again`, is taken for the last ones, beside which the fewest are left to be sent.
@@ -228,6 +231,12 @@ class Match {
       const isUnplaced = this.isUnplaced(deed, at);
       const own = this.#acceptedSince(deed).findLast((of) => isUnplaced || this.#knownAt(of).isAgain());
       if (own !== undefined) this.#bind(at, own, "old");
+    }
+    // Of rows that say the same, one that the service was never asked for may as well be the one that was accepted since.
+    for (const [at, { content, after, asked }] of this.#open(false)) {
+      const mayBe = (of: number): boolean =>
+        of >= (after ?? Number.POSITIVE_INFINITY) && this.#knownAt(of).content === content;
+      if (asked === undefined && guessed.some(mayBe)) this.doubtful.add(at);
     }
     for (const [at, deed] of this.#open(false)) {
       const { content, after, unplaced } = deed;

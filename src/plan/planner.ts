@@ -189,6 +189,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     pending: options.pending,
     rejectedRows: known,
     sources: options.sources,
+    isByTime: timeOrder !== undefined,
     crossChecks: () => acrossFor(options, compiled),
   });
   const { read, skipped } = compiled.rows;

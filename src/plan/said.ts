@@ -17,6 +17,24 @@ export function historyDeed(action: ActionName, content: string, readData: () =>
   };
 }
 
+/** The same, but for its content prices that are one number are one: a spreadsheet that saves an export leaves out their zeros. */
+export function plainlyPriced(
+  action: ActionName,
+  content: string,
+  readData: () => ActionData | undefined,
+): HistoryDeed {
+  const data = readData();
+  if (data?.price == null) return historyDeed(action, content, () => data);
+  const plain = { ...data, price: plainPrice(String(data.price)) };
+  return historyDeed(action, contentDigest(action, plain), () => plain);
+}
+
+function plainPrice(price: string): string {
+  const [, whole = "", fraction = ""] = /^0*(\d+?)(?:\.(\d*?)0*)?$/.exec(price) ?? [];
+  if (whole === "") return price;
+  return fraction === "" ? whole : `${whole}.${fraction}`;
+}
+
 const canBeTimed = (action: ActionName): boolean => acceptedFields(action).includes("orderTime");
 
 function saidBy(action: ActionName, content: string, data: ActionData | undefined): Said {

@@ -11,10 +11,10 @@ import { contentAt } from "./index-file.ts";
 import { historyOf, replaces } from "./keyed-order.ts";
 import { timeOf } from "./said.ts";
 
-/** Another candidate of the same history, and whether this one stood before or behind it in their run. */
+/** Another candidate of the same history, and whether this one stood before or behind it in their run; unknown where none had both. */
 export interface Turned {
   readonly other: Candidate;
-  readonly stood: "before" | "behind";
+  readonly stood: "before" | "behind" | "unknown";
 }
 
 /** A candidate of a rejects file, with its place in a run that rejected it. */
@@ -32,22 +32,34 @@ export async function findTurned(
     lines,
     rejected,
     isNew,
+    isByTime,
   }: {
     readonly lines: CandidateLines;
     readonly rejected: (row: number) => (OpenSince & Pick<FirstRejected, "numbers">) | undefined;
     readonly isNew: (seq: number) => boolean;
+    /** The candidates stand in the order of their times. */
+    readonly isByTime: boolean;
   },
 ): Promise<ReadonlyMap<Candidate, Turned>> {
   /** By history and run, in the order of the input. */
   const histories = new Map<string, Rejected[]>();
+  /** By history, those without times. */
+  const untimed = new Map<string, Beside[]>();
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
-      if (!isOrdered(candidate) || !isNew(candidate.seq)) continue;
+      if (!isOrdered(candidate)) continue;
       const since = rejected(candidate.row);
       if (since === undefined) continue;
       const history = historyOf(candidate, lines).toString("hex");
+      const beside = { candidate, runs: new Set(since.numbers.keys()), isNew: isNew(candidate.seq) };
+      if (candidate.untimed) {
+        const others = untimed.get(history);
+        if (others === undefined) untimed.set(history, [beside]);
+        else others.push(beside);
+      }
+      if (!beside.isNew) continue;
       const time = candidate.untimed ? undefined : timeIn(lines.of(candidate));
-      const runs = new Set(since.numbers.keys());
+      const { runs } = beside;
       for (const [what, place] of placesIn(since, time)) {
         const others = histories.get(`${what} ${history}`);
         if (others === undefined) histories.set(`${what} ${history}`, [{ candidate, place, time, runs }]);
@@ -56,8 +68,40 @@ export async function findTurned(
     }
   }
   const turned = new Map<Candidate, Turned>();
-  for (const [what, deeds] of histories) findIn(deeds, turned, what.startsWith(TIME));
+  for (const [what, deeds] of histories) {
+    // What stood in one input goes in its order; where its rows were put into another, only those of one kind have it still.
+    if (what.startsWith(TIME)) findIn(deeds, turned, (one, other) => one.runs.isDisjointFrom(other.runs));
+    else if (isByTime) findIn(deeds, turned, (one, other) => (one.time === undefined) === (other.time === undefined));
+    else findIn(deeds, turned);
+  }
+  for (const rows of untimed.values()) findApart(rows, turned);
   return turned;
+}
+
+interface Beside {
+  readonly candidate: Candidate;
+  /** Those that had it among their rejects. */
+  readonly runs: ReadonlySet<number>;
+  readonly isNew: boolean;
+}
+
+/**
+ * Rows that no run had both, though their inputs had others in common: one of the two may be another form of a row that stood on
+ * the other side of the other one.
+ */
+function findApart(rows: readonly Beside[], turned: Map<Candidate, Turned>): void {
+  const bySet = [...Map.groupBy(rows, ({ runs }) => [...runs].join(" ")).values()];
+  const sets = bySet.flatMap(([first]) => first?.runs ?? []);
+  const firstNew = bySet.flatMap((each) => each.find(({ isNew }) => isNew) ?? []);
+  for (const each of rows) {
+    if (!each.isNew || each.runs.size === 0) continue;
+    const other = firstNew.find(({ runs }) => {
+      const isApart = runs.size > 0 && runs.isDisjointFrom(each.runs);
+      return isApart && sets.some((all) => !all.isDisjointFrom(runs) && !all.isDisjointFrom(each.runs));
+    });
+    if (other !== undefined && !turned.has(each.candidate))
+      turned.set(each.candidate, { other: other.candidate, stood: "unknown" });
+  }
 }
 
 /** The facts of a candidate do not hold it. */
@@ -85,14 +129,16 @@ const TIME = "time";
 const isOrdered = ({ action, untimed }: Candidate): boolean =>
   actionSpec(action).identity === "history" && (untimed || replaces(action));
 
-function findIn(deeds: readonly Rejected[], turned: Map<Candidate, Turned>, isByTime: boolean): void {
+function findIn(
+  deeds: readonly Rejected[],
+  turned: Map<Candidate, Turned>,
+  isCompared: (one: Rejected, other: Rejected) => boolean = () => true,
+): void {
   let last = 0n;
   for (const [at, deed] of deeds.entries()) {
     // Nearly always all stand in order.
     if (deed.place < last) {
-      // What stood in one input goes in its order.
-      const isOther = ({ runs }: Rejected): boolean => !isByTime || runs.isDisjointFrom(deed.runs);
-      for (const earlier of deeds.slice(0, at).filter((each) => isOther(each) && isTurned(each, deed))) {
+      for (const earlier of deeds.slice(0, at).filter((each) => isCompared(each, deed) && isTurned(each, deed))) {
         turned.set(deed.candidate, turned.get(deed.candidate) ?? { other: earlier.candidate, stood: "before" });
         turned.set(earlier.candidate, turned.get(earlier.candidate) ?? { other: deed.candidate, stood: "behind" });
       }

@@ -212,6 +212,12 @@ function timeText(orderTime: unknown): string {
 /** A row of a rejects file that has changed places with another one. */
 function turned(action: ActionName, { stood }: Extract<Detail, { kind: "turned" }>, other: string): Finding {
   const { about } = actionSpec(action);
+  if (stood === "unknown")
+    return {
+      rule: "history-unclear",
+      message: `No run had both it and ${other} (${action} of the same ${about}) among its rejects, so which of them is the later one can't be told: sent in the wrong order, the earlier one would come last.`,
+      hint: "Stream the export once more: the rejects of that run have them in order. Or stream the earlier one in a file of its own first.",
+    };
   return {
     rule: "history-unclear",
     message: `In the run that rejected both, it stood ${stood} ${other} (${action} of the same ${about}), and here it stands on the other side of it: sent in this order, the earlier one would come last.`,

@@ -100,6 +100,44 @@ test.each<[string, keyof typeof HEADERS, readonly Step[], string]>([
     "a b",
   ],
   [
+    "a resale that came late and one that was superseded, once a spreadsheet has left out the zeros of all prices",
+    "resales",
+    [
+      ["resales.csv", "a=18.50 b=20.00", [0]],
+      ["resales.csv", "b=18.00 a=18.50 b=20.00"],
+      ["resales.csv", "b=18 a=18.5 b=20"],
+    ],
+    "b",
+  ],
+  [
+    "a resale whose price has no zeros any more, behind such as came late",
+    "resales",
+    [
+      ["resales.csv", "b=18.00"],
+      ["resales.csv", "b=20 a=19 b=18"],
+    ],
+    "b",
+  ],
+  [
+    "rejects that are sorted where the first night sent nothing",
+    "updates",
+    [
+      ["updates.csv", "a! b c"],
+      ["updates.rejects.csv", "0+ 2 1"],
+    ],
+    "a",
+  ],
+  [
+    "a row that came late, behind the bad form of one whose right form was taken out of the rejects",
+    "resales",
+    [
+      ["resales.csv", "a b! d!"],
+      ["resales.csv", "a b! c d"],
+      ["resales.rejects.csv", "0 1+ 2+ 3"],
+    ],
+    "a b",
+  ],
+  [
     "a row before another one whose two forms stand around it in the rejects",
     "updates",
     [

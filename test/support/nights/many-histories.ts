@@ -43,6 +43,7 @@ interface Deed {
   /** What tells it from the others of its history, whatever else its row says. */
   readonly content: string;
   readonly time: number;
+  readonly price: string;
   /** Night from which exports have it; later than those before it for a row that came late. */
   readonly shownFrom: number;
   readonly isTimeless: boolean;
@@ -189,6 +190,7 @@ function historyOf(ticket: string, habits: Habits, random: Random): History {
     deeds.push({
       content: others[pick(others.length)] ?? contents[0] ?? "",
       time: OPENING + at * 3600 + night * DAY,
+      price: ["18.00", "18.50", "20.00"][pick(3)] ?? "",
       shownFrom: Math.min(night, nights - 1) + (hasLate && random() < 0.15 ? 1 + pick(2) : 0),
       isTimeless: isMixed && random() < 0.4,
       damagedOn: new Set(Array.from({ length: nights }, (_, each) => each).filter(() => random() < damageRate)),
@@ -332,7 +334,7 @@ async function play(
       );
       const own = shown.map((deed) => {
         const isTimed = night >= history.timed.from && night < history.timed.until && !deed.isTimeless;
-        const price = night >= history.repricedFrom ? "10" : "10.00";
+        const price = night >= history.repricedFrom ? deed.price.replace(/\.?0+$/, "") : deed.price;
         const values = { ...cells(deed.content, price, isTimed ? String(deed.time) : ""), ticketId: history.ticket };
         const isDamaged = deed.damagedOn.has(night);
         const damaged = isDamaged ? { ...values, [weakness]: `bad ${history.deeds.indexOf(deed)}` } : values;
@@ -355,7 +357,7 @@ async function play(
       for (const row of own) {
         const [, at] = /^bad (\d+)$/.exec(row[weakness] ?? "") ?? [];
         const deed = at === undefined || random() > 0.85 ? undefined : byTicket.get(ticket)?.deeds[Number(at)];
-        if (deed !== undefined) row[weakness] = cells(deed.content, "10.00", "")[weakness] ?? "";
+        if (deed !== undefined) row[weakness] = cells(deed.content, deed.price, "")[weakness] ?? "";
       }
       return isSorted ? own.sort(() => random() - 0.5) : own;
     });

@@ -323,6 +323,12 @@ describe("a history with a row from a rejects file", () => {
     ["one that stood behind it was accepted, and stands before it now", "-B -A | A", "A<2@0 B<1@0", "old superseded"],
     ["it has no time, and one with a time was accepted before it", "C1 B -C", "C<3@0", "new"],
     ["the same, but it was bad, and another one was rejected", "C1 B -C", "C<3*@0", "changed:C1"],
+    [
+      "bad ones that say what was accepted since of one of them",
+      "A | -C | C | C",
+      "C<3* B<3* C<2 C<3*",
+      "old late old unclear",
+    ],
     ["it was mended and accepted with its time", "C1", "=0@2 C<1*@3", "old unclear"],
     ["where one stood is not known, and the same was accepted", "B | -A | A", "A<1!0 A<2", "superseded old"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
