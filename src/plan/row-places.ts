@@ -59,20 +59,28 @@ export async function findLastAccepted(options: {
   const ofKind = new Map<ActionName, Spot>();
   const candidates = new Map<string, Candidate>();
   const undecided = new Set<string>();
+  /** By history, contents of which one was accepted, and of which one waits beside a bad row: either may be the accepted one. */
+  const contents = { accepted: new Set<string>(), held: new Set<string>() };
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       const { action, seq, keyed, untimed } = candidate;
       const isUnclear = verdicts.detailOf(candidate)?.kind === "unclear";
-      if (!isUnclear && !KNOWN.has(verdicts.of(candidate))) continue;
+      const isHeld = verdicts.of(candidate) === "held" && untimed && !keyed;
+      if (!isUnclear && !isHeld && !KNOWN.has(verdicts.of(candidate))) continue;
       if (isUnclear) undecided.add(historyOf(candidate, lines).toString("hex"));
-      if (replaces(action)) ofKind.set(action, { before: seq, row: Number.POSITIVE_INFINITY });
+      if (replaces(action) && !isHeld) ofKind.set(action, { before: seq, row: Number.POSITIVE_INFINITY });
       // Others are a set, or told apart by their keys.
       else if (actionSpec(action).identity !== "history" || keyed || !untimed) continue;
       if (isUnclear) continue;
       const history = histories.size === 0 ? "" : historyOf(candidate, lines).toString("hex");
-      if (histories.has(history)) candidates.set(history, candidate);
+      if (!histories.has(history)) continue;
+      if (!isHeld) candidates.set(history, candidate);
+      contents[isHeld ? "held" : "accepted"].add(
+        `${history} ${contentAt(candidate.block, candidate.at).toString("hex")}`,
+      );
     }
   }
+  for (const both of contents.held.intersection(contents.accepted)) undecided.add(both.split(" ", 1)[0] ?? "");
   for (const [history, candidate] of candidates) {
     const deed = deedOf(options, ledger, candidate, history);
     if (deed !== undefined) ofHistory.set(history, { before: candidate.seq, row: Number.POSITIVE_INFINITY, deed });

@@ -138,6 +138,17 @@ test.each<[string, keyof typeof HEADERS, readonly Step[], string]>([
     "a b",
   ],
   [
+    "a bad row before one that waits for it, and says what was accepted",
+    "updates",
+    [
+      ["updates.csv", "a b! c a"],
+      ["updates.rejects.csv", "0 1+ 2 3", [0, 2]],
+      ["updates.csv", "a b c! a"],
+      ["updates.rejects.csv", "3+"],
+    ],
+    "b a",
+  ],
+  [
     "a row before another one whose two forms stand around it in the rejects",
     "updates",
     [
