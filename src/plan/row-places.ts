@@ -23,6 +23,8 @@ export interface LastAccepted {
   readonly isUndecided: (history: string) => boolean;
   /** By history (hex): the last bad row that may be an accepted one. */
   readonly maybe: ReadonlyMap<string, Spot>;
+  /** Likewise: the last one that stands in the place of an accepted one, so that no rejects hold it. */
+  readonly inPlace: ReadonlyMap<string, Spot>;
 }
 
 /** Before the candidate with a number; behind what stands there of earlier rows. A candidate itself is behind all of it. */
@@ -39,6 +41,7 @@ const NOTHING_ACCEPTED: LastAccepted = {
   ofKind: new Map(),
   isUndecided: () => false,
   maybe: new Map(),
+  inPlace: new Map(),
 };
 
 /** @param histories (hex) of the rows that are not sent. */
@@ -86,15 +89,17 @@ export async function findLastAccepted(options: {
     if (deed !== undefined) ofHistory.set(history, { before: candidate.seq, row: Number.POSITIVE_INFINITY, deed });
   }
   const maybe = new Map<string, Spot>();
+  const inPlace = new Map<string, Spot>();
   const closed = new Set(verdicts.closed.map(({ row }) => row));
   for await (const { before, row, attempted, accepted } of blockedRows) {
     const spot = { before, row };
     if (accepted === undefined) {
-      // One that stands in an accepted one's place is surely one.
-      const missed = historiesOf(attempted).filter((history) => closed.has(row) || verdicts.missed.has(history));
-      for (const history of missed) {
-        const last = maybe.get(history);
-        if (last === undefined || isBehind(spot, last)) maybe.set(history, spot);
+      const isInPlace = closed.has(row);
+      const spots = isInPlace ? inPlace : maybe;
+      for (const history of historiesOf(attempted)) {
+        const last = spots.get(history);
+        const isOne = isInPlace || verdicts.missed.has(history);
+        if (isOne && (last === undefined || isBehind(spot, last))) spots.set(history, spot);
       }
       continue;
     }
@@ -107,7 +112,7 @@ export async function findLastAccepted(options: {
   if (isCut)
     for (const action of ACTION_NAMES.filter(replaces))
       ofKind.set(action, { before: Number.POSITIVE_INFINITY, row: Number.POSITIVE_INFINITY });
-  return { ofHistory, ofKind, isUndecided: (history) => isCut || undecided.has(history), maybe };
+  return { ofHistory, ofKind, isUndecided: (history) => isCut || undecided.has(history), maybe, inPlace };
 }
 
 const KNOWN: ReadonlySet<ReturnType<Verdicts["of"]>> = new Set(["sent", "changed", "pending"]);
@@ -161,10 +166,13 @@ export function createRowPlaces(accepted: LastAccepted, order: PlannedOrder): (r
       histories: histories.map((history) => {
         const last = accepted.ofHistory.get(history);
         const maybe = accepted.maybe.get(history);
+        const inPlace = accepted.inPlace.get(history);
         return {
           history,
           ...(last !== undefined && isBehind(last, spot) && { behind: askedAt(last.deed) }),
-          ...(accepted.isUndecided(history) && { isUndecided: true }),
+          ...((accepted.isUndecided(history) || (inPlace !== undefined && isBehind(inPlace, spot))) && {
+            isUndecided: true,
+          }),
           ...(maybe !== undefined && isBehind(maybe, spot) && { isBeforeBad: true }),
         };
       }),

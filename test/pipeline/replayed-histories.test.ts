@@ -149,6 +149,16 @@ test.each<[string, keyof typeof HEADERS, readonly Step[], string]>([
     "b a",
   ],
   [
+    "a bad row before another one that has the time of an accepted one",
+    "resales",
+    [
+      ["resales.csv", "c@3"],
+      ["resales.csv", "a@1 b! c@3!"],
+      ["resales.rejects.csv", "0+"],
+    ],
+    "c",
+  ],
+  [
     "a row before another one whose two forms stand around it in the rejects",
     "updates",
     [
