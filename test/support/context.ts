@@ -165,7 +165,7 @@ function environmentOf(folder: string, url: string): NodeJS.ProcessEnv {
   };
 }
 
-function streamOptions(files: readonly string[], options: Partial<StreamOptions>): StreamOptions {
+export function streamOptions(files: readonly string[], options: Partial<StreamOptions>): StreamOptions {
   return {
     files,
     again: false,

@@ -18,7 +18,7 @@ import { settle } from "../../../src/commands/settle.ts";
 import { stream } from "../../../src/commands/stream.ts";
 import { validate } from "../../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
-import { makeContext } from "../context.ts";
+import { makeContext, streamOptions } from "../context.ts";
 import type { Summary } from "../counts.ts";
 import { type Item, startService } from "../service.ts";
 import type { Random } from "./deeds.ts";
@@ -292,22 +292,7 @@ async function play(
   };
   const streamOnce = (names: readonly string[]) =>
     run((context) =>
-      stream(
-        {
-          files: names,
-          again: false,
-          dryRun: false,
-          force: false,
-          json: true,
-          yes: false,
-          safeCsv: false,
-          waitLock: 0,
-          output: "promises.ndjson",
-          maxInvalid: { rows: 100_000 },
-          flags: { retries: 0 },
-        },
-        context,
-      ),
+      stream(streamOptions(names, { output: "promises.ndjson", maxInvalid: { rows: 100_000 } }), context),
     );
   const send = async (names: readonly string[]): Promise<void> => {
     command += 1;

@@ -17,7 +17,7 @@ import { settle } from "../../../src/commands/settle.ts";
 import { stream } from "../../../src/commands/stream.ts";
 import { validate } from "../../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
-import { makeContext } from "../context.ts";
+import { makeContext, streamOptions } from "../context.ts";
 import type { Summary } from "../counts.ts";
 import { type Item, type Service, startService } from "../service.ts";
 import {
@@ -211,19 +211,7 @@ async function openDesk(world: World, random: Random): Promise<Desk> {
   const streamOnce = (names: readonly string[], maxInvalid: number) =>
     run((context) =>
       stream(
-        {
-          files: names,
-          again: false,
-          dryRun: false,
-          force: false,
-          json: true,
-          yes: false,
-          safeCsv: false,
-          waitLock: 0,
-          output: "promises.ndjson",
-          maxInvalid: { rows: maxInvalid },
-          flags: { retries: 0, chunkSize: 7 },
-        },
+        streamOptions(names, { output: "promises.ndjson", maxInvalid: { rows: maxInvalid }, flags: { chunkSize: 7 } }),
         context,
       ),
     );
