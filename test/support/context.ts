@@ -7,6 +7,7 @@ import { PassThrough } from "node:stream";
 import { expect, onTestFinished } from "vitest";
 import type { Context } from "../../src/commands/context.ts";
 import type { ProgressState } from "../../src/commands/reporter.ts";
+import type { settle } from "../../src/commands/settle.ts";
 import { type StreamOptions, stream } from "../../src/commands/stream.ts";
 import { newTrace } from "../../src/commands/trace.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
@@ -177,6 +178,21 @@ export function streamOptions(files: readonly string[], options: Partial<StreamO
     waitLock: 0,
     ...options,
     flags: { retries: 0, ...options.flags },
+  };
+}
+
+/** What a person settles a run by who has looked. */
+export function settleOptions(run: string, decision: "sent" | "not-sent"): Parameters<typeof settle>[0] {
+  return {
+    run,
+    decision,
+    chunk: undefined,
+    first: undefined,
+    reason: "looked",
+    json: true,
+    yes: true,
+    waitLock: 0,
+    flags: {},
   };
 }
 

@@ -18,7 +18,7 @@ import { settle } from "../../../src/commands/settle.ts";
 import { stream } from "../../../src/commands/stream.ts";
 import { validate } from "../../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
-import { makeContext, streamOptions } from "../context.ts";
+import { makeContext, settleOptions, streamOptions } from "../context.ts";
 import type { Summary } from "../counts.ts";
 import { type Item, startService } from "../service.ts";
 import type { Random } from "./deeds.ts";
@@ -29,14 +29,6 @@ const DAY = 86_400;
 const OPENING = 1_760_000_000;
 const NEVER = Number.POSITIVE_INFINITY;
 /** Rules by which a sound row is not sent although it was never accepted. */
-const SETTLE = {
-  chunk: undefined,
-  first: undefined,
-  reason: "looked",
-  json: true,
-  waitLock: 0,
-  flags: {},
-} as const;
 const NOT_SENT_RULES: ReadonlySet<string> = new Set(["history-late", "history-superseded", "changed"]);
 
 interface Deed {
@@ -303,7 +295,7 @@ async function play(
       for (const { ticket } of histories) note(ticket, `    no answer, and settled as ${decision}`);
       lost = undefined;
       const { run: inDoubt } = JSON.parse(done.out) as Summary; // `--json` of a command that stopped in doubt
-      await run((context) => settle({ ...SETTLE, run: String(inDoubt), decision }, context));
+      await run((context) => settle(settleOptions(String(inDoubt), decision), context));
       done = await streamOnce(names);
     }
     lost = undefined;

@@ -17,7 +17,7 @@ import { settle } from "../../../src/commands/settle.ts";
 import { stream } from "../../../src/commands/stream.ts";
 import { validate } from "../../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
-import { makeContext, streamOptions } from "../context.ts";
+import { makeContext, settleOptions, streamOptions } from "../context.ts";
 import type { Summary } from "../counts.ts";
 import { type Item, type Service, startService } from "../service.ts";
 import {
@@ -226,21 +226,7 @@ async function openDesk(world: World, random: Random): Promise<Desk> {
       if (done.exitCode !== 6) return { ...done, doubts };
       doubts += 1;
       const decision = isTaken ? "sent" : "not-sent";
-      const settled = await run((context) =>
-        settle(
-          {
-            run: lastRun(done.out),
-            decision,
-            chunk: undefined,
-            first: undefined,
-            reason: "looked",
-            json: true,
-            waitLock: 0,
-            flags: {},
-          } as Parameters<typeof settle>[0], // further options are all optional
-          context,
-        ),
-      );
+      const settled = await run((context) => settle(settleOptions(lastRun(done.out), decision), context));
       story.push(`  settled --${decision}: exit ${settled.exitCode}`);
     }
   };
