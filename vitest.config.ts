@@ -50,7 +50,7 @@ const setupFiles = ["test/support/property-seed.ts"];
 const MINUTE_MS = 60_000;
 
 /** Files whose one test takes longest: begun last, they would have the machine for themselves. */
-const LONGEST = ["seasons-of-nights", "histories-of-nights", "invariant", "crash", "docs"];
+const LONGEST = ["seasons-of-nights", "histories-of-nights", "invariant", "crash/boundaries", "crash/settle", "docs"];
 
 const MEMORY_FOLDER = "/dev/shm";
 const ENOUGH_BYTES = 4 * 1024 ** 3;

@@ -1,0 +1,116 @@
+/** A kill at each boundary of a chunk's life: the same command puts it right. */
+
+import { describe, expect, test } from "vitest";
+import type { CrashPoint } from "../../../src/disk/crash-points.ts";
+import type { Summary } from "../../support/counts.ts";
+import { processedCount, salesRig, settleByTruth, states } from "../../support/interrupted.ts";
+import { summaryIn } from "../../support/invariant/sales.ts";
+import { expectAllTold, readTruth } from "../../support/invariant/truth.ts";
+
+interface Boundary {
+  readonly point: CrashPoint;
+  /** Chunk states when the process has died at its n-th pass of four; undefined: no run yet. */
+  readonly at: (time: number) => string | undefined;
+  /** What the same command ends with. */
+  readonly next: (time: number) => number;
+}
+
+const CHUNKS = 4;
+
+/** The states of four chunks, by what was `done`, and what comes after. */
+const row = (settled: number, ...then: readonly string[]): string =>
+  [...Array<string>(settled).fill("settled"), ...then, ...Array<string>(CHUNKS).fill("planned")]
+    .slice(0, CHUNKS)
+    .join(" ");
+
+/** A chunk is settled while the next one flies. */
+const whileNextFlies = (time: number): string => row(time, "sending");
+
+const BOUNDARIES: readonly Boundary[] = [
+  { point: "planned", at: () => undefined, next: () => 0 },
+  { point: "entered", at: () => row(0), next: () => 0 },
+  { point: "counted", at: () => row(0), next: () => 0 },
+  { point: "listed", at: () => row(0), next: () => 0 },
+  {
+    point: "intended",
+    at: (time) => (time === 1 ? row(0, "sending") : row(time - 2, "answered", "sending")),
+    next: () => 6,
+  },
+  { point: "answered", at: (time) => row(time - 1, "sending"), next: () => 6 },
+  { point: "stored", at: () => row(CHUNKS - 1, "answered"), next: () => 0 },
+  { point: "settled", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
+  { point: "projected", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
+  { point: "recorded", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
+  { point: "rejects written", at: () => row(CHUNKS), next: () => 0 },
+  { point: "merged", at: () => row(CHUNKS), next: () => 0 },
+  { point: "ended", at: () => row(CHUNKS), next: () => 0 },
+];
+
+const ONCE: readonly CrashPoint[] = [
+  "planned",
+  "entered",
+  "counted",
+  "listed",
+  "stored",
+  "rejects written",
+  "merged",
+  "ended",
+];
+
+/** Which pass, of how many chunks: the only one, one in the middle, the last one. */
+const PASSES = BOUNDARIES.flatMap(({ point, at, next }) =>
+  (ONCE.includes(point)
+    ? ([
+        [1, 1],
+        [1, CHUNKS],
+      ] as const)
+    : ([
+        [1, 1],
+        [2, CHUNKS],
+        [CHUNKS, CHUNKS],
+      ] as const)
+  ).map(([time, chunks]) => ({ point, time, chunks, at, next })),
+);
+
+describe("a process that dies at a boundary of a chunk's life", () => {
+  const dies = async ({ point, time, chunks, at, next }: (typeof PASSES)[number]): Promise<void> => {
+    const rig = await salesRig(20);
+    const command = rig.stream("--chunk-size", String(20 / chunks), "--json");
+    const died = await rig.run(command, { interruption: { kind: "boundary", point, time } });
+    expect(died.killed).toBe(true);
+    if (chunks === CHUNKS) expect(states(rig)).toBe(at(time) ?? "");
+
+    const shown = JSON.parse((await rig.run(["status", "--env", "playground", "--json"])).stdout);
+    const again = await rig.run(command);
+    const expected = chunks === CHUNKS ? next(time) : point === "intended" || point === "answered" ? 6 : 0;
+    expect(again.exitCode).toBe(expected);
+    if (point !== "planned")
+      expect(shown.runs[0].actions.inDoubt, "status names the doubts that the next command finds").toBe(
+        expected === 6 ? 20 / chunks : 0,
+      );
+    if (expected === 6) {
+      const { questions } = readTruth(rig, rig.placed);
+      expect(questions).toHaveLength(1);
+      expect(again.stderr).toContain(`tickets settle ${questions[0]?.run}`);
+      const before = processedCount(rig);
+      expect((await rig.run(command)).exitCode, "the doubt stays until a person has settled it").toBe(6);
+      expect(processedCount(rig)).toBe(before);
+      await settleByTruth(rig, rig.placed);
+      expect((await rig.run(command)).exitCode).toBe(0);
+    }
+    expectAllTold(rig, rig.placed);
+    expect(rig.requests().map(({ length }) => length)).toEqual(Array(chunks).fill(20 / chunks));
+    expect(summaryIn<Summary>(await rig.run(command)).state).toBe("nothing new");
+    expect(processedCount(rig)).toBe(20);
+  };
+  /** Those around what the service may have got. */
+  const OFTEN: readonly CrashPoint[] = ["entered", "intended", "answered", "stored"];
+  const isShort = ({ point, time, chunks }: (typeof PASSES)[number]) =>
+    chunks === CHUNKS && time < CHUNKS && OFTEN.includes(point);
+  test.each(PASSES.filter(isShort))("$point, pass $time of $chunks: the same command puts it right", dies);
+  test.each(PASSES.filter((pass) => !isShort(pass)))(
+    "$point, pass $time of $chunks: the same command puts it right, too",
+    { tags: ["long"] },
+    dies,
+  );
+});

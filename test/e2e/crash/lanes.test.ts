@@ -1,0 +1,80 @@
+/** A kill while several lanes send. */
+
+import { describe, expect, test } from "vitest";
+import type { Summary } from "../../support/counts.ts";
+import { emptyRig, processedCount, settleByTruth, states } from "../../support/interrupted.ts";
+import { placedRows, summaryIn } from "../../support/invariant/sales.ts";
+import { expectAllTold, readLedger, readTruth } from "../../support/invariant/truth.ts";
+import { salesTable } from "../../support/tables.ts";
+
+describe("a process that dies with four lanes", () => {
+  const EVENT_IDS = ["E-1", "E-2", "E-3", "E-4"];
+
+  /** Four events and ten sales of each, in chunks of three: four a lane. */
+  async function fourLanes() {
+    const rig = await emptyRig();
+    const events = `eventId,currency\n${EVENT_IDS.map((eventId) => `${eventId},EUR\n`).join("")}`;
+    const tables = EVENT_IDS.map((eventId, at) => salesTable(10, { first: 1 + 10 * at, eventId }));
+    const sales = tables.map((table, at) => (at === 0 ? table : table.slice(table.indexOf("\n") + 1))).join("");
+    rig.place.write("events.csv", events);
+    rig.place.write("sales.csv", sales);
+    const placed = [...placedRows("events.csv", "newEvent", events), ...placedRows("sales.csv", "soldTicket", sales)];
+    const sizes = ["--lanes", "4", "--chunk-size", "3"];
+    const command = ["stream", "events.csv", "sales.csv", "--env", "playground", "-o", "out.ndjson", ...sizes];
+    return { rig, placed, command };
+  }
+
+  test("with a request on its way in each: four doubts, each named, and nothing is sent before all are settled", {
+    tags: ["long"],
+  }, async () => {
+    const { rig, placed, command } = await fourLanes();
+    rig.sandbox.setFaults({
+      rules: [
+        { fault: "hang", processed: "none", on: { from: 1 }, times: 2 },
+        { fault: "hang", processed: "all", on: { from: 3 }, times: 2 },
+      ],
+    });
+    const died = await rig.run(command, { interruption: { kind: "request", request: 2, when: "after" } });
+    expect(died.killed).toBe(true);
+    rig.sandbox.setFaults({ rules: [] });
+    const lane = "sending planned planned planned";
+    expect(states(rig)).toBe([lane, lane, lane, lane].join(" "));
+    const [run] = readLedger(rig);
+    const shown = await rig.run(["status", run?.run ?? "", "--env", "playground"]);
+    expect(shown.stdout).toContain("in doubt");
+
+    const again = await rig.run(command);
+    expect(again.exitCode).toBe(6);
+    for (const chunk of [1, 5, 9, 13]) expect(again.stderr).toContain(`chunk ${chunk} (actions`);
+    const { questions } = readTruth(rig, placed);
+    expect(questions.map(({ chunk }) => chunk)).toEqual([1, 5, 9, 13]);
+    expect(questions.map(({ answer }) => answer).toSorted()).toEqual(["not-sent", "not-sent", "sent", "sent"]);
+    for (const { run, chunk, answer } of questions) {
+      expect((await rig.run(command)).exitCode, "one that is left is enough").toBe(6);
+      await rig.run(["settle", run, `--${answer}`, "--chunk", String(chunk), "--env", "playground"]);
+    }
+    expect(rig.requests()).toHaveLength(2);
+    expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
+    expect(rig.requests()).toHaveLength(16);
+    expectAllTold(rig, placed);
+    expect(summaryIn<Summary>(await rig.run([...command, "--json"])).state).toBe("nothing new");
+  });
+
+  test.each(["intended", "answered", "stored", "settled", "projected", "recorded"] as const)(
+    "at %s: the same command puts every lane right",
+    { tags: ["long"] },
+    async (point) => {
+      const { rig, placed, command } = await fourLanes();
+      const died = await rig.run(command, { interruption: { kind: "boundary", point, time: 2 } });
+      expect(died.killed).toBe(true);
+      const again = await rig.run(command);
+      const { questions } = readTruth(rig, placed);
+      expect(again.exitCode).toBe(questions.length > 0 ? 6 : 0);
+      expect(questions.length).toBeLessThanOrEqual(4);
+      await settleByTruth(rig, placed);
+      expect((await rig.run(command)).exitCode).toBe(0);
+      expectAllTold(rig, placed);
+      expect(processedCount(rig)).toBe(placed.length);
+    },
+  );
+});

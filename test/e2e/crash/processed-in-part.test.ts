@@ -1,0 +1,87 @@
+/** A request that the service processed in part. */
+
+import { expect, test } from "vitest";
+import type { Summary } from "../../support/counts.ts";
+import { salesRig, statesOf } from "../../support/interrupted.ts";
+import { summaryIn } from "../../support/invariant/sales.ts";
+import { readOutput, readTruth } from "../../support/invariant/truth.ts";
+
+test("an update that the service rejected does not make it take the others again", { tags: ["long"] }, async () => {
+  const rig = await salesRig(5);
+  const names = ["One", "Two", "Three"].map((eventName) => JSON.stringify({ eventId: "E-1", eventName }));
+  rig.place.write("changes.ndjson", `${names.join("\n")}\n`);
+  await rig.run(rig.stream());
+  rig.sandbox.setFaults({ rules: [{ fault: "failure-items", items: [1], on: { request: 1 } }] });
+  const command = ["stream", "changes.ndjson", "--action", "updateEvent", "--env", "playground"];
+  expect((await rig.run(command)).exitCode).toBe(4);
+  await rig.run(command);
+  const taken = rig
+    .requests()
+    .flat()
+    .filter(({ action, status }) => action === "updateEvent" && status === "success");
+  expect(taken.map(({ data }) => (JSON.parse(data) as { readonly eventName: string }).eventName).toSorted()).toEqual([
+    "One",
+    // The second would undo the third now; so it is told as superseded, and not sent.
+    "Three",
+  ]);
+});
+
+test("what was processed in part: sent again as a whole, nothing that happens once happens twice", {
+  tags: ["long"],
+}, async () => {
+  const rig = await salesRig(20);
+  rig.sandbox.setFaults({ rules: [{ fault: "status", status: 500, processed: 3, on: { request: 2 } }] });
+  const command = rig.stream("--chunk-size", "5");
+  expect((await rig.run(command)).exitCode).toBe(6);
+  const [question] = readTruth(rig, rig.placed).questions;
+  expect(question).toMatchObject({ answer: "partly", chunk: 2 });
+  const shown = await rig.run(["settle", question?.run ?? "", "--env", "playground"]);
+  expect(shown.stderr).toContain("5 of them the service would probably refuse a second time (soldTicket)");
+  await rig.run(["settle", question?.run ?? "", "--not-sent", "--env", "playground"]);
+  expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(4);
+  const taken = rig
+    .requests()
+    .flat()
+    .filter(({ status }) => status === "success");
+  expect(taken.map(({ ticketId }) => ticketId)).toEqual(rig.placed.map(({ action }) => action.data.ticketId ?? null));
+  const rejected = readOutput(rig.place.path("out.ndjson")).filter(({ status }) => status !== "success");
+  expect(rejected.map(({ ticketId }) => ticketId)).toEqual(["T-5", "T-6", "T-7"]);
+});
+
+test("what was processed in part is settled action by action, as the service took it", { tags: ["long"] }, async () => {
+  const rig = await salesRig(20);
+  rig.sandbox.setFaults({ rules: [{ fault: "status", status: 500, processed: 3, on: { request: 2 } }] });
+  const command = rig.stream("--chunk-size", "5", "--json");
+  const { run } = summaryIn<Summary>(await rig.run(command));
+  const settle = ["settle", run ?? "", "--env", "playground", "--chunk", "2", "--first"];
+  for (const [wrong, why] of [
+    [[...settle, "3"], "--first says how many actions of one chunk a decision is about."],
+    [["settle", run ?? "", "--env", "playground", "--sent", "--first", "3"], "--first says how many"],
+    [[...settle, "6", "--sent"], "Chunk 2 has only 5 actions, not 6."],
+  ] as const) {
+    const refused = await rig.run(wrong);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain(why);
+  }
+
+  const head = await rig.run([...settle, "3", "--sent", "--reason", "the first three are there"]);
+  expect(head.stderr).toContain("Chunk 2: the first 3 of 5 actions settled as sent.\nThe other 2 wait on as chunk 5.");
+  expect(head.exitCode).toBe(6);
+  expect(statesOf(rig)).toEqual(["settled", "settled by hand", "in doubt", "planned", "planned"]);
+  const again = await rig.run([...settle, "3", "--sent"]);
+  expect(again.stderr).toContain(`Chunk 2 of run ${run} was settled before.`);
+  await rig.run(["settle", run ?? "", "--env", "playground", "--chunk", "5", "--not-sent"]);
+  const { resumed } = summaryIn<Summary>(await rig.run(command));
+  expect(resumed).toMatchObject({ exitCode: 0, actions: { accepted: 17, settledByHand: 3 } });
+  const taken = rig.requests().flat();
+  expect(taken.map(({ status, ticketId }) => [status, ticketId])).toEqual(
+    rig.placed.map(({ action }) => ["success", action.data.ticketId ?? null]),
+  );
+  const lines = readOutput(rig.place.path("out.ndjson"));
+  expect(lines.map(({ seq }) => seq)).toEqual(Array.from({ length: 20 }, (_, at) => at + 1));
+  expect(lines.filter(({ status }) => status === "settled-by-hand").map(({ ticketId }) => ticketId)).toEqual([
+    "T-5",
+    "T-6",
+    "T-7",
+  ]);
+});

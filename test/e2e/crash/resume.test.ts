@@ -1,0 +1,54 @@
+/** `resume`, killed and repeated, and the same command after a kill. */
+
+import { describe, expect, test } from "vitest";
+import { processedCount, salesRig, settleByTruth } from "../../support/interrupted.ts";
+import { expectAllTold } from "../../support/invariant/truth.ts";
+
+test.each(["answered", "settled", "projected", "ended"] as const)(
+  "resume that dies at %s is repeated",
+  { tags: ["long"] },
+  async (point) => {
+    const rig = await salesRig(20);
+    await rig.run(rig.stream("--chunk-size", "5"), { interruption: { kind: "boundary", point: "entered", time: 1 } });
+    const resume = ["resume", "--env", "playground"];
+    const died = await rig.run(resume, { interruption: { kind: "boundary", point, time: point === "ended" ? 1 : 2 } });
+    expect(died.killed).toBe(true);
+    const again = await rig.run(resume);
+    expect(again.exitCode).toBe(point === "ended" ? 0 : 6);
+    await settleByTruth(rig, rig.placed);
+    expect((await rig.run(resume)).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+  },
+);
+
+describe("the same command after a kill", () => {
+  test.each(["stored", "rejects written", "merged"] as const)(
+    "at %s with --again repeats what was asked for once, not twice",
+    { tags: ["long"] },
+    async (point) => {
+      const rig = await salesRig(20);
+      await rig.run(rig.stream());
+      const again = rig.stream("--chunk-size", "5", "--again");
+      const died = await rig.run(again, { interruption: { kind: "boundary", point, time: 1 } });
+      expect(died.killed).toBe(true);
+      await rig.run(again);
+      expect(processedCount(rig)).toBe(40);
+    },
+  );
+
+  test("does not send what the service has just rejected once more", { tags: ["long"] }, async () => {
+    const rig = await salesRig(20);
+    rig.sandbox.setFaults({ rules: [{ fault: "failure-items", items: [4], on: { request: 1 } }] });
+    await rig.run(rig.stream(), { interruption: { kind: "boundary", point: "stored", time: 1 } });
+    expect((await rig.run(rig.stream())).exitCode).toBe(4);
+    expect(processedCount(rig)).toBe(20);
+  });
+
+  test("ends well although its scans have no time", { tags: ["long"] }, async () => {
+    const rig = await salesRig(5);
+    rig.place.write("scans.csv", "ticketId\nT-1\nT-2\n");
+    const command = ["stream", "events.csv", "sales.csv", "scans.csv", "--env", "playground"];
+    await rig.run(command, { interruption: { kind: "boundary", point: "stored", time: 1 } });
+    expect((await rig.run(command)).exitCode).toBe(0);
+  });
+});

@@ -1,0 +1,137 @@
+/** Signals while a request is in flight. */
+
+import type { ChildProcess } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import type { Summary } from "../../support/counts.ts";
+import { processedCount, salesRig, settleByTruth, states, statesOf } from "../../support/interrupted.ts";
+import type { Ran, Rig } from "../../support/invariant/rig.ts";
+import { placedRows, summaryIn } from "../../support/invariant/sales.ts";
+import { expectAllTold, readLedger, readTruth } from "../../support/invariant/truth.ts";
+import { salesTable } from "../../support/tables.ts";
+
+describe("signals", () => {
+  /** Runs the command and sends signals while the service holds the n-th request; it answers a little later. */
+  async function signalled(
+    rig: Rig,
+    command: readonly string[],
+    request: number,
+    ...signals: readonly NodeJS.Signals[]
+  ): Promise<Ran> {
+    // Given time, so that the program has heard the signals before the answer comes.
+    rig.sandbox.setFaults({ rules: [{ fault: "drip", bytes: 10, everyMs: 10, on: { request } }] });
+    let child: ChildProcess | undefined;
+    rig.onRequest(request, "after", () => {
+      for (const signal of signals) child?.kill(signal);
+    });
+    const ran = await rig.run(command, {
+      onSpawn: (spawned) => {
+        child = spawned;
+      },
+    });
+    rig.sandbox.setFaults({ rules: [] });
+    return ran;
+  }
+
+  test("Ctrl-C finishes the request in flight; another file then exits 8 with the two commands", async () => {
+    const rig = await salesRig(20);
+    const stopped = await signalled(rig, rig.stream("--chunk-size", "5", "--json"), 2, "SIGINT");
+    expect(stopped.exitCode).toBe(130);
+    const summary = summaryIn<Summary>(stopped);
+    expect(summary).toMatchObject({ state: "stopped", actions: { accepted: 10, inDoubt: 0, notSent: 10 } });
+    expect(states(rig)).toBe("settled settled planned planned");
+
+    rig.place.write("corrected.csv", salesTable(30));
+    const corrected = ["stream", "corrected.csv", "--action", "soldTicket", "--env", "playground", "-o", "out.ndjson"];
+    const refused = await rig.run(corrected);
+    expect(refused.exitCode).toBe(8);
+    expect(refused.stderr).toContain(`tickets resume ${summary.run}`);
+    expect(refused.stderr).toContain(`tickets settle ${summary.run} --abandon`);
+    expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode, "the same command too").toBe(8);
+    expect(processedCount(rig)).toBe(10);
+
+    expect((await rig.run(["settle", summary.run ?? "", "--abandon", "--env", "playground"])).exitCode).toBe(0);
+    const sent = summaryIn<Summary>(await rig.run([...corrected, "--json"]));
+    expect(sent.actions).toMatchObject({ total: 30, alreadySent: 9, accepted: 21 });
+  });
+
+  test("Ctrl-C, then resume: the run is finished, and the next file goes", { tags: ["long"] }, async () => {
+    const rig = await salesRig(20);
+    expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGINT")).exitCode).toBe(130);
+    expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+    expect((await rig.run(rig.stream())).exitCode).toBe(0);
+  });
+
+  test("Ctrl-C, then a resume that is killed: the run is no longer a person's, and the next command finishes it", {
+    tags: ["long"],
+  }, async () => {
+    const rig = await salesRig(20);
+    expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGINT")).exitCode).toBe(130);
+    const resume = ["resume", "--env", "playground"];
+    const died = await rig.run(resume, { interruption: { kind: "boundary", point: "stored", time: 1 } });
+    expect(died.killed).toBe(true);
+    expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+  });
+
+  test("SIGTERM, then tonight's file: the old run is finished first, and its summary is told", {
+    tags: ["long"],
+  }, async () => {
+    const rig = await salesRig(20);
+    expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGTERM")).exitCode).toBe(143);
+    const run = readLedger(rig)[0]?.run;
+    const tonight = salesTable(5, { first: 101 });
+    rig.place.write("tonight.csv", tonight);
+    const next = await rig.run(["stream", "tonight.csv", "--action", "soldTicket", "--env", "playground", "--json"]);
+    expect(next.exitCode).toBe(0);
+    expect(next.stderr).toContain(`The run ${run} `);
+    expect(summaryIn<Summary>(next)).toMatchObject({
+      state: "finished",
+      actions: { total: 5, accepted: 5 },
+      resumed: { run, state: "finished", actions: { total: 20, accepted: 20 } },
+    });
+    expectAllTold(rig, [...rig.placed, ...placedRows("tonight.csv", "soldTicket", tonight)]);
+    expect(rig.requests().map(({ length }) => length)).toEqual([5, 5, 5, 5, 5]);
+  });
+
+  test("a second Ctrl-C gives the request in flight up and leaves it in doubt", { tags: ["long"] }, async () => {
+    const rig = await salesRig(20);
+    const stopped = await signalled(rig, rig.stream("--chunk-size", "5", "--json"), 2, "SIGINT", "SIGTERM");
+    expect([6, 130]).toContain(stopped.exitCode);
+    expect(stopped.stderr).toContain("in doubt");
+    expect(states(rig)).toBe("settled in doubt planned planned");
+    expect(readTruth(rig, rig.placed).questions).toMatchObject([{ chunk: 2, answer: "sent" }]);
+    await settleByTruth(rig, rig.placed);
+    expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+  });
+
+  test("SIGHUP ends in 129, and the same command goes on", { tags: ["long"] }, async () => {
+    const rig = await salesRig(20);
+    expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGHUP")).exitCode).toBe(129);
+    expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+  });
+
+  test("a signal during the last request leaves nothing to do: the run is finished", { tags: ["long"] }, async () => {
+    const rig = await salesRig(20);
+    const ended = await signalled(rig, rig.stream("--chunk-size", "5", "--json"), 4, "SIGINT");
+    expect(summaryIn<Summary>(ended)).toMatchObject({ state: "finished", actions: { accepted: 20 } });
+    expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(0);
+  });
+
+  test("--max-duration ends in 7 at the border of a chunk, and the same command goes on", {
+    tags: ["long"],
+  }, async () => {
+    const rig = await salesRig(200);
+    // The second answer comes when the time is over, however long the start took.
+    rig.sandbox.setFaults({ rules: [{ fault: "latency", ms: 15_000, on: { request: 2 } }] });
+    const command = rig.stream("--chunk-size", "10");
+    expect((await rig.run([...command, "--max-duration", "15s"])).exitCode).toBe(7);
+    expect(readTruth(rig, rig.placed).questions).toEqual([]);
+    expect(new Set(statesOf(rig))).toEqual(new Set(["settled", "planned"]));
+    rig.sandbox.setFaults({ rules: [] });
+    expect((await rig.run(command)).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+  });
+});

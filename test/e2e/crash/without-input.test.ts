@@ -1,0 +1,44 @@
+/** A run that was killed goes on from its plan, whatever became of its input. */
+
+import { rmSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { Summary } from "../../support/counts.ts";
+import { salesRig, settleByTruth } from "../../support/interrupted.ts";
+import { summaryIn } from "../../support/invariant/sales.ts";
+import { expectAllTold, readLedger } from "../../support/invariant/truth.ts";
+import { salesTable } from "../../support/tables.ts";
+
+describe("a run of 200 chunks that is killed at chunk 150", { tags: ["long"] }, () => {
+  async function killedAt150() {
+    const rig = await salesRig(10_000);
+    const command = rig.stream("--chunk-size", "50");
+    const died = await rig.run(command, { interruption: { kind: "boundary", point: "answered", time: 150 } });
+    expect(died.killed).toBe(true);
+    expect(rig.requests()).toHaveLength(150);
+    expect((await rig.run(command)).exitCode).toBe(6);
+    await settleByTruth(rig, rig.placed);
+    return { rig, command };
+  }
+
+  test("goes on from its plan when the input is gone", async () => {
+    const { rig, command } = await killedAt150();
+    rmSync(rig.place.path("sales.csv"));
+    rmSync(rig.place.path("events.csv"));
+    const resumed = await rig.run(command);
+    expect(resumed.exitCode, "the input that this command names is gone").toBe(2);
+    expect(resumed.stderr).toContain("events.csv");
+    expect(rig.requests().map(({ length }) => length)).toEqual(Array(200).fill(50));
+    expectAllTold(rig, rig.placed);
+    expect(readLedger(rig).map(({ state }) => state)).toEqual(["finished"]);
+  });
+
+  test("goes on from its plan with resume, and what the input has become in between does not matter", async () => {
+    const { rig, command } = await killedAt150();
+    rig.place.write("sales.csv", "no table at all");
+    expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
+    expectAllTold(rig, rig.placed);
+    rig.place.write("sales.csv", salesTable(10_000));
+    const summary = summaryIn<Summary>(await rig.run([...command, "--json"]));
+    expect(summary.actions).toMatchObject({ total: 10_001, alreadySent: 10_000, accepted: 1 });
+  });
+});
