@@ -304,7 +304,7 @@ export function buildProgram(
     )
     .action((files: string[], flags: Flags) =>
       run(flags, async (context) =>
-        (await import("../commands/validate.ts")).plan(
+        (await import("../commands/plan.ts")).plan(
           {
             ...inputOptions(files, flags),
             output: text(flags.output),
@@ -461,6 +461,7 @@ export function buildProgram(
     .option("--wait-lock <time>", "with --import: wait for a run to end, such as 10m")
     .action((name: string | undefined, flags: Flags) =>
       run(flags, async (context) => {
+        const { importResults, results } = await import("../commands/results.ts");
         if (typeof flags.import === "string") {
           if (name !== undefined)
             throw new Failure(
@@ -470,13 +471,12 @@ export function buildProgram(
                 hint: "Leave the run out.",
               },
             );
-          const { importResults } = await import("../commands/import.ts");
           return importResults(
             { file: flags.import, ...environmentOptions(flags), waitLock: (await duration(flags.waitLock)) ?? 0 },
             context,
           );
         }
-        return (await import("../commands/results.ts")).results(
+        return results(
           {
             run: name,
             output: text(flags.output),
@@ -511,7 +511,7 @@ export function buildProgram(
       run(
         flags,
         async (context) => {
-          const { environment, forgetLostRuns, rebindLedger, trustConfig } = await import("../commands/environment.ts");
+          const { forgetLostRuns, rebindLedger, showEnvironment, trustConfig } = await import("../commands/env.ts");
           const options = { name, ...environmentOptions(flags), json: flags.json === true };
           if (flags.forgetLost === true)
             return forgetLostRuns(
@@ -521,7 +521,7 @@ export function buildProgram(
           if (flags.trust === true) return trustConfig(options, context);
           return flags.rebind === true
             ? rebindLedger({ ...options, waitLock: (await duration(flags.waitLock)) ?? 0 }, context)
-            : environment(options, context);
+            : showEnvironment(options, context);
         },
         "listing",
       ),
@@ -555,7 +555,7 @@ export function buildProgram(
     .option("--key-env <name>", "variable that holds the key")
     .action((flags: Flags) =>
       run(flags, async (context) =>
-        (await import("../commands/environment.ts")).serveSandbox(
+        (await import("../commands/sandbox.ts")).serveSandbox(
           {
             ...environmentOptions(flags),
             port: flags.port as number | undefined,

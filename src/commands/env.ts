@@ -1,186 +1,77 @@
-import { stat } from "node:fs/promises";
-import { cleanText } from "../actions/text.ts";
-import { type Config, displayPath, loadConfig } from "../config/config.ts";
-import { formatDuration } from "../config/duration.ts";
-import {
-  describeKeySource,
-  displayOrigin,
-  type Environment,
-  type EnvironmentFlags,
-  listEnvironments,
-  ownLedgerOf,
-  resolveEnvironment,
-  type SettingName,
-} from "../config/environment.ts";
-import { keyPresence } from "../config/key.ts";
-import { readNeighbours, secondLedger } from "../config/neighbours.ts";
-import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
-import { lookBeside } from "../run/former-self.ts";
-import { forgottenLedger } from "../run/settings.ts";
-import { type DiskUse, describeBytes } from "./disk.ts";
-import { proxyOf } from "./first-line.ts";
+/** `tickets env`: what would be used, and why; and what a person says of an environment's config and ledger. */
 
-/** What the ledger of an environment says of itself, for people. */
-interface LedgerSummary {
-  /** Who holds the lock, such as `held by process 4711 since 03:00`; null when nobody does. */
-  readonly lock: string | null;
-  /** The last run and its state, such as `7f3a finished 2026-03-01T03:04:05Z`; null when there was none. */
-  readonly lastRun: string | null;
-  readonly disk?: DiskUse;
-}
+import { cleanText, count, fileInShell } from "../actions/text.ts";
+import { type Config, displayPath } from "../config/config.ts";
+import { displayOrigin } from "../config/environment.ts";
+import { EXIT_CODES } from "../failure.ts";
+import type { DiskUse } from "../run/disk-use.ts";
+import { type EnvironmentView, type UsedEnvironment, viewEnvironment } from "../run/environment.ts";
+import { type Forgotten, forgetLostRuns as forget } from "../run/forget-lost.ts";
+import { environmentFlags } from "../run/next-command.ts";
+import { rebind } from "../run/rebind.ts";
+import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import { trustConfig as trust } from "../run/trust.ts";
+import type { Context } from "./context.ts";
+import { runContextOf } from "./run-context.ts";
+import { describeBytes } from "./words.ts";
 
-export interface ShowEnvironmentOptions {
-  /** Working directory. */
-  readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
+export interface EnvOptions extends EnvironmentOptions {
   /** The environment to show; without it the one that would be used, and the list of all. */
-  readonly name?: string | undefined;
-  readonly envFlag?: string | undefined;
-  readonly configFlag?: string | undefined;
-  readonly flags?: EnvironmentFlags;
-  readonly knownRules?: readonly string[];
-  readonly json?: boolean;
-  readonly signal?: AbortSignal;
-  /** Asked only where a ledger exists. */
-  readonly ledgerSummary?: (environment: Environment) => Promise<LedgerSummary>;
+  readonly name: string | undefined;
 }
 
-const NEVER = new AbortController().signal;
-
-interface Output {
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-}
-
-/** `tickets env [NAME]`: what would be used and where each value came from. Sends nothing, runs no command, reads no key. */
-export async function showEnvironment(options: ShowEnvironmentOptions, io: Output): Promise<number> {
-  const { cwd, env, name, envFlag, flags = {} } = options;
-  const config = await loadConfig(options);
-  const environments = name === undefined ? listEnvironments(config, env) : undefined;
-  let environment: Environment | undefined;
-  let problem: Failure | undefined;
-  try {
-    environment = resolveEnvironment(config, { envFlag: name ?? envFlag, env, flags });
-  } catch (cause) {
-    // The list of what could be named is still worth showing.
-    if (name !== undefined || !(cause instanceof Failure)) throw cause;
-    problem = cause;
-  }
-  if (environment !== undefined) {
-    const neighbours = await readNeighbours(config, environment, env, options.signal ?? NEVER);
-    problem =
-      secondLedger(config, environment, neighbours) ??
-      forgottenLedger(environment, ownLedgerOf(config, environment, { env, flags }), cwd) ??
-      (await lookBeside(config, environment, neighbours, { env, signal: options.signal ?? NEVER, sends: false }))
-        .problem;
-  }
-  const shown = environment === undefined ? undefined : await describe(environment, options);
-  if (options.json === true) {
+/** `tickets env [NAME]` */
+export async function showEnvironment(
+  options: EnvOptions & { readonly json: boolean },
+  { cwd, env, stop, reporter }: Context,
+): Promise<number> {
+  const { config, used, environments, problem } = await viewEnvironment({ cwd, env, stop }, options);
+  if (options.json) {
     const document = {
-      environment: shown ?? null,
+      environment: used === undefined ? null : toDocument(used),
       ...(environments === undefined ? {} : { environments }),
       configFiles: config.files,
     };
-    io.out(`${JSON.stringify(document, null, 2)}\n`);
+    reporter.out(`${JSON.stringify(document, null, 2)}\n`);
   } else {
     const parts = [
-      shown === undefined ? undefined : asText(shown, config, cwd),
-      environments === undefined ? undefined : listText(environments, shown?.name, cwd),
+      used === undefined ? undefined : asText(used, config, cwd),
+      environments === undefined ? undefined : listText(environments, used?.name, cwd),
     ];
-    io.out(parts.filter((part) => part !== undefined).join("\n"));
+    reporter.out(parts.filter((part) => part !== undefined).join("\n"));
   }
   if (problem === undefined) return EXIT_CODES.ok;
-  io.err(`${problem.message}\n${problem.hint === undefined ? "" : `${problem.hint}\n`}`);
+  reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
   return EXIT_CODES[problem.code];
 }
 
-interface Described {
-  readonly name: string;
-  readonly from: string;
-  readonly kind: Environment["kind"];
-  readonly baseUrl: { readonly value: string | null; readonly from: string };
-  /** That requests go through, without user and password. */
-  readonly proxy: string | null;
-  readonly apiKey: { readonly source: string; readonly state: string; readonly from: string };
-  readonly settings: Readonly<Record<string, { readonly value: unknown; readonly from: string }>>;
-  readonly ledger: {
-    readonly path: string;
-    readonly isNew: boolean;
-    readonly lock: string | null;
-    readonly lastRun: string | null;
-    readonly disk?: DiskUse;
-  };
+/** An environment in the document of `env --json`. */
+function toDocument({ ledgerPath: path, ledger, ...used }: UsedEnvironment) {
+  return { ...used, ledger: { path, isNew: ledger === undefined, ...stateOf(ledger) } };
 }
 
-/** The settings as shown, in this order; durations as a config writes them. */
-const SHOWN: readonly Exclude<SettingName, "name" | "baseUrl" | "apiKey">[] = [
-  "chunkSize",
-  "maxChunkBytes",
-  "timeoutMs",
-  "retries",
-  "retryStatuses",
-  "rate",
-  "lanes",
-  "maxRejected",
-  "refusalsAreWhole",
-  "complete",
-  "confirm",
-  "freshConnection",
-  "accept",
-  "statusPath",
-  "sameServiceAs",
-  "output",
-  "stateDir",
-];
-
-async function describe(environment: Environment, options: ShowEnvironmentOptions): Promise<Described> {
-  const { name, kind, baseUrl, keySource, origins, ledgerPath } = environment;
-  const settings: Record<string, { value: unknown; from: string }> = {};
-  for (const setting of SHOWN) {
-    const isTimeout = setting === "timeoutMs";
-    const value = isTimeout ? formatDuration(environment.timeoutMs) : (environment[setting] ?? null);
-    settings[isTimeout ? "timeout" : setting] = { value, from: origins[setting] };
-  }
-  const isNew = !(await exists(ledgerPath));
-  const summary = isNew ? undefined : await options.ledgerSummary?.(environment);
+/** The lock such as `held by process 4711 since 03:00: tickets stream`, the last run such as `7f3a0c11 finished 2026-03-01T03:04:05Z`. */
+function stateOf(ledger: UsedEnvironment["ledger"]) {
+  if (ledger === undefined) return { lock: null, lastRun: null };
+  const { lock, lastRun: run, disk } = ledger;
+  const { isHeld, holder } = lock;
   return {
-    name,
-    from: options.name === undefined ? origins.name : "named on the command line",
-    kind,
-    proxy: proxyOf(environment, options.env)?.shown ?? null,
-    baseUrl: { value: baseUrl === "" ? null : baseUrl, from: origins.baseUrl },
-    apiKey: {
-      source: describeKeySource(keySource),
-      state: await keyPresence(keySource, options.env),
-      from: origins.apiKey,
-    },
-    settings,
-    ledger: {
-      path: ledgerPath,
-      isNew,
-      lock: summary?.lock ?? null,
-      lastRun: summary?.lastRun ?? null,
-      ...(summary?.disk !== undefined && { disk: summary.disk }),
-    },
+    lock: !isHeld
+      ? null
+      : holder === undefined
+        ? "held"
+        : `held by process ${holder.pid} since ${holder.since}: ${holder.command}`,
+    lastRun: run === undefined ? null : `${run.run} ${run.state} ${run.endedAt ?? run.createdAt}`,
+    disk,
   };
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (cause) {
-    const code = errorCode(cause);
-    if (code === "ENOENT" || code === "ENOTDIR") return false;
-    throw new Failure("storage", `Can't look at the ledger ${path} (${String(code)})`, { cause });
-  }
 }
 
 function asText(
-  { name, from, baseUrl, proxy, apiKey, settings, ledger }: Described,
+  { name, from, baseUrl, proxy, apiKey, settings, ledgerPath, ledger }: UsedEnvironment,
   config: Config,
   cwd: string,
 ): string {
+  const { lock, lastRun, disk } = stateOf(ledger);
   const rows: [string, string, string][] = [
     ["baseUrl", baseUrl.value ?? "this machine; nothing leaves it", baseUrl.from],
     ...(proxy === null ? [] : [["proxy", proxy, "HTTPS_PROXY"] satisfies [string, string, string]]),
@@ -192,10 +83,10 @@ function asText(
     `${name}  (${displayOrigin(from, cwd)})`,
     ...table(rows.map(([setting, value, origin]) => [setting, value, displayOrigin(origin, cwd)])),
     "",
-    `  ledger    ${valueText(ledger.path)}${ledger.isNew ? "  NEW" : ""}`,
-    ...(ledger.lock === null ? [] : [`  lock      ${ledger.lock}`]),
-    ...(ledger.lastRun === null ? [] : [`  last run  ${ledger.lastRun}`]),
-    ...(ledger.disk === undefined ? [] : [`  disk      ${describeDisk(ledger.disk)}`]),
+    `  ledger    ${valueText(ledgerPath)}${ledger === undefined ? "  NEW" : ""}`,
+    ...(lock === null ? [] : [`  lock      ${lock}`]),
+    ...(lastRun === null ? [] : [`  last run  ${lastRun}`]),
+    ...(disk === undefined ? [] : [`  disk      ${describeDisk(disk)}`]),
     `  config    ${config.files.length === 0 ? "none" : config.files.map((file) => displayPath(file, cwd)).join(", ")}`,
   ];
   return `${lines.join("\n")}\n`;
@@ -213,7 +104,11 @@ function describeDisk({ ledger, plans, ballast, sandbox, setAside }: DiskUse): s
   return parts.flatMap(([name, bytes]) => (bytes === 0 ? [] : [`${name} ${describeBytes(bytes)}`])).join(", ");
 }
 
-function listText(environments: ReturnType<typeof listEnvironments>, used: string | undefined, cwd: string): string {
+function listText(
+  environments: NonNullable<EnvironmentView["environments"]>,
+  used: string | undefined,
+  cwd: string,
+): string {
   const rows = environments.map(({ name, origin }) => [
     `${name === used ? "*" : " "} ${name}`,
     displayOrigin(origin, cwd),
@@ -230,4 +125,72 @@ function valueText(value: unknown): string {
 function table(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   return rows.map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd());
+}
+
+export interface ForgetOptions extends EnvOptions {
+  readonly reason: string | undefined;
+  readonly waitLock: number;
+}
+
+/** `tickets env --forget-lost` */
+export async function forgetLostRuns(options: ForgetOptions, context: Context): Promise<number> {
+  const { reporter, cwd } = context;
+  const core = runContextOf(context);
+  const settings = await loadSettings(core, { ...options, env: options.name ?? options.env }, "any");
+  const { environment } = settings;
+  const { path, apart, lost } = await forget(core, { ...options, settings });
+  if (apart.length === 0 && lost === undefined) {
+    reporter.info(`The ledger of ${environment.name} knows every run that was sent from here; nothing was forgotten.`);
+    return EXIT_CODES.ok;
+  }
+  if (apart.length > 0) {
+    const names = apart.map((name) => cleanText(name, 64)).join(" and ");
+    reporter.warn(
+      `${environment.name} keeps a ledger of its own beside that of ${names}. If they are one account after all, what ${names} has sent is sent again when it is in the input.`,
+    );
+  }
+  if (lost !== undefined) {
+    reporter.warn(describeForgotten(lost, environment.name));
+    for (const promises of lost.unread)
+      reporter.warn(
+        `${displayPath(promises, cwd)} holds promises that the ledger does not know, and no run goes on with that file before they are imported: tickets results --import ${fileInShell(displayPath(promises, cwd))} ${environmentFlags(environment)}`,
+      );
+  }
+  reporter.detail(`Kept in ${displayPath(path, cwd)}.`);
+  return EXIT_CODES.ok;
+}
+
+function describeForgotten({ runs, open }: NonNullable<Forgotten["lost"]>, name: string): string {
+  if (runs.length === 0) return `The list of runs was made again from the ledger of ${name}.`;
+  const next =
+    open.length === 0
+      ? ""
+      : ` The next command goes on with ${open.join(", ")}, and sends what the ledger has as not sent.`;
+  return `${count(runs.length, "run")} of ${name} forgotten (${runs.join(", ")}). What the ledger does not know of them is sent again when it is in the input.${next}`;
+}
+
+/** `tickets env --trust` */
+export async function trustConfig(options: EnvironmentOptions, { cwd, env, reporter }: Context): Promise<number> {
+  const { file, isTrusted, needsTrust } = await trust({ cwd, env }, options.config);
+  reporter.info(
+    `${displayPath(file, cwd)} is trusted as it is now${isTrusted ? ", as it was" : ""}. ${needsTrust.length === 0 ? "It names nothing that needs it." : "It may use:"}`,
+  );
+  for (const { line, path, message } of needsTrust)
+    reporter.info(
+      `  line ${line}, ${path.map((step) => cleanText(String(step), 60)).join(".")}: ${message.replace(/; [^;]*$/, "")}`,
+    );
+  return EXIT_CODES.ok;
+}
+
+/** `tickets env --rebind` */
+export async function rebindLedger(
+  options: EnvOptions & { readonly waitLock: number },
+  context: Context,
+): Promise<number> {
+  const core = runContextOf(context);
+  const settings = await loadSettings(core, { ...options, env: options.name ?? options.env }, "any");
+  const { name, baseUrl } = settings.environment;
+  const before = await rebind(core, { settings, waitLock: options.waitLock });
+  context.reporter.info(`The ledger of ${name} belonged to ${before} and now belongs to ${baseUrl}.`);
+  return EXIT_CODES.ok;
 }

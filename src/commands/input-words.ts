@@ -1,25 +1,64 @@
-/** The words of an input: what was found in it, what is new of it, and why nothing of it is sent. */
+/** The words of an input: how it is read, what was found in it, what is new of it, and why nothing of it is sent. */
 
-import { count, number } from "../actions/text.ts";
+import { isFieldName } from "../actions/fields.ts";
+import { cleanText, count, number, quoted } from "../actions/text.ts";
 import type { CrossActionRule } from "../checks/rules.ts";
+import { publicName } from "../mapping/columns.ts";
 import { lanesOf, type Manifest, waitsForAnotherRun } from "../plan/manifest.ts";
 import type { PlanResult } from "../plan/planner.ts";
+import type { PublicValues } from "../plan/public-values.ts";
 import type { ToldWarnings } from "../plan/told-warnings.ts";
-import type { RunEvent } from "../run/progress.ts";
+import type { RunEvent, UnderstoodInput } from "../run/progress.ts";
 import type { PlanEnding } from "../run/stream.ts";
 import type { Summary } from "../run/summary.ts";
 import type { Context } from "./context.ts";
-import { tellProblems, tellSkipped } from "./problems.ts";
+import { PROBLEMS_SHOWN, tellProblems, tellSkipped } from "./problems.ts";
 import type { Reporter } from "./reporter.ts";
 import { tellRunsWithDoubts } from "./run-end.ts";
 import { describeActions, describeRows, describeSent, tellChanged, tellVanished } from "./summary.ts";
 import type { Trace } from "./trace.ts";
+
+/** `sales.csv → soldTicket by file name, 12 columns, 9 used, not used: seat, public: name ("Row A, seat 12"), price` */
+export function describeUnderstanding({ file, understanding, input, values }: UnderstoodInput): readonly string[] {
+  const { action, how, columns, used, unused, publicFields, notes } = understanding;
+  const parts = [
+    `${file.path === "-" ? "standard input" : cleanText(file.name, 200)} → ${action === undefined ? "actions" : action} ${how.startsWith("--") ? `by ${how}` : how}`,
+  ];
+  if (input.header !== undefined) {
+    parts.push(`${columns} columns, ${used.length} used`);
+    const { headerLine = 1 } = input;
+    if (headerLine > 1) parts.push(`header in line ${headerLine}`);
+    if (input.delimiter !== undefined && input.delimiter !== "," && input.format === "csv")
+      parts.push(`delimiter ${input.delimiter === "\t" ? "TAB" : input.delimiter}`);
+  } else if (input.bytesRead === 0) parts.push("empty");
+  if (input.encoding !== "utf-8") parts.push(`encoding ${input.encoding}`);
+  if (unused.length > 0) parts.push(`not used: ${listOf(unused)}`);
+  const ofItems = [...values.fields].flatMap((field) => publicName(field) ?? []);
+  const published = [...new Set([...publicFields, ...ofItems])];
+  if (published.length > 0)
+    parts.push(`public: ${published.map((name) => `${name}${exampleOf(name, values)}`).join(", ")}`);
+  return [parts.join(", "), ...notes.map((note) => `  ${note}.`)];
+}
+
+/** ` ("Anna Schmidt")`: what a person would not have sent is seen by its first value. */
+function exampleOf(name: string, { texts, traits }: PublicValues): string {
+  if (name === "metadataAttributes" && traits.size > 0)
+    return ` (${[...traits].map(([trait, text]) => `${cleanText(trait, 40)} ${quoted(text)}`).join(", ")})`;
+  const text = isFieldName(name) ? texts.get(name) : undefined;
+  return text === undefined ? "" : ` (${quoted(text)})`;
+}
+
+function listOf(names: readonly string[]): string {
+  const clean = names.slice(0, 12).map((name) => cleanText(name, 40));
+  return clean.join(" · ") + (names.length > 12 ? ` and ${names.length - 12} more` : "");
+}
+
 /** What was found in the input: problems, changed actions, skipped rows. */
 export function tellChecked(
   { checked: { plan, problems }, maxProblems, wasTold }: Extract<RunEvent, { kind: "input checked" }>,
   { reporter, verbose, trace }: Context,
 ): void {
-  const most = maxProblems ?? 50;
+  const most = maxProblems ?? PROBLEMS_SHOWN;
   const told = wasTold && toldWarnings(wasTold, trace);
   const toldElsewhere = "changed" satisfies CrossActionRule;
   tellProblems(reporter, problems, { most, verbose, form: "line", heldFor: plan.heldFor, told, toldElsewhere });

@@ -9,6 +9,9 @@ import type { ProblemLog } from "../plan/problems.ts";
 import { digestOfWarning, numbered, type ToldWarnings } from "../plan/told-warnings.ts";
 import type { Reporter } from "./reporter.ts";
 
+/** Problems shown on a terminal unless `--max-problems` says otherwise; `--json` gives all that were kept. */
+export const PROBLEMS_SHOWN = 50;
+
 /** A value fit for a terminal, with all but its ends hidden where it names a person. */
 export function shown(field: string | undefined, value: string, verbose: boolean): string {
   return verbose || field === undefined || !isPersonal(field) ? cleanText(value) : masked(value);

@@ -3,6 +3,7 @@
 import { hostname } from "node:os";
 import { cleanText } from "../actions/text.ts";
 import { noteInvocation } from "../ledger/invocations.ts";
+import type { CheckedInput } from "../run/checked-input.ts";
 import type { Summary } from "../run/summary.ts";
 import { userName } from "../run/user-name.ts";
 
@@ -32,6 +33,14 @@ export const newTrace = (): Trace => ({
 export function traceSummary(trace: Trace, { run, rows, actions, problems }: Summary): void {
   trace.run = run ?? undefined;
   trace.counts = { rows, actions, problems };
+}
+
+/** What a check says for the trace. */
+export function traceChecked(
+  trace: Trace,
+  { plan: { rows, actions }, problems: { errors, warnings } }: CheckedInput,
+): void {
+  trace.counts = { rows, actions, problems: { errors, warnings } };
 }
 
 /** Writes the trace, where there is a ledger that takes it. Never throws. */

@@ -2,14 +2,14 @@
 
 import { cleanText, count, number } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
+import { displayOrigin } from "../config/environment.ts";
 import { environmentFlags } from "../run/next-command.ts";
-import type { MendedRun, Progress, RunEvent, WhyElsewhere, WorkUnderWay } from "../run/progress.ts";
+import type { MendedRun, OpenedLedger, Progress, RunEvent, WhyElsewhere, WorkUnderWay } from "../run/progress.ts";
+import { proxyOf } from "../run/proxy.ts";
 import type { Context } from "./context.ts";
-import { describeOpened } from "./first-line.ts";
-import { tellChecked, tellPlanned } from "./input-words.ts";
+import { describeUnderstanding, tellChecked, tellPlanned } from "./input-words.ts";
 import type { ProgressState } from "./reporter.ts";
 import { seconds, tellRunEnd } from "./run-end.ts";
-import { describeUnderstanding } from "./understanding.ts";
 
 type Words = {
   readonly [Kind in RunEvent["kind"]]: (event: Extract<RunEvent, { kind: Kind }>, context: Context) => void;
@@ -29,6 +29,8 @@ const WORDS: Words = {
     reporter.warn(
       `The list of runs ${path} was missing. It was made again from the ledger, with ${count(runs, "run")}.`,
     ),
+  "list of runs set aside": ({ aside }, { reporter, cwd }) =>
+    reporter.warn(`The damaged list of runs was set aside as ${displayPath(aside, cwd)}.`),
   // Whoever copied a ledger to a second machine, and goes on with both, sends everything twice: neither knows the other.
   "state came from another machine": ({ environment, from }, { reporter }) =>
     reporter.warn(
@@ -116,6 +118,30 @@ const WORDS: Words = {
   "run ended": tellRunEnd,
 };
 
+/** What is used, and whether its memory is new. */
+function describeOpened(
+  { environment, neighbours, runs }: OpenedLedger,
+  { cwd, env }: Pick<Context, "cwd" | "env">,
+): string {
+  const { name, ledgerOwner, ledgerPath } = environment;
+  const where = environment.kind === "sandbox" ? "built in" : environment.baseUrl;
+  const known = runs === 0 ? "NEW" : `with ${count(runs, "earlier run")}`;
+  const proxy = proxyOf(environment, env);
+  return [
+    `${name} (${where}${proxy === undefined ? "" : `, through the proxy ${proxy.shown}`})`,
+    `ledger ${ledgerOwner === name ? "" : `of ${ledgerOwner} `}${displayPath(ledgerPath, cwd)} ${known}`,
+    // The first key that goes to an address should go there knowingly.
+    ...(known === "NEW" && environment.kind === "service"
+      ? [`address from ${displayOrigin(environment.origins.baseUrl, cwd)}`]
+      : []),
+    ...neighbours.map(({ name: other, key }) =>
+      key === "different"
+        ? `another account than ${other} at the same address`
+        : `the same address as ${other}, whose key is not known here`,
+    ),
+  ].join(" · ");
+}
+
 /** What closing a run leaves. */
 function tellClosing(
   { run, counts, hasPlan }: Extract<RunEvent, { kind: "closing run" }>,
@@ -189,4 +215,16 @@ export function progressOf(context: Context): Progress {
     },
     advanced: (work) => context.reporter.progress(work && toProgressState(work)),
   };
+}
+
+const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
+
+/** `1.2 MB` */
+export function describeBytes(bytes: number): string {
+  let [value, unit] = [bytes, 0];
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
 }

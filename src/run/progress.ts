@@ -52,6 +52,8 @@ export type RunEvent =
   | { readonly kind: "waiting for the lock"; readonly holder: LockHolder | undefined }
   /** It was missing, and is made again from the ledger. */
   | { readonly kind: "list of runs made again"; readonly path: string; readonly runs: number }
+  /** It was damaged. */
+  | { readonly kind: "list of runs set aside"; readonly aside: string }
   | { readonly kind: "state came from another machine"; readonly environment: Environment; readonly from: ListHead }
   | ({ readonly kind: "ledger opened" } & OpenedLedger)
   | { readonly kind: "ordered by time" }

@@ -1,6 +1,8 @@
 /** Fault scripts as files. */
 
+import { readFileSync } from "node:fs";
 import { LineCounter, parseDocument } from "yaml";
+import { Failure } from "../failure.ts";
 import { badScript, type FaultScript, scriptSchema, toLines } from "./faults.ts";
 
 /**
@@ -32,4 +34,15 @@ export function parseFaultText(text: string, place: string): FaultScript {
     return "1:1 ";
   };
   throw badScript(place, toLines(parsed.error, whereOf));
+}
+
+/** @throws Failure `usage` for a file that can't be read, or is no fault script. */
+export function readFaultFile(file: string): FaultScript {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new Failure("usage", `Could not read the fault script ${file}.`, { cause });
+  }
+  return parseFaultText(text, file);
 }

@@ -1,6 +1,11 @@
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { type ShowEnvironmentOptions, showEnvironment } from "../../src/commands/env.ts";
+import { mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { showEnvironment } from "../../src/commands/env.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
+import { enterRun } from "../../src/ledger/runs.ts";
+import { makeContext } from "../support/context.ts";
 import { failureOf, openFolders, PROJECT } from "./config-files.ts";
 
 const SECRET = "5EcReT-k3y";
@@ -17,34 +22,24 @@ const TEXT = `environments:
 /** Runs `tickets env` in folders of its own; `$` in what it printed is the root of them. */
 async function show(
   files: Readonly<Record<string, string>>,
-  options: Partial<ShowEnvironmentOptions> & { readonly variables?: NodeJS.ProcessEnv } = {},
+  options: Partial<Parameters<typeof showEnvironment>[0]> = {},
+  variables: NodeJS.ProcessEnv = {},
+  prepare: (folders: { readonly home: string }) => void = () => undefined,
 ) {
   await using folders = await openFolders(files);
-  const { variables, ...rest } = options;
-  const env = { HOME: folders.home, ...variables };
-  const printed = { out: "", err: "" };
-  const io = {
-    out: (text: string) => {
-      printed.out += text;
-    },
-    err: (text: string) => {
-      printed.err += text;
-    },
-  };
-  const code = await showEnvironment({ cwd: folders.cwd, env, ...rest }, io);
-  expect(printed.out + printed.err).not.toContain("5EcReT");
-  return { code, out: printed.out.replaceAll(folders.root, "$"), err: printed.err.replaceAll(folders.root, "$") };
+  prepare(folders);
+  const { context, out, said } = makeContext(folders.cwd, { HOME: folders.home, ...variables });
+  const code = await showEnvironment({ name: undefined, flags: {}, json: false, ...options }, context);
+  expect(out() + said()).not.toContain("5EcReT");
+  return { code, out: out().replaceAll(folders.root, "$"), err: said().replaceAll(folders.root, "$") };
 }
 
 describe("tickets env", () => {
   test("shows every value with where it came from, the key by its source only", async () => {
     const { code, out, err } = await show(
       { [PROJECT]: TEXT },
-      {
-        name: "playground",
-        variables: { TICKETS_STATE_DIR: "/var/tickets", TICKETS_LANES: "4", TICKETS_PLAYGROUND_API_KEY: SECRET },
-        flags: { retries: "2" },
-      },
+      { name: "playground", flags: { retries: "2" } },
+      { TICKETS_STATE_DIR: "/var/tickets", TICKETS_LANES: "4", TICKETS_PLAYGROUND_API_KEY: SECRET },
     );
     expect([code, err]).toEqual([0, ""]);
     expect(out).toBe(`playground  (named on the command line)
@@ -98,15 +93,13 @@ describe("tickets env", () => {
     const { code, out, err } = await show({ [PROJECT]: TEXT });
     expect(code).toBe(2);
     expect(out).toContain("    playground  tickets.config.yaml:2");
-    expect(err).toContain("No environment is chosen. There are: playground, production, sandbox\n");
+    expect(err).toContain("No environment is chosen. There are: playground, production, sandbox");
   });
 
   test("an unknown name fails", async () => {
     await using folders = await openFolders({ [PROJECT]: TEXT });
-    const io = { out: () => {}, err: () => {} };
-    const failure = await failureOf(
-      showEnvironment({ cwd: folders.cwd, env: { HOME: folders.home }, name: "prod" }, io),
-    );
+    const { context } = makeContext(folders.cwd, { HOME: folders.home });
+    const failure = await failureOf(showEnvironment({ name: "prod", flags: {}, json: false }, context));
     expect(failure.code).toBe("usage");
   });
 
@@ -118,28 +111,22 @@ describe("tickets env", () => {
     expect(out).not.toContain("\u001b");
   });
 
-  test("an existing ledger is not NEW; its lock and last run are asked for", async () => {
-    const files = { [PROJECT]: TEXT, "home/.local/state/tickets/playground/ledger.db": "" };
-    const ledgerSummary = async () => ({ lock: "held by process 4711", lastRun: "7f3a finished" });
-    const { out } = await show(files, { name: "playground", ledgerSummary });
+  test("an existing ledger is not NEW; its lock, its last run and its size are told", async () => {
+    const { out } = await show({ [PROJECT]: TEXT }, { name: "playground" }, {}, ({ home }) => {
+      const path = join(home, ".local/state/tickets/playground/ledger.db");
+      mkdirSync(dirname(path), { recursive: true });
+      using ledger = openLedger({ path, boundTo: "https://play.example.com" });
+      enterRun(ledger, { run: "7f3a0c11", manifest: "{}", output: undefined, chunks: [], at: "2026-03-01T03:00:00Z" });
+      const lock = new DatabaseSync(join(dirname(path), "lock.db"));
+      onTestFinished(() => lock.close());
+      lock.exec("BEGIN EXCLUSIVE");
+    });
     expect(out).toContain("  ledger    $/home/.local/state/tickets/playground/ledger.db\n");
-    expect(out).toContain("  lock      held by process 4711\n  last run  7f3a finished\n");
-    const asked: string[] = [];
-    await show(
-      { [PROJECT]: TEXT },
-      {
-        name: "playground",
-        ledgerSummary: async ({ name }) => {
-          asked.push(name);
-          return { lock: null, lastRun: null };
-        },
-      },
-    );
-    expect(asked).toEqual([]);
+    expect(out).toContain("  lock      held\n  last run  7f3a0c11 open 2026-03-01T03:00:00Z\n  disk      ledger ");
   });
 
   test("--json is one document with the same", async () => {
-    const { code, out } = await show({ [PROJECT]: TEXT }, { envFlag: "playground", json: true });
+    const { code, out } = await show({ [PROJECT]: TEXT }, { env: "playground", json: true });
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({
       environment: {
@@ -167,7 +154,7 @@ describe("tickets env", () => {
     const text = `environments: {a: {baseUrl: "https://a.example", apiKey: {command: [false, "--token=${SECRET}"]}}}`;
     const { out } = await show(
       { [PROJECT]: text.replace("[false", '["false"') },
-      { name: "a", configFlag: "tickets.config.yaml" },
+      { name: "a", config: "tickets.config.yaml" },
     );
     expect(out).toContain("command false ... (not run)");
   });

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { importResults } from "../../src/commands/import.ts";
+import { importResults } from "../../src/commands/results.ts";
 import { resume } from "../../src/commands/resume.ts";
 import { settle } from "../../src/commands/settle.ts";
 import { type Field, makeContext, openField } from "../support/context.ts";

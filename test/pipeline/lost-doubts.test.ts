@@ -4,8 +4,8 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync,
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Context } from "../../src/commands/context.ts";
-import { forgetLostRuns } from "../../src/commands/environment.ts";
-import { importResults } from "../../src/commands/import.ts";
+import { forgetLostRuns } from "../../src/commands/env.ts";
+import { importResults } from "../../src/commands/results.ts";
 import { resume } from "../../src/commands/resume.ts";
 import { settle } from "../../src/commands/settle.ts";
 import { stream } from "../../src/commands/stream.ts";

@@ -6,7 +6,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Context } from "../../src/commands/context.ts";
-import { environment, forgetLostRuns } from "../../src/commands/environment.ts";
+import { forgetLostRuns, showEnvironment } from "../../src/commands/env.ts";
 import { status } from "../../src/commands/status.ts";
 import { validate } from "../../src/commands/validate.ts";
 import { resolveEnvironment } from "../../src/config/environment.ts";
@@ -304,7 +304,7 @@ describe("an environment that was renamed", () => {
     );
     expect(looked.said).toContain("the one of local");
     const shown = await ask(field, renamed(field), (context) =>
-      environment({ name: "shop", json: false, flags: {} }, context),
+      showEnvironment({ name: "shop", json: false, flags: {} }, context),
     );
     expect(shown.exitCode).toBe(2);
     expect(shown.said).toContain("the one of local");

@@ -7,7 +7,8 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished, test } from "vitest";
 import type { Action } from "../../src/actions/actions.ts";
 import { parseJson, stringifyJson } from "../../src/actions/json.ts";
-import { plan, validate } from "../../src/commands/validate.ts";
+import { plan } from "../../src/commands/plan.ts";
+import { validate } from "../../src/commands/validate.ts";
 import { createCandidateWriter } from "../../src/plan/batch.ts";
 import {
   actionOf,

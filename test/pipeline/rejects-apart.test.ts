@@ -2,7 +2,8 @@
 
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { plan, validate } from "../../src/commands/validate.ts";
+import { plan } from "../../src/commands/plan.ts";
+import { validate } from "../../src/commands/validate.ts";
 import { type Field, makeContext, openField, processedBy } from "../support/context.ts";
 
 const url = (name: string): string => `https://img.example.com/${name}.png`;

@@ -3,7 +3,7 @@
 import { appendFile, chmod, mkdir, readFile, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { trustConfig } from "../../src/commands/environment.ts";
+import { trustConfig } from "../../src/commands/env.ts";
 import { makeContext, openField, processedBy } from "../support/context.ts";
 import { failureOf, openFolders, PROJECT, USER } from "./config-files.ts";
 

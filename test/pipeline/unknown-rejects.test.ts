@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { ActionName } from "../../src/actions/actions.ts";
-import { importResults } from "../../src/commands/import.ts";
+import { importResults } from "../../src/commands/results.ts";
 import { settle } from "../../src/commands/settle.ts";
 import type { StreamOptions } from "../../src/commands/stream.ts";
 import { readRunList } from "../../src/ledger/run-list.ts";

@@ -22,7 +22,7 @@ const MAY_IMPORT = {
   plan: ["actions", "disk", "mapping", "checks", "readers", "ledger"],
   outputs: ["actions", "disk", "mapping", "readers", "ledger", "plan"],
   sending: ["actions", "disk", "checks", "ledger", "plan", "outputs"],
-  init: ["actions", "mapping"],
+  init: ["actions", "mapping", "readers"],
   sandbox: ["actions"],
   run: ["actions", "disk", "mapping", "checks", "readers", "config", "ledger", "plan", "outputs", "sending"],
   commands: [

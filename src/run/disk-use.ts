@@ -1,4 +1,4 @@
-/** What an environment takes on the disk. */
+/** How much disk an environment takes. */
 
 import { lstatSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -23,29 +23,13 @@ export interface DiskUse {
 export function diskUseOf(ledgerPath: string): DiskUse {
   const use = { ledger: 0, plans: 0, ballast: 0, sandbox: 0, setAside: 0 };
   const folder = dirname(ledgerPath);
-  for (const name of readdirSync(folder)) {
-    const part = name.includes(".aside")
-      ? "setAside"
-      : name === "runs"
-        ? "plans"
-        : name === "ballast"
-          ? "ballast"
-          : name.startsWith("service.")
-            ? "sandbox"
-            : "ledger";
-    use[part] += bytesIn(join(folder, name));
-  }
+  for (const name of readdirSync(folder)) use[partOf(name)] += bytesIn(join(folder, name));
   return use;
 }
 
-const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
-
-/** `1.2 MB` */
-export function describeBytes(bytes: number): string {
-  let [value, unit] = [bytes, 0];
-  while (value >= 1000 && unit < UNITS.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
+function partOf(name: string): keyof DiskUse {
+  if (name.includes(".aside")) return "setAside";
+  if (name === "runs") return "plans";
+  if (name === "ballast") return "ballast";
+  return name.startsWith("service.") ? "sandbox" : "ledger";
 }

@@ -1,0 +1,22 @@
+/** What `tickets init` writes without an export to look at. */
+export const EXAMPLE = `# A config of tickets. docs/mapping.md explains sources; tickets init FILE writes one from an export.
+
+# Without an environment everything goes to the built-in sandbox.
+#environments:
+#  playground:
+#    baseUrl: https://…
+#    apiKey: {env: TICKETS_PLAYGROUND_API_KEY}
+
+#sources:
+#  orders:
+#    match: "orders*.csv"
+#    zone: Europe/Berlin
+#    fields: {eventId: my-event, ticketId: "{Ticket ID}"}
+#    actions:
+#      - soldTicket:
+#          when: {Status: paid}
+#          fields:
+#            userId: "{Customer ID}"
+#            price: {from: "{Price}", decimal: ","}
+#            orderTime: {from: "{Date}", format: "d.M.yyyy HH:mm"}
+`;

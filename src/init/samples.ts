@@ -1,0 +1,167 @@
+/** Looks at the beginnings of exports. */
+
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import type { Readable } from "node:stream";
+import { cleanText, inShell } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
+import { withExactNumbers } from "../mapping/exact-numbers.ts";
+import type { Row } from "../mapping/row.ts";
+import { openBytes } from "../readers/bytes.ts";
+import { findingsOfEncoding } from "../readers/content.ts";
+import { openInput } from "../readers/input.ts";
+import type { InputFile } from "../readers/input-file.ts";
+import { resolveInputs } from "../readers/inputs.ts";
+import { watchUtf8 } from "../readers/utf8-watch.ts";
+import type { Sample } from "./sample.ts";
+
+/** Enough to see every status; all of them are kept in memory. */
+const ROWS_LOOKED_AT = 20_000;
+
+export interface SamplingOptions {
+  readonly cwd: string;
+  readonly stdin: Readable;
+  readonly signal: AbortSignal;
+  /** Of the files that are not UTF-8. */
+  readonly encoding: string | undefined;
+  /** Told of files that a glob names and that are no exports. */
+  readonly onPassedOver: (message: string) => void;
+  /** Told of a file that is UTF-8, so that `encoding` is not its own. */
+  readonly onUtf8: (file: InputFile, encoding: string) => void;
+}
+
+interface FoundSample {
+  readonly file: InputFile;
+  readonly sample: Sample;
+}
+
+/**
+ * The beginnings of exports.
+ *
+ * @throws Failure `usage` for what can't be read, is empty, or holds actions already.
+ */
+export async function samplesOf(names: readonly string[], options: SamplingOptions): Promise<readonly FoundSample[]> {
+  const { cwd, signal, onPassedOver } = options;
+  const files = await resolveInputs(names, { cwd, onPassedOver, signal });
+  if (files.length > 1 && files.some(({ path }) => path === "-"))
+    throw new Failure("usage", "Standard input has no name by which its source could be chosen beside others.", {
+      hint: "Save it as a file, or look at it alone: tickets init -",
+    });
+  const found: FoundSample[] = [];
+  for (const file of files) {
+    const encoding = await encodingOf(file, options);
+    found.push({ file, sample: await sampleOf(file, encoding, options) });
+  }
+  return found;
+}
+
+/** `--encoding` is that of the files that are not UTF-8: others would be read as another text. */
+async function encodingOf(file: InputFile, { encoding, signal, onUtf8 }: SamplingOptions): Promise<string | undefined> {
+  if (encoding === undefined || !(await canBeReadTwice(file))) return encoding;
+  await using source = await openBytes(file, { signal });
+  const watch = watchUtf8();
+  for await (const block of source.blocks()) {
+    watch.take(block, () => 0);
+    if (!watch.seen.isValid) return encoding;
+  }
+  watch.end();
+  if (!watch.seen.isValid) return encoding;
+  if (watch.seen.characters > 0) onUtf8(file, encoding);
+  return undefined;
+}
+
+/** A pipe gives its bytes once. */
+const canBeReadTwice = async ({ path }: InputFile): Promise<boolean> => path !== "-" && (await stat(path)).isFile();
+
+async function sampleOf(
+  file: InputFile,
+  encoding: string | undefined,
+  { stdin, signal }: SamplingOptions,
+): Promise<Sample> {
+  await using input = await openInput(file, { signal, stdin, ...(encoding !== undefined && { encoding }) });
+  const rows: Row[] = [];
+  let isWhole = true;
+  reading: for await (const batch of input.batches()) {
+    for (const row of batch) {
+      if (row.kind === "malformed") {
+        if (rows.length > 0) continue;
+        throw new Failure(
+          "usage",
+          `${cleanText(file.name, 200)}:${row.line} ${row.findings[0]?.message ?? "can't be read."}`,
+          {
+            ...(row.findings[0]?.hint !== undefined && { hint: row.findings[0].hint }),
+          },
+        );
+      }
+      if (rows.length === ROWS_LOOKED_AT) {
+        isWhole = false;
+        break reading;
+      }
+      rows.push(row);
+    }
+  }
+  const [misread] = findingsOfEncoding(input);
+  if (misread !== undefined)
+    throw new Failure("usage", `${cleanText(file.name, 200)}:${misread.line} ${misread.message}`, {
+      hint: "Leave --encoding out, or save it as a file.",
+    });
+  if (input.header === undefined && rows.length === 0)
+    throw new Failure("usage", `${cleanText(file.name, 200)} is empty: there is nothing to guess from.`);
+  const first = rows[0];
+  if (first?.kind === "object" && typeof first.value.action === "string" && typeof first.value.data === "object")
+    throw new Failure(
+      "usage",
+      `${cleanText(file.name, 200)} holds actions already ({action, data}); they need no config.`,
+      {
+        hint: `Check it: tickets validate ${inShell(file.name)}`,
+      },
+    );
+  const common = {
+    fileName: file.path === "-" ? "export" : basename(file.name),
+    isWhole,
+    ...(input.encoding !== "utf-8" && { encoding: input.encoding }),
+  };
+  if (input.header === undefined) return { ...common, ...tableOfObjects(rows) };
+  const { delimiter } = input;
+  return {
+    ...common,
+    header: input.header,
+    rows: rows.flatMap((row) => (row.kind === "cells" ? [row.cells] : [])),
+    ...(delimiter !== undefined && delimiter !== "," && input.format === "csv" && { delimiter }),
+  };
+}
+
+/** How deep values in JSON rows are looked for, and how many of them. */
+const DEEPEST = 4;
+const MOST_PATHS = 500;
+
+/** JSON rows as a table of the paths of their values. */
+function tableOfObjects(rows: readonly Row[]): Pick<Sample, "header" | "rows" | "lists"> {
+  const paths = new Map<string, number>();
+  const lists = new Set<string>();
+  const table = rows.flatMap((row) => {
+    if (row.kind !== "object") return [];
+    const cells: string[] = [];
+    const walk = (value: unknown, path: string, depth: number): void => {
+      if (value === null || value === undefined) return;
+      if (Array.isArray(value)) {
+        if (lists.size < MOST_PATHS) lists.add(path);
+      } else if (typeof value === "object") {
+        if (depth < DEEPEST)
+          for (const [key, inner] of Object.entries(value))
+            walk(inner, path === "" ? key : `${path}.${key}`, depth + 1);
+      } else {
+        let at = paths.get(path);
+        if (at === undefined && paths.size < MOST_PATHS) {
+          at = paths.size;
+          paths.set(path, at);
+        }
+        if (at !== undefined) cells[at] = String(value);
+      }
+    };
+    walk(withExactNumbers(row), "", 0);
+    return [cells];
+  });
+  const header = [...paths.keys()];
+  return { header, rows: table.map((cells) => header.map((_path, at) => cells[at] ?? "")), lists: [...lists] };
+}

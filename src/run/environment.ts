@@ -1,0 +1,148 @@
+/** What would be used of an environment, and where each value came from. Sends nothing, runs no command, reads no key. */
+
+import { stat } from "node:fs/promises";
+import { type Config, loadConfig } from "../config/config.ts";
+import { formatDuration } from "../config/duration.ts";
+import {
+  describeKeySource,
+  type Environment,
+  listEnvironments,
+  ownLedgerOf,
+  resolveEnvironment,
+  type SettingName,
+} from "../config/environment.ts";
+import { keyPresence } from "../config/key.ts";
+import { readNeighbours, secondLedger } from "../config/neighbours.ts";
+import { errorCode, Failure } from "../failure.ts";
+import { isLocked, type LockHolder, readLockHolder } from "../ledger/lock.ts";
+import { lastRun, type RunRecord } from "../ledger/runs.ts";
+import type { RunContext } from "./context.ts";
+import { type DiskUse, diskUseOf } from "./disk-use.ts";
+import { lookBeside } from "./former-self.ts";
+import { openLedgerToRead } from "./ledger-to-read.ts";
+import { lockPath } from "./places.ts";
+import { proxyOf } from "./proxy.ts";
+import { KNOWN_RULES } from "./rules.ts";
+import { type EnvironmentOptions, forgottenLedger } from "./settings.ts";
+
+export interface EnvironmentView {
+  readonly config: Config;
+  /** Undefined where none is chosen. */
+  readonly used: UsedEnvironment | undefined;
+  /** All there are, where no environment was named. */
+  readonly environments: ReturnType<typeof listEnvironments> | undefined;
+  /** What any command would stop for. */
+  readonly problem: Failure | undefined;
+}
+
+export interface UsedEnvironment {
+  readonly name: string;
+  readonly from: string;
+  readonly kind: Environment["kind"];
+  readonly baseUrl: { readonly value: string | null; readonly from: string };
+  /** That requests go through, without user and password. */
+  readonly proxy: string | null;
+  readonly apiKey: { readonly source: string; readonly state: string; readonly from: string };
+  readonly settings: Readonly<Record<string, { readonly value: unknown; readonly from: string }>>;
+  readonly ledgerPath: string;
+  /** Undefined where there is none yet. */
+  readonly ledger: LedgerState | undefined;
+}
+
+interface LedgerState {
+  /** Whether someone holds its lock, and who. */
+  readonly lock: { readonly isHeld: boolean; readonly holder: LockHolder | undefined };
+  readonly lastRun: RunRecord | undefined;
+  readonly disk: DiskUse;
+}
+
+/** The settings as shown, in this order; durations as a config writes them. */
+const SHOWN: readonly Exclude<SettingName, "name" | "baseUrl" | "apiKey">[] = [
+  "chunkSize",
+  "maxChunkBytes",
+  "timeoutMs",
+  "retries",
+  "retryStatuses",
+  "rate",
+  "lanes",
+  "maxRejected",
+  "refusalsAreWhole",
+  "complete",
+  "confirm",
+  "freshConnection",
+  "accept",
+  "statusPath",
+  "sameServiceAs",
+  "output",
+  "stateDir",
+];
+
+/**
+ * @param options.name the environment to look at; without it the one that would be used, and the list of all.
+ * @throws Failure `usage` where the environment that is named can't be used, or the config is wrong.
+ */
+export async function viewEnvironment(
+  { cwd, env, stop: signal }: Pick<RunContext, "cwd" | "env" | "stop">,
+  { name, env: envFlag, config: configFlag, flags }: EnvironmentOptions & { readonly name: string | undefined },
+): Promise<EnvironmentView> {
+  const config = await loadConfig({ cwd, env, configFlag, knownRules: KNOWN_RULES, signal });
+  const environments = name === undefined ? listEnvironments(config, env) : undefined;
+  let environment: Environment;
+  try {
+    environment = resolveEnvironment(config, { envFlag: name ?? envFlag, env, flags });
+  } catch (cause) {
+    // The list of what could be named is still worth showing.
+    if (name !== undefined || !(cause instanceof Failure)) throw cause;
+    return { config, used: undefined, environments, problem: cause };
+  }
+  const neighbours = await readNeighbours(config, environment, env, signal);
+  const problem =
+    secondLedger(config, environment, neighbours) ??
+    forgottenLedger(environment, ownLedgerOf(config, environment, { env, flags }), cwd) ??
+    (await lookBeside(config, environment, neighbours, { env, signal, sends: false })).problem;
+  const from = name === undefined ? environment.origins.name : "named on the command line";
+  return { config, used: await usedOf(environment, from, env), environments, problem };
+}
+
+async function usedOf(environment: Environment, from: string, env: NodeJS.ProcessEnv): Promise<UsedEnvironment> {
+  const { name, kind, baseUrl, keySource, origins, ledgerPath } = environment;
+  const settings: Record<string, { value: unknown; from: string }> = {};
+  for (const setting of SHOWN) {
+    const isTimeout = setting === "timeoutMs";
+    const value = isTimeout ? formatDuration(environment.timeoutMs) : (environment[setting] ?? null);
+    settings[isTimeout ? "timeout" : setting] = { value, from: origins[setting] };
+  }
+  return {
+    name,
+    from,
+    kind,
+    baseUrl: { value: baseUrl === "" ? null : baseUrl, from: origins.baseUrl },
+    proxy: proxyOf(environment, env)?.shown ?? null,
+    apiKey: { source: describeKeySource(keySource), state: await keyPresence(keySource, env), from: origins.apiKey },
+    settings,
+    ledgerPath,
+    ledger: (await exists(ledgerPath)) ? ledgerStateOf(environment) : undefined,
+  };
+}
+
+function ledgerStateOf(environment: Environment): LedgerState {
+  using ledger = openLedgerToRead(environment);
+  const path = lockPath(environment);
+  const isHeld = isLocked(path);
+  return {
+    lock: { isHeld, holder: isHeld ? readLockHolder(path) : undefined },
+    lastRun: ledger === undefined ? undefined : lastRun(ledger),
+    disk: diskUseOf(environment.ledgerPath),
+  };
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (cause) {
+    const code = errorCode(cause);
+    if (code === "ENOENT" || code === "ENOTDIR") return false;
+    throw new Failure("storage", `Can't look at the ledger ${path} (${String(code)})`, { cause });
+  }
+}

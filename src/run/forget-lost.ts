@@ -1,0 +1,93 @@
+/** A person says that a ledger may do without runs that were sent from here; who, when and why is kept in the list of runs. */
+
+import { existsSync } from "node:fs";
+import { cleanText } from "../actions/text.ts";
+import { setAside } from "../disk/aside.ts";
+import { Failure } from "../failure.ts";
+import { runListPath } from "../ledger/ledger.ts";
+import { acquireLock } from "../ledger/lock.ts";
+import { openRunList, type RunListContent, readRunList, thisMachine } from "../ledger/run-list.ts";
+import { openRuns } from "../ledger/runs.ts";
+import { parseManifest } from "../plan/manifest.ts";
+import type { RunContext } from "./context.ts";
+import { openLedgerToRead } from "./ledger-to-read.ts";
+import { lostRunsOf, strayPlans } from "./lost-runs.ts";
+import { lockPath } from "./places.ts";
+import type { Settings } from "./settings.ts";
+import { userName } from "./user-name.ts";
+
+export interface ForgetSettings {
+  readonly settings: Pick<Settings, "environment" | "former">;
+  readonly reason: string | undefined;
+  readonly waitLock: number;
+}
+
+export interface Forgotten {
+  /** The list of runs, in which it is kept. */
+  readonly path: string;
+  /** Names of ledgers of the same address that count as other accounts from now on. */
+  readonly apart: readonly string[];
+  /** Undefined where nothing was to be forgotten; no runs where the list was only made again. */
+  readonly lost: ForgottenRuns | undefined;
+}
+
+interface ForgottenRuns {
+  readonly runs: readonly string[];
+  /** Those that the ledger has as open: the next command sends what it has as not sent. */
+  readonly open: readonly string[];
+  /** Files with promises of the open ones that the ledger does not know. */
+  readonly unread: readonly string[];
+}
+
+/**
+ * After this resolves, the ledger is used without the runs it lacks, and beside ledgers that might have been its own.
+ *
+ * @throws Failure `usage` without a reason; `busy` while another run holds the lock.
+ */
+export async function forgetLostRuns(context: RunContext, options: ForgetSettings): Promise<Forgotten> {
+  const { environment, former } = options.settings;
+  if (options.reason === undefined || options.reason.trim() === "")
+    throw new Failure("usage", "--forget-lost needs a reason, which is kept. Nothing was forgotten.", {
+      hint: 'Say it with --reason "…".',
+    });
+  const reason = cleanText(options.reason, 500);
+  using _lock = await acquireLock({
+    what: `the ledger of ${environment.name}`,
+    path: lockPath(environment),
+    command: "tickets env --forget-lost",
+    waitMs: options.waitLock,
+    signal: context.stop,
+  });
+  const path = runListPath(environment.ledgerPath);
+  const list = readOrSetAside(path, context);
+  using ledger = openLedgerToRead(environment);
+  const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
+  if (lost.length === 0 && former.length === 0 && existsSync(path)) return { path, apart: [], lost: undefined };
+  const runList = openRunList(path, thisMachine());
+  if (ledger !== undefined) runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
+  if (list.head === undefined) runList.addStrays(strayPlans(environment, ledger, () => true));
+  const apart = former.map(({ name }) => name);
+  if (former.length > 0)
+    runList.tellApart(
+      former.map(({ id }) => id),
+      userName(),
+      reason,
+    );
+  if (lost.length === 0 && former.length > 0) return { path, apart, lost: undefined };
+  const runs = lost.map(({ run }) => run);
+  const open = ledger === undefined ? [] : openRuns(ledger).flatMap(({ run }) => (runs.includes(run) ? [run] : []));
+  runList.forget(runs, userName(), reason);
+  const unread = lost.filter(({ run }) => open.includes(run)).flatMap((each) => each.unread);
+  return { path, apart, lost: { runs, open, unread: [...new Set(unread)].filter((file) => existsSync(file)) } };
+}
+
+/** The list, or what is told without it where it is missing or damaged; a damaged one is renamed, never deleted. */
+function readOrSetAside(path: string, { progress }: RunContext): RunListContent {
+  try {
+    return readRunList(path);
+  } catch (cause) {
+    if (!(cause instanceof Failure)) throw cause;
+    progress.happened({ kind: "list of runs set aside", aside: setAside(path) });
+    return readRunList(path);
+  }
+}

@@ -1,0 +1,71 @@
+/** A config where there was none. Nothing is overwritten; what is in the way is set aside when asked. */
+
+import { lstat, open, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { displayPath } from "../config/config.ts";
+import { setAside } from "../disk/aside.ts";
+import { errorCode, Failure } from "../failure.ts";
+import { storageFailure } from "../ledger/open-ledger.ts";
+import { makeOutputFolder } from "../outputs/output-file.ts";
+
+/** The config's other names: two of them in one folder would stop every command. */
+const OTHER_CONFIGS = [
+  "tickets.config.yaml",
+  "tickets.config.yml",
+  "tickets.config.json",
+  ".ticketsrc",
+  ".ticketsrc.yaml",
+  ".ticketsrc.yml",
+  ".ticketsrc.json",
+];
+
+/**
+ * @param isDefault the config is to be found in its folder, where there may be one only.
+ * @throws Failure `usage` where the file, or another config of its folder, exists.
+ */
+export async function refuseExisting(target: string, cwd: string, isDefault: boolean): Promise<void> {
+  const rivals = isDefault ? OTHER_CONFIGS.map((name) => join(dirname(target), name)) : [];
+  for (const path of new Set([target, ...rivals])) {
+    if (!(await exists(path))) continue;
+    throw existingFailure(path, path === target, cwd);
+  }
+}
+
+/** Sets an existing config aside. Returns its new name; undefined where there was none. */
+export async function setConfigAside(target: string): Promise<string | undefined> {
+  return (await exists(target)) ? setAside(target) : undefined;
+}
+
+/** @throws Failure `usage` where the file exists, `storage` where it can't be written. */
+export async function writeConfig(path: string, text: string, cwd: string): Promise<void> {
+  makeOutputFolder(path);
+  try {
+    await using file = await open(path, "wx");
+    // Half a config would only stand in the way of the next try.
+    await file.writeFile(text).catch(async (cause: unknown) => {
+      await rm(path, { force: true });
+      throw cause;
+    });
+  } catch (cause) {
+    if (errorCode(cause) === "EEXIST") throw existingFailure(path, true, cwd);
+    throw storageFailure(path, cause);
+  }
+}
+
+function existingFailure(path: string, isTarget: boolean, cwd: string): Failure {
+  return new Failure("usage", `${displayPath(path, cwd)} is there already, and is not overwritten.`, {
+    hint: isTarget
+      ? "Write to standard output with -o - and copy what you need, name another file with -o, or set the old one aside with --force (it is renamed, never deleted)."
+      : "One folder holds one config. Write to standard output with -o - and copy the source into it.",
+  });
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (cause) {
+    if (errorCode(cause) === "ENOENT") return false;
+    throw storageFailure(path, cause);
+  }
+}

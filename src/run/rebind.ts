@@ -1,0 +1,42 @@
+/** The same service under a new address. */
+
+import { existsSync } from "node:fs";
+import { Failure } from "../failure.ts";
+import { readMeta, rebind as rebindLedger } from "../ledger/ledger.ts";
+import { acquireLock } from "../ledger/lock.ts";
+import { openLedger } from "../ledger/open-ledger.ts";
+import type { RunContext } from "./context.ts";
+import { lockPath } from "./places.ts";
+import type { Settings } from "./settings.ts";
+
+export interface RebindSettings {
+  readonly settings: Pick<Settings, "environment">;
+  readonly waitLock: number;
+}
+
+/**
+ * Binds the environment's ledger to the base URL that is now configured, because a person says that it is the same service.
+ *
+ * @returns the base URL that it belonged to.
+ * @throws Failure `usage` for the sandbox, and where there is no ledger; `busy` while another run holds the lock.
+ */
+export async function rebind(
+  { stop: signal }: RunContext,
+  { settings: { environment }, waitLock }: RebindSettings,
+): Promise<string | undefined> {
+  const { name, kind, baseUrl, ledgerPath } = environment;
+  if (kind === "sandbox")
+    throw new Failure("usage", "The sandbox's ledger belongs to its instance; it has no address to change.");
+  if (!existsSync(ledgerPath)) throw new Failure("usage", `There is no ledger of ${name} yet, so nothing to rebind.`);
+  using _lock = await acquireLock({
+    what: `the ledger of ${name}`,
+    path: lockPath(environment),
+    command: "tickets env --rebind",
+    waitMs: waitLock,
+    signal,
+  });
+  using ledger = openLedger({ path: ledgerPath, boundTo: undefined });
+  const before = readMeta(ledger, "bound_to");
+  rebindLedger(ledger, baseUrl);
+  return before;
+}

@@ -1,0 +1,29 @@
+/** The trust that a person puts into the config of the working directory. */
+
+import { type Config, displayPath, loadConfig } from "../config/config.ts";
+import { keepTrust } from "../config/trust.ts";
+import { Failure } from "../failure.ts";
+import type { RunContext } from "./context.ts";
+import { KNOWN_RULES } from "./rules.ts";
+
+/**
+ * Trusts the config of the working directory as it is now. After this resolves that is on disk.
+ *
+ * @param configFlag a config that is named, and so trusted already.
+ * @throws Failure `usage` where a config is named, or the working directory has none.
+ */
+export async function trustConfig(
+  { cwd, env }: Pick<RunContext, "cwd" | "env">,
+  configFlag: string | undefined,
+): Promise<NonNullable<Config["found"]>> {
+  if (configFlag !== undefined || env.TICKETS_CONFIG)
+    throw new Failure(
+      "usage",
+      "A config that is named counts as trusted; --trust is for the one in the working directory.",
+      { hint: "Leave --config and TICKETS_CONFIG out." },
+    );
+  const { found } = await loadConfig({ cwd, env, knownRules: KNOWN_RULES, isTrusting: true });
+  if (found === undefined) throw new Failure("usage", `There is no config in ${displayPath(cwd, cwd)} to trust.`);
+  await keepTrust(found.file, found.digest, env);
+  return found;
+}

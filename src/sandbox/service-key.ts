@@ -1,0 +1,62 @@
+/** The key that a served sandbox lets in. */
+
+import { randomBytes } from "node:crypto";
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { quotedInShell } from "../actions/text.ts";
+import { errorCode, Failure } from "../failure.ts";
+
+const KEY_VARIABLE = "TICKETS_SANDBOX_API_KEY";
+
+export interface ServiceKey {
+  readonly value: string;
+  /** What stands for it in a shell command, without showing it. */
+  readonly inShell: string;
+}
+
+/**
+ * The key in the variable `keyEnv`, else in `TICKETS_SANDBOX_API_KEY`, else in the file, which is made where it is missing.
+ *
+ * @throws Failure `usage` for a key that can't be had or sent, `storage` for a file that can't be written.
+ */
+export function findKey(
+  env: Readonly<Record<string, string | undefined>>,
+  keyEnv: string | undefined,
+  keyFile: string,
+): ServiceKey {
+  const name = keyEnv ?? KEY_VARIABLE;
+  const value = env[name];
+  if (value !== undefined && value !== "") {
+    assertSendable(value, `The variable ${name}`);
+    return { value, inShell: `"$${name}"` };
+  }
+  if (keyEnv !== undefined)
+    throw new Failure("usage", `The variable ${keyEnv} named by --key-env is not set.`, {
+      hint: "Set it, or leave --key-env out: then a key is made.",
+    });
+  return { value: keptKey(keyFile), inShell: `$(cat ${quotedInShell(keyFile)})` };
+}
+
+/** The key in the file, made at the first start. A key of a sandbox opens nothing of value, but is kept like any other. */
+function keptKey(keyFile: string): string {
+  try {
+    const made = randomBytes(24).toString("base64url");
+    const file = openSync(keyFile, "wx", 0o600);
+    writeFileSync(file, `${made}\n`);
+    closeSync(file);
+    return made;
+  } catch (cause) {
+    if (errorCode(cause) !== "EEXIST")
+      throw new Failure("storage", `Could not write the key file ${keyFile}.`, { cause });
+  }
+  const kept = readFileSync(keyFile, "utf8").trim();
+  assertSendable(kept, `The key file ${keyFile}`);
+  return kept;
+}
+
+/** A header can hold it, so that a client can send it. */
+function assertSendable(key: string, what: string): void {
+  if (!/^[!-~]+$/.test(key))
+    throw new Failure("usage", `${what} holds no usable key.`, {
+      hint: "A key is visible ASCII characters without blanks.",
+    });
+}
