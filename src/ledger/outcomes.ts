@@ -268,3 +268,29 @@ function chunksWith(ledger: Ledger, runNo: number, outcomes: readonly Outcome[])
     )
     .map(({ chunk }) => Number(chunk));
 }
+
+/** Whether it is known what became of an action. */
+export const hasOutcome = (ledger: Ledger, runNo: number, seq: number): boolean =>
+  ledger.get("SELECT 1 AS one FROM actions WHERE run_no = ? AND seq = ?", runNo, seq) !== undefined;
+
+/** How many outcomes of a run are of each action. */
+export const countByAction = (ledger: Ledger, runNo: number): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    ledger
+      .all("SELECT action, sum(actions) AS n FROM tallies WHERE run_no = ? GROUP BY action", runNo)
+      .map(({ action, n }) => [String(action), Number(n)]),
+  );
+
+/** The actions of a chunk that have rows of their own: where each came from, and its ids. */
+export const placesOfChunk = (
+  ledger: Ledger,
+  runNo: number,
+  chunk: number,
+): readonly Readonly<Record<string, unknown>>[] =>
+  ledger
+    .all(
+      "SELECT source, line, action, event_id AS eventId, ticket_id AS ticketId, nft_id AS nftId FROM actions WHERE run_no = ? AND chunk = ? ORDER BY seq",
+      runNo,
+      chunk,
+    )
+    .map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)));

@@ -144,6 +144,8 @@ export function findRun(ledger: Ledger, run: string): RunRecord | undefined {
   return row === undefined ? undefined : toRun(row);
 }
 
+export const countRuns = (ledger: Ledger): number => Number(ledger.get("SELECT count(*) AS n FROM runs")?.n ?? 0);
+
 /** Runs newest first; all of them unless a limit is given. */
 export function listRuns(ledger: Ledger, limit = -1): readonly RunRecord[] {
   return ledger.all(`SELECT ${RUN_COLUMNS} FROM runs ORDER BY run_no DESC LIMIT ?`, limit).map(toRun);
@@ -294,6 +296,29 @@ export function reopenRefused(ledger: Ledger, runNo: number): void {
   ledger.transaction(() => {
     for (const chunk of refused) changeChunk(ledger, "reopen", chunk);
   });
+}
+
+/** Where the promises of a run go from now on. */
+export function noteOutput(ledger: Ledger, runNo: number, path: string): void {
+  ledger.run("UPDATE runs SET output = ? WHERE run_no = ?", path, runNo);
+}
+
+/** Part of a transaction: a run of which only promises are known has lasted at least from one time to another. */
+export function enterImportedRun(ledger: Ledger, run: string, from: string, to: string): RunRecord {
+  ledger.run(
+    `INSERT INTO runs (run, created_at, ended_at, state, exit_code, manifest) VALUES (?, ?, ?, 'finished', 0, '')
+     ON CONFLICT (run) DO UPDATE SET created_at = min(created_at, excluded.created_at), ended_at = max(ended_at, excluded.ended_at)`,
+    run,
+    from,
+    to,
+  );
+  const record = findRun(ledger, run);
+  if (record === undefined) throw new Error(`run ${run} vanished while it was imported`);
+  return record;
+}
+
+export function noteManifest(ledger: Ledger, runNo: number, manifest: string): void {
+  ledger.run("UPDATE runs SET manifest = ? WHERE run_no = ?", manifest, runNo);
 }
 
 export function endRun(ledger: Ledger, runNo: number, state: RunState, exitCode: number, at: string): void {

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Ledger } from "../ledger/ledger.ts";
+import { adoptOutput, knownOutputs } from "../ledger/outputs.ts";
 import type { Session } from "./session.ts";
 /** Files that these runs wrote, where what was imported is a copy of them to the byte, so that they are known as well. */
 export async function originalsOf(
@@ -12,10 +13,10 @@ export async function originalsOf(
   runs: readonly string[],
 ): Promise<readonly string[]> {
   const outputs = new Set(runs.flatMap((run) => runList.content.runs.get(run)?.outputs ?? []));
-  const known = ledger.all("SELECT path FROM outputs").map((row) => String(row.path));
+  const known = knownOutputs(ledger);
   const originals: string[] = [];
   for (const output of outputs)
-    if (output !== path && !known.includes(output) && (await areSameBytes(output, path))) originals.push(output);
+    if (output !== path && !known.has(output) && (await areSameBytes(output, path))) originals.push(output);
   return originals;
 }
 
@@ -32,22 +33,8 @@ async function sha256Of(path: string): Promise<string> {
 }
 
 /** The file is the ledger's own again, and later runs append to it. */
-export async function adoptOutput(ledger: Ledger, path: string): Promise<void> {
+export async function adoptFile(ledger: Ledger, path: string): Promise<void> {
   const sha256 = await sha256Of(path);
   const { size, mtimeNs } = await stat(path, { bigint: true });
-  ledger.transaction(() => {
-    ledger.run("DELETE FROM output_segments WHERE path = ?", path);
-    ledger.run(
-      "INSERT OR REPLACE INTO outputs (path, kind, length, mtime_ns) VALUES (?, 'promises', ?, ?)",
-      path,
-      Number(size),
-      String(mtimeNs),
-    );
-    ledger.run(
-      "INSERT INTO output_segments (path, start, length, sha256) VALUES (?, 0, ?, ?)",
-      path,
-      Number(size),
-      sha256,
-    );
-  });
+  adoptOutput(ledger, { path, length: Number(size), mtimeNs: String(mtimeNs), sha256 });
 }

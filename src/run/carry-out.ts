@@ -25,6 +25,7 @@ import { type Manifest, waitsForAnotherRun } from "../plan/manifest.ts";
 import { openPlan, type Plan } from "../plan/plan.ts";
 import type { ServiceClient } from "../sending/client.ts";
 import { sendLanes } from "../sending/lanes.ts";
+import { pause } from "../sending/pause.ts";
 import type { SendContext, Stop, StopRequest } from "../sending/send.ts";
 import { closeSentElsewhere } from "../sending/sent-elsewhere.ts";
 import { recover, type SettleContext } from "../sending/settle.ts";
@@ -236,12 +237,11 @@ async function send(
 /** The signal that also stops when time is up. */
 function stopAfter(deadline: number, stop: AbortSignal): Disposable & { readonly signal: AbortSignal } {
   if (deadline === Number.POSITIVE_INFINITY) return { signal: stop, [Symbol.dispose]: () => undefined };
-  const controller = new AbortController();
-  const timer = setTimeout(
-    () => controller.abort("max-duration" satisfies StopRequest),
-    Math.max(0, deadline - performance.now()),
-  );
-  return { signal: AbortSignal.any([stop, controller.signal]), [Symbol.dispose]: () => clearTimeout(timer) };
+  const [over, done] = [new AbortController(), new AbortController()];
+  void pause(deadline - performance.now(), done.signal).then(() => {
+    if (!done.signal.aborted) over.abort("max-duration" satisfies StopRequest);
+  });
+  return { signal: AbortSignal.any([stop, over.signal]), [Symbol.dispose]: () => done.abort() };
 }
 
 function exitCodeOf(stop: Stop, rejects: boolean): number {

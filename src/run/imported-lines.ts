@@ -9,8 +9,8 @@ import { endAttempt, keepDoubtedAnswer, readAnswer } from "../ledger/attempts.ts
 import { changeChunk } from "../ledger/chunks.ts";
 import { forgetUnplaced, IMPORTED, IMPORTED_MAPPING, unplacedActions } from "../ledger/known-state.ts";
 import { type Ledger, writeMeta } from "../ledger/ledger.ts";
-import { insertOutcomes, type NewOutcome } from "../ledger/outcomes.ts";
-import { type ChunkRecord, chunksOf, findRun, type RunRecord } from "../ledger/runs.ts";
+import { countByAction, hasOutcome, insertOutcomes, type NewOutcome } from "../ledger/outcomes.ts";
+import { type ChunkRecord, chunksOf, enterImportedRun, noteManifest, type RunRecord } from "../ledger/runs.ts";
 import { UNDECIDED_STATES } from "../ledger/states.ts";
 import { dataOfLine } from "../plan/batch.ts";
 import { CONTENT_BYTES } from "../plan/index-file.ts";
@@ -45,14 +45,7 @@ export function importRun({ ledger, environment, boundTo }: Session, run: string
   const [first, last] = [rows[0], rows.at(-1)];
   if (first === undefined || last === undefined) return;
   ledger.transaction(() => {
-    ledger.run(
-      `INSERT INTO runs (run, created_at, ended_at, state, exit_code, manifest) VALUES (?, ?, ?, 'finished', 0, '')
-       ON CONFLICT (run) DO UPDATE SET created_at = min(created_at, excluded.created_at), ended_at = max(ended_at, excluded.ended_at)`,
-      run,
-      first.at,
-      last.at,
-    );
-    const { runNo = 0, createdAt = first.at } = findRun(ledger, run) ?? {};
+    const { runNo, createdAt } = enterImportedRun(ledger, run, first.at, last.at);
     const known = new Map(chunksOf(ledger, runNo).map((each) => [each.chunk, each]));
     for (const [chunk, ofChunk] of Map.groupBy(rows, (row) => row.chunk)) {
       const before = known.get(chunk);
@@ -62,11 +55,7 @@ export function importRun({ ledger, environment, boundTo }: Session, run: string
       changeChunk(ledger, before === undefined ? "remember" : "rememberMore", { runNo, chunk }, borders);
       insertOutcomes(ledger, runNo, ofChunk.map(toOutcome));
     }
-    const byAction = Object.fromEntries(
-      ledger
-        .all("SELECT action, sum(actions) AS n FROM tallies WHERE run_no = ? GROUP BY action", runNo)
-        .map(({ action, n }) => [String(action), Number(n)]),
-    );
+    const byAction = countByAction(ledger, runNo);
     const total = Object.values(byAction).reduce((sum, actions) => sum + actions, 0);
     const manifest = manifestOf({
       run,
@@ -84,7 +73,7 @@ export function importRun({ ledger, environment, boundTo }: Session, run: string
       again: false,
       options: { directory: "", safeCsv: false },
     });
-    ledger.run("UPDATE runs SET manifest = ? WHERE run_no = ?", JSON.stringify(manifest), runNo);
+    noteManifest(ledger, runNo, JSON.stringify(manifest));
     writeMeta(ledger, IMPORTED, "yes");
   });
 }
@@ -97,9 +86,7 @@ export function missingFrom(
   { runNo }: RunRecord,
   lines: readonly PromiseLine[],
 ): readonly PromiseLine[] {
-  return lines.filter(
-    ({ seq }) => ledger.get("SELECT 1 AS one FROM actions WHERE run_no = ? AND seq = ?", runNo, seq) === undefined,
-  );
+  return lines.filter(({ seq }) => !hasOutcome(ledger, runNo, seq));
 }
 
 /**

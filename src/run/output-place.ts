@@ -6,6 +6,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { fileInShell } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import { Failure } from "../failure.ts";
+import { isKnownOutput } from "../ledger/outputs.ts";
 import {
   adoptMoved,
   inspectOutput,
@@ -80,7 +81,7 @@ function refuseForgottenOutput(path: string, state: OutputState, { cwd }: RunCon
   const { ledger, runList, environment } = session;
   if (state.state !== "strange" || hasLostRuns(state, environment)) return;
   const isListed = [...runList.content.runs.values()].some(({ outputs }) => outputs.includes(path));
-  if (!isListed || ledger.get("SELECT 1 AS one FROM outputs WHERE path = ?", path) !== undefined) return;
+  if (!isListed || isKnownOutput(ledger, path)) return;
   const name = displayPath(path, cwd);
   throw new Failure(
     "usage",

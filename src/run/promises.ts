@@ -7,7 +7,7 @@ import { displayPath } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { acquireLock } from "../ledger/lock.ts";
-import type { RunRecord } from "../ledger/runs.ts";
+import { noteOutput, type RunRecord } from "../ledger/runs.ts";
 import { freeName, inspectOutput, type OutputState } from "../outputs/output-file.ts";
 import { promiseFormat, type RunLabel } from "../outputs/promise-lines.ts";
 import {
@@ -36,7 +36,7 @@ export async function openPromises(
     run,
     safeCsv,
     moveTo: (path, why) => {
-      ledger.run("UPDATE runs SET output = ? WHERE run_no = ?", path, run.runNo);
+      noteOutput(ledger, run.runNo, path);
       runList.moved(run.run, path);
       context.progress.happened({ kind: "promises go elsewhere", path, why });
     },

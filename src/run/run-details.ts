@@ -4,7 +4,9 @@ import { existsSync } from "node:fs";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { placesOfChunk } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf, type RunRecord, wholeOf } from "../ledger/runs.ts";
+import { type NotedSettlement, settlementsOf } from "../ledger/settlements.ts";
 import { openPlan } from "../plan/plan.ts";
 import { actionsOf } from "../sending/settle.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
@@ -16,31 +18,12 @@ export interface RunDetails {
   readonly settlements: readonly NotedSettlement[];
 }
 
-/** What a person said of a chunk, or of the run. */
-interface NotedSettlement {
-  readonly chunk: number | undefined;
-  readonly decision: string;
-  readonly who: string;
-  readonly at: string;
-  readonly reason: string | undefined;
-}
-
 export function detailsOf(environment: Environment, { runNo }: RunRecord): RunDetails {
   using ledger = openLedgerToRead(environment);
   if (ledger === undefined) return { chunks: [], settlements: [] };
-  const settlements = ledger.all(
-    "SELECT chunk, decision, who, at, reason FROM settlements WHERE run_no = ? ORDER BY id",
-    runNo,
-  );
   return {
     chunks: chunksOf(ledger, runNo).map((chunk) => ({ ...chunk, whole: wholeOf(ledger, chunk) })),
-    settlements: settlements.map(({ chunk, decision, who, at, reason }) => ({
-      chunk: chunk === null ? undefined : Number(chunk),
-      decision: String(decision),
-      who: String(who),
-      at: String(at),
-      reason: reason === null ? undefined : String(reason),
-    })),
+    settlements: settlementsOf(ledger, runNo),
   };
 }
 
@@ -75,11 +58,7 @@ function actionsOfLedger(
   { run, runNo }: RunRecord,
   { chunk, state }: ChunkRecord,
 ): readonly Readonly<Record<string, unknown>>[] {
-  const rows = ledger.all(
-    "SELECT source, line, action, event_id AS eventId, ticket_id AS ticketId, nft_id AS nftId FROM actions WHERE run_no = ? AND chunk = ? ORDER BY seq",
-    runNo,
-    chunk,
-  );
+  const rows = placesOfChunk(ledger, runNo, chunk);
   if (rows.length === 0)
     throw new Failure(
       "usage",
@@ -88,8 +67,5 @@ function actionsOfLedger(
         hint: `What the ledger holds of the run is written by: tickets results ${run} ${environmentFlags(environment)}`,
       },
     );
-  return rows.map((row) => {
-    const given = Object.entries(row).filter(([, value]) => value !== null);
-    return { ...Object.fromEntries(given), chunk, state };
-  });
+  return rows.map((row) => ({ ...row, chunk, state }));
 }

@@ -9,7 +9,7 @@ import { type Ledger, readMeta, runListPath, writeMeta } from "../ledger/ledger.
 import { acquireLock } from "../ledger/lock.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { type LostRun, openRunList, type RunList, readRunList, thisMachine } from "../ledger/run-list.ts";
-import { listRuns } from "../ledger/runs.ts";
+import { countRuns, findRun, listRuns } from "../ledger/runs.ts";
 import { noteKey } from "../ledger/used-keys.ts";
 import { parseManifest } from "../plan/manifest.ts";
 import { planFiles } from "../plan/plan.ts";
@@ -141,7 +141,7 @@ async function removeUnfinishedPlans(environment: Environment, ledger: Ledger): 
   const directory = runsDirectory(environment);
   const names = await readdir(directory).catch(() => []);
   for (const name of names) {
-    if (ledger.get("SELECT 1 AS one FROM runs WHERE run = ?", name) !== undefined) continue;
+    if (findRun(ledger, name) !== undefined) continue;
     const plan = join(directory, name);
     // A whole plan may belong to a ledger that is only missing for now; it goes when a finished one would.
     const manifest = await stat(planFiles(plan).manifest).catch(() => undefined);
@@ -160,6 +160,6 @@ export function tellOpened(
   }: Pick<Settings, "environment" | "neighbours"> & { readonly ledger: Ledger | undefined },
   isToSend: boolean,
 ): void {
-  const runs = Number(ledger?.get("SELECT count(*) AS n FROM runs")?.n ?? 0);
+  const runs = ledger === undefined ? 0 : countRuns(ledger);
   progress.happened({ kind: "ledger opened", environment, neighbours, runs, isToSend });
 }

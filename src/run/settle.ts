@@ -6,6 +6,7 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { mergeOutcomes } from "../ledger/known-state.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
+import { isPromisedElsewhere } from "../ledger/promised-elsewhere.ts";
 import { type ChunkRecord, chunksOf, countRun, findRun, noteStop, type RunRecord } from "../ledger/runs.ts";
 import { UNDECIDED_STATES } from "../ledger/states.ts";
 import { canWriteRejects, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
@@ -23,7 +24,6 @@ import {
   settleSent,
   wasSettledByHand,
 } from "../sending/by-hand.ts";
-import { isPromisedElsewhere } from "../sending/mend-lost.ts";
 import { projectUnwritten, recover, type SettleContext } from "../sending/settle.ts";
 import { closeSuperseded } from "../sending/superseded.ts";
 import { noteInList, rejectsDirectory, tellSuperseded } from "./carry-out.ts";
@@ -186,7 +186,7 @@ async function decide(
   if (chunks.length === 0) progress.happened({ kind: "nothing to settle", run: run.run, chunk: only });
   for (const chunk of chunks) {
     // Said of all at once, it would count one deed twice unseen.
-    if (decision === "sent" && only === undefined && isPromisedElsewhere(chunk)) {
+    if (decision === "sent" && only === undefined && isPromisedElsewhere(ledger, run, chunk)) {
       progress.happened({ kind: "chunk promised elsewhere", run: run.run, chunk, environment });
       continue;
     }

@@ -10,6 +10,7 @@ import { changeChunk } from "../ledger/chunks.ts";
 import { IMPORTED_MAPPING } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes, SENT_ELSEWHERE } from "../ledger/outcomes.ts";
+import { notePromisedElsewhere } from "../ledger/promised-elsewhere.ts";
 import { isWithin, keepEntryNumber, type LostRun, type Span } from "../ledger/run-list.ts";
 import {
   addChunks,
@@ -39,9 +40,6 @@ const WHY = "the ledger does not know whether this was sent: it was lost, or put
 const whyElsewhere = (promised: PromisedElsewhere | undefined): string | undefined =>
   promised &&
   `${WHY}; run ${promised.run} has since had a promise of the same action, or of one that can't be told from it`;
-
-/** Whether another run has a promise of what may be the same deeds, so that they may be one and not two. */
-export const isPromisedElsewhere = ({ detail = "" }: ChunkRecord): boolean => detail.startsWith(`${WHY}; run `);
 
 /** How many actions of a run are in doubt because the ledger was lost, and how many were found not to have been taken. */
 interface Mended {
@@ -105,11 +103,14 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
     if (wereRejected) return { outcome: "rejected", status: "rejected" };
     return isElsewhere(seq) ? { ...NOT_SENT, status: SENT_ELSEWHERE } : NOT_SENT;
   };
+  const doubtedElsewhere: number[] = [];
   for (const chunk of chunks) {
     const fateOf = fateIn(chunk);
     const whyOf = (seq: number): string | undefined =>
       fateOf(seq) === "in doubt" ? whyElsewhere(elsewhere.get(seq)) : undefined;
     const parts = cutChunk(ledger, chunk, await plan.lines(chunk), fateOf, whyOf);
+    for (let seq = chunk.first; seq < chunk.first + chunk.count; seq += 1)
+      if (whyOf(seq) !== undefined) doubtedElsewhere.push(seq);
     if (parts.every(({ state, detail }) => state === chunk.state && detail === chunk.detail)) continue;
     const told = parts.map((part) =>
       part.state === "in doubt" && part.detail === undefined ? { ...part, detail: WHY } : part,
@@ -132,6 +133,7 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
     });
   }
   ledger.transaction(() => {
+    notePromisedElsewhere(ledger, run, doubtedElsewhere);
     if (lost.state === "abandoned") {
       endRun(ledger, run.runNo, "abandoned", EXIT_CODES["finished-with-rejects"], at);
       // The rejects were written before the list was told.

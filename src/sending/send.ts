@@ -1,6 +1,6 @@
 /** A lane being sent: for each chunk write the intent, send, settle, tell. */
 
-import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { cleanText } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
@@ -8,6 +8,7 @@ import { sentActions } from "../plan/chunk-actions.ts";
 import { type AnswerHeaders, type Exchange, type ItemOutcome, type Reading, readExchange } from "./answer.ts";
 import { type ChunkLog, openChunkLog } from "./chunk-log.ts";
 import type { ServiceClient } from "./client.ts";
+import { pause } from "./pause.ts";
 import { isProxyAsking } from "./proxy.ts";
 import { backoffMs, retryAfterMs } from "./retry.ts";
 import type { RunPromises } from "./run-promises.ts";
@@ -348,14 +349,4 @@ function countItems(items: readonly ItemOutcome[]): { readonly accepted: number;
 
 function waitBefore(retry: number, { retryAfter, date }: AnswerHeaders): number {
   return retryAfterMs(retryAfter, date, Date.now()) ?? backoffMs(retry, Math.random());
-}
-
-const HOUR_MS = 3_600_000;
-
-/** Waits, but not past a request to stop. An hour at a time: a low rate asks for longer waits than a timer of Node has. */
-async function pause(ms: number, stop: AbortSignal): Promise<void> {
-  for (let left = ms; left > 0 && !stop.aborted; left -= HOUR_MS)
-    await wait(Math.min(left, HOUR_MS), undefined, { signal: stop }).catch((cause: unknown) => {
-      if (!stop.aborted) throw cause;
-    });
 }

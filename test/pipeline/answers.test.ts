@@ -443,6 +443,10 @@ const ROWS: readonly Row[] = [
 
   // ---- not taken ----
   fine("429 that comes twice", status(429, { retryAfter: 0, times: 2 }), { options: { flags: retried }, requests: 5 }),
+  fine("429, and a --max-duration of 34 years", status(429, { retryAfter: 0, times: 1 }), {
+    options: { flags: retried, maxDuration: 2 ** 40 },
+    requests: 4,
+  }),
   ...(["imf", "rfc850", "asctime"] as const).map((form) =>
     fine(
       `429 until a date that has come, in form ${form}, by a clock that is a day off`,

@@ -1,0 +1,24 @@
+/** What persons said of chunks, or of runs. */
+
+import type { Ledger } from "./ledger.ts";
+
+export interface NotedSettlement {
+  /** Undefined: the run. */
+  readonly chunk: number | undefined;
+  readonly decision: string;
+  readonly who: string;
+  readonly at: string;
+  readonly reason: string | undefined;
+}
+
+/** All of a run, in their order. */
+export const settlementsOf = (ledger: Ledger, runNo: number): readonly NotedSettlement[] =>
+  ledger
+    .all("SELECT chunk, decision, who, at, reason FROM settlements WHERE run_no = ? ORDER BY id", runNo)
+    .map(({ chunk, decision, who, at, reason }) => ({
+      chunk: chunk === null ? undefined : Number(chunk),
+      decision: String(decision),
+      who: String(who),
+      at: String(at),
+      reason: reason === null ? undefined : String(reason),
+    }));
