@@ -44,7 +44,9 @@ export function formsOfOtherRuns(
   // Which of the two an accepted one without a time is nobody knows either.
   const taken = knownDeeds.filter(({ state, said }) => state !== "rejected" && said().time === undefined);
   const withTime = timed.filter(
-    ({ deed }) => taken.some(namesAs(deed)) && withoutTime.some((other) => namesAs(deed)(other.deed)),
+    ({ deed, run }) =>
+      taken.some(namesAs(deed)) &&
+      all.some((other) => !other.isTimed && other.run !== run && namesAs(deed)(other.deed)),
   );
   const groups = [...Map.groupBy(all, ({ deed }) => formOf(deed)).values()];
   const lastForms = new Set(groups.map((equal) => equal.toSorted((one, other) => one.run - other.run).at(-1)));

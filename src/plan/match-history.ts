@@ -67,7 +67,6 @@ export function matchHistory(
     const since = match.supersededBy(deed, at);
     if (since !== undefined) return { kind: "superseded", since };
     if (match.isUnplaced(deed, at)) return { kind: "unplaced" };
-    if (match.standsApart(deed, at)) return { kind: "unplaced", why: "undecided" };
     if (match.leftBehind.has(at)) return { kind: "unclear" };
     if (otherForms.has(at)) return { kind: "unclear" };
     // Two times tell by themselves, and scans with times are a set. Else what stands behind it counts.
@@ -77,6 +76,7 @@ export function matchHistory(
     if (isInOrder && (at < lastUnclear || (isCut && match.hasUntimedLeft()))) return { kind: "unclear" };
     // What stands before such a one may come too late.
     if (mayBeRetold.has(at) || (isInOrder && at < lastRetold)) return OF_HOLDER;
+    if (match.standsApart(deed, at)) return { kind: "unplaced", why: "undecided" };
     return open;
   });
   return likeTheirEquals(input, verdicts, otherForms);
@@ -97,6 +97,8 @@ class Match {
   readonly leftBehind = new Set<number>();
   /** Times came or went, and of what stands more often than it was accepted nobody can tell which was: of none that is open. */
   areTimesLost = false;
+  /** Accepted deeds to which a row from a rejects file was bound since it says the same. */
+  readonly #guessed = new Set<number>();
   readonly #known: readonly KnownDeed[];
   readonly #input: readonly InputDeed[];
   /** Numbers of accepted deeds that no deed of the input is bound to, oldest first. */
@@ -215,7 +217,6 @@ class Match {
       const own = became.findLast((of) => this.#left.has(of) && !given.has(this.#knownAt(of).content));
       if (own !== undefined) this.#bind(at, own, "changed");
     }
-    const guessed: number[] = [];
     // Which one may have become it depends on what is known of those before it.
     for (let before = -1; before < this.bound.size; ) {
       before = this.bound.size;
@@ -223,7 +224,7 @@ class Match {
         const own = this.#acceptedSince(deed).find((of) => this.#mayHaveBecome(deed, at, of));
         if (own === undefined) continue;
         this.#bind(at, own, "old");
-        guessed.push(own);
+        this.#guessed.add(own);
       }
     }
     // What came out of turn, with `--again`, is taken for the last ones, beside which the fewest are left to be sent.
@@ -236,7 +237,7 @@ class Match {
     for (const [at, { content, after, asked }] of this.#open(false)) {
       const mayBe = (of: number): boolean =>
         of >= (after ?? Number.POSITIVE_INFINITY) && this.#knownAt(of).content === content;
-      if (asked === undefined && guessed.some(mayBe)) this.doubtful.add(at);
+      if (asked === undefined && [...this.#guessed].some(mayBe)) this.doubtful.add(at);
     }
     for (const [at, deed] of this.#open(false)) {
       const { content, after, unplaced } = deed;
@@ -614,18 +615,26 @@ class Match {
 
   /** What was accepted since the deed was rejected, and is later than it; undefined where it was not, or nothing was. */
   supersededBy(deed: KnownInput, at: number): number | undefined {
-    const tried =
-      deed.after === undefined
-        ? this.#known.findLastIndex(
-            (each) => each.state === "rejected" && (each.content === deed.content || mayBeOne(each, deed)),
-          )
-        : deed.after - 1;
+    const tried = deed.after === undefined ? this.#lastRejected(deed) : deed.after - 1;
     return tried === -1 && deed.after === undefined ? undefined : this.#laterThan(tried, deed, at);
   }
 
-  /** Whether something was accepted since of which nobody knows whether it is later, since no run had both rows among its rejects. */
+  /** When the service last rejected what may be the deed; -1 where it never did. */
+  #lastRejected(deed: KnownInput): number {
+    return this.#known.findLastIndex(
+      (each) => each.state === "rejected" && (each.content === deed.content || mayBeOne(each, deed)),
+    );
+  }
+
+  /**
+   * Whether something was accepted since of which nobody knows whether it is later: no run had both rows among its rejects, or
+   * which of some equal ones it is was guessed.
+   */
   standsApart(deed: KnownInput, at: number): boolean {
-    return deed.after !== undefined && this.#laterThan(deed.after - 1, deed, at, true) !== undefined;
+    if (deed.after === undefined) return false;
+    const rejected = this.#lastRejected(deed);
+    const tried = rejected === -1 ? deed.after - 1 : Math.min(rejected, deed.after - 1);
+    return this.#laterThan(tried, deed, at, true) !== undefined;
   }
 
   /**
@@ -634,22 +643,30 @@ class Match {
    */
   #laterThan(tried: number, deed: KnownInput, at: number, isSure = false): number | undefined {
     const { time } = deed.isTimed ? deed.said() : { time: undefined };
-    const earlier = new Set(
-      [...this.bound].flatMap(([place, { of }]) => {
-        const wasSentBehind =
-          deed.after !== undefined && of > tried && this.#known[of]?.run === this.#known[tried]?.run;
-        const stood = this.#stood(place, deed);
-        const wasBehind = wasSentBehind || stood === "behind" || (isSure && stood === "unknown");
-        return place < at && !wasBehind && deed.behind?.has(of) !== true ? [of] : [];
-      }),
-    );
+    const earlier = new Set<number>();
+    const behind = new Set(deed.behind);
+    for (const [place, { of }] of this.bound) {
+      const wasSentBehind = deed.after !== undefined && of > tried && this.#known[of]?.run === this.#known[tried]?.run;
+      const stood = this.#stood(place, deed);
+      if (stood === "behind") behind.add(of);
+      const isUnsure = isSure && (stood === "unknown" || this.#isOneOfEqual(of));
+      if (place < at && !wasSentBehind && !isUnsure && !behind.has(of)) earlier.add(of);
+    }
     const since = this.#known.findIndex((each, of) => {
-      const mayBeLater = of > tried || deed.behind?.has(of) === true;
-      if (!mayBeLater || each.state === "rejected") return false;
+      if ((of <= tried && !behind.has(of)) || each.state === "rejected") return false;
       const other = time === undefined ? undefined : each.said().time;
       return time === undefined || other === undefined ? !earlier.has(of) : other > time;
     });
     return since === -1 ? undefined : since;
+  }
+
+  /** Whether a row that says what was accepted may as well be another accepted one that says the same. */
+  #isOneOfEqual(of: number): boolean {
+    const { content } = this.#knownAt(of);
+    return (
+      this.#guessed.has(of) &&
+      this.#known.some((each, other) => other !== of && each.state !== "rejected" && each.content === content)
+    );
   }
 
   /** Where a row of rejects stood beside another when they were rejected, wherever it stands now. */

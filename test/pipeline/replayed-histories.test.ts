@@ -236,6 +236,51 @@ test.each<[string, keyof typeof HEADERS, readonly Step[], string]>([
     ],
     "c",
   ],
+  [
+    "a row whose time came, beside the same one without its time, which was mended and accepted",
+    "resales",
+    [
+      ["resales.csv", "a! b"],
+      ["resales.rejects.csv", "0+"],
+      ["resales.csv", "a@1! b@2 c@3"],
+      ["resales.rejects.csv", "0 1 2+"],
+    ],
+    "a b",
+  ],
+  [
+    "a row behind one that may be either of two equal ones, accepted before it was bad and since",
+    "updates",
+    [
+      ["updates.csv", "a c", [0]],
+      ["updates.csv", "a c! b!"],
+      ["updates.csv", "a c b c", [0]],
+      ["updates.rejects.csv", "1+ 2+"],
+    ],
+    "c c",
+  ],
+  [
+    "a row behind one that had been accepted and stood behind it in later nights",
+    "updates",
+    [
+      ["updates.csv", "b!"],
+      ["updates.csv", "b"],
+      ["updates.rejects.csv", "0+"],
+      ["updates.csv", "a b!"],
+      ["updates.rejects.csv", "1+ 0"],
+    ],
+    "b",
+  ],
+  [
+    "a row whose time came, of which the service rejected the form without it and accepted a later one",
+    "resales",
+    [
+      ["resales.csv", "a! b! c"],
+      ["resales.rejects.csv", "all", [1]],
+      ["resales.csv", "a@1 b@2! c@3!"],
+      ["resales.rejects.csv", "all"],
+    ],
+    "a c",
+  ],
 ])("nothing is sent twice or behind what came after it: %s", async (_, kind, steps, expected) => {
   const field = await openField();
   const sale = "soldTicket,E,,T1,user-z,10.00,1760000000";
