@@ -18,6 +18,7 @@ import {
   type RowNumbers,
   type RowPlace,
   rowNumbers,
+  runsOfOthers,
   type Standings,
   standingsOf,
 } from "./row-places.ts";
@@ -54,6 +55,8 @@ export interface RejectedRows {
    * @param given the keys of all rows of rejects files that the input has; the same whenever it is asked.
    */
   standingsOf(key: string, action: Action, name: string, given: ReadonlySet<string>): Standings;
+  /** The runs that had rows of a history (hex) among their rejects which are open still, and not among those given. */
+  runsOfOthers(history: string, given: ReadonlySet<string>): ReadonlySet<number>;
 }
 
 /** An action of a mended row that the service took. */
@@ -87,6 +90,7 @@ export const NO_REJECTED_ROWS: RejectedRows = {
   rulesOf: () => [],
   openSince: () => undefined,
   standingsOf: () => () => "unknown row",
+  runsOfOthers: () => new Set(),
 };
 
 export function rejectedRows(ledger: Ledger): RejectedRows {
@@ -139,6 +143,7 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
       };
       return standingsOf(ledger, key, { action, name, lacksOther });
     },
+    runsOfOthers: (history, given) => runsOfOthers(ledger, history, given),
   };
 }
 

@@ -223,6 +223,16 @@ const OPEN_OF_UNDECIDED = `
 SELECT row, history FROM row_histories
 WHERE history IN (SELECT history FROM row_histories WHERE undecided = ${BEFORE_BAD}) AND row NOT IN (SELECT row FROM mended_rows)`;
 
+/** The runs that had rows of a history (hex) among their rejects which are open still, and not among those given. */
+export function runsOfOthers(ledger: Ledger, history: string, given: ReadonlySet<string>): ReadonlySet<number> {
+  const others = ledger.all(OPEN_OF_HISTORY, Buffer.from(history, "hex")).filter(({ row }) => !given.has(String(row)));
+  return new Set(others.map(({ run_no }) => Number(run_no)));
+}
+
+const OPEN_OF_HISTORY = `
+SELECT row, row_numbers.run_no AS run_no FROM row_histories JOIN row_numbers USING (row)
+WHERE history = ? AND row NOT IN (SELECT row FROM mended_rows)`;
+
 /** By lane, the number of the first action that its run sent behind the row. */
 function placesOf(ledger: Ledger, row: string): ReadonlyMap<number | undefined, number> {
   const places = ledger.all("SELECT lane, seq FROM row_places WHERE row = ?", row);

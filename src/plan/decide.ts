@@ -157,6 +157,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
       const key = compiled.rejected.get(row);
       return key === undefined ? [] : options.rejectedRows.deedsOf(key);
     },
+    rejectedBeside: (history) => options.rejectedRows.runsOfOthers(history, given),
     hasRejected: compiled.rejected.size > 0,
   });
   const found = {

@@ -195,6 +195,8 @@ export interface MatchOptions {
   readonly standingsOf: (candidate: Pick<Candidate, "row" | "nth">, action: Action) => Standings | undefined;
   /** What was accepted of a row when it was mended, where it comes from a rejects file. */
   readonly mendedTo: (row: number) => readonly MendedDeed[];
+  /** The runs that rejected rows of a history (hex) which are open still, and which the input lacks. */
+  readonly rejectedBeside: (history: string) => ReadonlySet<number>;
   /** Whether any row comes from a rejects file. */
   readonly hasRejected: boolean;
   /** What `tickets:actions` leaves out of a row whose source has a key. */
@@ -318,6 +320,7 @@ export async function matchDeeds(options: MatchOptions): Promise<Verdicts> {
     for (const [{ seq }, order] of await findTurned(directory, {
       lines,
       rejected: options.rejected,
+      rejectedBeside: options.rejectedBeside,
       isNew,
       isByTime: options.isByTime,
     }))

@@ -191,7 +191,16 @@ class Match {
       this.#leftWhere(({ time }) => time === undefined),
       (of) => this.#knownAt(of).content,
     );
-    for (const [content, ofs] of places) ofs.length = Math.max(0, ofs.length - (untimed.get(content)?.length ?? 0));
+    for (const [content, ofs] of places) {
+      const without = untimed.get(content)?.length ?? 0;
+      const isOneOf = (deed: HistoryDeed): boolean => deed.said().rest === content;
+      // Of those the service rejected some, so that which of them it took is not said.
+      const wasRejected = this.#known.some((each) => each.state === "rejected" && isOneOf(each));
+      if (without > 0 && wasRejected && ofs.length < without + open.filter(([, deed]) => isOneOf(deed)).length) {
+        for (const [at, deed] of [...open, ...this.#open(false)]) if (isOneOf(deed)) this.doubtful.add(at);
+        ofs.length = 0;
+      } else ofs.length = Math.max(0, ofs.length - without);
+    }
     for (const [at, deed] of open.toSorted(([, one], [, other]) => compareTimes(one.said(), other.said()))) {
       const of = places.get(deed.said().rest)?.shift();
       if (of !== undefined) this.#bind(at, of, "changed");

@@ -31,11 +31,14 @@ export async function findTurned(
   {
     lines,
     rejected,
+    rejectedBeside,
     isNew,
     isByTime,
   }: {
     readonly lines: CandidateLines;
     readonly rejected: (row: number) => (OpenSince & Pick<FirstRejected, "numbers">) | undefined;
+    /** The runs that rejected rows of a history (hex) which are open still, and which the input lacks. */
+    readonly rejectedBeside: (history: string) => ReadonlySet<number>;
     readonly isNew: (seq: number) => boolean;
     /** The candidates stand in the order of their times. */
     readonly isByTime: boolean;
@@ -74,7 +77,7 @@ export async function findTurned(
     else if (isByTime) findIn(deeds, turned, (one, other) => (one.time === undefined) === (other.time === undefined));
     else findIn(deeds, turned);
   }
-  for (const rows of untimed.values()) findApart(rows, turned);
+  for (const [history, rows] of untimed) findApart(rows, turned, () => rejectedBeside(history));
   return turned;
 }
 
@@ -87,17 +90,24 @@ interface Beside {
 
 /**
  * Rows that no run had both, though their inputs had others in common: one of the two may be another form of a row that stood on
- * the other side of the other one.
+ * the other side of the other one. So it may be of a row that stood beside one of them, and is left out here.
  */
-function findApart(rows: readonly Beside[], turned: Map<Candidate, Turned>): void {
+function findApart(
+  rows: readonly Beside[],
+  turned: Map<Candidate, Turned>,
+  rejectedBeside: () => ReadonlySet<number>,
+): void {
   const bySet = [...Map.groupBy(rows, ({ runs }) => [...runs].join(" ")).values()];
   const sets = bySet.flatMap(([first]) => first?.runs ?? []);
+  if (bySet.length < 2) return;
+  const leftOut = rejectedBeside();
   const firstNew = bySet.flatMap((each) => each.find(({ isNew }) => isNew) ?? []);
   for (const each of rows) {
     if (!each.isNew || each.runs.size === 0) continue;
     const other = firstNew.find(({ runs }) => {
-      const isApart = runs.size > 0 && runs.isDisjointFrom(each.runs);
-      return isApart && sets.some((all) => !all.isDisjointFrom(runs) && !all.isDisjointFrom(each.runs));
+      if (runs.size === 0 || !runs.isDisjointFrom(each.runs)) return false;
+      if (!leftOut.isDisjointFrom(runs) || !leftOut.isDisjointFrom(each.runs)) return true;
+      return sets.some((all) => !all.isDisjointFrom(runs) && !all.isDisjointFrom(each.runs));
     });
     if (other !== undefined && !turned.has(each.candidate))
       turned.set(each.candidate, { other: other.candidate, stood: "unknown" });
