@@ -297,6 +297,7 @@ test.each<[string, keyof typeof HEADERS, readonly Step[], string]>([
     [
       ["resales.csv", "c a b c", [0, 2, 3]],
       ["resales.csv", "c a b c", [0]],
+      ["resales.rejects.csv", "1 2"],
       ["resales.csv", "c a@2 b c@4", [0]],
     ],
     "a c",
