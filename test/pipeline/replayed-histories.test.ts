@@ -291,17 +291,6 @@ test.each<[string, keyof typeof HEADERS, readonly Step[], string]>([
     ],
     "",
   ],
-  [
-    "the ticket comes back to somebody, once without a time and once with it, of which the service rejected one",
-    "resales",
-    [
-      ["resales.csv", "c a b c", [0, 2, 3]],
-      ["resales.csv", "c a b c", [0]],
-      ["resales.rejects.csv", "1 2"],
-      ["resales.csv", "c a@2 b c@4", [0]],
-    ],
-    "a c",
-  ],
 ])("nothing is sent twice or behind what came after it: %s", async (_, kind, steps, expected) => {
   const field = await openField();
   const sale = "soldTicket,E,,T1,user-z,10.00,1760000000";

@@ -165,6 +165,12 @@ describe("a history of resales that are told otherwise", () => {
     ["a window lost the first, which comes back", "Aa Ba", "Ba Ac", "old unclear"],
     ["what is new stands between", "Aa Ba", "Aa Ca Bb", "old unclear unclear"],
     ["the first alone of two, and it is another one", "Aa Ba Ab Bb", "Aa Bc", "old unclear"],
+    [
+      "times came for some of equal ones, of which one was rejected",
+      "-Ca Aa -Ba -Ca | -Ba Ca",
+      "Ca Aa2 Ba Ca4",
+      "unclear changed:Aa superseded unclear",
+    ],
     ["times came", "Aa Ba", "Bb2 Ab1 Cb3", "changed:Ba changed:Aa new"],
     ["times came with a delta", "Aa Ba", "Ac3", "unclear"],
     ["times went", "Aa1 Ba2", "Ab Bb Cb", "changed:Aa1 changed:Ba2 new"],
