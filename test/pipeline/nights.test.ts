@@ -8,7 +8,8 @@ import type { Action } from "../../src/actions/actions.ts";
 import { stringifyJson } from "../../src/actions/json.ts";
 import { settle } from "../../src/commands/settle.ts";
 import { type Done, type Field, makeContext, openField } from "../support/context.ts";
-import { createSeason, type Night, SEASON_FILES } from "../support/season.ts";
+import { createWorld, JOB_FILES, type JobNight } from "../support/nights/deeds.ts";
+import { randomOf } from "../support/random.ts";
 
 const COMPLETE = "complete: true";
 /** Built by `npm test`: not every Node that is supported reads the sources as they are. */
@@ -29,13 +30,13 @@ function expectSame(found: readonly string[], expected: readonly string[]): void
   expect({ length: found.length, text: found[at] }).toEqual({ length: expected.length, text: expected[at] });
 }
 
-async function writeNight(field: Field, { files }: Night): Promise<void> {
+async function writeNight(field: Field, { files }: JobNight): Promise<void> {
   for (const [name, text] of Object.entries(files)) await field.write(name, text);
 }
 
 /** The command of the nightly job in a process of its own, which dies at a crash point. */
 async function killedNight(field: Field, crashAt: string, args: readonly string[]): Promise<void> {
-  const child = spawn(process.execPath, [BIN, "stream", ...SEASON_FILES, ...args], {
+  const child = spawn(process.execPath, [BIN, "stream", ...JOB_FILES, ...args], {
     cwd: field.folder,
     env: { ...process.env, ...field.env, TICKETS_TEST_CRASH_AT: crashAt },
     stdio: ["ignore", "ignore", "pipe"],
@@ -62,7 +63,7 @@ async function surviveNight(
 ): Promise<void> {
   await killedNight(field, at, ["--chunk-size", chunkSize, ...args]);
   if (truth === undefined) return;
-  const stopped = await field.stream(SEASON_FILES);
+  const stopped = await field.stream(JOB_FILES);
   expect(stopped.exitCode, stopped.said).toBe(6);
   const run = field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs ORDER BY run_no DESC")?.run));
   const options = {
@@ -77,7 +78,7 @@ async function surviveNight(
   await settle({ ...options, flags: {} }, makeContext(field.folder, field.env).context);
 }
 
-function expectSummary({ exitCode, said, summary }: Done, night: Night, sent: number): void {
+function expectSummary({ exitCode, said, summary }: Done, night: JobNight, sent: number): void {
   expect(exitCode, said).toBe(0);
   expect(summary).toMatchObject({
     rows: { read: night.rows, mapped: night.rows },
@@ -105,27 +106,27 @@ describe("seven nights of full exports, 30,000 tickets in the end", () => {
   test("each sends exactly what is new, in order; a killed night and repeated ones change nothing", {
     tags: ["long"],
   }, async () => {
-    const season = createSeason({ seed: 4, tickets: 30_000, days: 7 });
+    const season = createWorld(randomOf(4), { job: { tickets: 30_000, days: 7, returns: true } });
     const field = await openField(COMPLETE);
     const history: string[] = [];
     for (let day = 0; day < 7; day += 1) {
-      const night = season.night(day);
+      const night = season.jobNight(day);
       await writeNight(field, night);
       history.push(...night.fresh.map(textOf));
       const crash = CRASHES[day];
-      if (crash === undefined) expectSummary(await field.stream(SEASON_FILES), night, night.fresh.length);
+      if (crash === undefined) expectSummary(await field.stream(JOB_FILES), night, night.fresh.length);
       else {
         await surviveNight(field, crash, "1500", []);
-        expectSummary(await field.stream(SEASON_FILES), night, 0);
+        expectSummary(await field.stream(JOB_FILES), night, 0);
       }
       expectSame(acceptedBy(field), history);
-      if (day === 1) expectSummary(await field.stream(SEASON_FILES), night, 0);
+      if (day === 1) expectSummary(await field.stream(JOB_FILES), night, 0);
     }
 
-    const last = season.night(6);
+    const last = season.jobNight(6);
     expect(last.changed).toBeGreaterThan(500);
     expect(last.vanished.length).toBeGreaterThan(200);
-    const report = await field.stream(SEASON_FILES, { reportVanished: true });
+    const report = await field.stream(JOB_FILES, { reportVanished: true });
     expectSummary(report, last, 0);
     expect(report.summary?.vanished).toMatchObject({ count: last.vanished.length });
     expect(report.summary?.vanished?.first.map(({ ticketId }) => ticketId)).toEqual(last.vanished.slice(0, 1000));
@@ -140,16 +141,16 @@ describe("ten nights of exports of the last seven days", () => {
 
   async function sendTheSame(order: "input" | "time"): Promise<void> {
     // A window shows a part of a history: of what returns it does not tell which it shows, and nothing is guessed.
-    const season = createSeason({ seed: 7, tickets: 4_000, days: 10, returns: false });
+    const season = createWorld(randomOf(7), { job: { tickets: 4_000, days: 10, returns: false } });
     const field = await openField(COMPLETE);
     const history: string[] = [];
     for (let day = 0; day < 10; day += 1) {
-      const night = season.night(day, 7);
+      const night = season.jobNight(day, 7);
       await writeNight(field, night);
       if (day === 8) {
         await surviveNight(field, { at: "answered:2", truth: "sent" }, "200", ["--order", order]);
-        expectSummary(await field.stream(SEASON_FILES, { order }), night, 0);
-      } else expectSummary(await field.stream(SEASON_FILES, { order }), night, night.fresh.length);
+        expectSummary(await field.stream(JOB_FILES, { order }), night, 0);
+      } else expectSummary(await field.stream(JOB_FILES, { order }), night, night.fresh.length);
 
       const accepted = acceptedBy(field).slice(history.length);
       const fresh = night.fresh.map(textOf);

@@ -1,8 +1,10 @@
 /**
  * A world of tickets in which everything that happens is known, and the exports that a ticketing system writes of it: rows
- * that come late, rows with a damaged cell, times and users that are only filled in later, rolling windows, deltas.
+ * that come late, rows with a damaged cell, times and users that are only filled in later, rolling windows, deltas; or, where
+ * nothing goes wrong, tickets whose lives a service takes as they are, with rows that change and rows that go away.
  */
 
+import type { Action, ActionName } from "../../../src/actions/actions.ts";
 import type { Item } from "../service.ts";
 
 /** Numbers from 0 to 1, the same ones for the same seed. */
@@ -11,7 +13,7 @@ export type Random = () => number;
 /** Something that happened once, and the row that tells it. */
 export interface Deed {
   readonly id: number;
-  readonly kind: Kind;
+  readonly kind: AnyKind;
   /** Id of the ticket or event. */
   readonly subject: string;
   /** What tells it from the others of its history, whatever is added to its row later. */
@@ -23,6 +25,10 @@ export interface Deed {
   readonly shownFrom: number;
   /** Days on which a cell of its row is damaged: from, and the first day on which it is right. */
   readonly damaged: { readonly from: number; readonly until: number };
+  /** The day from which the export does not hold it. */
+  readonly goneFrom: number;
+  /** The day from which its row says something else. */
+  readonly correctedFrom: number;
 }
 
 /** A history: the deeds of one kind of one ticket or event. */
@@ -37,7 +43,7 @@ interface Habits {
   /** Day from which claims name their user. */
   readonly namedFrom: number;
   /** Kinds whose rows have a number of their own, by which a source of the config tells them apart. */
-  readonly keyed: ReadonlySet<Kind>;
+  readonly keyed: ReadonlySet<AnyKind>;
 }
 
 interface KindSpec {
@@ -46,9 +52,14 @@ interface KindSpec {
   readonly about: "ticketId" | "eventId";
   /** Whether the row can say when. */
   readonly timed: boolean;
+  readonly cells: (deed: Deed) => Readonly<Record<string, string>>;
+  /** What a row says once it is corrected. */
+  readonly corrected?: (cells: Readonly<Record<string, string>>) => Readonly<Record<string, string>>;
+}
+
+interface HistorySpec extends KindSpec {
   /** The column whose cell is damaged. */
   readonly weakness: string;
-  readonly cells: (deed: Deed) => Readonly<Record<string, string>>;
   /** The content, read back from what the service was asked for. */
   readonly contentIn: (data: Item["data"]) => string;
 }
@@ -56,6 +67,7 @@ interface KindSpec {
 const between = (text: unknown, before: string, after: string): string =>
   String(text).slice(before.length, String(text).length - after.length);
 
+/** Kinds of which a ticket or event may have many. */
 export const KINDS = {
   updateEvent: {
     file: "event-updates",
@@ -82,6 +94,7 @@ export const KINDS = {
     timed: true,
     weakness: "price",
     cells: ({ content }) => ({ userId: `user-${content}`, price: "10.00" }),
+    corrected: () => ({ price: "11.00" }),
     contentIn: ({ userId }) => between(userId, "user-", ""),
   },
   scannedTicket: {
@@ -102,13 +115,93 @@ export const KINDS = {
     cells: ({ content }) => ({ to: `0x${content.padStart(40, "0")}` }),
     contentIn: ({ to }) => String(to).replace(/^0x0*/, "") || "0",
   },
-} as const satisfies Record<string, KindSpec>;
+} as const satisfies Record<string, HistorySpec>;
 
 export type Kind = keyof typeof KINDS;
 
 const KIND_NAMES = Object.keys(KINDS) as readonly Kind[]; // the keys of a constant object literal
 
-export const specOf = (kind: Kind): KindSpec => KINDS[kind];
+export const specOf = (kind: Kind): HistorySpec => KINDS[kind];
+
+/** Everything that can happen, in the order in which the files of a job are read. */
+const ALL_KINDS = {
+  newEvent: {
+    file: "events",
+    columns: ["eventId", "currency", "eventName"],
+    about: "eventId",
+    timed: false,
+    cells: () => ({ currency: "EUR", eventName: "Evening" }),
+  },
+  updateEvent: KINDS.updateEvent,
+  soldTicket: {
+    file: "sales",
+    columns: ["eventId", "ticketId", "userId", "price", "orderTime"],
+    about: "ticketId",
+    timed: true,
+    cells: ({ id, content }) => ({ eventId: content, userId: `owner-${id % 9973}`, price: `${20 + (id % 60)}.50` }),
+    corrected: ({ userId = "" }) => (userId.endsWith("3") ? { userId: `corrected-${userId}` } : { price: "1.00" }),
+  },
+  resoldTicket: KINDS.resoldTicket,
+  updateTicket: KINDS.updateTicket,
+  scannedTicket: KINDS.scannedTicket,
+  checkedInTicket: {
+    file: "checkins",
+    columns: ["ticketId", "orderTime"],
+    about: "ticketId",
+    timed: true,
+    cells: () => ({}),
+    corrected: ({ orderTime }) => ({ orderTime: String(Number(orderTime) + 1) }),
+  },
+  claimedTicket: KINDS.claimedTicket,
+  invalidatedTicket: {
+    file: "cancellations",
+    columns: ["ticketId", "orderTime"],
+    about: "ticketId",
+    timed: true,
+    cells: () => ({}),
+  },
+} as const satisfies Record<ActionName, KindSpec>;
+
+type AnyKind = keyof typeof ALL_KINDS;
+
+const JOB_KINDS = Object.keys(ALL_KINDS) as readonly AnyKind[]; // likewise
+
+/** The files of a job's export, in the order in which they are to be read. */
+export const JOB_FILES = JOB_KINDS.map((kind) => `${ALL_KINDS[kind].file}.csv`);
+
+/** Of every ticket or event, how often a kind happens on a day; what begins and ends a life is decided otherwise. */
+const JOB_RATES: Readonly<Partial<Record<AnyKind, number>>> = {
+  updateEvent: 0.5,
+  resoldTicket: 0.05,
+  updateTicket: 0.06,
+  scannedTicket: 0.08,
+  checkedInTicket: 0.03,
+  invalidatedTicket: 0.02,
+};
+/** Of so many rows, one goes away or changes in a later night. */
+const GONE: Readonly<Partial<Record<AnyKind, number>>> = { soldTicket: 60, resoldTicket: 20, scannedTicket: 20 };
+const CORRECTED: Readonly<Partial<Record<AnyKind, number>>> = { soldTicket: 50, resoldTicket: 20, checkedInTicket: 10 };
+
+/** A world whose tickets live as the service wants it, exported whole every night. */
+interface Job {
+  readonly tickets: number;
+  readonly days: number;
+  /** Updates say what an earlier one said, so that only their order tells them apart. */
+  readonly returns: boolean;
+}
+
+/** What the export of a job's night holds. */
+export interface JobNight {
+  readonly files: Readonly<Record<string, string>>;
+  /** Number of its rows. */
+  readonly rows: number;
+  /** What happened that day, in the order of the files. */
+  readonly fresh: readonly Action[];
+  /** How many rows say of an earlier deed something else than what they said when it was new. */
+  readonly changed: number;
+  /** Tickets that stand and whose sale is not in the export any more, in the order of their ids. */
+  readonly vanished: readonly string[];
+}
 
 /** A row of a night's file. */
 interface Row {
@@ -146,6 +239,16 @@ export interface World {
   rightCell(deed: Deed, today: number): string;
   /** The files of a night, in the order in which they are given. */
   files(day: number, extent: Extent, reversed: boolean): readonly NightFile[];
+  /** The files of a job's night: all that happened so far, or what happened in the last `window` days. */
+  jobNight(day: number, window?: number): JobNight;
+}
+
+export interface WorldOptions {
+  /** Which kinds have keys; none without. */
+  readonly keys?: Random | undefined;
+  /** Every row comes on its day and is right, and contents come back. */
+  readonly isWhole?: boolean;
+  readonly job?: Job;
 }
 
 const SUBJECTS = 3;
@@ -157,54 +260,62 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** First number in the names of the days' files, so that they grow from one digit to two. */
 const FIRST_FILE = 8;
 
-/**
- * The same random numbers make the same world.
- *
- * @param keys which kinds have keys; none without.
- * @param isWhole every row comes on its day and is right, and contents come back.
- */
-export function createWorld(random: Random, keys?: Random, isWhole = false): World {
+/** The same random numbers make the same world. */
+export function createWorld(random: Random, { keys, isWhole = false, job }: WorldOptions = {}): World {
   const pick = (choices: number): number => Math.floor(random() * choices);
-  const days = 4 + pick(4);
-  const habits: Habits = {
-    repeats: random() < 0.35 || isWhole,
-    timedFrom: ([0, NEVER, 2] as const)[pick(3)] ?? 0,
-    namedFrom: random() < 0.5 ? 0 : 2,
-    keyed: new Set(keys === undefined ? [] : KIND_NAMES.filter(() => keys() < 0.6)),
-  };
+  const days = job?.days ?? 4 + pick(4);
+  const habits: Habits =
+    job === undefined
+      ? {
+          repeats: random() < 0.35 || isWhole,
+          timedFrom: ([0, NEVER, 2] as const)[pick(3)] ?? 0,
+          namedFrom: random() < 0.5 ? 0 : 2,
+          keyed: new Set(keys === undefined ? [] : KIND_NAMES.filter(() => keys() < 0.6)),
+        }
+      : { repeats: job.returns, timedFrom: 0, namedFrom: 0, keyed: new Set() };
   const deeds: Deed[] = [];
+  const histories = new Map<string, Deed[]>();
+  const lives = job === undefined ? undefined : livesOf(job, random);
   for (let day = 0; day < days; day += 1) {
-    for (const kind of KIND_NAMES) {
-      for (let subject = 1; subject <= SUBJECTS; subject += 1) {
-        if (random() < 0.45) continue;
-        for (let times = 1 + pick(2); times > 0; times -= 1) add(kind, subject, day);
+    for (const kind of lives === undefined ? KIND_NAMES : JOB_KINDS) {
+      const subjects = lives?.subjectsOf(kind) ?? SUBJECTS;
+      for (let subject = 1; subject <= subjects; subject += 1) {
+        if (lives?.isTime(kind, subject, day) ?? random() >= 0.45)
+          for (let times = lives === undefined ? 1 + pick(2) : 1; times > 0; times -= 1) add(kind, subject, day);
       }
     }
   }
 
-  function add(kind: Kind, subject: number, day: number): void {
-    const { about, timed } = specOf(kind);
-    const isLate = day < days - 1 && random() < 0.08 && !isWhole;
-    const isDamaged = random() < 0.08 && !isWhole;
+  function add(kind: AnyKind, subject: number, day: number): void {
+    const { about, timed } = ALL_KINDS[kind];
+    const isRight = isWhole || lives !== undefined;
+    const isLate = day < days - 1 && random() < 0.08 && !isRight;
+    const isDamaged = random() < 0.08 && !isRight;
     const from = day + (isLate ? 1 : 0) + (random() < 0.3 ? 1 : 0);
-    const earlier = deeds.filter((deed) => deed.kind === kind && deed.subject === nameOf(about, subject));
+    const history = historyOf({ kind, subject: nameOf(about, subject) });
+    const earlier = histories.get(history) ?? [];
+    histories.set(history, earlier);
     const last = earlier.at(-1);
     // A deed of the very same second as the one before it happens, too.
     const isSameSecond = timed && last !== undefined && last.day === day && random() < 0.1;
-    const content = contentOf(kind, earlier);
-    deeds.push({
+    const content = lives?.contentOf(kind, subject) ?? contentOf(kind, earlier);
+    const deed: Deed = {
       id: deeds.length,
       kind,
       subject: nameOf(about, subject),
       content,
-      time: isSameSecond ? last.time : OPENING + day * DAY + deeds.length * 60,
+      time: isSameSecond ? last.time : (lives?.timeOf(kind, subject, day) ?? OPENING + day * DAY + deeds.length * 60),
       day,
       shownFrom: isLate ? day + 1 + pick(days - day - 1) : day,
       damaged: isDamaged ? { from, until: random() < 0.3 ? NEVER : from + 1 + pick(2) } : { from: NEVER, until: NEVER },
-    });
+      goneFrom: lives?.someNight(day, GONE[kind]) ?? NEVER,
+      correctedFrom: lives?.someNight(day, CORRECTED[kind]) ?? NEVER,
+    };
+    deeds.push(deed);
+    earlier.push(deed);
   }
 
-  function contentOf(kind: Kind, earlier: readonly Deed[]): string {
+  function contentOf(kind: AnyKind, earlier: readonly Deed[]): string {
     if (kind === "scannedTicket") return "";
     // A claim is one deed for a ticket and its wallet, so its contents never come back.
     if (!habits.repeats || kind === "claimedTicket") return String(earlier.length + 1);
@@ -214,33 +325,32 @@ export function createWorld(random: Random, keys?: Random, isWhole = false): Wor
   }
 
   // Without a random number, so that the seasons are what they were.
-  const retoldOn = deeds.length % 2 === 0 ? 1 + (deeds.length % (days - 1)) : NEVER;
+  const retoldOn = job === undefined && deeds.length % 2 === 0 ? 1 + (deeds.length % (days - 1)) : NEVER;
   const timeOn = (today: number, time: number): number => {
     if (today !== retoldOn) return time;
     return deeds.length % 4 === 0 ? time + ZONE : time - (time % 60);
   };
 
   /** A spreadsheet that saves an export leaves out the zeros: once, or every night from then on. */
-  const repricedOn = deeds.length % 3 === 0 ? 1 + (deeds.length % (days - 1)) : NEVER;
+  const repricedOn = job === undefined && deeds.length % 3 === 0 ? 1 + (deeds.length % (days - 1)) : NEVER;
   const isRepricedOn = (today: number): boolean =>
     deeds.length % 2 === 0 ? today === repricedOn : today >= repricedOn;
 
-  const isMixed = deeds.length % 5 < 2;
+  const isMixed = job === undefined && deeds.length % 5 < 2;
   const lacksTime = ({ kind, id }: Deed): boolean => isMixed && kind === "resoldTicket" && id % 2 === 0;
 
   const valuesOf = (deed: Deed, today: number): Record<string, string> => {
-    const { about, cells } = specOf(deed.kind);
+    const { about, cells, corrected }: KindSpec = ALL_KINDS[deed.kind];
     const values: Record<string, string> = { id: `n${deed.id}`, [about]: deed.subject, ...cells(deed) };
     if (values.price !== undefined && isRepricedOn(today)) values.price = "10";
     if (today >= habits.timedFrom && !lacksTime(deed)) values.orderTime = String(timeOn(today, deed.time));
     if (deed.kind === "claimedTicket" && today >= habits.namedFrom) values.userId = `claimer-${deed.content}`;
-    return values;
+    return today >= deed.correctedFrom ? { ...values, ...corrected?.(values) } : values;
   };
   const rowOf = (deed: Deed, today: number): Row => {
-    const { weakness } = specOf(deed.kind);
     const values = valuesOf(deed, today);
     const isDamaged = today >= deed.damaged.from && today < deed.damaged.until;
-    if (isDamaged) values[weakness] = `${DAMAGED[deed.kind]}${deed.id}`;
+    if (isDamaged) values[weaknessOf(deed)] = `${DAMAGED[deed.kind as Kind]}${deed.id}`; // only histories have damaged rows
     return { deed, isDamaged, cells: columnsOf(deed.kind, habits).map((column) => values[column] ?? "") };
   };
 
@@ -253,7 +363,7 @@ export function createWorld(random: Random, keys?: Random, isWhole = false): Wor
     habits,
     lacksTime,
     config: configOf(habits),
-    rightCell: (deed, today) => valuesOf(deed, today)[specOf(deed.kind).weakness] ?? "",
+    rightCell: (deed, today) => valuesOf(deed, today)[weaknessOf(deed)] ?? "",
     files(today, extent, reversed) {
       const first = extent === "window" ? Math.max(0, today - 1) : 0;
       const files: NightFile[] = [];
@@ -275,6 +385,89 @@ export function createWorld(random: Random, keys?: Random, isWhole = false): Wor
       }
       return files;
     },
+    jobNight(today, window = NEVER) {
+      const shown = deeds.filter(({ day, goneFrom }) => day <= today && day > today - window && goneFrom > today);
+      const byKind = Map.groupBy(shown, ({ kind }) => kind);
+      const files = JOB_KINDS.map((kind) =>
+        fileOf(
+          columnsOf(kind, habits),
+          `${ALL_KINDS[kind].file}.csv`,
+          (byKind.get(kind) ?? []).map((deed) => rowOf(deed, today)),
+        ),
+      );
+      const sold = new Set(byKind.get("soldTicket")?.map(({ subject }) => subject));
+      const ended = new Set(subjectsOf("invalidatedTicket", today));
+      return {
+        files: Object.fromEntries(files.map(({ name, text }) => [name, text])),
+        rows: shown.length,
+        fresh: JOB_KINDS.flatMap((kind) =>
+          (byKind.get(kind) ?? [])
+            .filter(({ day }) => day === today)
+            .map((deed) => actionOf(rowOf(deed, today), habits)),
+        ),
+        changed: shown.filter(({ correctedFrom }) => correctedFrom <= today).length,
+        vanished: subjectsOf("soldTicket", today).filter((ticketId) => !sold.has(ticketId) && !ended.has(ticketId)),
+      };
+    },
+  };
+
+  /** Whom something of a kind has happened to by a day, in the order of their names. */
+  function subjectsOf(kind: AnyKind, today: number): readonly string[] {
+    return deeds
+      .filter((deed) => deed.kind === kind && deed.day <= today)
+      .map(({ subject }) => subject)
+      .toSorted();
+  }
+}
+
+/** What a row that is right makes the service do, its fields in the order of the columns. */
+function actionOf({ deed, cells }: Row, habits: Habits): Action {
+  const fields = columnsOf(deed.kind, habits).flatMap((column, at) =>
+    column === "action" || cells[at] === "" ? [] : [[column, column === "orderTime" ? Number(cells[at]) : cells[at]]],
+  );
+  return { action: deed.kind, data: Object.fromEntries(fields) } as Action; // as the columns say
+}
+
+/** The column whose cell is damaged in the row of a deed that has a history. */
+const weaknessOf = ({ kind }: Deed): string => specOf(kind as Kind).weakness; // only those are damaged
+
+/** Lives that a service takes as they are: a sale first, nothing after a cancellation, and after a check-in only a claim. */
+function livesOf({ tickets, days }: Job, random: Random) {
+  const events = Math.max(3, Math.round(tickets / 1000));
+  const eventOf = (ticket: number): number => 1 + (ticket % events);
+  // Some events are announced while the season runs.
+  const announcedOn = (event: number): number => Math.max(0, Math.floor(((event - 1) / events) * days - days / 2));
+  const soldOn = Array.from({ length: tickets }, (_, at) => {
+    const first = announcedOn(eventOf(at + 1));
+    return first + Math.floor(random() * (days - first));
+  });
+  const ended = new Map<number, "checkedInTicket" | "invalidatedTicket" | "claimedTicket">();
+  const isAlive = (ticket: number, day: number): boolean => day >= (soldOn[ticket - 1] ?? NEVER) && !ended.has(ticket);
+
+  /** Whether it happens, which it then has. */
+  const isTime = (kind: AnyKind, subject: number, day: number): boolean => {
+    if (kind === "newEvent") return day === announcedOn(subject);
+    if (kind === "updateEvent") return day > announcedOn(subject) && random() < (JOB_RATES[kind] ?? 0);
+    if (kind === "soldTicket") return day === soldOn[subject - 1];
+    const happens =
+      kind === "claimedTicket"
+        ? ended.get(subject) === "checkedInTicket" && random() < 0.5
+        : isAlive(subject, day) && random() < (JOB_RATES[kind] ?? 0);
+    if (happens && (kind === "checkedInTicket" || kind === "claimedTicket" || kind === "invalidatedTicket"))
+      ended.set(subject, kind);
+    return happens;
+  };
+  return {
+    isTime,
+    subjectsOf: (kind: AnyKind): number => (ALL_KINDS[kind].about === "eventId" ? events : tickets),
+    contentOf: (kind: AnyKind, subject: number): string | undefined =>
+      kind === "soldTicket" ? nameOf("eventId", eventOf(subject)) : undefined,
+    /** The kinds of a life's day follow each other; the lives of a day stand in no order. */
+    timeOf: (kind: AnyKind, subject: number, day: number): number =>
+      OPENING + day * DAY + ((subject * 7_919) % 40_000) + JOB_KINDS.indexOf(kind) * 60,
+    /** A later night, for one row of so many; otherwise never. */
+    someNight: (day: number, oneOf = NEVER): number =>
+      random() * oneOf < 1 ? day + 1 + Math.floor(random() * 3) : NEVER,
   };
 }
 
@@ -290,14 +483,14 @@ export const DAMAGED: Readonly<Record<Kind, string>> = {
 const nameOf = (about: "ticketId" | "eventId", subject: number): string =>
   about === "eventId" ? `event-${subject}` : `T-${subject}`;
 
-const columnsOf = (kind: Kind, { keyed }: Habits): readonly string[] => [
+const columnsOf = (kind: AnyKind, { keyed }: Habits): readonly string[] => [
   ...(keyed.has(kind) ? ["id"] : []),
-  ...specOf(kind).columns,
+  ...ALL_KINDS[kind].columns,
 ];
 
 function configOf({ keyed }: Habits): string {
   const sources = [...keyed].map((kind) => {
-    const { file, columns } = specOf(kind);
+    const { file, columns } = ALL_KINDS[kind];
     const fields = columns.filter((column) => column !== "action").map((column) => `${column}: "{${column}}"`);
     return `  ${file}:
     match: "${file}-*.csv"

@@ -71,7 +71,7 @@ interface Input {
  * @param isWhole for one in which every night gives all that happened, in order, and contents come back.
  */
 export async function playSeason(random: Random, keys?: Random, isWhole = false): Promise<Played> {
-  const world = createWorld(random, keys, isWhole);
+  const world = createWorld(random, { keys, isWhole });
   await using desk = await openDesk(world, random);
   const played = { nights: 0, told: 0, mended: 0, doubts: 0 };
   const judge = (files: readonly NightFile[], night: Night, extent: Extent): void => {
