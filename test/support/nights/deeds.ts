@@ -441,8 +441,12 @@ function livesOf({ tickets, days }: Job, random: Random) {
     const first = announcedOn(eventOf(at + 1));
     return first + Math.floor(random() * (days - first));
   });
-  const ended = new Map<number, "checkedInTicket" | "invalidatedTicket" | "claimedTicket">();
+  const isEnd = (kind: AnyKind): boolean =>
+    kind === "checkedInTicket" || kind === "claimedTicket" || kind === "invalidatedTicket";
+  const ended = new Map<number, AnyKind>();
   const isAlive = (ticket: number, day: number): boolean => day >= (soldOn[ticket - 1] ?? NEVER) && !ended.has(ticket);
+  /** An update has no time, so that a window does not tell whether an end of the same day came first. */
+  const updatedOn = new Map<number, number>();
 
   /** Whether it happens, which it then has. */
   const isTime = (kind: AnyKind, subject: number, day: number): boolean => {
@@ -452,9 +456,11 @@ function livesOf({ tickets, days }: Job, random: Random) {
     const happens =
       kind === "claimedTicket"
         ? ended.get(subject) === "checkedInTicket" && random() < 0.5
-        : isAlive(subject, day) && random() < (JOB_RATES[kind] ?? 0);
-    if (happens && (kind === "checkedInTicket" || kind === "claimedTicket" || kind === "invalidatedTicket"))
-      ended.set(subject, kind);
+        : isAlive(subject, day) &&
+          random() < (JOB_RATES[kind] ?? 0) &&
+          !(isEnd(kind) && updatedOn.get(subject) === day);
+    if (happens && kind === "updateTicket") updatedOn.set(subject, day);
+    if (happens && isEnd(kind)) ended.set(subject, kind);
     return happens;
   };
   return {
