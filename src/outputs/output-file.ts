@@ -14,7 +14,7 @@ import { errorCode, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import { syncDirectory } from "../plan/files.ts";
-import type { RunLabel } from "./promise-lines.ts";
+import { labelIn, type RunLabel } from "./promise-lines.ts";
 
 export type OutputKind = "promises" | "rejects";
 
@@ -180,12 +180,10 @@ async function unknownRunIn(ledger: Ledger, path: string, size: number): Promise
   const text = (await readRange(path, Math.max(0, size - LAST_BYTES), size)).toString("utf8");
   const sql = "SELECT 1 AS one FROM actions JOIN runs USING (run_no) WHERE run = ? AND seq = ?";
   for (const line of text.trimEnd().split("\n").toReversed()) {
-    const [, environment, run, seq] =
-      /"environment":"([\w-]+)","run":"([0-9a-f]{8})","seq":(\d+)/.exec(line) ??
-      /,([\w-]+),([0-9a-f]{8}),(\d+),\d+,\d{4}-\d\d-\d\dT[^,]*,/.exec(line) ??
-      [];
-    if (environment === undefined || run === undefined || seq === undefined) continue;
-    if (ledger.get(sql, run, Number(seq)) === undefined) return { environment, run };
+    const label = labelIn(line);
+    if (label === undefined) continue;
+    const { environment, run, seq } = label;
+    if (ledger.get(sql, run, seq) === undefined) return { environment, run };
   }
   return undefined;
 }

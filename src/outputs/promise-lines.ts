@@ -9,6 +9,11 @@ import type { OutcomeRow } from "../ledger/outcomes.ts";
 const PROMISE_FORMATS = ["ndjson", "csv"] as const;
 export type PromiseFormat = (typeof PROMISE_FORMATS)[number];
 
+/** What parts the cells of a table; undefined for lines of JSON. */
+const DELIMITERS: Readonly<Record<PromiseFormat, string | undefined>> = { ndjson: undefined, csv: "," };
+
+export const delimiterOf = (format: PromiseFormat): string | undefined => DELIMITERS[format];
+
 const COLUMNS = [
   "source",
   "line",
@@ -38,14 +43,15 @@ export interface LineStyle {
   readonly safeCsv: boolean;
 }
 
-/** The format that a file name asks for; NDJSON unless it ends in `.csv`. */
+/** The format that a file name asks for by its ending; NDJSON for any other. */
 export function promiseFormat(path: string): PromiseFormat {
-  return /\.csv$/i.test(path) ? "csv" : "ndjson";
+  return PROMISE_FORMATS.find((format) => path.toLowerCase().endsWith(`.${format}`)) ?? "ndjson";
 }
 
 /** What stands at the head of the file. */
 export function promisesHeader(format: PromiseFormat, safeCsv: boolean): string {
-  return format === "csv" ? `${[...COLUMNS, ...(safeCsv ? [GUARDED_COLUMN] : [])].join(",")}\n` : "";
+  const delimiter = delimiterOf(format);
+  return delimiter === undefined ? "" : `${[...COLUMNS, ...(safeCsv ? [GUARDED_COLUMN] : [])].join(delimiter)}\n`;
 }
 
 /** What a line tells of an outcome. */
@@ -54,7 +60,8 @@ type Told = Omit<OutcomeRow, "data">;
 /** Lines for outcomes in order, each ending in a newline. Actions that were never sent have none. */
 export function promiseLines(rows: readonly Told[], label: RunLabel, format: PromiseFormat, safeCsv = false): string {
   const sent = rows.filter(({ outcome }) => outcome !== "not sent");
-  if (format === "ndjson") return ndjsonLines(sent, label);
+  const delimiter = delimiterOf(format);
+  if (delimiter === undefined) return ndjsonLines(sent, label);
   const lines = sent.map((row) => toLine(row, label));
   return stringify(
     lines.map((line) => {
@@ -63,8 +70,18 @@ export function promiseLines(rows: readonly Told[], label: RunLabel, format: Pro
       );
       return safeCsv ? [...cells.map((cell) => (typeof cell === "string" ? guardCell(cell) : cell)), GUARDED] : cells;
     }),
-    { record_delimiter: "unix" },
+    { record_delimiter: "unix", delimiter },
   );
+}
+
+/** Of which run and action a line is, in any format; the line may be torn, or anything. */
+export function labelIn(line: string): (RunLabel & { readonly seq: number }) | undefined {
+  const [, environment, run, seq] =
+    /"environment":"([\w-]+)","run":"([0-9a-f]{8})","seq":(\d+)/.exec(line) ??
+    /,([\w-]+),([0-9a-f]{8}),(\d+),\d+,\d{4}-\d\d-\d\dT[^,]*,/.exec(line) ??
+    [];
+  if (environment === undefined || run === undefined || seq === undefined) return undefined;
+  return { environment, run, seq: Number(seq) };
 }
 
 /** The same as `toLine` as JSON text, put together: that takes a fifth of the time. */

@@ -15,7 +15,7 @@ import {
   readBeginning,
   setOutputAside,
 } from "../outputs/output-file.ts";
-import { promiseFormat, promisesHeader } from "../outputs/promise-lines.ts";
+import { delimiterOf, promiseFormat, promisesHeader } from "../outputs/promise-lines.ts";
 import type { RunContext } from "./context.ts";
 import { environmentFlags } from "./next-command.ts";
 import { lockOutput } from "./promises.ts";
@@ -100,7 +100,8 @@ async function guardedAs(
 ): Promise<OutputState> {
   const format = promiseFormat(path);
   const header = promisesHeader(format, safeCsv);
-  if (format !== "csv" || state.length === 0 || (await readBeginning(path, header.length)) === header) return state;
+  if (delimiterOf(format) === undefined || state.length === 0 || (await readBeginning(path, header.length)) === header)
+    return state;
   const why = `it was begun ${safeCsv ? "without" : "with"} --safe-csv, or by another version`;
   return { state: "strange", why, lostRun: undefined };
 }

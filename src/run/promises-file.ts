@@ -11,7 +11,7 @@ import { isActionName } from "../actions/actions.ts";
 import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { parseJson } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
-import { promiseFormat } from "../outputs/promise-lines.ts";
+import { delimiterOf, promiseFormat } from "../outputs/promise-lines.ts";
 import { fileFailure } from "../readers/bytes.ts";
 import { refuseEmptyName } from "../readers/inputs.ts";
 
@@ -58,7 +58,8 @@ export async function readPromises(
   let isIncomplete = false;
   const last = await unendedLine(path);
   try {
-    if (promiseFormat(path) === "csv") {
+    const delimiter = delimiterOf(promiseFormat(path));
+    if (delimiter !== undefined) {
       const addRow = ({ [GUARDED_COLUMN]: guarded, ...cells }: Record<string, string>): void => {
         at += 1;
         const given = Object.entries(cells).filter(([, value]) => value !== "");
@@ -70,10 +71,10 @@ export async function readPromises(
         header = names;
         return names;
       };
-      await pipeline(wholeLines(path, last.start), parse({ columns, bom: true }), async (rows) => {
+      await pipeline(wholeLines(path, last.start), parse({ columns, bom: true, delimiter }), async (rows) => {
         for await (const row of rows as AsyncIterable<Record<string, string>>) addRow(row);
       });
-      const row = last.text === "" ? undefined : parseRow(last.text, header);
+      const row = last.text === "" ? undefined : parseRow(last.text, header, delimiter);
       isIncomplete = last.text !== "" && row === undefined;
       if (row !== undefined) addRow(row);
     } else {
@@ -153,9 +154,9 @@ const wholeLines = (path: string, end: number): Readable =>
   end === 0 ? Readable.from([]) : createReadStream(path, { end: end - 1 });
 
 /** The row of a line; undefined where that has no end, or too few cells. */
-function parseRow(text: string, columns: string[]): Record<string, string> | undefined {
+function parseRow(text: string, columns: string[], delimiter: string): Record<string, string> | undefined {
   try {
-    return parseText(text, { columns })[0] as Record<string, string> | undefined; // rows by columns
+    return parseText(text, { columns, delimiter })[0] as Record<string, string> | undefined; // rows by columns
   } catch {
     return undefined;
   }

@@ -9,7 +9,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { acquireLock } from "../ledger/lock.ts";
 import { noteOutput, type RunRecord } from "../ledger/runs.ts";
 import { freeName, inspectOutput, type OutputState } from "../outputs/output-file.ts";
-import { promiseFormat, type RunLabel } from "../outputs/promise-lines.ts";
+import { delimiterOf, promiseFormat, type RunLabel } from "../outputs/promise-lines.ts";
 import {
   hasPromisesIn,
   openPromiseFile,
@@ -115,7 +115,7 @@ export function openPromisesLate(context: RunContext, session: Session, run: Run
     get path() {
       return sink === undefined ? run.output : sink.path;
     },
-    style: { label: labelOf(run), format, safeCsv: format === "csv" && safeCsv },
+    style: { label: labelOf(run), format, safeCsv: delimiterOf(format) !== undefined && safeCsv },
     async write(lines) {
       sink ??= await openPromises(context, session, run);
       return sink.write(lines);
