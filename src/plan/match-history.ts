@@ -12,6 +12,7 @@ import {
   isUnknown,
   type KnownDeed,
   type KnownInput,
+  namingOf,
   type Said,
 } from "./history.ts";
 import { endLength, oldLength, onlyWay, type Pair, sameContents } from "./sequences.ts";
@@ -688,12 +689,13 @@ class Match {
     return Math.min(...others.keys()) > Math.min(...numbers.keys()) ? "behind" : "unknown";
   }
 
-  /** Those that may say what was accepted. */
+  /** Those that may say what was accepted, with its time or without it. */
   accepted(ats: Iterable<number>): readonly number[] {
-    const taken = new Set(this.#known.flatMap((deed) => (deed.state === "rejected" ? [] : [formOf(deed)])));
+    const taken = this.#known.filter(({ state }) => state !== "rejected");
     return [...ats].filter((at) => {
       const deed = this.#input[at];
-      return deed?.content !== undefined && taken.has(formOf(deed));
+      if (deed?.content === undefined) return false;
+      return taken.some((each) => formOf(each) === formOf(deed) || lacksTimeOf(each.said(), deed.said()));
     });
   }
 
@@ -720,6 +722,10 @@ class Match {
     });
   }
 }
+
+/** Whether one of two that name the same has a time that the other lacks. */
+const lacksTimeOf = (one: Said, other: Said): boolean =>
+  (one.time === undefined) !== (other.time === undefined) && namingOf(one) === namingOf(other);
 
 /** Whether one of them lacks a time and they say the same otherwise; or they are resales of the same time. */
 function mayBeOne(one: HistoryDeed, other: KnownInput): boolean {

@@ -245,7 +245,7 @@ test.each<[string, keyof typeof HEADERS, readonly Step[], string]>([
       ["resales.csv", "a@1! b@2 c@3"],
       ["resales.rejects.csv", "0 1 2+"],
     ],
-    "a b",
+    "a",
   ],
   [
     "a row behind one that may be either of two equal ones, accepted before it was bad and since",
@@ -290,6 +290,17 @@ test.each<[string, keyof typeof HEADERS, readonly Step[], string]>([
       ["updates.rejects.csv", "0 1"],
     ],
     "",
+  ],
+  [
+    "a row before another one without its time, which had been mended and accepted with it",
+    "resales",
+    [
+      ["resales.csv", "b@2!"],
+      ["resales.rejects.csv", "0+"],
+      ["resales.csv", "a b!"],
+      ["resales.rejects.csv", "0 1 2+"],
+    ],
+    "b",
   ],
 ])("nothing is sent twice or behind what came after it: %s", async (_, kind, steps, expected) => {
   const field = await openField();
