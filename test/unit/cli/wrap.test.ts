@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { wrapLines } from "../../src/cli/wrap.ts";
+import { wrapLines } from "../../../src/cli/wrap.ts";
 
 test.each<[string, number, string]>([
   ["one two three", 20, "one two three"],

@@ -4,15 +4,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { ACTION_NAMES, type ActionName } from "../../../src/actions/actions.ts";
-import { FIELD_NAMES } from "../../../src/actions/fields.ts";
-import { parseJson } from "../../../src/actions/json.ts";
-import { isPlain } from "../../../src/checks/fast/plain.ts";
-import { checkAction, judgeItem } from "../../../src/checks/shape.ts";
-import { actionArbitrary, mutate } from "../../support/arbitraries.ts";
-import { SOUND_ITEMS, UNSOUND_ITEMS } from "../actions/items.ts";
+import { ACTION_NAMES, type ActionName } from "../../../../src/actions/actions.ts";
+import { FIELD_NAMES } from "../../../../src/actions/fields.ts";
+import { parseJson } from "../../../../src/actions/json.ts";
+import { isPlain } from "../../../../src/checks/fast/plain.ts";
+import { checkAction, judgeItem } from "../../../../src/checks/shape.ts";
+import { actionArbitrary, mutate } from "../../../support/arbitraries.ts";
+import { SOUND_ITEMS, UNSOUND_ITEMS } from "../../actions/items.ts";
 
-const FIXTURES = join(import.meta.dirname, "../../../fixtures");
+const FIXTURES = join(import.meta.dirname, "../../../../fixtures");
 const NOW = 1781280000;
 
 /** Values that some rule is about, beside such as are plain. */
@@ -196,7 +196,7 @@ describe("every finding", () => {
   ])("with TICKETS_FAST_PATH=%j the fast path is off: %s", async (set, isOff) => {
     vi.stubEnv("TICKETS_FAST_PATH", set);
     vi.resetModules();
-    const { IS_FAST_PATH_ON } = await import("../../../src/checks/fast/plain.ts");
+    const { IS_FAST_PATH_ON } = await import("../../../../src/checks/fast/plain.ts");
     expect(IS_FAST_PATH_ON).toBe(!isOff);
     vi.unstubAllEnvs();
   });
