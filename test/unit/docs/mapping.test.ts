@@ -8,7 +8,7 @@ import { parseJson } from "../../../src/actions/json.ts";
 import type { Remark } from "../../../src/init/recipe.ts";
 import { RECIPES } from "../../../src/init/recipes.ts";
 import { MAPPING_RULES } from "../../../src/mapping/rules.ts";
-import { examplesOf, runRule, runWhole } from "./doc-examples.ts";
+import { examplesOf, runRule, runWhole } from "./mapping-examples.ts";
 
 const page = readFileSync(fileURLToPath(new URL("../../../docs/mapping.md", import.meta.url)), "utf8");
 const { whole, rules } = examplesOf(page);

@@ -10,7 +10,7 @@ import { plan } from "../../../src/commands/plan.ts";
 import { newTrace } from "../../../src/commands/trace.ts";
 import { Failure } from "../../../src/failure.ts";
 import type { Mapped } from "../../../src/mapping/mapper.ts";
-import { mapText } from "./samples.ts";
+import { mapText } from "../mapping/samples.ts";
 
 interface Block {
   /** Line of its opening fence. */

@@ -3,10 +3,10 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { buildProgram } from "../../src/cli/program.ts";
-import { EXIT_CODES } from "../../src/failure.ts";
-import { migrate } from "../../src/ledger/schema.ts";
-import { linksIn, PAGES, ROOT, readPage } from "../support/pages.ts";
+import { buildProgram } from "../../../src/cli/program.ts";
+import { EXIT_CODES } from "../../../src/failure.ts";
+import { migrate } from "../../../src/ledger/schema.ts";
+import { linksIn, PAGES, ROOT, readPage } from "../../support/pages.ts";
 
 /** 128 and the numbers of SIGHUP, SIGINT and SIGTERM. */
 const SIGNAL_CODES = [129, 130, 143];
