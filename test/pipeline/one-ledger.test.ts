@@ -15,7 +15,7 @@ import { EXIT_CODES, Failure } from "../../src/failure.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { noteKey, usedKeys, wasUsedWith } from "../../src/ledger/used-keys.ts";
 import { expectNothingDoubled, type Field, makeContext, openField, processedBy } from "../support/context.ts";
-import { failureOf, openFolders, PROJECT, USER } from "./config-files.ts";
+import { failureOf, openFolders, PROJECT, USER } from "./config/files.ts";
 
 const LIVE = "{baseUrl: https://api.example.com/v1, apiKey: {env: TICKETS_KEY}}";
 

@@ -3,13 +3,20 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { StreamOptions } from "../../src/commands/stream.ts";
-import { FAULTS } from "../../src/sandbox/faults.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
-import { type Asked, type Done, expectNothingDoubled, type Field, openField, processedBy } from "../support/context.ts";
-import { deadPort } from "../support/raw-server.ts";
-import { until } from "../support/until.ts";
-import { forWalks } from "../support/walks.ts";
+import type { StreamOptions } from "../../../src/commands/stream.ts";
+import { FAULTS } from "../../../src/sandbox/faults.ts";
+import { startSandbox } from "../../../src/sandbox/server.ts";
+import {
+  type Asked,
+  type Done,
+  expectNothingDoubled,
+  type Field,
+  openField,
+  processedBy,
+} from "../../support/context.ts";
+import { deadPort } from "../../support/raw-server.ts";
+import { until } from "../../support/until.ts";
+import { forWalks } from "../../support/walks.ts";
 
 /** Six actions: in chunks of two they are three requests, [E T1] [T2 T3] [T4 T5]. */
 const INPUT = [

@@ -6,9 +6,9 @@ import {
   type EnvironmentFlags,
   listEnvironments,
   resolveEnvironment,
-} from "../../src/config/environment.ts";
-import { userConfigDirectory, userStateDirectory } from "../../src/config/paths.ts";
-import { failureOf, openFolders, PROJECT, USER } from "./config-files.ts";
+} from "../../../src/config/environment.ts";
+import { userConfigDirectory, userStateDirectory } from "../../../src/config/paths.ts";
+import { failureOf, openFolders, PROJECT, USER } from "./files.ts";
 
 const TWO = `environments:
   playground: {baseUrl: https://play.example.com}

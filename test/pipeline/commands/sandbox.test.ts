@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { type RunSandboxOptions, runSandbox } from "../../src/commands/sandbox.ts";
-import { send } from "../support/requests.ts";
+import { type RunSandboxOptions, runSandbox } from "../../../src/commands/sandbox.ts";
+import { send } from "../../support/requests.ts";
 
 let folder: string;
 let statePath: string;

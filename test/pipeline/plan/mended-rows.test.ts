@@ -3,9 +3,9 @@
 import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { settle } from "../../src/commands/settle.ts";
-import { type Field, makeContext, openField } from "../support/context.ts";
-import { forWalks } from "../support/walks.ts";
+import { settle } from "../../../src/commands/settle.ts";
+import { type Field, makeContext, openField } from "../../support/context.ts";
+import { forWalks } from "../../support/walks.ts";
 
 const source = (actions: readonly string[], more = ""): string => `sources:
   sales:

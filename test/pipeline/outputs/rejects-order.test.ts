@@ -3,9 +3,9 @@
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { settle } from "../../src/commands/settle.ts";
-import type { StreamOptions } from "../../src/commands/stream.ts";
-import { type Field, makeContext, openField } from "../support/context.ts";
+import { settle } from "../../../src/commands/settle.ts";
+import type { StreamOptions } from "../../../src/commands/stream.ts";
+import { type Field, makeContext, openField } from "../../support/context.ts";
 
 const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
 const NOTHING = { decision: undefined, chunk: undefined, first: undefined };

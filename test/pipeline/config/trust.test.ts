@@ -3,9 +3,9 @@
 import { appendFile, chmod, mkdir, readFile, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { trustConfig } from "../../src/commands/env.ts";
-import { makeContext, openField, processedBy } from "../support/context.ts";
-import { failureOf, openFolders, PROJECT, USER } from "./config-files.ts";
+import { trustConfig } from "../../../src/commands/env.ts";
+import { makeContext, openField, processedBy } from "../../support/context.ts";
+import { failureOf, openFolders, PROJECT, USER } from "./files.ts";
 
 const live = (more: string): string => `environments:\n  live: {baseUrl: https://api.example.com, ${more}}\n`;
 const LOOKUP = (file: string): string => `sources: {s: {lookup: {o: {file: "${file}", where: {A: "{B}"}}}}}\n`;

@@ -4,9 +4,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { plan } from "../../src/commands/plan.ts";
-import { validate } from "../../src/commands/validate.ts";
-import { makeContext } from "../support/context.ts";
+import { plan } from "../../../src/commands/plan.ts";
+import { validate } from "../../../src/commands/validate.ts";
+import { makeContext } from "../../support/context.ts";
 
 async function firstLine(name: string, text: string, command = validate, config?: string): Promise<string> {
   const cwd = await mkdtemp(join(tmpdir(), "tickets-first-lines-"));

@@ -15,13 +15,13 @@ import { basename, join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { generateTwins } from "../../scripts/fixtures.ts";
-import { init } from "../../src/commands/init.ts";
-import { type Field, makeContext, openField } from "../support/context.ts";
-import { validateFiles } from "../support/validating.ts";
+import { generateTwins } from "../../../scripts/fixtures.ts";
+import { init } from "../../../src/commands/init.ts";
+import { type Field, makeContext, openField } from "../../support/context.ts";
+import { validateFiles } from "../../support/validating.ts";
 
-const FIXTURES = fileURLToPath(new URL("../../fixtures/", import.meta.url));
-const SHARED = fileURLToPath(new URL("../../../shared/exports/", import.meta.url));
+const FIXTURES = fileURLToPath(new URL("../../../fixtures/", import.meta.url));
+const SHARED = fileURLToPath(new URL("../../../../shared/exports/", import.meta.url));
 
 const csvIn = (folder: string): readonly string[] =>
   readdirSync(folder)

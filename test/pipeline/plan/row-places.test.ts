@@ -3,10 +3,10 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { ActionName } from "../../src/actions/actions.ts";
-import { type Done, type Field, openField } from "../support/context.ts";
-import { isLeft, mend } from "../support/rejects.ts";
-import { forWalks } from "../support/walks.ts";
+import type { ActionName } from "../../../src/actions/actions.ts";
+import { type Done, type Field, openField } from "../../support/context.ts";
+import { isLeft, mend } from "../../support/rejects.ts";
+import { forWalks } from "../../support/walks.ts";
 
 const url = (name: string): string => `https://img.example/${name}`;
 const ndjson = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");

@@ -2,10 +2,10 @@ import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { format, inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { type Environment, type KeySource, resolveEnvironment } from "../../src/config/environment.ts";
-import { Key, keyPresence, readKey } from "../../src/config/key.ts";
-import { Failure } from "../../src/failure.ts";
-import { failureOf, openFolders, PROJECT } from "./config-files.ts";
+import { type Environment, type KeySource, resolveEnvironment } from "../../../src/config/environment.ts";
+import { Key, keyPresence, readKey } from "../../../src/config/key.ts";
+import { Failure } from "../../../src/failure.ts";
+import { failureOf, openFolders, PROJECT } from "./files.ts";
 
 const SECRET = "5EcReT-k3y";
 const never = () => new AbortController().signal;

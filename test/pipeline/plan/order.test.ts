@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, test } from "vitest";
-import type { Action } from "../../src/actions/actions.ts";
-import { parseJson, stringifyJson } from "../../src/actions/json.ts";
-import { plan } from "../../src/commands/plan.ts";
-import { validate } from "../../src/commands/validate.ts";
-import { createCandidateWriter } from "../../src/plan/batch.ts";
+import type { Action } from "../../../src/actions/actions.ts";
+import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
+import { plan } from "../../../src/commands/plan.ts";
+import { validate } from "../../../src/commands/validate.ts";
+import { createCandidateWriter } from "../../../src/plan/batch.ts";
 import {
   actionOf,
   openCandidateLines,
@@ -17,11 +17,11 @@ import {
   readWholeCandidates,
   removeCandidates,
   toWhole,
-} from "../../src/plan/candidates.ts";
-import { createBlockedRows } from "../../src/plan/invalid-rows.ts";
-import { createTimeOrder, type Order } from "../../src/plan/order.ts";
-import { shuffledArbitrary, timedHistoryArbitrary } from "../support/arbitraries.ts";
-import { makeContext } from "../support/context.ts";
+} from "../../../src/plan/candidates.ts";
+import { createBlockedRows } from "../../../src/plan/invalid-rows.ts";
+import { createTimeOrder, type Order } from "../../../src/plan/order.ts";
+import { shuffledArbitrary, timedHistoryArbitrary } from "../../support/arbitraries.ts";
+import { makeContext } from "../../support/context.ts";
 
 function openFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "tickets-order-"));

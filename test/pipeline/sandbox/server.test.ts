@@ -3,12 +3,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { parseJson, stringifyJson } from "../../src/actions/json.ts";
-import { type Engine, openEngine } from "../../src/sandbox/engine.ts";
-import { type Sandbox, type SandboxOptions, startSandbox } from "../../src/sandbox/server.ts";
-import { type Answer, type RequestOptions, send } from "../support/requests.ts";
+import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
+import { type Engine, openEngine } from "../../../src/sandbox/engine.ts";
+import { type Sandbox, type SandboxOptions, startSandbox } from "../../../src/sandbox/server.ts";
+import { type Answer, type RequestOptions, send } from "../../support/requests.ts";
 
-const FIXTURES = new URL("../../fixtures/service/", import.meta.url);
+const FIXTURES = new URL("../../../fixtures/service/", import.meta.url);
 const fixture = (path: string): string => readFileSync(new URL(path, FIXTURES), "utf8");
 
 async function start(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {

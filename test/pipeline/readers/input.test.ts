@@ -9,13 +9,13 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { constants, gzipSync, zstdCompressSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Failure } from "../../src/failure.ts";
-import type { Row } from "../../src/mapping/row.ts";
-import { fileFailure } from "../../src/readers/bytes.ts";
-import { findingsOfContent } from "../../src/readers/content.ts";
-import { type OpenInputOptions, openInput } from "../../src/readers/input.ts";
-import type { InputFile } from "../../src/readers/input-file.ts";
-import { type ResolveOptions, resolveInputs } from "../../src/readers/inputs.ts";
+import { Failure } from "../../../src/failure.ts";
+import type { Row } from "../../../src/mapping/row.ts";
+import { fileFailure } from "../../../src/readers/bytes.ts";
+import { findingsOfContent } from "../../../src/readers/content.ts";
+import { type OpenInputOptions, openInput } from "../../../src/readers/input.ts";
+import type { InputFile } from "../../../src/readers/input-file.ts";
+import { type ResolveOptions, resolveInputs } from "../../../src/readers/inputs.ts";
 
 let folder: string;
 

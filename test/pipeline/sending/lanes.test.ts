@@ -1,10 +1,10 @@
 /** `--lanes`: several requests at a time, each lane in order; what one lane meets, and what the others do then. */
 
 import { describe, expect, test } from "vitest";
-import { type ResumeOptions, resume } from "../../src/commands/resume.ts";
-import { settle } from "../../src/commands/settle.ts";
-import type { StreamOptions } from "../../src/commands/stream.ts";
-import { type Asked, type Done, type Field, makeContext, openField } from "../support/context.ts";
+import { type ResumeOptions, resume } from "../../../src/commands/resume.ts";
+import { settle } from "../../../src/commands/settle.ts";
+import type { StreamOptions } from "../../../src/commands/stream.ts";
+import { type Asked, type Done, type Field, makeContext, openField } from "../../support/context.ts";
 import {
   expectSpokenAsSpecified,
   type Item,
@@ -12,9 +12,9 @@ import {
   type ServiceOptions,
   type ServiceRequest,
   startService,
-} from "../support/service.ts";
-import { readPromises } from "../support/tables.ts";
-import { until } from "../support/until.ts";
+} from "../../support/service.ts";
+import { readPromises } from "../../support/tables.ts";
+import { until } from "../../support/until.ts";
 
 const EVENTS = ["A", "B", "C", "D"];
 

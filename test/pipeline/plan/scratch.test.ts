@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, readlinkSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { storageFailure } from "../../src/ledger/open-ledger.ts";
-import { createScratch, type Scratch } from "../../src/plan/scratch.ts";
-import { mountSmallDisk, type SmallDisk, WITHOUT_SMALL_DISKS } from "../support/small-disk.ts";
+import { storageFailure } from "../../../src/ledger/open-ledger.ts";
+import { createScratch, type Scratch } from "../../../src/plan/scratch.ts";
+import { mountSmallDisk, type SmallDisk, WITHOUT_SMALL_DISKS } from "../../support/small-disk.ts";
 
 const TABLES = "CREATE TABLE notes (number INTEGER PRIMARY KEY, name TEXT NOT NULL, filling BLOB NOT NULL) STRICT";
 const BY_NAME = "SELECT name, filling FROM notes ORDER BY name";

@@ -2,11 +2,11 @@ import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { showEnvironment } from "../../src/commands/env.ts";
-import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { enterRun } from "../../src/ledger/runs.ts";
-import { makeContext } from "../support/context.ts";
-import { failureOf, openFolders, PROJECT } from "./config-files.ts";
+import { showEnvironment } from "../../../src/commands/env.ts";
+import { openLedger } from "../../../src/ledger/open-ledger.ts";
+import { enterRun } from "../../../src/ledger/runs.ts";
+import { makeContext } from "../../support/context.ts";
+import { failureOf, openFolders, PROJECT } from "../config/files.ts";
 
 const SECRET = "5EcReT-k3y";
 const TEXT = `environments:

@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { copyInputs } from "../../src/plan/copies.ts";
-import type { Clock } from "../../src/readers/finished.ts";
-import { type Input, openInput } from "../../src/readers/input.ts";
-import { resolveInputs } from "../../src/readers/inputs.ts";
-import { openField, processedBy } from "../support/context.ts";
-import { failureOf } from "./config-files.ts";
+import { copyInputs } from "../../../src/plan/copies.ts";
+import type { Clock } from "../../../src/readers/finished.ts";
+import { type Input, openInput } from "../../../src/readers/input.ts";
+import { resolveInputs } from "../../../src/readers/inputs.ts";
+import { openField, processedBy } from "../../support/context.ts";
+import { failureOf } from "../config/files.ts";
 
 const HEADER = "eventId,currency\n";
 const rows = (count: number): string => Array.from({ length: count }, (_, at) => `E-${at + 1},EUR\n`).join("");

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { inspect, promisify } from "node:util";
 import { defaultLoaders } from "cosmiconfig";
 import { describe, expect, test } from "vitest";
-import { loadConfig, originOf } from "../../src/config/config.ts";
-import { openExplorer } from "../../src/config/explorer.ts";
-import { failureOf, openFolders, PROJECT, USER } from "./config-files.ts";
+import { loadConfig, originOf } from "../../../src/config/config.ts";
+import { openExplorer } from "../../../src/config/explorer.ts";
+import { failureOf, openFolders, PROJECT, USER } from "./files.ts";
 
 const environment = (name: string) => `environments:\n  ${name}:\n    baseUrl: https://api.example.com\n`;
 
@@ -184,7 +184,7 @@ describe("cosmiconfig's own settings, of whoever made the folder", () => {
       ...folder(names),
     });
     // In a process of its own: cosmiconfig looks at the real working directory, and runs late what it finds there. As it is built, for the lowest Node.
-    const module = new URL("../../dist/config/config.js", import.meta.url);
+    const module = new URL("../../../dist/config/config.js", import.meta.url);
     const program = `const { loadConfig } = await import(${JSON.stringify(module.href)});
         const { cwd } = process;
         const config = await loadConfig({ cwd: cwd(), env: { HOME: ${JSON.stringify(folders.home)} } });

@@ -1,9 +1,9 @@
 import { Agent } from "node:http";
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { parseFaultScript } from "../../src/sandbox/faults.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
-import { type Answer, type RequestOptions, send } from "../support/requests.ts";
+import { parseFaultScript } from "../../../src/sandbox/faults.ts";
+import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
+import { type Answer, type RequestOptions, send } from "../../support/requests.ts";
 
 const ITEMS = [
   { action: "newEvent", data: { eventId: "E1", currency: "EUR" } },

@@ -3,10 +3,10 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { plan } from "../../src/commands/plan.ts";
-import { importResults } from "../../src/commands/results.ts";
-import { validate } from "../../src/commands/validate.ts";
-import { type Field, makeContext, openField, processedBy } from "../support/context.ts";
+import { plan } from "../../../src/commands/plan.ts";
+import { importResults } from "../../../src/commands/results.ts";
+import { validate } from "../../../src/commands/validate.ts";
+import { type Field, makeContext, openField, processedBy } from "../../support/context.ts";
 
 const ORDER_AND_POSITION = "{Order}-{Pos}";
 const WITH_EVENT = "{Event}-{Order}-{Pos}";
