@@ -3,6 +3,7 @@
 import * as z from "zod";
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, isActionName } from "../actions/actions.ts";
 import { isJsonObject } from "../actions/exact-number.ts";
+import { IS_FAST_PATH_ON } from "../actions/fast-path.ts";
 import { type FieldKind, type FieldName, type FieldSpec, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { issuesOf, telling } from "../actions/formats.ts";
 import { isFormulaError, looksMangled, mangledId, standsForNoText } from "../actions/mangled-ids.ts";
@@ -12,7 +13,7 @@ import { cleanText } from "../actions/text.ts";
 import { NONE, validateItem } from "../actions/validate.ts";
 import { damageIn, wordWithLostLetter } from "./damage.ts";
 import { farTime } from "./far-times.ts";
-import { IS_FAST_PATH_ON, isPlain } from "./fast/plain.ts";
+import { isPlain } from "./fast/plain.ts";
 import { holdsLogin, mistakesOfText, mistakesOfUrl } from "./urls.ts";
 
 /**

@@ -1,25 +1,24 @@
-import { isAscii } from "node:buffer";
-import { CsvError, parse } from "csv-parse/sync";
+import { IS_FAST_PATH_ON } from "../actions/fast-path.ts";
 import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { REASON_COLUMN } from "../mapping/open-actions.ts";
 import type { Row } from "../mapping/row.ts";
-import { splitQuoted } from "./csv-cells.ts";
-import { type CsvDialect, type QuoteFault, type RowTracker, trackRow } from "./csv-quotes.ts";
-import { detectDelimiter } from "./delimiter.ts";
-import type { RangeStart } from "./row-parser.ts";
 import {
-  EMPTY,
-  MAX_ROW_BYTES,
-  malformed,
-  type ReaderFinding,
-  type RowParser,
-  rawText,
-  rowTooLong,
-} from "./row-parser.ts";
-import { findRowsInCell, type RowsInCell } from "./rows-in-cell.ts";
-import { compileSecondHeader, type SecondHeader } from "./second-header.ts";
+  cellCountRow,
+  type KnownTable,
+  loneReturnRow,
+  quoteFaultRow,
+  rowsInCellFinding,
+  secondHeaderRow,
+} from "./csv-findings.ts";
+import { type CsvDialect, type RowTracker, trackRow } from "./csv-quotes.ts";
+import { type CsvRow, countLineEnds, readCsvRow, readCsvRows } from "./csv-rows.ts";
+import { detectDelimiter } from "./delimiter.ts";
+import { FAST_FROM_BYTES, readPlainRows } from "./fast/plain-rows.ts";
+import { EMPTY, MAX_ROW_BYTES, type RangeStart, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
+import { findRowsInCell } from "./rows-in-cell.ts";
+import { compileSecondHeader } from "./second-header.ts";
 
 export interface CsvOptions {
   /** One ASCII character; detected from the header when absent. */
@@ -52,24 +51,22 @@ const LF = 10;
 const CR = 13;
 const SEPARATOR_LINE = /^sep=(.)$/i;
 
-/** A row of a block: where it is, where it starts in the file, whether it has quotes. */
-interface Span {
-  readonly start: number;
-  readonly end: number;
-  readonly line: number;
-  readonly hasQuotes: boolean;
-}
+/** A file up to this size is read by the reference alone, and of a larger one its beginning. */
+const FAST_FROM = IS_FAST_PATH_ON ? FAST_FROM_BYTES : Number.POSITIVE_INFINITY;
 
 /**
- * Reads CSV strictly. The borders of rows are found here, outside quotes, so that each row has its physical line and its
- * raw text; rows without quotes and those whose quotes all stand where they belong are split here, and csv-parse judges
- * the others.
+ * Reads CSV strictly, each row with its physical line and its raw text. csv-parse is the reference (csv-rows.ts); behind the
+ * beginning of a file, the fast path takes the rows in which there is nothing to judge.
  *
  * Rows end in LF or CRLF, mixed as they come; in CR too when the header does. Where it does not, a CR in an unquoted cell
  * makes the row malformed: it may be the end of another. Blank lines are passed over, and so is a first line `sep=;`, by
  * which spreadsheets declare the delimiter.
+ *
+ * A row over 1 MiB is not kept in memory, which csv-parse would do: its end is found by `trackRow`.
+ *
+ * @param fastFrom bytes that the reference reads before the fast path takes over; infinite where there is none.
  */
-export function csvParser(options: CsvOptions = {}): CsvParser {
+export function csvParser(options: CsvOptions = {}, fastFrom: number = FAST_FROM): CsvParser {
   const { after } = options;
   const quote = oneByte("quote", options.quote ?? '"');
   const wantedLine = after === undefined ? (options.headerLine ?? 1) : 1;
@@ -86,19 +83,25 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
   let stopped = false;
   /** What was taken and belongs to a row that has not ended. */
   let carry: Buffer = EMPTY;
-  let carryHasQuotes = false;
-  let inQuotes = false;
-  let lineEnds = after?.lineEnds ?? 0;
-  let rowLine = lineEnds + 1;
+  let rowLine = (after?.lineEnds ?? 0) + 1;
   let blockEndedInCr = false;
   /** A row over the limit, followed to its end without being kept. */
   let long: { readonly head: Buffer; readonly tracker: RowTracker } | undefined;
+  /** What is read on in a large file is behind its beginning. */
+  let bytesTaken = after === undefined ? 0 : FAST_FROM_BYTES;
 
   function take(block: Buffer): Row[] {
     if (stopped || block.length === 0) return [];
     const bytes = carry.length === 0 ? block : Buffer.concat([carry, block]);
+    const usesFast = bytesTaken >= fastFrom;
+    bytesTaken += block.length;
     if (dialect === undefined) return readHeader(bytes, false);
-    return readRows(bytes, carry.length, dialect);
+    if (long === undefined && !endsRow(block, dialect)) {
+      const rows: Row[] = [];
+      keep(rows, bytes === block ? Buffer.from(block) : bytes, dialect);
+      return rows;
+    }
+    return readRows(bytes, dialect, usesFast, false);
   }
 
   function end(): Row[] {
@@ -108,10 +111,7 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
     if (long !== undefined) {
       long.tracker.finish();
       rows.push(longRow(long));
-    } else if (carry.length > 0) {
-      const span = { start: 0, end: carried(), line: rowLine, hasQuotes: carryHasQuotes };
-      if (span.end > 0) rows.push(...toRows(carry, [span], dialect));
-    }
+    } else if (carry.length > 0) for (const row of readRows(carry, dialect, false, true)) rows.push(row);
     carry = EMPTY;
     return rows;
   }
@@ -136,8 +136,7 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
       if (rowLine === 1 && text.includes(REASON_COLUMN)) break;
       const declared = SEPARATOR_LINE.exec(text)?.[1];
       if (declared !== undefined && declared.charCodeAt(0) < 0x80) delimiter ??= declared;
-      lineEnds += 1;
-      rowLine = lineEnds + 1;
+      rowLine += 1;
       start = title.next;
       if (start === bytes.length && ended) return [];
     }
@@ -158,8 +157,7 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
         carry = EMPTY;
         return [];
       }
-      lineEnds += line.lineEnds;
-      rowLine = lineEnds + 1;
+      rowLine += line.lineEnds;
       start = line.next;
     }
   }
@@ -167,80 +165,79 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
   function acceptHeader(bytes: Buffer, start: number, line: FirstRow, text: string): Row[] {
     delimiter ??= detectDelimiter(text, options.quote);
     dialect = { delimiter: delimiter.charCodeAt(0), quote, crEndsRows: line.endsInCr };
-    const cells = line.hasQuotes ? parseQuoted(bytes.subarray(start, line.end), dialect) : [text.split(delimiter)];
-    const only = cells?.[0];
-    if (only === undefined) return stopAt(quoteRow(bytes.subarray(start, line.end), rowLine, dialect));
-    isGuarded = only.includes(GUARDED_COLUMN);
-    header = isGuarded ? only.map(unguardCell) : only;
+    const row = bytes.subarray(start, line.end);
+    const cells = readCsvRow(row, dialect);
+    if (cells === undefined) return stopAt(quoteRow(row, rowLine, dialect));
+    isGuarded = cells.includes(GUARDED_COLUMN);
+    header = isGuarded ? cells.map(unguardCell) : cells;
     secondHeader = compileSecondHeader(header);
     headerLine = rowLine;
-    lineEnds += line.lineEnds;
-    rowLine = lineEnds + 1;
+    rowLine += line.lineEnds;
     carry = EMPTY;
-    return readRows(bytes.subarray(line.next), 0, dialect);
+    return readRows(bytes.subarray(line.next), dialect, fastFrom === 0, false);
   }
 
-  /** Reads the rows that end in `bytes`, of which the first `scanned` have been looked through before. */
-  function readRows(bytes: Buffer, scanned: number, using: CsvDialect): Row[] {
+  /** Reads the rows that end in `bytes`. */
+  function readRows(bytes: Buffer, using: CsvDialect, usesFast: boolean, isEnd: boolean): Row[] {
     const rows: Row[] = [];
-    let from = scanned;
     let start = 0;
     if (long !== undefined) {
-      const lineEndsBefore = long.tracker.lineEnds;
       const last = long.tracker.feed(bytes, 0);
-      lineEnds += long.tracker.lineEnds - lineEndsBefore;
       if (last === -1 && long.tracker.fault === undefined) return rows;
       rows.push(longRow(long));
       if (stopped) return rows;
+      rowLine += long.tracker.lineEnds;
       long = undefined;
-      rowLine = lineEnds + 1;
       start = last + 1;
-      from = start;
     }
     const { crEndsRows } = using;
-    const spans: Span[] = [];
-    let hasQuotes = carryHasQuotes;
-    let quoted = inQuotes;
-    const highest = Math.max(quote, CR);
-    for (let at = from; at < bytes.length; at += 1) {
-      const byte = bytes[at] ?? 0;
-      if (byte > highest) continue; // nearly every byte, so nothing else is asked of it
-      if (byte === quote) {
-        quoted = !quoted;
-        hasQuotes = true;
-      } else if (byte === LF || (byte === CR && crEndsRows)) {
-        const afterCr = at === 0 ? blockEndedInCr : bytes[at - 1] === CR;
-        if (crEndsRows && byte === LF && afterCr) {
-          if (!quoted) start = at + 1;
-          continue;
+    // The LF of a CRLF whose CR has ended the row before.
+    const isAfterCr = start === 0 ? carry.length === 0 && blockEndedInCr : bytes[start - 1] === CR;
+    if (crEndsRows && bytes[start] === LF && isAfterCr) start += 1;
+    blockEndedInCr = bytes[bytes.length - 1] === CR;
+
+    let asksReference = true;
+    if (usesFast) {
+      const plain = readPlainRows(bytes, start, rowLine, using);
+      asksReference = plain.asksReference;
+      start = plain.rest;
+      rowLine = plain.restLine;
+      for (const each of plain.rows) {
+        const row = judge(bytes, each, using);
+        if (row.kind !== "cells" || row.findings !== undefined) {
+          // What is found in a row is found in the cells that the reference gives.
+          asksReference = true;
+          start = each.start;
+          rowLine = each.line;
+          break;
         }
-        lineEnds += 1;
-        if (quoted) continue;
-        let end = at;
-        // Programs that write CRLF for the LF of a CRLF leave several.
-        if (!crEndsRows) while (end > start && bytes[end - 1] === CR) end -= 1;
-        if (end > start) spans.push({ start, end, line: rowLine, hasQuotes });
-        start = at + 1;
-        rowLine = lineEnds + 1;
-        hasQuotes = false;
+        rows.push(row);
       }
     }
-    carryHasQuotes = hasQuotes;
-    inQuotes = quoted;
-    blockEndedInCr = bytes[bytes.length - 1] === CR;
-    for (const row of toRows(bytes, spans, using)) rows.push(row);
-    if (stopped) return rows;
+    if (asksReference) {
+      const read = readCsvRows(bytes, start, rowLine, using, isEnd);
+      for (const each of read.rows) {
+        const row = judge(bytes, each, using);
+        rows.push(row);
+        stopped = row.kind === "malformed" && !row.bordersKnown;
+        if (stopped) return rows;
+      }
+      if (read.broken !== undefined) {
+        const { start, end, line } = read.broken;
+        rows.push(...stopAt(quoteRow(bytes.subarray(start, end), line, using)));
+        return rows;
+      }
+      start = read.rest;
+      rowLine = read.restLine;
+    }
     // A copy: the block may be reused, and a few bytes must not keep it in memory.
-    carry = start === bytes.length ? EMPTY : Buffer.from(bytes.subarray(start));
-    if (carried() > MAX_ROW_BYTES) followLongRow(rows, using);
+    keep(rows, start === bytes.length ? EMPTY : Buffer.from(bytes.subarray(start)), using);
     return rows;
   }
 
-  /** Bytes of the row so far: a CR outside quotes at its end is part of its line end, whose LF may be still to come. */
-  function carried(): number {
-    let length = carry.length;
-    if (!inQuotes) while (length > 0 && carry[length - 1] === CR) length -= 1;
-    return length;
+  function keep(rows: Row[], open: Buffer, using: CsvDialect): void {
+    carry = open;
+    if (carry.length > MAX_ROW_BYTES && lengthOfOpen(carry, using) > MAX_ROW_BYTES) followLongRow(rows, using);
   }
 
   function followLongRow(rows: Row[], using: CsvDialect): void {
@@ -250,146 +247,44 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
     if (tracker.fault !== undefined) rows.push(longRow(long));
     else long = { head: Buffer.from(rawText(carry)), tracker };
     carry = EMPTY;
-    carryHasQuotes = false;
-    inQuotes = false;
   }
 
   function longRow({ head, tracker }: { readonly head: Buffer; readonly tracker: RowTracker }): Row {
     if (tracker.fault === undefined) return rowTooLong(rowLine, head, true);
     stopped = true;
-    return quoteFaultRow(head, rowLine, tracker.fault);
+    return quoteFaultRow(known(), head, rowLine, tracker.fault);
   }
 
-  /** Reads the rows of one block; after one whose quotes are wrong, `stopped` is set and there are no more. */
-  function toRows(bytes: Buffer, spans: readonly Span[], using: CsvDialect): Row[] {
-    const encoding = isAscii(bytes) ? "latin1" : "utf8"; // the same text for ASCII, and faster
+  function judge(bytes: Buffer, { start, end, line, cells, hasQuotes, returnIn }: CsvRow, using: CsvDialect): Row {
+    const raw = bytes.subarray(start, end);
+    if (raw.length > MAX_ROW_BYTES) return rowTooLong(line, raw, true);
+    if (returnIn !== undefined) return loneReturnRow(known(), raw, line, returnIn);
+    if (cells.length !== header?.length) return cellCountRow(known(), raw, line, cells);
+    const plain = isGuarded ? cells.map(unguardCell) : cells;
+    const second = secondHeader(plain);
+    if (second !== undefined) return secondHeaderRow(raw, line, second);
+    if (!hasQuotes) return { kind: "cells", line, cells: plain };
     const separator = String.fromCharCode(using.delimiter);
-    const rows: Row[] = [];
-    const quoteText = String.fromCharCode(using.quote);
-    const mayHoldReturns = !using.crEndsRows && bytes.includes(CR);
-    for (const { start, end, line, hasQuotes } of spans) {
-      if (end - start > MAX_ROW_BYTES) {
-        const row = completeLongRow(bytes.subarray(start, end), line, using);
-        rows.push(row);
-        if (stopped) break;
-        continue;
-      }
-      const text = bytes.toString(encoding, start, end);
-      const cells = hasQuotes
-        ? (splitQuoted(text, separator, quoteText) ?? onlyRow(parseQuoted(bytes.subarray(start, end), using)))
-        : text.split(separator);
-      if (cells === undefined) {
-        rows.push(...stopAt(quoteRow(bytes.subarray(start, end), line, using)));
-        break;
-      }
-      const returnIn = mayHoldReturns ? cellOfLoneReturn(text, separator, quoteText) : undefined;
-      if (returnIn !== undefined) rows.push(loneReturnRow(bytes.subarray(start, end), line, returnIn));
-      else if (cells.length !== header?.length) rows.push(cellCountRow(bytes.subarray(start, end), line, cells));
-      else {
-        const plain = isGuarded ? cells.map(unguardCell) : cells;
-        const second = secondHeader(plain);
-        const found = hasQuotes
-          ? findRowsInCell(cells, header, separator, line, (cell) => lineEndsIn(cell, using))
-          : undefined;
-        if (second !== undefined) rows.push(secondHeaderRow(bytes.subarray(start, end), line, second));
-        else if (found === undefined) rows.push({ kind: "cells", line, cells: plain });
-        else rows.push({ kind: "cells", line, cells: plain, findings: [rowsInCell(found)] });
-        if (stopped) break;
-      }
-    }
-    return rows;
-  }
-
-  function completeLongRow(row: Buffer, line: number, using: CsvDialect): Row {
-    const tracker = trackRow(using);
-    tracker.feed(row, 0);
-    tracker.finish();
-    if (tracker.fault === undefined) return rowTooLong(line, row, true);
-    stopped = true;
-    return quoteFaultRow(row, line, tracker.fault);
+    const found = findRowsInCell(cells, header, separator, line, (cell) => lineEndsIn(cell, using));
+    return found === undefined
+      ? { kind: "cells", line, cells: plain }
+      : { kind: "cells", line, cells: plain, findings: [rowsInCellFinding(known(), found)] };
   }
 
   function quoteRow(row: Buffer, line: number, using: CsvDialect): Row {
     const tracker = trackRow(using);
     tracker.feed(row, 0);
     tracker.finish();
-    return quoteFaultRow(row, line, tracker.fault ?? { kind: "never-closed", column: 0, lineEnds: 0 });
+    return quoteFaultRow(known(), row, line, tracker.fault ?? { kind: "never-closed", column: 0, lineEnds: 0 });
   }
 
-  function quoteFaultRow(row: Buffer, line: number, fault: QuoteFault): Row {
-    const column = columnName(fault.column);
-    const where = fault.lineEnds === 0 ? "" : ` (line ${line + fault.lineEnds})`;
-    const messages = {
-      bare: `${column} has a quote inside, but does not begin with one${where}.`,
-      "text-after": `${column} has text after its closing quote${where}.`,
-      "never-closed": `${column} begins with a quote that never closes${where}.`,
-    };
-    return malformed(line, rawText(row), false, {
-      rule: "csv-quotes",
-      message: `${messages[fault.kind]} Nothing after this row was read.`,
-      hint: 'Put a cell that holds quotes in quotes and double those inside: "5"" single".',
-    });
-  }
-
-  function loneReturnRow(row: Buffer, line: number, column: number): Row {
-    return malformed(line, rawText(row), true, {
-      rule: "lone-carriage-return",
-      message: `${columnName(column)} holds a carriage return outside quotes; the lines of this file end otherwise, so two rows may stand in one.`,
-      hint: "Give every line the same end (LF or CRLF), and put a cell that holds a line break in quotes.",
-    });
-  }
-
-  /** Behind one with the columns in another order, every cell would be taken for what it is not. */
-  function secondHeaderRow(row: Buffer, line: number, kind: SecondHeader): Row {
-    const isSame = kind === "same columns";
-    stopped = !isSame;
-    return malformed(line, rawText(row), isSame, {
-      rule: "header-repeated",
-      message: isSame
-        ? "The row is the header again."
-        : "The row is a header again, with the columns in another order. Nothing after this row was read.",
-      hint: isSame
-        ? "Remove it: files that are put together need one header, at the top."
-        : "Give the two files by themselves: their columns differ.",
-    });
-  }
-
-  function cellCountRow(row: Buffer, line: number, cells: readonly string[]): Row {
-    const expected = header?.length ?? 0;
-    const count = cells.length;
-    const has = `The row has ${plural(count, "cell")}, the header has ${expected}`;
-    const missing = expected - count === 1 ? "is missing" : `and what follows it are missing`;
-    const message =
-      count < expected
-        ? `${has}: ${columnName(count)} ${missing}.`
-        : `${has}: cell ${expected + 1} has no column, the last is ${columnName(expected - 1)}.`;
-    const hint =
-      count < expected
-        ? `Leave empty cells empty, but keep their delimiters (${shownDelimiter(delimiter)}).`
-        : `Put a cell that holds the delimiter (${shownDelimiter(delimiter)}) in quotes.`;
-    return malformed(
-      line,
-      rawText(row),
-      true,
-      { rule: "cell-count", message, hint },
-      count < expected ? cells : undefined,
-    );
-  }
-
-  function rowsInCell({ column, firstLine, lastLine }: RowsInCell): ReaderFinding {
-    return {
-      rule: "rows-in-cell",
-      message: `${columnName(column)} holds what looks like rows of the table: its quote opens in line ${firstLine} and closes in line ${lastLine}.`,
-      hint: 'Double a quote that stands for itself (5"" single), or take it out. If the cell is right as it is, say rules: {rows-in-cell: warn} in the config.',
-    };
-  }
-
-  function columnName(index: number): string {
-    const name = header?.[index]?.trim();
-    return name === undefined || name === "" ? `Column ${index + 1}` : `Column ${index + 1} ("${cleanText(name, 40)}")`;
+  function known(): KnownTable {
+    return { header, delimiter };
   }
 
   function leave(): RangeStart | undefined {
+    // Rows are counted by their quotes where a file is cut, so without the fast path it is not.
+    if (fastFrom === Number.POSITIVE_INFINITY) return undefined;
     if (dialect === undefined || dialect.crEndsRows || stopped || long !== undefined) return undefined;
     return { rest: carry, lineEnds: rowLine - 1, quote };
   }
@@ -399,7 +294,8 @@ export function csvParser(options: CsvOptions = {}): CsvParser {
     end,
     leave,
     get lineEnds() {
-      return lineEnds;
+      if (dialect === undefined) return rowLine - 1;
+      return rowLine - 1 + (long?.tracker.lineEnds ?? countLineEnds(carry, 0, carry.length, dialect.crEndsRows));
     },
     get stopped() {
       return stopped;
@@ -466,44 +362,23 @@ function firstRow(bytes: Buffer, start: number, quote: number, ended: boolean): 
   return { end: bytes.length, next: bytes.length, endsInCr: false, hasQuotes, lineEnds: lfs };
 }
 
-/** The cell with the first CR outside quotes, in a row without its own line end. */
-function cellOfLoneReturn(row: string, delimiter: string, quote: string): number | undefined {
-  if (!row.includes("\r")) return undefined;
+/** Whether a row may end in the block. */
+const endsRow = (block: Buffer, { crEndsRows }: CsvDialect): boolean =>
+  block.includes(LF) || (crEndsRows && block.includes(CR));
+
+/** Bytes of a row so far: a CR outside quotes at its end is part of its line end, whose LF may be still to come. */
+function lengthOfOpen(row: Buffer, { quote }: CsvDialect): number {
+  if (row[row.length - 1] !== CR) return row.length;
   let isQuoted = false;
-  let column = 0;
-  for (let at = 0; at < row.length; at += 1) {
-    const character = row[at];
-    if (character === quote) isQuoted = !isQuoted;
-    else if (isQuoted) continue;
-    else if (character === delimiter) column += 1;
-    else if (character === "\r") return column;
-  }
-  return undefined;
+  for (const byte of row) if (byte === quote) isQuoted = !isQuoted;
+  let length = row.length;
+  if (!isQuoted) while (length > 0 && row[length - 1] === CR) length -= 1;
+  return length;
 }
 
 /** Physical line ends in a cell. */
 function lineEndsIn(cell: string, { crEndsRows }: CsvDialect): number {
   return cell.split(crEndsRows ? /\r\n|\n|\r/ : "\n").length - 1;
-}
-
-/** The cells of whole rows with quotes, or undefined when a quote is wrong. */
-function parseQuoted(rows: Buffer, { delimiter, quote }: CsvDialect): readonly (readonly string[])[] | undefined {
-  try {
-    return parse(rows, {
-      delimiter: String.fromCharCode(delimiter),
-      quote: String.fromCharCode(quote),
-      escape: String.fromCharCode(quote),
-      record_delimiter: "\n",
-      relax_column_count: true,
-    });
-  } catch (cause) {
-    if (cause instanceof CsvError) return undefined;
-    throw cause;
-  }
-}
-
-function onlyRow(rows: readonly (readonly string[])[] | undefined): readonly string[] | undefined {
-  return rows?.length === 1 ? rows[0] : undefined;
 }
 
 function oneByte(what: string, text: string, not?: number): number {
@@ -513,12 +388,4 @@ function oneByte(what: string, text: string, not?: number): number {
   throw new Failure("usage", `The ${what} "${cleanText(text, 20)}" of a CSV file can't be used.`, {
     hint: `It is one ASCII character${not === undefined ? "" : ", and not the quote"}.`,
   });
-}
-
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
-}
-
-function shownDelimiter(delimiter: string | undefined): string {
-  return delimiter === "\t" ? "TAB" : (delimiter ?? ",");
 }

@@ -11,9 +11,6 @@ import { looksMangled, standsForNoText } from "../../actions/mangled-ids.ts";
 import { mayBeDamaged } from "../damage.ts";
 import { EARLIEST_ORDER, FARTHEST_EVENT, LATEST_ORDER_AHEAD } from "../far-times.ts";
 
-/** `TICKETS_FAST_PATH=off` gives every item to the reference: slower, and with the same findings. */
-export const IS_FAST_PATH_ON = process.env.TICKETS_FAST_PATH !== "off";
-
 type IsPlain = (value: unknown, now: number) => boolean;
 
 const never: IsPlain = () => false;

@@ -196,7 +196,7 @@ describe("every finding", () => {
   ])("with TICKETS_FAST_PATH=%j the fast path is off: %s", async (set, isOff) => {
     vi.stubEnv("TICKETS_FAST_PATH", set);
     vi.resetModules();
-    const { IS_FAST_PATH_ON } = await import("../../../../src/checks/fast/plain.ts");
+    const { IS_FAST_PATH_ON } = await import("../../../../src/actions/fast-path.ts");
     expect(IS_FAST_PATH_ON).toBe(!isOff);
     vi.unstubAllEnvs();
   });

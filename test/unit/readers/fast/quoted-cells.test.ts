@@ -1,7 +1,7 @@
 import { CsvError, parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { splitQuoted } from "../../../src/readers/csv-cells.ts";
+import { splitQuoted } from "../../../../src/readers/fast/quoted-cells.ts";
 
 /** csv-parse's reading of one row; undefined where it finds a fault. */
 function judged(row: string): readonly string[] | undefined {
