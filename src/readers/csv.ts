@@ -255,20 +255,26 @@ export function csvParser(options: CsvOptions = {}, fastFrom: number = FAST_FROM
     return quoteFaultRow(known(), head, rowLine, tracker.fault);
   }
 
-  function judge(bytes: Buffer, { start, end, line, cells, hasQuotes, returnIn }: CsvRow, using: CsvDialect): Row {
-    const raw = bytes.subarray(start, end);
-    if (raw.length > MAX_ROW_BYTES) return rowTooLong(line, raw, true);
-    if (returnIn !== undefined) return loneReturnRow(known(), raw, line, returnIn);
-    if (cells.length !== header?.length) return cellCountRow(known(), raw, line, cells);
+  function judge(bytes: Buffer, row: CsvRow, using: CsvDialect): Row {
+    const { line, cells } = row;
+    const length = row.end - row.start;
+    if (length > MAX_ROW_BYTES || row.returnIn !== undefined || cells.length !== header?.length)
+      return malformedRow(bytes.subarray(row.start, row.end), row);
     const plain = isGuarded ? cells.map(unguardCell) : cells;
     const second = secondHeader(plain);
-    if (second !== undefined) return secondHeaderRow(raw, line, second);
-    if (!hasQuotes) return { kind: "cells", line, cells: plain };
+    if (second !== undefined) return secondHeaderRow(bytes.subarray(row.start, row.end), line, second);
+    if (!row.hasQuotes) return { kind: "cells", line, cells: plain };
     const separator = String.fromCharCode(using.delimiter);
     const found = findRowsInCell(cells, header, separator, line, (cell) => lineEndsIn(cell, using));
     return found === undefined
       ? { kind: "cells", line, cells: plain }
       : { kind: "cells", line, cells: plain, findings: [rowsInCellFinding(known(), found)] };
+  }
+
+  function malformedRow(raw: Buffer, { line, cells, returnIn }: CsvRow): Row {
+    if (raw.length > MAX_ROW_BYTES) return rowTooLong(line, raw, true);
+    if (returnIn !== undefined) return loneReturnRow(known(), raw, line, returnIn);
+    return cellCountRow(known(), raw, line, cells);
   }
 
   function quoteRow(row: Buffer, line: number, using: CsvDialect): Row {
