@@ -14,7 +14,7 @@ import { MAX_ROW_BYTES } from "../../../../src/readers/row-parser.ts";
 import { feed } from "../feed.ts";
 
 const REFERENCE_ALONE = Number.POSITIVE_INFINITY;
-const RUNS = Number(process.env.RUNS ?? 3000);
+const RUNS = Number(process.env.RUNS ?? 2000);
 
 /** All that a parser tells of a text, and what is known of it after each block. */
 function read(text: string | Buffer, options: CsvOptions, fastFrom: number, size = Number.POSITIVE_INFINITY) {
@@ -24,14 +24,12 @@ function read(text: string | Buffer, options: CsvOptions, fastFrom: number, size
   return { rows, header, headerLine, delimiter, stopped, lineEnds: stopped ? undefined : lineEnds };
 }
 
-/** What the reference alone reads, when the fast path came to the same with it, from the beginning or from later on. */
-function readBothWays(text: string | Buffer, options: CsvOptions = {}, size?: number) {
+/** What the reference alone reads, when the fast path came to the same with it: in one piece, and in blocks, from the beginning or from later on. */
+function readBothWays(text: string | Buffer, options: CsvOptions = {}, size = Number.POSITIVE_INFINITY) {
   const reference = read(text, options, REFERENCE_ALONE);
-  for (const fastFrom of [0, Math.floor(text.length / 2)]) {
-    expect(read(text, options, fastFrom)).toEqual(reference);
-    if (size !== undefined) expect(read(text, options, fastFrom, size)).toEqual(reference);
-  }
-  if (size !== undefined) expect(read(text, options, REFERENCE_ALONE, size)).toEqual(reference);
+  expect(read(text, options, 0)).toEqual(reference);
+  for (const fastFrom of [0, Math.floor(text.length / 2), REFERENCE_ALONE])
+    expect(read(text, options, fastFrom, size)).toEqual(reference);
   return reference;
 }
 
@@ -213,15 +211,15 @@ describe("csv-parse is given", () => {
 
   test("all of a file up to the size from which the fast path pays, and the beginning of a larger one", async () => {
     const small = text.slice(0, text.lastIndexOf("\n", FAST_FROM_BYTES) + 1);
-    expect((await given(small, "")).bytes).toBeGreaterThanOrEqual(small.length);
+    expect((await given(small, "")).bytes).toBeGreaterThan(small.length - row.length);
     const large = await given(text, "");
-    expect(large.bytes).toBeGreaterThanOrEqual(FAST_FROM_BYTES);
+    expect(large.bytes).toBeGreaterThan(FAST_FROM_BYTES - row.length);
     expect(large.bytes).toBeLessThan(FAST_FROM_BYTES + 3 * BLOCK);
   });
 
   test("all with TICKETS_FAST_PATH=off, and the rows are the same", async () => {
     const off = await given(text, "off");
-    expect(off.bytes).toBeGreaterThanOrEqual(text.length);
+    expect(off.bytes).toBeGreaterThan(text.length - row.length);
     expect(off.rows).toBe((await given(text, "on")).rows);
   });
 
