@@ -25,11 +25,12 @@ import { reasonOf } from "./compile-rows.ts";
 import { causeOf, createHeldRows, type HeldFor, type HeldRows } from "./held-rows.ts";
 import type { InvalidRow, InvalidRows } from "./invalid-rows.ts";
 import { historyOf, replaces } from "./keyed-order.ts";
-import { isUnknownContent, matchDeeds, type Verdict, type Verdicts } from "./match-deeds.ts";
+import { matchDeeds } from "./match-deeds.ts";
 import type { ProblemLog } from "./problems.ts";
 import { findLastAccepted, type LastAccepted } from "./row-places.ts";
 import { digestOfTold } from "./told-warnings.ts";
 import { findingOf, heldBack, type KnownPlaces } from "./verdict-findings.ts";
+import { isUnknownContent, type Verdict, type Verdicts } from "./verdicts.ts";
 import { createWaiting } from "./waiting.ts";
 
 export interface Selection {

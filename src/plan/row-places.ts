@@ -11,7 +11,7 @@ import { type BlockedRow, type Candidate, type CandidateLines, identityOf, readC
 import { contentAt } from "./index-file.ts";
 import type { PlacedRow } from "./invalid-rows.ts";
 import { historyOf, replaces } from "./keyed-order.ts";
-import type { Verdicts } from "./match-deeds.ts";
+import type { Verdicts } from "./verdicts.ts";
 
 /** The last deeds of an input that were accepted before, or that another run may bring. */
 export interface LastAccepted {

@@ -19,7 +19,7 @@ import { OPEN_ACTIONS_COLUMN, openActionText } from "../mapping/open-actions.ts"
 import type { Candidate, CandidateLines } from "./candidates.ts";
 import { differingFields } from "./changed.ts";
 import { replaces } from "./keyed-order.ts";
-import type { Detail, GivenPlace, RowPlace } from "./match-deeds.ts";
+import type { Detail, GivenPlace, RowPlace } from "./verdicts.ts";
 
 /** Where the rows and the accepted actions that a finding names can be looked up. */
 export interface KnownPlaces {
