@@ -107,7 +107,7 @@ describe("a usage error is exit 2, names the way out, and nothing is sent", () =
       [["env", "--reason", "moved"], /^error: --reason has no effect without --forget-lost$/m],
       [["env", "--trust", "--rebind"], /'--trust' cannot be used with option '--rebind'/],
     ],
-    4,
+    8,
   );
   const isUsageError = async (args: readonly string[], way: RegExp): Promise<void> => {
     const place = openWorkplace();

@@ -150,12 +150,13 @@ test("no key at all is exit 5, and nothing is sent", async () => {
 });
 
 describe("an address without https", () => {
-  test.each([
-    "http://192.0.2.1",
-    "http://tickets.example.com/v1",
-    "http://127.0.0.1.example.com",
-    "http://10.0.0.1:80",
-  ])("%s is exit 2, and nothing is sent, not even to a proxy", async (baseUrl) => {
+  // Which addresses those are: test/unit/config/base-url.test.ts.
+  const ADDRESSES = forWalks(
+    ["http://127.0.0.1.example.com", "http://192.0.2.1", "http://tickets.example.com/v1", "http://10.0.0.1:80"],
+    4,
+  );
+  const NAME = "%s is exit 2, and nothing is sent, not even to a proxy";
+  const isRefused = async (baseUrl: string): Promise<void> => {
     const place = openSales();
     const proxy = await startService();
     const env = {
@@ -173,5 +174,7 @@ describe("an address without https", () => {
     expect(proxy.connections()).toBe(0);
     expect(existsSync(place.path("home/state"))).toBe(false);
     expectNoKey(place, [ended]);
-  });
+  };
+  test.each(ADDRESSES.short)(NAME, isRefused);
+  test.each(ADDRESSES.long)(NAME, { tags: ["long"] }, isRefused);
 });

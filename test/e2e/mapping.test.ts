@@ -100,17 +100,20 @@ describe("tickets init", () => {
     expect(refused.stderr).toContain(".ticketsrc.yaml is there already");
   });
 
-  test.each([
-    ["a file that is missing", ["init", "gone.csv"], /gone\.csv/],
+  const REFUSED: readonly (readonly [string, readonly string[], RegExp])[] = [
     ["a name that is no YAML", ["init", "-o", "config.json"], /does not end in \.yaml/],
+    ["a file that is missing", ["init", "gone.csv"], /gone\.csv/],
     ["actions, which need no config", ["init", fixture("payload.json")], /holds actions already/],
-  ])("refuses %s", async (_what, args, message) => {
+  ];
+  const refuses = async (_what: string, args: readonly string[], message: RegExp): Promise<void> => {
     const place = openWorkplace();
     const { exitCode, stderr } = await place.tickets(args);
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(message);
     expect(place.files()).toEqual([]);
-  });
+  };
+  test.each(REFUSED.slice(0, 1))("refuses %s", refuses);
+  test.each(REFUSED.slice(1))("refuses %s", { tags: ["long"] }, refuses);
 
   test("without an export writes an example that can be read; standard input works too", {
     tags: ["long"],
@@ -166,13 +169,16 @@ describe("tickets plan --preview", () => {
   });
 });
 
-test.each(["payload", "config", "promises"])("tickets schema %s prints what docs/schema holds", async (what) => {
+const isPrinted = async (what: string): Promise<void> => {
   const place = openWorkplace();
   const { exitCode, stdout } = await place.tickets(["schema", what]);
   expect(exitCode).toBe(0);
   const committed = readFileSync(join(fixture("."), "..", "docs", "schema", `${what}.schema.json`), "utf8");
   expect(JSON.parse(stdout)).toEqual(JSON.parse(committed));
-});
+};
+const IS_PRINTED = "tickets schema %s prints what docs/schema holds";
+test.each(["payload"])(IS_PRINTED, isPrinted);
+test.each(["config", "promises"])(IS_PRINTED, { tags: ["long"] }, isPrinted);
 
 const SOURCE = `sources:
   sold:
@@ -291,15 +297,9 @@ describe("never a silent wrong reading", () => {
     place.write("tickets.config.yaml", SOURCE);
     const rows = ["t0;paid", "t1;open", "t2;open", "t3;lost"].map((start) => GOOD.replace("t1;paid", start));
     place.write("sold.csv", `${[HEADER, ...rows].join("\n")}\n`);
-    for (const args of [
-      ["plan", "sold.csv"],
-      ["validate", "sold.csv"],
-      ["stream", "sold.csv"],
-    ]) {
-      const { exitCode, stderr } = await place.tickets(args);
-      expect(exitCode).toBe(0);
-      expect(stderr).toContain("3 rows skipped: Status = open (2), Status = lost (1)");
-    }
+    const { exitCode, stderr } = await place.tickets(["stream", "sold.csv"]);
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain("3 rows skipped: Status = open (2), Status = lost (1)");
   });
 });
 
@@ -314,47 +314,15 @@ const SIMPLE = `sources:
       - invalidatedTicket: {when: {Status: Refunded}}
 `;
 
-describe("values that no action takes", () => {
-  const run = async (rows: readonly string[], config = SIMPLE, command = "plan") => {
-    const place = openWorkplace();
-    place.write("tickets.config.yaml", config);
-    place.write("guests.csv", `ID,Status\n${rows.map((status, at) => `t${at},${status}\n`).join("")}`);
-    return place.tickets([command, "guests.csv"]);
-  };
-
-  test.each(["plan", "validate", "stream"])("%s refuses a file that the mapping fits nowhere", async (command) => {
-    const { exitCode, stderr } = await run(["bezahlt", "bezahlt", "storniert"], SIMPLE, command);
-    expect(exitCode).toBe(3);
-    expect(stderr).toContain("None of the 3 rows gives an action");
-    expect(stderr).toContain('"bezahlt" (2), "storniert" (1)');
-    expect(stderr).toContain("nothing-mapped");
-  });
-
-  test("a night of rows that are known to give nothing is quiet, with its reasons", async () => {
-    const { exitCode, stderr } = await run(["Deleted", "Deleted"]);
-    expect(exitCode).toBe(0);
-    expect(stderr).toContain("warning: 2 rows skipped: Status = Deleted (2).");
-  });
-
-  test("what skip does not name is told, also of the row that gives the event", async () => {
-    const { exitCode, stderr } = await run(["open", "paid", "open"]);
-    expect(exitCode).toBe(0);
-    expect(stderr).toContain('No when, skip or expect names "open" (2 times, first in line 2).');
-    expect(stderr).toContain("1 row gives only the event: Status = open (1).");
-  });
-
-  test("a value that is written nearly as named is told", async () => {
-    const config = SIMPLE.replace("when: {Status: Refunded}", "when: {Status: refundd}").replace(", Refunded]", "]");
-    const { stderr } = await run(["paid", "Refunded"], config);
-    expect(stderr).toContain('"refundd"');
-    expect(stderr).toContain('Did you mean "Refunded"?');
-    expect((await run(["paid"])).stderr).not.toContain("value-near");
-  });
-
-  test("times that are missing are counted by kind of action", async () => {
-    const { stderr } = await run(["paid", "Refunded", "Refunded"], SIMPLE.replace(', orderTime: "1772356522"', ""));
-    expect(stderr).toContain("order-time-missing (5 times: 3 soldTicket, 2 invalidatedTicket)");
-  });
+test("a file that the mapping fits nowhere is refused", async () => {
+  const place = openWorkplace();
+  place.write("tickets.config.yaml", SIMPLE);
+  place.write("guests.csv", "ID,Status\nt0,bezahlt\nt1,bezahlt\nt2,storniert\n");
+  const { exitCode, stderr } = await place.tickets(["stream", "guests.csv"]);
+  expect(exitCode).toBe(3);
+  expect(stderr).toContain("None of the 3 rows gives an action");
+  expect(stderr).toContain('"bezahlt" (2), "storniert" (1)');
+  expect(stderr).toContain("nothing-mapped");
 });
 
 test("two files under one constant eventId are told, or refused where the config wants it", {
@@ -371,37 +339,4 @@ test("two files under one constant eventId are told, or refused where the config
   expect(stderr).toContain("one-event-of-two-files: guests-ball.csv:1 The source guests also reads guests-gala.csv");
   place.write("tickets.config.yaml", `${config}rules: {one-event-of-two-files: error}\n`);
   expect((await place.tickets(["plan", "guests-gala.csv", "guests-ball.csv"])).exitCode).toBe(3);
-});
-
-describe("a file that no rule fits", () => {
-  test("is told which patterns there are, and without a config of tickets init", async () => {
-    const place = openWorkplace();
-    place.write("Report.csv", "A,B\n1,2\n");
-    expect((await place.tickets(["plan", "Report.csv"])).stderr).toContain("Or describe it: tickets init Report.csv\n");
-    place.write("tickets.config.yaml", SIMPLE);
-    expect((await place.tickets(["plan", "Report.csv"])).stderr).toContain(
-      'No source matches Report.csv (guests: "guests*.csv"). Give --source NAME, or widen match.',
-    );
-  });
-
-  test("that two sources match is told with the place of the second", async () => {
-    const place = openWorkplace();
-    place.write("tickets.config.yaml", `${SIMPLE}  more: {match: "*.csv", action: soldTicket}\n`);
-    place.write("guests.csv", "ID,Status\nt1,paid\n");
-    expect((await place.tickets(["plan", "guests.csv"])).stderr).toMatch(
-      /tickets\.config\.yaml:10:\d+ sources\.more\.match: guests\.csv matches two sources, guests and more/,
-    );
-  });
-
-  test("for a field that stands there as a comment names its line", async () => {
-    const place = openWorkplace();
-    place.write(
-      "tickets.config.yaml",
-      SIMPLE.replace("fields: {eventId: e, ", "fields:\n      #eventId: e\n      ").replace('"{ID}"}', '"{ID}"'),
-    );
-    place.write("guests.csv", "ID,Status\nt1,paid\n");
-    const { exitCode, stderr } = await place.tickets(["plan", "guests.csv"]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain("Line 5 holds eventId as a comment: fill it in and remove the #.");
-  });
 });

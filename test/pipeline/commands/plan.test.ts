@@ -1,0 +1,120 @@
+/** What `plan` says of a mapping: values that no action takes, and files that no rule fits. As a process: test/e2e/mapping.test.ts. */
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { plan } from "../../../src/commands/plan.ts";
+import { validate } from "../../../src/commands/validate.ts";
+import { EXIT_CODES, Failure } from "../../../src/failure.ts";
+import { makeContext } from "../../support/context.ts";
+
+const SIMPLE = `sources:
+  guests:
+    match: "guests*.csv"
+    fields: {eventId: e, ticketId: "{ID}"}
+    skip: {Status: Deleted}
+    actions:
+      - newEvent: {fields: {currency: EUR}}
+      - soldTicket: {when: {Status: [paid, Refunded]}, fields: {userId: u, price: "1", orderTime: "1772356522"}}
+      - invalidatedTicket: {when: {Status: Refunded}}
+`;
+
+/** How the command ends, and what it says, of a file beside a config. */
+async function told(file: string, text: string, config?: string, command = plan) {
+  const cwd = await mkdtemp(join(tmpdir(), "tickets-plan-"));
+  onTestFinished(() => rm(cwd, { recursive: true }));
+  await writeFile(join(cwd, file), text);
+  if (config !== undefined) await writeFile(join(cwd, "tickets.config.yaml"), config);
+  const { context, said } = makeContext(cwd, {});
+  const ended = command({ files: [file], json: false, flags: {} }, context);
+  return ended.then(
+    (exitCode) => ({ exitCode, said: said() }),
+    (cause: unknown) => {
+      if (!(cause instanceof Failure)) throw cause;
+      return { exitCode: EXIT_CODES[cause.code], said: `${said()}\n${cause.message}\n${cause.hint ?? ""}\n` };
+    },
+  );
+}
+
+describe("values that no action takes", () => {
+  const run = (rows: readonly string[], config = SIMPLE, command = plan) =>
+    told("guests.csv", `ID,Status\n${rows.map((status, at) => `t${at},${status}\n`).join("")}`, config, command);
+
+  test.each([
+    ["plan", plan],
+    ["validate", validate],
+  ])("%s refuses a file that the mapping fits nowhere", async (_name, command) => {
+    const { exitCode, said } = await run(["bezahlt", "bezahlt", "storniert"], SIMPLE, command);
+    expect(exitCode).toBe(3);
+    expect(said).toContain("None of the 3 rows gives an action");
+    expect(said).toContain('"bezahlt" (2), "storniert" (1)');
+    expect(said).toContain("nothing-mapped");
+  });
+
+  test.each([
+    ["plan", plan],
+    ["validate", validate],
+  ])("%s counts and shows values of unmapped statuses", async (_name, command) => {
+    const { exitCode, said } = await run(
+      ["paid", "open", "open", "lost"],
+      SIMPLE.replace(/ *- newEvent.*\n/, ""),
+      command,
+    );
+    expect(exitCode).toBe(0);
+    expect(said).toContain("3 rows skipped: Status = open (2), Status = lost (1)");
+  });
+
+  test("a night of rows that are known to give nothing is quiet, with its reasons", async () => {
+    const { exitCode, said } = await run(["Deleted", "Deleted"]);
+    expect(exitCode).toBe(0);
+    expect(said).toContain("2 rows skipped: Status = Deleted (2).");
+  });
+
+  test("what skip does not name is told, also of the row that gives the event", async () => {
+    const { exitCode, said } = await run(["open", "paid", "open"]);
+    expect(exitCode).toBe(0);
+    expect(said).toContain('No when, skip or expect names "open" (2 times, first in line 2).');
+    expect(said).toContain("1 row gives only the event: Status = open (1).");
+  });
+
+  test("a value that is written nearly as named is told", async () => {
+    const config = SIMPLE.replace("when: {Status: Refunded}", "when: {Status: refundd}").replace(", Refunded]", "]");
+    const { said } = await run(["paid", "Refunded"], config);
+    expect(said).toContain('"refundd"');
+    expect(said).toContain('Did you mean "Refunded"?');
+    expect((await run(["paid"])).said).not.toContain("value-near");
+  });
+
+  test("times that are missing are counted by kind of action", async () => {
+    const { said } = await run(["paid", "Refunded", "Refunded"], SIMPLE.replace(', orderTime: "1772356522"', ""));
+    expect(said).toContain("order-time-missing (5 times: 3 soldTicket, 2 invalidatedTicket)");
+  });
+});
+
+describe("a file that no rule fits", () => {
+  test("is told which patterns there are, and without a config of tickets init", async () => {
+    const text = "A,B\n1,2\n";
+    expect((await told("Report.csv", text)).said).toContain("Or describe it: tickets init Report.csv\n");
+    expect((await told("Report.csv", text, SIMPLE)).said).toContain(
+      'No source matches Report.csv (guests: "guests*.csv"). Give --source NAME, or widen match.',
+    );
+  });
+
+  test("that two sources match is told with the place of the second", async () => {
+    const config = `${SIMPLE}  more: {match: "*.csv", action: soldTicket}\n`;
+    expect((await told("guests.csv", "ID,Status\nt1,paid\n", config)).said).toMatch(
+      /tickets\.config\.yaml:10:\d+ sources\.more\.match: guests\.csv matches two sources, guests and more/,
+    );
+  });
+
+  test("for a field that stands there as a comment names its line", async () => {
+    const config = SIMPLE.replace("fields: {eventId: e, ", "fields:\n      #eventId: e\n      ").replace(
+      '"{ID}"}',
+      '"{ID}"',
+    );
+    const { exitCode, said } = await told("guests.csv", "ID,Status\nt1,paid\n", config);
+    expect(exitCode).toBe(2);
+    expect(said).toContain("Line 5 holds eventId as a comment: fill it in and remove the #.");
+  });
+});
