@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
@@ -27,8 +27,12 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+/** What a test writes is no export that is being written just now, whose end would be watched for seconds. */
+const A_WHILE_AGO = new Date(Date.now() - 3_600_000);
+
 async function write(name: string, content: string | Uint8Array): Promise<void> {
   await writeFile(join(folder, name), content);
+  await utimes(join(folder, name), A_WHILE_AGO, A_WHILE_AGO);
 }
 
 async function link(target: string, name: string): Promise<void> {
