@@ -10,10 +10,10 @@ import {
   removeCandidates,
   type WholeCandidate,
 } from "./candidates.ts";
-import type { Selection } from "./decide.ts";
 import { RECORD_BYTES } from "./index-file.ts";
 import type { LaneAssignment, LaneGroups } from "./lanes.ts";
 import { planFiles } from "./plan.ts";
+import type { Selection } from "./selection.ts";
 
 /** What a lane collects before it is written; 64 of them are in memory at the most. */
 const BLOCK = 256 * 1024;

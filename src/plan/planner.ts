@@ -26,7 +26,7 @@ import { type BlockedRow, candidateFiles, removeCandidates } from "./candidates.
 import type { ChangedAction } from "./changed.ts";
 import { type Compiled, compile, type OnUnderstood } from "./compile.ts";
 import { copyInputs } from "./copies.ts";
-import { type Selection, select } from "./decide.ts";
+import { select } from "./decide.ts";
 import { copyRanges, createFile, readLines, syncDirectory } from "./files.ts";
 import type { HeldFor } from "./held-rows.ts";
 import { RECORD_BYTES, readOrigin } from "./index-file.ts";
@@ -38,6 +38,7 @@ import type { MadeMapper, WorkerOptions } from "./parallel.ts";
 import { planFiles, sha256 } from "./plan.ts";
 import type { ProblemLog } from "./problems.ts";
 import { createRowPlaces } from "./row-places.ts";
+import type { Selection } from "./selection.ts";
 import { createSalesSeen, type Vanished } from "./vanished.ts";
 
 export interface PlanOptions {
