@@ -16,6 +16,7 @@ import {
   type Said,
 } from "./history.ts";
 import { endLength, oldLength, onlyWay, type Pair, sameContents } from "./sequences.ts";
+import { mayBeRetelling } from "./told-otherwise.ts";
 
 /**
  * @param known what the service was asked for, oldest first.
@@ -46,6 +47,7 @@ export function matchHistory(
   match.timesThatCame();
   match.fromRejects();
   match.timesThatWent();
+  match.timesToldTwice();
   match.retoldInOrder();
   const isClear = match.untimed(isHeld);
   match.unknown();
@@ -300,6 +302,29 @@ class Match {
       if (of !== undefined) this.#bind(at, of, "changed");
     }
     this.#placeTimes(beyond, ({ content }) => content);
+  }
+
+  /**
+   * Where a time came or went, another deed may be the accepted one with its time told otherwise: by a zone, or without its seconds.
+   * What stands beside them may be an accepted one too, then.
+   */
+  timesToldTwice(): void {
+    const open = [...this.#open(true), ...this.#open(false)];
+    if (open.length === 0) return;
+    const paired = [...this.bound].flatMap(([at, { of }]) => {
+      const [given, known] = [this.#saidAt(at), this.#knownAt(of).said()];
+      return given !== undefined && (given.time === undefined) !== (known.time === undefined) ? [{ given, known }] : [];
+    });
+    const given = [...paired.map((pair) => pair.given), ...open.map(([, deed]) => deed.said())];
+    const accepted = [...paired.map(({ known }) => known), ...[...this.#left].map((of) => this.#knownAt(of).said())];
+    const areRetold = (one: Said, other: Said): boolean =>
+      one.time !== undefined && other.time !== undefined && mayBeRetelling(one.time, other.time);
+    for (const naming of new Set(paired.map((pair) => namingOf(pair.given)))) {
+      const isSame = (said: Said): boolean => namingOf(said) === naming;
+      const others = accepted.filter(isSame);
+      if (!given.some((said) => isSame(said) && others.some((other) => areRetold(said, other)))) continue;
+      for (const [at, deed] of open) if (isSame(deed.said())) this.doubtful.add(at);
+    }
   }
 
   /**

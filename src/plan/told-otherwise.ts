@@ -67,10 +67,9 @@ const ODD_ZONES_FROM = 150;
  */
 export function findRetold(open: readonly OpenSaying[], accepted: readonly AcceptedSaying[]): readonly Compared[] {
   return open.flatMap(({ at, time, rest, rejectedAt }) => {
-    const beside = accepted.filter((each) => {
-      const apart = Math.abs(Number(each.time - time));
-      return each.rest === rest && apart !== 0 && apart < REACH + MINUTE && each.at >= rejectedAt;
-    });
+    const beside = accepted.filter(
+      (each) => each.rest === rest && areInReach(each.time, time) && each.at >= rejectedAt,
+    );
     if (beside.length === 0) return [];
     const retold = beside.flatMap(({ at: of, isMissing, time: other }) => {
       const difference = differenceOf(Number(time), Number(other));
@@ -78,6 +77,15 @@ export function findRetold(open: readonly OpenSaying[], accepted: readonly Accep
     });
     return [{ at, time, isBesideMissing: beside.some(({ isMissing }) => isMissing), retold }];
   });
+}
+
+/** Whether a zone, or seconds that were cut off, make the one time of the other. */
+export const mayBeRetelling = (one: bigint, other: bigint): boolean =>
+  areInReach(one, other) && differenceOf(Number(one), Number(other)) !== undefined;
+
+function areInReach(one: bigint, other: bigint): boolean {
+  const apart = Math.abs(Number(one - other));
+  return apart !== 0 && apart < REACH + MINUTE;
 }
 
 /** Undefined where neither a zone nor seconds that were cut off make the one time of the other. */

@@ -115,6 +115,8 @@ interface Habits {
   readonly timesVary: boolean;
   readonly repeats: boolean;
   readonly hasLate: boolean;
+  /** A night whose export has its times without their seconds, or in another zone. */
+  readonly toldOtherwise: { readonly on: number; readonly how: "without seconds" | "in another zone" } | undefined;
 }
 
 /** What the service accepted, and in which command. */
@@ -164,6 +166,8 @@ function habitsOf(random: Random): Habits {
     // Of contents that come back, a part of the history does not say which of them it shows.
     repeats: random() < 0.6 && !hasWindows,
     hasLate: random() < 0.4,
+    toldOtherwise:
+      random() < 0.25 ? { on: Math.floor(random() * 5), how: oneOf("without seconds", "in another zone") } : undefined,
   };
 }
 
@@ -181,7 +185,7 @@ function historyOf(ticket: string, habits: Habits, random: Random): History {
     const others = repeats ? contents.slice(0, 3).filter((each) => each !== last) : contents.slice(at, at + 1);
     deeds.push({
       content: others[pick(others.length)] ?? contents[0] ?? "",
-      time: OPENING + at * 3600 + night * DAY,
+      time: OPENING + at * 3600 + night * DAY + pick(50),
       price: ["18.00", "18.50", "20.00"][pick(3)] ?? "",
       shownFrom: Math.min(night, nights - 1) + (hasLate && random() < 0.15 ? 1 + pick(2) : 0),
       isTimeless: isMixed && random() < 0.4,
@@ -303,6 +307,12 @@ async function play(
     judge();
   };
 
+  const timeOn = (night: number, { time }: Deed): number => {
+    const { on, how } = habits.toldOtherwise ?? {};
+    if (on !== night) return time;
+    return how === "in another zone" ? time + 3600 : time - (time % 60);
+  };
+
   /** Writes a night's export; the tickets of its rows. */
   const writeExport = async (night: number, name: string): Promise<readonly string[]> => {
     const rows = histories.flatMap((history) => {
@@ -312,7 +322,8 @@ async function play(
       const own = shown.map((deed) => {
         const isTimed = night >= history.timed.from && night < history.timed.until && !deed.isTimeless;
         const price = night >= history.repricedFrom ? deed.price.replace(/\.?0+$/, "") : deed.price;
-        const values = { ...cells(deed.content, price, isTimed ? String(deed.time) : ""), ticketId: history.ticket };
+        const time = isTimed ? String(timeOn(night, deed)) : "";
+        const values = { ...cells(deed.content, price, time), ticketId: history.ticket };
         const isDamaged = deed.damagedOn.has(night);
         const damaged = isDamaged ? { ...values, [weakness]: `bad ${history.deeds.indexOf(deed)}` } : values;
         return columns.map((column) => (damaged as Readonly<Record<string, string>>)[column] ?? "");
