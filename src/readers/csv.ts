@@ -51,12 +51,11 @@ const LF = 10;
 const CR = 13;
 const SEPARATOR_LINE = /^sep=(.)$/i;
 
-/** A file up to this size is read by the reference alone, and of a larger one its beginning. */
 const FAST_FROM = IS_FAST_PATH_ON ? FAST_FROM_BYTES : Number.POSITIVE_INFINITY;
 
 /**
- * Reads CSV strictly, each row with its physical line and its raw text. csv-parse is the reference (csv-rows.ts); behind the
- * beginning of a file, the fast path takes the rows in which there is nothing to judge.
+ * Reads CSV strictly, each row with its physical line and its raw text. csv-parse is the reference (csv-rows.ts); in all
+ * but small files, the fast path takes the rows in which there is nothing to judge.
  *
  * Rows end in LF or CRLF, mixed as they come; in CR too when the header does. Where it does not, a CR in an unquoted cell
  * makes the row malformed: it may be the end of another. Blank lines are passed over, and so is a first line `sep=;`, by
@@ -64,7 +63,7 @@ const FAST_FROM = IS_FAST_PATH_ON ? FAST_FROM_BYTES : Number.POSITIVE_INFINITY;
  *
  * A row over 1 MiB is not kept in memory, which csv-parse would do: its end is found by `trackRow`.
  *
- * @param fastFrom bytes that the reference reads before the fast path takes over; infinite where there is none.
+ * @param fastFrom bytes from which on the fast path is used, counted with the block that is read; infinite where it is not.
  */
 export function csvParser(options: CsvOptions = {}, fastFrom: number = FAST_FROM): CsvParser {
   const { after } = options;
@@ -87,13 +86,12 @@ export function csvParser(options: CsvOptions = {}, fastFrom: number = FAST_FROM
   let blockEndedInCr = false;
   /** A row over the limit, followed to its end without being kept. */
   let long: { readonly head: Buffer; readonly tracker: RowTracker } | undefined;
-  /** What is read on in a large file is behind its beginning. */
+  /** What is read on in a file is a part of a large one. */
   let bytesTaken = after === undefined ? 0 : FAST_FROM_BYTES;
 
   function take(block: Buffer): Row[] {
     if (stopped || block.length === 0) return [];
     const bytes = carry.length === 0 ? block : Buffer.concat([carry, block]);
-    const usesFast = bytesTaken >= fastFrom;
     bytesTaken += block.length;
     if (dialect === undefined) return readHeader(bytes, false);
     if (long === undefined && !endsRow(block, dialect)) {
@@ -101,7 +99,7 @@ export function csvParser(options: CsvOptions = {}, fastFrom: number = FAST_FROM
       keep(rows, bytes === block ? Buffer.from(block) : bytes, dialect);
       return rows;
     }
-    return readRows(bytes, dialect, usesFast, false);
+    return readRows(bytes, dialect, false);
   }
 
   function end(): Row[] {
@@ -111,7 +109,7 @@ export function csvParser(options: CsvOptions = {}, fastFrom: number = FAST_FROM
     if (long !== undefined) {
       long.tracker.finish();
       rows.push(longRow(long));
-    } else if (carry.length > 0) for (const row of readRows(carry, dialect, false, true)) rows.push(row);
+    } else if (carry.length > 0) for (const row of readRows(carry, dialect, true)) rows.push(row);
     carry = EMPTY;
     return rows;
   }
@@ -152,7 +150,7 @@ export function csvParser(options: CsvOptions = {}, fastFrom: number = FAST_FROM
       else if (text !== "") {
         if (line.end - start > MAX_ROW_BYTES)
           return stopAt(rowTooLong(rowLine, bytes.subarray(start, line.end), false));
-        return acceptHeader(bytes, start, line, text);
+        return acceptHeader(bytes, start, line, text, ended);
       } else if (start === bytes.length) {
         carry = EMPTY;
         return [];
@@ -162,7 +160,7 @@ export function csvParser(options: CsvOptions = {}, fastFrom: number = FAST_FROM
     }
   }
 
-  function acceptHeader(bytes: Buffer, start: number, line: FirstRow, text: string): Row[] {
+  function acceptHeader(bytes: Buffer, start: number, line: FirstRow, text: string, ended: boolean): Row[] {
     delimiter ??= detectDelimiter(text, options.quote);
     dialect = { delimiter: delimiter.charCodeAt(0), quote, crEndsRows: line.endsInCr };
     const row = bytes.subarray(start, line.end);
@@ -174,11 +172,11 @@ export function csvParser(options: CsvOptions = {}, fastFrom: number = FAST_FROM
     headerLine = rowLine;
     rowLine += line.lineEnds;
     carry = EMPTY;
-    return readRows(bytes.subarray(line.next), dialect, fastFrom === 0, false);
+    return readRows(bytes.subarray(line.next), dialect, ended);
   }
 
   /** Reads the rows that end in `bytes`. */
-  function readRows(bytes: Buffer, using: CsvDialect, usesFast: boolean, isEnd: boolean): Row[] {
+  function readRows(bytes: Buffer, using: CsvDialect, isEnd: boolean): Row[] {
     const rows: Row[] = [];
     let start = 0;
     if (long !== undefined) {
@@ -197,7 +195,7 @@ export function csvParser(options: CsvOptions = {}, fastFrom: number = FAST_FROM
     blockEndedInCr = bytes[bytes.length - 1] === CR;
 
     let asksReference = true;
-    if (usesFast) {
+    if (bytesTaken >= fastFrom && !isEnd) {
       const plain = readPlainRows(bytes, start, rowLine, using);
       asksReference = plain.asksReference;
       start = plain.rest;

@@ -10,12 +10,13 @@ import { MAX_ROW_BYTES } from "../row-parser.ts";
 import { splitQuoted } from "./quoted-cells.ts";
 
 /**
- * Bytes of a file that the reference reads before the fast path takes over: all of a file up to this size. There the fast path
- * saves less than a twentieth of a command. `tickets validate`, CPU time with it from the first byte on and without it, the
- * median of 14 runs by turns on 2 busy cores: 17 KB 275 and 282 ms, 33 KB 283 and 296, 65 KB 305 and 318, 134 KB 341 and 371;
- * of 8 runs: 559 KB 441 and 526, 2.2 MB 720 and 812.
+ * Size of a file from which on the fast path is used. Below it saves less than a twentieth of a command: `tickets validate`,
+ * CPU time with it and without it, the median of 14 runs by turns on 2 busy cores: 17 KB 275 and 282 ms, 33 KB 283 and 296,
+ * 65 KB 305 and 318, 134 KB 341 and 371; of 8 runs: 559 KB 441 and 526, 2.2 MB 720 and 812. Not more, since what comes in
+ * small blocks (of 16 KiB from gzip) is read by the reference until then, and V8 compiles csv-parse for whoever uses it
+ * for longer: with 64 KiB of a file of 4.5 MB left to the reference, its plan took 1.09 s of CPU time instead of 0.98.
  */
-export const FAST_FROM_BYTES = 64 * 1024;
+export const FAST_FROM_BYTES = 32 * 1024;
 
 export interface PlainRows {
   readonly rows: readonly CsvRow[];

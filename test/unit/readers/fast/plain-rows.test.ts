@@ -185,11 +185,15 @@ describe("the fast path", () => {
 
 describe("csv-parse is given", () => {
   const row = "t-1,some words,12.50\n";
-  const text = `a,b,c\n${row.repeat(Math.ceil((3 * FAST_FROM_BYTES) / row.length))}`;
   const BLOCK = 65_536;
+  const text = `a,b,c\n${row.repeat(Math.ceil((3 * BLOCK) / row.length))}`;
 
   /** How much of a text csv-parse is given to read, and how many rows come of it. */
-  async function given(text: string, variable: string): Promise<{ readonly bytes: number; readonly rows: number }> {
+  async function given(
+    text: string,
+    variable: string,
+    size = BLOCK,
+  ): Promise<{ readonly bytes: number; readonly rows: number }> {
     let bytes = 0;
     vi.stubEnv("TICKETS_FAST_PATH", variable);
     vi.resetModules();
@@ -202,19 +206,23 @@ describe("csv-parse is given", () => {
       return { ...actual, parse };
     });
     const { csvParser } = await import("../../../../src/readers/csv.ts");
-    const rows = feed(csvParser(), text, BLOCK).length;
+    const rows = feed(csvParser(), text, size).length;
     vi.doUnmock("csv-parse/sync");
     vi.unstubAllEnvs();
     vi.resetModules();
     return { bytes, rows };
   }
 
-  test("all of a file up to the size from which the fast path pays, and the beginning of a larger one", async () => {
-    const small = text.slice(0, text.lastIndexOf("\n", FAST_FROM_BYTES) + 1);
+  test("all of a file below the size from which the fast path pays, and next to nothing of a larger one", async () => {
+    const small = text.slice(0, text.lastIndexOf("\n", FAST_FROM_BYTES - 2) + 1);
     expect((await given(small, "")).bytes).toBeGreaterThan(small.length - row.length);
-    const large = await given(text, "");
-    expect(large.bytes).toBeGreaterThan(FAST_FROM_BYTES - row.length);
-    expect(large.bytes).toBeLessThan(FAST_FROM_BYTES + 3 * BLOCK);
+    expect((await given(text, "")).bytes).toBeLessThan(row.length);
+  });
+
+  test("what comes in small blocks until so much was taken", async () => {
+    const { bytes } = await given(text, "", 4096);
+    expect(bytes).toBeGreaterThan(FAST_FROM_BYTES - 4096 - row.length);
+    expect(bytes).toBeLessThan(FAST_FROM_BYTES + 8 * row.length);
   });
 
   test("all with TICKETS_FAST_PATH=off, and the rows are the same", async () => {
@@ -226,7 +234,8 @@ describe("csv-parse is given", () => {
   test("whatever something is found in: all that was taken, from there on", async () => {
     const broken = `${text}t-2,too,many,cells\n${row.repeat(100)}`;
     const { bytes, rows } = await given(broken, "");
-    expect(bytes).toBeGreaterThanOrEqual(FAST_FROM_BYTES + 100 * row.length);
+    expect(bytes).toBeGreaterThanOrEqual(100 * row.length);
+    expect(bytes).toBeLessThan(2 * BLOCK);
     expect(rows).toBe(text.split("\n").length - 2 + 101);
   });
 });
