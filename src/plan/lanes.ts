@@ -61,178 +61,229 @@ const MARKS = { event: HAS_EVENT, ticketId: HAS_TICKET, nftId: IS_NFT } as const
 const FIRST_SIZE = 1 << 10;
 const MAX_LOAD = 0.7;
 
-/** @param knownState what the environment knows of tickets. */
-export function createLaneGroups(knownState: Pick<KnownState, "ticket">): LaneGroups {
-  const hash = new Uint32Array(4);
-  let slots = new Uint32Array(FIRST_SIZE * 2);
-  let size = 0;
-  // By node: two words of its hash, the node it hangs on (itself at a root), its marks, bytes of the actions noted at it.
-  let keys = new Uint32Array(FIRST_SIZE * 2);
-  let parents = new Uint32Array(FIRST_SIZE);
-  let marks = new Uint8Array(FIRST_SIZE);
-  let bytesAt = new Float64Array(FIRST_SIZE);
-  /** By action: its node. */
-  let nodes = new Uint32Array(FIRST_SIZE);
-  let actions = 0;
-  /** By row: the node of its event + 1. */
-  let rowEvents = new Uint32Array(0);
+/**
+ * Events and tickets as nodes: those that belong together hang on one root. Typed arrays, since there are as many as tickets.
+ */
+class Nodes {
+  readonly #hash = new Uint32Array(4);
+  /** By hash, open addressing: the node + 1. */
+  #slots = new Uint32Array(FIRST_SIZE * 2);
+  // By node: two words of its hash, the node it hangs on (itself at a root), its marks.
+  #keys = new Uint32Array(FIRST_SIZE * 2);
+  #parents = new Uint32Array(FIRST_SIZE);
+  #marks = new Uint8Array(FIRST_SIZE);
+  #size = 0;
 
-  const slotOf = (first: number, second: number): number => {
-    const mask = slots.length - 1;
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The node of an id, a new one where it has none. */
+  of(kind: Kind, id: unknown): number {
+    hash128(String(id), SEED[kind], this.#hash);
+    const [first = 0, second = 0] = this.#hash;
+    const at = this.#slotOf(first, second);
+    const known = this.#slots[at] ?? 0;
+    if (known !== 0) return known - 1;
+    const node = this.#size;
+    if (node === this.#parents.length) {
+      this.#keys = grown(this.#keys, 4 * node);
+      this.#parents = grown(this.#parents, 2 * node);
+      this.#marks = grown(this.#marks, 2 * node);
+    }
+    this.#keys[2 * node] = first;
+    this.#keys[2 * node + 1] = second;
+    this.#parents[node] = node;
+    this.#marks[node] = MARKS[kind];
+    this.#size += 1;
+    this.#slots[at] = this.#size;
+    if (this.#size > this.#slots.length * MAX_LOAD) this.#rehash();
+    return node;
+  }
+
+  #slotOf(first: number, second: number): number {
+    const mask = this.#slots.length - 1;
     let at = first & mask;
-    for (let node = slots[at] ?? 0; node !== 0; node = slots[at] ?? 0) {
-      if (keys[2 * node - 2] === first && keys[2 * node - 1] === second) break;
+    for (let node = this.#slots[at] ?? 0; node !== 0; node = this.#slots[at] ?? 0) {
+      if (this.#keys[2 * node - 2] === first && this.#keys[2 * node - 1] === second) break;
       at = (at + 1) & mask;
     }
     return at;
-  };
+  }
 
-  const nodeOf = (kind: Kind, id: unknown): number => {
-    hash128(String(id), SEED[kind], hash);
-    const [first = 0, second = 0] = hash;
-    const at = slotOf(first, second);
-    const known = slots[at] ?? 0;
-    if (known !== 0) return known - 1;
-    const node = size;
-    if (node === parents.length) {
-      keys = grown(keys, 4 * node);
-      parents = grown(parents, 2 * node);
-      marks = grown(marks, 2 * node);
-      bytesAt = grown(bytesAt, 2 * node);
-    }
-    keys[2 * node] = first;
-    keys[2 * node + 1] = second;
-    parents[node] = node;
-    marks[node] = MARKS[kind];
-    size += 1;
-    slots[at] = size;
-    if (size > slots.length * MAX_LOAD) {
-      slots = new Uint32Array(slots.length * 2);
-      for (let each = 0; each < size; each += 1) slots[slotOf(keys[2 * each] ?? 0, keys[2 * each + 1] ?? 0)] = each + 1;
-    }
-    return node;
-  };
+  #rehash(): void {
+    this.#slots = new Uint32Array(this.#slots.length * 2);
+    for (let node = 0; node < this.#size; node += 1)
+      this.#slots[this.#slotOf(this.#keys[2 * node] ?? 0, this.#keys[2 * node + 1] ?? 0)] = node + 1;
+  }
 
-  const parentOf = (node: number): number => parents[node] ?? node;
-  const rootOf = (from: number): number => {
+  #parentOf(node: number): number {
+    return this.#parents[node] ?? node;
+  }
+
+  rootOf(from: number): number {
     let node = from;
     for (;;) {
-      const parent = parentOf(node);
+      const parent = this.#parentOf(node);
       if (parent === node) return node;
-      const above = parentOf(parent);
-      parents[node] = above;
+      const above = this.#parentOf(parent);
+      this.#parents[node] = above;
       node = above;
     }
-  };
+  }
+
   /** The root is the one that was met first, whatever the order of joining. */
-  const join = (one: number, other: number): void => {
-    const [a, b] = [rootOf(one), rootOf(other)];
+  join(one: number, other: number): void {
+    const [a, b] = [this.rootOf(one), this.rootOf(other)];
     if (a === b) return;
     const [root, child] = a < b ? [a, b] : [b, a];
-    parents[child] = root;
-    mark(root, marksOf(child) & (HAS_EVENT | HAS_TICKET));
-  };
-  const marksOf = (node: number): number => marks[node] ?? 0;
-  const mark = (node: number, bits: number): void => {
-    marks[node] = marksOf(node) | bits;
-  };
+    this.#parents[child] = root;
+    this.mark(root, (this.#marks[child] ?? 0) & (HAS_EVENT | HAS_TICKET));
+  }
+
+  mark(node: number, bits: number): void {
+    this.#marks[node] = (this.#marks[node] ?? 0) | bits;
+  }
+
+  /** Those of the bits that the node has. */
+  marked(node: number, bits: number): number {
+    return (this.#marks[node] ?? 0) & bits;
+  }
+}
+
+class Groups implements LaneGroups {
+  readonly #knownState: Pick<KnownState, "ticket">;
+  readonly #nodes = new Nodes();
+  /** By node: bytes of the actions noted at it. */
+  #bytesAt = new Float64Array(FIRST_SIZE);
+  /** By action: its node. */
+  #nodeOf = new Uint32Array(FIRST_SIZE);
+  #actions = 0;
+  /** By row: the node of its event + 1. */
+  #rowEvents = new Uint32Array(0);
+
+  constructor(knownState: Pick<KnownState, "ticket">) {
+    this.#knownState = knownState;
+  }
+
+  note(row: number, eventId: string): void {
+    const node = this.#nodes.of("event", eventId);
+    if (row >= this.#rowEvents.length)
+      this.#rowEvents = grown(this.#rowEvents, Math.max(2 * this.#rowEvents.length, row + FIRST_SIZE));
+    this.#rowEvents[row] = node + 1;
+  }
+
+  add({ eventId, ticketId, nftId }: Referring, row: number, bytes: number): void {
+    const nodes = this.#nodes;
+    const ofRow = this.#rowEvents[row] ?? 0;
+    const event = eventId != null ? nodes.of("event", eventId) : ofRow === 0 ? undefined : ofRow - 1;
+    const ticket = ticketId == null ? undefined : nodes.of("ticketId", ticketId);
+    // One that names nothing is as one that names an unknown nftId.
+    const nft = nftId == null && (event ?? ticket) !== undefined ? undefined : nodes.of("nftId", nftId ?? "");
+    const node = event ?? ticket ?? nft ?? 0;
+    if (ticket !== undefined) nodes.join(node, ticket);
+    if (nft !== undefined) nodes.join(node, nft);
+    if (nft !== undefined && ticket !== undefined) nodes.mark(nft, IS_TOLD);
+    if (event !== undefined) for (const each of [ticket, nft]) if (each !== undefined) nodes.mark(each, IS_SETTLED);
+    if (event === undefined && ticket !== undefined) this.#ask(ticket, { ticketId: String(ticketId) });
+    if (event === undefined && nft !== undefined) this.#ask(nft, { nftId: String(nftId) });
+    this.#noteAction(node, bytes);
+  }
 
   /** Asks what is known of a ticket that no action so far has named together with its event. */
-  const ask = (node: number, ref: { readonly ticketId: string } | { readonly nftId: string }): void => {
-    if ((marksOf(node) & IS_SETTLED) !== 0) return;
-    mark(node, IS_SETTLED);
-    const known = knownState.ticket(ref);
-    if (known?.eventId !== undefined) join(node, nodeOf("event", known.eventId));
+  #ask(node: number, ref: { readonly ticketId: string } | { readonly nftId: string }): void {
+    const nodes = this.#nodes;
+    if (nodes.marked(node, IS_SETTLED) !== 0) return;
+    nodes.mark(node, IS_SETTLED);
+    const known = this.#knownState.ticket(ref);
+    if (known?.eventId !== undefined) nodes.join(node, nodes.of("event", known.eventId));
     if (known?.ticketId === undefined || !("nftId" in ref)) return;
-    const ticket = nodeOf("ticketId", known.ticketId);
-    mark(node, IS_TOLD);
-    join(node, ticket);
-    ask(ticket, { ticketId: known.ticketId });
-  };
+    const ticket = nodes.of("ticketId", known.ticketId);
+    nodes.mark(node, IS_TOLD);
+    nodes.join(node, ticket);
+    this.#ask(ticket, { ticketId: known.ticketId });
+  }
+
+  #noteAction(node: number, bytes: number): void {
+    if (this.#actions === this.#nodeOf.length) this.#nodeOf = grown(this.#nodeOf, 2 * this.#actions);
+    this.#nodeOf[this.#actions] = node;
+    this.#actions += 1;
+    if (node >= this.#bytesAt.length)
+      this.#bytesAt = grown(this.#bytesAt, Math.max(2 * this.#bytesAt.length, node + 1));
+    this.#bytesAt[node] = (this.#bytesAt[node] ?? 0) + bytes;
+  }
+
+  assignment(most: number): LaneAssignment {
+    this.#joinWhatMayBeOne();
+    const nodes = this.#nodes;
+    const { weights, bytes, unknown } = this.#weigh();
+    const lanes: { actions: number; bytes: number }[] = [];
+    const laneOf = new Uint8Array(nodes.size);
+    for (const root of largestFirst(weights)) {
+      let lane = lanes.length;
+      if (lane < most) lanes.push({ actions: 0, bytes: 0 });
+      else lane = indexOfLeast(lanes);
+      const chosen = lanes[lane];
+      if (chosen === undefined) throw new Error(`there is no lane ${lane}`);
+      chosen.actions += weights[root] ?? 0;
+      chosen.bytes += bytes[root] ?? 0;
+      laneOf[root] = lane;
+    }
+    return { lanes, unknown, of: (action) => laneOf[nodes.rootOf(this.#nodeOf[action] ?? 0)] ?? 0 };
+  }
 
   /**
    * A ticket that is named by nftId and known by its event alone may be any whose event is not known: those are joined,
    * since one of them could be it.
    */
-  const joinWhatMayBeOne = (): void => {
+  #joinWhatMayBeOne(): void {
+    const nodes = this.#nodes;
     const loose: number[] = [];
-    let first: number | undefined;
-    for (let node = 0; node < size; node += 1) {
-      const own = marksOf(node);
-      if ((own & IS_NFT) !== 0 && (own & IS_TOLD) === 0 && (marksOf(rootOf(node)) & HAS_EVENT) !== 0) {
-        first ??= node;
-        loose.push(node);
-      }
+    for (let node = 0; node < nodes.size; node += 1) {
+      const isUntold = nodes.marked(node, IS_NFT | IS_TOLD) === IS_NFT;
+      if (isUntold && nodes.marked(nodes.rootOf(node), HAS_EVENT) !== 0) loose.push(node);
     }
+    const [first] = loose;
     if (first === undefined) return;
     const homeless: number[] = [];
-    for (let node = 0; node < size; node += 1)
-      if (rootOf(node) === node && (marksOf(node) & (HAS_EVENT | HAS_TICKET)) === HAS_TICKET) homeless.push(node);
-    if (homeless.length > 0) for (const node of [...loose, ...homeless]) join(first, node);
-  };
+    for (let node = 0; node < nodes.size; node += 1)
+      if (nodes.rootOf(node) === node && nodes.marked(node, HAS_EVENT | HAS_TICKET) === HAS_TICKET) homeless.push(node);
+    if (homeless.length > 0) for (const node of [...loose, ...homeless]) nodes.join(first, node);
+  }
 
-  return {
-    note(row, eventId) {
-      const node = nodeOf("event", eventId);
-      if (row >= rowEvents.length) rowEvents = grown(rowEvents, Math.max(2 * rowEvents.length, row + FIRST_SIZE));
-      rowEvents[row] = node + 1;
-    },
-    add({ eventId, ticketId, nftId }, row, bytes) {
-      const ofRow = rowEvents[row] ?? 0;
-      const event = eventId != null ? nodeOf("event", eventId) : ofRow === 0 ? undefined : ofRow - 1;
-      const ticket = ticketId == null ? undefined : nodeOf("ticketId", ticketId);
-      // One that names nothing is as one that names an unknown nftId.
-      const nft = nftId == null && (event ?? ticket) !== undefined ? undefined : nodeOf("nftId", nftId ?? "");
-      const node = event ?? ticket ?? nft ?? 0;
-      if (ticket !== undefined) join(node, ticket);
-      if (nft !== undefined) join(node, nft);
-      if (nft !== undefined && ticket !== undefined) mark(nft, IS_TOLD);
-      if (event !== undefined) for (const each of [ticket, nft]) if (each !== undefined) mark(each, IS_SETTLED);
-      if (event === undefined && ticket !== undefined) ask(ticket, { ticketId: String(ticketId) });
-      if (event === undefined && nft !== undefined) ask(nft, { nftId: String(nftId) });
-      if (actions === nodes.length) nodes = grown(nodes, 2 * actions);
-      nodes[actions] = node;
-      actions += 1;
-      bytesAt[node] = (bytesAt[node] ?? 0) + bytes;
-    },
-    assignment(most) {
-      joinWhatMayBeOne();
-      const weights = new Uint32Array(size);
-      const bytesOf = new Float64Array(size);
-      for (let node = 0; node < size; node += 1) {
-        const root = rootOf(node);
-        bytesOf[root] = (bytesOf[root] ?? 0) + (bytesAt[node] ?? 0);
-      }
-      let unknown = 0;
-      for (let at = 0; at < actions; at += 1) {
-        const root = rootOf(nodes[at] ?? 0);
-        weights[root] = (weights[root] ?? 0) + 1;
-        if ((marksOf(root) & (HAS_EVENT | HAS_TICKET)) === 0) unknown += 1;
-      }
-      const weight = (root: number): number => weights[root] ?? 0;
-      const groups = new Uint32Array(size);
-      let count = 0;
-      for (let node = 0; node < size; node += 1) {
-        if (weight(node) === 0) continue;
-        groups[count] = node;
-        count += 1;
-      }
-      groups.subarray(0, count).sort((a, b) => weight(b) - weight(a) || a - b);
-      const lanes: { actions: number; bytes: number }[] = [];
-      const laneOf = new Uint8Array(size);
-      for (const root of groups.subarray(0, count)) {
-        let lane = lanes.length;
-        if (lane < most) lanes.push({ actions: 0, bytes: 0 });
-        else lane = indexOfLeast(lanes);
-        const chosen = lanes[lane];
-        if (chosen === undefined) throw new Error(`there is no lane ${lane}`);
-        chosen.actions += weight(root);
-        chosen.bytes += bytesOf[root] ?? 0;
-        laneOf[root] = lane;
-      }
-      return { lanes, unknown, of: (action) => laneOf[rootOf(nodes[action] ?? 0)] ?? 0 };
-    },
-  };
+  /** By root: how many actions its group has, and their bytes. */
+  #weigh(): { readonly weights: Uint32Array; readonly bytes: Float64Array; readonly unknown: number } {
+    const nodes = this.#nodes;
+    const weights = new Uint32Array(nodes.size);
+    const bytes = new Float64Array(nodes.size);
+    for (let node = 0; node < nodes.size; node += 1) {
+      const root = nodes.rootOf(node);
+      bytes[root] = (bytes[root] ?? 0) + (this.#bytesAt[node] ?? 0);
+    }
+    let unknown = 0;
+    for (let at = 0; at < this.#actions; at += 1) {
+      const root = nodes.rootOf(this.#nodeOf[at] ?? 0);
+      weights[root] = (weights[root] ?? 0) + 1;
+      if (nodes.marked(root, HAS_EVENT | HAS_TICKET) === 0) unknown += 1;
+    }
+    return { weights, bytes, unknown };
+  }
+}
+
+/** @param knownState what the environment knows of tickets. */
+export const createLaneGroups = (knownState: Pick<KnownState, "ticket">): LaneGroups => new Groups(knownState);
+
+/** The roots that have actions; of groups of one size, the one that was met first. */
+function largestFirst(weights: Uint32Array): Uint32Array {
+  const weight = (root: number): number => weights[root] ?? 0;
+  const roots = new Uint32Array(weights.length);
+  let count = 0;
+  for (let node = 0; node < weights.length; node += 1) {
+    if (weight(node) === 0) continue;
+    roots[count] = node;
+    count += 1;
+  }
+  return roots.subarray(0, count).sort((a, b) => weight(b) - weight(a) || a - b);
 }
 
 function indexOfLeast(lanes: readonly { readonly actions: number }[]): number {

@@ -128,44 +128,89 @@ interface EventPlaces {
   latest: Place | undefined;
 }
 
-/** @param directory of the candidate files; what is put in order lies beside them. */
-export function createTimeOrder(directory: string): TimeOrder {
-  const scratch = createScratch(directory, "order", TABLES);
-  const events: EventPlaces[] = [];
-  const eventNumbers = new Map<string, number>();
-  let lastTime = toDigits(0);
-  let count = 0;
+class PlacedActions implements TimeOrder {
+  readonly #directory: string;
+  readonly #scratch: Scratch;
+  readonly #events: EventPlaces[] = [];
+  readonly #eventNumbers = new Map<string, number>();
+  #lastTime = toDigits(0);
+  #count = 0;
 
-  const eventNumber = (eventId: string): number => {
-    let number = eventNumbers.get(eventId);
-    if (number === undefined) {
-      number = events.push({ earliest: undefined, newEvent: undefined, latest: undefined }) - 1;
-      eventNumbers.set(eventId, number);
-    }
-    return number;
-  };
+  constructor(directory: string) {
+    this.#directory = directory;
+    this.#scratch = createScratch(directory, "order", TABLES);
+  }
+
+  candidate(action: OrderKey, { record, facts, texts, line }: WholeCandidate): void {
+    const number = this.#note(action);
+    this.#scratch.run("INSERT INTO contents VALUES (?, NULL, ?, ?, ?, ?)", number, record, facts, texts, line);
+  }
+
+  held(action: OrderKey, row: Omit<BlockedRow, "before" | "attempted">): void {
+    const held = stringifyJson({ ...row, attempted: [action] });
+    this.#scratch.run("INSERT INTO contents (number, held) VALUES (?, ?)", this.#note(action), held);
+  }
+
+  async arrange({ blockedRows, onOrdered, signal }: Parameters<TimeOrder["arrange"]>[0]): Promise<void> {
+    await this.#placeTickets(signal);
+    await this.#placeInEvents(signal);
+    await writeInOrder(this.#directory, this.#scratch, blockedRows, onOrdered, signal);
+    this[Symbol.dispose]();
+  }
+
+  [Symbol.dispose](): void {
+    this.#scratch[Symbol.dispose]();
+  }
 
   /** Gives the next action its number and its own place. */
-  const note = ({ action, data }: OrderKey): number => {
-    const number = count;
-    count += 1;
+  #note({ action, data }: OrderKey): number {
+    const number = this.#count;
+    this.#count += 1;
     const isTimed = isTime(data.orderTime);
-    if (isTimed) lastTime = toDigits(data.orderTime);
+    if (isTimed) this.#lastTime = toDigits(data.orderTime);
+    const time = this.#lastTime;
     const { effect, rank } = action === undefined ? UNKNOWN : actionSpec(action);
     const takesEvent = action !== undefined && acceptedFields(action).includes("eventId");
-    const event = takesEvent && typeof data.eventId === "string" ? eventNumber(data.eventId) : null;
-    const known = event === null ? undefined : events[event];
-    if (known !== undefined && effect === "register-event") known.newEvent ??= { time: lastTime, rank, anchor: number };
+    const event = takesEvent && typeof data.eventId === "string" ? this.#eventNumber(data.eventId) : null;
+    const known = event === null ? undefined : this.#events[event];
+    if (known !== undefined && effect === "register-event") known.newEvent ??= { time, rank, anchor: number };
     const ticket = effect === "register-event" || effect === "change-event" ? null : ticketOf(data);
-    scratch.run(INSERT, number, ticket, event, isTimed ? 1 : 0, lastTime, rank, number);
+    this.#scratch.run(INSERT, number, ticket, event, isTimed ? 1 : 0, time, rank, number);
     return number;
-  };
+  }
 
-  const move = (number: number, { time, rank, anchor }: Place, follows: boolean): void =>
-    scratch.run(MOVE, time, rank, anchor, follows ? 1 : 0, number);
+  #eventNumber(eventId: string): number {
+    let number = this.#eventNumbers.get(eventId);
+    if (number === undefined) {
+      number = this.#events.push({ earliest: undefined, newEvent: undefined, latest: undefined }) - 1;
+      this.#eventNumbers.set(eventId, number);
+    }
+    return number;
+  }
+
+  #move(number: number, { time, rank, anchor }: Place, follows: boolean): void {
+    this.#scratch.run(MOVE, time, rank, anchor, follows ? 1 : 0, number);
+  }
+
+  async #placeTickets(signal: AbortSignal): Promise<void> {
+    let actions: Noted[] = [];
+    let ofTicket: string | undefined;
+    for await (const batch of this.#scratch.batches<OfTicket>(BY_TICKET)) {
+      signal.throwIfAborted();
+      for (const [ticket, number, event, timed, time, rank] of batch) {
+        if (ticket !== ofTicket) {
+          this.#placeTicket(actions);
+          actions = [];
+          ofTicket = ticket;
+        }
+        actions.push({ number, time, rank, anchor: number, event: this.#events[event ?? -1], isTimed: timed === 1 });
+      }
+    }
+    this.#placeTicket(actions);
+  }
 
   /** Places the actions of one ticket, given in the order of the input; only these are in memory together. */
-  const placeTicket = (actions: readonly Noted[]): void => {
+  #placeTicket(actions: readonly Noted[]): void {
     const { least, sale } = dependencies(actions);
     let latest: Place | undefined;
     for (const action of actions) {
@@ -176,64 +221,33 @@ export function createTimeOrder(directory: string): TimeOrder {
       const { event } = action;
       if (isSale && event !== undefined && (event.earliest === undefined || place.time < event.earliest))
         event.earliest = place.time;
-      if (place !== action) move(action.number, place, followed !== undefined);
+      if (place !== action) this.#move(action.number, place, followed !== undefined);
     }
-  };
+  }
 
-  const placeTickets = async (signal: AbortSignal): Promise<void> => {
-    let actions: Noted[] = [];
-    let ofTicket: string | undefined;
-    for await (const batch of scratch.batches<OfTicket>(BY_TICKET)) {
+  async #placeInEvents(signal: AbortSignal): Promise<void> {
+    for await (const batch of this.#scratch.batches<OfEvent>(OF_EVENTS)) {
       signal.throwIfAborted();
-      for (const [ticket, number, event, timed, time, rank] of batch) {
-        if (ticket !== ofTicket) {
-          placeTicket(actions);
-          actions = [];
-          ofTicket = ticket;
-        }
-        actions.push({ number, time, rank, anchor: number, event: events[event ?? -1], isTimed: timed === 1 });
+      for (const [at, number, time, rank, anchor] of batch) {
+        const event = this.#events[at];
+        if (event !== undefined) this.#placeInEvent(event, number, { time, rank, anchor });
       }
     }
-    placeTicket(actions);
-  };
+  }
 
   /** Called for the actions that name the event, in the order of the input. */
-  const placeInEvent = (event: EventPlaces, number: number, own: Place): void => {
+  #placeInEvent(event: EventPlaces, number: number, own: Place): void {
     const effect = effectAt(own);
     const followed = effect === "change-event" ? (event.latest ?? newEventPlace(event)) : undefined;
     const time = effect === "register-event" ? event.earliest : undefined;
     const place = followed ?? (time === undefined ? own : { ...own, time });
     if (event.latest === undefined || isAfter(place, event.latest)) event.latest = place;
-    if (place !== own) move(number, place, followed !== undefined);
-  };
-
-  const placeInEvents = async (signal: AbortSignal): Promise<void> => {
-    for await (const batch of scratch.batches<OfEvent>(OF_EVENTS)) {
-      signal.throwIfAborted();
-      for (const [at, number, time, rank, anchor] of batch) {
-        const event = events[at];
-        if (event !== undefined) placeInEvent(event, number, { time, rank, anchor });
-      }
-    }
-  };
-
-  return {
-    candidate(action, { record, facts, texts, line }) {
-      scratch.run("INSERT INTO contents VALUES (?, NULL, ?, ?, ?, ?)", note(action), record, facts, texts, line);
-    },
-    held(action, row) {
-      const held = stringifyJson({ ...row, attempted: [action] });
-      scratch.run("INSERT INTO contents (number, held) VALUES (?, ?)", note(action), held);
-    },
-    async arrange({ blockedRows, onOrdered, signal }) {
-      await placeTickets(signal);
-      await placeInEvents(signal);
-      await writeInOrder(directory, scratch, blockedRows, onOrdered, signal);
-      scratch[Symbol.dispose]();
-    },
-    [Symbol.dispose]: () => scratch[Symbol.dispose](),
-  };
+    if (place !== own) this.#move(number, place, followed !== undefined);
+  }
 }
+
+/** @param directory of the candidate files; what is put in order lies beside them. */
+export const createTimeOrder = (directory: string): TimeOrder => new PlacedActions(directory);
 
 function ticketOf({ ticketId, nftId }: OrderKey["data"]): string | null {
   if (typeof ticketId === "string") return `ticketId ${ticketId}`;
