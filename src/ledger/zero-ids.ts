@@ -3,7 +3,7 @@
 import { ACTION_NAMES, type ActionName, actionSpec } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
 import { isNumber, otherSpellings } from "../actions/zero-ids.ts";
-import type { KnownSpelling } from "../checks/cross-action.ts";
+import type { KnownSpelling } from "../checks/lost-zeros.ts";
 import { keyedDeeds } from "./keyed-deeds.ts";
 import type { Ledger } from "./ledger.ts";
 import { TAKEN } from "./outcomes.ts";

@@ -3,12 +3,7 @@ import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import type { Severity } from "../actions/problem.ts";
-import {
-  type CrossActionChecks,
-  createCrossActionChecks,
-  type KnownState,
-  NOTHING_KNOWN,
-} from "../checks/cross-action.ts";
+import { CrossActionChecks, type KnownState, NOTHING_KNOWN } from "../checks/cross-action.ts";
 import { severityIn } from "../checks/severity.ts";
 import { makeFolder } from "../disk/folders.ts";
 import type { GivenIds } from "../ledger/id-rules.ts";
@@ -339,7 +334,7 @@ function acrossFor(options: PlanOptions, compiled: Compiled): CrossActionChecks 
   const known = options.ledger === undefined ? NOTHING_KNOWN : ledgerKnownState(options.ledger, options.pending);
   // What is sent again on purpose would meet its own traces: the holder it made, the check-in it made.
   const knownState: KnownState = options.again ? { ...NOTHING_KNOWN, event: known.event } : known;
-  return createCrossActionChecks({
+  return new CrossActionChecks({
     knownState,
     hasKnownState: options.ledger !== undefined,
     complete: options.environment?.complete ?? false,

@@ -3,9 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Action, ActionData, ActionName } from "../../../src/actions/actions.ts";
 import type { Severity } from "../../../src/actions/problem.ts";
 import {
-  type CrossActionChecks,
+  CrossActionChecks,
   type CrossActionOptions,
-  createCrossActionChecks,
   type KnownState,
   type KnownTicket,
   NOTHING_KNOWN,
@@ -36,7 +35,7 @@ function crossChecks(
   const newEvents = rows
     .flat()
     .flatMap(({ action, data }) => (action === "newEvent" && data.eventId != null ? [data.eventId] : []));
-  return createCrossActionChecks({
+  return new CrossActionChecks({
     knownState: NOTHING_KNOWN,
     complete: false,
     hasKnownState: true,

@@ -1,0 +1,83 @@
+/** Ids that are the same number as another with other zeros in front: a spreadsheet may have taken them off. */
+
+import type { Action, ActionName } from "../actions/actions.ts";
+import { isNumber, otherSpellings } from "../actions/zero-ids.ts";
+import type { EventStates } from "./event-states.ts";
+import { about, placeText, quoted, type RowFindings } from "./row-findings.ts";
+import type { Place, TicketStates } from "./ticket-states.ts";
+
+type SpelledField = "eventId" | "ticketId";
+
+export interface KnownSpelling {
+  readonly id: string;
+  /** Whether another run may still bring it to the service, and nothing of it was accepted. */
+  readonly isPending: boolean;
+  /** In which it was first accepted, or is pending; undefined where that is not known. */
+  readonly run: string | undefined;
+}
+
+/** Of an id of which nothing was accepted or is pending: the same number with other zeros in front, of which something is. */
+export type OtherSpelling = (action: ActionName, field: SpelledField, id: string) => KnownSpelling | undefined;
+
+/** The other spelling of an id, in this input. */
+interface SpelledHere {
+  readonly id: string;
+  readonly at: Place;
+}
+
+export class LostZeros {
+  readonly #events: EventStates;
+  readonly #tickets: TicketStates;
+  readonly #row: RowFindings;
+  readonly #knownSpelling: OtherSpelling;
+  /** Lengths of the ids of this input that begin with a zero. */
+  readonly #lengths = { eventId: new Set<number>(), ticketId: new Set<number>() };
+
+  constructor(events: EventStates, tickets: TicketStates, row: RowFindings, knownSpelling: OtherSpelling) {
+    this.#events = events;
+    this.#tickets = tickets;
+    this.#row = row;
+    this.#knownSpelling = knownSpelling;
+  }
+
+  /** Of an id that this input has not named yet: whether it is known, or stands further up, with other zeros in front. */
+  check({ action, data: { ticketId, eventId } }: Action): void {
+    if (eventId != null && isNumber(eventId) && this.#events.find(eventId) === undefined) {
+      const here = this.#spelledHere("eventId", eventId, (id) => this.#events.find(id)?.registeredAt);
+      this.#report("eventId", eventId, this.#knownSpelling(action, "eventId", eventId) ?? here);
+    }
+    if (ticketId != null && isNumber(ticketId) && this.#tickets.find("ticketId", ticketId) === undefined) {
+      const here = this.#spelledHere("ticketId", ticketId, (id) => {
+        const ticket = this.#tickets.find("ticketId", id);
+        return ticket === undefined ? undefined : this.#tickets.place(ticket);
+      });
+      this.#report("ticketId", ticketId, this.#knownSpelling(action, "ticketId", ticketId) ?? here);
+    }
+  }
+
+  #spelledHere(field: SpelledField, id: string, placeOf: (id: string) => Place | undefined): SpelledHere | undefined {
+    const lengths = this.#lengths[field];
+    const spellings = otherSpellings(id, lengths);
+    if (id.startsWith("0")) lengths.add(id.length);
+    for (const other of spellings) {
+      const at = placeOf(other);
+      if (at !== undefined) return { id: other, at };
+    }
+    return undefined;
+  }
+
+  #report(field: SpelledField, value: string, other: KnownSpelling | SpelledHere | undefined): void {
+    if (other === undefined) return;
+    const isHere = "at" in other;
+    const where = isHere
+      ? `stands at ${placeText(other.at)}`
+      : `${other.isPending ? "is pending" : "was accepted"}${other.run === undefined ? "" : ` in the run ${other.run}`}`;
+    const what = field === "eventId" ? "event" : "ticket";
+    const finding = {
+      ...about(field, value),
+      message: `${quoted(value)} is the same number as ${quoted(other.id)}, which ${where}, with other zeros in front: a spreadsheet takes them off.`,
+      hint: `Export again with the ids as text, and don't open and save the file in a spreadsheet. If it is another ${what}, stream its row alone with --again.`,
+    };
+    this.#row.report("id-zeros-lost", finding, isHere ? "warn" : "error");
+  }
+}

@@ -1,0 +1,38 @@
+/** Prices with more decimals than their currency has, or with a point that may part thousands. */
+
+import { MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
+import type { Finding } from "../actions/problem.ts";
+import type { EventState } from "./event-states.ts";
+import { about } from "./row-findings.ts";
+
+/** @returns what is wrong with the decimals of a price in its event's currency. */
+export function priceDecimals(price: string, event: EventState | undefined): Omit<Finding, "rule"> | undefined {
+  const written = decimals(price);
+  const digits = event?.digits;
+  // Any currency but a few has fewer, and a group of thousands has three.
+  if (digits === undefined ? written !== 3 && written <= MOST_CURRENCY_DIGITS : written <= digits) return undefined;
+  const has =
+    digits !== undefined
+      ? `${event?.currency} has ${digits === 0 ? "none" : digits}`
+      : event?.currency === undefined
+        ? "and the currency of its event is not known here"
+        : `and how many ${event.currency} has is not known`;
+  const hint = LIKE_THOUSANDS.test(price)
+    ? `If these are thousands (${price.replace(".", "")}), write it so, or declare in the source how the file writes them: decimal: ",", thousands: ".".`
+    : "See whether the event's currency is right, and the price is not a computed one.";
+  const message = `price has ${written} decimals, ${has}.`;
+  return { ...about("price", price), message, hint };
+}
+
+/** `1.250`: the point may be one between thousands. */
+const LIKE_THOUSANDS = /^[1-9]\d{0,2}\.\d{3}$/;
+
+/** Decimals that a price really uses: 12.50 has one. Three are three, whatever the last is: they may be a group of thousands. */
+function decimals(price: string): number {
+  const point = price.indexOf(".");
+  if (point === -1) return 0;
+  if (price.length - point - 1 === 3) return 3;
+  let end = price.length;
+  while (price.charCodeAt(end - 1) === 0x30) end -= 1;
+  return end - point - 1;
+}

@@ -1,0 +1,67 @@
+/** What the checks across actions find in one row: its findings, and whether one of them holds the row back. */
+
+import type { Finding, Severity } from "../actions/problem.ts";
+import { cleanText } from "../actions/text.ts";
+import type { CrossActionRule } from "./rules.ts";
+import type { Place } from "./ticket-states.ts";
+
+/** A finding with its severity, which may differ from case to case of one rule; findings that are off are not given. */
+export interface CrossActionFinding extends Finding {
+  readonly rule: CrossActionRule;
+  readonly severity: Exclude<Severity, "off">;
+}
+
+/** One object for all rows; `begin` makes it that of the next. */
+export class RowFindings {
+  /** Whether one of the findings is an error. */
+  isInvalid = false;
+  /** The row on which this one depends, where that is not sent. */
+  cause: Place | undefined;
+  readonly #severityOf: (rule: string) => Severity;
+  #found: CrossActionFinding[] | undefined;
+
+  constructor(severityOf: (rule: string) => Severity) {
+    this.#severityOf = severityOf;
+  }
+
+  begin(): void {
+    this.isInvalid = false;
+    this.cause = undefined;
+    this.#found = undefined;
+  }
+
+  /** What was found since the last time; undefined when there is nothing. */
+  take(): readonly CrossActionFinding[] | undefined {
+    const found = this.#found;
+    this.#found = undefined;
+    return found;
+  }
+
+  report(rule: CrossActionRule, finding: Omit<Finding, "rule">, gravest: Severity = "error"): void {
+    const configured = this.#severityOf(rule);
+    const severity = configured === "error" ? gravest : configured;
+    if (severity === "off") return;
+    if (severity === "error") this.isInvalid = true;
+    this.#found ??= [];
+    this.#found.push({ rule, severity, ...finding });
+  }
+
+  dependsOn(cause: Place | undefined, field: string, value: string): void {
+    this.cause ??= cause;
+    const message = `It depends on ${cause === undefined ? "an earlier row" : placeText(cause)}, which is invalid and not sent.`;
+    const hint = "Mend that row.";
+    this.report("depends-on-invalid", { ...about(field, value), message, hint, ...(cause && { cause }) });
+  }
+}
+
+export function about(field: string, value: string) {
+  return { field, pointer: `/data/${field}`, value };
+}
+
+export function quoted(id: string): string {
+  return `"${cleanText(id, 60)}"`;
+}
+
+export function placeText({ source, line }: Place): string {
+  return `${cleanText(source)}:${line}`;
+}
