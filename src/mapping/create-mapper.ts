@@ -7,7 +7,7 @@ import type { Mapper } from "./mapper.ts";
 import { createNamedMapper, namedSource } from "./named.ts";
 import { createObjectMapper } from "./objects.ts";
 import type { SourceConfig } from "./source.ts";
-import { createSourceMapper } from "./source-mapper.ts";
+import { SourceMapper } from "./source-mapper.ts";
 import { withTotals } from "./totals.ts";
 
 export interface MapperOptions {
@@ -52,7 +52,7 @@ function mapperOf(options: MapperOptions): Mapper {
   // --action comes before the rules of a source; how its file is written stays true.
   if (source?.config.actions !== undefined && action === undefined) {
     const config = { ...source.config, actions: source.config.actions };
-    return createSourceMapper({ fileName, header, name: source.name, config, clearWord, relaxedRules, lookups });
+    return new SourceMapper({ fileName, header, name: source.name, config, clearWord, relaxedRules, lookups });
   }
   const settings = {
     fileName,

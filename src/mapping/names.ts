@@ -129,39 +129,24 @@ export function columnsOf(
     return near === undefined ? `Its columns are ${listed([...indexes.keys()])}.` : `Did you mean ${quote(near)}?`;
   };
   const positions = new Map<string, ByPosition>();
-  const atPosition = ({ at, named }: PositionConfig, path: RulePath): number => {
-    const index = positionIn(header, at);
-    if (index === undefined)
-      throw new MappingError([...path, "at"], `${what} has ${header.length} columns, and no column ${at}`);
-    const found = header[index]?.trim() ?? "";
-    const wanted = [named ?? []].flat().map((each) => each.trim());
-    if (named === undefined) {
-      const name = String(path.at(-1));
-      positions.set(name, { name, at: index + 1, header: found });
-    } else if (!wanted.includes(found)) {
-      const now = header.findIndex((each) => wanted.includes(each.trim()));
-      throw new MappingError(
-        [...path, "named"],
-        `column ${at} of ${what} is called ${quote(found)}, not ${wanted.map(quote).join(" or ")}`,
-        now === -1
-          ? "Look which column it is now, and mend at and named."
-          : `That is column ${now + 1} now. Mend at, if the export has changed.`,
-      );
-    }
+  const atPosition = (name: string, index: number): number => {
+    positions.set(name, { name, at: index + 1, header: header[index]?.trim() ?? "" });
     return index;
   };
   const ofAlias = (name: string): number | undefined => {
     if (!Object.hasOwn(aliases, name)) return undefined;
     const alias = aliases[name] ?? [];
     const path = [...aliasPath, name];
-    if (isPosition(alias)) return atPosition(alias, path);
+    if (isPosition(alias)) {
+      const index = indexAt(header, what, alias, path);
+      return alias.named === undefined ? atPosition(name, index) : index;
+    }
     const choices = [alias].flat();
     for (const choice of choices) {
       const called = indexOf(choice.trim(), path);
       const index = called ?? positionIn(header, choice);
       if (index === undefined) continue;
-      if (called === undefined) positions.set(name, { name, at: index + 1, header: header[index]?.trim() ?? "" });
-      return index;
+      return called === undefined ? atPosition(name, index) : index;
     }
     throw new MappingError(path, `${what} has no column ${choices.map(quote).join(" or ")}`, hint(choices[0] ?? name));
   };
@@ -191,6 +176,26 @@ export function columnsOf(
     positions: () => [...positions.values()],
     leaf: (label) => () => label,
   };
+}
+
+/** Place of a column that is declared by its position, from 0; its header must be the one that is named, if one is. */
+function indexAt(header: readonly string[], what: string, { at, named }: PositionConfig, path: RulePath): number {
+  const index = positionIn(header, at);
+  if (index === undefined)
+    throw new MappingError([...path, "at"], `${what} has ${header.length} columns, and no column ${at}`);
+  const found = header[index]?.trim() ?? "";
+  const wanted = [named ?? []].flat().map((each) => each.trim());
+  if (named !== undefined && !wanted.includes(found)) {
+    const now = header.findIndex((each) => wanted.includes(each.trim()));
+    throw new MappingError(
+      [...path, "named"],
+      `column ${at} of ${what} is called ${quote(found)}, not ${wanted.map(quote).join(" or ")}`,
+      now === -1
+        ? "Look which column it is now, and mend at and named."
+        : `That is column ${now + 1} now. Mend at, if the export has changed.`,
+    );
+  }
+  return index;
 }
 
 const isPosition = (alias: ColumnAliases[string]): alias is PositionConfig =>
