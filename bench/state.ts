@@ -3,7 +3,7 @@
  * and prints JSON: what the tables say they hold, and by how much the process grew.
  */
 
-import { createTicketStates } from "../src/checks/ticket-states.ts";
+import { TicketStates } from "../src/checks/ticket-states.ts";
 import { saleAction } from "./generate.ts";
 
 const tickets = Number(process.argv[2]);
@@ -13,7 +13,7 @@ const held = (): number => {
   return process.memoryUsage().arrayBuffers;
 };
 const before = held();
-const states = createTicketStates();
+const states = new TicketStates();
 for (let n = 0; n < tickets; n += 1) {
   const { data } = saleAction(1, n);
   const ticket = states.locate("ticketId", data.ticketId);

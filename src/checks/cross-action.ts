@@ -13,7 +13,7 @@ import { type EventState, EventStates } from "./event-states.ts";
 import { LostZeros, type OtherSpelling } from "./lost-zeros.ts";
 import { priceDecimals } from "./price-decimals.ts";
 import { about, type CrossActionFinding, placeText, quoted, RowFindings } from "./row-findings.ts";
-import { createTicketStates, type Place, type TicketKind } from "./ticket-states.ts";
+import { type Place, type TicketKind, TicketStates } from "./ticket-states.ts";
 
 /** What an environment is known to hold. Lookups are synchronous; a ledger or nothing stands behind them. */
 export interface KnownState {
@@ -80,7 +80,7 @@ const NONE: readonly CrossActionFinding[] = Object.freeze([]);
 
 export class CrossActionChecks {
   readonly #options: CrossActionOptions;
-  readonly #tickets = createTicketStates();
+  readonly #tickets = new TicketStates();
   readonly #events: EventStates;
   /** What the row in hand has found; rows come one after the other. */
   readonly #row: RowFindings;

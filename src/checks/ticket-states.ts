@@ -24,34 +24,6 @@ export interface Place {
   readonly line: number;
 }
 
-/** Tickets are numbers here, as `locate` gives them. */
-export interface TicketStates {
-  /** The ticket of a reference; taken up with status `new` when it was not there. */
-  locate(kind: TicketKind, id: string): number;
-  /** The same, where it is there. */
-  find(kind: TicketKind, id: string): number | undefined;
-  readonly size: number;
-  /** Bytes that the tables hold. */
-  readonly bytes: number;
-  status(ticket: number): TicketStatus;
-  setStatus(ticket: number, status: TicketStatus): void;
-  /** Whether a row about it is held back; its place is then that row's. */
-  isHeld(ticket: number): boolean;
-  hold(ticket: number): void;
-  /** Whether its sale is one of this input. */
-  isSoldHere(ticket: number): boolean;
-  setSoldHere(ticket: number): void;
-  /** Undefined when the holder is not known. */
-  isHeldBy(ticket: number, userId: string): boolean | undefined;
-  setHolder(ticket: number, userId: string): void;
-  /** The number of its event as the caller counts events, from 0; undefined when not known. */
-  event(ticket: number): number | undefined;
-  setEvent(ticket: number, event: number): void;
-  /** Where its state comes from; undefined when that was not in this input. */
-  place(ticket: number): Place | undefined;
-  setPlace(ticket: number, place: Place): void;
-}
-
 /** The words of a record: three of the reference's hash, two of the holder's, event + 1, line, flags with the source. */
 const WORDS = 8;
 const HOLDER = 3;
@@ -76,130 +48,163 @@ const MAX_LOAD = 0.8;
 
 const SEED = { ticketId: 0x51ed270b, nftId: 0x2545f491, holder: 0x9e3779b9 } as const;
 
-export function createTicketStates(): TicketStates {
-  const pages: Uint32Array[] = [];
-  const sources: string[] = [];
-  const sourceNumbers = new Map<string, number>();
-  const hash = new Uint32Array(4);
-  let slots = new Uint32Array(FIRST_SLOTS);
-  let size = 0;
+/** Tickets are numbers here, as `locate` gives them. */
+export class TicketStates {
+  readonly #pages: Uint32Array[] = [];
+  readonly #sources: string[] = [];
+  readonly #sourceNumbers = new Map<string, number>();
+  readonly #hash = new Uint32Array(4);
+  #slots = new Uint32Array(FIRST_SLOTS);
+  #size = 0;
 
-  const page = (ticket: number): Uint32Array => {
-    const found = pages[ticket >>> PAGE_BITS];
+  /** The ticket of a reference; taken up with status `new` when it was not there. */
+  locate(kind: TicketKind, id: string): number {
+    const found = this.#seek(kind, id);
+    if (found >= 0) return found;
+    const ticket = this.#add();
+    this.#slots[-found - 1] = slotOf(ticket, this.#hash[1] ?? 0);
+    if (this.#size > this.#slots.length * MAX_LOAD) this.#grow();
+    return ticket;
+  }
+
+  /** The same, where it is there. */
+  find(kind: TicketKind, id: string): number | undefined {
+    const found = this.#seek(kind, id);
+    return found < 0 ? undefined : found;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Bytes that the tables hold. */
+  get bytes(): number {
+    return this.#pages.length * (WORDS << PAGE_BITS) * Uint32Array.BYTES_PER_ELEMENT + this.#slots.byteLength;
+  }
+
+  status(ticket: number): TicketStatus {
+    return TICKET_STATUSES[this.#read(ticket, FLAGS) & STATUS_MASK] ?? "new";
+  }
+
+  setStatus(ticket: number, status: TicketStatus): void {
+    this.#write(ticket, FLAGS, (this.#read(ticket, FLAGS) & ~STATUS_MASK) | TICKET_STATUSES.indexOf(status));
+  }
+
+  /** Whether a row about it is held back; its place is then that row's. */
+  isHeld(ticket: number): boolean {
+    return (this.#read(ticket, FLAGS) & HELD) !== 0;
+  }
+
+  hold(ticket: number): void {
+    this.#write(ticket, FLAGS, this.#read(ticket, FLAGS) | HELD);
+  }
+
+  /** Whether its sale is one of this input. */
+  isSoldHere(ticket: number): boolean {
+    return (this.#read(ticket, FLAGS) & SOLD_HERE) !== 0;
+  }
+
+  setSoldHere(ticket: number): void {
+    this.#write(ticket, FLAGS, this.#read(ticket, FLAGS) | SOLD_HERE);
+  }
+
+  /** Undefined when the holder is not known. */
+  isHeldBy(ticket: number, userId: string): boolean | undefined {
+    const first = this.#read(ticket, HOLDER);
+    const second = this.#read(ticket, HOLDER + 1);
+    if (first === 0 && second === 0) return undefined;
+    hash128(userId, SEED.holder, this.#hash);
+    return first === this.#hash[0] && second === this.#hash[1];
+  }
+
+  setHolder(ticket: number, userId: string): void {
+    hash128(userId, SEED.holder, this.#hash);
+    this.#write(ticket, HOLDER, this.#hash[0] ?? 0);
+    this.#write(ticket, HOLDER + 1, this.#hash[1] ?? 0);
+  }
+
+  /** The number of its event as the caller counts events, from 0; undefined when not known. */
+  event(ticket: number): number | undefined {
+    const event = this.#read(ticket, EVENT);
+    return event === 0 ? undefined : event - 1;
+  }
+
+  setEvent(ticket: number, event: number): void {
+    this.#write(ticket, EVENT, event + 1);
+  }
+
+  /** Where its state comes from; undefined when that was not in this input. */
+  place(ticket: number): Place | undefined {
+    const line = this.#read(ticket, LINE);
+    const source = this.#sources[this.#read(ticket, FLAGS) >>> SOURCE_SHIFT];
+    return line === 0 || source === undefined ? undefined : { source, line };
+  }
+
+  setPlace(ticket: number, { source, line }: Place): void {
+    let number = this.#sourceNumbers.get(source);
+    if (number === undefined) {
+      number = this.#sources.push(source) - 1;
+      this.#sourceNumbers.set(source, number);
+    }
+    const marks = (1 << SOURCE_SHIFT) - 1;
+    this.#write(ticket, FLAGS, (this.#read(ticket, FLAGS) & marks) | (number << SOURCE_SHIFT));
+    this.#write(ticket, LINE, line);
+  }
+
+  #page(ticket: number): Uint32Array {
+    const found = this.#pages[ticket >>> PAGE_BITS];
     if (found === undefined) throw new Error(`there is no ticket ${ticket}`);
     return found;
-  };
-  const read = (ticket: number, word: number): number => page(ticket)[(ticket & PAGE_MASK) * WORDS + word] ?? 0;
-  const write = (ticket: number, word: number, value: number): void => {
-    page(ticket)[(ticket & PAGE_MASK) * WORDS + word] = value;
-  };
-  const isIt = (ticket: number): boolean => {
-    const records = page(ticket);
+  }
+
+  #read(ticket: number, word: number): number {
+    return this.#page(ticket)[(ticket & PAGE_MASK) * WORDS + word] ?? 0;
+  }
+
+  #write(ticket: number, word: number, value: number): void {
+    this.#page(ticket)[(ticket & PAGE_MASK) * WORDS + word] = value;
+  }
+
+  #isIt(ticket: number): boolean {
+    const records = this.#page(ticket);
     const at = (ticket & PAGE_MASK) * WORDS;
-    return records[at] === hash[0] && records[at + 1] === hash[1] && records[at + 2] === hash[2];
-  };
+    return records[at] === this.#hash[0] && records[at + 1] === this.#hash[1] && records[at + 2] === this.#hash[2];
+  }
 
-  const grow = (): void => {
-    slots = new Uint32Array(slots.length * 2);
-    const mask = slots.length - 1;
-    for (let ticket = 0; ticket < size; ticket += 1) {
-      let at = read(ticket, 0) & mask;
-      while (slots[at] !== 0) at = (at + 1) & mask;
-      slots[at] = slotOf(ticket, read(ticket, 1));
+  #grow(): void {
+    this.#slots = new Uint32Array(this.#slots.length * 2);
+    const mask = this.#slots.length - 1;
+    for (let ticket = 0; ticket < this.#size; ticket += 1) {
+      let at = this.#read(ticket, 0) & mask;
+      while (this.#slots[at] !== 0) at = (at + 1) & mask;
+      this.#slots[at] = slotOf(ticket, this.#read(ticket, 1));
     }
-  };
+  }
 
-  const add = (): number => {
-    const ticket = size;
+  #add(): number {
+    const ticket = this.#size;
     if (ticket + 1 > TICKET_MASK) {
       throw new Failure("usage", `The input is about more than ${TICKET_MASK} tickets.`, { hint: "Split it." });
     }
-    if ((ticket & PAGE_MASK) === 0) pages.push(new Uint32Array(WORDS << PAGE_BITS));
-    for (let word = 0; word < HOLDER; word += 1) write(ticket, word, hash[word] ?? 0);
-    size += 1;
+    if ((ticket & PAGE_MASK) === 0) this.#pages.push(new Uint32Array(WORDS << PAGE_BITS));
+    for (let word = 0; word < HOLDER; word += 1) this.#write(ticket, word, this.#hash[word] ?? 0);
+    this.#size += 1;
     return ticket;
-  };
+  }
 
-  /** The ticket of a reference, whose hash is then in hand; or, as a negative number, its free slot and one more. */
-  const seek = (kind: TicketKind, id: string): number => {
-    hash128(id, SEED[kind], hash);
-    const [first = 0, second = 0] = hash;
-    const mask = slots.length - 1;
+  /** The ticket of a reference, whose this.#hash is then in hand; or, as a negative number, its free slot and one more. */
+  #seek(kind: TicketKind, id: string): number {
+    hash128(id, SEED[kind], this.#hash);
+    const [first = 0, second = 0] = this.#hash;
+    const mask = this.#slots.length - 1;
     let at = first & mask;
-    for (let slot = slots[at] ?? 0; slot !== 0; slot = slots[at] ?? 0) {
+    for (let slot = this.#slots[at] ?? 0; slot !== 0; slot = this.#slots[at] ?? 0) {
       const ticket = (slot & TICKET_MASK) - 1;
-      if (slot === slotOf(ticket, second) && isIt(ticket)) return ticket;
+      if (slot === slotOf(ticket, second) && this.#isIt(ticket)) return ticket;
       at = (at + 1) & mask;
     }
     return -at - 1;
-  };
-
-  return {
-    locate(kind, id) {
-      const found = seek(kind, id);
-      if (found >= 0) return found;
-      const ticket = add();
-      slots[-found - 1] = slotOf(ticket, hash[1] ?? 0);
-      if (size > slots.length * MAX_LOAD) grow();
-      return ticket;
-    },
-    find(kind, id) {
-      const found = seek(kind, id);
-      return found < 0 ? undefined : found;
-    },
-    get size() {
-      return size;
-    },
-    get bytes() {
-      return pages.length * (WORDS << PAGE_BITS) * Uint32Array.BYTES_PER_ELEMENT + slots.byteLength;
-    },
-    status: (ticket) => TICKET_STATUSES[read(ticket, FLAGS) & STATUS_MASK] ?? "new",
-    setStatus(ticket, status) {
-      write(ticket, FLAGS, (read(ticket, FLAGS) & ~STATUS_MASK) | TICKET_STATUSES.indexOf(status));
-    },
-    isHeld: (ticket) => (read(ticket, FLAGS) & HELD) !== 0,
-    hold(ticket) {
-      write(ticket, FLAGS, read(ticket, FLAGS) | HELD);
-    },
-    isSoldHere: (ticket) => (read(ticket, FLAGS) & SOLD_HERE) !== 0,
-    setSoldHere(ticket) {
-      write(ticket, FLAGS, read(ticket, FLAGS) | SOLD_HERE);
-    },
-    isHeldBy(ticket, userId) {
-      const first = read(ticket, HOLDER);
-      const second = read(ticket, HOLDER + 1);
-      if (first === 0 && second === 0) return undefined;
-      hash128(userId, SEED.holder, hash);
-      return first === hash[0] && second === hash[1];
-    },
-    setHolder(ticket, userId) {
-      hash128(userId, SEED.holder, hash);
-      write(ticket, HOLDER, hash[0] ?? 0);
-      write(ticket, HOLDER + 1, hash[1] ?? 0);
-    },
-    event(ticket) {
-      const event = read(ticket, EVENT);
-      return event === 0 ? undefined : event - 1;
-    },
-    setEvent(ticket, event) {
-      write(ticket, EVENT, event + 1);
-    },
-    place(ticket) {
-      const line = read(ticket, LINE);
-      const source = sources[read(ticket, FLAGS) >>> SOURCE_SHIFT];
-      return line === 0 || source === undefined ? undefined : { source, line };
-    },
-    setPlace(ticket, { source, line }) {
-      let number = sourceNumbers.get(source);
-      if (number === undefined) {
-        number = sources.push(source) - 1;
-        sourceNumbers.set(source, number);
-      }
-      const marks = (1 << SOURCE_SHIFT) - 1;
-      write(ticket, FLAGS, (read(ticket, FLAGS) & marks) | (number << SOURCE_SHIFT));
-      write(ticket, LINE, line);
-    },
-  };
+  }
 }
 
 function slotOf(ticket: number, hashWord: number): number {

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  createTicketStates,
   hash128,
   TICKET_KINDS,
   TICKET_STATUSES,
   type TicketKind,
+  TicketStates,
 } from "../../../src/checks/ticket-states.ts";
 
 const hashOf = (text: string, seed = 1): string => {
@@ -16,7 +16,7 @@ const hashOf = (text: string, seed = 1): string => {
 
 describe("the ticket table", () => {
   it("gives one number to one reference, and apart to the same text as ticketId and as nftId", () => {
-    const states = createTicketStates();
+    const states = new TicketStates();
     const a = states.locate("ticketId", "a");
     expect(states.locate("nftId", "a")).not.toBe(a);
     expect(states.locate("ticketId", "b")).not.toBe(a);
@@ -25,7 +25,7 @@ describe("the ticket table", () => {
   });
 
   it("has nothing to say of a new ticket", () => {
-    const states = createTicketStates();
+    const states = new TicketStates();
     const ticket = states.locate("ticketId", "a");
     expect(states.status(ticket)).toBe("new");
     expect(states.isHeld(ticket)).toBe(false);
@@ -62,7 +62,7 @@ describe("the ticket table", () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const states = createTicketStates();
+        const states = new TicketStates();
         const model = new Map<string, Model>();
         for (const { kind, id: reference, status, hold, sell, holder, event, place } of steps) {
           const key = `${kind}:${reference}`;
@@ -108,7 +108,7 @@ describe("the ticket table", () => {
   });
 
   it("finds 200,000 tickets again after growing, in at most 48 bytes each", () => {
-    const states = createTicketStates();
+    const states = new TicketStates();
     const count = 200_000;
     for (let at = 0; at < count; at += 1) expect(states.locate("ticketId", `ticket-${at}`)).toBe(at);
     for (let at = 0; at < count; at += 997) expect(states.locate("ticketId", `ticket-${at}`)).toBe(at);
@@ -117,7 +117,7 @@ describe("the ticket table", () => {
   });
 
   it("does not know a ticket that was never asked for", () => {
-    expect(() => createTicketStates().status(0)).toThrow("no ticket");
+    expect(() => new TicketStates().status(0)).toThrow("no ticket");
   });
 });
 
