@@ -284,22 +284,28 @@ function refuseWrongTwin(config: Config, name: string, baseUrl: string, env: Nod
 
 type Settings = Omit<Environment, "name" | "kind" | "baseUrl" | "keySource" | "named" | "origins">;
 
-function settle(
-  config: Config,
-  name: string,
-  { env, flags = {} }: EnvironmentChoice,
-): { readonly values: Settings; readonly origins: Readonly<Record<keyof EnvironmentSettings, string>> } {
-  const declared: Partial<EnvironmentConfig> = config.environments.get(name) ?? {};
-  const origins: Partial<Record<keyof EnvironmentSettings, string>> = {};
-  const problems: string[] = [];
-  const owner = ledgerOwnerOf(config, name);
+/** Reads the settings of an environment, and notes where each comes from. */
+class SettingReader {
+  readonly origins: Partial<Record<keyof EnvironmentSettings, string>> = {};
+  readonly problems: string[] = [];
+  readonly #config: Config;
+  readonly #name: string;
+  readonly #env: EnvironmentChoice["env"];
 
-  const from = <T>(key: keyof EnvironmentSettings, value: T | undefined, otherwise: T, configKey: string = key): T => {
-    origins[key] = value === undefined ? "default" : (originOf(config, ["environments", name, configKey]) ?? "config");
+  constructor(config: Config, name: string, env: EnvironmentChoice["env"]) {
+    this.#config = config;
+    this.#name = name;
+    this.#env = env;
+  }
+
+  from<T>(key: keyof EnvironmentSettings, value: T | undefined, otherwise: T, configKey: string = key): T {
+    this.origins[key] =
+      value === undefined ? "default" : (originOf(this.#config, ["environments", this.#name, configKey]) ?? "config");
     return value ?? otherwise;
-  };
+  }
+
   /** A setting that a flag and a variable override. Text that can't be read is a problem and counts as not given. */
-  const overridable = <T>(
+  overridable<T>(
     setting: {
       readonly key: keyof EnvironmentSettings;
       readonly configKey?: string;
@@ -310,48 +316,59 @@ function settle(
     read: (text: string) => { readonly value: T } | { readonly problem: string },
     value: T | undefined,
     otherwise: T,
-  ): T => {
+  ): T {
     const given =
       flag !== undefined
         ? { text: String(flag), origin: `flag ${setting.flag}` }
-        : env[setting.variable]
-          ? { text: env[setting.variable] ?? "", origin: setting.variable }
+        : this.#env[setting.variable]
+          ? { text: this.#env[setting.variable] ?? "", origin: setting.variable }
           : undefined;
-    if (given === undefined) return from(setting.key, value, otherwise, setting.configKey);
+    if (given === undefined) return this.from(setting.key, value, otherwise, setting.configKey);
     const result = read(given.text);
-    origins[setting.key] = given.origin;
+    this.origins[setting.key] = given.origin;
     if ("value" in result) return result.value;
-    problems.push(`${given.origin.replace(/^flag /, "")} ${result.problem}`);
+    this.problems.push(`${given.origin.replace(/^flag /, "")} ${result.problem}`);
     return otherwise;
-  };
+  }
+}
+
+function settle(
+  config: Config,
+  name: string,
+  { env, flags = {} }: EnvironmentChoice,
+): { readonly values: Settings; readonly origins: Readonly<Record<keyof EnvironmentSettings, string>> } {
+  const declared: Partial<EnvironmentConfig> = config.environments.get(name) ?? {};
+  const settings = new SettingReader(config, name, env);
+  const { origins, problems } = settings;
+  const owner = ledgerOwnerOf(config, name);
 
   const values: Settings = {
-    chunkSize: overridable(
+    chunkSize: settings.overridable(
       { key: "chunkSize", flag: "--chunk-size", variable: "TICKETS_CHUNK_SIZE" },
       flags.chunkSize,
       wholeNumberFrom(LIMITS.chunkSize),
       declared.chunkSize,
       LIMITS.chunkSize[1],
     ),
-    maxChunkBytes: from("maxChunkBytes", declared.maxChunkBytes, DEFAULT_MAX_CHUNK_BYTES),
-    timeoutMs: overridable(
+    maxChunkBytes: settings.from("maxChunkBytes", declared.maxChunkBytes, DEFAULT_MAX_CHUNK_BYTES),
+    timeoutMs: settings.overridable(
       { key: "timeoutMs", configKey: "timeout", flag: "--timeout", variable: "TICKETS_TIMEOUT" },
       flags.timeout,
       durationFrom,
       declared.timeout,
       DEFAULT_TIMEOUT_MS,
     ),
-    retries: overridable(
+    retries: settings.overridable(
       { key: "retries", flag: "--retries", variable: "TICKETS_RETRIES" },
       flags.retries,
       wholeNumberFrom(LIMITS.retries),
       declared.retries,
       8,
     ),
-    retryStatuses: from("retryStatuses", declared.retryStatuses, []),
+    retryStatuses: settings.from("retryStatuses", declared.retryStatuses, []),
     ...optional(
       "rate",
-      overridable(
+      settings.overridable(
         { key: "rate", flag: "--rate", variable: "TICKETS_RATE" },
         flags.rate,
         rateFrom,
@@ -359,22 +376,22 @@ function settle(
         undefined,
       ),
     ),
-    lanes: overridable(
+    lanes: settings.overridable(
       { key: "lanes", flag: "--lanes", variable: "TICKETS_LANES" },
       flags.lanes,
       wholeNumberFrom(LIMITS.lanes),
       declared.lanes,
       1,
     ),
-    maxRejected: from("maxRejected", declared.maxRejected, 100),
-    refusalsAreWhole: from("refusalsAreWhole", declared.refusalsAreWhole, false),
-    complete: from("complete", declared.complete, false),
-    ...optional("statusPath", from("statusPath", declared.statusPath, undefined)),
-    ...optional("sameServiceAs", from("sameServiceAs", declared.sameServiceAs, undefined)),
-    ...optional("output", from("output", declared.output, undefined)),
-    confirm: from("confirm", declared.confirm, name === "production"),
-    freshConnection: from("freshConnection", declared.freshConnection, true),
-    accept: from("accept", declared.accept, []),
+    maxRejected: settings.from("maxRejected", declared.maxRejected, 100),
+    refusalsAreWhole: settings.from("refusalsAreWhole", declared.refusalsAreWhole, false),
+    complete: settings.from("complete", declared.complete, false),
+    ...optional("statusPath", settings.from("statusPath", declared.statusPath, undefined)),
+    ...optional("sameServiceAs", settings.from("sameServiceAs", declared.sameServiceAs, undefined)),
+    ...optional("output", settings.from("output", declared.output, undefined)),
+    confirm: settings.from("confirm", declared.confirm, name === "production"),
+    freshConnection: settings.from("freshConnection", declared.freshConnection, true),
+    accept: settings.from("accept", declared.accept, []),
     ...stateOf(config, owner, env, flags.stateDir, (origin) => {
       origins.stateDir = origin;
     }),

@@ -54,90 +54,8 @@ export function parseConfigText(file: string, text: string, inside?: string): Co
     lineCounter: lines,
     logLevel: "error",
   });
-  const positions = new Map<string, Position>();
-  const keyPositions = new Map<string, Position>();
-  const problems: ConfigProblem[] = [];
-  let nodes = 0;
-
-  const at = (offset: number): Position => {
-    const { line, col } = lines.linePos(offset);
-    return { file, line: Math.max(1, line), column: Math.max(1, col) };
-  };
-  const complain = (where: Position, path: ConfigPath, message: string) => problems.push({ ...where, path, message });
-
-  const read = (
-    node: Node | null | undefined,
-    path: ConfigPath,
-    around: Position,
-    aliases: readonly Node[],
-  ): unknown => {
-    const here = node?.range ? at(node.range[0]) : around;
-    positions.set(pathKey(path), here);
-    nodes += 1;
-    if (nodes > MOST_NODES) {
-      if (nodes === MOST_NODES + 1) complain(here, path, "the config grows beyond measure; are aliases nested?");
-      return null;
-    }
-    if (node === null || node === undefined) return null;
-    if (isAlias(node)) {
-      const target = node.resolve(parsed);
-      if (target === undefined) complain(here, path, "no anchor of this name stands before it");
-      else if (aliases.includes(target)) complain(here, path, "an alias can't hold itself");
-      else return read(target, path, here, [...aliases, target]);
-      return null;
-    }
-    if (isMap(node)) return readMap(node, path, here, aliases);
-    if (isSeq(node)) {
-      return node.items.map((item, index) => read(toNode(item), [...path, index], here, aliases));
-    }
-    if (!isScalar(node)) return null;
-    if (path[0] !== "sources" || node.value === null) return node.value;
-    const written = node.source ?? String(node.value);
-    const asked = askedIn(written);
-    if (asked !== undefined) complain(here, path, `is still to be filled in: ${cleanText(asked, 200)}`);
-    else if (isCut(node)) complain(at(cutAt(node)), path, CUT);
-    return written;
-  };
-
-  const readMap = (map: YAMLMap, path: ConfigPath, here: Position, aliases: readonly Node[]): object => {
-    const value: Record<string, unknown> = {};
-    if (path[0] === "sources") {
-      const column = bareTemplate(map);
-      if (column !== undefined) complain(here, path, `is a map as it stands; a template needs quotes: "{${column}}"`);
-    }
-    for (const { key, value: item } of map.items) {
-      const keyNode = toNode(key);
-      const where = keyNode?.range ? at(keyNode.range[0]) : here;
-      if (!isScalar(keyNode)) {
-        complain(where, path, "a key must be text");
-        continue;
-      }
-      const name = keyNode.source ?? String(keyNode.value);
-      const inner = [...path, name];
-      if (path[0] === "sources" && isCut(keyNode)) complain(at(cutAt(keyNode)), inner, CUT);
-      const first = keyPositions.get(pathKey(inner));
-      if (name === "<<" || name === "__proto__") complain(where, inner, "can't be used as a key");
-      else if (Object.hasOwn(value, name)) {
-        complain(where, inner, `stands twice, first in line ${first?.line ?? where.line}`);
-      } else {
-        keyPositions.set(pathKey(inner), where);
-        value[name] = read(toNode(item), inner, where, aliases);
-      }
-    }
-    return value;
-  };
-
-  // A comment that swallowed a bracket leaves errors further down, none of which names it.
-  const cuts = parsed.errors.length === 0 ? [] : cutScalars(parsed);
-  for (const cut of cuts) complain(at(cutAt(cut)), [], CUT);
-  const told = new Set<string>();
-  for (const { code, pos } of cuts.length > 0 ? [] : [...parsed.errors, ...parsed.warnings]) {
-    const place = `${code} ${pos[0]}`;
-    if (!told.has(place)) complain(at(pos[0]), [], SYNTAX[code] ?? "this is not valid YAML");
-    told.add(place);
-  }
-  const damaged = body.indexOf("\ufffd");
-  if (damaged !== -1) complain(at(damaged), [], "this is not UTF-8");
+  const reader = new NodeReader(file, parsed, lines);
+  reader.complainOfSyntax(body);
 
   let root = toNode(parsed.contents);
   let start: Position = { file, line: 1, column: 1 };
@@ -145,16 +63,117 @@ export function parseConfigText(file: string, text: string, inside?: string): Co
     const pair = isMap(root) ? root.items.find(({ key }) => isScalar(key) && key.value === inside) : undefined;
     if (pair === undefined) return undefined;
     const key = toNode(pair.key);
-    if (key?.range) start = at(key.range[0]);
+    if (key?.range) start = reader.at(key.range[0]);
     root = toNode(pair.value);
   }
   // After a syntax error the rest is guesswork: only the error is reported.
-  const value = problems.length > 0 ? {} : (read(root, [], start, []) ?? {});
+  const value = reader.problems.length > 0 ? {} : (reader.read(root, [], start, []) ?? {});
   const commentedKeys = body.split("\n").flatMap((text, index) => {
     const key = /^\s*#\s?([\w-]+):(?:\s|$)/.exec(text)?.[1];
     return key === undefined ? [] : [{ key, line: index + 1 }];
   });
+  const { positions, keyPositions, problems } = reader;
   return { file, value, positions, keyPositions, problems, commentedKeys };
+}
+
+/** Reads the nodes of a document, notes where each stands, and what is wrong with it. */
+class NodeReader {
+  readonly positions = new Map<string, Position>();
+  readonly keyPositions = new Map<string, Position>();
+  readonly problems: ConfigProblem[] = [];
+  readonly #file: string;
+  readonly #parsed: ReturnType<typeof parseDocument>;
+  readonly #lines: LineCounter;
+  #nodes = 0;
+
+  constructor(file: string, parsed: ReturnType<typeof parseDocument>, lines: LineCounter) {
+    this.#file = file;
+    this.#parsed = parsed;
+    this.#lines = lines;
+  }
+
+  at(offset: number): Position {
+    const { line, col } = this.#lines.linePos(offset);
+    return { file: this.#file, line: Math.max(1, line), column: Math.max(1, col) };
+  }
+
+  #complain(where: Position, path: ConfigPath, message: string): void {
+    this.problems.push({ ...where, path, message });
+  }
+
+  /** What is no YAML, or no text at all. */
+  complainOfSyntax(body: string): void {
+    // A comment that swallowed a bracket leaves errors further down, none of which names it.
+    const cuts = this.#parsed.errors.length === 0 ? [] : cutScalars(this.#parsed);
+    for (const cut of cuts) this.#complain(this.at(cutAt(cut)), [], CUT);
+    const told = new Set<string>();
+    for (const { code, pos } of cuts.length > 0 ? [] : [...this.#parsed.errors, ...this.#parsed.warnings]) {
+      const place = `${code} ${pos[0]}`;
+      if (!told.has(place)) this.#complain(this.at(pos[0]), [], SYNTAX[code] ?? "this is not valid YAML");
+      told.add(place);
+    }
+    const damaged = body.indexOf("\ufffd");
+    if (damaged !== -1) this.#complain(this.at(damaged), [], "this is not UTF-8");
+  }
+
+  read(node: Node | null | undefined, path: ConfigPath, around: Position, aliases: readonly Node[]): unknown {
+    const here = node?.range ? this.at(node.range[0]) : around;
+    this.positions.set(pathKey(path), here);
+    this.#nodes += 1;
+    if (this.#nodes > MOST_NODES) {
+      if (this.#nodes === MOST_NODES + 1)
+        this.#complain(here, path, "the config grows beyond measure; are aliases nested?");
+      return null;
+    }
+    if (node === null || node === undefined) return null;
+    if (isAlias(node)) {
+      const target = node.resolve(this.#parsed);
+      if (target === undefined) this.#complain(here, path, "no anchor of this name stands before it");
+      else if (aliases.includes(target)) this.#complain(here, path, "an alias can't hold itself");
+      else return this.read(target, path, here, [...aliases, target]);
+      return null;
+    }
+    if (isMap(node)) return this.#readMap(node, path, here, aliases);
+    if (isSeq(node)) {
+      return node.items.map((item, index) => this.read(toNode(item), [...path, index], here, aliases));
+    }
+    if (!isScalar(node)) return null;
+    if (path[0] !== "sources" || node.value === null) return node.value;
+    const written = node.source ?? String(node.value);
+    const asked = askedIn(written);
+    if (asked !== undefined) this.#complain(here, path, `is still to be filled in: ${cleanText(asked, 200)}`);
+    else if (isCut(node)) this.#complain(this.at(cutAt(node)), path, CUT);
+    return written;
+  }
+
+  #readMap(map: YAMLMap, path: ConfigPath, here: Position, aliases: readonly Node[]): object {
+    const value: Record<string, unknown> = {};
+    if (path[0] === "sources") {
+      const column = bareTemplate(map);
+      if (column !== undefined)
+        this.#complain(here, path, `is a map as it stands; a template needs quotes: "{${column}}"`);
+    }
+    for (const { key, value: item } of map.items) {
+      const keyNode = toNode(key);
+      const where = keyNode?.range ? this.at(keyNode.range[0]) : here;
+      if (!isScalar(keyNode)) {
+        this.#complain(where, path, "a key must be text");
+        continue;
+      }
+      const name = keyNode.source ?? String(keyNode.value);
+      const inner = [...path, name];
+      if (path[0] === "sources" && isCut(keyNode)) this.#complain(this.at(cutAt(keyNode)), inner, CUT);
+      const first = this.keyPositions.get(pathKey(inner));
+      if (name === "<<" || name === "__proto__") this.#complain(where, inner, "can't be used as a key");
+      else if (Object.hasOwn(value, name)) {
+        this.#complain(where, inner, `stands twice, first in line ${first?.line ?? where.line}`);
+      } else {
+        this.keyPositions.set(pathKey(inner), where);
+        value[name] = this.read(toNode(item), inner, where, aliases);
+      }
+    }
+    return value;
+  }
 }
 
 const CUT = "a # after a blank begins a comment here and cuts the text; quote all of it, or put a blank after the #";

@@ -86,6 +86,50 @@ export interface ProcessedAction {
   readonly at: number;
 }
 
+/** What is read of a row, under the names that its object has. */
+const EVENT = "SELECT number, event_id AS eventId, tickets, fields FROM events";
+const TICKET =
+  "SELECT number, ticket_id AS ticketId, event, token, state, claimed, scans, holder, wallet, fields FROM tickets";
+const ACTION = `SELECT seq, request, item, action, event_id AS eventId, ticket_id AS ticketId, nft_id AS nftId, data,
+    status, code, rule, promise AS actionPromise, at FROM actions`;
+
+/** Every statement, prepared once. */
+function prepareAll(database: DatabaseSync) {
+  const prepare = (text: string) => database.prepare(text);
+  return {
+    sandbox: prepare("SELECT instance_id AS instanceId, created_at AS createdAt, requests FROM sandbox"),
+    countRequest: prepare("UPDATE sandbox SET requests = requests + 1 RETURNING requests"),
+    eventById: prepare(`${EVENT} WHERE event_id = ?`),
+    eventByNumber: prepare(`${EVENT} WHERE number = ?`),
+    lastEvents: prepare(`${EVENT} ORDER BY number DESC LIMIT ?`),
+    addEvent: prepare("INSERT INTO events (event_id, tickets, fields) VALUES (?, 0, ?)"),
+    setEvent: prepare("UPDATE events SET tickets = ?, fields = ? WHERE number = ?"),
+    ticketById: prepare(`${TICKET} WHERE ticket_id = ?`),
+    ticketByToken: prepare(`${TICKET} WHERE event = ? AND token = ?`),
+    lastTickets: prepare(`${TICKET} ORDER BY number DESC LIMIT ?`),
+    addTicket: prepare(`
+    INSERT INTO tickets (ticket_id, event, token, state, claimed, scans, holder, wallet, fields)
+    VALUES (?, ?, ?, 'valid', 0, 0, ?, ?, ?) ON CONFLICT (ticket_id) DO NOTHING`),
+    setTicket: prepare(
+      "UPDATE tickets SET state = ?, claimed = ?, scans = ?, holder = ?, wallet = ?, fields = ? WHERE number = ?",
+    ),
+    addAction: prepare(`
+    INSERT INTO actions (request, item, action, event_id, ticket_id, nft_id, data, status, code, rule, promise, at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    actionsAfter: prepare(`${ACTION} WHERE seq > ? ORDER BY seq LIMIT ?`),
+    lastActions: prepare(`${ACTION} ORDER BY seq DESC LIMIT ?`),
+    actionByPromise: prepare(`${ACTION} WHERE promise = ?`),
+    countActions: prepare("SELECT action, status, count(*) AS count FROM actions GROUP BY action, status"),
+    countRows: prepare(
+      "SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM tickets) AS tickets, requests FROM sandbox",
+    ),
+    statusOf: prepare("SELECT status FROM statuses WHERE promise = ?"),
+    setStatus: prepare("INSERT OR REPLACE INTO statuses (promise, status) VALUES (?, ?)"),
+    templateById: prepare("SELECT attributes FROM templates WHERE id = ?"),
+    setTemplate: prepare("INSERT OR REPLACE INTO templates (id, attributes) VALUES (?, ?)"),
+  };
+}
+
 export type State = ReturnType<typeof openState>;
 
 /**
@@ -96,103 +140,58 @@ export type State = ReturnType<typeof openState>;
  */
 export function openState(path: string, now: () => number) {
   const database = openDatabase(path, now);
-  const prepare = (sql: string) => database.prepare(sql);
-
-  const sandbox = prepare("SELECT instance_id AS instanceId, created_at AS createdAt, requests FROM sandbox");
-  const countRequest = prepare("UPDATE sandbox SET requests = requests + 1 RETURNING requests");
-  const EVENT = "SELECT number, event_id AS eventId, tickets, fields FROM events";
-  const eventById = prepare(`${EVENT} WHERE event_id = ?`);
-  const eventByNumber = prepare(`${EVENT} WHERE number = ?`);
-  const lastEvents = prepare(`${EVENT} ORDER BY number DESC LIMIT ?`);
-  const addEvent = prepare("INSERT INTO events (event_id, tickets, fields) VALUES (?, 0, ?)");
-  const setEvent = prepare("UPDATE events SET tickets = ?, fields = ? WHERE number = ?");
-  const TICKET =
-    "SELECT number, ticket_id AS ticketId, event, token, state, claimed, scans, holder, wallet, fields FROM tickets";
-  const ticketById = prepare(`${TICKET} WHERE ticket_id = ?`);
-  const ticketByToken = prepare(`${TICKET} WHERE event = ? AND token = ?`);
-  const lastTickets = prepare(`${TICKET} ORDER BY number DESC LIMIT ?`);
-  const addTicket = prepare(`
-    INSERT INTO tickets (ticket_id, event, token, state, claimed, scans, holder, wallet, fields)
-    VALUES (?, ?, ?, 'valid', 0, 0, ?, ?, ?) ON CONFLICT (ticket_id) DO NOTHING`);
-  const setTicket = prepare(
-    "UPDATE tickets SET state = ?, claimed = ?, scans = ?, holder = ?, wallet = ?, fields = ? WHERE number = ?",
-  );
-  const ACTION = `SELECT seq, request, item, action, event_id AS eventId, ticket_id AS ticketId, nft_id AS nftId, data,
-    status, code, rule, promise AS actionPromise, at FROM actions`;
-  const addAction = prepare(`
-    INSERT INTO actions (request, item, action, event_id, ticket_id, nft_id, data, status, code, rule, promise, at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  const actionsAfter = prepare(`${ACTION} WHERE seq > ? ORDER BY seq LIMIT ?`);
-  const lastActions = prepare(`${ACTION} ORDER BY seq DESC LIMIT ?`);
-  const actionByPromise = prepare(`${ACTION} WHERE promise = ?`);
-  const countActions = prepare("SELECT action, status, count(*) AS count FROM actions GROUP BY action, status");
-  const countRows = prepare(
-    "SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM tickets) AS tickets, requests FROM sandbox",
-  );
-  const statusOf = prepare("SELECT status FROM statuses WHERE promise = ?");
-  const setStatus = prepare("INSERT OR REPLACE INTO statuses (promise, status) VALUES (?, ?)");
-  const templateById = prepare("SELECT attributes FROM templates WHERE id = ?");
-  const setTemplate = prepare("INSERT OR REPLACE INTO templates (id, attributes) VALUES (?, ?)");
+  const sql = prepareAll(database);
 
   return {
     // The casts below state the columns that this file's own tables and selects give.
-    ...(sandbox.get() as unknown as { readonly instanceId: string; readonly createdAt: number }),
+    ...(sql.sandbox.get() as unknown as { readonly instanceId: string; readonly createdAt: number }),
 
     /** Runs `work` in one transaction; what it throws undoes everything. */
-    transaction<T>(work: () => T): T {
-      database.exec("BEGIN IMMEDIATE");
-      try {
-        const result = work();
-        database.exec("COMMIT");
-        return result;
-      } catch (error) {
-        if (database.isTransaction) database.exec("ROLLBACK");
-        throw error;
-      }
-    },
+    transaction: <T>(work: () => T): T => inTransaction(database, work),
 
-    countRequest: () => (countRequest.get() as unknown as { readonly requests: number }).requests,
+    countRequest: () => (sql.countRequest.get() as unknown as { readonly requests: number }).requests,
 
-    event: (eventId: string) => toEvent(eventById.get(eventId)),
-    eventNumbered: (number: number) => toEvent(eventByNumber.get(number)),
-    lastEvents: (limit: number) => lastEvents.all(limit).flatMap((row) => toEvent(row) ?? []),
+    event: (eventId: string) => toEvent(sql.eventById.get(eventId)),
+    eventNumbered: (number: number) => toEvent(sql.eventByNumber.get(number)),
+    lastEvents: (limit: number) => sql.lastEvents.all(limit).flatMap((row) => toEvent(row) ?? []),
     addEvent(eventId: string, fields: StoredFields): EventRow {
-      const { lastInsertRowid } = addEvent.run(eventId, stringifyJson(fields));
+      const { lastInsertRowid } = sql.addEvent.run(eventId, stringifyJson(fields));
       return { number: Number(lastInsertRowid), eventId, tickets: 0, fields };
     },
     saveEvent(event: EventRow): void {
-      setEvent.run(event.tickets, stringifyJson(event.fields), event.number);
+      sql.setEvent.run(event.tickets, stringifyJson(event.fields), event.number);
     },
 
-    ticket: (ticketId: string) => toTicket(ticketById.get(ticketId)),
-    ticketByToken: (event: number, token: number) => toTicket(ticketByToken.get(event, token)),
-    lastTickets: (limit: number) => lastTickets.all(limit).flatMap((row) => toTicket(row) ?? []),
+    ticket: (ticketId: string) => toTicket(sql.ticketById.get(ticketId)),
+    ticketByToken: (event: number, token: number) => toTicket(sql.ticketByToken.get(event, token)),
+    lastTickets: (limit: number) => sql.lastTickets.all(limit).flatMap((row) => toTicket(row) ?? []),
     /** Adds a ticket unless its ticketId is known; says whether it did. */
     addTicket(ticket: Pick<TicketRow, "ticketId" | "event" | "token" | "holder" | "wallet" | "fields">): boolean {
       const { ticketId, event, token, holder, wallet, fields } = ticket;
-      return Number(addTicket.run(ticketId, event, token, holder, wallet, stringifyJson(fields)).changes) === 1;
+      return Number(sql.addTicket.run(ticketId, event, token, holder, wallet, stringifyJson(fields)).changes) === 1;
     },
     saveTicket(ticket: TicketRow): void {
       const { state, claimed, scans, holder, wallet, fields, number } = ticket;
-      setTicket.run(state, Number(claimed), scans, holder, wallet, stringifyJson(fields), number);
+      sql.setTicket.run(state, Number(claimed), scans, holder, wallet, stringifyJson(fields), number);
     },
 
     record(action: Omit<ProcessedAction, "seq">): void {
       const { request, item, eventId, ticketId, nftId, data, status, code, rule, actionPromise, at } = action;
-      addAction.run(
+      sql.addAction.run(
         ...[request, item, action.action, eventId, ticketId, nftId, data, status, code, rule, actionPromise, at],
       );
     },
-    actionsAfter: (seq: number, limit: number) => actionsAfter.all(seq, limit) as unknown as readonly ProcessedAction[],
-    lastActions: (limit: number) => lastActions.all(limit) as unknown as readonly ProcessedAction[],
-    actionOf: (promise: string) => actionByPromise.get(promise) as unknown as ProcessedAction | undefined,
+    actionsAfter: (seq: number, limit: number) =>
+      sql.actionsAfter.all(seq, limit) as unknown as readonly ProcessedAction[],
+    lastActions: (limit: number) => sql.lastActions.all(limit) as unknown as readonly ProcessedAction[],
+    actionOf: (promise: string) => sql.actionByPromise.get(promise) as unknown as ProcessedAction | undefined,
     counts: () => ({
-      ...(countRows.get() as unknown as {
+      ...(sql.countRows.get() as unknown as {
         readonly events: number;
         readonly tickets: number;
         readonly requests: number;
       }),
-      actions: countActions.all() as unknown as readonly {
+      actions: sql.countActions.all() as unknown as readonly {
         readonly action: string | null;
         readonly status: ProcessedAction["status"];
         readonly count: number;
@@ -200,22 +199,34 @@ export function openState(path: string, now: () => number) {
     }),
 
     statusOf: (promise: string) =>
-      (statusOf.get(promise) as unknown as { readonly status: string } | undefined)?.status,
+      (sql.statusOf.get(promise) as unknown as { readonly status: string } | undefined)?.status,
     setStatus(promise: string, status: string): void {
-      setStatus.run(promise, status);
+      sql.setStatus.run(promise, status);
     },
     template(id: string): readonly MetadataAttribute[] {
-      const row = templateById.get(id.toLowerCase()) as unknown as { readonly attributes: string } | undefined;
+      const row = sql.templateById.get(id.toLowerCase()) as unknown as { readonly attributes: string } | undefined;
       return row === undefined ? [] : (parseJson(row.attributes) as readonly MetadataAttribute[]); // as setTemplate wrote
     },
     setTemplate(id: string, attributes: readonly MetadataAttribute[]): void {
-      setTemplate.run(id.toLowerCase(), stringifyJson(attributes));
+      sql.setTemplate.run(id.toLowerCase(), stringifyJson(attributes));
     },
 
     close(): void {
       if (database.isOpen) database.close();
     },
   };
+}
+
+function inTransaction<T>(database: DatabaseSync, work: () => T): T {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    database.exec("COMMIT");
+    return result;
+  } catch (error) {
+    if (database.isTransaction) database.exec("ROLLBACK");
+    throw error;
+  }
 }
 
 function toEvent(row: object | undefined): EventRow | undefined {
