@@ -49,7 +49,7 @@ export interface SourceSettings {
   readonly lookups: ReadonlyMap<string, LookupTable>;
 }
 
-export interface FieldReader {
+interface FieldReader {
   readonly field: FieldName;
   readonly read: (scope: Scope) => FieldValue | undefined;
 }
