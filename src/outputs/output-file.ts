@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { constants, createReadStream, existsSync } from "node:fs";
+import { type BigIntStats, constants, createReadStream, existsSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setAside } from "../disk/aside.ts";
@@ -17,19 +17,6 @@ import { syncDirectory } from "../plan/files.ts";
 import { labelIn, type RunLabel } from "./promise-lines.ts";
 
 export type OutputKind = "promises" | "rejects";
-
-export interface OutputFile extends AsyncDisposable {
-  readonly path: string;
-  /** Bytes that the ledger knows to be on disk. */
-  readonly length: number;
-  /**
-   * Appends text durably. After it resolves the text is on disk; `record` must then be called in the transaction that
-   * notes what the text was about.
-   *
-   * @throws OutputChanged when the file is not as this process left it.
-   */
-  append(text: string | Uint8Array): Promise<Appended>;
-}
 
 export interface Appended {
   /** Part of a transaction: notes what the file holds now. */
@@ -267,38 +254,10 @@ export async function openOutput(options: {
   const { ledger, path, kind, header, state } = options;
   if (state.state === "strange") throw new Error(`${path} must not be written: ${state.why}`);
   let file: FileHandle;
-  let length = 0;
   try {
-    // Appending, so that what others add at the same moment is never written over; the length then tells of it.
-    const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants;
-    // Making it anew goes through no link that was planted after the look.
-    file = await (state.state === "fresh"
-      ? open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL).catch((cause: unknown) => {
-          if (errorCode(cause) === "EEXIST") return open(path, O_RDWR | O_APPEND);
-          throw cause;
-        })
-      : open(path, O_RDWR | O_APPEND));
-    // What appeared here after the look, a file or a link to one, is neither emptied nor added to.
-    if (state.state === "fresh" && (await file.stat()).size > 0) {
-      await file.close();
-      throw new Failure("usage", `${path} was changed just now by someone else. Nothing more was sent.`, {
-        hint: "Run the same command again.",
-      });
-    }
-    if (state.state === "fresh") {
-      await syncDirectory(dirname(path));
-    } else {
-      length = state.length;
-      if (state.movedFrom !== undefined) adoptMoved(ledger, path, state.movedFrom);
-      if (state.torn) {
-        await file.truncate(length);
-        await file.sync();
-      }
-      if (state.isReplaced) {
-        const { mtimeNs } = await file.stat({ bigint: true });
-        ledger.transaction(() => noteReplaced(ledger, path, mtimeNs));
-      }
-    }
+    file = await openToAppend(path, state.state === "fresh");
+    if (state.state === "fresh") await syncDirectory(dirname(path));
+    else await takeUp(file, ledger, path, state);
   } catch (cause) {
     throw storageFailure(path, cause);
   }
@@ -308,18 +267,94 @@ export async function openOutput(options: {
       ledger.run("INSERT OR REPLACE INTO outputs (path, kind, length, mtime_ns) VALUES (?, ?, 0, '')", path, kind);
     });
   }
-  const opened = await file.stat({ bigint: true });
-  // That of the last write, when it was this process's.
-  let writtenAt: bigint | undefined;
+  const length = state.state === "fresh" ? 0 : state.length;
+  const output = new OutputFile(ledger, path, file, await file.stat({ bigint: true }), length);
+  // Also where a header was torn and has just been cut away.
+  if (length === 0 && header !== "") {
+    const appended = await output.append(header);
+    ledger.transaction(() => appended.record(ledger));
+  }
+  return output;
+}
 
-  const append = async (text: string | Uint8Array): Promise<Appended> => {
+async function openToAppend(path: string, isFresh: boolean): Promise<FileHandle> {
+  // Appending, so that what others add at the same moment is never written over; the length then tells of it.
+  const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants;
+  // Making it anew goes through no link that was planted after the look.
+  const file = await (isFresh
+    ? open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL).catch((cause: unknown) => {
+        if (errorCode(cause) === "EEXIST") return open(path, O_RDWR | O_APPEND);
+        throw cause;
+      })
+    : open(path, O_RDWR | O_APPEND));
+  // What appeared here after the look, a file or a link to one, is neither emptied nor added to.
+  if (isFresh && (await file.stat()).size > 0) {
+    await file.close();
+    throw new Failure("usage", `${path} was changed just now by someone else. Nothing more was sent.`, {
+      hint: "Run the same command again.",
+    });
+  }
+  return file;
+}
+
+/** A file of ours becomes what the ledger knows of it. */
+async function takeUp(
+  file: FileHandle,
+  ledger: Ledger,
+  path: string,
+  { length, movedFrom, torn, isReplaced }: Extract<OutputState, { readonly state: "ours" }>,
+): Promise<void> {
+  if (movedFrom !== undefined) adoptMoved(ledger, path, movedFrom);
+  if (torn) {
+    await file.truncate(length);
+    await file.sync();
+  }
+  if (isReplaced) {
+    const { mtimeNs } = await file.stat({ bigint: true });
+    ledger.transaction(() => noteReplaced(ledger, path, mtimeNs));
+  }
+}
+
+/** An opened file that grows. */
+export class OutputFile implements AsyncDisposable {
+  readonly path: string;
+  readonly #ledger: Ledger;
+  readonly #file: FileHandle;
+  readonly #opened: BigIntStats;
+  #length: number;
+  /** Time of the last write, when it was this process's. */
+  #writtenAt: bigint | undefined;
+
+  constructor(ledger: Ledger, path: string, file: FileHandle, opened: BigIntStats, length: number) {
+    this.path = path;
+    this.#ledger = ledger;
+    this.#file = file;
+    this.#opened = opened;
+    this.#length = length;
+  }
+
+  /** Bytes that the ledger knows to be on disk. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /**
+   * Appends text durably. After it resolves the text is on disk; `record` must then be called in the transaction that
+   * notes what the text was about.
+   *
+   * @throws OutputChanged when the file is not as this process left it.
+   */
+  async append(text: string | Uint8Array): Promise<Appended> {
+    const { path } = this;
+    const file = this.#file;
+    const opened = this.#opened;
     const bytes = typeof text === "string" ? Buffer.from(text, "utf8") : text;
     const now = await stat(path, { bigint: true }).catch(() => undefined);
-    if (now === undefined || now.ino !== opened.ino || now.dev !== opened.dev || now.size !== BigInt(length))
+    if (now === undefined || now.ino !== opened.ino || now.dev !== opened.dev || now.size !== BigInt(this.#length))
       throw new OutputChanged(path);
-    if (writtenAt !== undefined && now.mtimeNs !== writtenAt && (await changedSegment(ledger, path)) !== undefined)
-      throw new OutputChanged(path);
-    const start = length;
+    const isTouched = this.#writtenAt !== undefined && now.mtimeNs !== this.#writtenAt;
+    if (isTouched && (await changedSegment(this.#ledger, path)) !== undefined) throw new OutputChanged(path);
+    const start = this.#length;
     let written = 0;
     try {
       while (written < bytes.length) written += (await file.write(bytes, written, bytes.length - written)).bytesWritten;
@@ -329,9 +364,9 @@ export async function openOutput(options: {
       if ((await file.stat()).size === start + written) await file.truncate(start).catch(() => undefined);
       throw storageFailure(path, cause);
     }
-    length += bytes.length;
+    this.#length += bytes.length;
     const { mtimeNs } = await file.stat({ bigint: true });
-    writtenAt = mtimeNs;
+    this.#writtenAt = mtimeNs;
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     return {
       record(target) {
@@ -351,21 +386,11 @@ export async function openOutput(options: {
           );
       },
     };
-  };
-  const output: OutputFile = {
-    path,
-    get length() {
-      return length;
-    },
-    append,
-    [Symbol.asyncDispose]: () => file.close(),
-  };
-  // Also where a header was torn and has just been cut away.
-  if (length === 0 && header !== "") {
-    const appended = await append(header);
-    ledger.transaction(() => appended.record(ledger));
   }
-  return output;
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file.close();
+  }
 }
 
 /**
