@@ -458,35 +458,6 @@ function knownRuns(ledger: Ledger | undefined, only?: string): ReadonlyMap<strin
   );
 }
 
-/** The list, open for appending. Whoever has it holds the ledger's lock. */
-export interface RunList {
-  readonly path: string;
-  readonly content: RunListContent;
-  /** True when there was no list before this process. */
-  readonly isNew: boolean;
-  /** The machine that the list was written on last, where that was another one. */
-  readonly cameFrom: ListHead | undefined;
-  /** After it returns, the list on disk says that the run is about to be sent, and the ledger knows that it does. */
-  sending(ledger: Ledger, run: RunRecord, plan: RunOfPlan): void;
-  /** After it returns, the ledger is known to be newer than the list, which is told when the command ends, or by the next. */
-  changing(ledger: Ledger, run: RunRecord): void;
-  /** The run's promises go on in another file. */
-  moved(run: string, output: string): void;
-  /** What the ledger holds of the run when the command ends. Of one that was imported it can't say more than the list. */
-  stopped(ledger: Ledger, run: RunRecord): void;
-  /** What the ledger lacked of the run is in doubt there now. */
-  doubted(ledger: Ledger, run: RunRecord, who: string): void;
-  /**
-   * Adds what the ledger has and the list lacks: the process died between the two, or the list was lost.
-   */
-  complete(ledger: Ledger, planOf: (run: RunRecord) => RunOfPlan): void;
-  /** Adds runs of which there is only a plan; how they ended is not known. */
-  addStrays(plans: readonly RunOfPlan[]): void;
-  forget(runs: readonly string[], who: string, reason: string): void;
-  /** From here on these ledgers are another account's. */
-  tellApart(ledgers: readonly string[], who: string, reason: string): void;
-}
-
 /** What of a plan's manifest stands in the list. */
 interface RunOfPlan {
   readonly run: string;
@@ -503,120 +474,172 @@ interface RunOfPlan {
  * @throws Failure `storage` when it is damaged or can't be written.
  */
 export function openRunList(path: string, machine: string): RunList {
-  const read = readEntries(path);
-  const entries = [...read.entries];
-  let { length } = read;
-  const append = (...added: readonly Entry[]): void => {
+  return new RunList(path, machine, readEntries(path));
+}
+
+/** The list, open for appending. Whoever has it holds the ledger's lock. */
+export class RunList {
+  readonly path: string;
+  /** True when there was no list before this process. */
+  readonly isNew: boolean;
+  /** The machine that the list was written on last, where that was another one. */
+  readonly cameFrom: ListHead | undefined;
+  readonly #machine: string;
+  readonly #generation: number;
+  readonly #entries: Entry[];
+  #length: number;
+
+  constructor(path: string, machine: string, { entries, length }: ReadList) {
+    this.path = path;
+    this.isNew = entries.length === 0;
+    this.#machine = machine;
+    this.#entries = [...entries];
+    this.#length = length;
+    const before = this.content.head;
+    // A system that does not say which machine it is can't be compared.
+    const isMoved = before !== undefined && machine !== "" && before.machine !== "" && before.machine !== machine;
+    this.cameFrom = isMoved ? before : undefined;
+    this.#generation = (before?.generation ?? 0) + (before === undefined || this.cameFrom !== undefined ? 1 : 0);
+    if (this.#generation !== before?.generation)
+      this.#append({ entry: "list", at: now(), machine, host: hostname(), generation: this.#generation });
+    this.#append(...toldByFolders(path, this.#entries));
+  }
+
+  get content(): RunListContent {
+    return contentOf(this.#entries);
+  }
+
+  /** After it returns, the list on disk says that the run is about to be sent, and the ledger knows that it does. */
+  sending(ledger: Ledger, run: RunRecord, plan: RunOfPlan): void {
+    this.#countEntry(ledger, run);
+    crashPoint("counted");
+    this.#tell(this.#begun({ ...plan, run: run.run }, run.output, standingOf(ledger, run.run)));
+  }
+
+  /** After it returns, the ledger is known to be newer than the list, which is told when the command ends, or by the next. */
+  changing(ledger: Ledger, run: RunRecord): void {
+    this.#countEntry(ledger, run);
+  }
+
+  /** The run's promises go on in another file. */
+  moved(run: string, output: string): void {
+    this.#tell({ entry: "output", at: now(), run, output });
+  }
+
+  /** What the ledger holds of the run when the command ends. Of one that was imported it can't say more than the list. */
+  stopped(ledger: Ledger, run: RunRecord): void {
+    if (this.#knowsLess(ledger, run)) return;
+    this.#countEntry(ledger, run);
+    this.#tell(this.#ended(ledger, run));
+  }
+
+  /** What the ledger lacked of the run is in doubt there now. */
+  doubted(ledger: Ledger, run: RunRecord, who: string): void {
+    const { number, state, attempts, taken, undecided, planned = [], unsent } = this.#ended(ledger, run);
+    const left = { state, who, attempts, taken, undecided, planned, unsent };
+    this.#tell({ entry: "doubted", at: now(), run: run.run, number, ...left });
+  }
+
+  /**
+   * Adds what the ledger has and the list lacks: the process died between the two, or the list was lost.
+   */
+  complete(ledger: Ledger, planOf: (run: RunRecord) => RunOfPlan): void {
+    const { runs } = this.content;
+    const all = listRuns(ledger).toReversed();
+    const missing = all.filter(({ run }) => !runs.has(run));
+    const counted = ledger.all("SELECT run, entry FROM listed_runs JOIN runs USING (run_no)");
+    const numbers = new Map(counted.map(({ run, entry }) => [String(run), Number(entry)]));
+    const untold = all.filter(({ run, state }) => {
+      const listed = runs.get(run);
+      if (listed === undefined) return false;
+      const number = numbers.get(run) ?? 0;
+      return number > listed.number || (number === listed.number && state !== "open" && listed.stopped === undefined);
+    });
+    this.#tell(
+      ...missing.flatMap((run) => [
+        this.#begun({ ...planOf(run), run: run.run }, run.output, standingOf(ledger, run.run)),
+        this.#ended(ledger, run),
+      ]),
+      ...untold.filter((run) => !this.#knowsLess(ledger, run)).map((run) => this.#ended(ledger, run)),
+    );
+  }
+
+  /** Adds runs of which there is only a plan; how they ended is not known. */
+  addStrays(plans: readonly RunOfPlan[]): void {
+    const unlisted = plans.filter(({ run }) => this.#listedRun(run) === undefined);
+    this.#append(...unlisted.map((plan) => this.#begun(plan, undefined, { number: 0, attempts: 0, taken: 0 })));
+  }
+
+  forget(runs: readonly string[], who: string, reason: string): void {
+    this.#tell({ entry: "forgotten", at: now(), runs: [...runs], who, reason });
+  }
+
+  /** From here on these ledgers are another account's. */
+  tellApart(ledgers: readonly string[], who: string, reason: string): void {
+    this.#append({ entry: "apart", at: now(), ledgers: [...ledgers], who, reason });
+  }
+
+  #append(...added: readonly Entry[]): void {
     if (added.length === 0) return;
     const text = added.map(runListLine).join("");
     try {
-      appendDurably(path, length, text);
+      appendDurably(this.path, this.#length, text);
     } catch (cause) {
-      throw storageFailure(path, cause);
+      throw storageFailure(this.path, cause);
     }
-    length += Buffer.byteLength(text);
-    entries.push(...added);
-  };
-  /** What is about a run has its folder say too, as long as that is there. */
-  const tell = (...added: readonly Entry[]): void => {
-    append(...added);
-    for (const entry of added) for (const run of runsOf(entry)) noteInFolder(path, run, entry);
-  };
-  const content = (): RunListContent => contentOf(entries);
-  const before = content().head;
-  // A system that does not say which machine it is can't be compared.
-  const isMoved = before !== undefined && machine !== "" && before.machine !== "" && before.machine !== machine;
-  const cameFrom = isMoved ? before : undefined;
-  const generation = (before?.generation ?? 0) + (before === undefined || cameFrom !== undefined ? 1 : 0);
-  if (generation !== before?.generation) append({ entry: "list", at: now(), machine, host: hostname(), generation });
-  append(...toldByFolders(path, entries));
+    this.#length += Buffer.byteLength(text);
+    this.#entries.push(...added);
+  }
 
-  const begun = (plan: RunOfPlan, output: string | undefined, { number, attempts, taken }: Standing): Entry => ({
-    entry: "run",
-    at: now(),
-    run: plan.run,
-    number,
-    createdAt: plan.createdAt,
-    boundTo: plan.boundTo,
-    actions: plan.actions.planned,
-    chunks: plan.chunks.length,
-    output: output ?? null,
-    attempts,
-    taken,
-    machine,
-    generation,
-  });
-  const ended = (ledger: Ledger, { run, runNo }: RunRecord): Extract<Entry, { entry: "stopped" }> => {
+  /** What is about a run has its folder say too, as long as that is there. */
+  #tell(...added: readonly Entry[]): void {
+    this.#append(...added);
+    for (const entry of added) for (const run of runsOf(entry)) noteInFolder(this.path, run, entry);
+  }
+
+  #begun(plan: RunOfPlan, output: string | undefined, { number, attempts, taken }: Standing): Entry {
+    return {
+      entry: "run",
+      at: now(),
+      run: plan.run,
+      number,
+      createdAt: plan.createdAt,
+      boundTo: plan.boundTo,
+      actions: plan.actions.planned,
+      chunks: plan.chunks.length,
+      output: output ?? null,
+      attempts,
+      taken,
+      machine: this.#machine,
+      generation: this.#generation,
+    };
+  }
+
+  #ended(ledger: Ledger, { run, runNo }: RunRecord): Extract<Entry, { entry: "stopped" }> {
     const { inDoubt, refused, rejected, notSent } = countRun(ledger, runNo);
     const state = String(ledger.get("SELECT state FROM runs WHERE run_no = ?", runNo)?.state);
     const counts = { undecided: inDoubt + refused, rejected, notSent };
     const spans = { planned: plannedOf(ledger, runNo), unsent: unsentOf(ledger, runNo) };
     return { entry: "stopped", at: now(), run, state, ...standingOf(ledger, run), ...counts, ...spans };
-  };
-  const listedRun = (run: string): ListedRun | undefined => content().runs.get(run);
+  }
+
+  #listedRun(run: string): ListedRun | undefined {
+    return this.content.runs.get(run);
+  }
+
   /** Has the ledger know the number that the run's next entry will have. */
-  const countEntry = (ledger: Ledger, { run, runNo }: RunRecord): void => {
-    const number = Math.max(standingOf(ledger, run).number, listedRun(run)?.number ?? 0) + 1;
+  #countEntry(ledger: Ledger, { run, runNo }: RunRecord): void {
+    const number = Math.max(standingOf(ledger, run).number, this.#listedRun(run)?.number ?? 0) + 1;
     ledger.transaction(() => keepEntryNumber(ledger, runNo, number));
-  };
+  }
+
   /** Whether the list can learn nothing from this ledger: it was put back from an older copy, or knows the run from an import. */
-  const knowsLess = (ledger: Ledger, { run }: RunRecord): boolean => {
-    const listed = listedRun(run);
+  #knowsLess(ledger: Ledger, { run }: RunRecord): boolean {
+    const listed = this.#listedRun(run);
     if (listed === undefined) return false;
     const isImported = knownRuns(ledger, run).get(run)?.isImported === true;
     return isImported || findLostRuns({ runs: new Map([[run, listed]]) }, ledger, () => true).length > 0;
-  };
-  return {
-    path,
-    isNew: read.entries.length === 0,
-    cameFrom,
-    get content() {
-      return content();
-    },
-    sending(ledger, run, plan) {
-      countEntry(ledger, run);
-      crashPoint("counted");
-      tell(begun({ ...plan, run: run.run }, run.output, standingOf(ledger, run.run)));
-    },
-    changing: countEntry,
-    moved: (run, output) => tell({ entry: "output", at: now(), run, output }),
-    stopped(ledger, run) {
-      if (knowsLess(ledger, run)) return;
-      countEntry(ledger, run);
-      tell(ended(ledger, run));
-    },
-    doubted(ledger, run, who) {
-      const { number, state, attempts, taken, undecided, planned = [], unsent } = ended(ledger, run);
-      const left = { state, who, attempts, taken, undecided, planned, unsent };
-      tell({ entry: "doubted", at: now(), run: run.run, number, ...left });
-    },
-    complete(ledger, planOf) {
-      const { runs } = content();
-      const all = listRuns(ledger).toReversed();
-      const missing = all.filter(({ run }) => !runs.has(run));
-      const counted = ledger.all("SELECT run, entry FROM listed_runs JOIN runs USING (run_no)");
-      const numbers = new Map(counted.map(({ run, entry }) => [String(run), Number(entry)]));
-      const untold = all.filter(({ run, state }) => {
-        const listed = runs.get(run);
-        if (listed === undefined) return false;
-        const number = numbers.get(run) ?? 0;
-        return number > listed.number || (number === listed.number && state !== "open" && listed.stopped === undefined);
-      });
-      tell(
-        ...missing.flatMap((run) => [
-          begun({ ...planOf(run), run: run.run }, run.output, standingOf(ledger, run.run)),
-          ended(ledger, run),
-        ]),
-        ...untold.filter((run) => !knowsLess(ledger, run)).map((run) => ended(ledger, run)),
-      );
-    },
-    addStrays(plans) {
-      const unlisted = plans.filter(({ run }) => listedRun(run) === undefined);
-      append(...unlisted.map((plan) => begun(plan, undefined, { number: 0, attempts: 0, taken: 0 })));
-    },
-    forget: (runs, who, reason) => tell({ entry: "forgotten", at: now(), runs: [...runs], who, reason }),
-    tellApart: (ledgers, who, reason) => append({ entry: "apart", at: now(), ledgers: [...ledgers], who, reason }),
-  };
+  }
 }
 
 const now = (): string => new Date().toISOString();
