@@ -2,7 +2,7 @@
 
 import { type CsvOptions, type CsvParser, csvParser } from "./csv.ts";
 import type { InputFormat } from "./input-file.ts";
-import { jsonArrayParser } from "./json-array.ts";
+import { JsonArrayParser } from "./json-array.ts";
 import { ndjsonParser } from "./ndjson.ts";
 import type { RowParser } from "./row-parser.ts";
 
@@ -22,7 +22,7 @@ export const FORMATS: Readonly<Record<InputFormat, FormatSpec>> = {
     isOfLines: true,
   },
   ndjson: { extensions: ["ndjson", "jsonl"], parser: () => ndjsonParser(), isOfLines: true },
-  json: { extensions: ["json"], parser: jsonArrayParser, isOfLines: false },
+  json: { extensions: ["json"], parser: () => new JsonArrayParser(), isOfLines: false },
 };
 
 /** Whether its rows are cells under a header. */

@@ -1,17 +1,17 @@
 import { setImmediate } from "node:timers/promises";
 import { Failure } from "../failure.ts";
-import { REJECTS_COLUMNS } from "../mapping/open-actions.ts";
 import type { Row } from "../mapping/row.ts";
 import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
-import { type CsvOptions, type CsvStart, csvParser } from "./csv.ts";
-import { bomEncoding, resolveEncoding, toUtf8 } from "./encoding.ts";
+import { type CsvOptions, type CsvParser, type CsvStart, csvParser } from "./csv.ts";
+import { resolveEncoding } from "./encoding.ts";
 import { FORMATS, isTable } from "./formats.ts";
 import type { InputFile, InputFormat } from "./input-file.ts";
+import { InputText } from "./input-text.ts";
 import { shownName } from "./names.ts";
 import { ndjsonParser } from "./ndjson.ts";
-import { createRangeCutter, type Range } from "./ranges.ts";
+import { createRangeCutter, type Range, type RangeCutter } from "./ranges.ts";
 import { EMPTY, type RowParser } from "./row-parser.ts";
-import { type AsUtf8, type Utf8Watch, watchUtf8 } from "./utf8-watch.ts";
+import type { AsUtf8 } from "./utf8-watch.ts";
 
 const ROWS_PER_BATCH = 1000;
 
@@ -97,224 +97,182 @@ async function startReading(
   wanted: string,
   options: OpenInputOptions,
 ): Promise<Input> {
-  const blocks = source.blocks();
-  const first = await blocks.next();
-  const head = first.done === true ? EMPTY : first.value;
-  refuseBinary(file, head);
-  const ofBom = bomEncoding(head);
-  const isRejects = showsRejects(head);
-  // An editor may have saved them without their byte order mark.
-  const encoding = ofBom ?? (isRejects ? "utf-8" : wanted);
-  let parser: Pick<RowParser, "lineEnds"> | undefined;
-  const lineEnds = (): number => parser?.lineEnds ?? 0;
-  const stored = rejoin(head, blocks);
-  const utf8Watch = encoding === "utf-8" ? undefined : watchUtf8();
-  const decoded = toUtf8(utf8Watch === undefined ? stored : watched(stored, utf8Watch, lineEnds), {
-    encoding,
-    name: shownName(file),
-    lineEnds,
-    isRejects,
-  });
-
-  let lastByte: number | undefined;
-  const text = notingLastByte(decoded, (byte) => {
-    lastByte = byte;
-  });
-
+  const text = await InputText.open(file, source, wanted);
   const beginning = await text.next();
-  const format = file.format === "detect" ? formatOf(beginning.done === true ? EMPTY : beginning.value) : file.format;
-  const { parser: parserOf, isOfLines } = FORMATS[format];
-  const opened = parserOf(options.csv ?? {});
-  const csv = isTable(opened) ? opened : undefined;
-  let reading: RowParser = opened;
-  parser = reading;
+  const format = file.format === "detect" ? formatOf(beginning ?? EMPTY) : file.format;
+  const input = new OpenedInput(file, source, text, format, options);
+  await input.readHeader(beginning);
+  return input;
+}
 
-  // Blanks beyond the first block are read as any text.
-  const isBlank = beginning.done === true || beginning.value.every((byte) => byte <= 0x20);
-  const after = isBlank && beginning.done !== true ? await text.next() : undefined;
-  const isEmpty = isBlank && (after === undefined || after.done === true);
-  let ended = isEmpty;
-  let rows = beginning.done === true || isEmpty ? [] : reading.take(beginning.value);
-  if (after?.done === false) rows.push(...reading.take(after.value));
-  async function advance(): Promise<void> {
-    const next = await text.next();
-    ended = next.done === true;
-    rows = next.done === true ? [] : reading.take(next.value);
+class OpenedInput implements Input {
+  readonly file: InputFile;
+  readonly format: InputFormat;
+  isEmpty = false;
+  unendedLine: number | undefined;
+  readonly #source: ByteSource;
+  readonly #text: InputText;
+  readonly #options: OpenInputOptions;
+  readonly #csv: CsvParser | undefined;
+  #parser: RowParser;
+  /** Rows that were read and not given yet. */
+  #rows: Row[] = [];
+  #hasEnded = false;
+  #sha256: string | undefined;
+
+  constructor(file: InputFile, source: ByteSource, text: InputText, format: InputFormat, options: OpenInputOptions) {
+    this.file = file;
+    this.format = format;
+    this.#source = source;
+    this.#text = text;
+    this.#options = options;
+    const parser = FORMATS[format].parser(options.csv ?? {});
+    this.#csv = isTable(parser) ? parser : undefined;
+    this.#parser = parser;
+    text.parser = parser;
   }
-  while (csv !== undefined && csv.header === undefined && !csv.stopped && !ended) await advance();
-  if (ended && !isEmpty) rows = reading.end();
-  const headerLine = options.csv?.headerLine;
-  if (csv !== undefined && csv.header === undefined && headerLine !== undefined && csv.lineEnds > 0)
-    throw new Failure("usage", `${shownName(file)} has no header in line ${headerLine}: it ends before.`, {
-      hint: "Is csv.header of its source the right line?",
-    });
 
-  let unendedLine: number | undefined;
-  let sha256: string | undefined;
-  async function* batches(): AsyncGenerator<readonly Row[], void> {
+  get header(): readonly string[] | undefined {
+    return this.#csv?.header;
+  }
+
+  get headerLine(): number | undefined {
+    return this.#csv?.headerLine;
+  }
+
+  get delimiter(): string | undefined {
+    return this.#csv?.delimiter;
+  }
+
+  get encoding(): string {
+    return this.#text.encoding;
+  }
+
+  get hasBom(): boolean {
+    return this.#text.hasBom;
+  }
+
+  get asUtf8(): AsUtf8 | undefined {
+    return this.#text.asUtf8;
+  }
+
+  get storedBytes(): number {
+    return this.#source.storedBytes;
+  }
+
+  get bytesRead(): number {
+    return this.#source.bytesRead;
+  }
+
+  get sha256(): string {
+    if (this.#sha256 === undefined)
+      throw new Failure("internal", `${shownName(this.file)} has not been read to its end.`);
+    return this.#sha256;
+  }
+
+  get contentSha256(): string | undefined {
+    return this.#source.contentSha256;
+  }
+
+  get ranged(): RangeFormat | undefined {
+    const { format, header, headerLine, delimiter } = this;
+    if (this.#csv === undefined) return format === "ndjson" ? { format } : undefined;
+    if (header === undefined || headerLine === undefined || delimiter === undefined) return undefined;
+    return { format: "csv", quote: this.#options.csv?.quote, start: { header, headerLine, delimiter } };
+  }
+
+  /** Reads until the header is known, from the first block on. */
+  async readHeader(beginning: Buffer | undefined): Promise<void> {
+    // Blanks beyond the first block are read as any text.
+    const isBlank = beginning === undefined || beginning.every((byte) => byte <= 0x20);
+    const after = isBlank && beginning !== undefined ? await this.#text.next() : undefined;
+    this.isEmpty = isBlank && after === undefined;
+    this.#hasEnded = this.isEmpty;
+    if (beginning !== undefined && !this.isEmpty) this.#rows = this.#parser.take(beginning);
+    if (after !== undefined) this.#rows.push(...this.#parser.take(after));
+    while (this.#csv !== undefined && this.#csv.header === undefined && !this.#csv.stopped && !this.#hasEnded)
+      await this.#advance();
+    if (this.#hasEnded && !this.isEmpty) this.#rows = this.#parser.end();
+    const headerLine = this.#options.csv?.headerLine;
+    if (this.#csv !== undefined && this.#csv.header === undefined && headerLine !== undefined && this.#csv.lineEnds > 0)
+      throw new Failure("usage", `${shownName(this.file)} has no header in line ${headerLine}: it ends before.`, {
+        hint: "Is csv.header of its source the right line?",
+      });
+  }
+
+  async #advance(): Promise<void> {
+    const block = await this.#text.next();
+    this.#hasEnded = block === undefined;
+    this.#rows = block === undefined ? [] : this.#parser.take(block);
+  }
+
+  async *batches(): AsyncGenerator<readonly Row[], void> {
     for (;;) {
+      const rows = this.#rows;
       for (let at = 0; at < rows.length; at += ROWS_PER_BATCH) {
         yield rows.length <= ROWS_PER_BATCH ? rows : rows.slice(at, at + ROWS_PER_BATCH);
         await setImmediate();
-        options.signal?.throwIfAborted();
+        this.#options.signal?.throwIfAborted();
       }
-      if (ended || reading.stopped) break;
-      await advance();
-      if (ended) rows = reading.end();
+      if (this.#hasEnded || this.#parser.stopped) break;
+      await this.#advance();
+      if (this.#hasEnded) this.#rows = this.#parser.end();
     }
     // What ends in a bracket needs no line end.
-    if (ended && !reading.stopped && isOfLines && lastByte !== undefined && !LINE_ENDS.includes(lastByte)) {
-      await source.believeEnd();
-      unendedLine = (parser?.lineEnds ?? 0) + 1;
+    if (this.#hasEnded && !this.#parser.stopped && FORMATS[this.format].isOfLines && this.#text.isUnended) {
+      await this.#source.believeEnd();
+      this.unendedLine = this.#text.lineEnds + 1;
     }
-    await drain();
+    await this.drain();
   }
 
-  async function drain(): Promise<void> {
-    await text.return();
-    await source.drain();
-    sha256 = source.sha256;
-  }
-
-  const ranged = (): RangeFormat | undefined => {
-    if (csv === undefined) return format === "ndjson" ? { format } : undefined;
-    const { header, headerLine, delimiter } = csv;
-    if (header === undefined || headerLine === undefined || delimiter === undefined) return undefined;
-    return { format: "csv", quote: options.csv?.quote, start: { header, headerLine, delimiter } };
-  };
-
-  async function* parts(rangeBytes: number): AsyncGenerator<Part, void> {
-    const how = ranged();
-    const start = ended || how === undefined ? undefined : reading.leave?.();
+  async *parts(rangeBytes: number): AsyncGenerator<Part, void> {
+    const how = this.ranged;
+    const start = this.#hasEnded || how === undefined ? undefined : this.#parser.leave?.();
     if (start !== undefined && how !== undefined) {
-      if (rows.length > 0) yield { kind: "rows", rows };
+      if (this.#rows.length > 0) yield { kind: "rows", rows: this.#rows };
       const cutter = createRangeCutter(start, rangeBytes);
-      parser = cutter;
-      while (!ended && !cutter.isLost) {
-        let failure: { readonly cause: unknown } | undefined;
-        const next = await text.next().catch((cause: unknown) => {
-          failure = { cause };
-        });
-        if (next === undefined) {
-          // A row before the fault may be one behind which nothing is read; then the fault is never met.
-          const whole = cutter.whole();
-          if (whole !== undefined) yield { kind: "range", ...whole };
-          throw failure?.cause;
-        }
-        ended = next.done === true;
-        const range = next.done === true ? cutter.end() : cutter.take(next.value);
-        if (range !== undefined) yield { kind: "range", ...range };
-      }
-      reading = rangeParser(how, cutter.lineEndsGiven);
-      parser = reading;
-      rows = [];
-      for (const block of cutter.pending) if (!reading.stopped) rows.push(...reading.take(block));
+      this.#text.parser = cutter;
+      yield* this.#ranges(cutter);
+      this.#parser = rangeParser(how, cutter.lineEndsGiven);
+      this.#text.parser = this.#parser;
+      this.#rows = [];
+      for (const block of cutter.pending) if (!this.#parser.stopped) this.#rows.push(...this.#parser.take(block));
     }
-    for await (const batch of batches()) yield { kind: "rows", rows: batch };
+    for await (const batch of this.batches()) yield { kind: "rows", rows: batch };
   }
 
-  return {
-    file,
-    format,
-    header: csv?.header,
-    headerLine: csv?.headerLine,
-    delimiter: csv?.delimiter,
-    encoding,
-    hasBom: ofBom !== undefined,
-    get asUtf8() {
-      return utf8Watch?.seen;
-    },
-    batches,
-    parts,
-    drain,
-    get ranged() {
-      return ranged();
-    },
-    isEmpty,
-    get unendedLine() {
-      return unendedLine;
-    },
-    storedBytes: source.storedBytes,
-    get bytesRead() {
-      return source.bytesRead;
-    },
-    get sha256() {
-      if (sha256 === undefined) throw new Failure("internal", `${shownName(file)} has not been read to its end.`);
-      return sha256;
-    },
-    get contentSha256() {
-      return source.contentSha256;
-    },
-    async [Symbol.asyncDispose]() {
-      await text.return();
-      await source[Symbol.asyncDispose]();
-    },
-  };
-}
-
-const LINE_ENDS: readonly number[] = [10, 13];
-
-async function* notingLastByte(
-  text: AsyncGenerator<Buffer, void>,
-  note: (byte: number | undefined) => void,
-): AsyncGenerator<Buffer, void> {
-  for await (const block of text) {
-    if (block.length > 0) note(block.at(-1));
-    yield block;
+  async *#ranges(cutter: RangeCutter): AsyncGenerator<Part, void> {
+    while (!this.#hasEnded && !cutter.isLost) {
+      let block: Buffer | undefined;
+      try {
+        block = await this.#text.next();
+      } catch (cause) {
+        // A row before the fault may be one behind which nothing is read; then the fault is never met.
+        const whole = cutter.whole();
+        if (whole !== undefined) yield { kind: "range", ...whole };
+        throw cause;
+      }
+      this.#hasEnded = block === undefined;
+      const range = block === undefined ? cutter.end() : cutter.take(block);
+      if (range !== undefined) yield { kind: "range", ...range };
+    }
   }
-}
 
-async function* rejoin(head: Buffer, rest: AsyncGenerator<Buffer, void>): AsyncGenerator<Buffer, void> {
-  yield head;
-  yield* rest;
-}
-
-async function* watched(
-  blocks: AsyncGenerator<Buffer, void>,
-  watch: Utf8Watch,
-  lineEnds: () => number,
-): AsyncGenerator<Buffer, void> {
-  for await (const block of blocks) {
-    watch.take(block, () => lineEnds() + 1);
-    yield block;
+  async drain(): Promise<void> {
+    await this.#text.close();
+    await this.#source.drain();
+    this.#sha256 = this.#source.sha256;
   }
-  watch.end();
-}
 
-const OWN_COLUMN = new RegExp(`(?:^|["\\s,;|])(?:${REJECTS_COLUMNS.join("|")})(?:["\\s,;|]|$)`);
-
-/** Whether the first line is that of rejects: they are UTF-8, whatever a source or a flag says of what they come from. */
-function showsRejects(head: Buffer): boolean {
-  const end = head.findIndex((byte) => LINE_ENDS.includes(byte));
-  return OWN_COLUMN.test(head.toString("latin1", 0, end === -1 ? head.length : end));
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#text.close();
+    await this.#source[Symbol.asyncDispose]();
+  }
 }
 
 /** What standard input holds, by its first character. */
 function formatOf(beginning: Buffer): InputFormat {
   const first = beginning.find((byte) => byte > 0x20);
   return first === 0x5b ? "json" : first === 0x7b ? "ndjson" : "csv";
-}
-
-const BINARY_KINDS: readonly { readonly magic: string; readonly is: string; readonly hint: string }[] = [
-  {
-    magic: "PK\x03\x04",
-    is: "an Excel workbook or another zip archive",
-    hint: 'Save the workbook as "CSV UTF-8", or unpack the archive.',
-  },
-  { magic: "\xd0\xcf\x11\xe0", is: "an old Excel workbook", hint: 'Save it as "CSV UTF-8".' },
-  { magic: "\x1f\x8b", is: "gzip-compressed", hint: "End its name in .gz, or unpack it first (gunzip -c)." },
-  {
-    magic: "\x28\xb5\x2f\xfd",
-    is: "Zstandard-compressed",
-    hint: "End its name in .zst, or unpack it first (zstd -dc).",
-  },
-  { magic: "%PDF-", is: "a PDF document", hint: "Export the data as CSV." },
-  { magic: "SQLite format 3", is: "an SQLite database", hint: "Export the data as CSV." },
-  { magic: "PAR1", is: "a Parquet file", hint: "Export the data as CSV or NDJSON." },
-];
-
-function refuseBinary(file: InputFile, head: Buffer): void {
-  const kind = BINARY_KINDS.find(({ magic }) => head.toString("latin1", 0, magic.length) === magic);
-  if (kind === undefined) return;
-  throw new Failure("usage", `${shownName(file)} is ${kind.is}, not text.`, { hint: kind.hint });
 }

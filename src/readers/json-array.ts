@@ -27,38 +27,171 @@ const OPEN_PHASES: ReadonlySet<Phase> = new Set(["not-array", "in-container", "i
  * Reads a JSON array item by item in flat memory. Only the items' borders are found here, each item is then parsed by
  * itself. After the first fault nothing is read: a missing quote turns everything behind it inside out.
  */
-export function jsonArrayParser(): RowParser {
-  let phase: Phase = "start";
+export class JsonArrayParser implements RowParser {
+  #phase: Phase = "start";
   /** What was taken of an item, of a document that is no array, or of a faulty line, that has not ended. */
-  let carry: Buffer = EMPTY;
-  let depth = 0;
-  let inString = false;
-  let escaped = false;
-  let lineEnds = 0;
-  let itemLine = 1;
-  let items = 0;
-  let stopped = false;
-  let fault: { readonly line: number; readonly message: string; readonly hint: string | undefined } = {
+  #carry: Buffer = EMPTY;
+  /** Where that begins in the bytes in hand. */
+  #start = 0;
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+  #lineEnds = 0;
+  #itemLine = 1;
+  #items = 0;
+  #isStopped = false;
+  #fault: { readonly line: number; readonly message: string; readonly hint: string | undefined } = {
     line: 1,
     message: "",
     hint: undefined,
   };
 
-  function stop(rows: Row[], row: Row): Row[] {
-    stopped = true;
-    carry = EMPTY;
+  get lineEnds(): number {
+    return this.#lineEnds;
+  }
+
+  get stopped(): boolean {
+    return this.#isStopped;
+  }
+
+  take(block: Buffer): Row[] {
+    const rows: Row[] = [];
+    if (this.#isStopped || block.length === 0) return rows;
+    const bytes = this.#carry.length === 0 ? block : Buffer.concat([this.#carry, block]);
+    this.#start = 0;
+    for (let at = this.#carry.length; at < bytes.length; at += 1) {
+      at = this.#takeAt(at, bytes, rows);
+      if (this.#isStopped) return rows;
+    }
+    this.#carry = OPEN_PHASES.has(this.#phase) ? Buffer.from(bytes.subarray(this.#start)) : EMPTY;
+    if (this.#carry.length <= MAX_ROW_BYTES) return rows;
+    if (this.#phase === "not-array") return this.#stop(rows, notArray(this.#carry, this.#itemLine));
+    const row = this.#phase === "fault" ? this.#faultRow(this.#carry) : rowTooLong(this.#itemLine, this.#carry, false);
+    return this.#stop(rows, row);
+  }
+
+  end(): Row[] {
+    if (this.#isStopped || this.#phase === "start" || this.#phase === "done") return [];
+    if (this.#phase === "not-array") return this.#stop([], notArray(this.#carry, this.#itemLine));
+    if (this.#phase === "fault") return this.#stop([], this.#faultRow(this.#carry));
+    if (this.#phase === "in-scalar") {
+      const rows: Row[] = [];
+      this.#endItem(rows, this.#carry);
+      if (this.#isStopped) return rows;
+      return this.#stop(rows, this.#endsEarly(this.#lineEnds + 1));
+    }
+    if (this.#phase === "in-container" || this.#phase === "in-string") {
+      const { message } = invalidJson(this.#carry.toString(), this.#itemLine);
+      return this.#stop(
+        [],
+        malformed(this.#itemLine, rawText(this.#carry), false, {
+          rule: "json-invalid",
+          message: `The file ends inside item ${this.#items + 1}. ${message}`,
+          hint: "The file may have been cut off: write or copy it again.",
+        }),
+      );
+    }
+    return this.#stop([], this.#endsEarly(this.#lineEnds + 1));
+  }
+
+  /** Takes the byte at a place, or all to the end of a container; returns the place of the last that was taken. */
+  #takeAt(at: number, bytes: Buffer, rows: Row[]): number {
+    if (this.#phase === "in-container") {
+      const end = this.#containerEnd(bytes, at);
+      if (end < bytes.length) this.#endItem(rows, bytes.subarray(this.#start, end + 1));
+      return end;
+    }
+    const byte = bytes[at] ?? 0;
+    if (byte === LF) this.#lineEnds += 1;
+    switch (this.#phase) {
+      case "in-string":
+        if (this.#escaped) this.#escaped = false;
+        else if (byte === BACKSLASH) this.#escaped = true;
+        else if (byte === QUOTE) this.#endItem(rows, bytes.subarray(this.#start, at + 1));
+        return at;
+      case "in-scalar":
+        if (!isWhite(byte) && byte !== COMMA && byte !== 0x5d) return at;
+        if (byte === LF) this.#lineEnds -= 1;
+        this.#endItem(rows, bytes.subarray(this.#start, at));
+        return at - 1; // this byte again, after the item
+      case "fault":
+        if (byte === LF) this.#stop(rows, this.#faultRow(bytes.subarray(this.#start, at)));
+        return at;
+      case "not-array":
+        return at;
+      default:
+        if (!isWhite(byte)) this.#takeBetween(byte, at);
+        return at;
+    }
+  }
+
+  /** What stands before, between and behind the items. */
+  #takeBetween(byte: number, at: number): void {
+    switch (this.#phase) {
+      case "start":
+        this.#begin(byte === 0x5b ? "first-item" : "not-array", at);
+        break;
+      case "after-item":
+        if (byte === COMMA) this.#phase = "item";
+        else if (byte === 0x5d) this.#phase = "done";
+        else this.#beginFault(at, `After item ${this.#items} a comma or ] is missing.`);
+        break;
+      case "done":
+        this.#beginFault(
+          at,
+          "There is more after the ] that ends the array.",
+          "A .json file is one array; for one object a line use .ndjson.",
+        );
+        break;
+      default:
+        if (byte === 0x5d && this.#phase === "first-item") this.#phase = "done";
+        else if (byte === 0x5d || byte === COMMA) {
+          const message =
+            this.#items === 0
+              ? "A comma stands before the first item."
+              : `After the comma behind item ${this.#items} there is no item.`;
+          this.#beginFault(at, message, "Remove the comma.");
+        } else this.#beginItem(byte, at);
+    }
+  }
+
+  #begin(phase: Phase, at: number): void {
+    this.#phase = phase;
+    this.#start = at;
+    this.#itemLine = this.#lineEnds + 1;
+  }
+
+  #beginItem(byte: number, at: number): void {
+    const isContainer = byte === 0x7b || byte === 0x5b;
+    this.#begin(isContainer ? "in-container" : byte === QUOTE ? "in-string" : "in-scalar", at);
+    this.#depth = isContainer ? 1 : 0;
+    this.#inString = false;
+    this.#escaped = false;
+  }
+
+  #endItem(rows: Row[], item: Buffer): void {
+    this.#items += 1;
+    this.#phase = "after-item";
+    const row =
+      item.length > MAX_ROW_BYTES
+        ? rowTooLong(this.#itemLine, item, false)
+        : toObjectRow(item.toString(), this.#itemLine, {
+            bordersKnown: false,
+            hint: "Nothing after this item was read.",
+          });
     rows.push(row);
-    return rows;
+    this.#isStopped = row.kind === "malformed" && !row.bordersKnown;
   }
 
   /** From here to the line's end is what the report shows of the fault. */
-  function beginFault(message: string, hint?: string): void {
-    phase = "fault";
-    fault = { line: lineEnds + 1, message, hint };
+  #beginFault(at: number, message: string, hint?: string): void {
+    this.#phase = "fault";
+    this.#start = at;
+    this.#fault = { line: this.#lineEnds + 1, message, hint };
   }
 
-  function faultRow(bytes: Buffer): Row {
-    const { line, message, hint } = fault;
+  #faultRow(bytes: Buffer): Row {
+    const { line, message, hint } = this.#fault;
     return malformed(line, rawText(bytes), false, {
       rule: "json-invalid",
       message: `${message} Nothing after it was read.`,
@@ -66,33 +199,18 @@ export function jsonArrayParser(): RowParser {
     });
   }
 
-  /** Whether reading may go on after the item. */
-  function endItem(rows: Row[], item: Buffer): boolean {
-    items += 1;
-    phase = "after-item";
-    const row =
-      item.length > MAX_ROW_BYTES
-        ? rowTooLong(itemLine, item, false)
-        : toObjectRow(item.toString(), itemLine, { bordersKnown: false, hint: "Nothing after this item was read." });
+  #stop(rows: Row[], row: Row): Row[] {
+    this.#isStopped = true;
+    this.#carry = EMPTY;
     rows.push(row);
-    stopped = row.kind === "malformed" && !row.bordersKnown;
-    return !stopped;
-  }
-
-  function beginItem(byte: number): void {
-    itemLine = lineEnds + 1;
-    depth = 0;
-    inString = false;
-    escaped = false;
-    phase = byte === 0x7b || byte === 0x5b ? "in-container" : byte === QUOTE ? "in-string" : "in-scalar";
-    if (phase === "in-container") depth = 1;
+    return rows;
   }
 
   /** Index of the byte that ends the container, or the length of `bytes`. Nearly all bytes of a file pass here. */
-  function containerEnd(bytes: Buffer, from: number): number {
-    let level = depth;
-    let quoted = inString;
-    let at = escaped ? from + 1 : from;
+  #containerEnd(bytes: Buffer, from: number): number {
+    let level = this.#depth;
+    let quoted = this.#inString;
+    let at = this.#escaped ? from + 1 : from;
     for (; at < bytes.length; at += 1) {
       const byte = bytes[at] ?? 0;
       if (quoted) {
@@ -103,129 +221,18 @@ export function jsonArrayParser(): RowParser {
       else if (byte === 0x7d || byte === 0x5d) {
         level -= 1;
         if (level === 0) break;
-      } else if (byte === LF) lineEnds += 1;
+      } else if (byte === LF) this.#lineEnds += 1;
     }
-    escaped = at > bytes.length;
-    depth = level;
-    inString = quoted;
+    this.#escaped = at > bytes.length;
+    this.#depth = level;
+    this.#inString = quoted;
     return Math.min(at, bytes.length);
   }
 
-  function take(block: Buffer): Row[] {
-    const rows: Row[] = [];
-    if (stopped || block.length === 0) return rows;
-    const bytes = carry.length === 0 ? block : Buffer.concat([carry, block]);
-    let itemStart = 0;
-    for (let at = carry.length; at < bytes.length; at += 1) {
-      if (phase === "in-container") {
-        at = containerEnd(bytes, at);
-        if (at < bytes.length && !endItem(rows, bytes.subarray(itemStart, at + 1))) return rows;
-        continue;
-      }
-      const byte = bytes[at] ?? 0;
-      if (byte === LF) lineEnds += 1;
-      switch (phase) {
-        case "in-string":
-          if (escaped) escaped = false;
-          else if (byte === BACKSLASH) escaped = true;
-          else if (byte === QUOTE && !endItem(rows, bytes.subarray(itemStart, at + 1))) return rows;
-          break;
-        case "in-scalar":
-          if (isWhite(byte) || byte === COMMA || byte === 0x5d) {
-            if (byte === LF) lineEnds -= 1;
-            if (!endItem(rows, bytes.subarray(itemStart, at))) return rows;
-            at -= 1; // this byte again, after the item
-          }
-          break;
-        case "after-item":
-          if (byte === COMMA) phase = "item";
-          else if (byte === 0x5d) phase = "done";
-          else if (!isWhite(byte)) {
-            const message = `After item ${items} a comma or ] is missing.`;
-            itemStart = at;
-            beginFault(message);
-          }
-          break;
-        case "first-item":
-        case "item":
-          if (isWhite(byte)) break;
-          if (byte === 0x5d && phase === "first-item") phase = "done";
-          else if (byte === 0x5d || byte === COMMA) {
-            const message =
-              items === 0
-                ? "A comma stands before the first item."
-                : `After the comma behind item ${items} there is no item.`;
-            itemStart = at;
-            beginFault(message, "Remove the comma.");
-          } else {
-            itemStart = at;
-            beginItem(byte);
-          }
-          break;
-        case "done":
-          if (!isWhite(byte)) {
-            const message = "There is more after the ] that ends the array.";
-            itemStart = at;
-            beginFault(message, "A .json file is one array; for one object a line use .ndjson.");
-          }
-          break;
-        case "start":
-          if (byte === 0x5b) phase = "first-item";
-          else if (!isWhite(byte)) {
-            itemStart = at;
-            itemLine = lineEnds + 1;
-            phase = "not-array";
-          }
-          break;
-        case "fault":
-          if (byte === LF) return stop(rows, faultRow(bytes.subarray(itemStart, at)));
-          break;
-        case "not-array":
-          break;
-      }
-    }
-    carry = OPEN_PHASES.has(phase) ? Buffer.from(bytes.subarray(itemStart)) : EMPTY;
-    if (carry.length <= MAX_ROW_BYTES) return rows;
-    if (phase === "not-array") return stop(rows, notArray(carry, itemLine));
-    return stop(rows, phase === "fault" ? faultRow(carry) : rowTooLong(itemLine, carry, false));
-  }
-
-  return {
-    take,
-    end() {
-      if (stopped || phase === "start" || phase === "done") return [];
-      if (phase === "not-array") return stop([], notArray(carry, itemLine));
-      if (phase === "fault") return stop([], faultRow(carry));
-      if (phase === "in-scalar") {
-        const rows: Row[] = [];
-        if (!endItem(rows, carry)) return rows;
-        return stop(rows, endsEarly(lineEnds + 1));
-      }
-      if (phase === "in-container" || phase === "in-string") {
-        const { message } = invalidJson(carry.toString(), itemLine);
-        return stop(
-          [],
-          malformed(itemLine, rawText(carry), false, {
-            rule: "json-invalid",
-            message: `The file ends inside item ${items + 1}. ${message}`,
-            hint: "The file may have been cut off: write or copy it again.",
-          }),
-        );
-      }
-      return stop([], endsEarly(lineEnds + 1));
-    },
-    get lineEnds() {
-      return lineEnds;
-    },
-    get stopped() {
-      return stopped;
-    },
-  };
-
-  function endsEarly(line: number): Row {
+  #endsEarly(line: number): Row {
     return malformed(line, "", false, {
       rule: "json-invalid",
-      message: `The file ends after item ${items} without the ] that ends the array.`,
+      message: `The file ends after item ${this.#items} without the ] that ends the array.`,
       hint: "The file may have been cut off: write or copy it again.",
     });
   }

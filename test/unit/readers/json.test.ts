@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { stringifyJson } from "../../../src/actions/json.ts";
-import { jsonArrayParser } from "../../../src/readers/json-array.ts";
+import { JsonArrayParser } from "../../../src/readers/json-array.ts";
 import { findJsonFault } from "../../../src/readers/json-fault.ts";
 import { ndjsonParser } from "../../../src/readers/ndjson.ts";
 import { MAX_RAW_BYTES, MAX_ROW_BYTES, type RowParser } from "../../../src/readers/row-parser.ts";
@@ -126,7 +126,7 @@ describe("a JSON array", () => {
     ["lines of objects", '{"a":1}\n{"a":2}\n', ["1 !! json-not-array"]],
     ["no JSON at all", "eventId,ticketId\n1,2\n", ["1 !! json-not-array"]],
   ])("%s", (_name, text, expected) => {
-    expect(read(jsonArrayParser, text).map(brief)).toEqual(expected);
+    expect(read(() => new JsonArrayParser(), text).map(brief)).toEqual(expected);
   });
 
   test.each([
@@ -136,27 +136,29 @@ describe("a JSON array", () => {
     ['{"data":[]}', "Put [ ] around the items."],
     ["a,b", "A .json file is a request body"],
   ])("%j is told apart", (text, hint) => {
-    expect(hintsOf(read(jsonArrayParser, text))[0]).toContain(hint);
+    expect(hintsOf(read(() => new JsonArrayParser(), text))[0]).toContain(hint);
   });
 
   test("faults are told with line and column", () => {
-    expect(messageOf(read(jsonArrayParser, '[\n{"a":\n1,\n"b" 2}]')[0])).toBe(
+    expect(messageOf(read(() => new JsonArrayParser(), '[\n{"a":\n1,\n"b" 2}]')[0])).toBe(
       "The row is not JSON: expected a colon at line 4, column 5, before 2}.",
     );
-    expect(messageOf(read(jsonArrayParser, '[{"a":1}\n{"a":2}]')[1])).toBe(
+    expect(messageOf(read(() => new JsonArrayParser(), '[{"a":1}\n{"a":2}]')[1])).toBe(
       "After item 1 a comma or ] is missing. Nothing after it was read.",
     );
-    expect(messageOf(read(jsonArrayParser, '[{"a":1},\n{"a":')[1])).toContain("The file ends inside item 2.");
+    expect(messageOf(read(() => new JsonArrayParser(), '[{"a":1},\n{"a":')[1])).toContain(
+      "The file ends inside item 2.",
+    );
   });
 
   test.each([Number.POSITIVE_INFINITY, 300_000])("an item over 1 MiB ends the reading (blocks of %d)", (size) => {
     const long = `{"a":"${"x".repeat(MAX_ROW_BYTES)}"}`;
     for (const item of [long, `"${long.replaceAll('"', "")}"`, "1".repeat(MAX_ROW_BYTES + 1)]) {
-      const rows = feed(jsonArrayParser(), `[{"a":1},\n${item},\n{"a":2}]`, size);
+      const rows = feed(new JsonArrayParser(), `[{"a":1},\n${item},\n{"a":2}]`, size);
       expect(rows.map(brief)).toEqual(['1 {"a":1}', "2 !! row-too-long"]);
       expect(rows[1]?.kind === "malformed" ? rows[1].text.length : 0).toBe(MAX_RAW_BYTES);
     }
-    expect(feed(jsonArrayParser(), `{"a":"${"x".repeat(MAX_ROW_BYTES)}"}`, size).map(brief)).toEqual([
+    expect(feed(new JsonArrayParser(), `{"a":"${"x".repeat(MAX_ROW_BYTES)}"}`, size).map(brief)).toEqual([
       "1 !! json-not-array",
     ]);
   });
@@ -187,7 +189,7 @@ test("random objects come back from NDJSON and from an array, in any blocks", ()
       (objects, size, space) => {
         const texts = objects.map((object) => stringifyJson(object));
         const lines = feed(ndjsonParser(), texts.join("\n"), size);
-        const items = feed(jsonArrayParser(), `[${texts.join(`${space},${space}`)}${space}]`, size);
+        const items = feed(new JsonArrayParser(), `[${texts.join(`${space},${space}`)}${space}]`, size);
         for (const rows of [lines, items]) {
           expect(
             rows.map((row) => (row.kind === "object" ? [row.text, stringifyJson(row.value)] : brief(row))),
@@ -204,8 +206,8 @@ test("random damage to an array: blocks make no difference, and whatever JSON.pa
   fc.assert(
     fc.property(fc.array(token, { maxLength: 12 }), fc.integer({ min: 1, max: 5 }), (tokens, size) => {
       const text = `[${tokens.join("")}`;
-      const rows = feed(jsonArrayParser(), text);
-      expect(feed(jsonArrayParser(), text, size)).toEqual(rows);
+      const rows = feed(new JsonArrayParser(), text);
+      expect(feed(new JsonArrayParser(), text, size)).toEqual(rows);
       expect(rows.some((row) => row.kind === "malformed" && !row.bordersKnown)).toBe(!isJson(text));
     }),
     { numRuns: 3000 },

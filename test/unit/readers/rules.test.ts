@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { csvParser } from "../../../src/readers/csv.ts";
-import { jsonArrayParser } from "../../../src/readers/json-array.ts";
+import { JsonArrayParser } from "../../../src/readers/json-array.ts";
 import { ndjsonParser } from "../../../src/readers/ndjson.ts";
 import { MAX_ROW_BYTES } from "../../../src/readers/row-parser.ts";
 import { READER_RULES } from "../../../src/readers/rules.ts";
@@ -16,7 +16,7 @@ const BREAKERS = {
   "json-invalid": () => feed(ndjsonParser(), '{"action": newEvent}'),
   "json-duplicate-key": () => feed(ndjsonParser(), '{"price":"1","price":"2"}'),
   "json-not-object": () => feed(ndjsonParser(), '["newEvent", "wave-26"]'),
-  "json-not-array": () => feed(jsonArrayParser(), '{"action":"newEvent","data":{}}'),
+  "json-not-array": () => feed(new JsonArrayParser(), '{"action":"newEvent","data":{}}'),
 } satisfies Record<keyof typeof READER_RULES, () => unknown>;
 
 test.each(Object.entries(BREAKERS))("%s is found", (rule, breakIt) => {
