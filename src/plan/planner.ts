@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename } from "node:fs/promises";
+import { open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
@@ -20,17 +20,18 @@ import { assignLanes, writeByLane } from "./assign-lanes.ts";
 import { type BlockedRow, candidateFiles, removeCandidates } from "./candidates.ts";
 import type { ChangedAction } from "./changed.ts";
 import { type Compiled, compile, type OnUnderstood } from "./compile.ts";
-import { copyInputs } from "./copies.ts";
+import { type Copies, copyInputs } from "./copies.ts";
+import { cutChunks } from "./cut-chunks.ts";
 import { select } from "./decide.ts";
-import { copyRanges, createFile, readLines, syncDirectory } from "./files.ts";
+import { copyRanges, createFile, syncDirectory } from "./files.ts";
 import type { HeldFor } from "./held-rows.ts";
 import { RECORD_BYTES, readOrigin } from "./index-file.ts";
-import { createBlockedRows, createInvalidRows } from "./invalid-rows.ts";
-import { createLaneGroups } from "./lanes.ts";
+import { createBlockedRows, createInvalidRows, type InvalidRows } from "./invalid-rows.ts";
+import { createLaneGroups, type LaneAssignment, type LaneGroups } from "./lanes.ts";
 import { type Manifest, manifestOf, type RowCounts, type RunOptions } from "./manifest.ts";
 import { createTimeOrder, type Order } from "./order.ts";
 import type { MadeMapper, WorkerOptions } from "./parallel.ts";
-import { planFiles, sha256 } from "./plan.ts";
+import { planFiles } from "./plan.ts";
 import type { ProblemLog } from "./problems.ts";
 import { createRowPlaces } from "./row-places.ts";
 import type { Selection } from "./selection.ts";
@@ -123,7 +124,7 @@ export interface PlanResult {
  * any more; before that the folder holds no manifest and means nothing.
  */
 export async function makePlan(options: PlanOptions): Promise<PlanResult> {
-  const { directory, files, ledger, again, problems, signal, environment } = options;
+  const { directory, ledger, signal, pending } = options;
   const severityOf = severityIn(options.severities);
   makeFolder(directory, { mode: 0o700 });
   await using copies = await copyInputs(options);
@@ -132,83 +133,39 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   using invalid = createInvalidRows(directory);
   using blockedRows = createBlockedRows(directory);
   const groups =
-    options.lanes > 1
-      ? createLaneGroups(ledger ? ledgerKnownState(ledger, options.pending) : NOTHING_KNOWN)
-      : undefined;
+    options.lanes > 1 ? createLaneGroups(ledger ? ledgerKnownState(ledger, pending) : NOTHING_KNOWN) : undefined;
   const known = ledger === undefined ? NO_REJECTED_ROWS : rejectedRows(ledger);
   const compiled = await compile({
+    ...options,
     timeOrder,
     salesSeen,
     rowEvents: groups,
     invalid,
     rejectedRows: known,
-    workers: options.workers,
-    severities: options.severities,
     blockedRows,
-    files,
-    directory,
     severityOf,
     now: Math.floor(options.now().getTime() / 1000),
-    problems,
-    signal,
-    limit: options.limit,
-    mapperFor: options.mapperFor,
-    onUnderstood: options.onUnderstood,
-    onRows: options.onRows,
-    open: (file) => {
-      const copy = copies.get(file);
-      const { encoding, maxInputBytes, stdin, clock } = options.reading;
-      return openInput(file, {
-        signal,
-        ...options.readingOf(file),
-        ...(encoding !== undefined && { encoding }),
-        ...(maxInputBytes !== undefined && { maxInputBytes }),
-        ...(stdin !== undefined && { stdin }),
-        ...(clock !== undefined && { clock }),
-        ...(copy !== undefined && { contentPath: join(directory, copy), original: copies.original(file) }),
-      });
-    },
+    open: (file) => openCopied(file, options, copies),
     allowEmpty: options.reading.allowEmpty ?? false,
   });
   const vanished = await salesSeen?.vanished(ledger, signal);
   await timeOrder?.arrange({ blockedRows, onOrdered: options.onOrdered, signal });
   const selection = await select({
-    directory,
+    ...options,
     compiled,
     blockedRows,
     invalid,
-    ledger,
-    again,
-    problems,
     severityOf,
-    signal,
-    pending: options.pending,
     rejectedRows: known,
-    sources: options.sources,
     isByTime: timeOrder !== undefined,
     crossChecks: () => acrossFor(options, compiled),
   });
-  const { read, skipped } = compiled.rows;
-  const unsent = { invalid: invalid.invalid, held: invalid.held, mended: compiled.rows.mended };
-  const rows = { read, mapped: read - skipped - unsent.invalid - unsent.held - unsent.mended, skipped, ...unsent };
-  const notSent = selection.waiting + selection.late + selection.superseded + selection.unclear;
-  const actions = {
-    total: selection.fresh + selection.alreadySent + selection.pending + notSent,
-    planned: selection.fresh,
-    alreadySent: selection.alreadySent,
-    changed: selection.changed.count,
-    pending: selection.pending,
-    waiting: selection.waiting,
-    late: selection.late,
-    superseded: selection.superseded,
-    unclear: selection.unclear,
-  };
   const result = {
-    rows,
+    rows: countRows(compiled, invalid),
     mendings: [],
     ids: idsOf(compiled, selection),
     heldFor: selection.heldFor,
-    actions,
+    actions: countActions(selection),
     repeated: selection.repeated,
     byAction: selection.byAction,
     changed: selection.changed.shown,
@@ -219,70 +176,117 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     mapping: options.mappingDigest,
     isUnreadable: compiled.unreadable || compiled.unfit,
   };
-  const bearable = !result.isUnreadable && invalid.invalid <= allowedRows(options.maxInvalid, read);
+  const bearable = !result.isUnreadable && invalid.invalid <= allowedRows(options.maxInvalid, result.rows.read);
   if (!bearable) return { ...result, manifest: undefined };
-
-  const assignment = groups && (await assignLanes({ directory, selection, groups, lanes: options.lanes, signal }));
-  if (assignment !== undefined && assignment.lanes.length > 1)
-    await writeByLane(directory, selection, assignment, signal);
-  else await keepSelected(directory, selection, compiled.candidates);
+  const assignment = await writeActions(options, compiled, selection, groups);
   const chunks = await cutChunks(
     planFiles(directory),
-    environment?.chunkSize ?? MAX_ACTIONS_PER_REQUEST,
-    environment?.maxChunkBytes ?? Number.POSITIVE_INFINITY,
+    options.environment?.chunkSize ?? MAX_ACTIONS_PER_REQUEST,
+    options.environment?.maxChunkBytes ?? Number.POSITIVE_INFINITY,
     assignment?.lanes.map(({ actions }) => actions) ?? [],
   );
-  const paths = planFiles(directory);
   const placeOf = createRowPlaces(selection.lastAccepted, {
     kept: selection.kept,
     lanes: assignment?.lanes.map((lane) => lane.actions) ?? [selection.fresh],
     laneOf: (action) => assignment?.of(action) ?? 0,
     moved: timeOrder && (await placesOf(blockedRows)),
   });
-  await invalid.writeTo(paths.invalid, selection.openOfInvalid, placeOf);
-  const manifest = manifestOf({
+  await invalid.writeTo(planFiles(directory).invalid, selection.openOfInvalid, placeOf);
+  const manifest = manifestFor(options, result, copies, chunks);
+  await copies.synced();
+  const mendings = await mendingsOf(planFiles(directory).index, selection.mends);
+  await writeManifest(directory, manifest);
+  return { ...result, manifest, mendings };
+}
+
+/** Opens an input, or the copy that is kept of it. */
+function openCopied(file: InputFile, options: PlanOptions, copies: Copies): Promise<Input> {
+  const copy = copies.get(file);
+  const { encoding, maxInputBytes, stdin, clock } = options.reading;
+  return openInput(file, {
+    signal: options.signal,
+    ...options.readingOf(file),
+    ...(encoding !== undefined && { encoding }),
+    ...(maxInputBytes !== undefined && { maxInputBytes }),
+    ...(stdin !== undefined && { stdin }),
+    ...(clock !== undefined && { clock }),
+    ...(copy !== undefined && { contentPath: join(options.directory, copy), original: copies.original(file) }),
+  });
+}
+
+function countRows({ rows: { read, skipped, mended } }: Compiled, { invalid, held }: InvalidRows): RowCounts {
+  return { read, mapped: read - skipped - invalid - held - mended, skipped, invalid, held, mended };
+}
+
+function countActions(selection: Selection): Manifest["actions"] {
+  const { fresh, alreadySent, pending, waiting, late, superseded, unclear, changed } = selection;
+  return {
+    total: fresh + alreadySent + pending + waiting + late + superseded + unclear,
+    planned: fresh,
+    alreadySent,
+    changed: changed.count,
+    pending,
+    waiting,
+    late,
+    superseded,
+    unclear,
+  };
+}
+
+/** Writes the actions that are sent, lane after lane. */
+async function writeActions(
+  { directory, lanes, signal }: PlanOptions,
+  { candidates }: Compiled,
+  selection: Selection,
+  groups: LaneGroups | undefined,
+): Promise<LaneAssignment | undefined> {
+  const assignment = groups && (await assignLanes({ directory, selection, groups, lanes, signal }));
+  if (assignment !== undefined && assignment.lanes.length > 1)
+    await writeByLane(directory, selection, assignment, signal);
+  else await keepSelected(directory, selection, candidates);
+  return assignment;
+}
+
+function manifestFor(
+  { environment, problems, ...options }: PlanOptions,
+  { inputs, rows, actions, repeated, byAction }: Omit<PlanResult, "manifest">,
+  copies: Copies,
+  chunks: Manifest["chunks"],
+): Manifest {
+  return manifestOf({
     run: options.run,
     createdAt: options.now().toISOString(),
     environment: environment?.name ?? "",
     boundTo: environment?.boundTo ?? "",
-    inputs: compiled.inputs.map(
-      ({ name, bytes, sha256, rows, encoding, delimiter, headerLine, readAs, rules, key }, at) => {
-        const file = files[at];
-        const copy = file === undefined ? undefined : copies.get(file);
-        return {
-          name,
-          ...(copy !== undefined && { copy }),
-          format: file?.format ?? "",
-          compression: file?.compression ?? "none",
-          bytes,
-          sha256,
-          rows,
-          encoding,
-          readAs,
-          rules: [...rules],
-          ...(key !== undefined && { key }),
-          ...(delimiter !== undefined && { delimiter }),
-          ...(headerLine !== undefined && { headerLine }),
-        };
-      },
-    ),
+    inputs: inputs.map(({ name, bytes, sha256, rows, encoding, delimiter, headerLine, readAs, rules, key }, at) => {
+      const file = options.files[at];
+      const copy = file === undefined ? undefined : copies.get(file);
+      return {
+        name,
+        ...(copy !== undefined && { copy }),
+        format: file?.format ?? "",
+        compression: file?.compression ?? "none",
+        bytes,
+        sha256,
+        rows,
+        encoding,
+        readAs,
+        rules: [...rules],
+        ...(key !== undefined && { key }),
+        ...(delimiter !== undefined && { delimiter }),
+        ...(headerLine !== undefined && { headerLine }),
+      };
+    }),
     mapping: options.mappingDigest,
     rows,
     actions,
-    repeated: selection.repeated,
-    byAction: { ...selection.byAction },
+    repeated,
+    byAction: { ...byAction },
     problems: { errors: problems.errors, warnings: problems.warnings },
     chunks: [...chunks],
-    again,
+    again: options.again,
     options: options.runOptions,
   });
-  await copies.synced();
-  const mendings = await mendingsOf(paths.index, selection.mends);
-  await writeDurably(`${paths.manifest}.tmp`, `${JSON.stringify(manifest)}\n`);
-  await rename(`${paths.manifest}.tmp`, paths.manifest);
-  await syncDirectory(directory);
-  await syncDirectory(dirname(directory));
-  return { ...result, manifest, mendings };
 }
 
 /** By row that is not sent: the first candidate that it stands before. */
@@ -360,76 +364,14 @@ async function keepSelected(directory: string, selection: Selection, candidates:
   await removeCandidates(directory);
 }
 
-/**
- * The initial chunks: as many actions as fit the size and the bytes, in order. One action that is too large stands alone.
- *
- * @param perLane how many actions each lane has; one lane where it is empty.
- */
-async function cutChunks(
-  paths: Pick<ReturnType<typeof planFiles>, "actions" | "index">,
-  chunkSize: number,
-  maxBytes: number,
-  perLane: readonly number[],
-): Promise<Manifest["chunks"]> {
-  await using index = await open(paths.index, "r");
-  const chunks: Manifest["chunks"] = [];
-  // One buffer for all: chunks are large, and those that are given up stay in memory for a while.
-  let bytes = Buffer.allocUnsafe(BLOCK);
-  let count = 0;
-  let length = 0;
-  let first = 1;
-  let offset = 0;
-  let lane = 0;
-  let lastOfLane = perLane[0] ?? Number.POSITIVE_INFINITY;
-  const cut = async (): Promise<void> => {
-    if (count === 0) return;
-    const indexSha256 = await digestOfNext(index, count * RECORD_BYTES);
-    chunks.push({ lane, first, count, offset, length, sha256: sha256(bytes.subarray(0, length)), indexSha256 });
-    first += count;
-    offset += length;
-    count = 0;
-    length = 0;
-    if (first > lastOfLane) {
-      lane += 1;
-      lastOfLane += perLane[lane] ?? Number.POSITIVE_INFINITY;
-    }
-  };
-  const put = (line: Buffer): void => {
-    const end = length + line.length + 1;
-    if (end > bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.max(end, bytes.length * 2));
-      bytes.copy(larger, 0, 0, length);
-      bytes = larger;
-    }
-    line.copy(bytes, length);
-    bytes[end - 1] = NEWLINE;
-    length = end;
-    count += 1;
-  };
-  for await (const block of readLines(paths.actions)) {
-    for (const line of block) {
-      // The request body is one byte longer than the chunk: its opening bracket.
-      if (count >= chunkSize || (count > 0 && length + line.length + 2 > maxBytes)) await cut();
-      put(line);
-      if (first + count > lastOfLane) await cut();
-    }
-  }
-  await cut();
-  return chunks;
+/** Durably, and renamed into place: from then on the folder is a plan. */
+async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
+  const path = planFiles(directory).manifest;
+  await writeDurably(`${path}.tmp`, `${JSON.stringify(manifest)}\n`);
+  await rename(`${path}.tmp`, path);
+  await syncDirectory(directory);
+  await syncDirectory(dirname(directory));
 }
-
-async function digestOfNext(file: FileHandle, length: number): Promise<string> {
-  const bytes = Buffer.allocUnsafe(length);
-  for (let at = 0; at < length; ) {
-    const { bytesRead } = await file.read(bytes, at, length - at, null);
-    if (bytesRead === 0) throw new Error("the plan's index is shorter than its actions");
-    at += bytesRead;
-  }
-  return sha256(bytes);
-}
-
-const BLOCK = 256 * 1024;
-const NEWLINE = 0x0a;
 
 async function writeDurably(path: string, text: string): Promise<void> {
   await using file = await createFile(path);

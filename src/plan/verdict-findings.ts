@@ -65,18 +65,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone with --again.",
       };
     case "unplaced":
-      if (detail.why === "unknown row") return ofUnknownRow(action, detail.accepted, places);
-      if (detail.why === "undecided")
-        return {
-          rule: "history-unclear",
-          message: `When its row was rejected, where it stands beside the ${action} of this ${about} that had been accepted could not be told: sent now, it may undo a later one. Accepted: ${listed(detail.accepted.map((deed) => toldDeed(deed, places)))}.`,
-          hint: "If it is later than all of these, stream it alone with --again. If not, take it out.",
-        };
-      return {
-        rule: "history-unclear",
-        message: `Its row did not name this ${about} when it was rejected, so whether it comes before or after what had been accepted of it can't be told. Accepted: ${listed(detail.accepted.map((deed) => toldDeed(deed, places)))}.`,
-        hint: `Mend the row at the source, and stream the whole export, which shows where it stands. If it is later than all of these, stream it alone with --again.`,
-      };
+      return unplaced(action, detail, places);
     case "superseded":
       return {
         rule: "history-superseded",
@@ -152,6 +141,28 @@ function remedyOfUnclear({ isCut, ofHolder }: Extract<Detail, { kind: "unclear" 
   return ofHolder === true
     ? `Put back at the source what was changed there, or ${others}. If it is a new one, stream its row alone with --again.`
     : `To send the rows that are new, stream them in a file of their own with --again. In the export, ${others}.`;
+}
+
+/** Of a row that was rejected, where nobody can tell where it stands beside what was accepted. */
+function unplaced(
+  action: ActionName,
+  { why, accepted }: Extract<Detail, { kind: "unplaced" }>,
+  places: KnownPlaces,
+): Finding {
+  if (why === "unknown row") return ofUnknownRow(action, accepted, places);
+  const { about } = actionSpec(action);
+  const told = `Accepted: ${listed(accepted.map((deed) => toldDeed(deed, places)))}.`;
+  if (why === "undecided")
+    return {
+      rule: "history-unclear",
+      message: `When its row was rejected, where it stands beside the ${action} of this ${about} that had been accepted could not be told: sent now, it may undo a later one. ${told}`,
+      hint: "If it is later than all of these, stream it alone with --again. If not, take it out.",
+    };
+  return {
+    rule: "history-unclear",
+    message: `Its row did not name this ${about} when it was rejected, so whether it comes before or after what had been accepted of it can't be told. ${told}`,
+    hint: `Mend the row at the source, and stream the whole export, which shows where it stands. If it is later than all of these, stream it alone with --again.`,
+  };
 }
 
 /** Of a row from a rejects file of another ledger. Scans without a time all say the same: how many there are counts, not their order. */
