@@ -7,6 +7,7 @@ import type { DeedGroup } from "./deed-group.ts";
 import type { Doubtful } from "./doubtful.ts";
 import { groupHistory, type InputOfHistory, type KnownOfHistory, standingsOf } from "./group-history.ts";
 import { type DeedVerdict, type HistoryDeed, namingOf } from "./history.ts";
+import { replaces } from "./keyed-order.ts";
 import { laterAccepted, timesOfKnown } from "./late-times.ts";
 import { matchHistory } from "./match-history.ts";
 import { findCopies, findOverlaps, type TimedDeed } from "./overlaps.ts";
@@ -74,6 +75,7 @@ export class JudgedHistory {
     const overlaps = this.#group.options.inputs.length > 1 ? findOverlaps(timed) : undefined;
     const copies = this.#group.options.again ? undefined : findCopies(timed);
     this.#noteRetold(verdicts, overlaps);
+    if (replaces(this.#group.action)) this.#noteChain(verdicts);
     for (const [at, { candidate, blocked, deed }] of input.entries()) {
       const overlap = overlaps?.get(at);
       const twin = overlap?.kind === "shared" ? input[overlap.with] : undefined;
@@ -129,6 +131,20 @@ export class JudgedHistory {
       const candidate = input[each.at]?.candidate;
       if (candidate !== undefined) this.#found.compared.push({ ...each, candidate, acceptedAt });
     }
+  }
+
+  /** Notes what would be sent beside accepted ones with times. */
+  #noteChain(verdicts: readonly DeedVerdict[]): void {
+    const accepted = this.#known.flatMap(({ deed, accepted: known }) =>
+      known?.isTaken === true ? (deed.said().time ?? []) : [],
+    );
+    const open = this.#input.flatMap(({ candidate, deed }, at) =>
+      candidate === undefined || deed.content === undefined || verdicts[at]?.kind !== "new"
+        ? []
+        : [{ candidate, time: deed.isTimed ? deed.said().time : undefined }],
+    );
+    const seqs = this.#input.flatMap(({ candidate }) => candidate?.seq ?? []);
+    if (accepted.length > 0 && open.length > 0) this.#found.chains.push({ open, accepted, seqs });
   }
 
   #set(candidate: Doubtful, verdict: DeedVerdict): void {

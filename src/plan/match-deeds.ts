@@ -16,7 +16,7 @@ import { findLeftAccepted } from "./left-accepted.ts";
 import { deedsBeside, findUnderOtherKeys } from "./other-keys.ts";
 import { findSharedTimes } from "./overlaps.ts";
 import { findOnceUnderOtherKeys, findToldTwice } from "./several-keys.ts";
-import { retoldAmong } from "./told-otherwise.ts";
+import { greatestShift, retoldAmong } from "./told-otherwise.ts";
 import { findTurned } from "./turned-rows.ts";
 import { FoundVerdicts, type Verdicts } from "./verdicts.ts";
 
@@ -95,6 +95,22 @@ function judgeRetold(found: FoundVerdicts): void {
       if (accepted === undefined) continue;
       const isCutShort = retold.minutes === 0;
       found.set(candidate.seq, "unclear", { kind: "told otherwise", accepted, isCutShort });
+    }
+  }
+  judgeBesideRetold(found);
+}
+
+/** Where times are told otherwise, what stands beside them has no place by its own: moved, it may only seem to be the last one. */
+function judgeBesideRetold(found: FoundVerdicts): void {
+  const byFile = Map.groupBy(found.compared, ({ candidate }) => candidate.input);
+  const shiftOf = new Map([...byFile].map(([input, compared]) => [input, greatestShift(compared)]));
+  for (const { open, accepted, seqs } of found.chains) {
+    const isRetold = seqs.some((seq) => found.detailOf(seq)?.kind === "told otherwise");
+    for (const { candidate, time } of open) {
+      const shift = BigInt(shiftOf.get(candidate.input) ?? 0);
+      const isMoved = time !== undefined && accepted.some((other) => other < time && time - shift <= other);
+      if ((isRetold || isMoved) && found.isNew(candidate.seq))
+        found.set(candidate.seq, "unclear", { kind: "beside told otherwise" });
     }
   }
 }

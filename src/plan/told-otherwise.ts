@@ -129,6 +129,12 @@ export function retoldAmong<C extends Compared>(compared: readonly C[]): readonl
   });
 }
 
+/** Seconds by which a file may be moved to later times; 0 where none of it is. */
+export function greatestShift(compared: readonly Compared[]): number {
+  const later = shiftsOf(compared).filter((shift) => shift > 0);
+  return later.length === 0 ? 0 : (Math.max(...later) + SUMMER_TIMES) * MINUTE;
+}
+
 /**
  * Minutes by which a file is moved: more than chance explains. Beside what most of its deeds show, a single one shows none, since
  * in a file of few rows that is no small share.

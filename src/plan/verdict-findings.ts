@@ -100,6 +100,12 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       };
     case "told otherwise":
       return toldOtherwise(candidate, detail, places);
+    case "beside told otherwise":
+      return {
+        rule: "history-unclear",
+        message: `Times of this input are told otherwise than they were accepted, so whether this ${action} of this ${about} is later than what was accepted can't be told: sent now, it may undo a later one.`,
+        hint: "If the source's zone or format was changed, here or where the file comes from, put it back as it was. To send this one all the same, stream its row alone with --again.",
+      };
     case "turned":
       return turned(action, detail, textOf(places.placeOf(detail.other)));
     case "in two sources":

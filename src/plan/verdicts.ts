@@ -78,6 +78,8 @@ export type Detail =
   | { readonly kind: "same minute"; readonly other: RowPlace }
   /** Unclear: it may be this accepted one, told with another time. */
   | { readonly kind: "told otherwise"; readonly accepted: AcceptedDeed; readonly isCutShort: boolean }
+  /** Unclear: another deed of its history is told with another time than it was accepted with, or its whole file seems to be. */
+  | { readonly kind: "beside told otherwise" }
   /** Unclear: in the run that rejected both rows, this one stood on the other side of that one; or no run had both. */
   | { readonly kind: "turned"; readonly other: RowPlace; readonly stood: "before" | "behind" | "unknown" }
   /** Unclear: another source says the same, now or before. */
@@ -108,6 +110,15 @@ interface ComparedCandidate extends Compared {
   readonly acceptedAt: (of: number) => AcceptedDeed | undefined;
 }
 
+/** Deeds of a history of which the last one counts that would be sent, beside accepted ones. */
+interface ComparedChain {
+  /** Its time in seconds since 1970. */
+  readonly open: readonly { readonly candidate: Pick<Candidate, "seq" | "input">; readonly time: bigint | undefined }[];
+  readonly accepted: readonly bigint[];
+  /** All of the input, those that are known too. */
+  readonly seqs: readonly number[];
+}
+
 /** Verdicts while they are made. */
 export class FoundVerdicts {
   readonly #verdicts: Uint8Array;
@@ -118,6 +129,7 @@ export class FoundVerdicts {
   /** Under keys that several were accepted under: which of them a candidate is. */
   readonly bound = new Map<number, AcceptedDeed>();
   readonly compared: ComparedCandidate[] = [];
+  readonly chains: ComparedChain[] = [];
   /** Whether some candidate with a key is none of what was accepted under it. */
   hasNewKeys = false;
 
