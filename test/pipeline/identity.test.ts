@@ -941,6 +941,21 @@ describe("a deed whose time is told otherwise", () => {
     expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["b", "c", "d"]);
   });
 
+  test.each<[string, (rows: readonly string[]) => readonly string[], string]>([
+    ["beside it", (rows) => rows, "T"],
+    ["that the export does not have any more", (rows) => rows.filter((row) => !row.startsWith("T,c")), "T"],
+    ["of a source whose rows have keys", (rows) => rows, "T key"],
+  ])("lets no resale pass that was rejected before one %s", async (_, shown, key) => {
+    const source = RESALES.replace("zone: ZONE", key === "T" ? "zone: ZONE" : 'zone: ZONE\n    key: "{Ticket} {To}"');
+    const { field, night } = await openLog(source);
+    const rows = ["T,b,5,2026-02-01 10:00:07", "T,c,6,2026-02-01 10:30:08", "T2,d,7,2026-02-02 10:00:09"];
+    field.setFaults({ fault: "failure-items", items: [0] });
+    expect((await night("Europe/Berlin", SECONDS, "resales.csv", rows)).actions).toMatchObject({ accepted: 2 });
+    const told = await night("UTC", SECONDS, "resales.csv", shown(rows), { maxInvalid: { rows: 3 } });
+    expect(told.actions?.accepted, told.said).toBe(0);
+    expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["c", "d"]);
+  });
+
   test("is not seen where the input has the accepted one, nor in times that no zone explains", {
     tags: ["long"],
   }, async () => {
