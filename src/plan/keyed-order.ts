@@ -103,10 +103,11 @@ export async function findOutOfOrder(
       row.accepted === undefined ? [] : [{ row, of: nameOfDeed(row.accepted) }],
     );
     const deeds = old.map((candidate) => ({ candidate, of: acceptedOf(ledger, candidate, boundTo(candidate.seq)) }));
-    /** As it was accepted, else as it came later. */
+    /** As it was accepted, or as it is told now, whichever is later: all times of a file may have moved. */
     const timeOfDeed = (deed: TriedDeed): bigint | undefined => {
       const came = deeds.find(({ candidate, of }) => !candidate.untimed && of.includes(nameOfDeed(deed)));
-      return acceptedTime(ledger, deed) ?? (came && timeIn(came.candidate, lines));
+      const [accepted, now] = [acceptedTime(ledger, deed), came && timeIn(came.candidate, lines)];
+      return accepted === undefined || (now !== undefined && now > accepted) ? now : accepted;
     };
     return fresh.flatMap((candidate): (readonly [Candidate, OutOfOrder])[] => {
       const standingOf = standingsOf(candidate) ?? standingsSince(lastTried(ledger, candidate, fresh));
@@ -119,7 +120,7 @@ export async function findOutOfOrder(
       const isLater = (deed: TriedDeed): boolean | undefined => {
         const standing = standingOf(deed);
         if (standing === "before") return false;
-        const other = time === undefined ? undefined : acceptedTime(ledger, deed);
+        const other = time === undefined ? undefined : timeOfDeed(deed);
         // Of those whose place is not known, the times tell below.
         const isUnplaced = UNPLACED.has(standing);
         if (time !== undefined && other !== undefined) return !isUnplaced && other > time;

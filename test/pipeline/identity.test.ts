@@ -951,6 +951,7 @@ describe("a deed whose time is told otherwise", () => {
     const rows = ["T,b,5,2026-02-01 10:00:07", "T,c,6,2026-02-01 10:30:08", "T2,d,7,2026-02-02 10:00:09"];
     field.setFaults({ fault: "failure-items", items: [0] });
     expect((await night("Europe/Berlin", SECONDS, "resales.csv", rows)).actions).toMatchObject({ accepted: 2 });
+    field.setFaults();
     const told = await night("UTC", SECONDS, "resales.csv", shown(rows), { maxInvalid: { rows: 3 } });
     expect(told.actions?.accepted, told.said).toBe(0);
     expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["c", "d"]);
