@@ -66,254 +66,280 @@ const FAST_FROM = IS_FAST_PATH_ON ? FAST_FROM_BYTES : Number.POSITIVE_INFINITY;
  * @param fastFrom bytes from which on the fast path is used, counted with the block that is read; infinite where it is not.
  */
 export function csvParser(options: CsvOptions = {}, fastFrom: number = FAST_FROM): CsvParser {
-  const { after } = options;
-  const quote = oneByte("quote", options.quote ?? '"');
-  const wantedLine = after === undefined ? (options.headerLine ?? 1) : 1;
-  let delimiter = after?.delimiter ?? options.delimiter;
-  if (delimiter !== undefined) oneByte("delimiter", delimiter, quote);
+  return new CsvTable(options, fastFrom);
+}
 
-  let dialect: CsvDialect | undefined =
-    after === undefined ? undefined : { delimiter: after.delimiter.charCodeAt(0), quote, crEndsRows: false };
-  let header = after?.header;
+class CsvTable implements CsvParser {
+  readonly #options: CsvOptions;
+  readonly #fastFrom: number;
+  readonly #quote: number;
+  readonly #wantedLine: number;
+  #delimiter: string | undefined;
+  #dialect: CsvDialect | undefined;
+  #header: readonly string[] | undefined;
   /** The file was written by `tickets` with `--safe-csv`. */
-  let isGuarded = header?.includes(GUARDED_COLUMN) ?? false;
-  let headerLine = after?.headerLine;
-  let secondHeader = compileSecondHeader(header ?? []);
-  let stopped = false;
+  #isGuarded: boolean;
+  #headerLine: number | undefined;
+  #secondHeader: ReturnType<typeof compileSecondHeader>;
+  #stopped = false;
   /** What was taken and belongs to a row that has not ended. */
-  let carry: Buffer = EMPTY;
-  let rowLine = (after?.lineEnds ?? 0) + 1;
-  let blockEndedInCr = false;
+  #carry: Buffer = EMPTY;
+  #rowLine: number;
+  #blockEndedInCr = false;
   /** A row over the limit, followed to its end without being kept. */
-  let long: { readonly head: Buffer; readonly tracker: RowTracker } | undefined;
-  /** What is read on in a file is a part of a large one. */
-  let bytesTaken = after === undefined ? 0 : FAST_FROM_BYTES;
+  #long: { readonly head: Buffer; readonly tracker: RowTracker } | undefined;
+  #bytesTaken: number;
 
-  function take(block: Buffer): Row[] {
-    if (stopped || block.length === 0) return [];
-    const bytes = carry.length === 0 ? block : Buffer.concat([carry, block]);
-    bytesTaken += block.length;
-    if (dialect === undefined) return readHeader(bytes, false);
-    if (long === undefined && !endsRow(block, dialect)) {
-      const rows: Row[] = [];
-      keep(rows, bytes === block ? Buffer.from(block) : bytes, dialect);
-      return rows;
-    }
-    return readRows(bytes, dialect, false);
+  constructor(options: CsvOptions, fastFrom: number) {
+    const { after } = options;
+    this.#options = options;
+    this.#fastFrom = fastFrom;
+    this.#quote = oneByte("quote", options.quote ?? '"');
+    this.#wantedLine = after === undefined ? (options.headerLine ?? 1) : 1;
+    this.#delimiter = after?.delimiter ?? options.delimiter;
+    if (this.#delimiter !== undefined) oneByte("delimiter", this.#delimiter, this.#quote);
+    this.#dialect =
+      after === undefined
+        ? undefined
+        : { delimiter: after.delimiter.charCodeAt(0), quote: this.#quote, crEndsRows: false };
+    this.#header = after?.header;
+    this.#isGuarded = this.#header?.includes(GUARDED_COLUMN) ?? false;
+    this.#headerLine = after?.headerLine;
+    this.#secondHeader = compileSecondHeader(this.#header ?? []);
+    this.#rowLine = (after?.lineEnds ?? 0) + 1;
+    // What is read on in a file is a part of a large one.
+    this.#bytesTaken = after === undefined ? 0 : FAST_FROM_BYTES;
   }
 
-  function end(): Row[] {
-    if (stopped) return [];
-    const rows = dialect === undefined ? readHeader(carry, true) : [];
-    if (stopped || dialect === undefined) return rows;
-    if (long !== undefined) {
-      long.tracker.finish();
-      rows.push(longRow(long));
-    } else if (carry.length > 0) for (const row of readRows(carry, dialect, true)) rows.push(row);
-    carry = EMPTY;
+  get lineEnds(): number {
+    const before = this.#rowLine - 1;
+    if (this.#dialect === undefined) return before;
+    const open = this.#carry;
+    return before + (this.#long?.tracker.lineEnds ?? countLineEnds(open, 0, open.length, this.#dialect.crEndsRows));
+  }
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  get header(): readonly string[] | undefined {
+    return this.#header;
+  }
+
+  get headerLine(): number | undefined {
+    return this.#headerLine;
+  }
+
+  get delimiter(): string | undefined {
+    return this.#header === undefined ? undefined : this.#delimiter;
+  }
+
+  take(block: Buffer): Row[] {
+    if (this.#stopped || block.length === 0) return [];
+    const bytes = this.#carry.length === 0 ? block : Buffer.concat([this.#carry, block]);
+    this.#bytesTaken += block.length;
+    if (this.#dialect === undefined) return this.#readHeader(bytes, false);
+    if (this.#long === undefined && !endsRow(block, this.#dialect)) {
+      const rows: Row[] = [];
+      this.#keep(rows, bytes === block ? Buffer.from(block) : bytes, this.#dialect);
+      return rows;
+    }
+    return this.#readRows(bytes, this.#dialect, false);
+  }
+
+  end(): Row[] {
+    if (this.#stopped) return [];
+    const rows = this.#dialect === undefined ? this.#readHeader(this.#carry, true) : [];
+    if (this.#stopped || this.#dialect === undefined) return rows;
+    if (this.#long !== undefined) {
+      this.#long.tracker.finish();
+      rows.push(this.#longRow(this.#long));
+    } else if (this.#carry.length > 0)
+      for (const row of this.#readRows(this.#carry, this.#dialect, true)) rows.push(row);
+    this.#carry = EMPTY;
     return rows;
   }
 
-  function stopAt(row: Row): Row[] {
-    stopped = true;
-    carry = EMPTY;
+  #stopAt(row: Row): Row[] {
+    this.#stopped = true;
+    this.#carry = EMPTY;
     return [row];
   }
 
   /** Passes over blank lines to the header, learns the dialect from it, and reads on. */
-  function readHeader(bytes: Buffer, ended: boolean): Row[] {
+  #readHeader(bytes: Buffer, ended: boolean): Row[] {
     let start = 0;
-    while (rowLine < wantedLine) {
+    while (this.#rowLine < this.#wantedLine) {
       const title = titleLine(bytes, start, ended);
       if (title === undefined) {
-        carry = Buffer.from(bytes.subarray(start));
-        return carry.length > MAX_ROW_BYTES ? stopAt(rowTooLong(rowLine, carry, false)) : [];
+        this.#carry = Buffer.from(bytes.subarray(start));
+        return this.#carry.length > MAX_ROW_BYTES ? this.#stopAt(rowTooLong(this.#rowLine, this.#carry, false)) : [];
       }
       const text = bytes.toString("utf8", start, title.end);
       // A rejects file of the source: it has no titles.
-      if (rowLine === 1 && text.includes(REASON_COLUMN)) break;
+      if (this.#rowLine === 1 && text.includes(REASON_COLUMN)) break;
       const declared = SEPARATOR_LINE.exec(text)?.[1];
-      if (declared !== undefined && declared.charCodeAt(0) < 0x80) delimiter ??= declared;
-      rowLine += 1;
+      if (declared !== undefined && declared.charCodeAt(0) < 0x80) this.#delimiter ??= declared;
+      this.#rowLine += 1;
       start = title.next;
       if (start === bytes.length && ended) return [];
     }
     for (;;) {
-      const line = firstRow(bytes, start, quote, ended);
+      const line = firstRow(bytes, start, this.#quote, ended);
       if (line === undefined) {
-        carry = Buffer.from(bytes.subarray(start));
-        return carry.length > MAX_ROW_BYTES ? stopAt(rowTooLong(rowLine, carry, false)) : [];
+        this.#carry = Buffer.from(bytes.subarray(start));
+        return this.#carry.length > MAX_ROW_BYTES ? this.#stopAt(rowTooLong(this.#rowLine, this.#carry, false)) : [];
       }
       const text = bytes.toString("utf8", start, line.end);
       const declared = SEPARATOR_LINE.exec(text)?.[1];
-      if (declared !== undefined && declared.charCodeAt(0) < 0x80) delimiter ??= declared;
+      if (declared !== undefined && declared.charCodeAt(0) < 0x80) this.#delimiter ??= declared;
       else if (text !== "") {
         if (line.end - start > MAX_ROW_BYTES)
-          return stopAt(rowTooLong(rowLine, bytes.subarray(start, line.end), false));
-        return acceptHeader(bytes, start, line, text, ended);
+          return this.#stopAt(rowTooLong(this.#rowLine, bytes.subarray(start, line.end), false));
+        return this.#acceptHeader(bytes, start, line, text, ended);
       } else if (start === bytes.length) {
-        carry = EMPTY;
+        this.#carry = EMPTY;
         return [];
       }
-      rowLine += line.lineEnds;
+      this.#rowLine += line.lineEnds;
       start = line.next;
     }
   }
 
-  function acceptHeader(bytes: Buffer, start: number, line: FirstRow, text: string, ended: boolean): Row[] {
-    delimiter ??= detectDelimiter(text, options.quote);
-    dialect = { delimiter: delimiter.charCodeAt(0), quote, crEndsRows: line.endsInCr };
+  #acceptHeader(bytes: Buffer, start: number, line: FirstRow, text: string, ended: boolean): Row[] {
+    this.#delimiter ??= detectDelimiter(text, this.#options.quote);
+    this.#dialect = { delimiter: this.#delimiter.charCodeAt(0), quote: this.#quote, crEndsRows: line.endsInCr };
     const row = bytes.subarray(start, line.end);
-    const cells = readCsvRow(row, dialect);
-    if (cells === undefined) return stopAt(quoteRow(row, rowLine, dialect));
-    isGuarded = cells.includes(GUARDED_COLUMN);
-    header = isGuarded ? cells.map(unguardCell) : cells;
-    secondHeader = compileSecondHeader(header);
-    headerLine = rowLine;
-    rowLine += line.lineEnds;
-    carry = EMPTY;
-    return readRows(bytes.subarray(line.next), dialect, ended);
+    const cells = readCsvRow(row, this.#dialect);
+    if (cells === undefined) return this.#stopAt(this.#quoteRow(row, this.#rowLine, this.#dialect));
+    this.#isGuarded = cells.includes(GUARDED_COLUMN);
+    this.#header = this.#isGuarded ? cells.map(unguardCell) : cells;
+    this.#secondHeader = compileSecondHeader(this.#header);
+    this.#headerLine = this.#rowLine;
+    this.#rowLine += line.lineEnds;
+    this.#carry = EMPTY;
+    return this.#readRows(bytes.subarray(line.next), this.#dialect, ended);
   }
 
   /** Reads the rows that end in `bytes`. */
-  function readRows(bytes: Buffer, using: CsvDialect, isEnd: boolean): Row[] {
+  #readRows(bytes: Buffer, using: CsvDialect, isEnd: boolean): Row[] {
     const rows: Row[] = [];
     let start = 0;
-    if (long !== undefined) {
-      const last = long.tracker.feed(bytes, 0);
-      if (last === -1 && long.tracker.fault === undefined) return rows;
-      rows.push(longRow(long));
-      if (stopped) return rows;
-      rowLine += long.tracker.lineEnds;
-      long = undefined;
+    if (this.#long !== undefined) {
+      const last = this.#long.tracker.feed(bytes, 0);
+      if (last === -1 && this.#long.tracker.fault === undefined) return rows;
+      rows.push(this.#longRow(this.#long));
+      if (this.#stopped) return rows;
+      this.#rowLine += this.#long.tracker.lineEnds;
+      this.#long = undefined;
       start = last + 1;
     }
     const { crEndsRows } = using;
     // The LF of a CRLF whose CR has ended the row before.
-    const isAfterCr = start === 0 ? carry.length === 0 && blockEndedInCr : bytes[start - 1] === CR;
+    const isAfterCr = start === 0 ? this.#carry.length === 0 && this.#blockEndedInCr : bytes[start - 1] === CR;
     if (crEndsRows && bytes[start] === LF && isAfterCr) start += 1;
-    blockEndedInCr = bytes[bytes.length - 1] === CR;
+    this.#blockEndedInCr = bytes[bytes.length - 1] === CR;
 
     let asksReference = true;
-    if (bytesTaken >= fastFrom && !isEnd) {
-      const plain = readPlainRows(bytes, start, rowLine, using);
+    if (this.#bytesTaken >= this.#fastFrom && !isEnd) {
+      const plain = readPlainRows(bytes, start, this.#rowLine, using);
       asksReference = plain.asksReference;
       start = plain.rest;
-      rowLine = plain.restLine;
+      this.#rowLine = plain.restLine;
       for (const each of plain.rows) {
-        const row = judge(bytes, each, using);
+        const row = this.#judge(bytes, each, using);
         if (row.kind !== "cells" || row.findings !== undefined) {
           // What is found in a row is found in the cells that the reference gives.
           asksReference = true;
           start = each.start;
-          rowLine = each.line;
+          this.#rowLine = each.line;
           break;
         }
         rows.push(row);
       }
     }
     if (asksReference) {
-      const read = readCsvRows(bytes, start, rowLine, using, isEnd);
+      const read = readCsvRows(bytes, start, this.#rowLine, using, isEnd);
       for (const each of read.rows) {
-        const row = judge(bytes, each, using);
+        const row = this.#judge(bytes, each, using);
         rows.push(row);
-        stopped = row.kind === "malformed" && !row.bordersKnown;
-        if (stopped) return rows;
+        this.#stopped = row.kind === "malformed" && !row.bordersKnown;
+        if (this.#stopped) return rows;
       }
       if (read.broken !== undefined) {
         const { start, end, line } = read.broken;
-        rows.push(...stopAt(quoteRow(bytes.subarray(start, end), line, using)));
+        rows.push(...this.#stopAt(this.#quoteRow(bytes.subarray(start, end), line, using)));
         return rows;
       }
       start = read.rest;
-      rowLine = read.restLine;
+      this.#rowLine = read.restLine;
     }
     // A copy: the block may be reused, and a few bytes must not keep it in memory.
-    keep(rows, start === bytes.length ? EMPTY : Buffer.from(bytes.subarray(start)), using);
+    this.#keep(rows, start === bytes.length ? EMPTY : Buffer.from(bytes.subarray(start)), using);
     return rows;
   }
 
-  function keep(rows: Row[], open: Buffer, using: CsvDialect): void {
-    carry = open;
-    if (carry.length > MAX_ROW_BYTES && lengthOfOpen(carry, using) > MAX_ROW_BYTES) followLongRow(rows, using);
+  #keep(rows: Row[], open: Buffer, using: CsvDialect): void {
+    this.#carry = open;
+    if (this.#carry.length > MAX_ROW_BYTES && lengthOfOpen(this.#carry, using) > MAX_ROW_BYTES)
+      this.#followLongRow(rows, using);
   }
 
-  function followLongRow(rows: Row[], using: CsvDialect): void {
+  #followLongRow(rows: Row[], using: CsvDialect): void {
     const tracker = trackRow(using);
-    long = { head: carry, tracker };
-    tracker.feed(carry, 0);
-    if (tracker.fault !== undefined) rows.push(longRow(long));
-    else long = { head: Buffer.from(rawText(carry)), tracker };
-    carry = EMPTY;
+    this.#long = { head: this.#carry, tracker };
+    tracker.feed(this.#carry, 0);
+    if (tracker.fault !== undefined) rows.push(this.#longRow(this.#long));
+    else this.#long = { head: Buffer.from(rawText(this.#carry)), tracker };
+    this.#carry = EMPTY;
   }
 
-  function longRow({ head, tracker }: { readonly head: Buffer; readonly tracker: RowTracker }): Row {
-    if (tracker.fault === undefined) return rowTooLong(rowLine, head, true);
-    stopped = true;
-    return quoteFaultRow(known(), head, rowLine, tracker.fault);
+  #longRow({ head, tracker }: { readonly head: Buffer; readonly tracker: RowTracker }): Row {
+    if (tracker.fault === undefined) return rowTooLong(this.#rowLine, head, true);
+    this.#stopped = true;
+    return quoteFaultRow(this.#known(), head, this.#rowLine, tracker.fault);
   }
 
-  function judge(bytes: Buffer, row: CsvRow, using: CsvDialect): Row {
+  #judge(bytes: Buffer, row: CsvRow, using: CsvDialect): Row {
     const { line, cells } = row;
     const length = row.end - row.start;
-    if (length > MAX_ROW_BYTES || row.returnIn !== undefined || cells.length !== header?.length)
-      return malformedRow(bytes.subarray(row.start, row.end), row);
-    const plain = isGuarded ? cells.map(unguardCell) : cells;
-    const second = secondHeader(plain);
+    if (length > MAX_ROW_BYTES || row.returnIn !== undefined || cells.length !== this.#header?.length)
+      return this.#malformedRow(bytes.subarray(row.start, row.end), row);
+    const plain = this.#isGuarded ? cells.map(unguardCell) : cells;
+    const second = this.#secondHeader(plain);
     if (second !== undefined) return secondHeaderRow(bytes.subarray(row.start, row.end), line, second);
     if (!row.hasQuotes) return { kind: "cells", line, cells: plain };
     const separator = String.fromCharCode(using.delimiter);
-    const found = findRowsInCell(cells, header, separator, line, (cell) => lineEndsIn(cell, using));
+    const found = findRowsInCell(cells, this.#header, separator, line, (cell) => lineEndsIn(cell, using));
     return found === undefined
       ? { kind: "cells", line, cells: plain }
-      : { kind: "cells", line, cells: plain, findings: [rowsInCellFinding(known(), found)] };
+      : { kind: "cells", line, cells: plain, findings: [rowsInCellFinding(this.#known(), found)] };
   }
 
-  function malformedRow(raw: Buffer, { line, cells, returnIn }: CsvRow): Row {
+  #malformedRow(raw: Buffer, { line, cells, returnIn }: CsvRow): Row {
     if (raw.length > MAX_ROW_BYTES) return rowTooLong(line, raw, true);
-    if (returnIn !== undefined) return loneReturnRow(known(), raw, line, returnIn);
-    return cellCountRow(known(), raw, line, cells);
+    if (returnIn !== undefined) return loneReturnRow(this.#known(), raw, line, returnIn);
+    return cellCountRow(this.#known(), raw, line, cells);
   }
 
-  function quoteRow(row: Buffer, line: number, using: CsvDialect): Row {
+  #quoteRow(row: Buffer, line: number, using: CsvDialect): Row {
     const tracker = trackRow(using);
     tracker.feed(row, 0);
     tracker.finish();
-    return quoteFaultRow(known(), row, line, tracker.fault ?? { kind: "never-closed", column: 0, lineEnds: 0 });
+    return quoteFaultRow(this.#known(), row, line, tracker.fault ?? { kind: "never-closed", column: 0, lineEnds: 0 });
   }
 
-  function known(): KnownTable {
-    return { header, delimiter };
+  #known(): KnownTable {
+    return { header: this.#header, delimiter: this.#delimiter };
   }
 
-  function leave(): RangeStart | undefined {
+  leave(): RangeStart | undefined {
     // Rows are counted by their quotes where a file is cut, so without the fast path it is not.
-    if (fastFrom === Number.POSITIVE_INFINITY) return undefined;
-    if (dialect === undefined || dialect.crEndsRows || stopped || long !== undefined) return undefined;
-    return { rest: carry, lineEnds: rowLine - 1, quote };
+    if (this.#fastFrom === Number.POSITIVE_INFINITY) return undefined;
+    if (this.#dialect === undefined || this.#dialect.crEndsRows || this.#stopped || this.#long !== undefined)
+      return undefined;
+    return { rest: this.#carry, lineEnds: this.#rowLine - 1, quote: this.#quote };
   }
-
-  return {
-    take,
-    end,
-    leave,
-    get lineEnds() {
-      if (dialect === undefined) return rowLine - 1;
-      return rowLine - 1 + (long?.tracker.lineEnds ?? countLineEnds(carry, 0, carry.length, dialect.crEndsRows));
-    },
-    get stopped() {
-      return stopped;
-    },
-    get header() {
-      return header;
-    },
-    get headerLine() {
-      return headerLine;
-    },
-    get delimiter() {
-      return header === undefined ? undefined : delimiter;
-    },
-  };
 }
 
 interface FirstRow {
