@@ -27,7 +27,7 @@ const HELP: Readonly<Record<string, HelpEnd>> = {
       "tickets init events.csv orders.csv scans.csv",
       "tickets init orders.csv -o -",
     ],
-    note: "Nothing is asked and nothing is sent; what is a guess says so.",
+    note: "It asks nothing and sends nothing; every guess is marked as one.",
   },
   schema: { examples: ["tickets schema config > tickets.schema.json"] },
   status: {
@@ -47,7 +47,7 @@ const HELP: Readonly<Record<string, HelpEnd>> = {
       'tickets settle 4ba62e61 --env playground --sent --reason "the service has them"',
       'tickets settle 4ba62e61 --env playground --not-sent --chunk 2 --reason "not there"',
     ],
-    note: "Without --sent, --not-sent or --abandon it only shows what has to be decided.",
+    note: "Without --sent, --not-sent or --abandon it only shows what is to be decided.",
   },
   results: {
     examples: [
@@ -73,6 +73,6 @@ export function helpEnd(name: string): string {
     ...examples.map((example) => `  ${example}`),
     ...(note === undefined ? [] : ["", note]),
     "",
-    `More: docs/cli.md${name === "tickets" ? "" : `#tickets-${name}`} in the folder of the package.`,
+    `More: docs/cli.md${name === "tickets" ? "" : `#tickets-${name}`} in the package's folder.`,
   ].join("\n");
 }

@@ -90,7 +90,7 @@ function leavesTrace(verb: string, flags: Flags): boolean {
   return ["stream", "validate", "plan", "resume", "settle"].includes(verb);
 }
 
-const VANISHED = "name tickets that were sold earlier and that this full export does not hold any more";
+const VANISHED = "name tickets that were sold earlier and are missing from this full export";
 
 /** @param args what was typed, for the trace. */
 export function buildProgram(
@@ -102,7 +102,7 @@ export function buildProgram(
     .description("Bulk ticket streaming: checks exports, sends them in order, keeps every promise.")
     .version(version(), VERSION_FLAGS.join(", "))
     .showSuggestionAfterError()
-    .showHelpAfterError("(tickets --help shows what there is)")
+    .showHelpAfterError("(tickets --help lists all commands)")
     .exitOverride()
     // Narrower ones are folded in the middle of words otherwise.
     .configureHelp({ minWidthToWrap: 5 })
@@ -140,7 +140,7 @@ export function buildProgram(
     process_.onFirstSignal((signal) => {
       if (kind === "sending")
         terminal.warn(
-          `${signal}: stopping once no request is in flight; once more gives one up and leaves it in doubt.`,
+          `${signal}: stopping after the request in flight; a second signal gives it up and leaves it in doubt.`,
         );
     });
     let exitCode: number = EXIT_CODES.internal;
@@ -208,8 +208,8 @@ export function buildProgram(
     speaking(command.option("--json", "one JSON document on stdout, nothing else there"));
   const environment = (command: Command): Command =>
     command
-      .option("-e, --env <name>", "environment (TICKETS_ENV; sandbox while none is configured)")
-      .option("--config <file>", "config file instead of those that are looked for (TICKETS_CONFIG)")
+      .option("-e, --env <name>", "environment (TICKETS_ENV; sandbox if none is configured)")
+      .option("--config <file>", "config file to use instead of the usual ones (TICKETS_CONFIG)")
       .option("--state-dir <dir>", "folder of the ledgers (TICKETS_STATE_DIR)");
   const input = (command: Command): Command =>
     command
@@ -225,8 +225,8 @@ export function buildProgram(
       .option("--max-problems <n>", "how many problems are shown", parseCount)
       .option("--input-format <format>", "csv, tsv, ndjson or json, whatever the name says")
       .option("--encoding <name>", "encoding of the input (utf-8)")
-      .option("--max-input-bytes <n>", "most bytes of one input after decompression", parseCount)
-      .option("--allow-empty", "take a file of 0 bytes for an input without rows");
+      .option("--max-input-bytes <n>", "maximum size of one input after decompression, in bytes", parseCount)
+      .option("--allow-empty", "accept a file of 0 bytes as an input without rows");
   const inputOptions = (files: readonly string[], flags: Flags) => ({
     files,
     action: flags.action as (typeof ACTION_NAMES)[number] | undefined, // parseAction
@@ -245,18 +245,18 @@ export function buildProgram(
   answering(environment(input(program.command("stream"))))
     .description("check, plan, send; write promises")
     .option("-o, --output <file>", "promises: .ndjson or .csv by extension, - for stdout")
-    .option("--again", "send also what this environment has already accepted")
-    .option("--max-invalid <n>", "send the valid rows although up to N (or N%) are invalid (0)", parseAllowance)
+    .option("--again", "also send what this environment has already accepted")
+    .option("--max-invalid <n>", "send the valid rows even if up to N (or N%) are invalid (0)", parseAllowance)
     .option("--chunk-size <n>", "actions per request, 1 to 5000 (5000)")
-    .option("--lanes <n>", "requests at a time, each for events of its own, 1 to 64 (1)")
-    .option("--rate <n>", "actions per second at the most")
+    .option("--lanes <n>", "parallel requests, each for its own events, 1 to 64 (1)")
+    .option("--rate <n>", "maximum actions per second")
     .option("--max-duration <time>", "stop cleanly at a chunk border, such as 2h")
     .option("--wait-lock <time>", "wait for another run to end, such as 10m")
     .option("--timeout <time>", "longest wait for an answer (120s)")
-    .option("--retries <n>", "retries of what was certainly not taken (8)")
+    .option("--retries <n>", "retries of requests that were certainly not taken (8)")
     .option("-n, --dry-run", "everything but sending")
     .option("--report-vanished", VANISHED)
-    .option("--force", "set an output file that can't be appended to aside")
+    .option("--force", "set aside an output file that can't be appended to")
     .option("--safe-csv", "guard CSV output against spreadsheet formulas")
     .option("-y, --yes", "don't ask before sending to production")
     .action((files: string[], flags: Flags) =>
@@ -347,7 +347,7 @@ export function buildProgram(
     .argument("[run]", "run")
     .description("last success and failure, runs; one run; one chunk of it")
     .option("--chunk <n>", "every action of one chunk", parseCount)
-    .option("--max-age <time>", "exit 4 when the last success is older, such as 26h, or there was none")
+    .option("--max-age <time>", "exit 4 if the last success is older, such as 26h, or there was none")
     .action((name: string | undefined, flags: Flags) =>
       run(
         flags,
@@ -369,11 +369,11 @@ export function buildProgram(
   answering(environment(program.command("resume")))
     .argument("[run]", "run (the oldest unfinished one)")
     .description("go on with a run")
-    .option("--rate <n>", "actions per second at the most")
+    .option("--rate <n>", "maximum actions per second")
     .option("--max-duration <time>", "stop cleanly at a chunk border, such as 2h")
     .option("--wait-lock <time>", "wait for another run to end, such as 10m")
     .option("--timeout <time>", "longest wait for an answer (120s)")
-    .option("--retries <n>", "retries of what was certainly not taken (8)")
+    .option("--retries <n>", "retries of requests that were certainly not taken (8)")
     .action((name: string | undefined, flags: Flags) =>
       run(
         flags,
@@ -404,18 +404,14 @@ export function buildProgram(
     .addOption(
       new Option(
         "--not-sent",
-        "the service does not have them: they are sent again, or go into rejects where the run is closed",
+        "the service does not have them: they are sent again, or go into rejects if the run is closed",
       ).conflicts(["sent", "abandon"]),
     )
     .addOption(
       new Option("--abandon", "close the run: what was not sent stays unsent").conflicts(["sent", "notSent", "chunk"]),
     )
     .option("--chunk <n>", "this chunk only", parseCount)
-    .option(
-      "--first <n>",
-      "with --chunk: only its first n actions; the rest waits on as a chunk of its own",
-      parseCount,
-    )
+    .option("--first <n>", "with --chunk: only its first n actions; the rest still waits, as its own chunk", parseCount)
     .option("--reason <text>", "why; kept in the ledger")
     .option("-y, --yes", "don't ask before a run is closed")
     .option("--wait-lock <time>", "wait for another run to end, such as 10m")
@@ -498,12 +494,9 @@ export function buildProgram(
         "forgetLost",
       ]),
     )
-    .option("--rebind", "the ledger's service has moved to the base URL that is now configured")
+    .option("--rebind", "the ledger's service has moved to the base URL now configured")
     .addOption(
-      new Option(
-        "--forget-lost",
-        "the ledger may do without runs that were sent from here and that it does not know",
-      ).conflicts("rebind"),
+      new Option("--forget-lost", "accept that the ledger lacks runs that were sent from here").conflicts("rebind"),
     )
     .option("--reason <text>", "with --forget-lost: why; kept in the list of runs")
     .option("--wait-lock <time>", "with --rebind and --forget-lost: wait for a run to end, such as 10m")
@@ -529,7 +522,7 @@ export function buildProgram(
 
   answering(environment(program.command("prune")))
     .description("give disk back")
-    .option("--older-than <time>", "only what ended so long ago", "14d")
+    .option("--older-than <time>", "only what ended at least this long ago", "14d")
     .option("-n, --dry-run", "only say what and how much")
     .option("--wait-lock <time>", "wait for a run to end, such as 10m")
     .action((flags: Flags) =>
@@ -602,19 +595,19 @@ function parseAction(value: string): string {
 
 function parseCount(value: string): number {
   if (!/^\d+$/.test(value) || !Number.isSafeInteger(Number(value)))
-    throw new InvalidArgumentError("A whole number is needed.");
+    throw new InvalidArgumentError("Give a whole number.");
   return Number(value);
 }
 
 function parsePreview(value: string): number {
   if (!/^\d{1,4}$/.test(value))
-    throw new InvalidArgumentError("A number of rows up to 9999 is needed. Files go before --preview.");
+    throw new InvalidArgumentError("Give a number of rows up to 9999. Files go before --preview.");
   return Number(value);
 }
 
 function parseAllowance(value: string): { readonly rows: number } | { readonly percent: number } {
   const parts = /^(\d+(?:\.\d+)?)(%?)$/.exec(value);
-  if (parts === null) throw new InvalidArgumentError("A number of rows such as 10, or a share such as 2%, is needed.");
+  if (parts === null) throw new InvalidArgumentError("Give a number of rows such as 10, or a share such as 2%.");
   if (parts[2] === "%" && Number(parts[1]) > 100) throw new InvalidArgumentError("More than 100% can't be invalid.");
   if (parts[2] === "%") return { percent: Number(parts[1]) };
   return { rows: parseCount(value) };

@@ -146,14 +146,14 @@ export async function forgetLostRuns(options: ForgetOptions, context: Context): 
   if (apart.length > 0) {
     const names = apart.map((name) => cleanText(name, 64)).join(" and ");
     reporter.warn(
-      `${environment.name} keeps a ledger of its own beside that of ${names}. If they are one account after all, what ${names} has sent is sent again when it is in the input.`,
+      `${environment.name} keeps its own ledger beside that of ${names}. If they are one account after all, what ${names} has sent will be sent again when it is in the input.`,
     );
   }
   if (lost !== undefined) {
     reporter.warn(describeForgotten(lost, environment.name));
     for (const promises of lost.unread)
       reporter.warn(
-        `${displayPath(promises, cwd)} holds promises that the ledger does not know, and no run goes on with that file before they are imported: tickets results --import ${fileInShell(displayPath(promises, cwd))} ${environmentFlags(environment)}`,
+        `${displayPath(promises, cwd)} holds promises that the ledger does not know; no run appends to that file until they are imported: tickets results --import ${fileInShell(displayPath(promises, cwd))} ${environmentFlags(environment)}`,
       );
   }
   reporter.detail(`Kept in ${displayPath(path, cwd)}.`);
@@ -161,19 +161,17 @@ export async function forgetLostRuns(options: ForgetOptions, context: Context): 
 }
 
 function describeForgotten({ runs, open }: NonNullable<Forgotten["lost"]>, name: string): string {
-  if (runs.length === 0) return `The list of runs was made again from the ledger of ${name}.`;
+  if (runs.length === 0) return `The list of runs was rebuilt from the ledger of ${name}.`;
   const next =
-    open.length === 0
-      ? ""
-      : ` The next command goes on with ${open.join(", ")}, and sends what the ledger has as not sent.`;
-  return `${count(runs.length, "run")} of ${name} forgotten (${runs.join(", ")}). What the ledger does not know of them is sent again when it is in the input.${next}`;
+    open.length === 0 ? "" : ` The next command resumes ${open.join(", ")} and sends what the ledger has as not sent.`;
+  return `${count(runs.length, "run")} of ${name} forgotten (${runs.join(", ")}). What the ledger does not know of them will be sent again when it is in the input.${next}`;
 }
 
 /** `tickets env --trust` */
 export async function trustConfig(options: EnvironmentOptions, { cwd, env, reporter }: Context): Promise<number> {
   const { file, isTrusted, needsTrust } = await trust({ cwd, env }, options.config);
   reporter.info(
-    `${displayPath(file, cwd)} is trusted as it is now${isTrusted ? ", as it was" : ""}. ${needsTrust.length === 0 ? "It names nothing that needs it." : "It may use:"}`,
+    `${displayPath(file, cwd)} is trusted as it is now${isTrusted ? ", and already was" : ""}. ${needsTrust.length === 0 ? "It names nothing that needs trust." : "It may use:"}`,
   );
   for (const { line, path, message } of needsTrust)
     reporter.info(

@@ -28,7 +28,7 @@ export async function init(options: InitOptions, context: Context): Promise<numb
   const target = resolve(cwd, output);
   if (output !== "-") {
     if (!/\.ya?ml$/i.test(output))
-      throw new Failure("usage", `${cleanText(output, 200)} does not end in .yaml, which the config is written in.`);
+      throw new Failure("usage", `${cleanText(output, 200)} does not end in .yaml; the config is written as YAML.`);
     // Before the export is read: what can't be written need not be looked for.
     if (!options.force) await refuseExisting(target, cwd, options.output === undefined);
   }
@@ -74,11 +74,11 @@ export async function init(options: InitOptions, context: Context): Promise<numb
 }
 
 function understood({ system, how }: GuessedSource): string {
-  if (system !== undefined) return `${system}, told by its headers`;
-  if (how === "actions") return "its columns are called like fields, and each row names its action";
+  if (system !== undefined) return `${system}, recognised by its headers`;
+  if (how === "actions") return "its columns are named like fields, and each row names its action";
   return how === "fields"
-    ? "its columns are called like fields; check which action its rows are"
-    : "an unknown layout, so its columns were guessed by name and by their cells; check each line";
+    ? "its columns are named like fields; check which action its rows are"
+    : "an unknown layout, so its columns were guessed from their names and cells; check each line";
 }
 
 function lookAt({ files, encoding }: InitOptions, { cwd, stdin, stop: signal, reporter }: Context) {

@@ -147,7 +147,7 @@ export function tellProblems(
     if (severity !== "warn" || rule === options.toldElsewhere) continue;
     const fresh = freshOf(log, rule, times, told);
     const before = times - fresh.count;
-    const known = before > 0 && fresh.count > 0 ? `, ${number(before)} of them told before` : "";
+    const known = before > 0 && fresh.count > 0 ? `, ${number(before)} of them reported before` : "";
     const often = times === 1 ? "" : ` (${number(times)} times${each === "" ? "" : `: ${each}`}${known})`;
     const say = fresh.count === 0 ? reporter.warnAgain : reporter.warn;
     if (SAYS_ITS_OWN.has(rule) && fresh.all.length > 1) {

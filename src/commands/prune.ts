@@ -30,10 +30,10 @@ export async function prune(options: PruneOptions, context: Context): Promise<nu
     );
   reporter.info(
     removed.length === 0
-      ? `Nothing of ${settings.environment.name} is older than ${formatDuration(olderThan)} and not needed any more.`
+      ? `${settings.environment.name} has nothing to remove that is older than ${formatDuration(olderThan)}.`
       : dryRun
-        ? `${describeBytes(bytes)} would be given back; nothing was removed.`
-        : `${describeBytes(bytes)} given back.`,
+        ? `${describeBytes(bytes)} would be freed; nothing was removed.`
+        : `${describeBytes(bytes)} freed.`,
   );
   if (options.json) reporter.out(`${JSON.stringify({ dryRun, bytes, removed })}\n`);
   return EXIT_CODES.ok;

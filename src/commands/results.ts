@@ -47,7 +47,7 @@ export async function importResults(options: ImportOptions, context: Context): P
   if (stillLost?.hint !== undefined) reporter.info(stillLost.hint);
   for (const run of onlyPromised)
     reporter.warn(
-      `Of run ${run} only these promises are known. What of it was in doubt stands in no promises file, and would be sent again: if it was not all answered, look at what the service has first.`,
+      `Only these promises of run ${run} are known. No promises file holds what was in doubt, so that would be sent again: unless the whole run was answered, look first at what the service has.`,
     );
   return EXIT_CODES.ok;
 }

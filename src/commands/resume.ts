@@ -21,7 +21,7 @@ export async function resume(options: ResumeOptions, context: Context): Promise<
   const settings = await loadSettings(core, options, "to send");
   const end = await resumeRun(core, { ...options, settings, startedAt });
   if (end === undefined) {
-    reporter.info("There is no unfinished run.");
+    reporter.info("No run is unfinished.");
     return EXIT_CODES.ok;
   }
   const { summary, environment } = end;

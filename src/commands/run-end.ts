@@ -42,7 +42,7 @@ export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context):
   const isDone = first.kind === "finished";
   if (isDone && left.open > 0)
     reporter.warn(
-      `${count(left.open, "action")} waited for another run when run ${summary.run} was planned. Nothing is in doubt there any more: stream the input again, and what is open of it is sent.`,
+      `${count(left.open, "action")} waited for another run when run ${summary.run} was planned. Nothing is in doubt there any more: stream the input again to send what is still open.`,
     );
   if (isDone && waitsForAnotherRun(left)) tellRunsWithDoubts(reporter, end.doubts, environment, reporter.error);
   else if (summary.next !== null) reporter.info(`${NEXT[first.kind]}: ${summary.next}`);
@@ -61,7 +61,7 @@ export function tellRunsWithDoubts(
   tell: Reporter["error"],
 ): void {
   if (runs.length === 0) {
-    reporter.info(`What is in doubt is of another run; see which: ${commandForDoubts(runs, environment)}`);
+    reporter.info(`The actions in doubt belong to another run. See which: ${commandForDoubts(runs, environment)}`);
     return;
   }
   const shown = runs.slice(0, DOUBTS_TOLD);
@@ -112,7 +112,7 @@ function tellStop(
       break;
     case "refused":
       reporter.error(
-        `${said} the service refused ${nameOf(stop.chunk)}: ${cleanText(stop.detail, 300)}. ${stop.whole ? "By refusalsAreWhole nothing of it was taken." : "Part of it may have been taken."}`,
+        `${said} the service refused ${nameOf(stop.chunk)}: ${cleanText(stop.detail, 300)}. ${stop.whole ? "By refusalsAreWhole, none of it was taken." : "Part of it may have been taken."}`,
       );
       if (stop.body !== "") reporter.error(`The service said: ${cleanText(stop.body, 500)}`);
       break;
@@ -120,15 +120,15 @@ function tellStop(
       const plain = /^\s*\{\s*"message"\s*:\s*"Forbidden"\s*\}\s*$/.test(stop.body);
       reporter.error(
         plain
-          ? `${environment.name} did not let the key in (${stop.detail}). The key came from ${describeKeySource(environment.keySource)}. Nothing of ${after(stop.chunk)} was sent.`
-          : `${environment.name} did not let the request in (${stop.detail}); the key came from ${describeKeySource(environment.keySource)}. The answer was: ${cleanText(stop.body, 500) || "(empty)"}`,
+          ? `${environment.name} did not accept the key (${stop.detail}). The key came from ${describeKeySource(environment.keySource)}. Nothing of ${after(stop.chunk)} was sent.`
+          : `${environment.name} did not accept the request (${stop.detail}); the key came from ${describeKeySource(environment.keySource)}. The answer was: ${cleanText(stop.body, 500) || "(empty)"}`,
       );
       break;
     }
     case "not reachable":
       if (isProxyAsking(stop.detail)) {
         reporter.error(
-          `The proxy ${throughProxy ?? ""} asks for a user name and password (407), and was not tried again. Nothing of ${after(stop.chunk)} was sent. Put them into HTTPS_PROXY (http://user:password@host:port), or leave the service out with NO_PROXY.`,
+          `The proxy ${throughProxy ?? ""} asks for a user name and password (407), and was not tried again. Nothing of ${after(stop.chunk)} was sent. Put them into HTTPS_PROXY (http://user:password@host:port), or bypass the proxy with NO_PROXY.`,
         );
         break;
       }
@@ -170,7 +170,7 @@ export const NEXT: Readonly<Record<Stop["kind"], string>> = {
 };
 
 const NOTHING_TO_MEND =
-  "No value in these rejects is wrong. Do what is said of each row; to send one as it is, stream it alone with --again.";
+  "No value in these rejects is wrong. Follow the reason beside each row; to send one as it is, stream it alone with --again.";
 
 /** `1.5 s` */
 export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

@@ -90,11 +90,11 @@ function tellWithoutPlan(
   if (run === null || next === null) return;
   const command = settleCommand(run, environment);
   reporter.error(
-    `Whether the service has ${count(inDoubt + refused, "action")} of it is not known, nor which they are. Until that is settled nothing that could be one of them is sent to ${environment.name}.`,
+    `It is not known whether the service has ${count(inDoubt + refused, "action")} of it, nor which they are. Until that is settled, nothing that could be one of them is sent to ${environment.name}.`,
   );
   reporter.info(`Restore the folder ${planDirectory(environment, run)} from a backup, then: ${command}`);
   reporter.info(
-    `If it is lost: find out what the service has, and take that out of what you stream from now on, since nothing else holds it back. Then: ${command} --not-sent --reason "…"`,
+    `If it is lost: find out what the service has and leave that out of what you stream from now on; nothing else holds it back. Then: ${command} --not-sent --reason "…"`,
   );
 }
 
@@ -104,18 +104,18 @@ const SHOWN = 10;
 /** What a person has to decide: the doubtful actions, and what would happen if they were sent twice. */
 function tellQuestions(questions: Questions, { info }: Reporter, verbose: boolean): void {
   const { run, environment, chunks, superseded, isClosed } = questions;
-  if (chunks.length === 0) info(`Nothing of run ${run} waits to be settled.`);
+  if (chunks.length === 0) info(`Run ${run} has nothing to settle.`);
   for (const each of chunks) tellChunk(each, questions, info, verbose);
   if (superseded > 0 && !isClosed)
     info(
-      `Of ${count(superseded, "action")} something later of the same history was accepted: sent now, ${superseded === 1 ? "it" : "they"} would undo it. With --not-sent ${superseded === 1 ? "it is" : "they are"} not sent again, and ${superseded === 1 ? "goes" : "go"} into rejects.`,
+      `${count(superseded, "action")} would undo a later one of the same history that was accepted meanwhile. With --not-sent ${superseded === 1 ? "it is" : "they are"} not sent again and ${superseded === 1 ? "goes" : "go"} into rejects.`,
     );
   if (chunks.length === 0) return;
   const command = settleCommand(run, environment);
   const ways: readonly (readonly [string, string])[] = [
     ["If the service has them:", "--sent"],
     [`If it does not (they ${isClosed ? "go into rejects" : "are sent again"}):`, "--not-sent"],
-    ...(questions.isOpen ? [["To close the run, its doubt unsettled:", "--abandon"] as const] : []),
+    ...(questions.isOpen ? [["To close the run and leave the doubt:", "--abandon"] as const] : []),
   ];
   const width = Math.max(...ways.map(([words]) => words.length)) + 1;
   for (const [words, flag] of ways) info(`${words.padEnd(width)}${command} ${flag} --reason "…"`);
@@ -140,11 +140,11 @@ function tellChunk(
   const refusedTwice = actions.filter(({ action }) => actionSpec(action.action).identity !== "history").length;
   if (refusedTwice > 0)
     info(
-      `  ${number(refusedTwice)} of them the service would probably refuse a second time (${kinds(actions, true)}).`,
+      `  The service would probably refuse ${number(refusedTwice)} of them a second time (${kinds(actions, true)}).`,
     );
   if (refusedTwice < actions.length)
     info(
-      `  ${number(actions.length - refusedTwice)} of them it would take a second time, and register twice (${kinds(actions, false)}).`,
+      `  The service would register ${number(actions.length - refusedTwice)} of them twice (${kinds(actions, false)}).`,
     );
 }
 

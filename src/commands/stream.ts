@@ -68,13 +68,13 @@ function tellEnding({ summary, ending }: StreamResult, files: readonly string[],
     case "same input":
       reporter.info(
         ending.isAgain
-          ? "That was an interrupted --again, and is done now. To send once more, run the command once more."
-          : "That was this very input, and is done now; to send what is still open, run the command once more.",
+          ? "That finished an interrupted --again. To send once more, run the command again."
+          : "That finished a run of this same input. To send what is still open, run the command again.",
       );
       break;
     case "interrupted again":
       reporter.error(
-        `That was an interrupted --again of some of this input, and is done now. ${files.join(", ")} ${were} not sent: since the interruption the files, or the way they are read, have changed. To send all of it once more, run the command once more.`,
+        `That finished an interrupted --again of some of this input. ${files.join(", ")} ${were} not sent: the files, or the way they are read, have changed since. To send all of it once more, run the command again.`,
       );
       break;
     case "nothing sent":

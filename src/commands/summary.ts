@@ -80,11 +80,11 @@ export function describeUnsentRows({ invalid, held }: RowCounts): string {
 
 /** Why invalid rows are missing from the rejects. */
 export function describeNothingOpen(rows: number): string {
-  const [stand, them, they] =
+  const [stand, them] =
     rows === 1
-      ? ["stands in the place of an accepted action", "it", "the rejects leave it"]
-      : ["stand in the place of accepted actions", "them", "the rejects leave them"];
-  return `${count(rows, "invalid row")} ${stand}: nothing of ${them} is open, so ${they} out. Mend ${them} at the source; the next export shows what changed.`;
+      ? ["stands for an action that was accepted already", "it"]
+      : ["stand for actions that were accepted already", "them"];
+  return `${count(rows, "invalid row")} ${stand}, so the rejects leave ${them} out. Mend ${them} at the source; the next export shows what changed.`;
 }
 
 /** How many changed actions, and how many vanished tickets, are shown to people; programs get more. */
@@ -113,13 +113,13 @@ export function tellChanged(
   const say = isNews ? reporter.warn : reporter.warnAgain;
   const before = isNews && changed.length === total ? total - fresh.length : 0;
   say(
-    `${count(total, "action")} changed since ${total === 1 ? "it was" : "they were"} accepted${before === 0 ? "" : ` (${number(before)} told before)`}; not sent again:`,
+    `${count(total, "action")} changed since ${total === 1 ? "it was" : "they were"} accepted${before === 0 ? "" : ` (${number(before)} reported before)`}; not sent again:`,
   );
   const shownFirst = isNews ? [...fresh, ...changed.filter((each) => !fresh.includes(each))] : changed;
   for (const change of shownFirst.slice(0, SHOWN)) say(`  ${describeChange(change, verbose)}`);
   if (total > SHOWN) say(`  … and ${number(total - SHOWN)} more.`);
   say(
-    "  To change what is registered, send an update or a resale. To send such an action once more as it is now, stream it alone with --again. Otherwise put it right at the source.",
+    "  To change what is registered, send an update or a resale. To send such an action again as it is now, stream it alone with --again. Otherwise correct it at the source.",
   );
 }
 
@@ -143,7 +143,9 @@ export function tellVanished(
   told: ToldWarnings | undefined,
 ): void {
   if (total === 0) {
-    reporter.info("Vanished: none; the input holds every ticket of its events that was sold earlier and stands.");
+    reporter.info(
+      "Vanished: none; the input holds every ticket that was sold earlier for its events and is still valid.",
+    );
     return;
   }
   const maybe = hasUnsentRows(rows) ? " (unless an invalid row is one of them)" : "";
@@ -152,10 +154,10 @@ export function tellVanished(
   for (const digest of digests) told?.note(digest);
   const say = isKnown ? reporter.warnAgain : reporter.warn;
   say(
-    `Vanished: ${count(total, "ticket")} of the input's events that ${total === 1 ? "was" : "were"} sold earlier and that the input does not hold any more${maybe}. Nothing was invalidated:`,
+    `Vanished: ${count(total, "ticket")} of the input's events ${total === 1 ? "was" : "were"} sold earlier and ${total === 1 ? "is" : "are"} no longer in the input${maybe}. Nothing was invalidated:`,
   );
   for (const ticket of first.slice(0, SHOWN)) say(`  ${describeVanished(ticket)}`);
-  if (total > SHOWN) say(`  … and ${number(total - SHOWN)} more; --json names ${number(first.length)}.`);
+  if (total > SHOWN) say(`  … and ${number(total - SHOWN)} more; --json lists ${number(first.length)}.`);
 }
 
 /** `T-12 of spring-gala, checked in, from sales.csv:13 of 2026-03-01` */

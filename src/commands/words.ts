@@ -26,15 +26,13 @@ const WORDS: Words = {
       `Waiting for another run to end${holder === undefined ? "" : ` (process ${holder.pid}, since ${holder.since})`} …`,
     ),
   "list of runs made again": ({ path, runs }, { reporter }) =>
-    reporter.warn(
-      `The list of runs ${path} was missing. It was made again from the ledger, with ${count(runs, "run")}.`,
-    ),
+    reporter.warn(`The list of runs ${path} was missing. It was rebuilt from the ledger, with ${count(runs, "run")}.`),
   "list of runs set aside": ({ aside }, { reporter, cwd }) =>
     reporter.warn(`The damaged list of runs was set aside as ${displayPath(aside, cwd)}.`),
   // Whoever copied a ledger to a second machine, and goes on with both, sends everything twice: neither knows the other.
   "state came from another machine": ({ environment, from }, { reporter }) =>
     reporter.warn(
-      `The state of ${environment.name} came here from another machine (${cleanText(from.host, 100)}, which had it since ${from.at}). Use it on one machine only: a second copy does not learn what this one sends, and sends it again.`,
+      `The state of ${environment.name} came from another machine (${cleanText(from.host, 100)}, which had it since ${from.at}). Use it on one machine only: a second copy does not know what this one sends, and would send it again.`,
     ),
   "ledger opened": (opened, context) => {
     // A ledger that is NEW is told always: nothing is known to have been sent before.
@@ -51,28 +49,30 @@ const WORDS: Words = {
   "sending planned": tellPlanned,
   "lost run mended": (mended, { reporter }) => reporter.warn(describeMended(mended)),
   "earlier run comes first": ({ run, createdAt }, { reporter }) =>
-    reporter.info(`The run ${run} of ${createdAt} is not finished; it comes first.`),
+    reporter.info(`Run ${run} of ${createdAt} is not finished; it comes first.`),
   "left written": ({ run, files }, { reporter, cwd }) =>
     reporter.info(
-      `What was settled of the closed run ${run} had not been written whole, and is now: ${files.map((path) => displayPath(path, cwd)).join(", ")}.`,
+      `Not all that was settled of the closed run ${run} had been written. It is now, to ${files.map((path) => displayPath(path, cwd)).join(", ")}.`,
     ),
   "output was moved here": ({ path, from }, { reporter, cwd }) =>
-    reporter.info(`${displayPath(path, cwd)} was moved here from ${displayPath(from, cwd)}, and is appended to.`),
+    reporter.info(
+      `${displayPath(path, cwd)} was moved here from ${displayPath(from, cwd)}; new promises are appended to it.`,
+    ),
   "output set aside": ({ path, aside, isOfReset }, { reporter, cwd }) =>
     reporter.warn(
-      `${displayPath(path, cwd)}${isOfReset ? " is of the sandbox before its reset, and" : ""} was set aside as ${displayPath(aside, cwd)}.`,
+      `${displayPath(path, cwd)}${isOfReset ? " belonged to the sandbox before its reset, and" : ""} was set aside as ${displayPath(aside, cwd)}.`,
     ),
   "promises go elsewhere": ({ path, why }, { reporter, cwd }) =>
     reporter.warn(`${describeElsewhere(why, cwd)} The rest goes to ${displayPath(path, cwd)}.`),
   "superseded left out": ({ actions }, { reporter }) => {
     const [were, they] = actions === 1 ? ["was", "it"] : ["were", "they"];
     reporter.warn(
-      `${count(actions, "action")} of which it was in doubt whether the service has ${actions === 1 ? "it" : "them"} ${were} not sent: something later of the same history was accepted meanwhile, and ${they} would undo it. To send ${actions === 1 ? "it" : "them"} all the same, stream the rows in the rejects with --again.`,
+      `${count(actions, "action")} that ${were} in doubt ${were} not sent: a later action of the same history was accepted meanwhile, and ${they} would undo it. To send ${actions === 1 ? "it" : "them"} anyway, stream the rows in the rejects with --again.`,
     );
   },
   "sent elsewhere": ({ run, actions }, { reporter }) =>
     reporter.warn(
-      `${count(actions, "action")} of run ${run} ${actions === 1 ? "is" : "are"} not sent: since it was planned, another run has sent ${actions === 1 ? "it, or something of the same history" : "them, or something of the same histories"}. What can't be told apart goes into rejects.`,
+      `${count(actions, "action")} of run ${run} ${actions === 1 ? "is" : "are"} not sent: since it was planned, another run has sent ${actions === 1 ? "it, or another action of the same history" : "them, or other actions of the same histories"}. What can't be told apart goes into rejects.`,
     ),
   "chunk settled": ({ chunk, accepted, rejected }, { reporter }) =>
     reporter.detail(`chunk ${chunk.chunk}: ${number(accepted)} accepted, ${number(rejected)} rejected`),
@@ -80,39 +80,37 @@ const WORDS: Words = {
     reporter.detail(`chunk ${chunk.chunk}: ${cleanText(detail, 200)}; trying again in ${seconds(waitMs)}`),
   "answers without status": (_, { reporter }) =>
     reporter.warn(
-      'The answers have no "status" of their own, which the specification has. Each of their items is judged by what it says.',
+      'The answers lack the top-level "status" of the specification. Each item is judged by what it says itself.',
     ),
   "runs are lost": ({ problem }, { reporter }) => reporter.warn(problem.message),
-  "promises unusable": ({ why }, { reporter }) => reporter.warn(`What it tells can't be used: ${why}`),
+  "promises unusable": ({ why }, { reporter }) => reporter.warn(`Its promises can't be used: ${why}`),
   "closing run": tellClosing,
-  "run closed": ({ run }, { reporter }) => reporter.info(`The run ${run} is closed.`),
+  "run closed": ({ run }, { reporter }) => reporter.info(`Run ${run} is closed.`),
   "plan lost": ({ run }, { reporter }) =>
     reporter.warn(
-      `The plan of run ${run} is lost, so its rows can't be listed. The run is closed; what it had accepted is remembered.`,
+      `The plan of run ${run} is lost, so its rows can't be listed. The run is closed; its accepted actions are remembered.`,
     ),
   "nothing to settle": ({ run, chunk }, { reporter }) =>
     reporter.info(
-      chunk === undefined
-        ? `Nothing of run ${run} waits to be settled.`
-        : `Chunk ${chunk} of run ${run} was settled before.`,
+      chunk === undefined ? `Run ${run} has nothing to settle.` : `Chunk ${chunk} of run ${run} was settled before.`,
     ),
   "chunk settled by hand": ({ chunk, decision, first, rest }, { reporter }) => {
     reporter.info(
       `Chunk ${chunk.chunk}: ${first < chunk.count ? `the first ${number(first)} of ${count(chunk.count, "action")}` : count(chunk.count, "action")} settled as ${decision}.`,
     );
-    if (first < chunk.count) reporter.info(`The other ${number(chunk.count - first)} wait on as chunk ${rest}.`);
+    if (first < chunk.count) reporter.info(`The other ${number(chunk.count - first)} still wait, as chunk ${rest}.`);
   },
   "chunk promised elsewhere": ({ run, chunk, environment }, { reporter }) =>
     reporter.warn(
-      `Chunk ${chunk.chunk} waits on: ${cleanText(chunk.detail ?? "", 300)}. If the service has ${count(chunk.count, "action")} more than that promise tells: tickets settle ${run} --chunk ${chunk.chunk} --sent ${environmentFlags(environment)} --reason "…". If not: the same with --not-sent.`,
+      `Chunk ${chunk.chunk} still waits: ${cleanText(chunk.detail ?? "", 300)}. If the service has ${count(chunk.count, "action")} beside that promise: tickets settle ${run} --chunk ${chunk.chunk} --sent ${environmentFlags(environment)} --reason "…". If not: the same with --not-sent.`,
     ),
   "promises without a place": ({ run, promises, directory }, { reporter }) =>
     reporter.warn(
-      `${count(promises, "promise")} of run ${run} can't be placed: the ledger has the chunk that held ${promises === 1 ? "it" : "them"} as open or closed whole, and the run's plan is lost. The ids are remembered, and not sent again. For the rest of the run: restore the folder ${directory} from a backup, then import once more.`,
+      `${count(promises, "promise")} of run ${run} can't be placed: the ledger has the whole chunk that held ${promises === 1 ? "it" : "them"} as open or closed, and the run's plan is lost. Their ids are remembered and not sent again. For the rest of the run, restore the folder ${directory} from a backup, then import again.`,
     ),
   "promises end amid a line": ({ file, text, isCutOff }, { reporter }) =>
     reporter.warn(
-      `${file} ends amid a line, as a power cut leaves it. What there is of that line is left out${isCutOff ? ", and cut off" : ""}: ${cleanText(text, 200)}`,
+      `${file} ends in the middle of a line, as after a power cut. The partial line is ${isCutOff ? "cut off" : "ignored"}: ${cleanText(text, 200)}`,
     ),
   "list of runs not written": ({ problem }, { reporter }) => reporter.warn(problem.message),
   "run ended": tellRunEnd,
@@ -136,7 +134,7 @@ function describeOpened(
       : []),
     ...neighbours.map(({ name: other, key }) =>
       key === "different"
-        ? `another account than ${other} at the same address`
+        ? `a different account from ${other} at the same address`
         : `the same address as ${other}, whose key is not known here`,
     ),
   ].join(" · ");
@@ -162,34 +160,34 @@ function tellClosing(
           `${count(open, "action")} ${open === 1 ? "stays" : "stay"} in doubt, so no other run sends ${open === 1 ? "it" : "them"}`,
         ]),
   ];
-  reporter.info(`Closing run ${run}, which can't be resumed then: ${parts.join("; ")}.`);
+  reporter.info(`Closing run ${run}; it can't be resumed afterwards: ${parts.join("; ")}.`);
 }
 
 function describeMended({ environment, lost, doubted, closed, wasMissing }: MendedRun): string {
   if (!lost.isDecided)
-    return `The ledger of ${environment.name} did not know all that was sent of run ${lost.run}. ${doubted === 0 ? "None" : number(doubted)} of its actions ${doubted === 1 ? "is" : "are"} in doubt from now on for that reason. If promises of them turn up: tickets results --import FILE ${environmentFlags(environment)}`;
+    return `The ledger of ${environment.name} did not know everything that run ${lost.run} had sent. ${doubted === 0 ? "None" : number(doubted)} of its actions ${doubted === 1 ? "is" : "are"} in doubt for that reason. If their promises turn up: tickets results --import FILE ${environmentFlags(environment)}`;
   const closing = lost.state === "abandoned" ? ", and was closed; it is closed again" : "";
   const [what, open] = wasMissing
-    ? [`The ledger of ${environment.name} had lost run ${lost.run}, which is entered again from its plan`, "of it"]
+    ? [`The ledger of ${environment.name} had lost run ${lost.run}, which was entered again from its plan`, "of it"]
     : [
-        `Run ${lost.run} went on after the copy of the ledger of ${environment.name} that was put back`,
+        `Run ${lost.run} went on after the copy that was restored as the ledger of ${environment.name}`,
         "that this copy has as open",
       ];
   const left =
     closed === 0
       ? ""
-      : ` The service did not take ${count(closed, "action")} ${open}; the run does not send ${closed === 1 ? "it" : "them"} any more.`;
-  return `${what}${closing}. By the list of runs nothing of it is in doubt.${left}`;
+      : ` The service did not take ${count(closed, "action")} ${open}; the run no longer sends ${closed === 1 ? "it" : "them"}.`;
+  return `${what}${closing}. By the list of runs, none of it is in doubt.${left}`;
 }
 
 function describeElsewhere(why: WhyElsewhere, cwd: string): string {
   switch (why.because) {
     case "output taken":
-      return "Standard output is for the JSON document of this command.";
+      return "Standard output carries the JSON document of this command.";
     case "reader gone":
-      return "Whoever read the promises from standard output went away.";
+      return "The reader of standard output closed it.";
     case "changed meanwhile":
-      return `${displayPath(why.file, cwd)} was changed by someone else while the run wrote it.`;
+      return `${displayPath(why.file, cwd)} was changed by someone else while the run was writing it.`;
     case "folder gone":
       return `${displayPath(why.file, cwd)} is not appended to: its folder is gone.`;
     case "content gone":

@@ -44,9 +44,13 @@ export async function samplesOf(names: readonly string[], options: SamplingOptio
   const { cwd, signal, onPassedOver } = options;
   const files = await resolveInputs(names, { cwd, onPassedOver, signal });
   if (files.length > 1 && files.some(({ path }) => path === "-"))
-    throw new Failure("usage", "Standard input has no name by which its source could be chosen beside others.", {
-      hint: "Save it as a file, or look at it alone: tickets init -",
-    });
+    throw new Failure(
+      "usage",
+      "Standard input has no name to choose its source by, so it can't be read beside other files.",
+      {
+        hint: "Save it as a file, or look at it alone: tickets init -",
+      },
+    );
   const found: FoundSample[] = [];
   for (const file of files) {
     const encoding = await encodingOf(file, options);

@@ -237,7 +237,7 @@ export function unreadableDoubt(directory: string, cause: Failure): Failure {
     cause.code,
     `${cause.message} The run is closed, and a part of it in doubt; which, only its plan tells.`,
     {
-      hint: `Restore the folder from a backup, then: ${settle}\nIf it is lost: find out what the service has, and take that out of what you stream from now on, since nothing else holds it back. Then: ${settle} --not-sent --reason "…"`,
+      hint: `Restore the folder from a backup, then: ${settle}\nIf it is lost: find out what the service has and leave that out of what you stream from now on; nothing else holds it back. Then: ${settle} --not-sent --reason "…"`,
       cause,
     },
   );

@@ -145,8 +145,8 @@ function planEnvironment({
 function workersOf({ TICKETS_WORKERS: given }: RunContext["env"]): number {
   if (given === undefined || given === "") return Math.min(MOST_WORKERS, availableParallelism());
   if (/^\d{1,2}$/.test(given)) return Number(given);
-  throw new Failure("usage", `TICKETS_WORKERS is ${quoted(given)}, and takes 0 to 99.`, {
-    hint: "Leave it unset: what is chosen then suits the machine. 0 plans in one thread.",
+  throw new Failure("usage", `TICKETS_WORKERS is ${quoted(given)}; it must be 0 to 99.`, {
+    hint: "Leave it unset to suit the machine; 0 plans in one thread.",
   });
 }
 
@@ -159,7 +159,7 @@ function refuseHalfInput({ limit }: InputOptions, isEnvironmentNamed: boolean): 
       hint: "Name the environment with --env.",
     });
   if (limit !== undefined)
-    throw new Failure("usage", "--report-vanished needs the whole export, and --limit reads a part of it.", {
+    throw new Failure("usage", "--report-vanished needs the whole export, but --limit reads only part of it.", {
       hint: "Leave one of them out.",
     });
 }

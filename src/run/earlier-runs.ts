@@ -48,13 +48,9 @@ function refuseStoppedByPerson(
 ): void {
   const waits = ["in doubt", "refused"] as const;
   if (!stoppedByPerson || waits.some((state) => chunksOf(ledger, runNo, state).length > 0)) return;
-  throw new Failure(
-    "busy",
-    `The run ${run} of ${createdAt} was stopped by a person and comes first. Nothing was sent.`,
-    {
-      hint: `Go on with it: tickets resume ${run} ${environmentFlags(environment)}\nOr close it: tickets settle ${run} --abandon ${environmentFlags(environment)}`,
-    },
-  );
+  throw new Failure("busy", `Run ${run} of ${createdAt} was stopped by a person and comes first. Nothing was sent.`, {
+    hint: `Resume it: tickets resume ${run} ${environmentFlags(environment)}\nOr close it: tickets settle ${run} --abandon ${environmentFlags(environment)}`,
+  });
 }
 
 /** A run that stopped for its rejections waits for someone to look at them; `resume` says that they did. */
@@ -64,7 +60,7 @@ function refuseTooManyRejections({ environment, ledger }: Session, { run, runNo,
     return;
   throw new Failure(
     "refused",
-    `The run ${run} stopped because the service rejected too many of its actions, and comes first. Nothing was sent.`,
+    `Run ${run} stopped because the service rejected too many of its actions, and comes first. Nothing was sent.`,
     {
       hint: `Look at them: tickets status ${run} ${environmentFlags(environment)}\nThen go on: tickets resume ${run} ${environmentFlags(environment)}`,
     },
@@ -76,7 +72,7 @@ export function refuseClosing({ environment }: Session, run: RunRecord): void {
   if (!run.isClosing) return;
   throw new Failure(
     "busy",
-    `The run ${run.run} of ${run.createdAt} is being closed, which was interrupted, and comes first. Nothing was sent.`,
+    `The closing of run ${run.run} of ${run.createdAt} was interrupted, and comes first. Nothing was sent.`,
     { hint: `Finish closing it: ${closeCommand(run, environment)}` },
   );
 }

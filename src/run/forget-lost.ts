@@ -48,7 +48,7 @@ export async function forgetLostRuns(context: RunContext, options: ForgetSetting
   const { environment, former } = options.settings;
   if (options.reason === undefined || options.reason.trim() === "")
     throw new Failure("usage", "--forget-lost needs a reason, which is kept. Nothing was forgotten.", {
-      hint: 'Say it with --reason "…".',
+      hint: 'Give one with --reason "…".',
     });
   const reason = cleanText(options.reason, 500);
   using _lock = await acquireLock({

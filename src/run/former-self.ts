@@ -107,15 +107,15 @@ function formerSelf(
   );
   const keys = isSameKey
     ? "was used with the same base URL and the same key"
-    : "was used with the same base URL, with which key it does not say";
+    : "was used with the same base URL (its key is not recorded)";
   const away = existsSync(own) ? `mv ${inShell(own)} ${inShell(`${own}.aside`)} && ` : "";
   return new Failure(
     "usage",
-    `${name} (${baseUrl}) has sent nothing yet, but beside its ledger the one of ${shown.join(" and of ")} ${keys}. If that is what ${name} was called before, all of it would be sent again. Nothing was sent.`,
+    `${name} (${baseUrl}) has sent nothing yet, but the ledger of ${shown.join(" and that of ")} ${keys}. If ${name} was called that before, all of it would be sent again. Nothing was sent.`,
     {
       hint: [
         `If the environment was renamed, call it ${cleanText(first.name, 64)} again.`,
-        `Or have ${name} go on with that ledger: ${away}mv ${inShell(first.folder)} ${inShell(own)}`,
+        `Or let ${name} continue with that ledger: ${away}mv ${inShell(first.folder)} ${inShell(own)}`,
         `If ${isSameKey ? "you know that nothing of it will be sent twice" : "it is another account's"}: tickets env --forget-lost ${environmentFlags(environment)} --reason "…"`,
       ].join("\n"),
     },

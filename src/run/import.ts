@@ -85,7 +85,7 @@ export async function importResults(context: RunContext, options: ImportSettings
     runs: runs.size,
     known: lines.length - imported - unplaced,
     stillLost:
-      lost.length === 0 ? undefined : lostRunsFailure(lost, environment, cwd, "Until that is mended nothing is sent."),
+      lost.length === 0 ? undefined : lostRunsFailure(lost, environment, cwd, "Nothing is sent until that is mended."),
     onlyPromised: [...runs.keys()].filter((run) => isOnlyPromised(session, run)),
   };
 }
@@ -134,7 +134,7 @@ function refuseReset(file: string, runs: readonly string[], environment: Environ
   if (run === undefined) return;
   throw new Failure(
     "usage",
-    `${file} is of the sandbox before its reset (run ${run}); the new one has nothing of it. Nothing was imported.`,
+    `${file} belongs to the sandbox before its reset (run ${run}); the new sandbox has none of it. Nothing was imported.`,
     { hint: "No import is needed: what you stream is sent to the new sandbox." },
   );
 }

@@ -133,7 +133,7 @@ const UNHEARD = {
   event: "doubt",
   class: "in doubt",
   httpStatus: undefined,
-  detail: "the answer is not in the ledger, which was put back from an older copy",
+  detail: "the answer is not in the ledger, which was restored from an older copy",
 } as const;
 
 const numbersOf = ({ first, count: actions }: Pick<ChunkRecord, "first" | "count">): readonly number[] =>

@@ -18,7 +18,7 @@ export async function readLookups(
   for (const [name, { file, csv }] of Object.entries(source?.lookup ?? {})) {
     const [lookup, another] = await resolveInputs([file], { signal });
     if (another !== undefined)
-      throw new Failure("usage", `The lookup ${name} takes one file, and ${cleanText(file, 200)} matches several.`);
+      throw new Failure("usage", `The lookup ${name} takes one file, but ${cleanText(file, 200)} matches several.`);
     if (lookup === undefined) throw new Failure("usage", `The lookup file ${file} is missing.`);
     await using input = await openInput(lookup, { signal, ...readingOf({ ...(csv !== undefined && { csv }) }) });
     if (input.header === undefined) throw new Failure("usage", `The lookup file ${file} is not a table with a header.`);

@@ -129,12 +129,12 @@ export function lostRunsFailure(
   const shown = lost.slice(0, SHOWN).map((run) => describeLost(run));
   const more = lost.length > SHOWN ? `, and ${lost.length - SHOWN} more` : "";
   const what = isImport
-    ? `The ledger of ${name} still lacks a part of ${lost.length === 1 ? "a run" : "runs"} that ${lost.length === 1 ? "was" : "were"} imported`
-    : `The ledger of ${name} was lost, or put back from an older copy: it does not know all that was sent from here`;
+    ? `The ledger of ${name} still lacks part of ${lost.length === 1 ? "an imported run" : "the imported runs"}`
+    : `The ledger of ${name} was lost, or restored from an older copy: it does not know everything that was sent from here`;
   const untold = lost.filter(({ isDecided }) => !isDecided);
   const hints = [memoryHint(untold, flags, cwd), ...mendHints(lost, environment, flags)].filter((hint) => hint !== "");
   return new Failure("usage", `${what}: ${shown.join(", ")}${more}. ${left}`, {
-    hint: `${hints.join("\n")}\nIf you know that nothing of it will be sent twice: tickets env --forget-lost ${flags} --reason "…"`,
+    hint: `${hints.join("\n")}\nIf you are sure that none of it will be sent twice: tickets env --forget-lost ${flags} --reason "…"`,
   });
 }
 
@@ -161,10 +161,10 @@ function mendHints(lost: readonly LostRun[], { ledgerPath }: Environment, flags:
     .map(({ run, isDecided }) => {
       const plan = join(ledgerPath, "..", "runs", run);
       if (!existsSync(planFiles(plan).manifest))
-        return `The plan of run ${run} is lost, and nothing else tells more of it. Restore the folder ${plan} from a backup; if it is gone, find out what the service has, and take that out of what you stream from now on.`;
+        return `The plan of run ${run} is lost, and nothing else tells more about it. Restore the folder ${plan} from a backup; if it is gone, find out what the service has and leave that out of what you stream from now on.`;
       return isDecided
-        ? `Bring run ${run} up to what the list of runs says of it: tickets settle ${run} ${flags}`
-        : `What no promises file tells of run ${run} can be put into doubt, and then be decided about: tickets settle ${run} ${flags}`;
+        ? `Bring run ${run} up to date with the list of runs: tickets settle ${run} ${flags}`
+        : `Put what no promises file tells about run ${run} into doubt, to decide about it: tickets settle ${run} ${flags}`;
     });
 }
 
@@ -172,10 +172,10 @@ function mendHints(lost: readonly LostRun[], { ledgerPath }: Environment, flags:
 function describeLost({ run, createdAt, actions, how, known, undecided, state }: LostRun): string {
   const of = `run ${run} of ${createdAt}`;
   if (how === "unknown") return `${of} (${count(actions, "action")})`;
-  const closed = state === "abandoned" ? "; it was closed since" : "";
+  const closed = state === "abandoned" ? "; it has been closed since" : "";
   const why =
     undecided === undefined
-      ? "; what became of the others when it was killed is not known"
+      ? "; what became of the others is not known, since it was killed"
       : undecided > 0
         ? `; ${undecided} were in doubt or refused${closed}`
         : closed;

@@ -159,8 +159,8 @@ function isOfOneEvent({ fields, actions }: SourceConfig): boolean {
 function oneEventOfTwo(source: string, first: InputFile): FileFinding {
   return {
     rule: "one-event-of-two-files" satisfies MappingRule,
-    message: `The source ${source} also reads ${cleanText(first.name, 200)}, and its eventId is the same for every row.`,
-    hint: "If they are of different events, give each a source of its own with a narrower match.",
+    message: `The source ${source} also reads ${cleanText(first.name, 200)}, and gives every row the same eventId.`,
+    hint: "If they hold different events, give each its own source with a narrower match.",
   };
 }
 

@@ -56,10 +56,10 @@ async function openPlanOf({ environment }: Session, name: string, run: RunRecord
   } catch (cause) {
     throw new Failure(
       "usage",
-      `The ledger of ${environment.name} does not know all that was sent of run ${name}, and the run's plan is lost, so it is not known what. Nothing was settled.`,
+      `The ledger of ${environment.name} does not know everything that run ${name} sent, and the run's plan is lost, so what it lacks is not known. Nothing was settled.`,
       {
         cause,
-        hint: `Restore the folder ${directory} from a backup. If it is lost: find out what the service has, take that out of what you stream from now on, then: tickets env --forget-lost ${environmentFlags(environment)} --reason "…"`,
+        hint: `Restore the folder ${directory} from a backup. If it is lost: find out what the service has, leave that out of what you stream from now on, then: tickets env --forget-lost ${environmentFlags(environment)} --reason "…"`,
       },
     );
   }

@@ -85,9 +85,9 @@ function refuseForgottenOutput(path: string, state: OutputState, { cwd }: RunCon
   const name = displayPath(path, cwd);
   throw new Failure(
     "usage",
-    `${name} is not appended to: a run has written it, and the ledger does not know it any more. Nothing was sent.`,
+    `${name} is not appended to: a run wrote it, but the ledger no longer knows it. Nothing was sent.`,
     {
-      hint: `If it is as tickets left it: tickets results --import ${fileInShell(name)} ${environmentFlags(environment)}\nElse name another file with --output, or set this one aside with --force (it is renamed, never deleted).`,
+      hint: `If nobody has changed it: tickets results --import ${fileInShell(name)} ${environmentFlags(environment)}\nOtherwise name another file with --output, or set this one aside with --force (it is renamed, never deleted).`,
     },
   );
 }
@@ -102,6 +102,6 @@ async function guardedAs(
   const header = promisesHeader(format, safeCsv);
   if (delimiterOf(format) === undefined || state.length === 0 || (await readBeginning(path, header.length)) === header)
     return state;
-  const why = `it was begun ${safeCsv ? "without" : "with"} --safe-csv, or by another version`;
+  const why = `it was started ${safeCsv ? "without" : "with"} --safe-csv, or by another version`;
   return { state: "strange", why, lostRun: undefined };
 }

@@ -110,7 +110,7 @@ function collectLines(name: string): {
     const parsed = LINE.safeParse(value);
     if (!parsed.success)
       throw new Failure("usage", `${name}:${at} is not a line of a promises file. Nothing was imported.`, {
-        hint: "Name a promises file as tickets wrote it.",
+        hint: "Name a promises file exactly as tickets wrote it.",
       });
     const line = parsed.data;
     const place = `${line.run} ${line.seq}`;
@@ -120,9 +120,9 @@ function collectLines(name: string): {
     if (saidOf.has(place))
       throw new Failure(
         "usage",
-        `${name}:${at} says otherwise of an action than a line before it. Nothing was imported.`,
+        `${name}:${at} contradicts an earlier line about the same action. Nothing was imported.`,
         {
-          hint: "Name a promises file as tickets wrote it.",
+          hint: "Name a promises file exactly as tickets wrote it.",
         },
       );
     saidOf.set(place, said);

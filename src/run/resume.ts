@@ -53,12 +53,12 @@ function chooseRun({ ledger, environment }: Session, name: string | undefined): 
   const run = findRun(ledger, name);
   if (run === undefined) throw unknownRun(name, environment);
   if (run.state === "abandoned")
-    throw new Failure("usage", `The run ${name} was closed on ${run.endedAt}; it is not gone on with.`);
+    throw new Failure("usage", `Run ${name} was closed on ${run.endedAt}; it can't be resumed.`);
   return run.state === "open" ? run : undefined;
 }
 
 export function unknownRun(name: string, environment: Environment): Failure {
   return new Failure("usage", `There is no run ${cleanText(name)} in the ledger of ${environment.name}.`, {
-    hint: `Its runs are listed by: tickets status ${environmentFlags(environment)}`,
+    hint: `List its runs: tickets status ${environmentFlags(environment)}`,
   });
 }

@@ -64,7 +64,7 @@ function actionsOfLedger(
       "usage",
       `The plan of run ${run} was removed, and the ledger holds no action of its chunk ${chunk} (${state}).`,
       {
-        hint: `What the ledger holds of the run is written by: tickets results ${run} ${environmentFlags(environment)}`,
+        hint: `Write what the ledger holds of the run: tickets results ${run} ${environmentFlags(environment)}`,
       },
     );
   return rows.map((row) => ({ ...row, chunk, state }));

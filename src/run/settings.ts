@@ -100,7 +100,7 @@ export function forgottenLedger(environment: Environment, own: string | undefine
   const flags = environmentFlags(environment);
   return new Failure(
     "usage",
-    `${name} shares the ledger of ${ledgerOwner}, but has kept one of its own (${displayPath(own, cwd)}), and what that one knows would be sent again. Nothing was sent.`,
+    `${name} shares the ledger of ${ledgerOwner}, but also has its own (${displayPath(own, cwd)}); what only that one knows would be sent again. Nothing was sent.`,
     {
       hint: [
         `Without the line sameServiceAs, settle its open runs: tickets status ${flags}`,

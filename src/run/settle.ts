@@ -237,7 +237,7 @@ function settleWithoutPlan(
   if (!isSettled && (decision === "sent" || first !== undefined))
     throw new Failure(
       "usage",
-      `The plan of run ${run.run} is lost, so it is not known which actions that would be about. Nothing was settled.`,
+      `The plan of run ${run.run} is lost, so it is not known which actions those are. Nothing was settled.`,
       {
         hint: `Restore the folder ${planDirectory(environment, run.run)} from a backup. What can be done without it: ${settleCommand(run.run, environment)}`,
       },
@@ -268,10 +268,10 @@ function restOf({ ledger }: Session, chunk: ChunkRecord, first: number): number 
 function refuseTooMany({ first, decision, chunk }: SettleSettings, chunks: readonly ChunkRecord[]): void {
   if (first === undefined) return;
   if (chunk === undefined || (decision !== "sent" && decision !== "not-sent"))
-    throw new Failure("usage", "--first says how many actions of one chunk a decision is about.", {
+    throw new Failure("usage", "--first says how many actions of one chunk are decided about.", {
       hint: "Name the chunk with --chunk, and say --sent or --not-sent.",
     });
-  if (first === 0) throw new Failure("usage", "--first 0 is about no action. Nothing was settled.");
+  if (first === 0) throw new Failure("usage", "--first 0 covers no action. Nothing was settled.");
   const most = chunks[0]?.count ?? Number.POSITIVE_INFINITY;
   if (first > most)
     throw new Failure("usage", `Chunk ${chunk} has only ${count(most, "action")}, not ${number(first)}.`);
@@ -286,11 +286,11 @@ function chosenChunks(
   if (number_ === undefined) return open;
   const chosen = open.filter(({ chunk }) => chunk === number_);
   if (chosen.length > 0 || wasSettledByHand(ledger, run.runNo, number_)) return chosen;
-  throw new Failure("usage", `Chunk ${number_} of run ${run.run} does not wait to be settled.`, {
+  throw new Failure("usage", `Chunk ${number_} of run ${run.run} is not waiting to be settled.`, {
     hint:
       open.length === 0
-        ? "Nothing of this run does."
-        : `These do: ${open.map(({ chunk }) => chunk).join(", ")}. They are shown by: tickets settle ${run.run} ${environmentFlags(environment)}`,
+        ? "No chunk of this run is."
+        : `These are: ${open.map(({ chunk }) => chunk).join(", ")}. To see them: tickets settle ${run.run} ${environmentFlags(environment)}`,
   });
 }
 

@@ -38,9 +38,9 @@ export function refuseStrangeOutput(
   if (hasLostRuns(state, environment)) {
     throw new Failure(
       "usage",
-      `${displayPath(path, cwd)} holds runs of this environment that its ledger does not know: the ledger was lost, or put back from an older copy, or a copy of its folder is used elsewhere. Nothing was sent.`,
+      `${displayPath(path, cwd)} holds runs of this environment that its ledger does not know: the ledger was lost or restored from an older copy, or a copy of its folder is used elsewhere. Nothing was sent.`,
       {
-        hint: `Give it back its memory: tickets results --import ${fileInShell(displayPath(path, cwd))} ${environmentFlags(environment)}\n${ofRun === undefined ? "If the file is of another ledger, name another one with --output." : `If what it ends in is of another ledger, move it away: the rest of run ${ofRun} then goes into a file beside it.`}`,
+        hint: `Give it back its memory: tickets results --import ${fileInShell(displayPath(path, cwd))} ${environmentFlags(environment)}\n${ofRun === undefined ? "If the file belongs to another ledger, name another file with --output." : `If the end of it belongs to another ledger, move it away: the rest of run ${ofRun} then goes into a file beside it.`}`,
       },
     );
   }

@@ -8,7 +8,7 @@ import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 
-const HINT = "Set TMPDIR to a folder of your own that can be written.";
+const HINT = "Set TMPDIR to a writable folder of your own.";
 
 const PREFIX = "tickets-tmp-";
 
@@ -39,13 +39,9 @@ export function sharedTemporaryFolder(): string {
   }
   const found = lstatSync(folder);
   if (owner !== undefined && (!found.isDirectory() || found.uid !== owner || (found.mode & 0o022) !== 0)) {
-    throw new Failure(
-      "storage",
-      `${folder} can be written by others, so no lock can be kept in it. Nothing was sent.`,
-      {
-        hint: "Remove it, or set TMPDIR to a folder of your own.",
-      },
-    );
+    throw new Failure("storage", `${folder} is writable by others, so no lock can be kept in it. Nothing was sent.`, {
+      hint: "Remove it, or set TMPDIR to a folder of your own.",
+    });
   }
   return folder;
 }

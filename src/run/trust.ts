@@ -19,7 +19,7 @@ export async function trustConfig(
   if (configFlag !== undefined || env.TICKETS_CONFIG)
     throw new Failure(
       "usage",
-      "A config that is named counts as trusted; --trust is for the one in the working directory.",
+      "A config named with --config or TICKETS_CONFIG counts as trusted; --trust is for the one in the working directory.",
       { hint: "Leave --config and TICKETS_CONFIG out." },
     );
   const { found } = await loadConfig({ cwd, env, knownRules: KNOWN_RULES, isTrusting: true });

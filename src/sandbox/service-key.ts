@@ -31,7 +31,7 @@ export function findKey(
   }
   if (keyEnv !== undefined)
     throw new Failure("usage", `The variable ${keyEnv} named by --key-env is not set.`, {
-      hint: "Set it, or leave --key-env out: then a key is made.",
+      hint: "Set it, or leave --key-env out to have a key made.",
     });
   return { value: keptKey(keyFile), inShell: `$(cat ${quotedInShell(keyFile)})` };
 }
@@ -57,6 +57,6 @@ function keptKey(keyFile: string): string {
 function assertSendable(key: string, what: string): void {
   if (!/^[!-~]+$/.test(key))
     throw new Failure("usage", `${what} holds no usable key.`, {
-      hint: "A key is visible ASCII characters without blanks.",
+      hint: "A key consists of visible ASCII characters without spaces.",
     });
 }

@@ -25,7 +25,7 @@ export function proxyFor(baseUrl: string, env: NodeJS.ProcessEnv): UsedProxy | u
   const parsed = URL.parse(url);
   if (!/^https?:/i.test(url) || parsed === null)
     throw new Failure("usage", "HTTPS_PROXY is not the URL of an http or https proxy. Nothing was sent.", {
-      hint: "Set it to something like http://proxy.example.com:3128, or leave the service out of it with NO_PROXY.",
+      hint: "Set it to something like http://proxy.example.com:3128, or bypass it with NO_PROXY.",
     });
   const login = parsed.username === "" && parsed.password === "" ? "" : "…@";
   return { url, shown: `${parsed.protocol}//${login}${parsed.host}` };

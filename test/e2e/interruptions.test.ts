@@ -84,7 +84,7 @@ describe("an output file that others touch while the run writes it", () => {
     const rest = `promises.ndjson.${summary.run}.ndjson`;
     expect(summary).toMatchObject({ state: "finished", output: place.path(rest), actions: { accepted: ROWS } });
     expect(stderr).toContain(
-      `promises.ndjson was changed by someone else while the run wrote it. The rest goes to ${rest}.`,
+      `promises.ndjson was changed by someone else while the run was writing it. The rest goes to ${rest}.`,
     );
     const promises = ticketsOf(readPromises(place.read(rest)));
     expect(promises).toHaveLength(ROWS - 2 * CHUNK);
@@ -193,7 +193,7 @@ describe("standard streams", () => {
     expect(readPromises(stdout)).toMatchObject([{ ticketId: "T-1" }]);
     expect(place.read("code")).toBe("0\n");
     const rest = place.files().find((name) => /^stdout\.playground\.[0-9a-f]{8}\.ndjson$/.test(name)) ?? "";
-    expect(stderr).toContain(`Whoever read the promises from standard output went away. The rest goes to ${rest}.`);
+    expect(stderr).toContain(`The reader of standard output closed it. The rest goes to ${rest}.`);
     const promises = ticketsOf(readPromises(place.read(rest)));
     expect(promises).toEqual(ALL.slice(-promises.length));
     await expectAllOnce(place, service);

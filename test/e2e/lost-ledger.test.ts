@@ -146,7 +146,7 @@ describe("a ledger that was lost", () => {
     const refused = await rig.run(to("b.ndjson"));
     expect(refused.exitCode).toBe(2);
     expect(refused.stderr).toContain(
-      "knows 10 of 20 actions; what became of the others when it was killed is not known",
+      "knows 10 of 20 actions; what became of the others is not known, since it was killed",
     );
     expect(sent(rig)).toBe(before);
   });
@@ -272,7 +272,7 @@ test("an older copy of the ledger is noticed when the command that was killed si
   for (const output of ["a.ndjson", "b.ndjson"]) {
     const refused = await rig.run(to(output));
     expect(refused.exitCode).toBe(2);
-    expect(refused.stderr).toContain("what became of the others when it was killed is not known");
+    expect(refused.stderr).toContain("what became of the others is not known, since it was killed");
   }
   expect(sent(rig)).toBe(before);
 });
@@ -300,7 +300,7 @@ describe("the list of runs", () => {
     rmSync(listOf(rig));
     const told = await rig.run(to("b.ndjson"));
     expect(told.exitCode).toBe(0);
-    expect(told.stderr).toContain("was missing. It was made again from the ledger, with 1 run");
+    expect(told.stderr).toContain("was missing. It was rebuilt from the ledger, with 1 run");
     loseLedger(rig);
     const refused = await rig.run(to("c.ndjson"));
     expect(refused.exitCode).toBe(2);
@@ -353,7 +353,7 @@ describe("the list of runs", () => {
     } as const;
     appendFileSync(listOf(rig), runListLine(head));
     const told = await rig.run(to("a.ndjson"));
-    expect(told.stderr).toContain("came here from another machine (web1");
+    expect(told.stderr).toContain("came from another machine (web1");
     expect(readRunList(listOf(rig)).head?.generation).toBe(2);
     expect((await rig.run(to("a.ndjson"))).stderr).not.toContain("another machine");
   });

@@ -111,7 +111,7 @@ describe("--quiet", () => {
     place.write("sales.csv", [header, ...rows, undated, undated.replace("T-99", "T-100")].join(""));
     const third = await quietly(place, service);
     expect(third.stderr).toContain(
-      "warning: order-time-missing (2 times: 2 soldTicket, 1 of them told before): sales.csv:15 ",
+      "warning: order-time-missing (2 times: 2 soldTicket, 1 of them reported before): sales.csv:15 ",
     );
     expect(service.sent()).toHaveLength(14);
   });
@@ -166,7 +166,7 @@ describe("--quiet", () => {
     };
     expect(withoutNew(await night(2))).toContain("order-time-missing (2 times: 2 scannedTicket)");
     expect(await night(2)).toBe("");
-    expect(await night(3)).toContain("order-time-missing (3 times: 3 scannedTicket, 2 of them told before)");
+    expect(await night(3)).toContain("order-time-missing (3 times: 3 scannedTicket, 2 of them reported before)");
   });
 
   test("what changed since it was accepted is told once for the same values, with what can be done", {

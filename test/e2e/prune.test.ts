@@ -43,7 +43,7 @@ test("removes plans of ended runs and what dead processes left, says how much, a
     utimesSync(folder, new Date(ago()), new Date(ago()));
   }
   const dry = await place.tickets([...PRUNE, "--dry-run"], service);
-  expect(dry.stderr).toContain("would be given back; nothing was removed.");
+  expect(dry.stderr).toContain("would be freed; nothing was removed.");
   expect(plansIn(place)).toEqual([run]);
   const before = await place.tickets(["env", "playground"], service);
   expect(before.stdout).toMatch(/ {2}disk {6}ledger [\d.]+ kB, plans [\d.]+ (bytes|kB), ballast 33\.6 MB/);

@@ -333,7 +333,7 @@ describe("links", () => {
     mkdirSync(place.path("theirs"), { mode: 0o777 });
     symlinkSync(place.path("theirs"), place.path(`tmp/tickets-${process.getuid?.()}`));
     const ended = await place.tickets(SEND, service);
-    expect(ended).toMatchObject({ exitCode: 10, stderr: expect.stringContaining("can be written by others") });
+    expect(ended).toMatchObject({ exitCode: 10, stderr: expect.stringContaining("is writable by others") });
     expect(service.connections()).toBe(0);
     expect(readdirSync(place.path("theirs"))).toEqual([]);
   });

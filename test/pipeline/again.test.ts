@@ -35,7 +35,7 @@ describe("after an interrupted --again", () => {
     const field = await interrupted();
     const done = await field.stream(["a.ndjson"], { again: true });
     expect(done).toMatchObject({ exitCode: 0, summary: { actions: { accepted: 1 } } });
-    expect(done.said).toContain("That was an interrupted --again, and is done now");
+    expect(done.said).toContain("That finished an interrupted --again.");
     expect(processedBy(field.sandbox)).toBe("E A B A A");
   });
 

@@ -228,8 +228,8 @@ test("a doubt of a closed run: what the service does not have goes into rejects,
   field.setFaults({ fault: "drop", when: "before", on: { request: 2 } });
   expect((await night(field)).exitCode).toBe(6);
   const looked = await person(field, { decision: undefined });
-  expect(looked.said).toMatch(/^If it does not \(they are sent again\): {2}tickets settle \w+ --env local --not-sent/m);
-  expect(looked.said).toMatch(/^To close the run, its doubt unsettled: tickets settle \w+ --env local --abandon/m);
+  expect(looked.said).toMatch(/^If it does not \(they are sent again\): tickets settle \w+ --env local --not-sent/m);
+  expect(looked.said).toMatch(/^To close the run and leave the doubt: tickets settle \w+ --env local --abandon/m);
   await person(field, { decision: "abandon" });
   const closed = await person(field, { decision: undefined });
   expect(closed.said).toMatch(/^If the service has them: {15}tickets settle \w+ --env local --sent/m);

@@ -276,7 +276,7 @@ describe("a row that is invalid tonight", () => {
     expect(night.exitCode).toBe(4);
     expect(night.summary).toMatchObject({ rejects: [], next: null, rows: { invalid: 1, held: 0 } });
     expect(night.said).toContain(
-      "1 invalid row stands in the place of an accepted action: nothing of it is open, so the rejects leave it out.",
+      "1 invalid row stands for an action that was accepted already, so the rejects leave it out.",
     );
   });
 

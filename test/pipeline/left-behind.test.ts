@@ -141,7 +141,7 @@ function isClosed(way: Way): void {
   test("is shown as such, and when a person says that it was not sent it is closed, told and counted", async () => {
     const field = await doubtOf([0, 2], [update("T1", "A"), update("T1", "B"), update("T2", "A")], { way });
     const shown = await person(field);
-    expect(shown.said).toContain("Of 1 action something later of the same history was accepted");
+    expect(shown.said).toContain("1 action would undo a later one of the same history that was accepted");
     const settled = await person(field, { decision: "not-sent" });
     expect(settled.said).toContain("stream the rows in the rejects with --again");
     expect(settled.said).toContain("3 actions: 1 accepted, 2 not sent; of those not sent 1 superseded");
@@ -182,7 +182,7 @@ function isClosed(way: Way): void {
       [resale("T1", "a", 200), resale("T2", "b", 100), resale("T1", "c", 100), resale("T2", "d", 200)],
       { way },
     );
-    expect((await person(field)).said).toContain("Of 1 action something later");
+    expect((await person(field)).said).toContain("1 action would undo a later one");
     await person(field, { decision: "not-sent" });
     expect((await goOn(field)).exitCode).toBe(4);
     expect(taken(field)).toBe("T1a T2b T1c T2d T1a");
@@ -260,7 +260,7 @@ function isClosed(way: Way): void {
     const { context } = makeContext(field.folder, field.env);
     for (const name of ["sales", "night"])
       await importResults({ ...OPTIONS, file: `${name}.local.promises.ndjson` }, context);
-    expect((await person(field)).said).toContain("Of 2 actions something later");
+    expect((await person(field)).said).toContain("2 actions would undo a later one");
     expect((await person(field, { decision: "not-sent" })).said).toContain("of those not sent 2 superseded");
     expect((await goOn(field)).exitCode).toBe(4);
     for (const name of ["night.ndjson", "night.rejects.ndjson"]) {

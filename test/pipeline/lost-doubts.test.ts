@@ -120,7 +120,7 @@ describe("an older copy of the ledger, put back after a doubt", () => {
     const { field, putBack } = await doubtAfterCopy();
     putBack();
     const refused = await night(field);
-    expect(refused.said).toContain(`be decided about: tickets settle ${runOf(field)}`);
+    expect(refused.said).toContain(`to decide about it: tickets settle ${runOf(field)}`);
     expect(refused.said).not.toContain("results --import");
     const shown = await person(field);
     expect(shown.exitCode).toBe(6);
@@ -185,7 +185,7 @@ describe("an older copy of the ledger, put back after a doubt", () => {
     const forgotten = await ask(field, (context) =>
       forgetLostRuns({ ...OPTIONS, name: undefined, reason: "it has none of them" }, context),
     );
-    expect(forgotten.said).toContain(`The next command goes on with ${runOf(field)}`);
+    expect(forgotten.said).toContain(`The next command resumes ${runOf(field)}`);
     expect((await night(field)).exitCode).toBe(4);
     expect(processedBy(field.sandbox)).toBe("E A B C (B) (C) D F");
   });
@@ -221,7 +221,7 @@ describe("an older copy of the ledger in which a run is open", () => {
       field.setFaults();
       const refused = await night(field, output);
       expect(refused.exitCode).toBe(2);
-      expect(refused.said).toContain("what became of the others when it was killed is not known");
+      expect(refused.said).toContain("what became of the others is not known, since it was killed");
       expect(refused.said).toContain(`tickets settle ${runOf(field)}`);
       expect((await goOn(field)).exitCode).toBe(2);
       expect((await person(field)).said).toContain("4 of its actions are in doubt");
@@ -242,10 +242,10 @@ describe("an older copy of the ledger in which a run is open", () => {
     putBack();
     const refused = await night(field, "third.ndjson");
     expect(refused.exitCode).toBe(2);
-    expect(refused.said).toContain("it was closed since");
+    expect(refused.said).toContain("it has been closed since");
     const imported = await importPromises(field, "second.ndjson");
     expect(imported.exitCode).toBe(0);
-    expect(imported.said).toContain(`Run ${run} went on after the copy of the ledger of local that was put back`);
+    expect(imported.said).toContain(`Run ${run} went on after the copy that was restored as the ledger of local`);
     expect(field.withLedger((ledger) => ledger.get("SELECT state FROM runs WHERE run = ?", run))).toEqual({
       state: "abandoned",
     });
@@ -302,7 +302,7 @@ describe("an older copy of the ledger in which a run is open", () => {
     expect((await person(field, "abandon")).exitCode).toBe(0);
     putBack();
     const refused = await night(field);
-    expect(refused.said).toContain(`Bring run ${run} up to what the list of runs says of it: tickets settle ${run}`);
+    expect(refused.said).toContain(`Bring run ${run} up to date with the list of runs: tickets settle ${run}`);
     expect(refused.said).not.toContain("results --import");
     const looked = await person(field);
     expect(looked.exitCode).toBe(0);
@@ -360,7 +360,7 @@ describe("an older copy of the ledger in which a run is open", () => {
     const imported = await importPromises(field, "second.ndjson");
     expect(imported.said).toContain("did not take 2 actions that this copy has as open");
     const finished = await night(field, "-");
-    expect(finished.said).toContain(`The run ${run} of`);
+    expect(finished.said).toContain(`Run ${run} of`);
     expect(finished.said).toContain("4 actions: 2 accepted, 2 rejected");
     expect((await night(field, "-")).exitCode).toBe(0);
     expect(processedBy(field.sandbox)).toBe("E A (X) (Y) E2 X Y");
@@ -436,7 +436,7 @@ describe("an older copy of the ledger in which a run is open", () => {
       expect((await night(field)).exitCode).toBe(2);
       const imported = await importPromises(field);
       expect(imported.said).toContain(`2 promises of run ${run} can't be placed`);
-      expect(imported.said).toContain("The ids are remembered, and not sent again.");
+      expect(imported.said).toContain("Their ids are remembered and not sent again.");
       return { field, run, restore: () => renameSync(kept, plan) };
     }
 
@@ -499,7 +499,7 @@ describe("a promises file whose last line does not end", () => {
     loseLedger(field);
     return { field, text: await field.read(name) };
   }
-  const AMID = "ends amid a line, as a power cut leaves it. What there is of that line is left out, and cut off: ";
+  const AMID = "ends in the middle of a line, as after a power cut. The partial line is cut off: ";
 
   test.each([
     ["all.ndjson", 40],
@@ -570,7 +570,7 @@ describe("a ledger that was lost while actions were in doubt", () => {
     loseLedger(field);
     const { said } = await importPromises(field);
     expect(said).toContain(
-      `The ledger of local had lost run ${run}, which is entered again from its plan, and was closed; it is closed again. By the list of runs nothing of it is in doubt. The service did not take 4 actions of it; the run does not send them any more.`,
+      `The ledger of local had lost run ${run}, which was entered again from its plan, and was closed; it is closed again. By the list of runs, none of it is in doubt. The service did not take 4 actions of it; the run no longer sends them.`,
     );
     expect(said).not.toContain("copy");
   });
@@ -589,7 +589,7 @@ describe("a ledger that was lost while actions were in doubt", () => {
     const refused = await night(field);
     expect(refused.exitCode).toBe(2);
     expect(refused.said).toContain(`The plan of run ${run} is lost`);
-    expect(refused.said).toContain("take that out of what you stream");
+    expect(refused.said).toContain("leave that out of what you stream");
     expect(refused.said, "which could only say the same").not.toContain("tickets settle");
   });
 
@@ -605,7 +605,7 @@ describe("a ledger that was lost while actions were in doubt", () => {
       loseLedger(field);
       const refused = await night(field, output);
       expect(refused.exitCode).toBe(2);
-      expect(refused.said).toContain(`be decided about: tickets settle ${runOf(field)}`);
+      expect(refused.said).toContain(`to decide about it: tickets settle ${runOf(field)}`);
       const looked = await person(field);
       expect(looked.exitCode).toBe(6);
       expect(looked.said).toContain("6 of its actions are in doubt");
@@ -628,7 +628,7 @@ describe("a ledger that was lost while actions were in doubt", () => {
     rmSync(lostFolder(field), { recursive: true });
     const { exitCode, said } = await importPromises(field);
     expect(exitCode).toBe(0);
-    const words = `Of run ${/"run":"([0-9a-f]{8})"/.exec(readFileSync(join(field.folder, "night.local.promises.ndjson"), "utf8"))?.[1]} only these promises are known.`;
+    const words = `Only these promises of run ${/"run":"([0-9a-f]{8})"/.exec(readFileSync(join(field.folder, "night.local.promises.ndjson"), "utf8"))?.[1]} are known.`;
     expect(said.includes(words), said).toBe(isTold);
   });
 
@@ -755,7 +755,7 @@ describe("a ledger that was lost, of which a copy of the promises file was impor
     const field = await imported((text) => `${text}\n`);
     const refused = await night(field, "p.ndjson");
     expect(refused.exitCode).toBe(2);
-    expect(refused.said).toContain("a run has written it, and the ledger does not know it any more");
+    expect(refused.said).toContain("a run wrote it, but the ledger no longer knows it");
     expect(refused.said).toContain("tickets results --import p.ndjson --env local");
     expect((await importPromises(field, "p.ndjson")).exitCode).toBe(0);
     expect((await night(field, "p.ndjson")).exitCode).toBe(0);
@@ -765,7 +765,7 @@ describe("a ledger that was lost, of which a copy of the promises file was impor
   test("leaves no file behind when a run of it is only looked at", async () => {
     const field = await imported((text) => `${text}\n`);
     const looked = await person(field);
-    expect(looked).toMatchObject({ exitCode: 0, said: expect.stringContaining("waits to be settled") });
+    expect(looked).toMatchObject({ exitCode: 0, said: expect.stringContaining("has nothing to settle") });
     expect(looked.said).not.toContain("The rest goes to");
     expect(readdirSync(field.folder).filter((name) => name.startsWith("p."))).toEqual(["p.ndjson"]);
   });
@@ -819,7 +819,7 @@ describe("a ledger put back from the night before", () => {
     expect((await importPromises(field)).exitCode).toBe(0);
     const [, run = ""] = readRunList(join(stateOf(field), "run-list.ndjson")).runs.keys();
     const looked = await person(field, undefined, { run });
-    expect(looked.said).toContain("2 of its actions are in doubt from now on");
+    expect(looked.said).toContain("2 of its actions are in doubt");
     expect(looked.said).toContain("2 accepted, 2 in doubt, 3 not sent");
   });
 

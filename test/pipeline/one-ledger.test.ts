@@ -200,7 +200,7 @@ describe("a run", () => {
     await field.write("tickets.config.yaml", config(field.sandbox.url, ", sameServiceAs: local"));
     const { exitCode, said } = await field.stream(["events.csv"], { env: "shop" });
     expect(exitCode).toBe(2);
-    expect(said).toContain("shop shares the ledger of local, but has kept one of its own");
+    expect(said).toContain("shop shares the ledger of local, but also has its own");
     expect(said).toContain("tickets results --import shop.promises.ndjson --env shop");
     expectNothingDoubled(field.sandbox);
   });
@@ -211,7 +211,7 @@ describe("a run", () => {
     const env = { TICKETS_SHOP_BASE_URL: field.sandbox.url, TICKETS_SHOP_API_KEY: "another" };
     const { exitCode, said } = await field.stream(["events.csv"], {}, { env });
     expect(exitCode).toBe(0);
-    expect(said.split("\n")[0]).toContain("another account than shop at the same address");
+    expect(said.split("\n")[0]).toContain("a different account from shop at the same address");
   });
 });
 
@@ -265,7 +265,7 @@ describe("an environment that was renamed", () => {
       expect(exitCode, `night ${night}`).toBe(2);
       expect(said).toContain("shop");
       expect(said).toMatch(
-        /the one of local \(.*state\/local, since \d{4}-\d\d-\d\d, 3 actions accepted or in doubt\)/,
+        /the ledger of local \(.*state\/local, since \d{4}-\d\d-\d\d, 3 actions accepted or in doubt\)/,
       );
       expect(said).toContain("the same key");
       expect(said).not.toContain(KEY);
@@ -302,12 +302,12 @@ describe("an environment that was renamed", () => {
     const looked = await ask(field, renamed(field), (context) =>
       status({ env: "shop", run: undefined, chunk: undefined, maxAge: undefined, json: false, flags: {} }, context),
     );
-    expect(looked.said).toContain("the one of local");
+    expect(looked.said).toContain("the ledger of local");
     const shown = await ask(field, renamed(field), (context) =>
       showEnvironment({ name: "shop", json: false, flags: {} }, context),
     );
     expect(shown.exitCode).toBe(2);
-    expect(shown.said).toContain("the one of local");
+    expect(shown.said).toContain("the ledger of local");
   });
 
   test("of which a person knows better keeps a ledger of its own", async () => {
@@ -379,7 +379,7 @@ describe("another account at one address, in another project", () => {
     const field = await openSent();
     const { exitCode, said } = await asShop(field, renamed(field, { TICKETS_SHOP_API_KEY: "another" }), true);
     expect(exitCode).toBe(0);
-    expect(said.split("\n")[0]).toContain("another account than local at the same address");
+    expect(said.split("\n")[0]).toContain("a different account from local at the same address");
   });
 
   test("can't be told where an earlier version used the ledger; the next use of that one tells it, or a person does", async () => {
@@ -388,7 +388,7 @@ describe("another account at one address, in another project", () => {
     const env = renamed(field, { TICKETS_SHOP_API_KEY: "another" });
     const refused = await asShop(field, env, true);
     expect(refused.exitCode).toBe(2);
-    expect(refused.said).toContain("with which key it does not say");
+    expect(refused.said).toContain("(its key is not recorded)");
     expect(refused.said).toMatch(/another account's: tickets env --forget-lost --env shop --reason "…"$/m);
     // Nothing is new for it.
     expect(await field.stream(["events.csv"])).toMatchObject({ exitCode: 0 });

@@ -247,7 +247,7 @@ test("a plan of an earlier version is gone on with; what can be seen of its inde
 });
 
 test.each([
-  [0, 2, "--first 0 is about no action"],
+  [0, 2, "--first 0 covers no action"],
   [9, 2, "has only 8 actions, not 9"],
   [8, 0, "8 actions settled as not-sent"],
 ])("settle --first %i of a chunk of eight: exit %i", async (first, exitCode, said) => {

@@ -36,7 +36,7 @@ test("what was processed in part: sent again as a whole, nothing that happens on
   const [question] = readTruth(rig, rig.placed).questions;
   expect(question).toMatchObject({ answer: "partly", chunk: 2 });
   const shown = await rig.run(["settle", question?.run ?? "", "--env", "playground"]);
-  expect(shown.stderr).toContain("5 of them the service would probably refuse a second time (soldTicket)");
+  expect(shown.stderr).toContain("The service would probably refuse 5 of them a second time (soldTicket)");
   await rig.run(["settle", question?.run ?? "", "--not-sent", "--env", "playground"]);
   expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(4);
   const taken = rig
@@ -55,7 +55,7 @@ test("what was processed in part is settled action by action, as the service too
   const { run } = summaryIn<Summary>(await rig.run(command));
   const settle = ["settle", run ?? "", "--env", "playground", "--chunk", "2", "--first"];
   for (const [wrong, why] of [
-    [[...settle, "3"], "--first says how many actions of one chunk a decision is about."],
+    [[...settle, "3"], "--first says how many actions of one chunk are decided about."],
     [["settle", run ?? "", "--env", "playground", "--sent", "--first", "3"], "--first says how many"],
     [[...settle, "6", "--sent"], "Chunk 2 has only 5 actions, not 6."],
   ] as const) {

@@ -439,7 +439,7 @@ describe("rows of a history of which nobody can tell what was accepted", () => {
     const count = Array.from(sent).length;
     const borne = await field.stream([name], BEARING);
     expect(borne.exitCode, borne.said).toBe(4);
-    expect(borne.said).toContain("No value in these rejects is wrong. Do what is said of each row");
+    expect(borne.said).toContain("No value in these rejects is wrong. Follow the reason beside each row");
     expect(borne.said).not.toContain("Mend the rejects");
     expect(borne.summary?.next).toBeNull();
     expect(borne.said).toContain("When its row was rejected, where it stands beside the");

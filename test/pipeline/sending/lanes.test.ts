@@ -370,7 +370,7 @@ describe("a lane that can't go on ends all", () => {
   });
 
   test.each([
-    [403, 5, "did not let the request in"],
+    [403, 5, "did not accept the request"],
     [422, 9, "refused chunk"],
   ])("HTTP %i in one: exit %i, and the others stop", async (status, exit, message) => {
     const { service, stream, resume, settle, states } = await openNight(night(EVENTS, 40), {
