@@ -130,7 +130,7 @@ export const KINDS: Record<FieldKind, KindSchema> = {
             message: "is not an http or https URL",
             hint: /\s/.test(value.trim())
               ? "A blank inside a URL is written %20."
-              : "Write it whole, such as https://example.com/a.png.",
+              : "Write it in full, such as https://example.com/a.png.",
           },
     { pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^/\\s]\\S*$" },
   ),
@@ -224,7 +224,7 @@ function currencyFault(value: string): Fault | undefined {
   return {
     rule: "currency-unknown",
     message: value.length === 3 ? "is not an ISO 4217 currency code" : "is not a currency code of exactly 3 characters",
-    hint: known === undefined ? "Codes are such as EUR, USD, JPY." : `Did you mean ${known}?`,
+    hint: known === undefined ? "Codes look like EUR, USD, JPY." : `Did you mean ${known}?`,
   };
 }
 
@@ -268,7 +268,7 @@ function walletFault(value: string): Fault | undefined {
     if (hasRightChecksum(value)) return undefined;
     return {
       rule: "wallet-invalid",
-      message: "has a wrong checksum (EIP-55), so a character of it is wrong",
+      message: "has a wrong checksum (EIP-55), so one of its characters is wrong",
       hint: "Copy the address again from the wallet.",
     };
   }
@@ -287,7 +287,7 @@ function walletFault(value: string): Fault | undefined {
   if (NOTHING.test(value))
     return {
       rule: "wallet-invalid",
-      message: "is what scripts write for nothing, not a wallet address",
+      message: "is a script's word for nothing, not a wallet address",
       hint: "Leave it out when the address is not known.",
     };
   if (value === "" || /\s/.test(value))

@@ -113,9 +113,9 @@ function hintOf(value: string, by: "spreadsheet" | "script"): string {
 
 const HINTS = {
   spreadsheet: "Export again, and don't open and save the file in a spreadsheet.",
-  script: "See why the export has no value there.",
+  script: "Check why the export has no value there.",
   floating: "Export the id as text: as a number it has lost digits.",
-  placeholder: "See why the export has left the placeholder.",
+  placeholder: "Check why the export left the placeholder.",
 } as const;
 
 /** How the signs that would become a part of the id are taken off. */

@@ -26,7 +26,7 @@ export const ACTION_RULES = {
   },
   "action-unknown": {
     severity: "error",
-    reason: "The specification lists the actions that there are.",
+    reason: "The specification lists all actions.",
     source: "specification, Request body",
     example: '"action":"sellTicket"',
   },
@@ -86,13 +86,13 @@ export const ACTION_RULES = {
   },
   "text-not-unicode": {
     severity: "error",
-    reason: "Half a surrogate pair can't be written in UTF-8, so another text than this would arrive.",
+    reason: "Half a surrogate pair can't be written in UTF-8, so a different text would arrive.",
     source: "RFC 8259, sections 8.1 and 8.2",
     example: '"ticketId":"\\ud800"',
   },
   "id-empty": {
     severity: "error",
-    reason: "A reference that is empty references nothing.",
+    reason: "An empty reference references nothing.",
     source: FIELD_TYPES,
     example: '"ticketId":""',
   },

@@ -38,4 +38,4 @@ export function farTime(
   return { rule: "order-time-far", ...about, message, hint: FAR_HINT };
 }
 
-const FAR_HINT = "See whether the right column is mapped, and whether its day, month, year and zone are read as meant.";
+const FAR_HINT = "Check that the right column is mapped, and that its day, month, year and zone are read as intended.";

@@ -39,21 +39,21 @@ export const LIKELY_RULES = {
   "text-looks-damaged": {
     severity: "warn",
     reason:
-      "A character was lost or misread before the text came here, or a spreadsheet or script wrote something in its place, so another text would be registered, and several ids may have become one.",
+      "A character was lost or misread before the text came here, or a spreadsheet or script wrote something in its place, so a different text would be registered, and several ids may have become one.",
     source: LIKELY,
     example: '"eventName":"CafÃ©", "Kaj?te", "#REF!" or "undefined"',
   },
   "control-character": {
     severity: "warn",
     reason:
-      "Nobody sees or types such a character, so an id that holds one is not the id that it looks like, and a public text keeps it for ever.",
+      "Nobody sees or types such a character, so an id that holds one is not the id it looks like, and a public text keeps it forever.",
     source: LIKELY,
     example: '"ticketId":"T-1\\u0001"',
   },
   "update-without-change": {
     severity: "warn",
     reason:
-      "What an update leaves out is not changed, so one with an id alone does nothing: its columns may be renamed.",
+      "What an update leaves out is not changed, so one with only an id does nothing: its columns may have been renamed.",
     source: "specification, Null versus empty",
     example: '{"action":"updateTicket","data":{"ticketId":"T-1"}}',
   },
@@ -65,14 +65,13 @@ export const LIKELY_RULES = {
   },
   "order-time-far": {
     severity: "warn",
-    reason:
-      "What was sold or done before 2009, or in more than two days from now, was hardly read from the right column.",
+    reason: "A time before 2009, or more than two days from now, was probably read from the wrong column.",
     source: LIKELY,
     example: '"orderTime":1000000000 (2001-09-09)',
   },
   "event-time-far": {
     severity: "warn",
-    reason: "An event that starts or ends more than ten years from now is hardly meant.",
+    reason: "An event that starts or ends more than ten years from now is probably a mistake.",
     source: LIKELY,
     example: '"startTime":4102444800 (2100-01-01)',
   },
@@ -86,7 +85,7 @@ export const LIKELY_RULES = {
   "url-unusual": {
     severity: "warn",
     reason:
-      "Its form is a URL's, but no name server knows such a host, a % in it stands for no character, no URL may hold such a character, or a script or spreadsheet left a placeholder or a failed formula in it.",
+      "It has the form of a URL, but no name server knows such a host, a % in it encodes no character, it holds a character that no URL may hold, or a script or spreadsheet left a placeholder or a failed formula in it.",
     source: "RFC 1123, section 2.1, and RFC 3986, section 2",
     example: "https://a..b/x, https://example.com/100%zz, https://example.com/{{seat}}",
   },
@@ -98,7 +97,7 @@ export const LIKELY_RULES = {
   },
   "payload-too-long": {
     severity: "warn",
-    reason: "A request holds at most 5000 actions; tickets stream splits what is longer.",
+    reason: "A request holds at most 5000 actions; tickets stream splits longer ones.",
     source: LIMITS,
     example: "a payload.json of 5001 items",
   },
@@ -109,14 +108,14 @@ export const CROSS_ACTION_RULES = {
   "id-zeros-lost": {
     severity: "error",
     reason:
-      "A spreadsheet takes the zeros off the front of a number, and what was accepted would look new. Of two ids of one input this is a warning.",
+      "A spreadsheet removes the leading zeros of a number, and what was accepted would look new. Between two ids of one input this is a warning.",
     source: NEVER_TWICE,
     example: '"ticketId":"123456789", where "000123456789" was accepted',
   },
   "event-not-registered": {
     severity: "error",
     reason:
-      "An event is registered before its tickets are. Where it may have been registered elsewhere this is one warning per event; `complete: true` in the environment says that nothing was.",
+      "An event is registered before its tickets are. Where it may have been registered elsewhere, this is one warning per event; `complete: true` in the environment says that nothing was.",
     source: `${STATES}, rule 1`,
     example: "a soldTicket that stands before the newEvent of its event",
   },
@@ -135,7 +134,7 @@ export const CROSS_ACTION_RULES = {
   "ticket-not-sold": {
     severity: "warn",
     reason:
-      "No sale of the ticket is known where all are known (`complete: true`), or its sale stands after this action.",
+      "No sale of the ticket is known where all are known (`complete: true`), or its sale comes after this action.",
     source: LIKELY,
     example: "a scannedTicket that stands before the soldTicket of its ticket",
   },
@@ -147,14 +146,14 @@ export const CROSS_ACTION_RULES = {
   },
   "after-final": {
     severity: "warn",
-    reason: "Nothing is known to follow an invalidation, and only a claim to follow a check-in.",
+    reason: "No action is expected after an invalidation; after a check-in, only a claim.",
     source: "public documentation of services of this kind",
     example: "a scannedTicket after an invalidatedTicket",
   },
   "currency-decimals": {
     severity: "warn",
     reason:
-      "The price says more than the smallest unit of the event's currency. Three decimals may be thousands, whatever the last is, in a currency that is not known too; more than four no currency has: the price is computed.",
+      "The price has more decimals than the event's currency. Three decimals may be thousands, whatever the last is, also in an unknown currency; no currency has more than four: the price is computed.",
     source: "ISO 4217, minor units",
     example:
       '"price":"12.505" or "1.250" for an event in EUR, "1.250" or "48.00000000000001" for one that was registered elsewhere',
@@ -174,7 +173,7 @@ export const CROSS_ACTION_RULES = {
   "same-minute": {
     severity: "warn",
     reason:
-      "Equal scans or resales of one minute are several where times have no seconds, and copies where a file holds its rows twice.",
+      "Equal scans or resales within one minute are several if times have no seconds, and copies if a file holds its rows twice.",
     source: NEVER_TWICE,
     example: "a log by the minute to which a job has appended all of its rows once more",
   },
@@ -187,7 +186,7 @@ export const CROSS_ACTION_RULES = {
   },
   changed: {
     severity: "warn",
-    reason: "What was accepted is not sent again; it says something else now.",
+    reason: "An accepted action is not sent again, but the input now says something else about it.",
     source: NEVER_TWICE,
     example: "a soldTicket whose price differs from the one that was accepted",
   },
@@ -201,7 +200,7 @@ export const CROSS_ACTION_RULES = {
   "history-superseded": {
     severity: "warn",
     reason:
-      "The service did not take it when it was sent, and has accepted a later one of the same kind and ticket or event since.",
+      "The service did not take it when it was sent, and has since accepted a later one of the same kind and ticket or event.",
     source: ORDER,
     example: "an updateTicket that was rejected yesterday, before one that was accepted",
   },

@@ -115,7 +115,7 @@ function mistakesOfWhole(action: ActionName, data: Data): readonly Finding[] {
       field: "orderTime",
       pointer: "/data",
       message: `${action} has no orderTime, so the service takes the time of sending.`,
-      hint: "Map the column that holds the time, or leave it so if the export holds none.",
+      hint: "Map the column that holds the time, or leave it out if the export has none.",
     });
   // Null, as what is left out, changes nothing.
   if (updates && !Object.keys(data).some((name) => data[name] != null && !REFERENCES.has(name)))
@@ -124,7 +124,7 @@ function mistakesOfWhole(action: ActionName, data: Data): readonly Finding[] {
       action,
       pointer: "/data",
       message: `${action} changes nothing: it has no field but its id.`,
-      hint: "See whether a column was renamed, or is empty; leave rows out that change nothing.",
+      hint: "Check whether a column was renamed or is empty; leave out rows that change nothing.",
     });
   const { startTime: start, endTime: end } = data;
   // Zero is the default and means that nothing is known.
@@ -135,7 +135,7 @@ function mistakesOfWhole(action: ActionName, data: Data): readonly Finding[] {
       pointer: "/data/endTime",
       value: String(end),
       message: `The event ends (${dated(end)}) before it starts (${dated(start)}).`,
-      hint: "See whether the two are mixed up, or their zones differ.",
+      hint: "Check whether the two are mixed up or their zones differ.",
     });
   return findings;
 }
@@ -165,7 +165,7 @@ function damaged(field: FieldName, value: string): Finding {
     pointer: `/data/${field}`,
     value,
     message: `${field} holds ${what}.`,
-    hint: "Export again as UTF-8, and see whether --encoding, or the encoding of the source, is the file's.",
+    hint: "Export again as UTF-8, and check that --encoding, or the encoding of the source, is the file's.",
   };
 }
 
@@ -181,7 +181,7 @@ function textOfNone(field: FieldName, value: string): Finding {
     hint:
       by === "spreadsheet"
         ? "Mend the formula in the spreadsheet, and export again."
-        : "See why the export has no value there.",
+        : "Check why the export has no value there.",
   };
 }
 
@@ -190,7 +190,7 @@ function damageTold(value: string): string {
   if (found === undefined)
     return `${cleanText(wordWithLostLetter(value) ?? "", 40)}, with a question mark for a letter`;
   return found === "\ufffd"
-    ? "U+FFFD, which stands where a character was lost"
+    ? "U+FFFD, which marks a lost character"
     : `${found}, as UTF-8 that was read in another encoding`;
 }
 
@@ -214,7 +214,7 @@ function unseen(field: FieldName, value: string, kinds: RegExp): readonly Findin
       pointer: `/data/${field}`,
       value,
       message: `${field} holds the ${what} character ${code}.`,
-      hint: "Nobody sees it, and with it the text is another one. See where it comes from, and export again without it.",
+      hint: "It is invisible, but makes the text a different one. Find where it comes from, and export again without it.",
     },
   ];
 }
@@ -287,7 +287,7 @@ function otherTime(time: number | bigint): { readonly what: string; readonly hin
   if (time < 73_051)
     return {
       what: `the number that a spreadsheet has for ${dated((BigInt(Math.floor(Number(time))) - 25_569n) * 86_400n).slice(0, 10)}`,
-      hint: "Show the column as date and time before it is saved as CSV, or export again.",
+      hint: "Format the column as date and time before saving it as CSV, or export again.",
     };
   if (time >= 946_684 && time < 4_102_445)
     return { what: "a thousandth of Unix seconds", hint: "Is format: unix-ms declared for a column of seconds?" };

@@ -184,7 +184,7 @@ export class TicketStates {
   #add(): number {
     const ticket = this.#size;
     if (ticket + 1 > TICKET_MASK) {
-      throw new Failure("usage", `The input is about more than ${TICKET_MASK} tickets.`, { hint: "Split it." });
+      throw new Failure("usage", `The input has more than ${TICKET_MASK} tickets.`, { hint: "Split it." });
     }
     if ((ticket & PAGE_MASK) === 0) this.#pages.push(new Uint32Array(WORDS << PAGE_BITS));
     for (let word = 0; word < HOLDER; word += 1) this.#write(ticket, word, this.#hash[word] ?? 0);

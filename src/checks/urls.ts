@@ -24,7 +24,7 @@ export function mistakesOfUrl(field: FieldName, value: string): readonly Finding
       ...about,
       rule: "callback-not-public",
       message: `${field} leads to ${hostname}, which only your own machine or network can reach.`,
-      hint: "The service calls it from outside: give an address that is public, or leave it out.",
+      hint: "The service calls it from outside: give a public address, or leave it out.",
     });
   return findings;
 }
@@ -34,22 +34,23 @@ interface Oddity {
   readonly hint: string;
 }
 
-const LOOK = "Open it in a browser and see whether it is the right one; a % itself is written %25.";
+const LOOK = "Open it in a browser to check it; a % itself is written %25.";
 
 function oddityOf(value: string, hostname: string): Oddity | undefined {
   const [open] = PLACEHOLDER.exec(value) ?? [];
   if (open !== undefined)
     return {
-      message: `holds ${cleanText(open, 40)}, in whose place a script should have put something`,
-      hint: "See why the export has left the placeholder.",
+      message: `holds ${cleanText(open, 40)}, which a script should have replaced`,
+      hint: "Check why the export left the placeholder.",
     };
   const formula = failedFormula(value);
   if (formula !== undefined)
     return {
-      message: `ends in ${formula}, which a spreadsheet writes for a formula that failed`,
+      message: `ends in ${formula}, which a spreadsheet writes for a failed formula`,
       hint: "Mend the formula in the spreadsheet, and export again.",
     };
-  if (/%(?![0-9a-f]{2})/i.test(value)) return { message: "has a % that no two hexadecimal digits follow", hint: LOOK };
+  if (/%(?![0-9a-f]{2})/i.test(value))
+    return { message: "has a % without two hexadecimal digits after it", hint: LOOK };
   const [forbidden] = FORBIDDEN.exec(value) ?? [];
   if (forbidden !== undefined) {
     const code = `%${forbidden.charCodeAt(0).toString(16).toUpperCase()}`;
@@ -85,7 +86,7 @@ const URL_WITH_LOGIN = /\bhttps?:\/\/[^\s/?#@:]*:[^\s/?#@]*@/i;
 const LOGIN = {
   rule: "url-with-login",
   message: "has a user name or password, which would be published with it.",
-  hint: "Give the URL without what stands before the @, and change that password if it was sent anywhere.",
+  hint: "Give the URL without the part before the @, and change that password if it was sent anywhere.",
 } as const;
 
 const LOCAL_ENDING = /\.(?:localhost|local|internal|intranet|private|corp|home|lan)(?:[/?#]|$)/i;

@@ -12,7 +12,7 @@ const LOOPBACK = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
 export function parseBaseUrl(text: string): { readonly url: string } | { readonly problem: string } {
   const url = URL.parse(text);
   if (!/^https?:\/\/[^/\\]/i.test(text) || /[\s\\\p{Cc}]/u.test(text) || url === null) {
-    return { problem: "is not a whole URL such as https://api.example.com/v1" };
+    return { problem: "is not a complete URL such as https://api.example.com/v1" };
   }
   if (url.username !== "" || url.password !== "" || /^https?:\/\/[^/?#]*@/i.test(text)) {
     return { problem: "has a user name or password in it; the key is named by apiKey, never written into the URL" };
@@ -21,7 +21,7 @@ export function parseBaseUrl(text: string): { readonly url: string } | { readonl
     return { problem: "has a query or fragment; /stream is added to its end, so it must be plain" };
   if (url.protocol === "http:" && !LOOPBACK.test(url.hostname)) {
     return {
-      problem: `is http: to ${url.host}; without https only this machine (localhost, 127.0.0.1, [::1]) is taken`,
+      problem: `is http: to ${url.host}; without https, only this machine (localhost, 127.0.0.1, [::1]) is allowed`,
     };
   }
   const host = url.hostname.replace(/\.$/, "") + (url.port === "" ? "" : `:${url.port}`);

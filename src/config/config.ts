@@ -72,7 +72,7 @@ const PROJECT_SCRIPTS = SCRIPT_NAMES.flatMap((extension) => [`tickets.config.${e
 const USER_PLACES = CONFIG_NAMES.map((extension) => `config.${extension}`);
 const USER_SCRIPTS = SCRIPT_NAMES.map((extension) => `config.${extension}`);
 const NO_SCRIPTS =
-  "A config is data (.yaml, .yml or .json): code in it would run in a nightly job with the key in reach. Move what it says there.";
+  "A config is data (.yaml, .yml or .json): code would run in the nightly job, with the key in reach. Move its content there.";
 
 /**
  * Loads the config of the working directory (nothing is looked for above it) and the environments that the user's config
@@ -201,7 +201,7 @@ async function readPlace(
   if (found.length > 1) {
     const names = found.map(({ file }) => (basename(file) === "package.json" ? `${file} (its key "tickets")` : file));
     throw new Failure("usage", `There are ${found.length} configs in one folder: ${names.join(" and ")}`, {
-      hint: "Keep one; which of them would count can't be guessed.",
+      hint: "Keep one; which of them counts can't be guessed.",
     });
   }
   return found.map((document) => ({ ...document, role }));
@@ -281,7 +281,7 @@ async function readPipe(file: string, signal: AbortSignal | undefined): Promise<
 function unreadable(file: string, cause: unknown): Failure {
   const code = errorCode(cause);
   if (code === undefined) return new Failure("internal", `Reading the config ${file} failed`, { cause });
-  const why = { ENOENT: "there is no such file", EISDIR: "it is a folder", EACCES: "it may not be read" }[code] ?? code;
+  const why = { ENOENT: "there is no such file", EISDIR: "it is a folder", EACCES: "permission denied" }[code] ?? code;
   return new Failure("usage", `Can't read the config ${file}: ${why}.`, { cause });
 }
 
@@ -293,7 +293,10 @@ function placementProblems(document: LoadedDocument): readonly ConfigProblem[] {
   if (document.role === "user") {
     for (const key of keysAt(document, [])) {
       if (key === "environments" || !Object.hasOwn(configSchema.shape, key)) continue;
-      complain([key], "the user's config adds environments only; this belongs to the config of the working directory");
+      complain(
+        [key],
+        "the user's config can only add environments; this belongs in the config of the working directory",
+      );
     }
   }
   const variables = new Map<string, string>();
@@ -312,7 +315,7 @@ function placementProblems(document: LoadedDocument): readonly ConfigProblem[] {
       complain(
         [...path, key],
         key === "sameServiceAs"
-          ? "the sandbox is a service of its own on this machine"
+          ? "the sandbox is a separate service on this machine"
           : "the sandbox is built in and has neither address nor key; give the environment another name",
       );
     }
@@ -386,7 +389,7 @@ function configFailure(problems: readonly ConfigProblem[], cwd: string, needsTru
       ? only
       : `${sorted.length} problems in the config:\n${lines.map((line) => `  ${line}`).join("\n")}`;
   const hint = needsTrust
-    ? "Nothing was sent. A file named by --config or TICKETS_CONFIG, and your own config, count as trusted.\nRead the file; if you wrote it, or trust who did, now and whenever it has changed: tickets env --trust"
+    ? "Nothing was sent. A file named by --config or TICKETS_CONFIG, and your own config, count as trusted.\nRead the file. If you wrote it or trust who did, now and after every change: tickets env --trust"
     : "Nothing was sent.";
   return new Failure("usage", message, { hint });
 }

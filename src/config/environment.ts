@@ -255,11 +255,11 @@ function refuseWrongTwin(config: Config, name: string, baseUrl: string, env: Nod
         hint: `${hint} Nothing was sent.`,
       },
     );
-  if (other === name) throw refuse("which is itself", "Name the other environment, or take the line out.");
+  if (other === name) throw refuse("which is itself", "Name the other environment, or remove the line.");
   if (other === SANDBOX)
     throw refuse(
-      "but the sandbox is a service of its own on this machine",
-      "Name another environment, or take the line out.",
+      "but the sandbox is a separate service on this machine",
+      "Name another environment, or remove the line.",
     );
   const names = listEnvironments(config, env).map((each) => each.name);
   if (!names.includes(other)) {
@@ -271,14 +271,14 @@ function refuseWrongTwin(config: Config, name: string, baseUrl: string, env: Nod
   }
   const third = config.environments.get(other)?.sameServiceAs;
   if (third === name)
-    throw refuse(`and ${other} says the same of ${name}`, "One of them keeps the ledger: take its line out.");
+    throw refuse(`and ${other} says the same of ${name}`, "One of them keeps the ledger: remove its line.");
   if (third !== undefined)
     throw refuse(`which itself says sameServiceAs: ${third}`, `Name the one that keeps the ledger: ${third}.`);
   const address = baseUrlOf(config, other, env).value;
   if (address !== baseUrl)
     throw refuse(
-      `but they are at two addresses: ${baseUrl} and ${address}`,
-      "Give both the same base URL, or take the line out.",
+      `but they have two addresses: ${baseUrl} and ${address}`,
+      "Give both the same base URL, or remove the line.",
     );
 }
 

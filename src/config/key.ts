@@ -150,7 +150,7 @@ function hintFor(source: KeySource, { name, origins }: Environment): string {
 function checked(raw: string, refuse: Refuse): string {
   const text = raw.replace(/(?:\r?\n)+$/, "");
   if (text.trim() === "") throw refuse("is empty");
-  if (/\s/.test(text)) throw refuse("holds blanks or several lines, which no key has");
+  if (/\s/.test(text)) throw refuse("holds blanks or several lines, as no key does");
   // What a header can carry (RFC 9110, field values), so that a damaged file is told here and not by a 403.
   if (/[^\u0021-\u007e\u00a1-\u00ff]/.test(text))
     throw refuse("holds characters that no key has (control characters or beyond Latin-1)");
@@ -178,11 +178,13 @@ async function readKeyFile(
     const text = Buffer.concat(blocks).toString("utf8");
     return (mode & 0o077) === 0
       ? { text }
-      : { text, warning: `The key file ${path} can be read by others; chmod 600 keeps it to you.` };
+      : { text, warning: `The key file ${path} is readable by others; chmod 600 keeps it private.` };
   } catch (cause) {
     if (cause instanceof Failure || signal.aborted) throw cause;
     const code = errorCode(cause);
-    const why = { ENOENT: "does not exist", EACCES: "may not be read", EISDIR: "is a folder" }[code ?? ""];
+    const why = { ENOENT: "does not exist", EACCES: "can't be read: permission denied", EISDIR: "is a folder" }[
+      code ?? ""
+    ];
     throw refuse(why ?? `can't be read (${code ?? "unknown reason"})`, cause);
   }
 }
@@ -229,10 +231,10 @@ function whyFailed(
   limitMs: number,
 ): string {
   if (error.code === "ENOENT") return "was not found";
-  if (error.code === "EACCES") return "may not be run";
+  if (error.code === "EACCES") return "is not executable";
   if (error.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") return "printed too much for a key";
   if (error.killed === true) return `did not end within ${limitMs / 1000} s`;
   if (typeof error.code === "number") return `ended with exit code ${error.code}`;
   if (typeof error.code === "string") return `can't be run (${error.code})`;
-  return `was ended (${typeof error.signal === "string" ? error.signal : "unknown reason"})`;
+  return `was killed (${typeof error.signal === "string" ? error.signal : "unknown reason"})`;
 }

@@ -84,7 +84,7 @@ export function secondLedger(
     : `the same key (in ${describeKeySource(keySource)} and in ${describeKeySource(twin.keySource)})`;
   return new Failure(
     "usage",
-    `${name}${place === undefined ? "" : ` (${displayOrigin(place, config.cwd)})`} and ${shown} are one service: both have the base URL ${baseUrl} and ${key}. With a ledger each, one sends again what the other has sent. Nothing was sent.`,
+    `${name}${place === undefined ? "" : ` (${displayOrigin(place, config.cwd)})`} and ${shown} are one service: both have the base URL ${baseUrl} and ${key}. With separate ledgers, one would send again what the other has sent. Nothing was sent.`,
     {
       hint: `Keep one of them. Or let them share a ledger: in a config, give the one that was used less \`sameServiceAs: ${twin.name}\` (or ${name}).`,
     },

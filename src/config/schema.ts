@@ -66,7 +66,7 @@ const environmentSchema = z.strictObject(
     chunkSize: wholeNumber(LIMITS.chunkSize).optional().describe("Actions per request (5000)."),
     maxChunkBytes: wholeNumber(LIMITS.maxChunkBytes).optional().describe("Bytes per request (8 MiB)."),
     timeout: duration().optional().describe("Longest wait for an answer (120s)."),
-    retries: wholeNumber(LIMITS.retries).optional().describe("Retries of what was certainly not taken (8)."),
+    retries: wholeNumber(LIMITS.retries).optional().describe("Retries of requests that were certainly not taken (8)."),
     retryStatuses: z
       .array(retryStatus, { error: needs("a list of statuses, such as [503]") })
       .optional()
@@ -75,7 +75,7 @@ const environmentSchema = z.strictObject(
       .number({ error: needs("a number above zero") })
       .positive({ error: "needs a number above zero" })
       .optional()
-      .describe("Most actions per second (no limit)."),
+      .describe("Maximum actions per second (no limit)."),
     lanes: wholeNumber(LIMITS.lanes).optional().describe("Independent events in parallel (1)."),
     maxRejected: wholeNumber(LIMITS.maxRejected).optional().describe("Rejections after which a run stops (100)."),
     refusalsAreWhole: yesOrNo()
@@ -104,7 +104,7 @@ const environmentSchema = z.strictObject(
     accept: z
       .array(textValue("the id of a rule"), { error: needs("a list of rule ids") })
       .optional()
-      .describe("Rules that this service does not insist on."),
+      .describe("Rules that this service does not enforce."),
   },
   { error: needs("a map") },
 );

@@ -122,7 +122,9 @@ export async function keepTrust(file: string, digest: string, env: NodeJS.Proces
     await handle.sync();
     await rename(temporary, store);
   } catch (cause) {
-    throw new Failure("storage", `What is trusted can't be written to ${cleanText(store, 300)}.`, { cause });
+    throw new Failure("storage", `The list of trusted configs can't be written to ${cleanText(store, 300)}.`, {
+      cause,
+    });
   }
 }
 

@@ -33,11 +33,11 @@ export function makeFolder(
 }
 
 const STATE_HINT =
-  "Where state is kept, HOME, XDG_STATE_HOME, TICKETS_STATE_DIR, --state-dir and stateDir in the config say. Nothing was sent.";
+  "HOME, XDG_STATE_HOME, TICKETS_STATE_DIR, --state-dir and stateDir in the config say where state is kept. Nothing was sent.";
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: "its file system takes no folders",
-  ENOTDIR: "what stands above it is no folder",
+  ENOENT: "its file system allows no folders",
+  ENOTDIR: "what is above it is not a folder",
   EEXIST: "a file of that name is in the way",
   EACCES: "permission denied",
   EPERM: "permission denied",

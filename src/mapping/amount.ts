@@ -25,7 +25,7 @@ export function compileAmount(
   groupsFrom: "0" | "1" = "1",
 ): (text: string) => string | undefined {
   const point = decimal ?? (thousands === "." ? "," : ".");
-  if (point === thousands) throw new MappingError([...path, "thousands"], "is the decimal mark too");
+  if (point === thousands) throw new MappingError([...path, "thousands"], "is also the decimal mark");
   if (decimal === undefined && thousands === ".")
     throw new MappingError([...path, "thousands"], "is . while decimal is not declared", 'Add decimal: ",".');
   const group =

@@ -117,7 +117,7 @@ function readTime(
         "u64-invalid",
         text,
         "is not an unsigned 64-bit whole number",
-        "Give Unix seconds by their digits; a spreadsheet may have changed them.",
+        "Give Unix seconds as plain digits; a spreadsheet may have changed them.",
       );
     return unreadable(
       findings,
@@ -153,7 +153,7 @@ function readTime(
   );
 }
 
-export const BEFORE_1970 = "Unix seconds can't say it; leave it out.";
+export const BEFORE_1970 = "Unix seconds can't express it; leave it out.";
 
 /** `seconds`, unless they are before 1970. */
 function instantOf(field: FieldName, seconds: number, text: string, findings: Finding[]): number | undefined {

@@ -65,7 +65,7 @@ export function readColumns(header: readonly string[]): NamedColumns {
     for (const field of EXACT_ONLY as ReadonlySet<FieldName>) {
       if (!fields.delete(field)) continue;
       notes.push(
-        `${quote(field)} is not used: it becomes public, so it is taken only beside a column ticketId or nftId`,
+        `${quote(field)} is not used: it becomes public, so it is read only beside a column ticketId or nftId`,
       );
     }
   }

@@ -113,8 +113,9 @@ function byCount(template: string, names: Names, path: RulePath): Each {
         rule: "each-unreadable" satisfies MappingRule,
         field: template,
         value: text,
-        message: count === undefined ? `${template} is not a whole number to count by.` : `${template} counts too far.`,
-        hint: `Give a whole number from 0 to ${MOST_REPETITIONS}; a row without one can be left out by when.`,
+        message:
+          count === undefined ? `${template} is not a whole number to count by.` : `${template} is too large a count.`,
+        hint: `Give a whole number from 0 to ${MOST_REPETITIONS}; leave out rows without one with when.`,
       });
       return [];
     },
@@ -188,8 +189,8 @@ function byMatch(template: string, written: string, names: Names, path: RulePath
         scope.findings.push(
           fault(
             text,
-            `${template} holds text that match does not match: ${JSON.stringify(rest.trim().slice(0, 60))}.`,
-            "Widen match so that between its matches only marks and blanks are left.",
+            `${template} holds text that its match does not cover: ${JSON.stringify(rest.trim().slice(0, 60))}.`,
+            "Widen match until only marks and blanks are left between its matches.",
           ),
         );
       return items;

@@ -45,7 +45,7 @@ export function compileFillDown(
             field: label,
             message: isMended
               ? `${label} is empty, and the row above in this file is not the one above it in the export.`
-              : `${label} is empty, and no row above that could be read fills it.`,
+              : `${label} is empty, and no readable row above can fill it.`,
             hint: isMended ? "Write the value that it had." : "Write the value into the first row that has it.",
           });
       }

@@ -66,10 +66,10 @@ export function compileLookup(
         rule: (found === "none" ? "lookup-missing" : "lookup-ambiguous") satisfies MappingRule,
         field: name,
         value: key.join(", "),
-        message: `${table.file} has ${found === "none" ? "no row" : "several rows"} with ${Object.keys(config.where).map(quote).join(", ")} as in this one.`,
+        message: `${table.file} has ${found === "none" ? "no row" : "several rows"} with ${Object.keys(config.where).map(quote).join(", ")} of this one.`,
         hint:
           found === "none"
-            ? "Is the file of the same export? Declare missing: empty if some rows have none."
+            ? "Is the file from the same export? Declare missing: empty if some rows have none."
             : "Join by columns that tell them apart.",
       });
     return found;
@@ -118,8 +118,8 @@ export function fitsNothing(
       rule: "lookup-fits-nothing" satisfies MappingRule,
       field: name,
       ...(example !== undefined && { value: example }),
-      message: `${file} fits none of the ${asked === 1 ? "one row that looks" : `${asked} rows that look`} into it, so that what it should add is missing everywhere.`,
-      hint: "Is it the file of the same export, and are the values written alike?",
+      message: `${file} matches ${asked === 1 ? "not even the one row that uses" : `none of the ${asked} rows that use`} it, so what it should add is missing everywhere.`,
+      hint: "Is it from the same export, and are the values written the same way?",
     },
   ];
 }

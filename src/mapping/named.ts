@@ -131,8 +131,8 @@ export function createNamedMapper(settings: NamedSettings & { readonly header: r
     const missing = missingFields(fixed, (field) => columns.fields.has(field));
     if (missing.length > 0) throw missingColumnsFailure(fileName, fixed, missing, header);
   } else if (columns.fields.size === 0) {
-    throw new Failure("usage", `${fileName} has no column that is called like a field.`, {
-      hint: "Call the columns like the fields (eventId, ticketId, ...), or describe the file under sources in the config.",
+    throw new Failure("usage", `${fileName} has no column named like a field.`, {
+      hint: "Name the columns like the fields (eventId, ticketId, ...), or describe the file under sources in the config.",
     });
   }
   const compiled = compileColumns(columns, fixed, settings);
@@ -184,7 +184,7 @@ export function understandingOf(
   if (fixed !== undefined)
     for (const field of actionSpec(fixed.action).required)
       if (relaxingRule(fixed.action, field) !== undefined && !taken.has(field))
-        notes.push(`no column ${field}, which ${fixed.action} needs by the service's table`);
+        notes.push(`no column ${field}, which the service's table requires for ${fixed.action}`);
   return {
     how,
     ...(fixed && { action: fixed.action }),
@@ -319,7 +319,7 @@ const SOURCES_HINT = "or describe the file under sources in the config";
 
 function unknownActionFailure(fileName: string): Failure {
   return new Failure("usage", `Can't tell which action the rows of ${fileName} are.`, {
-    hint: `Give --action NAME, or begin the file's name like one of ${FILE_NAME_PATTERNS}, or add a column action, ${SOURCES_HINT}.`,
+    hint: `Give --action NAME, or begin the file name like one of ${FILE_NAME_PATTERNS}, or add a column action, ${SOURCES_HINT}.`,
   });
 }
 

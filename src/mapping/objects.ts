@@ -200,7 +200,7 @@ function mapFlat(keys: readonly string[], compiled: CompiledColumns, row: Object
         rule: "field-type",
         field,
         value: JSON.stringify(typeof value === "boolean" ? value : typeName(value)),
-        message: `${field} is ${typeName(value)}, which a flat row can't hold there.`,
+        message: `${field} is ${typeName(value)}, which a flat row can't hold.`,
         hint: "Give it as text or a number, or write the line as {action, data}.",
       });
   };
@@ -239,7 +239,7 @@ function mapFlat(keys: readonly string[], compiled: CompiledColumns, row: Object
 const NO_ACTION: Finding = {
   rule: "action-unknown",
   message: "Nothing says which action the row is.",
-  hint: `Give --action NAME, or begin the file's name like one of ${FILE_NAME_PATTERNS}, or add a key action to the row.`,
+  hint: `Give --action NAME, or begin the file name like one of ${FILE_NAME_PATTERNS}, or add a key action to the row.`,
 };
 
 function conflictFinding({ field, headers }: NonNullable<CompiledColumns["columns"]["conflict"]>): Finding {

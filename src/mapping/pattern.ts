@@ -67,7 +67,7 @@ function withoutNull(
   );
 }
 
-const REFERS_BACK = "refers back to a group, which no linear-time pattern can: write out what may stand there";
+const REFERS_BACK = "refers back to a group, which no linear-time pattern can: write out what may be there";
 
 /** What a linear engine can't do, and what does the same without. */
 const UNKNOWN_HERE: readonly (readonly [RegExp, string])[] = [
@@ -76,7 +76,7 @@ const UNKNOWN_HERE: readonly (readonly [RegExp, string])[] = [
     "looks ahead or behind, which no linear-time pattern can: match the text around it too, outside the group",
   ],
   [/\\[1-9]/, REFERS_BACK],
-  [/\(\?<[^>]*[^\w>][^>]*>/, "names a group by other than letters a-z, digits and _"],
+  [/\(\?<[^>]*[^\w>][^>]*>/, "has a group name of other characters than letters a-z, digits and _"],
   [/\{\d*,?\d{4,}\}/, "repeats more than 1000 times: write * or + instead"],
 ];
 
@@ -89,5 +89,5 @@ function faultOf(pattern: string, cause: unknown): string {
           .replace(/^(?:error parsing regexp|Invalid regular expression): /, "")
           .replace(`/${pattern}/u: `, "")
       : "";
-  return `is not a regular expression that can be read: ${why}`;
+  return `is not a valid regular expression: ${why}`;
 }

@@ -12,7 +12,7 @@ export const MAPPING_RULES = {
   },
   "action-conflict": {
     severity: "error",
-    reason: "The row names another action than --action does.",
+    reason: "The row names a different action from --action.",
     source: ROWS,
     example: "--action soldTicket for a row with action = newEvent",
   },
@@ -30,7 +30,7 @@ export const MAPPING_RULES = {
   },
   "time-without-zone": {
     severity: "error",
-    reason: "A local time is no instant until its zone is known; it is never guessed.",
+    reason: "A local time is not an instant until its zone is known, which is never guessed.",
     source: ROWS,
     example: "2026-05-01 20:00:00",
   },
@@ -42,13 +42,13 @@ export const MAPPING_RULES = {
   },
   "time-skipped": {
     severity: "error",
-    reason: "The clocks of the zone skip this hour, so the local time never was.",
+    reason: "The clocks of the zone skip this hour, so this local time never existed.",
     source: ROWS,
     example: "2026-03-29 02:30:00 in Europe/Berlin",
   },
   "value-unknown": {
     severity: "error",
-    reason: "The value table does not hold the value, and it declares no else.",
+    reason: "The value table lacks the value and declares no else.",
     source: ROWS,
     example: "map: {VIP: 79.50} for a row with Product = Crew",
   },
@@ -60,7 +60,7 @@ export const MAPPING_RULES = {
   },
   "amount-not-divisible": {
     severity: "error",
-    reason: "The total has no equal parts of so many decimals, and the source declares no remainder.",
+    reason: "The total does not divide into equal parts of that many decimals, and the source declares no remainder.",
     source: ROWS,
     example: "10.00 divided by 3",
   },
@@ -79,14 +79,14 @@ export const MAPPING_RULES = {
   "ids-otherwise": {
     severity: "error",
     reason:
-      "The source makes its ids in another way than when something of it was sent, which would look new now and be sent again.",
+      "The source makes its ids differently than when some of it was sent; that would look new now and be sent again.",
     source: "the promise that nothing is sent twice",
     example: 'ticketId: "{Event}-{Order}-{Position}", which was "{Order}-{Position}"',
   },
   "key-missing": {
     severity: "error",
     reason:
-      "No row of the file has a key that the source reads, as a table without one of its columns: it was renamed, or is misspelt.",
+      "No row of the file has a key that the source reads, like a table that lacks a column: the key was renamed or is misspelt.",
     source: ROWS,
     example: '"{buyer.id}" for a file whose rows have buyer_id',
   },
@@ -105,34 +105,34 @@ export const MAPPING_RULES = {
   "lookup-fits-nothing": {
     severity: "warn",
     reason:
-      "A lookup with missing: empty finds nothing for any row, so that its file may be another one, or be written otherwise.",
+      "A lookup with missing: empty finds nothing for any row, so its file may be the wrong one, or its values written differently.",
     source: ROWS,
     example: 'where: {Code: "{Voucher}"} for discounts.csv with early, and rows with EARLY',
   },
   "value-not-named": {
     severity: "warn",
     reason:
-      "A column that a when compares holds a value which no when, skip or expect of the source names, so that what it means may be lost.",
+      "A column that a when compares holds a value that no when, skip or expect of the source names, so its meaning may be lost.",
     source: ROWS,
     example: "when: {checkin: yes} for rows with checkin = ja",
   },
   "value-near": {
     severity: "warn",
     reason:
-      "A value that when or skip names occurs in no row, and one that is written nearly so does; or a map holds it in another spelling than the row, which took its else.",
+      "A value that when or skip names occurs in no row, but one spelt almost like it does; or a map spells it differently from the row, which took its else.",
     source: ROWS,
     example: "when: {Status: refunded} for rows with Status = Refunded",
   },
   "fill-down-empty": {
     severity: "error",
-    reason: "A blank cell of a fillDown column has no row above that it could take its value from.",
+    reason: "A blank cell of a fillDown column has no row above to take its value from.",
     source: ROWS,
     example: "fillDown: Order for a first row without Order",
   },
   "totals-line": {
     severity: "error",
     reason:
-      "The row sums up the others, as reports end: its ticket has a word such as Total for an id, or the last amount is the sum of all before it.",
+      "The row sums up the others, as at the end of reports: its ticket has a word such as Total for an id, or the last amount is the sum of all before it.",
     source: ROWS,
     example: "Summe;;;1250.00 as the last row",
   },
@@ -145,53 +145,53 @@ export const MAPPING_RULES = {
   },
   "column-by-position": {
     severity: "warn",
-    reason: "A column that is taken by its position is another one as soon as the export gains or loses a column.",
+    reason:
+      "A column that is taken by its position becomes a different one as soon as the export gains or loses a column.",
     source: ROWS,
     example: "columns: {seat: 7} without the header that is expected there",
   },
   "nothing-mapped": {
     severity: "error",
     reason:
-      "No row of the file gives an action, and all have values that the source names nowhere: it fits another file.",
+      "No row of the file gives an action, and all have values that the source names nowhere: the source fits another file.",
     source: ROWS,
     example: "when: {Status: paid} for a file with Status = Bezahlt in all rows",
   },
   "one-event-of-two-files": {
     severity: "warn",
-    reason: "A source with a constant eventId reads several files, and nothing says that they are of one event.",
+    reason: "A source with a constant eventId reads several files, and nothing says that they belong to one event.",
     source: ROWS,
     example: 'match: "attendees*.csv" for attendees-gala.csv and attendees-ball.csv',
   },
   "key-empty": {
     severity: "error",
-    reason: "The source's key of the row is empty, so it could not be told from others.",
+    reason: "The source's key is empty for the row, so it can't be told from others.",
     source: ROWS,
     example: 'key: "{Barcode}" for a row without barcode',
   },
   "rejects-misread": {
     severity: "error",
     reason:
-      "A row of a rejects file is read as something else than when it was rejected, where its cells, or the numbers in its tickets:actions, mean another deed.",
+      "A row of a rejects file is read differently than when it was rejected, so that its cells, or the numbers in its tickets:actions, mean another deed.",
     source: ROWS,
     example: "sales.rejects.csv streamed without the source that sales.csv had",
   },
   "rejects-row-twice": {
     severity: "error",
-    reason: "Two rows have one tickets:row and say different things, so nothing tells which one the bad row became.",
+    reason: "Two rows have the same tickets:row but differ, so nothing tells which one the bad row became.",
     source: ROWS,
     example: "a rejected row that was split into two",
   },
   "mended-gives-more": {
     severity: "error",
-    reason:
-      "A bad row of which a mended one was accepted gives more actions now than were accepted or asked for of it.",
+    reason: "A bad row whose mended version was accepted gives more actions now than were accepted or asked for.",
     source: ROWS,
     example: "a mended sale whose order is refunded a night later, by its lookup or by an action new in the mapping",
   },
   "mended-unsure": {
     severity: "warn",
     reason:
-      "A row that reads like a mended one is not sent, though it names no ticket or event and may be another row, hides what else it may give now, or says something else than what was accepted of it.",
+      "A row that reads like a mended one is not sent, even where it names no ticket or event and may be another row, may give something more now, or differs from what was accepted.",
     source: ROWS,
     example: ",,North without a ticketId, again in another night's export",
   },

@@ -76,7 +76,7 @@ function twoSources(fileName: string, first: Selected, second: Selected): Mappin
   return new MappingError(
     ["sources", second.name, "match"],
     `${fileName} matches two sources, ${first.name} and ${second.name}.`,
-    "Narrow one match, or choose by --source NAME.",
+    "Narrow one match, or choose one with --source NAME.",
   );
 }
 

@@ -162,7 +162,7 @@ const attributes = named(
       blankOrText(),
       z.array(blankOrText()).min(1, { error: "is empty" }),
       steps,
-      mapOf(value).refine((traits) => !Object.hasOwn(traits, "from"), { error: "has keys that go with no `from`" }),
+      mapOf(value).refine((traits) => !Object.hasOwn(traits, "from"), { error: "has keys that need a `from`" }),
     ],
     { error: needs("a map from trait names to templates") },
   ),

@@ -48,8 +48,8 @@ export function watchEvents(): EventWatch {
       line,
       field,
       value,
-      message: `Of the event ${quoted(eventId, 60)} line ${first.line} says ${quoted(first.value, 60)}, and this row ${quoted(value, 60)}. The first row counts.`,
-      hint: "If the later is right, mend the export or leave the first out by when; if they are two events, give each an eventId of its own.",
+      message: `Line ${first.line} says ${quoted(first.value, 60)} of the event ${quoted(eventId, 60)}, but this row ${quoted(value, 60)}. The first row counts.`,
+      hint: "If the later one is right, mend the export or leave the first out with when; if they are two events, give each its own eventId.",
     });
   };
   return {

@@ -144,7 +144,7 @@ function lastIsSum({ sum, priced, filled = [], last }: SeenAmounts): readonly Fi
       field: "price",
       value: last.price,
       message: "The last row looks like a line of totals: its amount is the sum of all rows before it.",
-      hint: "Leave it out of the export or by skip; if it is a sale, turn the rule down: rules: {totals-line: warn}.",
+      hint: "Leave it out of the export or with skip; if it is a sale, relax the rule: rules: {totals-line: warn}.",
     },
   ];
 }

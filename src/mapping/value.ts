@@ -58,7 +58,7 @@ type Step = (text: string, scope: Scope) => string;
 function compileSteps(steps: ValueSteps, context: ValueContext): Read {
   const { path, names, clearWord } = context;
   if (steps.display !== undefined && !context.displays)
-    throw new MappingError([...path, "display"], "has a meaning only at a trait of metadataAttributes");
+    throw new MappingError([...path, "display"], "means something only in a trait of metadataAttributes");
   const from = compileValue(steps.from, { ...context, displays: false, path: [...path, "from"] });
   const map = compileMap(steps, context);
   const blank =
@@ -125,7 +125,7 @@ function compileParse(steps: ValueSteps, context: ValueContext): Step | undefine
   if (timeKey !== undefined && (parsing === "amount" || parsing === "none"))
     throw new MappingError([...path, timeKey], `${label} is not a time`);
   if (amountKey !== undefined && timeKey !== undefined)
-    throw new MappingError([...path, timeKey], `${label} is read as an amount already`);
+    throw new MappingError([...path, timeKey], `${label} is already read as an amount`);
   if (amountKey !== undefined) return amountStep(steps, context);
   return timeKey === undefined ? undefined : timeStep(steps, context);
 }
@@ -155,7 +155,7 @@ function amountStep(steps: ValueSteps, { path, label }: ValueContext): Step {
       message:
         groups === undefined
           ? `${label} is not an amount as the source declares it (${declared}).`
-          : `${label} begins with 0, and a number that is grouped in thousands never does (${declared}).`,
+          : `${label} begins with 0, which a number grouped in thousands never does (${declared}).`,
       hint: groups ?? amountHint(text),
     });
     return "";
@@ -249,7 +249,7 @@ function timeFault(
     case "unknown-zone":
       return {
         rule: "time-unreadable",
-        message: `${label} names a zone that is not known, or by an abbreviation that several have.`,
+        message: `${label} names an unknown zone, or an abbreviation that several zones share.`,
         hint: "Write the offset.",
       };
     case undefined:
@@ -265,7 +265,7 @@ function timeHint(text: string): string {
   const [only, ...others] = text === "" ? [] : formatsThatRead(text);
   if (only === undefined) return 'Declare how the file writes it, such as format: "d.M.yyyy HH:mm".';
   if (others.length === 0) return `format: ${JSON.stringify(only)} reads it.`;
-  return `${[only, ...others].map((format) => `format: ${JSON.stringify(format)}`).join(" and ")} read it; which is true is never guessed.`;
+  return `${[only, ...others].map((format) => `format: ${JSON.stringify(format)}`).join(" and ")} read it; which is right is never guessed.`;
 }
 
 /** More decimals no currency has. */
@@ -275,7 +275,7 @@ function compileDivide(steps: ValueSteps, context: ValueContext): Step | undefin
   const { path, label, names, parsing, count } = context;
   if (steps.divide === undefined) {
     const stray = (["places", "remainder"] as const).find((key) => steps[key] !== undefined);
-    if (stray !== undefined) throw new MappingError([...path, stray], "has a meaning only with divide");
+    if (stray !== undefined) throw new MappingError([...path, stray], "means something only with divide");
     return undefined;
   }
   if (parsing !== "amount") throw new MappingError([...path, "divide"], `${label} is not an amount`);

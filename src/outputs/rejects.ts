@@ -163,7 +163,7 @@ async function findOpenRows({ ledger, run, plan }: RejectsOptions): Promise<Foun
         row.outcome === "rejected"
           ? `${row.action} ${rejectionText(row)}`
           : row.status === SUPERSEDED
-            ? `${row.action} was not sent: something later of its history was accepted, which it would undo. To send it all the same, stream this row with --again.`
+            ? `${row.action} was not sent: it would undo a later action of its history that was accepted. To send it anyway, stream this row with --again.`
             : `${row.action} was not sent: the run was closed.`;
       note({ ...record, reason, open: [openActionText(row.action, record.nth)] }, row.seq);
     }

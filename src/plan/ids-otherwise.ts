@@ -18,8 +18,8 @@ function idsOtherwise({ source, gone, added, since }: MadeOtherwise, changes: re
   return {
     rule: "ids-otherwise" satisfies MappingRule,
     field: /^\w+/.exec(added[0] ?? "")?.[0] ?? "ticketId",
-    message: `The ${cleanText(source, 100)} makes the ids of ${kinds} otherwise than it did${run}. Then: ${shown(gone)}. Now: ${shown(added)}. What was sent so far would look new, and be sent again.`,
-    hint: `${areConstant(added) ? "If these name other ones now" : "Put it back. If the ids come out the same"}, or the input holds nothing that was sent so far, say rules: {ids-otherwise: warn} in the config for one run: the new way is remembered then.`,
+    message: `The ${cleanText(source, 100)} makes the ids of ${kinds} differently than it has${run}. Then: ${shown(gone)}. Now: ${shown(added)}. What was sent so far would look new and be sent again.`,
+    hint: `${areConstant(added) ? "If these name other ones now" : "Undo that. If the ids come out the same"}, or the input holds nothing that was sent so far, set rules: {ids-otherwise: warn} in the config for one run; the new way is then remembered.`,
   };
 }
 

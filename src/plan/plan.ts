@@ -168,7 +168,7 @@ async function readActions(
   const from = chunk.offset - initial.offset;
   // The borders of a chunk that was cut come from the ledger: they must mean the same action.
   if (countLines(lines.subarray(0, from)) !== chunk.first - initial.first)
-    throw damaged(directory, `${describe(chunk)} stand elsewhere than the ledger says`);
+    throw damaged(directory, `${describe(chunk)} are not where the ledger says`);
   if (isWhole) return bytes;
   const part = Buffer.allocUnsafe(before + chunk.length);
   lines.copy(part, before, from, from + chunk.length);
@@ -235,7 +235,7 @@ export function unreadableDoubt(directory: string, cause: Failure): Failure {
   const settle = `tickets settle ${basename(directory)} ${environmentOf(directory)}`;
   return new Failure(
     cause.code,
-    `${cause.message} The run is closed, and a part of it in doubt; which, only its plan tells.`,
+    `${cause.message} The run is closed with a part of it in doubt; only its plan tells which.`,
     {
       hint: `Restore the folder from a backup, then: ${settle}\nIf it is lost: find out what the service has and leave that out of what you stream from now on; nothing else holds it back. Then: ${settle} --not-sent --reason "…"`,
       cause,

@@ -29,7 +29,7 @@ export function createContentsSeen(): ContentsSeen {
       const alike = same.filter((each) => each.readAs === readAs || each.readAs === "" || readAs === "");
       const packed = alike.find((each) => unpackedName(each.file) === unpackedName(file));
       if (packed !== undefined)
-        throw new Failure("usage", `${shownName(file)} holds the same as ${nameWithin(packed.file)}.`, {
+        throw new Failure("usage", `${shownName(file)} has the same content as ${nameWithin(packed.file)}.`, {
           hint: "Give only one of them: the same rows would be sent twice.",
         });
       seen.set(contentSha256, [...same, { file, readAs }]);
@@ -39,7 +39,7 @@ export function createContentsSeen(): ContentsSeen {
         {
           rule: "input-twice",
           line: 1,
-          message: `The input holds the same as ${nameWithin(twin.file)}, byte for byte.`,
+          message: `The input is the same as ${nameWithin(twin.file)}, byte for byte.`,
           hint: "If it is a copy, give only one of them: of updates, and of scans without times, each is sent.",
         },
       ];

@@ -20,7 +20,7 @@ export function findingsOfContent(input: Input, rows: number, allowEmpty: boolea
   const isQuiet = file.path === "-" || (format === "ndjson" && !isPackedNothing);
   if (input.isEmpty && !isQuiet && !allowEmpty) {
     const message = bytesRead === 0 ? "The file is empty: 0 bytes." : "The file is empty: it holds nothing but blanks.";
-    const hint = `${format === "json" ? "A payload without actions is []." : "A table without rows has its header."} Did the export fail? If an empty file is right, say --allow-empty.`;
+    const hint = `${format === "json" ? "A payload without actions is []." : "A table without rows has its header."} Did the export fail? If an empty file is right, add --allow-empty.`;
     return [{ rule: "input-empty", line: 1, message, hint }];
   }
   if (rows === 0) return [...findingsOfEncoding(input), noRows(input)];
@@ -38,8 +38,8 @@ function noRows({ header = [] }: Input): ContentFinding {
   return {
     rule: "input-no-rows",
     line: 1,
-    message: `The input has no rows, but its header holds ${code}, which is taken for no line end: all of it is one line.`,
-    hint: "Export again with lines that end by a line feed.",
+    message: `The input has no rows, but its header holds ${code}, which is not read as a line end: all of it is one line.`,
+    hint: "Export it again with a line feed at the end of each line.",
   };
 }
 

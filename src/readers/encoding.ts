@@ -31,15 +31,19 @@ export function resolveEncoding(label: string): string {
     return new TextDecoder(label.trim(), { fatal: true }).encoding;
   } catch (cause) {
     if (/^(?:cp|ibm|dos-?)?-?(?:437|850|852|858)$/i.test(label.trim()))
-      throw new Failure("usage", `${cleanText(label.trim(), 40)} can't be read, only what browsers know.`, {
-        hint: `Convert the file first: iconv -f CP${label.replace(/\D/g, "")} -t UTF-8.`,
-        cause,
-      });
+      throw new Failure(
+        "usage",
+        `${cleanText(label.trim(), 40)} can't be read; only encodings that browsers know can.`,
+        {
+          hint: `Convert the file first: iconv -f CP${label.replace(/\D/g, "")} -t UTF-8.`,
+          cause,
+        },
+      );
     const near = nearest(label, COMMON_LABELS);
     throw new Failure("usage", `There is no encoding called "${cleanText(label, 40)}".`, {
       hint:
         near === undefined
-          ? "Known are utf-8, windows-1252, latin1, utf-16le and all others that browsers know."
+          ? "Known encodings are utf-8, windows-1252, latin1, utf-16le and all others that browsers know."
           : `Did you mean ${near}?`,
       cause,
     });
@@ -169,7 +173,7 @@ function noCharacter(
     const code = (text.charCodeAt(at) || 0).toString(16).toUpperCase().padStart(4, "0");
     return new Failure(
       "usage",
-      `${name} is hardly ${encoding}: it gives the control character U+${code} in line ${line}.`,
+      `${name} is probably not ${encoding}: it gives the control character U+${code} in line ${line}.`,
       {
         hint,
         cause,

@@ -43,8 +43,8 @@ const LOOK_EVERY_MS = 250;
 export async function refuseUnfinished(file: { readonly name: string }, { mark, look }: Watched): Promise<void> {
   const change = changeOf(mark, await look());
   if (change === undefined) return;
-  throw new Failure("usage", `${shownName(file)} is still being written: ${change}. Nothing of it is used.`, {
-    hint: "Run the command again when the export is done. An export that is written under another name and renamed when it is whole can't be caught half done.",
+  throw new Failure("usage", `${shownName(file)} is still being written: ${change}. None of it is used.`, {
+    hint: "Run the command again when the export is done. To avoid this, write exports under another name and rename them once they are complete.",
   });
 }
 

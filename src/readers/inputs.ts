@@ -106,7 +106,7 @@ async function refusePipe(name: string, cwd: string): Promise<void> {
   if (found === undefined || found.isFile()) return;
   throw new Failure(
     "usage",
-    `${shownName({ name })} is a ${found.isFIFO() ? "named pipe" : "socket or device"}; a glob does not take it.`,
+    `${shownName({ name })} is a ${found.isFIFO() ? "named pipe" : "socket or device"}; a glob must not match it.`,
     { hint: "Name it by itself, or narrow the glob." },
   );
 }
@@ -151,7 +151,7 @@ function unknownFormat(name: string, extension: string): Failure {
       hint: 'Save it as "CSV UTF-8".',
     });
   }
-  return new Failure("usage", `What ${shownName({ name })} holds can't be told from its name.`, {
+  return new Failure("usage", `The format of ${shownName({ name })} can't be told from its name.`, {
     hint: `Name the format with --input-format (${INPUT_FORMATS.join(", ")}), or end the name in ${EXTENSIONS.slice(0, -1).join(", ")} or ${EXTENSIONS.at(-1)}.`,
   });
 }
@@ -181,7 +181,7 @@ async function linkFailure(name: string, path: string, cause: unknown): Promise<
   return new Failure(
     "usage",
     `${shownName({ name })} is a link to ${target}, ${isCircle ? "which leads back to itself" : "where no file can be reached"}.`,
-    { hint: isCircle ? "Remove it, or let it lead to the file." : "Is what it leads to mounted, and there?", cause },
+    { hint: isCircle ? "Remove it, or point it at the file." : "Does its target exist, and is it mounted?", cause },
   );
 }
 
@@ -216,7 +216,7 @@ async function refuseOwnOutput(input: InputFile): Promise<boolean | undefined> {
     });
   }
   const isRejects = showRejects(keys);
-  if (isRejects && input.fromGlob) throw refuseRejects(input, "a glob does not take it");
+  if (isRejects && input.fromGlob) throw refuseRejects(input, "a glob must not match it");
   return keys.some((key) => key !== "") ? isRejects : undefined;
 }
 

@@ -37,11 +37,11 @@ export function findJsonFault(text: string): JsonFault | undefined {
         at += 1;
         return undefined;
       }
-      if (character < " ") return { offset: at, reason: "a line end or control character stands inside a string" };
+      if (character < " ") return { offset: at, reason: "a string contains a line end or control character" };
       if (character !== "\\") at += 1;
       else if (!match(ESCAPE)) return { offset: at, reason: "\\ does not begin a known escape" };
     }
-    return { offset: start, reason: "a string begins that never ends" };
+    return { offset: start, reason: "a string never ends" };
   }
 
   function close(): void {
@@ -65,7 +65,7 @@ export function findJsonFault(text: string): JsonFault | undefined {
         expecting = inner === undefined ? "end" : "comma";
         if (character === '"') return readString();
         if (match(WORD) || match(NUMBER)) return undefined;
-        return { offset: at, reason: character === "'" ? 'strings stand in double quotes (")' : "expected a value" };
+        return { offset: at, reason: character === "'" ? 'strings need double quotes (")' : "expected a value" };
       case "key":
       case "key or }":
         if (character === "}" && expecting === "key or }") return void close();

@@ -44,7 +44,7 @@ export function toObjectRow(text: string, line: number, options: JsonRowOptions)
     return malformed(line, rawJson(text), true, {
       rule: "json-duplicate-key",
       pointer: duplicate,
-      message: `The key ${cleanText(duplicate === "" ? "of an object" : duplicate)} stands there twice; one value would be lost.`,
+      message: `The key ${cleanText(duplicate === "" ? "of an object" : duplicate)} occurs twice; one of its values would be lost.`,
       hint: "Remove one of the two.",
     });
   }

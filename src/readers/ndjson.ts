@@ -66,5 +66,5 @@ function hintForFirst(text: string): string {
   const first = text.trim();
   if (first.startsWith("[")) return "If the file is one array, name it .json or add --input-format json.";
   if (first === "{") return "NDJSON has each object on one line; an array of objects is read with --input-format json.";
-  return "NDJSON has one JSON object a line.";
+  return "NDJSON has one JSON object per line.";
 }

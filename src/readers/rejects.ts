@@ -35,10 +35,13 @@ export function keepRejectsApart(): RejectsApart {
 
 function refuseTogether(rejects: Seen, other: Seen): Failure {
   if (rejects.file !== other.file)
-    return refuseRejects(rejects.file, `it is not read beside ${shownName(other.file)}, which may hold the same rows`);
+    return refuseRejects(
+      rejects.file,
+      `it can't be read together with ${shownName(other.file)}, which may hold the same rows`,
+    );
   return new Failure(
     "usage",
-    `${shownName(rejects.file)} holds a row of a rejects file in line ${rejects.line} and another row in line ${other.line}, which are not read together.`,
+    `${shownName(rejects.file)} holds a row of a rejects file in line ${rejects.line} and another row in line ${other.line}; the two can't be read together.`,
     { hint: `${STREAM_APART} A row that was added by hand needs "tickets:row": "".` },
   );
 }
@@ -48,6 +51,6 @@ const STREAM_APART = "Mend the rejects and stream them first, by themselves; the
 /** @param because why, as the end of the sentence. */
 export function refuseRejects(file: Named, because: string): Failure {
   return new Failure("usage", `${shownName(file)} is a rejects file that tickets wrote; ${because}.`, {
-    hint: `${STREAM_APART} If a pattern such as *.csv named them, narrow it.`,
+    hint: `${STREAM_APART} If a pattern such as *.csv matched them, narrow it.`,
   });
 }

@@ -64,6 +64,6 @@ export function rowTooLong(line: number, head: Buffer, bordersKnown: boolean): R
   return malformed(line, rawText(head), bordersKnown, {
     rule: "row-too-long",
     message: `The row is longer than 1 MiB${bordersKnown ? "" : "; nothing after its beginning was read"}.`,
-    hint: "Look for a quote that never closes, or for the wrong file.",
+    hint: "Look for a quote that never closes, or check that it is the right file.",
   });
 }

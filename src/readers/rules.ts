@@ -9,42 +9,42 @@ export const READER_RULES = {
   "cell-count": {
     severity: "error",
     reason:
-      "A row with more or fewer cells than the header has a delimiter too many or too few, so its values stand under wrong columns.",
+      "A row with more or fewer cells than the header has a delimiter too many or too few, so its values are under the wrong columns.",
     source: CSV,
     example: "price,currency in the header, 12,50,EUR in the row",
   },
   "header-repeated": {
     severity: "error",
     reason:
-      "A row of column names, in any order and spelling, is the header of another file that was put behind this one: no values. Where the order differs, what follows stands under wrong columns and is not read.",
+      "A row of column names, in any order and spelling, is the header of another file that was appended to this one. Where the order differs, the values after it are under the wrong columns and are not read.",
     source: CSV,
     example: "ticketId,userId in the header, and User ID,Ticket ID in a row",
   },
   "csv-quotes": {
     severity: "error",
     reason:
-      "After a quote that is not closed, not doubled or not at the edge of its cell nobody can say where rows end, so reading stops there.",
+      "After a quote that is not closed, not doubled or not at the edge of its cell, nobody can tell where rows end, so reading stops there.",
     source: CSV,
     example: 't-1,5" single,EUR',
   },
   "lone-carriage-return": {
     severity: "error",
     reason:
-      "In a table whose lines end in LF or CRLF, a carriage return outside quotes is the end of a line by another program: two rows stand in one.",
+      "In a table whose lines end in LF or CRLF, a carriage return outside quotes is another program's line end: two rows are joined into one.",
     source: CSV,
     example: "t-1 CR t-2 LF in a table whose other lines end in LF",
   },
   "rows-in-cell": {
     severity: "error",
     reason:
-      "A quoted cell whose lines look like rows of the table is a lone quote that another one closes rows later, so that the rows between are lost.",
+      "A quoted cell whose lines look like rows of the table comes from a lone quote that another one closes rows later; the rows between would be lost.",
     source: CSV,
     example: 't-1,EUR,"call above t-2,EUR,seat " in a table of three columns',
   },
   "row-too-long": {
     severity: "error",
     reason:
-      "A row over 1 MiB is a quote that never closes or a wrong file: all fields of an action together are far shorter.",
+      "A row over 1 MiB means a quote that never closes, or the wrong file: all fields of an action together are far shorter.",
     source: "specification, Field types (the longest field has 10240 characters)",
     example: "a cell that holds an image as base64",
   },
@@ -76,13 +76,13 @@ export const INPUT_RULES = {
   "input-empty": {
     severity: "error",
     reason:
-      "A table or a payload of 0 bytes is an export that failed more often than a night without sales; --allow-empty takes it for that.",
+      "A table or payload of 0 bytes is more often a failed export than a night without sales; --allow-empty accepts it.",
     source: "good practice",
     example: "sales.csv of 0 bytes, where a quiet night has a header",
   },
   "input-no-rows": {
     severity: "warn",
-    reason: "An input without rows gives nothing to send, which may be right, or the export of another day.",
+    reason: "An input without rows gives nothing to send; that may be right, or it is the export of another day.",
     source: "good practice",
     example: "sales.csv with a header only",
   },
@@ -96,14 +96,14 @@ export const INPUT_RULES = {
   "looks-like-utf8": {
     severity: "error",
     reason:
-      "A text in a legacy encoding is next to never valid UTF-8 by chance; UTF-8 that is read in one becomes another text, on the blockchain too.",
+      "Text in a legacy encoding is almost never valid UTF-8 by chance; UTF-8 that is read in one becomes different text, on the blockchain too.",
     source: "WHATWG Encoding Standard; RFC 3629",
     example: "sales.csv in UTF-8 with --encoding windows-1252, where Gärten becomes GÃ¤rten",
   },
   "last-line-unended": {
     severity: "warn",
     reason:
-      "A last line without its line end may be cut off: an export that was ended, or that is still being written, looks like that.",
+      "A last line without its line end may be cut off: an export that was interrupted, or is still being written, looks like that.",
     source: "RFC 4180, 2; NDJSON, 3.1",
     example: "t-2,EUR,12.5 at the very end, where t-2,EUR,12.50 was to be",
   },

@@ -60,12 +60,12 @@ export type ItemOutcome =
 export const ITEM_DOUBTS = {
   "no promise": "success without an actionPromise",
   "no identifier": "success with an actionPromise that can't be one",
-  contradiction: "an actionPromise beside another status than success",
-  "no status": "an item without a status that is text",
-  "odd success": "a status that is success but for its spelling",
-  "odd promise": "a promise elsewhere than under actionPromise",
-  "success denied": "success beside an error, or something else that denies it",
-  "perhaps taken": "a status that may say that the service has it",
+  contradiction: "an actionPromise beside a status other than success",
+  "no status": "an item whose status is missing or not text",
+  "odd success": "a status that is success in another spelling",
+  "odd promise": "a promise under another key than actionPromise",
+  "success denied": "success beside an error, or something else that contradicts it",
+  "perhaps taken": "a status that may mean that the service has it",
 } as const;
 export type ItemDoubt = keyof typeof ITEM_DOUBTS;
 
@@ -150,13 +150,13 @@ function readAnswer(
   if (!Array.isArray(data)) return "the answer has no list called data";
   if (data.length !== sent.length) return `the answer has ${data.length} items for ${sent.length} actions`;
   const twice = duplicateKey(text, parsed);
-  if (twice !== undefined) return `the key ${shortened(twice)} stands twice in the answer`;
+  if (twice !== undefined) return `the answer has the key ${shortened(twice)} twice`;
   const wholeItem = itemTexts(text);
   const given = new Set<string>();
   const items: ItemOutcome[] = [];
   for (const [at, action] of sent.entries()) {
     const item = toObject(data[at]);
-    if (item === undefined) return `item ${at + 1} is ${shortened(data[at])}, no object`;
+    if (item === undefined) return `item ${at + 1} is ${shortened(data[at])}, not an object`;
     const status = typeof item.status === "string" ? item.status : "";
     const other = echoMismatch(action, item, status === "success");
     if (other !== undefined) return `item ${at + 1} ${other}`;
@@ -164,7 +164,7 @@ function readAnswer(
     if (typeof actionPromise === "string" && actionPromise !== "") {
       if (given.has(actionPromise)) return `item ${at + 1} repeats the actionPromise ${shortened(actionPromise)}`;
       if (promises.has(actionPromise))
-        return `item ${at + 1} has the actionPromise ${shortened(actionPromise)}, which an earlier action of this run was given`;
+        return `item ${at + 1} repeats the actionPromise ${shortened(actionPromise)} of an earlier action of this run`;
       given.add(actionPromise);
     }
     const why = doubtOf(item);
@@ -305,7 +305,7 @@ function echoMismatch({ action, data }: SentAction, item: JsonObject, success: b
 function mismatch(key: string, wanted: unknown, echoed: unknown, needed: boolean): string | undefined {
   if (wanted == null || echoed === wanted) return undefined;
   if (echoed === undefined || echoed === null)
-    return needed ? `is not about ${key} ${shortened(wanted)}: it does not say of what it is` : undefined;
+    return needed ? `is not about ${key} ${shortened(wanted)}: it does not say what it is about` : undefined;
   // An id of digits may come back as a number.
   if (typeName(echoed) === "a number" && String(echoed) === String(wanted)) return undefined;
   return `is not about ${key} ${shortened(wanted)}: it says ${shortened(echoed)}`;

@@ -72,7 +72,7 @@ function diskFull(context: SendContext): Failure {
   const doubts = describeDoubts(context);
   return new Failure(
     "storage",
-    `The disk is full: ${context.ledger.path} can't grow. Every answer that came is stored; ${doubts ?? "nothing is in doubt."}`,
+    `The disk is full: ${context.ledger.path} can't grow. Every answer received is stored; ${doubts ?? "nothing is in doubt."}`,
     { hint: "Make room, then run the same command again." },
   );
 }

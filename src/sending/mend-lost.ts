@@ -34,12 +34,12 @@ import { type ItemFacts, toOutcomes } from "./settling.ts";
 export const isImportedRun = ({ manifest }: Pick<RunRecord, "manifest">): boolean =>
   parseManifest(manifest).mapping === IMPORTED_MAPPING;
 
-const WHY = "the ledger does not know whether this was sent: it was lost, or put back from an older copy";
+const WHY = "the ledger does not know whether this was sent: it was lost, or restored from an older copy";
 
 /** What is said of a doubt of which another run has a promise. */
 const whyElsewhere = (promised: PromisedElsewhere | undefined): string | undefined =>
   promised &&
-  `${WHY}; run ${promised.run} has since had a promise of the same action, or of one that can't be told from it`;
+  `${WHY}; run ${promised.run} has since received a promise for the same action, or for one that can't be told from it`;
 
 /** How many actions of a run are in doubt because the ledger was lost, and how many were found not to have been taken. */
 interface Mended {

@@ -49,7 +49,7 @@ export async function rejectTooLarge(context: SettleContext, chunk: ChunkRecord,
       event: "rejectTooLarge",
       class: "too large",
       httpStatus: 413,
-      detail: "too large alone",
+      detail: "too large on its own",
       at,
     });
     insertOutcomes(

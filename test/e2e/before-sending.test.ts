@@ -88,7 +88,7 @@ describe("the place of an output", () => {
 });
 
 test.skipIf(process.platform !== "linux").each([
-  ["/proc", "its file system takes no folders"],
+  ["/proc", "its file system allows no folders"],
   ["/dev/null", "a file of that name is in the way"],
 ])("a home in %s ends the command with a sentence", async (home, message) => {
   const place = openWorkplace();

@@ -242,7 +242,7 @@ describe("never a silent wrong reading", () => {
       "a mark that is decimal and thousands",
       SOURCE.replace('decimal: ","', 'decimal: ",", thousands: ","'),
       HEADER,
-      "14:63 sources.sold.actions[1].soldTicket.fields.price.thousands: is the decimal mark too",
+      "14:63 sources.sold.actions[1].soldTicket.fields.price.thousands: is also the decimal mark",
       [],
     ],
   ])("%s stops before anything is read", { tags: ["long"] }, async (_what, config, header, at, more) => {

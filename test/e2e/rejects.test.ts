@@ -401,7 +401,7 @@ describe("beside the export that they come from", () => {
     for (const shell of ['"$@" *.csv', '"$@" updates.rejects.csv updates.csv']) {
       const both = await place.tickets(["stream", ...ENV], { ...service, shell });
       expect(both.stderr).toContain(
-        "updates.rejects.csv is a rejects file that tickets wrote; it is not read beside updates.csv, which may hold the same rows.",
+        "updates.rejects.csv is a rejects file that tickets wrote; it can't be read together with updates.csv, which may hold the same rows.",
       );
       expect(both.exitCode).toBe(2);
     }
@@ -419,13 +419,13 @@ describe("beside the export that they come from", () => {
       stdin: place.read("updates.rejects.csv"),
     });
     expect(rejects.stderr).toContain(
-      "Standard input is a rejects file that tickets wrote; it is not read beside updates.csv",
+      "Standard input is a rejects file that tickets wrote; it can't be read together with updates.csv",
     );
     const exported = await place.tickets([...command, "-", "updates.rejects.csv"], {
       ...service,
       stdin: place.read("updates.csv"),
     });
-    expect(exported.stderr).toContain("it is not read beside Standard input, which may hold the same rows.");
+    expect(exported.stderr).toContain("it can't be read together with Standard input, which may hold the same rows.");
     expect([rejects.exitCode, exported.exitCode]).toEqual([2, 2]);
     expect(sentUrls(service)).toEqual([FIRST]);
   });

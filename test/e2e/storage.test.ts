@@ -104,7 +104,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     const full = await place.tickets(SEND, { env });
     expectStorage(
       full,
-      /The disk is full: \S+ledger\.db can't grow\. Every answer that came is stored; nothing is in doubt\./,
+      /The disk is full: \S+ledger\.db can't grow\. Every answer received is stored; nothing is in doubt\./,
     );
     expect(existsSync(ballast)).toBe(false);
     const sent = service.sent().length;

@@ -187,7 +187,7 @@ test("a promise beside another status: the service has it, a person says, and th
     summary: { actions: { accepted: 2, inDoubt: 2, notSent: 2 } },
   });
   const shown = await person(field, { decision: undefined });
-  expect(shown.said).toContain('an actionPromise beside another status than success: {"status":"queued"');
+  expect(shown.said).toContain('an actionPromise beside a status other than success: {"status":"queued"');
   // In two steps: what the service said of each stays with it.
   expect((await person(field, { decision: "sent", chunk: 4, first: 1 })).exitCode).toBe(6);
   expect((await person(field, { decision: "sent" })).exitCode).toBe(0);
@@ -269,7 +269,7 @@ test("an interrupted run that goes on remembers the promises it was given", asyn
   field.setFaults({ fault: "duplicate-promise", items: [1], of: "earlier-request", on: { request: 2 } });
   const next = await night(field);
   expect(next).toMatchObject({ exitCode: 6, summary: { actions: { accepted: 4, inDoubt: 2 } } });
-  expect(next.said).toContain("which an earlier action of this run was given");
+  expect(next.said).toContain("of an earlier action of this run");
 });
 
 test("a promise that stands in a doubt counts too", async () => {
@@ -292,9 +292,7 @@ test("lanes know of each other's promises, and of those of the halves of a chunk
   );
   const first = await night(field, { lanes: 3, chunkSize: 3 });
   expect(first.exitCode).toBe(6);
-  expect(first.said).toContain(
-    'item 1 has the actionPromise "the same", which an earlier action of this run was given',
-  );
+  expect(first.said).toContain('item 1 repeats the actionPromise "the same" of an earlier action of this run');
   expect(first.summary?.actions.inDoubt).toBeGreaterThan(0);
   expectNothingDoubled(field.sandbox);
 });

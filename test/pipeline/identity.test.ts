@@ -510,7 +510,7 @@ describe("resales whose prices are written otherwise", () => {
     expect(full.exitCode, full.said).toBe(3);
     expect(full.said).toContain("This input: … price 18.00 (resales.csv:3); price 18.00 (resales.csv:4); price 18.00");
     expect(full.said).toContain(
-      "To send the rows that are new, stream them in a file of their own with --again. In the export, let the other rows go with rules: {history-unclear: warn}.",
+      "To send the rows that are new, stream them in a file of their own with --again. In the export, let the other rows through with rules: {history-unclear: warn}.",
     );
     const alone = await night(["T,dan,18.00", "T,eve,18.00"], "resales-new.csv");
     expect(alone.exitCode, alone.said).toBe(3);
@@ -648,7 +648,7 @@ describe("a history with times", () => {
       const late = await resales(ben + carla + dora);
       expect(late.actions, late.said).toMatchObject({ accepted: 0, late: 1, notSent: 1 });
       expect(late.said).toContain("history-late: resales.csv:3");
-      expect(late.said).toContain("that stand after it were, up to resales.csv:4");
+      expect(late.said).toContain("that come after it were, up to resales.csv:4");
       if (order === "input") {
         const cut = await resales(ben + carla + dora, { limit: 4 });
         expect(cut.said).toContain("can't be told, since --limit leaves rows out");
@@ -714,7 +714,7 @@ describe("a history with times", () => {
         await field.write("resales.rejects.csv", rejects.replace("#REF!", "21.00"));
         const mended = await field.stream(["resales.rejects.csv"]);
         expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 0, late: 1 });
-        expect(mended.said).toContain("which stood behind its row when that was rejected");
+        expect(mended.said).toContain("which came after its row when that was rejected");
         expect(holders(field)).toEqual(["ben", "dora"]);
       },
     );
@@ -2109,7 +2109,7 @@ describe("two inputs of one run that overlap", () => {
     await field.write("updates-9.csv", updates.replace("a.png", "b.png"));
     const nights = await field.stream(["updates-8.csv", "updates-9.csv", "updates-10.csv"]);
     expect(nights.said).toContain(
-      "input-twice: updates-10.csv:1 The input holds the same as updates-8.csv, byte for byte. If it is a copy,",
+      "input-twice: updates-10.csv:1 The input is the same as updates-8.csv, byte for byte. If it is a copy,",
     );
     expect(images(field)).toBe("a b a");
 
@@ -2117,7 +2117,7 @@ describe("two inputs of one run that overlap", () => {
     const piped = await field.stream(["-", "updates-8.csv"], input, {
       asked: ({ context }) => Object.assign(context, { stdin: Readable.from([updates]) }),
     });
-    expect(piped.said).toContain("updates-8.csv:1 The input holds the same as standard input");
+    expect(piped.said).toContain("updates-8.csv:1 The input is the same as standard input");
   });
 
   test("may hold the same where it means something else in each, or nothing", { tags: ["long"] }, async () => {

@@ -696,7 +696,7 @@ describe("a ledger that was lost while actions were in doubt", () => {
       for (const file of ["first.ndjson", lastFile]) await importPromises(field, file);
       const looked = await person(field, undefined, { run });
       expect(looked.said).toContain("2 in doubt");
-      expect(looked.said).toMatch(/run [0-9a-f]{8} has since had a promise of the same action/);
+      expect(looked.said).toMatch(/run [0-9a-f]{8} has since received a promise for the same action/);
       const settled = await person(field, "sent", { run });
       expect(settled.exitCode).toBe(6);
       expect(settled.said).toContain("1 in doubt, 1 settled by hand");

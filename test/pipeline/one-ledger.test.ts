@@ -46,7 +46,7 @@ describe("two environments with one address and one key", () => {
     expect(problem).toMatchObject({
       code: "usage",
       message:
-        "live (tickets.config.yaml:2) and shop (tickets.config.yaml:3) are one service: both have the base URL https://api.example.com/v1 and the same key (environment variable TICKETS_KEY). With a ledger each, one sends again what the other has sent. Nothing was sent.",
+        "live (tickets.config.yaml:2) and shop (tickets.config.yaml:3) are one service: both have the base URL https://api.example.com/v1 and the same key (environment variable TICKETS_KEY). With separate ledgers, one would send again what the other has sent. Nothing was sent.",
       hint: expect.stringContaining("sameServiceAs: shop"),
     });
   });
@@ -132,7 +132,7 @@ describe("sameServiceAs", () => {
   test.each([
     ["itself", `live: ${at(", sameServiceAs: live")}`, "which is itself"],
     ["nobody", `live: ${at(", sameServiceAs: shopp")}\n  shop: ${at("")}`, "but there is no such environment"],
-    ["the sandbox", `live: ${at(", sameServiceAs: sandbox")}`, "but the sandbox is a service of its own"],
+    ["the sandbox", `live: ${at(", sameServiceAs: sandbox")}`, "but the sandbox is a separate service"],
     [
       "a circle",
       `live: ${at(", sameServiceAs: shop")}\n  shop: ${at(", sameServiceAs: live")}`,
@@ -146,7 +146,7 @@ describe("sameServiceAs", () => {
     [
       "another address",
       `live: ${at(", sameServiceAs: shop")}\n  shop: ${at("", "https://b.example")}`,
-      "but they are at two addresses: https://a.example and https://b.example",
+      "but they have two addresses: https://a.example and https://b.example",
     ],
   ])("may not name %s", async (_, text, message) => {
     expect(await failureOf(resolve(text))).toMatchObject({

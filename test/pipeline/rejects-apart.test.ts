@@ -59,9 +59,9 @@ describe("refused beside an export, with nothing sent", () => {
     const rejects = names.find((name) => /rejects|mended|-1/.test(name)) ?? "";
     const other = names.find((name) => name !== rejects) ?? "";
     expect(done.said).toContain(
-      `${rejects} is a rejects file that tickets wrote; it is not read beside ${other}, which may hold the same rows.`,
+      `${rejects} is a rejects file that tickets wrote; it can't be read together with ${other}, which may hold the same rows.`,
     );
-    expect(done.said).toContain(`${APART} If a pattern such as *.csv named them, narrow it.`);
+    expect(done.said).toContain(`${APART} If a pattern such as *.csv matched them, narrow it.`);
     expect(done.exitCode).toBe(2);
     expect(processedBy(field.sandbox)).toBe("");
   });
@@ -96,7 +96,7 @@ describe("refused beside an export, with nothing sent", () => {
       const done = await field.stream([name], { ...updating, maxInvalid: { percent: 100 } });
       expect(done.exitCode).toBe(2);
       expect(done.said).toContain(
-        `${name} holds a row of a rejects file in line ${ofRejects} and another row in line ${other}, which are not read together.`,
+        `${name} holds a row of a rejects file in line ${ofRejects} and another row in line ${other}; the two can't be read together.`,
       );
       expect(done.said).toContain(`${APART} A row that was added by hand needs "tickets:row": "".`);
     }
@@ -108,7 +108,7 @@ describe("refused beside an export, with nothing sent", () => {
 });
 
 const NAMED =
-  "updates.rejects.csv is a rejects file that tickets wrote; it is not read beside updates.csv, which may hold the same rows.";
+  "updates.rejects.csv is a rejects file that tickets wrote; it can't be read together with updates.csv, which may hold the same rows.";
 
 describe("not refused", () => {
   test.each<[what: string, files: Readonly<Record<string, string>>, accepted: number]>([

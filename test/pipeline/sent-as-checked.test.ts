@@ -215,7 +215,7 @@ test("borders in the ledger that mean other actions than the plan are noticed", 
   const stopped = await person(field, "resume");
   expect(stopped).toMatchObject({
     exitCode: 10,
-    said: expect.stringContaining("stand elsewhere than the ledger says"),
+    said: expect.stringContaining("are not where the ledger says"),
   });
   expect(processedBy(field.sandbox)).toBe("E T1 T2 T3");
 });

@@ -427,7 +427,7 @@ sources:
     await field.write("tickets.config.yaml", config(40));
     const without = await field.stream(["report.csv"]);
     expect(without.exitCode).toBe(2);
-    expect(without.said).toContain("report.csv has no header in line 40: it ends before.");
+    expect(without.said).toContain("report.csv has no header in line 40: it ends before that.");
   });
 });
 

@@ -264,11 +264,11 @@ const REFUSALS: readonly (readonly [text: string, line: string])[] = [
   ["environments: {a: {chunksize: 1}}", "1:20  environments.a.chunksize: is not a known key. Did you mean chunkSize?"],
   [
     "environments: {a: {baseUrl: api.example.com}}",
-    "1:29  environments.a.baseUrl: is not a whole URL such as https://api.example.com/v1.",
+    "1:29  environments.a.baseUrl: is not a complete URL such as https://api.example.com/v1.",
   ],
   [
     "environments: {a: {baseUrl: 'http://api.example.com'}}",
-    "1:29  environments.a.baseUrl: is http: to api.example.com; without https only this machine (localhost, 127.0.0.1, [::1]) is taken.",
+    "1:29  environments.a.baseUrl: is http: to api.example.com; without https, only this machine (localhost, 127.0.0.1, [::1]) is allowed.",
   ],
   ["environments: {a: {chunkSize: 0}}", "1:31  environments.a.chunkSize: needs a whole number from 1 to 5000."],
   ["environments: {a: {chunkSize: 5001}}", "1:31  environments.a.chunkSize: needs a whole number from 1 to 5000."],
@@ -325,8 +325,8 @@ const REFUSALS: readonly (readonly [text: string, line: string])[] = [
   ["rules: {price-invalid: eror}", "1:24  rules.price-invalid: needs one of off, warn, error. Did you mean error?"],
   ["rules: {prise-invalid: off}", "1:9  rules.prise-invalid: is not the id of a rule. Did you mean price-invalid?"],
   ["sources: {s: {mtch: x}}", "1:15  sources.s.mtch: is not a known key. Did you mean match?"],
-  ["env: a\nenv: b", "2:1  env: stands twice, first in line 1."],
-  ["env: [a", "2:1  the indentation or a bracket does not fit what stands before."],
+  ["env: a\nenv: b", "2:1  env: occurs twice, first in line 1."],
+  ["env: [a", "2:1  the indentation or a bracket does not fit what comes before."],
 ];
 
 /** Keys that stand where they must not. The line is said, the key is not. */
@@ -344,7 +344,7 @@ const KEY_REFUSALS: readonly (readonly [apiKey: string, line: string])[] = [
   ["{}", "apiKey: needs exactly one of env, file and command."],
   ["{command: pass}", "apiKey.command: needs a list: the program, then its arguments."],
   ["{command: []}", "apiKey.command: is empty."],
-  ["{sk-5EcReT: 1, sk-5EcReT: 2}", "stands twice, first in line 3."],
+  ["{sk-5EcReT: 1, sk-5EcReT: 2}", "occurs twice, first in line 3."],
   ['"sk-5EcReT', "a closing quote or bracket, a comma or a colon is missing."],
   ["@sk-5EcReT", "text that starts with this character needs quotes."],
 ];
@@ -381,8 +381,8 @@ describe("refusals", () => {
   test("the user's config adds environments and nothing else", async () => {
     await using folders = await openFolders({ [USER]: "env: a\nstateDir: x\n" });
     const { message } = await failureOf(folders.load());
-    expect(message).toContain(":1:1  env: the user's config adds environments only");
-    expect(message).toContain(":2:1  stateDir: the user's config adds environments only");
+    expect(message).toContain(":1:1  env: the user's config can only add environments");
+    expect(message).toContain(":2:1  stateDir: the user's config can only add environments");
   });
 
   test("all problems of all files are told at once, in the order of the files and lines", async () => {

@@ -175,7 +175,7 @@ describe("environments from variables", () => {
 
   test.each([
     ["http://play.example.com", "TICKETS_PLAYGROUND_BASE_URL is http: to play.example.com"],
-    ["play.example.com", "TICKETS_PLAYGROUND_BASE_URL is not a whole URL"],
+    ["play.example.com", "TICKETS_PLAYGROUND_BASE_URL is not a complete URL"],
     ["https://u:5EcReT@play.example.com", "TICKETS_PLAYGROUND_BASE_URL has a user name or password"],
   ])("an address %s is refused, not repeated, nothing sent", async (url, message) => {
     const failure = await refused({}, { envFlag: "playground", env: { TICKETS_PLAYGROUND_BASE_URL: url } });

@@ -77,7 +77,7 @@ describe("where a key is read from", () => {
     for (const mode of [0o644, 0o640, 0o606]) {
       await chmod(path, mode);
       const key = await read({ kind: "file", path });
-      expect(key.warning).toBe(`The key file ${path} can be read by others; chmod 600 keeps it to you.`);
+      expect(key.warning).toBe(`The key file ${path} is readable by others; chmod 600 keeps it private.`);
     }
   });
 
@@ -150,7 +150,7 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
       const failure = await failureOf(read({ kind: "file", path }));
       expect(failure).toMatchObject({
         code: "not-let-in",
-        message: `No key for a: file ${path} ${why}${why.startsWith("holds") ? ", which no key has" : ""}`,
+        message: `No key for a: file ${path} ${why}${why.startsWith("holds") ? ", as no key does" : ""}`,
       });
       expectNoSecret(failure);
     }
@@ -162,7 +162,7 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
       script(`console.log("${SECRET}"); console.error("${SECRET}"); process.exit(3)`, SECRET),
       "ended with exit code 3",
     ],
-    ["a signal", script("process.kill(process.pid, 'SIGTERM')"), "was ended (SIGTERM)"],
+    ["a signal", script("process.kill(process.pid, 'SIGTERM')"), "was killed (SIGTERM)"],
     ["nothing on stdout", script(`console.error("${SECRET}")`), "is empty"],
     ["two lines", script(`console.log("${SECRET}\\nx")`), "holds blanks or several lines"],
     [

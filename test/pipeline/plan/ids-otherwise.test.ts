@@ -59,7 +59,7 @@ describe("a source that makes its ids otherwise", () => {
     expect(night.exitCode).toBe(3);
     expect(night.said).toContain("positions.csv:1 ticketId: The source positions makes");
     expect(night.said).toContain(
-      `The source positions makes the ids of soldTicket, invalidatedTicket otherwise than it did since the run ${run} of`,
+      `The source positions makes the ids of soldTicket, invalidatedTicket differently than it has since the run ${run} of`,
     );
     expect(night.said).toContain(`Then: ticketId "{Order}-{Pos}". Now: ticketId "{Event}-{Order}-{Pos}".`);
     expect(processedBy(field.sandbox)).toBe(SENT);
@@ -85,7 +85,7 @@ describe("a source that makes its ids otherwise", () => {
     const field = await openFirstNight();
     const night = await nextNight(field, { eventId: "w-{Event}" });
     expect(night.exitCode).toBe(3);
-    expect(night.said).toContain("ids of newEvent otherwise than it did");
+    expect(night.said).toContain("ids of newEvent differently than it has");
     expect(night.said).toContain('Now: eventId "w-{Event}".');
     expect(processedBy(field.sandbox)).toBe(SENT);
   });
@@ -113,7 +113,7 @@ describe("a source that makes its ids otherwise", () => {
       expect(known.said).not.toContain("ids-otherwise");
     }
     // The kind that was not sent that night is remembered with it, and the way back is another way.
-    expect((await nextNight(field, {})).said).toContain("ids of soldTicket, invalidatedTicket otherwise");
+    expect((await nextNight(field, {})).said).toContain("ids of soldTicket, invalidatedTicket differently");
   });
 
   test("is remembered also where the ids come out the same, so that nothing is sent", async () => {
@@ -272,7 +272,7 @@ describe("nothing is said", () => {
     expect(night.said).toContain("key-shared");
     expect(night.said).not.toContain("ids-otherwise");
     // The event has no key.
-    expect((await nextNight(field, { key, eventId: "w-{Event}" })).said).toContain("ids of newEvent otherwise");
+    expect((await nextNight(field, { key, eventId: "w-{Event}" })).said).toContain("ids of newEvent differently");
     // Without it, or with another one, nothing else knows them.
     expect((await nextNight(field, { ticketId: WITH_EVENT })).said).toContain("ids of soldTicket, invalidatedTicket");
     expect(processedBy(field.sandbox)).toBe(SENT);

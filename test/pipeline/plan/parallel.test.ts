@@ -330,7 +330,7 @@ describe("a plan by workers", () => {
     [
       "in two",
       "more.ndjson",
-      "sales.ndjson is a rejects file that tickets wrote; it is not read beside \\S*more.ndjson",
+      "sales.ndjson is a rejects file that tickets wrote; it can't be read together with \\S*more.ndjson",
     ],
   ])(
     "is refused where rejects and an export are mixed, wherever the row stands that shows it: %s",

@@ -442,7 +442,7 @@ describe("rows of a history of which nobody can tell what was accepted", () => {
     expect(borne.said).toContain("No value in these rejects is wrong. Follow the reason beside each row");
     expect(borne.said).not.toContain("Mend the rejects");
     expect(borne.summary?.next).toBeNull();
-    expect(borne.said).toContain("When its row was rejected, where it stands beside the");
+    expect(borne.said).toContain("When its row was rejected, its place among the accepted");
     expect(borne.said).toContain(told);
     expect(Array.from(field.sandbox.engine.processed())).toHaveLength(count);
     isLeft(await field.stream([name.replace(".rejects.", ".rejects.rejects.")]), "history-unclear");

@@ -238,6 +238,6 @@ describe("an input that holds nothing", () => {
     const { said, summary } = await field.stream(["events.csv"]);
     expect(summary?.actions.total).toBe(0);
     expect(said).toContain("input-no-rows");
-    expect(said).toContain(`its header holds ${code}, which is taken for no line end: all of it is one line.`);
+    expect(said).toContain(`its header holds ${code}, which is not read as a line end: all of it is one line.`);
   });
 });

@@ -140,11 +140,11 @@ describe("which files are read", () => {
       "b.csv is a link to b.csv, which leads back to itself.",
       () => link("b.csv", "b.csv"),
     ],
-    ["a named pipe", undefined, "b.csv is a named pipe; a glob does not take it.", () => pipe("b.csv")],
+    ["a named pipe", undefined, "b.csv is a named pipe; a glob must not match it.", () => pipe("b.csv")],
     [
       "a link to a named pipe",
       undefined,
-      "b.csv is a named pipe; a glob does not take it.",
+      "b.csv is a named pipe; a glob must not match it.",
       async () => {
         await pipe("pipe");
         await link("pipe", "b.csv");

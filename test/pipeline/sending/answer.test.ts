@@ -260,7 +260,7 @@ const ROWS: readonly Row[] = [
       name: `a promise beside another status: ${name}`,
       fault: fault as object, // as above
       ...ITEM_IN_DOUBT,
-      said: /chunk 4 \(a part of chunk 2, action 3\) is in doubt: an actionPromise beside another status than success: \{.*"ticketId":"T2"/,
+      said: /chunk 4 \(a part of chunk 2, action 3\) is in doubt: an actionPromise beside a status other than success: \{.*"ticketId":"T2"/,
     }),
   ),
   ...[
@@ -272,7 +272,7 @@ const ROWS: readonly Row[] = [
       name: `success beside ${name as string}`, // as above
       fault: { fault: "denial", items: [0], ...(beside !== undefined && { with: beside }) },
       ...ITEM_IN_DOUBT,
-      said: "(a part of chunk 2, action 3) is in doubt: success beside an error, or something else that denies it: {",
+      said: "(a part of chunk 2, action 3) is in doubt: success beside an error, or something else that contradicts it: {",
     }),
   ),
   // An item that does not say what became of its action is no "no".
@@ -280,17 +280,17 @@ const ROWS: readonly Row[] = [
     [
       "wrapped in another object",
       { result: { status: "success", action: "soldTicket", ticketId: "T2", actionPromise: "p" } },
-      "an item without a status that is text",
+      "an item whose status is missing or not text",
     ],
-    ["without a status", { message: "queued" }, "an item without a status that is text"],
-    ["whose status is in capitals", { status: "SUCCESS" }, "a status that is success but for its spelling"],
-    ["whose status has blanks", { status: " success" }, "a status that is success but for its spelling"],
-    ["whose status may say that it was taken", { status: "Queued" }, "a status that may say that the service has it"],
-    ["whose ticket is known already", { status: "exists" }, "a status that may say that the service has it"],
+    ["without a status", { message: "queued" }, "an item whose status is missing or not text"],
+    ["whose status is in capitals", { status: "SUCCESS" }, "a status that is success in another spelling"],
+    ["whose status has blanks", { status: " success" }, "a status that is success in another spelling"],
+    ["whose status may say that it was taken", { status: "Queued" }, "a status that may mean that the service has it"],
+    ["whose ticket is known already", { status: "exists" }, "a status that may mean that the service has it"],
     [
       "with a promise under another key",
       { status: "ok", action_promise: "p" },
-      "a promise elsewhere than under actionPromise",
+      "a promise under another key than actionPromise",
     ],
   ].map(
     ([name, body, said]): Row => ({
@@ -333,7 +333,7 @@ const ROWS: readonly Row[] = [
     }),
   ),
   doubt("a key that stands twice in an item", { fault: "duplicate-key" }, TAKEN, {
-    said: 'the key "/data/0/status" stands twice',
+    said: 'the answer has the key "/data/0/status" twice',
   }),
   doubt("a key that stands twice at the top", { fault: "duplicate-key", where: "top" }, TAKEN, {
     said: 'the key "/status" stands twice',
@@ -345,7 +345,7 @@ const ROWS: readonly Row[] = [
   ),
   doubt("a failure item that is no object", { fault: "failure-items", items: [1], body: "error" }, "E T1 T2 (T3)"),
   doubt("the promise of an earlier chunk", { fault: "duplicate-promise", items: [1], of: "earlier-request" }, TAKEN, {
-    said: "which an earlier action of this run was given",
+    said: "of an earlier action of this run",
   }),
   doubt("an id as another type", { fault: "echo-mismatch", items: [1], value: 3 }, TAKEN),
   doubt("an id as an object", { fault: "echo-mismatch", items: [1], value: { id: "T3" } }, TAKEN),

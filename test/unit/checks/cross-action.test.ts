@@ -143,7 +143,7 @@ describe("events", () => {
   it("refuses a second registration, and nothing else for it", () => {
     const rows = [[event("e")], [event("e", "USD")], [sale("a")]];
     expect(found(rows)).toEqual(["", "error event-registered-twice", ""]);
-    expect(messages(rows)[0]).toBe('Event "e" is registered already at in.csv:2.');
+    expect(messages(rows)[0]).toBe('Event "e" is already registered at in.csv:2.');
   });
 
   it("leaves an event that the environment holds to the identity check", () => {
@@ -157,7 +157,7 @@ describe("tickets", () => {
   it("refuses a second sale and names the first", () => {
     const rows = [[event("e")], [sale("t")], [sale("t", { userId: "bert" })], [scan("t")]];
     expect(found(rows)).toEqual(["", "", "error ticket-sold-twice", "error depends-on-invalid"]);
-    expect(messages(rows)[0]).toBe('Ticket "t" is sold already at in.csv:3.');
+    expect(messages(rows)[0]).toBe('Ticket "t" is already sold at in.csv:3.');
     expect(messages(rows)[1]).toBe("It depends on in.csv:4, which is invalid and not sent.");
   });
 
@@ -250,14 +250,14 @@ describe("tickets", () => {
 
   it("names the row that ended the ticket, or says that it was before", () => {
     expect(messages([[event("e")], [sale("t")], [checkin("t")], [scan("t")]])).toEqual([
-      'Ticket "t" was checked in at in.csv:4; the service may not take a scannedTicket after that.',
+      'Ticket "t" was checked in at in.csv:4; the service may not accept a scannedTicket after that.',
     ]);
     const knownState = memoryOf({ t: { state: "invalidated" } });
     expect(messages([[claim("t")]], { knownState })).toEqual([
-      'Ticket "t" was invalidated before this input; the service may not take a claimedTicket after that.',
+      'Ticket "t" was invalidated before this input; the service may not accept a claimedTicket after that.',
     ]);
     expect(messages([[invalidation("t")]], { knownState })).toEqual([
-      'Ticket "t" was invalidated before this input; the service may not take an invalidatedTicket after that.',
+      'Ticket "t" was invalidated before this input; the service may not accept an invalidatedTicket after that.',
     ]);
   });
 
@@ -279,7 +279,7 @@ describe("tickets", () => {
   it("warns of a sale that stands after another action on its ticket", () => {
     const rows = [[event("e")], [scan("t")], [sale("t")], [scan("t")]];
     expect(found(rows)).toEqual(["", "", "warn ticket-not-sold", ""]);
-    expect(messages(rows)).toEqual(['This sale stands after another action on ticket "t", at in.csv:3.']);
+    expect(messages(rows)).toEqual(['This sale comes after another action on ticket "t", at in.csv:3.']);
   });
 });
 
@@ -310,9 +310,9 @@ describe("prices", () => {
 
   it.each([
     ["1.250", "If these are thousands (1250), write it so"],
-    ["0.250", "See whether the event's currency is right"],
+    ["0.250", "Check that the event's currency is right"],
     ["12.505", "If these are thousands (12505), write it so"],
-    ["12.5051", "See whether the event's currency is right"],
+    ["12.5051", "Check that the event's currency is right"],
   ])("%s with too many decimals may be thousands, which is said where it is so", (price, hint) => {
     const rows = [[event("e", "EUR"), sale("t", { price })]];
     const [, [finding] = []] = crossChecks(rows).row(rows[0] ?? [], { source: "in.csv", line: 2 });
@@ -363,7 +363,7 @@ describe("prices", () => {
       line: 2,
     });
     expect(other?.message).toBe("price has 3 decimals, and how many DEM has is not known.");
-    expect(other?.hint).toContain("See whether");
+    expect(other?.hint).toContain("Check that");
   });
 
   it("are not judged by the currency of a row that is held back", () => {
@@ -510,7 +510,7 @@ describe("findings", () => {
           field: "userId",
           pointer: "/data/userId",
           value: "anna",
-          message: 'Ticket "t" is resold to the user who holds it already, since a.csv:2.',
+          message: 'Ticket "t" is resold to the user who already holds it, since a.csv:2.',
           hint: "userId is the new buyer's.",
         },
       ],
@@ -598,7 +598,7 @@ describe("zeros in front of an id", () => {
       "",
     ]);
     expect(messages(rows, { knownState })[0]).toBe(
-      '"123" is the same number as "00123", which was accepted in the run 7f3a, with other zeros in front: a spreadsheet takes them off.',
+      '"123" is the same number as "00123", which was accepted in the run 7f3a, with other leading zeros: spreadsheets remove them.',
     );
   });
 

@@ -64,10 +64,10 @@ describe("scalars under sources", () => {
 
 describe("what a document complains of", () => {
   test.each([
-    ["a key that stands twice", "a: 1\nb:\n  c: 1\n  c: 2\n", "4:3 stands twice, first in line 3"],
-    ["the same key in other quotes", "sources:\n  1: x\n  '1': y\n", "3:3 stands twice, first in line 2"],
+    ["a key that stands twice", "a: 1\nb:\n  c: 1\n  c: 2\n", "4:3 occurs twice, first in line 3"],
+    ["the same key in other quotes", "sources:\n  1: x\n  '1': y\n", "3:3 occurs twice, first in line 2"],
     ["an open quote", 'a: 1\nb: "x', "2:6 a closing quote or bracket, a comma or a colon is missing"],
-    ["an open bracket", "a: {b: 1", "1:9 the indentation or a bracket does not fit what stands before"],
+    ["an open bracket", "a: {b: 1", "1:9 the indentation or a bracket does not fit what comes before"],
     ["a colon in plain text", "a: b: c", '1:4 text with ": " inside needs quotes'],
     ["a reserved character", "a: 1\nb: @x", "2:4 text that starts with this character needs quotes"],
     [
@@ -81,17 +81,17 @@ describe("what a document complains of", () => {
       "3:13 a # after a blank begins a comment here and cuts the text; quote all of it, or put a blank after the #",
     ],
     ["what is to be filled in", "sources: {a: {b: '<FILL IN: the id>'}}\n", "1:18 is still to be filled in: the id"],
-    ["a second document", "a: 1\n---\nb: 2", "2:1 a config is one document, here begins a second"],
-    ["a tag", "a: !secret x", "1:4 tags (!name) are not read; quotes make a text"],
-    ["an unknown alias", "a: *x", "1:4 no anchor of this name stands before it"],
-    ["an alias that holds itself", "a: &x [*x]", "1:8 an alias can't hold itself"],
+    ["a second document", "a: 1\n---\nb: 2", "2:1 a config is one document; a second one begins here"],
+    ["a tag", "a: !secret x", "1:4 tags (!name) are not supported; put text in quotes"],
+    ["an unknown alias", "a: *x", "1:4 there is no anchor of this name before it"],
+    ["an alias that holds itself", "a: &x [*x]", "1:8 an alias can't contain itself"],
     ["a merge key", "a: &x {b: 1}\nc:\n  <<: *x", "3:3 can't be used as a key"],
     ["__proto__", "__proto__: 1", "1:1 can't be used as a key"],
     ["a key that is no text", "? [a]\n: 1", "1:3 a key must be text"],
     [
       "a template without quotes",
       "sources:\n  a:\n    x: {Order}\n",
-      '3:8 is a map as it stands; a template needs quotes: "{Order}"',
+      '3:8 is a map as written; a template needs quotes: "{Order}"',
     ],
     ["what is not UTF-8", "a: b\ufffd", "1:5 this is not UTF-8"],
   ])("%s", (_name, text, expected) => {
@@ -100,7 +100,7 @@ describe("what a document complains of", () => {
 
   test("aliases of aliases end in a problem and not in the memory", () => {
     const layers = Array.from({ length: 12 }, (_, at) => `l${at + 1}: &l${at + 1} [${`*l${at},`.repeat(9)}]`);
-    expect(places(`l0: &l0 x\n${layers.join("\n")}`).join()).toContain("grows beyond measure");
+    expect(places(`l0: &l0 x\n${layers.join("\n")}`).join()).toContain("expands too far");
   });
 
   test("no message repeats what stands in the file", () => {

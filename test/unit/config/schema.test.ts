@@ -95,7 +95,7 @@ describe("sources", () => {
     [source("lookup: {o: {file: a.csv}}"), "c.yaml:3:14  sources.s.lookup.o.where: is missing."],
     [
       source("each: {in: x, match: '('}"),
-      "c.yaml:3:26  sources.s.each.match: is not a regular expression that can be read: Unterminated group.",
+      "c.yaml:3:26  sources.s.each.match: is not a valid regular expression: Unterminated group.",
     ],
     [
       source("each: {in: x, match: 'a(?=b)'}"),
@@ -132,7 +132,7 @@ describe("sources", () => {
     [field("price: "), "c.yaml:3:21  sources.s.fields.price: has no value."],
     [
       field("ticketId: {Order}"),
-      'c.yaml:3:24  sources.s.fields.ticketId: is a map as it stands; a template needs quotes: "{Order}".',
+      'c.yaml:3:24  sources.s.fields.ticketId: is a map as written; a template needs quotes: "{Order}".',
     ],
     [
       field("metadataAttributes: {from: '{A}', decimel: '.'}"),

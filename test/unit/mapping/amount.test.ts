@@ -64,7 +64,7 @@ describe("an amount", () => {
   });
 
   test.each<[Partial<AmountOptions>, RegExp]>([
-    [{ decimal: ",", thousands: "," }, /decimal mark too/],
+    [{ decimal: ",", thousands: "," }, /also the decimal mark/],
     [{ thousands: "." }, /decimal is not declared/],
   ])("declared %j is refused", (options, message) => {
     expect(() => amountIn(options)).toThrow(message);

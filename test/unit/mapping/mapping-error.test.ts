@@ -257,6 +257,6 @@ test("a delimiter that leaves one column", () => {
   const error = errorOf(sourceOf(fields('{ticketId: "{ID}"}')), ["ID;Status;Total"]);
   expect(error.message).toMatch(/no column "ID"/);
   expect(error.hint).toBe(
-    'Its only column is "ID;Status;Total": is the delimiter another than csv says, or not detected?',
+    'Its only column is "ID;Status;Total": is the delimiter in csv wrong, or was it not detected?',
   );
 });

@@ -110,7 +110,7 @@ describe("columns called like fields", () => {
 
   test("may lack a sale's userId, which is a rule of its own", () => {
     const { understanding } = createMapper({ fileName: "sales.csv", header: ["eventId", "ticketId", "price"] });
-    expect(understanding.notes).toEqual(["no column userId, which soldTicket needs by the service's table"]);
+    expect(understanding.notes).toEqual(["no column userId, which the service's table requires for soldTicket"]);
   });
 });
 

@@ -63,9 +63,9 @@ test.each([
   ["(?<!x)y", "looks ahead or behind"],
   [String.raw`(a)\1`, "refers back to a group"],
   [String.raw`(?<a>x)\k<a>`, "refers back to a group"],
-  ["(?<größe>x)", "names a group by other than letters"],
+  ["(?<größe>x)", "has a group name of other characters than letters"],
   ["x{1,2000}", "repeats more than 1000 times"],
-  ["(", "is not a regular expression that can be read: Unterminated group"],
+  ["(", "is not a valid regular expression: Unterminated group"],
 ])("%s is refused, with what to write instead", (pattern, message) => {
   expect(compilePattern(pattern)).toContain(message);
   expect(() =>

@@ -63,7 +63,7 @@ actions:
         [
           "column-by-position",
           "seat",
-          'It is column 2 whatever that is called; now it is "Seat".',
+          'It is column 2, whatever its header; now that is "Seat".',
           'So that another column is never taken for it: seat: {at: 2, named: "Seat"}.',
         ],
       ]);
@@ -835,7 +835,7 @@ test.each([
   ['price: {from: "{x}", decimal: "."}', "12,50", 'decimal: "," reads it as 12.50'],
   ['price: {from: "{x}", decimal: "."}', "1,150", 'thousands: "," reads it as 1150; decimal: "," reads it as 1.150'],
   ['orderTime: {from: "{x}", format: iso, zone: UTC}', "11/29/24 22:28", 'format: "M/d/yy H:mm" reads it.'],
-  ['orderTime: {from: "{x}", format: iso, zone: UTC}', "3/4/24 22:28", "which is true is never guessed"],
+  ['orderTime: {from: "{x}", format: iso, zone: UTC}', "3/4/24 22:28", "which is right is never guessed"],
 ])("%s says of %s what would read it", (rule, text, hint) => {
   const others = rule.startsWith("price") ? "" : ', price: "1"';
   const yaml = `actions: [soldTicket: {fields: {eventId: e, ticketId: t, userId: u${others}, ${rule}}}]`;

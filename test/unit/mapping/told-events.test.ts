@@ -37,13 +37,13 @@ test("two rows that tell one event differently are told with both, by what they 
       "event-told-differently",
       5,
       "eventName",
-      'Of the event "e1" line 2 says "Gala", and this row "Gala 2026". The first row counts.',
+      'Line 2 says "Gala" of the event "e1", but this row "Gala 2026". The first row counts.',
     ],
     [
       "event-told-differently",
       6,
       "startTime",
-      'Of the event "e2" line 4 says "1777752000", and this row "1777755600". The first row counts.',
+      'Line 4 says "1777752000" of the event "e2", but this row "1777755600". The first row counts.',
     ],
   ]);
   const sorted = (findings: readonly FileFinding[]) => [...findings].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));

@@ -9,7 +9,7 @@ const warning = (since: string, more: object = {}) =>
     rule: "after-final",
     field: "ticketId",
     value: "T-1",
-    message: `Ticket "T-1" was checked in ${since}; the service may not take a scannedTicket after that.`,
+    message: `Ticket "T-1" was checked in ${since}; the service may not accept a scannedTicket after that.`,
     mark: "the row",
     ...more,
   });

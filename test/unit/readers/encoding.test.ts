@@ -113,14 +113,14 @@ describe("other encodings", () => {
   test("a control character that several bytes give is told by its code", async () => {
     const bytes = Uint8Array.of(0x41, 0x0a, 0x81, 0x30, 0x81, 0x30, 0x41);
     expect(await failure(decode(bytes, "gb18030"))).toContain(
-      "sales.csv is hardly gb18030: it gives the control character U+0080 in line 2.",
+      "sales.csv is probably not gb18030: it gives the control character U+0080 in line 2.",
     );
   });
 
   test("what browsers don't know and Excel writes is to be converted", async () => {
     for (const label of ["cp850", "CP437", "ibm850", "850"])
       expect(await failure(Promise.resolve().then(() => resolveEncoding(label)))).toContain(
-        `${label} can't be read, only what browsers know. Convert the file first: iconv -f CP${label.replace(/\D/g, "")} -t UTF-8.`,
+        `${label} can't be read; only encodings that browsers know can. Convert the file first: iconv -f CP${label.replace(/\D/g, "")} -t UTF-8.`,
       );
   });
 

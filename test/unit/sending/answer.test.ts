@@ -411,7 +411,7 @@ describe("an answer as a whole", () => {
     expect(gist(of(success("T1", "p1"), success("T2", "p2")))).toEqual(["settled", "accepted", "accepted"]);
     expect(of(success("T1", "p3"), success("T2", "p1"))).toMatchObject({
       kind: "in doubt",
-      detail: 'HTTP 200, but item 2 has the actionPromise "p1", which an earlier action of this run was given',
+      detail: 'HTTP 200, but item 2 repeats the actionPromise "p1" of an earlier action of this run',
     });
     expect(gist(of(success("T1", "p3"), success("T2", "p4")))).toEqual(["settled", "accepted", "accepted"]);
   });
@@ -488,7 +488,7 @@ describe("an answer as a whole", () => {
       .replace("ITEM2", second);
     expect(read(answer(200, body), sales, [])).toMatchObject({
       kind: "in doubt",
-      detail: `HTTP 200, but the key "${pointer}" stands twice in the answer`,
+      detail: `HTTP 200, but the answer has the key "${pointer}" twice`,
     });
     // With blanks it is the same answer.
     expect(read(answer(200, body.replaceAll('":', '" : ')), sales, [])).toMatchObject({ kind: "in doubt" });
