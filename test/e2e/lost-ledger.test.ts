@@ -79,7 +79,7 @@ describe("a ledger that was lost", () => {
     ]) {
       const refused = await rig.run(command);
       expect(refused.exitCode, command.join(" ")).toBe(2);
-      expect(refused.stderr).toContain("The ledger of playground was lost, or put back from an older copy");
+      expect(refused.stderr).toContain("The ledger of playground was lost, or restored from an older copy");
       expect(refused.stderr).toContain("tickets results --import a.ndjson --env playground");
       expect(refused.stderr).toContain("tickets env --forget-lost --env playground --reason");
       expect(
@@ -404,12 +404,12 @@ test("after a reset the same command sends everything to the new sandbox, and th
   await resetSandbox(place);
 
   const refused = await place.tickets(["results", "--import", promises, "--env", "sandbox"]);
-  expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("of the sandbox before its reset") });
+  expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("to the sandbox before its reset") });
   expect(refused.stderr).toContain("Nothing was imported.");
   const next = await place.tickets(command);
   expect(next).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("4 actions: 4 accepted.") });
   expect(next.stderr).not.toContain("--import");
-  const [, aside = ""] = /is of the sandbox before its reset, and was set aside as (\S+)\.$/m.exec(next.stderr) ?? [];
+  const [, aside = ""] = /belonged to the sandbox before its reset, and was set aside as (\S+)\.$/m.exec(next.stderr) ?? [];
   expect(place.read(aside)).toBe(before);
   expect(place.read(promises).split("\n")).toHaveLength(5);
   expect(await place.tickets(["results", "--import", aside, "--env", "sandbox"])).toMatchObject({ exitCode: 2 });

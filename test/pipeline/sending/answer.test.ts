@@ -336,7 +336,7 @@ const ROWS: readonly Row[] = [
     said: 'the answer has the key "/data/0/status" twice',
   }),
   doubt("a key that stands twice at the top", { fault: "duplicate-key", where: "top" }, TAKEN, {
-    said: 'the key "/status" stands twice',
+    said: 'the answer has the key "/status" twice',
   }),
   ...[null, "error", 0, true, ["success"]].map((body) =>
     doubt(`an item that is ${JSON.stringify(body)}`, { fault: "replaced-items", items: [1], body }, TAKEN, {
