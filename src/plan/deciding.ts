@@ -223,7 +223,7 @@ export class Deciding {
       const detail = verdicts.detailOf(candidate);
       if (detail?.kind === "repeated" && detail.isExpected) return [];
       const { action } = candidate;
-      const message = `${action} of the same ${actionSpec(action).about} stands earlier in this input, and is sent once.`;
+      const message = `${action} of the same ${actionSpec(action).about} occurs earlier in this input; it is sent once.`;
       return [{ ...at, severity, ...DEED_REPEATED, message }];
     });
   }
@@ -328,13 +328,13 @@ function placed<F extends Finding>(finding: F, inFile: string | undefined): F {
   return rest as F; // only an optional key less
 }
 
-const DEED_REPEATED = { rule: "deed-repeated", hint: "Take the row out if it says nothing new." } as const;
+const DEED_REPEATED = { rule: "deed-repeated", hint: "Remove the row if it says nothing new." } as const;
 
 function importedHistory({ action }: Pick<Action, "action">): Finding {
   return {
     rule: "imported-history",
     message: `Before the ledger was lost, ${withArticle(action)} of this ${actionSpec(action).about} was accepted, and the imported promises don't say which one.`,
-    hint: "If this is a new one, send its rows alone with --again; if not, take them out. Where an export brings them every night, let the others go with rules: {imported-history: warn}.",
+    hint: "If this is a new one, send its rows alone with --again; if not, remove them. If an export brings them every night, let the others through with rules: {imported-history: warn}.",
   };
 }
 

@@ -409,7 +409,8 @@ test("after a reset the same command sends everything to the new sandbox, and th
   const next = await place.tickets(command);
   expect(next).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("4 actions: 4 accepted.") });
   expect(next.stderr).not.toContain("--import");
-  const [, aside = ""] = /belonged to the sandbox before its reset, and was set aside as (\S+)\.$/m.exec(next.stderr) ?? [];
+  const [, aside = ""] =
+    /belonged to the sandbox before its reset, and was set aside as (\S+)\.$/m.exec(next.stderr) ?? [];
   expect(place.read(aside)).toBe(before);
   expect(place.read(promises).split("\n")).toHaveLength(5);
   expect(await place.tickets(["results", "--import", aside, "--env", "sandbox"])).toMatchObject({ exitCode: 2 });

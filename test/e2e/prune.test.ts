@@ -33,7 +33,9 @@ async function sent() {
 test("removes plans of ended runs and what dead processes left, says how much, and leaves ledger and list", async () => {
   const { place, service } = await sent();
   const [run = ""] = plansIn(place);
-  expect((await place.tickets(PRUNE, service)).stderr).toContain("playground has nothing to remove that is older than 14d");
+  expect((await place.tickets(PRUNE, service)).stderr).toContain(
+    "playground has nothing to remove that is older than 14d",
+  );
   age(place);
   const left = place.path("tmp/tickets-tmp-999999999-Ab3_x9");
   const others = place.path("tmp/tickets-backup");

@@ -59,8 +59,16 @@ describe("a URL", () => {
   ])("that may be meant so is taken: %s", (url) => expect(rulesOf("shopUrl", url)).toEqual([]));
 
   it.each([
-    ["https://example.com/{{seat}}", "shopUrl holds {{seat}}, which a script should have replaced", "left the placeholder"],
-    ["https://example.com/{seat}/100%zz", "shopUrl holds {seat}, which a script should have replaced", "left the placeholder"],
+    [
+      "https://example.com/{{seat}}",
+      "shopUrl holds {{seat}}, which a script should have replaced",
+      "left the placeholder",
+    ],
+    [
+      "https://example.com/{seat}/100%zz",
+      "shopUrl holds {seat}, which a script should have replaced",
+      "left the placeholder",
+    ],
     ["https://example.com/a|b", "shopUrl has a |, which no URL may hold.", "write it %7C"],
     ["https://example.com/a{b", "shopUrl has a {, which no URL may hold.", "write it %7B"],
     ["https://example.com/#REF!", "shopUrl ends in #REF!, which a spreadsheet writes", "Mend the formula"],
