@@ -179,8 +179,8 @@ export class CrossActionChecks {
     if (event.registeredAt !== undefined) {
       this.#row.report("event-registered-twice", {
         ...about("eventId", eventId),
-        message: `Event ${quoted(eventId)} is registered already at ${placeText(event.registeredAt)}.`,
-        hint: "Change an event by updateEvent.",
+        message: `Event ${quoted(eventId)} is already registered at ${placeText(event.registeredAt)}.`,
+        hint: "To change an event, use updateEvent.",
       });
       return;
     }
@@ -208,13 +208,13 @@ export class CrossActionChecks {
     if (this.#tickets.isSoldHere(ticket)) {
       this.#row.report("ticket-sold-twice", {
         ...about("ticketId", ticketId),
-        message: `Ticket ${quoted(ticketId)} is sold already${before === undefined ? "" : ` at ${placeText(before)}`}.`,
+        message: `Ticket ${quoted(ticketId)} is already sold${before === undefined ? "" : ` at ${placeText(before)}`}.`,
         hint: "A later sale of it is a resoldTicket. If the id is that of an order, make one id per ticket in the mapping.",
       });
     } else if (before !== undefined) {
       this.#row.report("ticket-not-sold", {
         ...about("ticketId", ticketId),
-        message: `This sale stands after another action on ticket ${quoted(ticketId)}, at ${placeText(before)}.`,
+        message: `This sale comes after another action on ticket ${quoted(ticketId)}, at ${placeText(before)}.`,
         hint: "Put sales first, or use --order time.",
       });
     }
@@ -244,7 +244,7 @@ export class CrossActionChecks {
       // What an nftId names can't be known: the service makes it after the sale.
       if (this.#options.complete && field === "ticketId") {
         const message = `Ticket ${quoted(id)} is sold neither in this environment nor earlier in this input.`;
-        const hint = "Put its soldTicket before, or see whether the id is right.";
+        const hint = "Put its soldTicket before it, or check the id.";
         this.#row.report("ticket-not-sold", { ...about(field, id), message, hint });
       }
     }
@@ -254,7 +254,7 @@ export class CrossActionChecks {
       this.#row.report("after-final", {
         ...about(field, id),
         message: `Ticket ${quoted(id)} was ${did} ${since}; the service may not take ${withArticle(action.action)} after that.`,
-        hint: "See whether the order is right; --order time sorts by orderTime.",
+        hint: "Check the order; --order time sorts by orderTime.",
       });
     }
     switch (effect) {
@@ -288,7 +288,7 @@ export class CrossActionChecks {
     if (this.#tickets.isHeldBy(ticket, userId) === true) {
       const isSure = this.#isHolderSure(kind, ticket);
       const since = place === undefined ? "" : `, since ${placeText(place)}`;
-      const message = `Ticket ${quoted(id)} is resold to the user who holds it already${since}${isSure ? "" : ", unless it was resold under its other id"}.`;
+      const message = `Ticket ${quoted(id)} is resold to the user who already holds it${since}${isSure ? "" : ", unless it was resold under its other id"}.`;
       const finding = { ...about("userId", userId), message, hint: "userId is the new buyer's." };
       this.#row.report("resold-to-holder", finding, isSure ? "error" : "warn");
     }
@@ -335,8 +335,8 @@ export class CrossActionChecks {
       event.isTold = true;
       const message = `${name} is not known here; it may have been registered elsewhere.`;
       const hint = hasKnownState
-        ? "Say complete: true in the environment if nothing ever was."
-        : "Name an environment with --env, so that what it was sent is known.";
+        ? "Set complete: true in the environment if nothing ever was."
+        : "Add --env NAME to check against what it has accepted.";
       this.#row.report("event-not-registered", { ...ofEvent, message, hint }, "warn");
     }
   }

@@ -75,7 +75,7 @@ export class LostZeros {
     const what = field === "eventId" ? "event" : "ticket";
     const finding = {
       ...about(field, value),
-      message: `${quoted(value)} is the same number as ${quoted(other.id)}, which ${where}, with other zeros in front: a spreadsheet takes them off.`,
+      message: `${quoted(value)} is the same number as ${quoted(other.id)}, which ${where}, with other leading zeros: spreadsheets remove them.`,
       hint: `Export again with the ids as text, and don't open and save the file in a spreadsheet. If it is another ${what}, stream its row alone with --again.`,
     };
     this.#row.report("id-zeros-lost", finding, isHere ? "warn" : "error");

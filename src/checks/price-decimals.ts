@@ -19,7 +19,7 @@ export function priceDecimals(price: string, event: EventState | undefined): Omi
         : `and how many ${event.currency} has is not known`;
   const hint = LIKE_THOUSANDS.test(price)
     ? `If these are thousands (${price.replace(".", "")}), write it so, or declare in the source how the file writes them: decimal: ",", thousands: ".".`
-    : "See whether the event's currency is right, and the price is not a computed one.";
+    : "Check that the event's currency is right and that the price is not a computed one.";
   const message = `price has ${written} decimals, ${has}.`;
   return { ...about("price", price), message, hint };
 }

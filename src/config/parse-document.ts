@@ -26,14 +26,14 @@ const MOST_NODES = 100_000;
  */
 const SYNTAX: Readonly<Record<string, string>> = {
   BAD_DQ_ESCAPE: "unknown escape in double quotes; single quotes take a backslash as it is",
-  BAD_INDENT: "the indentation or a bracket does not fit what stands before",
+  BAD_INDENT: "the indentation or a bracket does not fit what comes before",
   BAD_SCALAR_START: "text that starts with this character needs quotes",
   BLOCK_AS_IMPLICIT_KEY: 'text with ": " inside needs quotes',
   MISSING_CHAR: "a closing quote or bracket, a comma or a colon is missing",
-  MULTILINE_IMPLICIT_KEY: "a key must stand on one line; a colon may be missing",
-  MULTIPLE_DOCS: "a config is one document, here begins a second",
-  TAB_AS_INDENT: "tabs do not indent in YAML, blanks do",
-  TAG_RESOLVE_FAILED: "tags (!name) are not read; quotes make a text",
+  MULTILINE_IMPLICIT_KEY: "a key must be on one line; a colon may be missing",
+  MULTIPLE_DOCS: "a config is one document; a second one begins here",
+  TAB_AS_INDENT: "YAML is indented with blanks, not tabs",
+  TAG_RESOLVE_FAILED: "tags (!name) are not supported; put text in quotes",
   UNEXPECTED_TOKEN: 'unexpected text; a value with "{" or quotes inside needs quotes around it',
 };
 
@@ -121,15 +121,14 @@ class NodeReader {
     this.positions.set(pathKey(path), here);
     this.#nodes += 1;
     if (this.#nodes > MOST_NODES) {
-      if (this.#nodes === MOST_NODES + 1)
-        this.#complain(here, path, "the config grows beyond measure; are aliases nested?");
+      if (this.#nodes === MOST_NODES + 1) this.#complain(here, path, "the config expands too far; are aliases nested?");
       return null;
     }
     if (node === null || node === undefined) return null;
     if (isAlias(node)) {
       const target = node.resolve(this.#parsed);
-      if (target === undefined) this.#complain(here, path, "no anchor of this name stands before it");
-      else if (aliases.includes(target)) this.#complain(here, path, "an alias can't hold itself");
+      if (target === undefined) this.#complain(here, path, "there is no anchor of this name before it");
+      else if (aliases.includes(target)) this.#complain(here, path, "an alias can't contain itself");
       else return this.read(target, path, here, [...aliases, target]);
       return null;
     }
@@ -151,7 +150,7 @@ class NodeReader {
     if (path[0] === "sources") {
       const column = bareTemplate(map);
       if (column !== undefined)
-        this.#complain(here, path, `is a map as it stands; a template needs quotes: "{${column}}"`);
+        this.#complain(here, path, `is a map as written; a template needs quotes: "{${column}}"`);
     }
     for (const { key, value: item } of map.items) {
       const keyNode = toNode(key);
@@ -166,7 +165,7 @@ class NodeReader {
       const first = this.keyPositions.get(pathKey(inner));
       if (name === "<<" || name === "__proto__") this.#complain(where, inner, "can't be used as a key");
       else if (Object.hasOwn(value, name)) {
-        this.#complain(where, inner, `stands twice, first in line ${first?.line ?? where.line}`);
+        this.#complain(where, inner, `occurs twice, first in line ${first?.line ?? where.line}`);
       } else {
         this.keyPositions.set(pathKey(inner), where);
         value[name] = this.read(toNode(item), inner, where, aliases);

@@ -124,7 +124,7 @@ export function columnsOf(
   const hint = (name: string): string => {
     const [only = ""] = header;
     if (header.length === 1 && /[,;\t|]/.test(only))
-      return `Its only column is ${quote(only)}: is the delimiter another than csv says, or not detected?`;
+      return `Its only column is ${quote(only)}: is the delimiter in csv wrong, or was it not detected?`;
     const near = nearest(name, [...indexes.keys()]);
     return near === undefined ? `Its columns are ${listed([...indexes.keys()])}.` : `Did you mean ${quote(near)}?`;
   };
@@ -191,8 +191,8 @@ function indexAt(header: readonly string[], what: string, { at, named }: Positio
       [...path, "named"],
       `column ${at} of ${what} is called ${quote(found)}, not ${wanted.map(quote).join(" or ")}`,
       now === -1
-        ? "Look which column it is now, and mend at and named."
-        : `That is column ${now + 1} now. Mend at, if the export has changed.`,
+        ? "Check which column it is now, then correct at and named."
+        : `That is column ${now + 1} now. Correct at if the export has changed.`,
     );
   }
   return index;
@@ -233,7 +233,7 @@ export function pathsOf({ aliases, path: aliasPath }: OwnNames): Columns {
     if (isPosition(alias))
       throw new MappingError(
         [...aliasPath, name],
-        "has a position, and rows of JSON have none",
+        "has a position, but rows of JSON have none",
         "Name a key or a path.",
       );
     const choices = [alias].flat();
@@ -246,7 +246,7 @@ export function pathsOf({ aliases, path: aliasPath }: OwnNames): Columns {
     read: find,
     hint: () => "",
     indexOf: (name, path) => {
-      throw new MappingError(path, `${name} is no column: rows of JSON have none`);
+      throw new MappingError(path, `${name} is not a column: rows of JSON have none`);
     },
     leaf,
     used: () => [...used],
@@ -322,7 +322,7 @@ export function namesOf(columns: Columns, each: EachNames, lookups: LookupNames,
         const found = added(name, path);
         if (found !== undefined) return found;
         if (name === "n" || name === "item" || name.startsWith("item."))
-          throw new MappingError(path, `{${name}} has a meaning only with each`, "Add each, or name a column.");
+          throw new MappingError(path, `{${name}} means something only with each`, "Add each, or name a column.");
         if (Array.isArray(each.item) && each.item.includes(name))
           throw new MappingError(path, `has no column ${quote(name)}`, `Did you mean {item.${name}}?`);
         return columns.read(name, path);

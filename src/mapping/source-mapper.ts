@@ -167,7 +167,7 @@ export class SourceMapper implements Mapper {
         rule: "key-empty" satisfies MappingRule,
         field: "key",
         message: `The key of the source is empty for its ${action}.`,
-        hint: "Leave such rows out by when, or name a column that is always filled.",
+        hint: "Leave such rows out with when, or name a column that is always filled.",
       });
     return key;
   }

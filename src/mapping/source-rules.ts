@@ -118,7 +118,7 @@ export function compileSource(settings: SourceSettings): SourceRules {
     throw new MappingError(
       [...path, "action"],
       "stands beside actions",
-      "Keep actions; action is for columns called like fields.",
+      "Keep actions; action is for columns named like fields.",
     );
   const isJson = header === undefined;
   const what = fileName === "" ? "the input" : fileName;
@@ -127,7 +127,7 @@ export function compileSource(settings: SourceSettings): SourceRules {
   const lookupNames = new Map<string, Names>();
   const optional = new Set(config.optional);
   if (optional.size > 0 && !isJson)
-    throw new MappingError([...path, "optional"], "is about keys of JSON rows", "Give tables a source of their own.");
+    throw new MappingError([...path, "optional"], "is about keys of JSON rows", "Give tables their own source.");
   const namesIn = (added: EachNames = each?.names ?? { counts: false }): Names =>
     namesOf(columns, added, lookupNames, isJson);
   const each: Each | undefined =
@@ -184,7 +184,7 @@ function byPosition(columns: Columns): readonly FileFinding[] {
   return columns.positions().map(({ name, at, header }) => ({
     rule: "column-by-position" satisfies MappingRule,
     field: name,
-    message: `It is column ${at} whatever that is called; now it is ${quote(header)}.`,
+    message: `It is column ${at}, whatever its header; now that is ${quote(header)}.`,
     hint: `So that another column is never taken for it: ${name}: {at: ${at}, named: ${JSON.stringify(header)}}.`,
   }));
 }
@@ -314,7 +314,7 @@ function refuseUnusedFields({ config, path, relaxedRules }: Source): void {
     const at = [...path, "fields", field];
     // The event of a row helps to spread the work, also where its actions do not carry it.
     if (!taken.has(field) && field !== "eventId")
-      throw new MappingError(at, `is taken by none of the source's actions (${actions.join(", ")})`);
+      throw new MappingError(at, `is used by none of the source's actions (${actions.join(", ")})`);
   }
 }
 
@@ -376,11 +376,11 @@ function compileInnerEach(config: NonNullable<ActionConfig["each"]>, source: Sou
   if (each.names.item === undefined)
     throw new MappingError(
       path,
-      "stands beside an each of the source that gives the same names",
+      "gives the same names as the each of the source",
       "Beside an each of the source, an action takes each with path or in.",
     );
   if (source.each.names.outer !== undefined)
-    throw new MappingError(path, "stands inside two others", "Two lists, one in the other, are as many as have names.");
+    throw new MappingError(path, "is inside two others", "Only two lists, one in the other, have names.");
   return each;
 }
 

@@ -208,7 +208,7 @@ export function makeOutputFolder(path: string): void {
 export async function makeWayFor(path: string): Promise<void> {
   makeOutputFolder(path);
   if (!(await isLink(path)) || existsSync(path)) return;
-  throw new Failure("usage", `${path} is a link to a file that does not exist; it is not written through.`, {
+  throw new Failure("usage", `${path} is a link to a file that does not exist; tickets does not write through it.`, {
     hint: "Name another file with --output, or remove the link.",
   });
 }
@@ -290,7 +290,7 @@ async function openToAppend(path: string, isFresh: boolean): Promise<FileHandle>
   // What appeared here after the look, a file or a link to one, is neither emptied nor added to.
   if (isFresh && (await file.stat()).size > 0) {
     await file.close();
-    throw new Failure("usage", `${path} was changed just now by someone else. Nothing more was sent.`, {
+    throw new Failure("usage", `${path} was just changed by someone else. Nothing more was sent.`, {
       hint: "Run the same command again.",
     });
   }

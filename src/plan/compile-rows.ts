@@ -112,7 +112,7 @@ class CompiledRows {
     if (row.kind === "object") this.#firstLines[isOfRejects(row.value) ? "rejects" : "other"] ??= row.line;
     const mark = marks.of(row, this.#ofFile.digester);
     if (mark?.kind === "unsure") this.#isUnsure = true;
-    if (mark?.kind === "repeated") this.#skip("the same row stands earlier in these rejects (tickets:row)");
+    if (mark?.kind === "repeated") this.#skip("the same row occurs earlier in these rejects (tickets:row)");
     else if (mark?.kind === "mended") {
       const mapped = row.kind === "malformed" ? undefined : mapper.map(row);
       if (mapped?.kind === "actions" && isRestOf(mark, mapped, marks)) this.#addMapped(row, mark, mapped);

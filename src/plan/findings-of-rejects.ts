@@ -46,8 +46,8 @@ function givesMore({ names, isUnsure }: StillOpen): Finding {
     rule: "mended-gives-more" satisfies MappingRule,
     message: isUnsure
       ? `The row was mended, and what it gave was accepted; it gives more now, and which of these is new can't be told: ${told}.`
-      : `The row was mended, and what it gave was accepted; what it gives now beside that was never sent: ${told}.`,
-    hint: "Mend it in its rejects file and stream that: what was accepted is known, and only the rest is sent. To leave the rest out for good, take it out of the row there and empty tickets:actions.",
+      : `The row was mended, and what it gave was accepted; what it now gives beside that was never sent: ${told}.`,
+    hint: "Mend it in its rejects file and stream that: what was accepted is known, and only the rest is sent. To leave the rest out for good, remove it from the row there and empty tickets:actions.",
   };
 }
 
@@ -55,7 +55,7 @@ const MENDED_UNSURE = {
   rule: "mended-unsure" satisfies MappingRule,
   message:
     "A row that reads like this one was mended and sent before, so this one is not; but it names no ticket or event, and may be another row.",
-  hint: "If it is another one, stream it alone with its ids. Put the rows right at the source.",
+  hint: "If it is another one, stream it alone with its ids. Correct the rows at the source.",
 } as const;
 
 /** A mended row may say something else now, by its lookup or its mapping, or may always have done so: a person mended it. */
@@ -64,7 +64,7 @@ function saysElse({ others }: StillOpen, now: number, severityOf: (rule: string)
   return sound.map(({ action }) => ({
     rule: "mended-unsure" satisfies MappingRule,
     message: `The row was mended, and its ${action} was accepted; this one says something else, and was never sent. Whether it is another one, or what was mended in it, can't be told.`,
-    hint: "If it is another one, send it by a row of its own. If not, put the row right at the source.",
+    hint: "If it is another one, send it in its own row. If not, correct the row at the source.",
   }));
 }
 
@@ -85,7 +85,7 @@ function hidesMore(mapped: Mapped | undefined): readonly Finding[] {
     {
       rule: "mended-unsure" satisfies MappingRule,
       message: `The row was mended, and what it gave was accepted; whether it gives more now can't be read (${cause.rule}): ${cause.message}`,
-      hint: "Put the row right at the source, and what it refers to.",
+      hint: "Correct the row at the source, and what it refers to.",
     },
   ];
 }
@@ -107,13 +107,13 @@ export function findingsOfMark(
     findings.push({
       rule: "rejects-misread" satisfies MappingRule,
       message: `It was rejected when it was read as ${cleanText(mark.readAs, 100)}, and is read as ${cleanText(readAs, 100)} now, where the same cells mean another deed.`,
-      hint: "Stream the rejects under the name that they were given, with the options that the run had: --source NAME or --action NAME.",
+      hint: "Stream the rejects under their original name, with the options of that run: --source NAME or --action NAME.",
     });
   if (mark.twin !== undefined)
     findings.push({
       rule: "rejects-row-twice" satisfies MappingRule,
-      message: `It has the tickets:row of line ${mark.twin}, and says something else: which of them the bad row became can't be told.`,
-      hint: "Take one of them out, or empty its tickets:row if it is a row of its own.",
+      message: `It has the tickets:row of line ${mark.twin} but differs from it: which of them the bad row became can't be told.`,
+      hint: "Remove one of them, or empty its tickets:row if it is a separate row.",
     });
   return findings;
 }
@@ -129,7 +129,7 @@ function renumberedIn({ open, rules: written }: MarkOfRejects, rules: readonly s
       field: OPEN_ACTIONS_COLUMN,
       value: open,
       message: `The mapping lists other ${found.action} actions than when this was written, so which one ${found.name} means can't be told.`,
-      hint: "Empty the cell for all actions of the row: what was accepted of them is known, and is not sent again. Or stream it with the mapping of then.",
+      hint: "Empty the cell for all actions of the row: what was accepted of them is known, and is not sent again. Or stream it with the old mapping.",
     };
   }
   return undefined;

@@ -195,7 +195,7 @@ class OpenedInput implements Input {
     if (this.#hasEnded && !this.isEmpty) this.#rows = this.#parser.end();
     const headerLine = this.#options.csv?.headerLine;
     if (this.#csv !== undefined && this.#csv.header === undefined && headerLine !== undefined && this.#csv.lineEnds > 0)
-      throw new Failure("usage", `${shownName(this.file)} has no header in line ${headerLine}: it ends before.`, {
+      throw new Failure("usage", `${shownName(this.file)} has no header in line ${headerLine}: it ends before that.`, {
         hint: "Is csv.header of its source the right line?",
       });
   }

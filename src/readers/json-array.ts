@@ -140,7 +140,7 @@ export class JsonArrayParser implements RowParser {
         this.#beginFault(
           at,
           "There is more after the ] that ends the array.",
-          "A .json file is one array; for one object a line use .ndjson.",
+          "A .json file is one array; for one object per line use .ndjson.",
         );
         break;
       default:
@@ -148,7 +148,7 @@ export class JsonArrayParser implements RowParser {
         else if (byte === 0x5d || byte === COMMA) {
           const message =
             this.#items === 0
-              ? "A comma stands before the first item."
+              ? "There is a comma before the first item."
               : `After the comma behind item ${this.#items} there is no item.`;
           this.#beginFault(at, message, "Remove the comma.");
         } else this.#beginItem(byte, at);
@@ -256,7 +256,7 @@ function describe(text: string): { readonly message: string; readonly hint: stri
   const firstLine = parsed(text.split("\n", 1)[0] ?? "");
   if (whole === undefined && typeof firstLine === "object" && firstLine !== null) {
     return {
-      message: "The file has one JSON object a line, not one array.",
+      message: "The file has one JSON object per line, not one array.",
       hint: "Name it .ndjson, or add --input-format ndjson.",
     };
   }
@@ -267,7 +267,7 @@ function describe(text: string): { readonly message: string; readonly hint: stri
     };
   }
   return {
-    message: "The file does not begin with [, so it is no JSON array.",
+    message: "The file does not begin with [, so it is not a JSON array.",
     hint: 'A .json file is a request body: [{"action": ..., "data": {...}}, ...].',
   };
 }

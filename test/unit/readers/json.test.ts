@@ -144,7 +144,7 @@ describe("a JSON array", () => {
       "The row is not JSON: expected a colon at line 4, column 5, before 2}.",
     );
     expect(messageOf(read(() => new JsonArrayParser(), '[{"a":1}\n{"a":2}]')[1])).toBe(
-      "After item 1 a comma or ] is missing. Nothing after it was read.",
+      "A comma or ] is missing after item 1. Nothing after it was read.",
     );
     expect(messageOf(read(() => new JsonArrayParser(), '[{"a":1},\n{"a":')[1])).toContain(
       "The file ends inside item 2.",
@@ -254,16 +254,16 @@ test.each([
   ["", 0, "it ends too early"],
   ['{"a":1', 6, "it ends too early"],
   ["{'a':1}", 1, 'expected a key in double quotes (")'],
-  ["{\"a\":'x'}", 5, 'strings stand in double quotes (")'],
+  ["{\"a\":'x'}", 5, 'strings need double quotes (")'],
   ['{"a":1,}', 7, 'expected a key in double quotes (")'],
   ["[1,]", 3, "expected a value"],
   ["[1 2]", 3, "expected a comma or ]"],
   ['{"a":1 "b":2}', 7, "expected a comma or }"],
   ['{"a" 1}', 5, "expected a colon"],
   ['{"a":NaN}', 5, "expected a value"],
-  ['{"a":"x\ny"}', 7, "a line end or control character stands inside a string"],
+  ['{"a":"x\ny"}', 7, "a string contains a line end or control character"],
   ['{"a":"C:\\dir"}', 8, "\\ does not begin a known escape"],
-  ['{"a":"x', 5, "a string begins that never ends"],
+  ['{"a":"x', 5, "a string never ends"],
   ['{"a":1}}', 7, "more text follows the end of the value"],
 ])("the fault of %j is at %i: %s", (text, offset, reason) => {
   expect(findJsonFault(text)).toEqual({ offset, reason });
