@@ -49,7 +49,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "late":
       return {
         rule: "history-late",
-        message: `It was not accepted, but ${action} of the same ${about} that stand after it were, up to ${textOf(places.placeOf(detail.before))}: sent now, it would undo them.`,
+        message: `It was not accepted, but ${action} of the same ${about} that come after it were, up to ${textOf(places.placeOf(detail.before))}: sent now, it would undo them.`,
         hint: allTheSame(candidate, places, candidate.nth > 0),
       };
     case "late in time":
@@ -61,8 +61,8 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "stood before":
       return {
         rule: "history-late",
-        message: `It was not accepted, but a later ${action} of the same ${about} was, which stood behind its row when that was rejected${acceptedPlace(detail.accepted, places)}: sent now, it would undo that one.`,
-        hint: "Leave it unsent to keep the present state. To send it all the same, stream its row alone with --again.",
+        message: `It was not accepted, but a later ${action} of the same ${about} was, which came after its row when that was rejected${acceptedPlace(detail.accepted, places)}: sent now, it would undo that one.`,
+        hint: "Leave it unsent to keep the current state. To send it anyway, stream its row alone with --again.",
       };
     case "unplaced":
       return unplaced(action, detail, places);
@@ -82,7 +82,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       return {
         rule: "history-unclear",
         message: `Which ${action} of this row are new can't be told: some of them may be accepted ones that say something else now. Accepted under its key, and no more in the row: ${listed(detail.accepted.map((deed) => toldDeed(deed, places)))}. In the row, and not accepted: ${listed(detail.given.map((line) => toldLine(line, places)))}.`,
-        hint: `Put back at the source what was changed there. To send the new ones, stream this row alone with --again and their names in ${OPEN_ACTIONS_COLUMN}: this one is ${nameOf(candidate)}.`,
+        hint: `Undo what was changed at the source. To send the new ones, stream this row alone with --again and their names in ${OPEN_ACTIONS_COLUMN}: this one is ${nameOf(candidate)}.`,
       };
     case "in two inputs":
       return inTwoInputs(action, detail, textOf(places.placeOf(detail.other)));
@@ -90,13 +90,13 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       return {
         rule: "history-unclear",
         message: `The same ${action} of this ${about}, of the same second, stands at ${textOf(places.placeOf(detail.other))} too: whether they are one deed or two can't be told.`,
-        hint: "Take out the row if it is a copy of the other. If they are two deeds, stream their rows alone with --again.",
+        hint: "Remove the row if it is a copy of the other. If they are two deeds, stream their rows alone with --again.",
       };
     case "same minute":
       return {
         rule: "same-minute",
         message: `The same ${action} of this ${about}, of the same minute, stands at ${textOf(places.placeOf(detail.other))} too: each is sent.`,
-        hint: "Take out the row if it is a copy of the other. Times with seconds tell deeds apart.",
+        hint: "Remove the row if it is a copy of the other. Times with seconds tell deeds apart.",
       };
     case "told otherwise":
       return toldOtherwise(candidate, detail, places);
@@ -112,7 +112,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       return {
         rule: "history-unclear",
         message: `Another source says the same ${action} of this ${about}, ${saidElsewhere(detail, places)}: whether they are one deed or two can't be told.`,
-        hint: "Take out the row if it is the same deed. If it is another one, stream it alone with --again.",
+        hint: "Remove the row if it is the same deed. If it is another one, stream it alone with --again.",
       };
     case "key shared":
       return {
@@ -130,7 +130,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       return {
         rule: "key-shared",
         message: `The key of this row is that of another ${action} of this ${about}, at ${textOf(places.placeOf(detail.at))}, which says something else.`,
-        hint: "Make the source's key one that no two rows share, or take out the row that says it no more.",
+        hint: "Make the source's key one that no two rows share, or remove the row that is no longer right.",
       };
   }
 }
@@ -143,9 +143,9 @@ function whyUnclear({ isCut, ofHolder }: Extract<Detail, { kind: "unclear" }>): 
 
 function remedyOfUnclear({ isCut, ofHolder }: Extract<Detail, { kind: "unclear" }>): string {
   if (isCut) return "Stream the file without --limit.";
-  const others = "let the other rows go with rules: {history-unclear: warn}";
+  const others = "let the other rows through with rules: {history-unclear: warn}";
   return ofHolder === true
-    ? `Put back at the source what was changed there, or ${others}. If it is a new one, stream its row alone with --again.`
+    ? `Undo what was changed at the source, or ${others}. If it is a new one, stream its row alone with --again.`
     : `To send the rows that are new, stream them in a file of their own with --again. In the export, ${others}.`;
 }
 
@@ -161,12 +161,12 @@ function unplaced(
   if (why === "undecided")
     return {
       rule: "history-unclear",
-      message: `When its row was rejected, where it stands beside the ${action} of this ${about} that had been accepted could not be told: sent now, it may undo a later one. ${told}`,
-      hint: "If it is later than all of these, stream it alone with --again. If not, take it out.",
+      message: `When its row was rejected, its place among the accepted ${action} of this ${about} could not be told: sent now, it may undo a later one. ${told}`,
+      hint: "If it is later than all of these, stream it alone with --again. If not, remove it.",
     };
   return {
     rule: "history-unclear",
-    message: `Its row did not name this ${about} when it was rejected, so whether it comes before or after what had been accepted of it can't be told. ${told}`,
+    message: `Its row did not name this ${about} when it was rejected, so it can't be told whether it comes before or after what was accepted of it. ${told}`,
     hint: `Mend the row at the source, and stream the whole export, which shows where it stands. If it is later than all of these, stream it alone with --again.`,
   };
 }
@@ -216,7 +216,7 @@ function toldOtherwise(
   return {
     rule: "history-unclear",
     message: `It may be the ${action} of this ${about} that was accepted with the orderTime ${timeText(before)}${acceptedPlace(accepted, places)}, ${isCutShort ? "with or without its seconds" : "read in another zone"}: this one says ${timeText(now)}, and ${beside}. The input does not have that one.`,
-    hint: `If the source's ${isCutShort ? "format" : "zone or format"} was changed, here or where the file comes from, put it back as it was, or let the other rows go with rules: {history-unclear: warn}. If it is a new one, stream its row alone with --again.`,
+    hint: `If the source's ${isCutShort ? "format" : "zone or format"} was changed, here or where the file comes from, put it back as it was, or let the other rows through with rules: {history-unclear: warn}. If it is a new one, stream its row alone with --again.`,
   };
 }
 
@@ -233,7 +233,7 @@ function turned(action: ActionName, { stood }: Extract<Detail, { kind: "turned" 
     return {
       rule: "history-unclear",
       message: `No run had both it and ${other} (${action} of the same ${about}) among its rejects, so which of them is the later one can't be told: sent in the wrong order, the earlier one would come last.`,
-      hint: "Stream the export once more: the rejects of that run have them in order. Or stream the earlier one in a file of its own first.",
+      hint: "Stream the export again: the rejects of that run have them in order. Or stream the earlier one in a file of its own first.",
     };
   return {
     rule: "history-unclear",
@@ -258,7 +258,7 @@ function changed(candidate: Candidate, deed: AcceptedDeed, places: KnownPlaces):
   const values = differences(candidate, deed, places).map(({ text }) => text);
   return {
     rule: "changed",
-    message: `It was accepted with another content and is not sent again${values.length === 0 ? "" : `: ${values.join(", ")}`}.`,
+    message: `It was accepted with other content and is not sent again${values.length === 0 ? "" : `: ${values.join(", ")}`}.`,
     hint: isOneOfMany ? otherDeedOfRow(candidate) : REMEDY[actionSpec(action).effect],
   };
 }
@@ -278,22 +278,22 @@ const nameOf = ({ action, nth }: Candidate): string => openActionText(action, nt
 
 const NOTHING = { before: {}, now: {} } as const;
 
-const OTHER_DEED = "If it is another deed, stream its row alone with --again. If not, put it right at the source.";
+const OTHER_DEED = "If it is another deed, stream its row alone with --again. If not, correct it at the source.";
 
 /** With `--again` the others that its row gives would be sent too, unless this one is named. */
 function allTheSame(candidate: Candidate, { isOfSource }: KnownPlaces, needsAgain: boolean): string {
   const named = isOfSource(candidate.input) ? ` and ${nameOf(candidate)} in ${OPEN_ACTIONS_COLUMN}` : "";
-  return `Leave it unsent to keep the present state. To send it all the same, stream its row alone${needsAgain ? ` with --again${named}` : ""}.`;
+  return `Leave it unsent to keep the current state. To send it anyway, stream its row alone${needsAgain ? ` with --again${named}` : ""}.`;
 }
 
 /** Its row gives others too, which are not to be sent again. */
 const otherDeedOfRow = (candidate: Candidate): string =>
-  `If it is another deed, stream its row alone with --again and ${nameOf(candidate)} in ${OPEN_ACTIONS_COLUMN}. If not, put it right at the source.`;
+  `If it is another deed, stream its row alone with --again and ${nameOf(candidate)} in ${OPEN_ACTIONS_COLUMN}. If not, correct it at the source.`;
 
 const REMEDY: Readonly<Record<Effect, string>> = {
-  "register-event": "To change the event, send an updateEvent. If the new value is wrong, put it right at the source.",
+  "register-event": "To change the event, send an updateEvent. If the new value is wrong, correct it at the source.",
   "sell-ticket":
-    "To change the ticket, send an updateTicket or a resoldTicket. If the new value is wrong, put it right at the source.",
+    "To change the ticket, send an updateTicket or a resoldTicket. If the new value is wrong, correct it at the source.",
   "change-event": OTHER_DEED,
   "change-ticket": OTHER_DEED,
   "resell-ticket": OTHER_DEED,
