@@ -134,7 +134,7 @@ export class JsonArrayParser implements RowParser {
       case "after-item":
         if (byte === COMMA) this.#phase = "item";
         else if (byte === 0x5d) this.#phase = "done";
-        else this.#beginFault(at, `After item ${this.#items} a comma or ] is missing.`);
+        else this.#beginFault(at, `A comma or ] is missing after item ${this.#items}.`);
         break;
       case "done":
         this.#beginFault(
@@ -149,7 +149,7 @@ export class JsonArrayParser implements RowParser {
           const message =
             this.#items === 0
               ? "There is a comma before the first item."
-              : `After the comma behind item ${this.#items} there is no item.`;
+              : `There is no item after the comma that follows item ${this.#items}.`;
           this.#beginFault(at, message, "Remove the comma.");
         } else this.#beginItem(byte, at);
     }
