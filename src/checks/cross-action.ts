@@ -253,7 +253,7 @@ export class CrossActionChecks {
       const did = status === "invalidated" ? "invalidated" : "checked in";
       this.#row.report("after-final", {
         ...about(field, id),
-        message: `Ticket ${quoted(id)} was ${did} ${since}; the service may not take ${withArticle(action.action)} after that.`,
+        message: `Ticket ${quoted(id)} was ${did} ${since}; the service may not accept ${withArticle(action.action)} after that.`,
         hint: "Check the order; --order time sorts by orderTime.",
       });
     }
