@@ -93,6 +93,7 @@ function leavesTrace(verb: string, flags: Flags): boolean {
 const VANISHED = "name tickets that were sold earlier and are missing from this full export";
 
 /** @param args what was typed, for the trace. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a plain list of commands and their options
 export function buildProgram(
   process_: Process,
   done: (exitCode: number) => void,

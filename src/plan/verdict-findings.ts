@@ -35,6 +35,7 @@ type Cause = NonNullable<Finding["cause"]>;
 const textOf = ({ source, line }: Cause): string => `${cleanText(source, 200)}:${line}`;
 
 /** Undefined where there is nothing to say: a repeated action is told once it is known that its first one is sent. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a plain list of what is said of each kind
 export function findingOf(candidate: Candidate, detail: Detail, places: KnownPlaces): Finding | undefined {
   const { action } = candidate;
   const { about } = actionSpec(action);
