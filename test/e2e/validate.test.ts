@@ -200,5 +200,5 @@ test("a number of threads that is none is refused", async () => {
   place.write("sales.csv", salesTable(3));
   const { exitCode, stderr } = await place.tickets(["validate", "sales.csv"], { env: { TICKETS_WORKERS: "all" } });
   expect(exitCode).toBe(2);
-  expect(stderr).toContain('TICKETS_WORKERS is "all", and takes 0 to 99.');
+  expect(stderr).toContain('TICKETS_WORKERS is "all"; it must be 0 to 99.');
 });
