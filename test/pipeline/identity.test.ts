@@ -2096,7 +2096,7 @@ describe("two inputs of one run that overlap", () => {
     ]) {
       const refused = await field.stream(files);
       expect(refused.exitCode).toBe(2);
-      expect(refused.said).toContain(`${files[1]} holds the same as ${files[0]}`);
+      expect(refused.said).toContain(`${files[1]} has the same content as ${files[0]}`);
     }
     expect(images(field)).toBe("");
     expect((await field.stream(["updates.csv.gz"])).summary?.actions).toMatchObject({ accepted: 1 });
