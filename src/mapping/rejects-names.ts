@@ -1,6 +1,7 @@
 /** How rejects files are called, and of which inputs a file that is called so may be. */
 
-const ENDINGS = ["csv", "tsv", "ndjson", "jsonl", "json"] as const;
+/** Of all formats of inputs (readers/formats.ts). */
+export const ENDINGS: readonly string[] = ["csv", "tsv", "ndjson", "jsonl", "json"];
 const ENDING = new RegExp(`\\.(?:${ENDINGS.join("|")})(?:\\.(?:gz|zst))?$`, "i");
 const REJECTS = /^(.+)\.rejects(?:\..+)?\.(csv|tsv|ndjson)(?:\.(?:gz|zst))?$/i;
 
@@ -13,8 +14,8 @@ const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
 
 const STANDARD_INPUT = "stdin";
 
-/** What the rejects of an input begin with. `inputName` is its base name, "" for standard input. */
-export function stemOfRejects(inputName: string): string {
+/** What the promises and the rejects of an input begin with. `inputName` is its base name, "" for standard input. */
+export function stemOf(inputName: string): string {
   return inputName === "" ? STANDARD_INPUT : inputName.replace(ENDING, "");
 }
 

@@ -23,7 +23,7 @@ import {
   REASON_COLUMN,
   ROW_COLUMN,
 } from "../mapping/open-actions.ts";
-import { stemOfRejects } from "../mapping/rejects-names.ts";
+import { stemOf } from "../mapping/rejects-names.ts";
 import type { Row } from "../mapping/row.ts";
 import { createRowDigester } from "../mapping/row-digest.ts";
 import { createRowNumbers, type RowNumbers } from "../plan/mended-rows.ts";
@@ -409,12 +409,12 @@ async function writeFile(
     return found.filter(({ said }) => !before.has(said));
   };
   const appendedTo = (text: string): string => (text === "" ? header : "") + textOf(notIn(rowsIn(text)));
-  let path = join(directory, `${stemOf(plan, at)}.rejects.${extension}`);
+  let path = join(directory, `${numberedStem(plan, at)}.rejects.${extension}`);
   let state = await inspectOutput(ledger, path, async (length) => appendedTo(await readBeginning(path, length)));
   let text = state.state === "ours" ? await readBeginning(path, state.length) : "";
   // Rejects that someone mended in place, or whose columns differ, are left alone; a nightly run must not stop for them.
   if (state.state === "strange" || (state.state === "ours" && text !== "" && !text.startsWith(header))) {
-    path = await freeName(ledger, join(directory, `${stemOf(plan, at)}.rejects.${run.run}`), extension);
+    path = await freeName(ledger, join(directory, `${numberedStem(plan, at)}.rejects.${run.run}`), extension);
     state = { state: "fresh" };
     text = "";
   }
@@ -480,8 +480,8 @@ function readRows(text: string, extension: string, delimiter: string): readonly 
 }
 
 /** The input's base name without its ending; with its number where an earlier input is called the same. */
-function stemOf(plan: Plan, at: number): string {
-  const stems = plan.manifest.inputs.map(({ name }) => stemOfRejects(name === "-" ? "" : basename(name)));
+function numberedStem(plan: Plan, at: number): string {
+  const stems = plan.manifest.inputs.map(({ name }) => stemOf(name === "-" ? "" : basename(name)));
   const stem = stems[at] ?? "input";
   return stems.indexOf(stem) === at ? stem : `${stem}.${at + 1}`;
 }

@@ -63,7 +63,7 @@ interface Subject {
 }
 
 /**
- * Looks at histories in which some deed has a key; of others `matchHistory` has said all.
+ * Looks at histories in which some deed has a key; of others `matchHistory` and the times (late-times.ts) have said all.
  *
  * @returns those of the new candidates that would come after a later one.
  */

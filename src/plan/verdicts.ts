@@ -15,7 +15,7 @@ const VERDICTS = [
   "pending",
   // The same deed stands earlier in this input; whether that one is sent, its row tells.
   "repeated",
-  // What these four mean, match-history.ts says.
+  // What these four mean, history.ts says (`DeedVerdict`).
   "late",
   "superseded",
   "held",

@@ -6,12 +6,12 @@ import { unprojectedChunks } from "../ledger/outcomes.ts";
 import { chunksOf, type RunRecord, unwrittenRuns } from "../ledger/runs.ts";
 import { canWriteRejects, writeRejects } from "../outputs/rejects.ts";
 import { openPlan, type Plan } from "../plan/plan.ts";
-import { planDirectory } from "../run/places.ts";
-import type { Session } from "../run/session.ts";
 import { projectUnwritten } from "../sending/settle.ts";
 import { noteInList, rejectsDirectory } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
+import { planDirectory } from "./places.ts";
 import { openPromises } from "./promises.ts";
+import type { Session } from "./session.ts";
 
 /**
  * Of every run, also one that is closed, which no other command would go on with: its lines, half of which may stand at the

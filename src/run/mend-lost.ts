@@ -5,12 +5,12 @@ import { Failure } from "../failure.ts";
 import type { LostRun } from "../ledger/run-list.ts";
 import { findRun, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
 import { openPlan, type Plan, planFiles } from "../plan/plan.ts";
-import { environmentFlags } from "../run/next-command.ts";
-import { planDirectory } from "../run/places.ts";
-import type { Session } from "../run/session.ts";
-import { userName } from "../run/user-name.ts";
 import { enterLostRun, isImportedRun, mendLostRun } from "../sending/mend-lost.ts";
 import type { RunContext } from "./context.ts";
+import { environmentFlags } from "./next-command.ts";
+import { planDirectory } from "./places.ts";
+import type { Session } from "./session.ts";
+import { userName } from "./user-name.ts";
 
 /**
  * What the ledger lacks of the run, or all of it, is closed or in doubt from now on, so that it can be looked at and decided about.

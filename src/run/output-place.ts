@@ -7,6 +7,7 @@ import { fileInShell } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import { Failure } from "../failure.ts";
 import { isKnownOutput } from "../ledger/outputs.ts";
+import { stemOf } from "../mapping/rejects-names.ts";
 import {
   adoptMoved,
   inspectOutput,
@@ -21,6 +22,8 @@ import { environmentFlags } from "./next-command.ts";
 import { lockOutput } from "./promises.ts";
 import type { Session } from "./session.ts";
 import { hasLostRuns, isOfResetSandbox, refuseStrangeOutput } from "./strange-output.ts";
+
+/** Where the promises go; undefined for standard output. Without a name of its own, it is called after the first input. */
 export function outputPath(
   { output, files }: { readonly output?: string | undefined; readonly files: readonly string[] },
   environment: string,
@@ -29,12 +32,7 @@ export function outputPath(
   if (output === "-") return undefined;
   if (output !== undefined) return resolve(cwd, output);
   const first = files[0] ?? "-";
-  const stem =
-    first === "-"
-      ? "stdin"
-      : basename(first)
-          .replace(/\.(csv|tsv|ndjson|jsonl|json)(\.(gz|zst))?$/i, "")
-          .replace(/[*?[\]{}!]+/g, "_");
+  const stem = stemOf(first === "-" ? "" : basename(first)).replace(/[*?[\]{}!]+/g, "_");
   return join(cwd, `${stem}.${environment}.promises.ndjson`);
 }
 

@@ -1,4 +1,4 @@
-/** The part of settling that needs a ledger and nothing else: an answer that was read becomes outcomes. */
+/** The part of settling that needs no service: an answer that was read becomes outcomes and promise lines. */
 
 import { cleanText } from "../actions/text.ts";
 import { keepDoubtedItems } from "../ledger/attempts.ts";

@@ -65,7 +65,9 @@ test("what was processed in part is settled action by action, as the service too
   }
 
   const head = await rig.run([...settle, "3", "--sent", "--reason", "the first three are there"]);
-  expect(head.stderr).toContain("Chunk 2: the first 3 of 5 actions settled as sent.\nThe other 2 still wait, as chunk 5.");
+  expect(head.stderr).toContain(
+    "Chunk 2: the first 3 of 5 actions settled as sent.\nThe other 2 still wait, as chunk 5.",
+  );
   expect(head.exitCode).toBe(6);
   expect(statesOf(rig)).toEqual(["settled", "settled by hand", "in doubt", "planned", "planned"]);
   const again = await rig.run([...settle, "3", "--sent"]);
