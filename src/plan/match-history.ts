@@ -50,6 +50,7 @@ export function matchHistory(
   match.timesToldTwice();
   match.retoldInOrder();
   const isClear = match.untimed(isHeld);
+  match.timesThatMayHaveGone();
   match.unknown();
   const otherForms = formsOfOtherRuns(known, input, new Set(match.bound.keys()));
   const mayBeRetold = match.mayBeRetold();
@@ -325,6 +326,21 @@ class Match {
       if (!given.some((said) => isSame(said) && others.some((other) => areRetold(said, other)))) continue;
       for (const [at, deed] of open) if (isSame(deed.said())) this.doubtful.add(at);
     }
+  }
+
+  /**
+   * What stands without a time where one with a time is missing may be that one, and the one without a time that it was taken for
+   * may have its time by now.
+   */
+  timesThatMayHaveGone(): void {
+    const missing = this.#leftWhere(({ time }) => time !== undefined).map((of) => namingOf(this.#knownAt(of).said()));
+    if (missing.length === 0) return;
+    const untimed = [...this.bound].flatMap(([at, { of }]) => {
+      const given = this.#saidAt(at);
+      return given !== undefined && given.time === undefined && this.#isUntimed(of) ? [namingOf(given)] : [];
+    });
+    const maybeGone = new Set(missing).intersection(new Set(untimed));
+    for (const [at, deed] of this.#open(true)) if (maybeGone.has(namingOf(deed.said()))) this.doubtful.add(at);
   }
 
   /**

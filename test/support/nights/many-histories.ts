@@ -39,6 +39,8 @@ interface Deed {
   /** Night from which exports have it; later than those before it for a row that came late. */
   readonly shownFrom: number;
   readonly isTimeless: boolean;
+  /** Nights on which its row has lost its time. */
+  readonly untimedOn: ReadonlySet<number>;
   /** Nights on which its row is damaged. */
   readonly damagedOn: ReadonlySet<number>;
 }
@@ -113,6 +115,8 @@ interface Habits {
   readonly rejectRate: number;
   readonly damageRate: number;
   readonly timesVary: boolean;
+  /** How many rows lose their times on a night. */
+  readonly timeLossRate: number;
   readonly repeats: boolean;
   readonly hasLate: boolean;
   /** A night whose export has its times without their seconds, or in another zone. */
@@ -163,6 +167,7 @@ function habitsOf(random: Random): Habits {
     rejectRate: oneOf(0.15, 0.3, 0.5),
     damageRate: oneOf(0, 0.15, 0.3),
     timesVary: random() < 0.5,
+    timeLossRate: oneOf(0, 0, 0.1, 0.25),
     // Of contents that come back, a part of the history does not say which of them it shows.
     repeats: random() < 0.6 && !hasWindows,
     hasLate: random() < 0.4,
@@ -175,6 +180,8 @@ function historyOf(ticket: string, habits: Habits, random: Random): History {
   const { nights, repeats, hasLate, timesVary, damageRate, hasWindows } = habits;
   const { contents, isTimed } = KINDS[habits.kind] as KindSpec;
   const pick = (choices: number): number => Math.floor(random() * choices);
+  const nightsWhere = (is: () => boolean): readonly number[] =>
+    Array.from({ length: nights }, (_, each) => each).filter(is);
   const count = 1 + pick(4);
   const isMixed = timesVary && random() < 0.25;
   const deeds: Deed[] = [];
@@ -189,7 +196,8 @@ function historyOf(ticket: string, habits: Habits, random: Random): History {
       price: ["18.00", "18.50", "20.00"][pick(3)] ?? "",
       shownFrom: Math.min(night, nights - 1) + (hasLate && random() < 0.15 ? 1 + pick(2) : 0),
       isTimeless: isMixed && random() < 0.4,
-      damagedOn: new Set(Array.from({ length: nights }, (_, each) => each).filter(() => random() < damageRate)),
+      untimedOn: new Set(nightsWhere(() => random() < habits.timeLossRate)),
+      damagedOn: new Set(nightsWhere(() => random() < damageRate)),
     });
   }
   const always = random() < 0.5;
@@ -320,7 +328,8 @@ async function play(
         ({ shownFrom }, at) => shownFrom <= night && at >= (history.windowFrom[night] ?? 0),
       );
       const own = shown.map((deed) => {
-        const isTimed = night >= history.timed.from && night < history.timed.until && !deed.isTimeless;
+        const isTimed =
+          night >= history.timed.from && night < history.timed.until && !deed.isTimeless && !deed.untimedOn.has(night);
         const price = night >= history.repricedFrom ? deed.price.replace(/\.?0+$/, "") : deed.price;
         const time = isTimed ? String(timeOn(night, deed)) : "";
         const values = { ...cells(deed.content, price, time), ticketId: history.ticket };

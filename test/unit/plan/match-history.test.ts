@@ -366,6 +366,7 @@ describe("a history whose times come or go", () => {
     ["one went, and another one lost its seconds", "A60 A4110", "A61 A", "unclear changed:A60"],
     ["one came, and another one got its seconds", "A60 A", "A61 A7000", "changed:A unclear"],
     ["one went, and another one is told in another zone", "A67 A8000", "A3667 A", "unclear changed:A67"],
+    ["one came, and then another one went", "A | A7", "A1 A A9", "unclear old unclear"],
     ["one went, or another one lost its seconds", "A60", "A A61", "changed:A60 unclear"],
     ["which of two was rejected is not known", "-A1 -B2 A3", "A B A", "changed:A3 unclear unclear"],
     ["with times", "-A -B A", "A1 B2 A3", "changed:A unclear unclear"],
