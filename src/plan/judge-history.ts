@@ -135,9 +135,11 @@ export class JudgedHistory {
 
   /** Notes what would be sent beside accepted ones with times. */
   #noteChain(verdicts: readonly DeedVerdict[]): void {
-    const accepted = this.#known.flatMap(({ deed, accepted: known }) =>
-      known?.isTaken === true ? (deed.said().time ?? []) : [],
-    );
+    const standing = new Set(verdicts.flatMap((verdict) => (verdict.kind === "old" ? verdict.of : [])));
+    const accepted = this.#known.flatMap(({ deed, accepted: known }, of) => {
+      const { time } = deed.said();
+      return known?.isTaken === true && time !== undefined ? [{ time, isStanding: standing.has(of) }] : [];
+    });
     const open = this.#input.flatMap(({ candidate, deed }, at) =>
       candidate === undefined || deed.content === undefined || verdicts[at]?.kind !== "new"
         ? []

@@ -16,7 +16,7 @@ import { findLeftAccepted } from "./left-accepted.ts";
 import { deedsBeside, findUnderOtherKeys } from "./other-keys.ts";
 import { findSharedTimes } from "./overlaps.ts";
 import { findOnceUnderOtherKeys, findToldTwice } from "./several-keys.ts";
-import { greatestShift, retoldAmong } from "./told-otherwise.ts";
+import { greatestShift, mayBeOfMinute, retoldAmong } from "./told-otherwise.ts";
 import { findTurned } from "./turned-rows.ts";
 import { FoundVerdicts, type Verdicts } from "./verdicts.ts";
 
@@ -108,8 +108,13 @@ function judgeBesideRetold(found: FoundVerdicts): void {
     const isRetold = seqs.some((seq) => found.detailOf(seq)?.kind === "told otherwise");
     for (const { candidate, time } of open) {
       const shift = BigInt(shiftOf.get(candidate.input) ?? 0);
-      const isMoved = time !== undefined && accepted.some((other) => other < time && time - shift <= other);
-      if ((isRetold || isMoved) && found.isNew(candidate.seq))
+      const isDoubtful =
+        time !== undefined &&
+        accepted.some((other) => {
+          const isMoved = other.time < time && time - shift <= other.time;
+          return isMoved || (!other.isStanding && mayBeOfMinute(other.time, time));
+        });
+      if ((isRetold || isDoubtful) && found.isNew(candidate.seq))
         found.set(candidate.seq, "unclear", { kind: "beside told otherwise" });
     }
   }

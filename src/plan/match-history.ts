@@ -333,13 +333,19 @@ class Match {
    * may have its time by now.
    */
   timesThatMayHaveGone(): void {
-    const missing = this.#leftWhere(({ time }) => time !== undefined).map((of) => namingOf(this.#knownAt(of).said()));
-    if (missing.length === 0) return;
-    const untimed = [...this.bound].flatMap(([at, { of }]) => {
-      const given = this.#saidAt(at);
-      return given !== undefined && given.time === undefined && this.#isUntimed(of) ? [namingOf(given)] : [];
+    const isMissing = this.#leftWhere(({ time }) => time !== undefined).map((of) => namingOf(this.#knownAt(of).said()));
+    if (isMissing.length === 0) return;
+    const isTimed = (of: number): boolean => !this.#isUntimed(of);
+    const given = this.#input.flatMap((deed, at) => {
+      const bound = this.bound.get(at);
+      if (deed.content === undefined || deed.isTimed || (bound !== undefined && isTimed(bound.of))) return [];
+      return [namingOf(deed.said())];
     });
-    const maybeGone = new Set(missing).intersection(new Set(untimed));
+    const came = new Set([...this.bound].flatMap(([at, { of }]) => (this.#saidAt(at)?.time === undefined ? [] : [of])));
+    const untimed = this.#known.flatMap((each, of) =>
+      each.state === "rejected" || isTimed(of) || came.has(of) ? [] : [namingOf(each.said())],
+    );
+    const maybeGone = new Set(isMissing).intersection(new Set(given)).intersection(new Set(untimed));
     for (const [at, deed] of this.#open(true)) if (maybeGone.has(namingOf(deed.said()))) this.doubtful.add(at);
   }
 

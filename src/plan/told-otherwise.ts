@@ -129,6 +129,12 @@ export function retoldAmong<C extends Compared>(compared: readonly C[]): readonl
   });
 }
 
+/** Whether the first time may be the later one: it has no seconds, and both are of one minute. */
+export function mayBeOfMinute(one: bigint, other: bigint): boolean {
+  const minute = BigInt(MINUTE);
+  return one % minute === 0n && other > one && other - one < minute;
+}
+
 /** Seconds by which a file may be moved to later times; 0 where none of it is. */
 export function greatestShift(compared: readonly Compared[]): number {
   const later = shiftsOf(compared).filter((shift) => shift > 0);

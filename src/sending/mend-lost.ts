@@ -34,7 +34,8 @@ import { type ItemFacts, toOutcomes } from "./settling.ts";
 export const isImportedRun = ({ manifest }: Pick<RunRecord, "manifest">): boolean =>
   parseManifest(manifest).mapping === IMPORTED_MAPPING;
 
-const WHY = "the ledger does not know whether this was sent: it was lost, or restored from an older copy";
+/** Ledgers of earlier versions have it: it is found again by these words. */
+const WHY = "the ledger does not know whether this was sent: it was lost, or put back from an older copy";
 
 /** What is said of a doubt of which another run has a promise. */
 const whyElsewhere = (promised: PromisedElsewhere | undefined): string | undefined =>

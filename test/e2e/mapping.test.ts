@@ -77,7 +77,7 @@ describe("tickets init", () => {
     place.write("tickets.config.yaml", "env: mine\n");
     const refused = await place.tickets(["init", "attendees.csv"]);
     expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(refused.stderr).toContain("tickets.config.yaml is there already");
+    expect(refused.stderr).toContain("tickets.config.yaml already exists");
     expect(place.read("tickets.config.yaml")).toBe("env: mine\n");
 
     const shown = await place.tickets(["init", "attendees.csv", "-o", "-"]);
@@ -97,7 +97,7 @@ describe("tickets init", () => {
     place.write(".ticketsrc.yaml", "env: mine\n");
     const refused = await place.tickets(["init"]);
     expect(refused.exitCode).toBe(2);
-    expect(refused.stderr).toContain(".ticketsrc.yaml is there already");
+    expect(refused.stderr).toContain(".ticketsrc.yaml already exists");
   });
 
   const REFUSED: readonly (readonly [string, readonly string[], RegExp])[] = [

@@ -486,7 +486,7 @@ describe("guards against formulas", () => {
     place.write("sales.csv", salesTable(3));
     const refused = await place.tickets([...command, "--safe-csv"], service);
     expect(refused).toMatchObject({ exitCode: 2 });
-    expect(refused.stderr).toContain("promises.csv is not appended to: it was begun without --safe-csv");
+    expect(refused.stderr).toContain("promises.csv is not appended to: it was started without --safe-csv");
     expect(service.sent()).toHaveLength(2);
     expect((await place.tickets(command, service)).exitCode).toBe(0);
   });

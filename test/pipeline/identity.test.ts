@@ -957,6 +957,23 @@ describe("a deed whose time is told otherwise", () => {
     expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["c", "d"]);
   });
 
+  test.each<[string, readonly string[]]>([
+    ["whose time is gone", ["T,c,6,"]],
+    ["that the export does not have any more", []],
+  ])("lets no resale pass that was rejected before one of the same minute %s", async (_, others) => {
+    const { field, night } = await openLog(RESALES);
+    field.setFaults({ fault: "failure-items", items: [0] });
+    const first = await night("UTC", MINUTES, "resales.csv", ["T,b,5,2026-02-01 10:00", "T,c,6,2026-02-01 10:00"]);
+    expect(first.actions, first.said).toMatchObject({ accepted: 1, rejected: 1 });
+    field.setFaults();
+    const told = await night("UTC", SECONDS, "resales.csv", ["T,b,5,2026-02-01 10:00:10", ...others], {
+      maxInvalid: { rows: 3 },
+    });
+    expect(told.actions?.accepted, told.said).toBe(0);
+    expect(told.said).toContain("history-unclear");
+    expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["c"]);
+  });
+
   test("is not seen where the input has the accepted one, nor in times that no zone explains", {
     tags: ["long"],
   }, async () => {

@@ -115,6 +115,8 @@ interface Habits {
   readonly rejectRate: number;
   readonly damageRate: number;
   readonly timesVary: boolean;
+  /** What happens to a ticket happens within a minute or two. */
+  readonly isHasty: boolean;
   /** How many rows lose their times on a night. */
   readonly timeLossRate: number;
   readonly repeats: boolean;
@@ -167,6 +169,7 @@ function habitsOf(random: Random): Habits {
     rejectRate: oneOf(0.15, 0.3, 0.5),
     damageRate: oneOf(0, 0.15, 0.3),
     timesVary: random() < 0.5,
+    isHasty: random() < 0.15,
     timeLossRate: oneOf(0, 0, 0.1, 0.25),
     // Of contents that come back, a part of the history does not say which of them it shows.
     repeats: random() < 0.6 && !hasWindows,
@@ -192,7 +195,7 @@ function historyOf(ticket: string, habits: Habits, random: Random): History {
     const others = repeats ? contents.slice(0, 3).filter((each) => each !== last) : contents.slice(at, at + 1);
     deeds.push({
       content: others[pick(others.length)] ?? contents[0] ?? "",
-      time: OPENING + at * 3600 + night * DAY + pick(50),
+      time: OPENING + night * DAY + (habits.isHasty ? at * 20 + pick(15) : at * 3600 + pick(50)),
       price: ["18.00", "18.50", "20.00"][pick(3)] ?? "",
       shownFrom: Math.min(night, nights - 1) + (hasLate && random() < 0.15 ? 1 + pick(2) : 0),
       isTimeless: isMixed && random() < 0.4,
