@@ -8,13 +8,14 @@ import { type Action, type ActionData, type ActionName, actionSpec, type Effect 
 import { digestOf, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
 import { hasKeyedDeeds, keyedDeeds } from "../ledger/keyed-deeds.ts";
-import { acceptedData, type TriedDeed, triedDeeds } from "../ledger/known-state.ts";
+import { type AcceptedDeed, acceptedData, type TriedDeed, triedDeeds } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type Standings, UNPLACED, type Unplaced, whyUnplaced } from "../ledger/row-places.ts";
 import type { BlockedDeed, BlockedHistories } from "./blocked-histories.ts";
 import { actionOf, type Candidate, type CandidateLines, identityOf, readCandidates } from "./candidates.ts";
 import { contentAt } from "./index-file.ts";
 import { timeOf } from "./said.ts";
+import { mayBeOfMinute, shiftBetween } from "./told-otherwise.ts";
 
 /** Of these the last one counts, so that an earlier one must not come after it. */
 const REPLACING: ReadonlySet<Effect> = new Set(["change-event", "change-ticket", "resell-ticket"]);
@@ -38,7 +39,9 @@ export type OutOfOrder =
   /** Its row was rejected, and whether it stood before some of these nobody knows. */
   | { readonly kind: "unplaced"; readonly why: Unplaced; readonly accepted: readonly TriedDeed[] }
   /** Of these some may stand behind it, among rows that were left out. */
-  | { readonly kind: "unclear"; readonly accepted: readonly TriedDeed[] };
+  | { readonly kind: "unclear"; readonly accepted: readonly TriedDeed[] }
+  /** Its time only seems to be later than that of an accepted one: its file is read in another zone, or that one had no seconds. */
+  | { readonly kind: "beside told otherwise" };
 
 export interface KeyedOrderOptions {
   readonly lines: CandidateLines;
@@ -50,6 +53,10 @@ export interface KeyedOrderOptions {
   readonly isOld: (seq: number) => boolean;
   /** Where several were accepted under the candidate's key: which of them it is. */
   readonly boundTo: (seq: number) => Age | undefined;
+  /** What was accepted, where the candidate says something else now. */
+  readonly changedFrom: (seq: number) => AcceptedDeed | undefined;
+  /** Seconds by which what has no key shows that an input is moved to later times. */
+  readonly shiftOf: (input: number) => number;
   /** What accepted deeds are beside one whose row comes from a rejects file. */
   readonly standingsOf: (candidate: Candidate) => Standings | undefined;
 }
@@ -70,8 +77,9 @@ interface Subject {
 export async function findOutOfOrder(
   ledger: Ledger,
   directory: string,
-  { lines, blockedRows, isCut, isNew, isOld, boundTo, standingsOf }: KeyedOrderOptions,
+  options: KeyedOrderOptions,
 ): Promise<readonly (readonly [Candidate, OutOfOrder])[]> {
+  const { lines, blockedRows, isCut, isNew, isOld, boundTo, standingsOf } = options;
   const subjects = new Map<string, Subject>();
   const keysAreKnown = hasKeyedDeeds(ledger);
   for await (const batch of readCandidates(directory)) {
@@ -92,10 +100,13 @@ export async function findOutOfOrder(
     }
   }
   if (subjects.size === 0) return [];
+  const moved = new MovedInputs(ledger, options);
   for await (const batch of readCandidates(directory)) {
-    for (const candidate of batch)
-      if (replaces(candidate.action) && isOld(candidate.seq))
-        subjects.get(historyOf(candidate, lines).toString("hex"))?.old.push(candidate);
+    for (const candidate of batch) {
+      if (!isOld(candidate.seq)) continue;
+      moved.see(candidate);
+      if (replaces(candidate.action)) subjects.get(historyOf(candidate, lines).toString("hex"))?.old.push(candidate);
+    }
   }
   return [...subjects].flatMap(([history, { accepted, fresh, old }]) => {
     // Of rows that were mended, what they became stands in their places.
@@ -137,6 +148,14 @@ export async function findOutOfOrder(
         return [[candidate, { kind: "unplaced", why: whyUnplaced(unplaced.map(standingOf)), accepted }]];
       const than = time === undefined ? undefined : accepted.find((deed) => (timeOfDeed(deed) ?? 0n) > time);
       if (than !== undefined) return [[candidate, { kind: "late in time", than }]];
+      const hasItsTime = (deed: TriedDeed): boolean =>
+        deeds.some((each) => !each.candidate.untimed && each.of.includes(nameOfDeed(deed)));
+      const seemsLater = accepted.some((deed) => {
+        const other = time === undefined || hasItsTime(deed) ? undefined : acceptedTime(ledger, deed);
+        if (time === undefined || other === undefined) return false;
+        return mayBeOfMinute(other, time) || (other < time && time - moved.shiftOf(candidate.input) <= other);
+      });
+      if (seemsLater) return [[candidate, { kind: "beside told otherwise" }]];
       const timed = time === undefined ? [] : accepted.filter((deed) => timeOfDeed(deed) !== undefined);
       // Those whose times tell, and a copy of a row that stands before it, as in files that overlap, are nothing later.
       const notLater = new Set([...earlier, ...timed.map(nameOfDeed)]);
@@ -150,6 +169,36 @@ export async function findOutOfOrder(
       return isUnclear ? [[candidate, { kind: "unclear", accepted }]] : [];
     });
   });
+}
+
+/** Changed deeds of an input of which the times are compared. */
+const COMPARED = 1000;
+
+/** By how much the times of inputs are later than they were accepted. */
+class MovedInputs {
+  readonly #ledger: Ledger;
+  readonly #options: KeyedOrderOptions;
+  readonly #seen = new Map<number, { compared: number; shift: number }>();
+
+  constructor(ledger: Ledger, options: KeyedOrderOptions) {
+    this.#ledger = ledger;
+    this.#options = options;
+  }
+
+  see(candidate: Candidate): void {
+    const from = this.#options.changedFrom(candidate.seq);
+    if (from === undefined) return;
+    const seen = this.#seen.get(candidate.input) ?? { compared: 0, shift: 0 };
+    this.#seen.set(candidate.input, seen);
+    if (seen.compared++ >= COMPARED) return;
+    const [was, now] = [acceptedTime(this.#ledger, from), timeIn(candidate, this.#options.lines)];
+    if (was !== undefined && now !== undefined) seen.shift = Math.max(seen.shift, shiftBetween(was, now));
+  }
+
+  /** Seconds, 0 where an input is not moved. */
+  shiftOf(input: number): bigint {
+    return BigInt(Math.max(this.#options.shiftOf(input), this.#seen.get(input)?.shift ?? 0));
+  }
 }
 
 /**
@@ -192,7 +241,7 @@ function timeIn(candidate: Candidate, lines: CandidateLines): bigint | undefined
   return timeOf(data.orderTime);
 }
 
-function acceptedTime(ledger: Ledger, deed: TriedDeed): bigint | undefined {
+function acceptedTime(ledger: Ledger, deed: AcceptedDeed): bigint | undefined {
   const text = acceptedData(ledger, deed);
   return text === undefined ? undefined : timeOf((parseJson(text) as ActionData).orderTime); // written by the sender
 }

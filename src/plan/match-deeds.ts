@@ -2,6 +2,7 @@
 
 import { actionSpec } from "../actions/actions.ts";
 import { hasKeyedDeeds } from "../ledger/keyed-deeds.ts";
+import type { AcceptedDeed } from "../ledger/known-state.ts";
 import { type BlockedDeed, type BlockedHistories, readBlockedHistories } from "./blocked-histories.ts";
 import { actionOf, type Candidate } from "./candidates.ts";
 import { DeedGroup, type MatchOptions, triedOf } from "./deed-group.ts";
@@ -100,10 +101,15 @@ function judgeRetold(found: FoundVerdicts): void {
   judgeBesideRetold(found);
 }
 
+/** Seconds by which what has no key shows that inputs, by their numbers, are moved to later times. */
+function shiftsOfInputs(found: FoundVerdicts): ReadonlyMap<number, number> {
+  const byFile = Map.groupBy(found.compared, ({ candidate }) => candidate.input);
+  return new Map([...byFile].map(([input, compared]) => [input, greatestShift(compared)]));
+}
+
 /** Where times are told otherwise, what stands beside them has no place by its own: moved, it may only seem to be the last one. */
 function judgeBesideRetold(found: FoundVerdicts): void {
-  const byFile = Map.groupBy(found.compared, ({ candidate }) => candidate.input);
-  const shiftOf = new Map([...byFile].map(([input, compared]) => [input, greatestShift(compared)]));
+  const shiftOf = shiftsOfInputs(found);
   for (const { open, accepted, seqs } of found.chains) {
     const isRetold = seqs.some((seq) => found.detailOf(seq)?.kind === "told otherwise");
     for (const { candidate, time } of open) {
@@ -127,6 +133,11 @@ async function judgeOrderOfKeyed(
 ): Promise<void> {
   const { directory, ledger, lines, rejected, standingsOf, isCut } = options;
   if (ledger === undefined || !(found.hasNewKeys || hasKeyedDeeds(ledger))) return;
+  const shiftOf = shiftsOfInputs(found);
+  const changedFrom = (seq: number): AcceptedDeed | undefined => {
+    const detail = found.detailOf(seq);
+    return detail?.kind === "changed" ? detail.from : undefined;
+  };
   const outOfOrder = await findOutOfOrder(ledger, directory, {
     lines,
     blockedRows,
@@ -135,12 +146,14 @@ async function judgeOrderOfKeyed(
     isNew: (seq) => found.isNew(seq),
     isOld: (seq) => found.isOld(seq),
     boundTo: (seq) => found.bound.get(seq),
+    changedFrom,
+    shiftOf: (input) => shiftOf.get(input) ?? 0,
   });
   for (const [candidate, order] of outOfOrder) {
     const { seq, row } = candidate;
     if (order.kind === "late" || order.kind === "late in time" || order.kind === "stood before")
       found.set(seq, "late", order);
-    else if (order.kind === "unplaced") found.set(seq, "unclear", order);
+    else if (order.kind === "unplaced" || order.kind === "beside told otherwise") found.set(seq, "unclear", order);
     else if (order.kind === "unclear") found.set(seq, "unclear", { ...order, isCut, given: [candidate] });
     else found.set(seq, "superseded", { ...order, isFromRejects: rejected(row) !== undefined });
   }

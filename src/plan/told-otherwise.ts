@@ -135,6 +135,12 @@ export function mayBeOfMinute(one: bigint, other: bigint): boolean {
   return one % minute === 0n && other > one && other - one < minute;
 }
 
+/** Seconds by which a zone may have moved a time to a later one, with its summer time; 0 where none has. */
+export function shiftBetween(was: bigint, now: bigint): number {
+  const minutes = areInReach(was, now) ? differenceOf(Number(now), Number(was))?.minutes : undefined;
+  return minutes === undefined || minutes <= 0 ? 0 : (minutes + SUMMER_TIMES) * MINUTE;
+}
+
 /** Seconds by which a file may be moved to later times; 0 where none of it is. */
 export function greatestShift(compared: readonly Compared[]): number {
   const later = shiftsOf(compared).filter((shift) => shift > 0);

@@ -875,6 +875,7 @@ describe("a deed whose time is told otherwise", () => {
     zone: ZONE
     actions: [{resoldTicket: {fields: {ticketId: "{Ticket}", userId: "{To}", price: "{Price}", orderTime: {from: "{Time}", format: "FORMAT"}}}}]
 `;
+  const withKey = (key: string): string => RESALES.replace("zone: ZONE", `zone: ZONE\n    key: "${key}"`);
   const SECONDS = "yyyy-MM-dd HH:mm:ss";
   const MINUTES = "yyyy-MM-dd HH:mm";
 
@@ -945,9 +946,13 @@ describe("a deed whose time is told otherwise", () => {
     ["beside it", (rows) => rows, "T"],
     ["that the export does not have any more", (rows) => rows.filter((row) => !row.startsWith("T,c")), "T"],
     ["of a source whose rows have keys", (rows) => rows, "T key"],
+    [
+      "with a key that the export does not have any more",
+      (rows) => rows.filter((row) => !row.startsWith("T,c")),
+      "T key",
+    ],
   ])("lets no resale pass that was rejected before one %s", async (_, shown, key) => {
-    const source = RESALES.replace("zone: ZONE", key === "T" ? "zone: ZONE" : 'zone: ZONE\n    key: "{Ticket} {To}"');
-    const { field, night } = await openLog(source);
+    const { field, night } = await openLog(key === "T" ? RESALES : withKey("{Ticket} {To}"));
     const rows = ["T,b,5,2026-02-01 10:00:07", "T,c,6,2026-02-01 10:30:08", "T2,d,7,2026-02-02 10:00:09"];
     field.setFaults({ fault: "failure-items", items: [0] });
     expect((await night("Europe/Berlin", SECONDS, "resales.csv", rows)).actions).toMatchObject({ accepted: 2 });
@@ -957,11 +962,13 @@ describe("a deed whose time is told otherwise", () => {
     expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["c", "d"]);
   });
 
-  test.each<[string, readonly string[]]>([
+  test.each<[string, readonly string[], key?: string]>([
     ["whose time is gone", ["T,c,6,"]],
     ["that the export does not have any more", []],
-  ])("lets no resale pass that was rejected before one of the same minute %s", async (_, others) => {
-    const { field, night } = await openLog(RESALES);
+    ["whose time is gone, with keys", ["T,c,6,"], "{Ticket} {To}"],
+    ["that the export does not have any more, with keys", [], "{Ticket} {To}"],
+  ])("lets no resale pass that was rejected before one of the same minute %s", async (_, others, key) => {
+    const { field, night } = await openLog(key === undefined ? RESALES : withKey(key));
     field.setFaults({ fault: "failure-items", items: [0] });
     const first = await night("UTC", MINUTES, "resales.csv", ["T,b,5,2026-02-01 10:00", "T,c,6,2026-02-01 10:00"]);
     expect(first.actions, first.said).toMatchObject({ accepted: 1, rejected: 1 });
