@@ -12,8 +12,8 @@ import { type Ledger, rebind } from "../src/ledger/ledger.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { insertOutcomes, type NewOutcome } from "../src/ledger/outcomes.ts";
 import { chunksOf, endRun, enterRun, listRuns, type PlannedChunk } from "../src/ledger/runs.ts";
-import { CONTENT_BYTES } from "../src/plan/index-file.ts";
-import { manifestOf, NO_ACTIONS } from "../src/plan/manifest.ts";
+import { CONTENT_BYTES } from "../src/plan/files/index-file.ts";
+import { manifestOf, NO_ACTIONS } from "../src/plan/files/manifest.ts";
 import { eventActions, type Span, saleAction } from "./generate.ts";
 
 const CHUNK = 5000;

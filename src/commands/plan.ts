@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { count, escapeUnseen, number } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { PlanResult } from "../plan/planner.ts";
+import type { PlanResult } from "../plan/make-plan.ts";
 import { createPreview } from "../run/preview.ts";
 import { loadSettingsToCheck } from "../run/settings.ts";
 import { hasUnsentRows } from "../run/summary.ts";

@@ -4,7 +4,7 @@ import type { Action } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
 import { cleanText, number } from "../actions/text.ts";
-import type { PlanResult } from "../plan/planner.ts";
+import type { PlanResult } from "../plan/make-plan.ts";
 import type { PreviewDocument, PreviewRow } from "../run/preview.ts";
 import { shown, textWidth } from "./problems.ts";
 import { describeSent } from "./summary.ts";

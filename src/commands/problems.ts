@@ -3,10 +3,10 @@
 import { isPersonal } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
 import { cleanText, count, masked, number } from "../actions/text.ts";
-import type { HeldFor } from "../plan/held-rows.ts";
-import type { PlanResult } from "../plan/planner.ts";
-import type { ProblemLog } from "../plan/problems.ts";
-import { digestOfWarning, numbered, type ToldWarnings } from "../plan/told-warnings.ts";
+import type { HeldFor } from "../plan/decide/held-rows.ts";
+import type { ProblemLog } from "../plan/findings/problem-log.ts";
+import { digestOfWarning, numbered, type ToldWarnings } from "../plan/findings/told-warnings.ts";
+import type { PlanResult } from "../plan/make-plan.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** Problems shown on a terminal unless `--max-problems` says otherwise; `--json` gives all that were kept. */

@@ -5,7 +5,7 @@ import { displayPath } from "../config/config.ts";
 import { describeKeySource, type Environment } from "../config/environment.ts";
 import type { ChunkRecord } from "../ledger/runs.ts";
 import { rejectionText } from "../outputs/rejection-text.ts";
-import { lanesOf, waitsForAnotherRun } from "../plan/manifest.ts";
+import { lanesOf, waitsForAnotherRun } from "../plan/files/manifest.ts";
 import { commandForDoubts, settleCommand } from "../run/next-command.ts";
 import { proxyOf } from "../run/proxy.ts";
 import type { RunEnd, RunStop } from "../run/run-end.ts";

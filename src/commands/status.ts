@@ -8,7 +8,7 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import type { NotedEnd } from "../ledger/invocations.ts";
 import type { RunCounts, RunRecord } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
-import type { Manifest } from "../plan/manifest.ts";
+import type { Manifest } from "../plan/files/manifest.ts";
 import { unknownRun } from "../run/resume.ts";
 import { actionsOfChunk, detailsOf } from "../run/run-details.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";

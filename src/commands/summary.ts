@@ -2,11 +2,11 @@
 
 import { stringifyJson } from "../actions/json.ts";
 import { cleanText, count, number } from "../actions/text.ts";
-import type { ChangedAction } from "../plan/changed.ts";
-import type { RowCounts } from "../plan/manifest.ts";
-import type { PlanResult } from "../plan/planner.ts";
-import { digestOfTold, numbered, type ToldWarnings } from "../plan/told-warnings.ts";
-import type { Vanished, VanishedTicket } from "../plan/vanished.ts";
+import type { RowCounts } from "../plan/files/manifest.ts";
+import type { ChangedAction } from "../plan/findings/changed-actions.ts";
+import { digestOfTold, numbered, type ToldWarnings } from "../plan/findings/told-warnings.ts";
+import type { Vanished, VanishedTicket } from "../plan/findings/vanished-tickets.ts";
+import type { PlanResult } from "../plan/make-plan.ts";
 import { hasUnsentRows, type Summary } from "../run/summary.ts";
 import { shown } from "./problems.ts";
 import type { Reporter } from "./reporter.ts";

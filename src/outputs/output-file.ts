@@ -13,7 +13,7 @@ import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
-import { syncDirectory } from "../plan/files.ts";
+import { syncDirectory } from "../plan/files/append-file.ts";
 import { labelIn, type RunLabel } from "./promise-lines.ts";
 
 export type OutputKind = "promises" | "rejects";

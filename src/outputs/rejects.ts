@@ -26,8 +26,8 @@ import {
 import { stemOf } from "../mapping/rejects-names.ts";
 import type { Row } from "../mapping/row.ts";
 import { createRowDigester } from "../mapping/row-digest.ts";
-import { createRowNumbers, type RowNumbers } from "../plan/mended-rows.ts";
-import { lostFile, type Plan, planFiles } from "../plan/plan.ts";
+import { lostFile, type Plan, planFiles } from "../plan/files/plan.ts";
+import { createRowNumbers, type RowNumbers } from "../plan/rejects/mended-rows.ts";
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile, InputFormat } from "../readers/input-file.ts";
 import { freeName, inspectOutput, openOutput, readBeginning, replaceOutput } from "./output-file.ts";

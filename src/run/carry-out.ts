@@ -21,8 +21,8 @@ import {
   wholeOf,
 } from "../ledger/runs.ts";
 import { type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
-import { type Manifest, waitsForAnotherRun } from "../plan/manifest.ts";
-import { openPlan, type Plan } from "../plan/plan.ts";
+import { type Manifest, waitsForAnotherRun } from "../plan/files/manifest.ts";
+import { openPlan, type Plan } from "../plan/files/plan.ts";
 import type { ServiceClient } from "../sending/client.ts";
 import { sendLanes } from "../sending/lanes.ts";
 import { pause } from "../sending/pause.ts";

@@ -2,7 +2,7 @@
 
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { chunksOf, countRun, openRuns, type RunRecord } from "../ledger/runs.ts";
-import { type Manifest, parseManifest } from "../plan/manifest.ts";
+import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import { carryOut } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { closeCommand, environmentFlags } from "./next-command.ts";

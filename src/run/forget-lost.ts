@@ -8,7 +8,7 @@ import { runListPath } from "../ledger/ledger.ts";
 import { acquireLock } from "../ledger/lock.ts";
 import { openRunList, type RunListContent, readRunList, thisMachine } from "../ledger/run-list.ts";
 import { openRuns } from "../ledger/runs.ts";
-import { parseManifest } from "../plan/manifest.ts";
+import { parseManifest } from "../plan/files/manifest.ts";
 import type { RunContext } from "./context.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { lostRunsOf, strayPlans } from "./lost-runs.ts";

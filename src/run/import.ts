@@ -12,7 +12,7 @@ import { wasReset } from "../ledger/run-list.ts";
 import { chunksOf, endRun, findRun, type RunRecord } from "../ledger/runs.ts";
 import { DECIDED_STATES, UNDECIDED_STATES } from "../ledger/states.ts";
 import { noteRejects } from "../outputs/rejects.ts";
-import { openPlan } from "../plan/plan.ts";
+import { openPlan } from "../plan/files/plan.ts";
 import { isImportedRun } from "../sending/mend-lost.ts";
 import { adoptFile, originalsOf } from "./adopted-output.ts";
 import type { RunContext } from "./context.ts";

@@ -9,8 +9,8 @@ import { Failure } from "../failure.ts";
 import { type Ledger, readMeta, runListPath } from "../ledger/ledger.ts";
 import { findLostRuns, type LostRun, type RunListContent, readRunList } from "../ledger/run-list.ts";
 import { findRun } from "../ledger/runs.ts";
-import { type Manifest, parseManifest } from "../plan/manifest.ts";
-import { planFiles } from "../plan/plan.ts";
+import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
+import { planFiles } from "../plan/files/plan.ts";
 import { environmentFlags } from "./next-command.ts";
 
 /** Whose runs are looked for: those sent to what the ledger belongs to. Another sandbox has nothing of theirs. */

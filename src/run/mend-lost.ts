@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import type { LostRun } from "../ledger/run-list.ts";
 import { findRun, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
-import { openPlan, type Plan, planFiles } from "../plan/plan.ts";
+import { openPlan, type Plan, planFiles } from "../plan/files/plan.ts";
 import { enterLostRun, isImportedRun, mendLostRun } from "../sending/mend-lost.ts";
 import type { RunContext } from "./context.ts";
 import { environmentFlags } from "./next-command.ts";

@@ -8,7 +8,7 @@ import { withExactNumbers } from "../mapping/exact-numbers.ts";
 import type { Mapped } from "../mapping/mapper.ts";
 import { leafAt } from "../mapping/names.ts";
 import type { Row } from "../mapping/row.ts";
-import type { PlanResult } from "../plan/planner.ts";
+import type { PlanResult } from "../plan/make-plan.ts";
 import type { MappedFile, OnRow } from "./mappers.ts";
 
 /** Looks at the rows on their way through the mapping. Its memory does not grow with the input. */

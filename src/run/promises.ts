@@ -17,7 +17,7 @@ import {
   type PromiseSink,
   unrecordedPromises,
 } from "../outputs/promise-sink.ts";
-import { parseManifest } from "../plan/manifest.ts";
+import { parseManifest } from "../plan/files/manifest.ts";
 import type { RunContext } from "./context.ts";
 import type { WhyElsewhere } from "./progress.ts";
 import type { Session } from "./session.ts";

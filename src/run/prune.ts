@@ -9,7 +9,7 @@ import { acquireLock } from "../ledger/lock.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { readRunList } from "../ledger/run-list.ts";
 import { listRuns } from "../ledger/runs.ts";
-import { planFiles } from "../plan/plan.ts";
+import { planFiles } from "../plan/files/plan.ts";
 import type { RunContext } from "./context.ts";
 import { bytesIn } from "./disk-use.ts";
 import { endedPlans } from "./ended-plans.ts";

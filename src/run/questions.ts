@@ -4,7 +4,7 @@ import type { Action } from "../actions/actions.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type ChunkRecord, type RunRecord, wholeOf } from "../ledger/runs.ts";
-import type { Plan } from "../plan/plan.ts";
+import type { Plan } from "../plan/files/plan.ts";
 import { actionsOf } from "../sending/settle.ts";
 import { findSuperseded } from "../sending/superseded.ts";
 export interface Questions {

@@ -7,7 +7,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { placesOfChunk } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf, type RunRecord, wholeOf } from "../ledger/runs.ts";
 import { type NotedSettlement, settlementsOf } from "../ledger/settlements.ts";
-import { openPlan } from "../plan/plan.ts";
+import { openPlan } from "../plan/files/plan.ts";
 import { actionsOf } from "../sending/settle.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { environmentFlags } from "./next-command.ts";

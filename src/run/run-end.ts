@@ -2,7 +2,7 @@ import type { Environment } from "../config/environment.ts";
 import type { LeftToOthers } from "../ledger/left-to-others.ts";
 import type { OutcomeRow } from "../ledger/outcomes.ts";
 import type { WrittenRejects } from "../outputs/rejects.ts";
-import type { Manifest } from "../plan/manifest.ts";
+import type { Manifest } from "../plan/files/manifest.ts";
 import type { Stop } from "../sending/send.ts";
 import type { Summary } from "./summary.ts";
 

@@ -1,7 +1,7 @@
 /** What is told while a run is sent. */
 
 import { countRun, type RunRecord } from "../ledger/runs.ts";
-import { parseManifest } from "../plan/manifest.ts";
+import { parseManifest } from "../plan/files/manifest.ts";
 import type { SendProgress } from "../sending/send.ts";
 import type { RunContext } from "./context.ts";
 import type { Wait } from "./progress.ts";

@@ -10,8 +10,8 @@ import { isPromisedElsewhere } from "../ledger/promised-elsewhere.ts";
 import { type ChunkRecord, chunksOf, countRun, findRun, noteStop, type RunRecord } from "../ledger/runs.ts";
 import { UNDECIDED_STATES } from "../ledger/states.ts";
 import { canWriteRejects, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
-import { type Manifest, parseManifest } from "../plan/manifest.ts";
-import { openPlan, type Plan } from "../plan/plan.ts";
+import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
+import { openPlan, type Plan } from "../plan/files/plan.ts";
 import {
   closePlanned,
   closeWithoutPlan,

@@ -17,8 +17,8 @@ import {
   type RunRecord,
   runsWithDoubts,
 } from "../ledger/runs.ts";
-import { type Manifest, parseManifest } from "../plan/manifest.ts";
-import { openPlan } from "../plan/plan.ts";
+import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
+import { openPlan } from "../plan/files/plan.ts";
 import { countStored } from "../sending/settle.ts";
 import type { RunContext } from "./context.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";

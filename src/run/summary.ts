@@ -2,9 +2,9 @@
 
 import { type LeftToOthers, NOTHING_LEFT } from "../ledger/left-to-others.ts";
 import type { RunCounts } from "../ledger/runs.ts";
-import type { Manifest, RowCounts } from "../plan/manifest.ts";
-import type { PlanResult } from "../plan/planner.ts";
-import type { Vanished } from "../plan/vanished.ts";
+import type { Manifest, RowCounts } from "../plan/files/manifest.ts";
+import type { Vanished } from "../plan/findings/vanished-tickets.ts";
+import type { PlanResult } from "../plan/make-plan.ts";
 /** The document of `--json` (design, Summary). Counts add up: rows and actions each to their parts. */
 export interface Summary {
   readonly run: string | null;

@@ -4,7 +4,7 @@ import { echoesEvent } from "../actions/actions.ts";
 import { ExactNumber, isJsonObject } from "../actions/exact-number.ts";
 import { typeName } from "../actions/formats.ts";
 import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
-import type { SentAction } from "../plan/chunk-actions.ts";
+import type { SentAction } from "../plan/files/chunk-actions.ts";
 import type { RunPromises } from "./run-promises.ts";
 
 /** What the client saw of one request. */

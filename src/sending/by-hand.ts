@@ -6,7 +6,7 @@ import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes, SUPERSEDED } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, chunksOf, endRun, type RunRecord } from "../ledger/runs.ts";
-import type { Plan } from "../plan/plan.ts";
+import type { Plan } from "../plan/files/plan.ts";
 import { chunkFacts, runFacts } from "./settle.ts";
 import { type ItemFacts, toOutcomes } from "./settling.ts";
 import { findSuperseded } from "./superseded.ts";

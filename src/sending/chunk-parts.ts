@@ -5,7 +5,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, nextChunkNumber } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
-import type { Plan } from "../plan/plan.ts";
+import type { Plan } from "../plan/files/plan.ts";
 import { chunkFacts, runFacts } from "./settle.ts";
 import { toOutcomes } from "./settling.ts";
 

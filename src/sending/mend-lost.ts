@@ -23,8 +23,8 @@ import {
   type RunRecord,
 } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
-import { parseManifest } from "../plan/manifest.ts";
-import { type Plan, planFiles } from "../plan/plan.ts";
+import { parseManifest } from "../plan/files/manifest.ts";
+import { type Plan, planFiles } from "../plan/files/plan.ts";
 import { cutChunk, replaceChunk } from "./chunk-parts.ts";
 import { findPromisedElsewhere, type PromisedElsewhere } from "./sent-elsewhere.ts";
 import { chunkFacts, runFacts } from "./settle.ts";

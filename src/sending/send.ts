@@ -4,7 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { cleanText } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
-import { sentActions } from "../plan/chunk-actions.ts";
+import { sentActions } from "../plan/files/chunk-actions.ts";
 import { type AnswerHeaders, type Exchange, type ItemOutcome, type Reading, readExchange } from "./answer.ts";
 import { type ChunkLog, openChunkLog } from "./chunk-log.ts";
 import type { ServiceClient } from "./client.ts";

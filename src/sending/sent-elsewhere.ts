@@ -10,8 +10,8 @@ import { unplacedActions } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { SENT_ELSEWHERE, SUPERSEDED } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
-import { CONTENT_BYTES, type IndexRecord } from "../plan/index-file.ts";
-import type { Plan } from "../plan/plan.ts";
+import { CONTENT_BYTES, type IndexRecord } from "../plan/files/index-file.ts";
+import type { Plan } from "../plan/files/plan.ts";
 import { closeUnsent } from "./chunk-parts.ts";
 
 /**

@@ -8,8 +8,8 @@ import { insertOutcomes, type NewOutcome } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord } from "../ledger/runs.ts";
 import type { Outcome } from "../ledger/states.ts";
 import { type LineStyle, promiseLines } from "../outputs/promise-lines.ts";
-import type { ChunkActions } from "../plan/chunk-actions.ts";
-import { RECORD_BYTES, readRecord } from "../plan/index-file.ts";
+import type { ChunkActions } from "../plan/files/chunk-actions.ts";
+import { RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
 import { ITEM_DOUBTS, type ItemDoubt, type ItemOutcome } from "./answer.ts";
 
 /** What the outcomes of all chunks of a run share. */

@@ -10,10 +10,10 @@ import { asBuffer, free } from "../disk/buffers.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { SUPERSEDED, TAKEN } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
-import { RECORD_BYTES, readRecord } from "../plan/index-file.ts";
-import { replaces } from "../plan/keyed-order.ts";
-import type { ChunkBorders, Plan } from "../plan/plan.ts";
-import { timeOf } from "../plan/said.ts";
+import { RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
+import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
+import { timeOf } from "../plan/identity/deed-contents.ts";
+import { replaces } from "../plan/identity/late-beside-keys.ts";
 import { closeUnsent } from "./chunk-parts.ts";
 
 /** A deed of a history, as the plan holds it. */

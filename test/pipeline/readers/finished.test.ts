@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { copyInputs } from "../../../src/plan/copies.ts";
+import { copyInputs } from "../../../src/plan/files/input-copies.ts";
 import type { Clock } from "../../../src/readers/finished.ts";
 import { type Input, openInput } from "../../../src/readers/input.ts";
 import { resolveInputs } from "../../../src/readers/inputs.ts";

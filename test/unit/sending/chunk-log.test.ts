@@ -5,9 +5,9 @@ import { expect, it, onTestFinished } from "vitest";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
 import type { PromiseSink } from "../../../src/outputs/promise-sink.ts";
-import { toChunkActions } from "../../../src/plan/chunk-actions.ts";
-import { RECORD_BYTES } from "../../../src/plan/index-file.ts";
-import type { Plan } from "../../../src/plan/plan.ts";
+import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
+import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
+import type { Plan } from "../../../src/plan/files/plan.ts";
 import { openChunkLog } from "../../../src/sending/chunk-log.ts";
 
 const AT = "2026-11-21T03:00:00.000Z";

@@ -11,8 +11,8 @@ import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { insertOutcomes, type NewOutcome, outcomesOfChunk } from "../../../src/ledger/outcomes.ts";
 import { addChunks, chunksOf, countRun, enterRun } from "../../../src/ledger/runs.ts";
 import type { LineStyle } from "../../../src/outputs/promise-lines.ts";
-import { toChunkActions } from "../../../src/plan/chunk-actions.ts";
-import { RECORD_BYTES } from "../../../src/plan/index-file.ts";
+import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
+import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
 import type { ItemOutcome } from "../../../src/sending/answer.ts";
 import { settleInLedger } from "../../../src/sending/settling.ts";
 

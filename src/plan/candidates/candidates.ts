@@ -1,0 +1,262 @@
+/** Candidates: the actions of all valid rows, on disk beside their index, before it is decided which of them are sent. */
+
+import { closeSync, openSync, readSync } from "node:fs";
+import { type FileHandle, open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Action } from "../../actions/actions.ts";
+import { type FieldKind, fieldSpec, isFieldName } from "../../actions/fields.ts";
+import { parseJson, stringifyJson } from "../../actions/json.ts";
+import type { AskedAt } from "../../ledger/row-places.ts";
+import { type AppendFile, createFile } from "../files/append-file.ts";
+import { identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "../files/index-file.ts";
+import type { CandidateBytes } from "./facts.ts";
+import { FACTS_BYTES, factsReader, lineBytesAt, textBytesAt } from "./facts.ts";
+
+export const candidateFiles = (directory: string) => ({
+  lines: join(directory, "candidates.ndjson"),
+  index: join(directory, "candidates.index"),
+  /** See facts.ts; both are needed until all is decided, and not part of the plan. */
+  facts: join(directory, "candidates.facts"),
+  texts: join(directory, "candidates.texts"),
+});
+
+/** What stands among the candidates and is not sent: of an invalid row, so that what depends on it and stands behind it is held back. */
+export interface BlockedRow {
+  /** Number of the candidate that it stands before. */
+  readonly before: number;
+  /** Running number of the row. */
+  readonly row: number;
+  readonly input: number;
+  readonly line: number;
+  /** What could be read of its actions. */
+  readonly attempted: readonly unknown[];
+  /** Of an action that was accepted when its row was mended, which stands here for the row: nothing is held back for it. */
+  readonly accepted?: AskedAt | undefined;
+}
+
+/** The candidate files while they are written. */
+export interface CandidateFiles {
+  readonly lines: AppendFile;
+  readonly index: AppendFile;
+  readonly facts: AppendFile;
+  readonly texts: AppendFile;
+}
+
+const KINDS = ["lines", "index", "facts", "texts"] as const;
+
+/** New ones, which must not exist yet. */
+export async function createCandidates(directory: string): Promise<CandidateFiles & AsyncDisposable> {
+  const paths = candidateFiles(directory);
+  const opened: AppendFile[] = [];
+  const close = async (): Promise<void> => {
+    for (const file of opened) await file[Symbol.asyncDispose]();
+  };
+  const create = async (kind: (typeof KINDS)[number]): Promise<AppendFile> => {
+    const file = await createFile(paths[kind]);
+    opened.push(file);
+    return file;
+  };
+  try {
+    const [lines, index, facts, texts] = [
+      await create("lines"),
+      await create("index"),
+      await create("facts"),
+      await create("texts"),
+    ];
+    return { lines, index, facts, texts, [Symbol.asyncDispose]: close };
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+}
+
+export async function appendCandidates(
+  files: CandidateFiles,
+  bytes: Readonly<Record<keyof CandidateBytes, Uint8Array>>,
+): Promise<void> {
+  for (const kind of KINDS) {
+    const appended = files[kind].bytes(bytes[kind]);
+    if (appended !== undefined) await appended;
+  }
+}
+
+/** Hands everything to the system, for who reads it soon; what becomes part of the plan also to the disk. */
+export async function endCandidates(files: CandidateFiles): Promise<void> {
+  for (const kind of KINDS) await files[kind].flush();
+  for (const kind of ["lines", "index"] as const) await files[kind].sync();
+}
+
+export interface Candidate extends RecordOrigin {
+  /** Its number among the candidates, from 0, in the order in which they would be sent. */
+  readonly seq: number;
+  /** Where its line stands in its file, and its length, newline included. */
+  readonly start: number;
+  readonly length: number;
+  readonly facts: ReturnType<ReturnType<typeof factsReader>>;
+  /** Its record stands in a block of the index. */
+  readonly block: Buffer;
+  readonly at: number;
+}
+
+export const identityOf = ({ block, at }: Candidate): Buffer => identityAt(block, at);
+
+/** Candidates read at a time. */
+const READ = 1024;
+
+/** All candidates in order, in arrays, without their lines. */
+export async function* readCandidates(directory: string): AsyncGenerator<readonly Candidate[]> {
+  const paths = candidateFiles(directory);
+  await using index = await open(paths.index, "r");
+  await using facts = await open(paths.facts, "r");
+  await using texts = await open(paths.texts, "r");
+  let seq = 0;
+  let start = 0;
+  for (;;) {
+    const block = await readSome(index, READ * RECORD_BYTES);
+    const count = block.length / RECORD_BYTES;
+    if (count === 0) return;
+    const known = await readAll(facts, count * FACTS_BYTES);
+    let textBytes = 0;
+    for (let at = 0; at < known.length; at += FACTS_BYTES) textBytes += textBytesAt(known, at);
+    const factsAt = factsReader((await readAll(texts, textBytes)).toString("utf8"));
+    const candidates: Candidate[] = [];
+    for (let number = 0; number < count; number += 1) {
+      const at = number * RECORD_BYTES;
+      const origin = readOrigin(block, at);
+      const length = lineBytesAt(known, number * FACTS_BYTES);
+      const told = factsAt(known, number * FACTS_BYTES);
+      candidates.push({ ...origin, seq, start, length, facts: told, block, at });
+      seq += 1;
+      start += length;
+    }
+    yield candidates;
+  }
+}
+
+/** A block of records, with what is known of each beside it: number for number, `RECORD_BYTES` and `FACTS_BYTES` long. */
+export interface CandidateRecords {
+  /** Number of the first candidate. */
+  readonly first: number;
+  readonly count: number;
+  readonly records: Buffer;
+  readonly facts: Buffer;
+}
+
+/** The records of all candidates in order, for who asks of most of them only what stands there. */
+export async function* readRecords(directory: string): AsyncGenerator<CandidateRecords> {
+  const paths = candidateFiles(directory);
+  await using index = await open(paths.index, "r");
+  await using facts = await open(paths.facts, "r");
+  for (let first = 0; ; ) {
+    const records = await readSome(index, READ * 8 * RECORD_BYTES);
+    const count = records.length / RECORD_BYTES;
+    if (count === 0) return;
+    yield { first, count, records, facts: await readAll(facts, count * FACTS_BYTES) };
+    first += count;
+  }
+}
+
+/** A candidate as the bytes of its files. */
+export interface WholeCandidate {
+  readonly record: Buffer;
+  readonly facts: Buffer;
+  readonly texts: Buffer;
+  readonly line: Buffer;
+}
+
+/** All candidates in order, in arrays, with everything that is known of them. */
+export async function* readWholeCandidates(directory: string): AsyncGenerator<readonly WholeCandidate[]> {
+  const paths = candidateFiles(directory);
+  await using lines = await open(paths.lines, "r");
+  await using texts = await open(paths.texts, "r");
+  await using facts = await open(paths.facts, "r");
+  await using index = await open(paths.index, "r");
+  for (;;) {
+    const records = await readSome(index, (READ / 8) * RECORD_BYTES);
+    const count = records.length / RECORD_BYTES;
+    if (count === 0) return;
+    const known = await readAll(facts, count * FACTS_BYTES);
+    const sizes = { texts: 0, lines: 0 };
+    for (let at = 0; at < known.length; at += FACTS_BYTES) {
+      sizes.texts += textBytesAt(known, at);
+      sizes.lines += lineBytesAt(known, at);
+    }
+    const [allTexts, allLines] = [await readAll(texts, sizes.texts), await readAll(lines, sizes.lines)];
+    yield toWhole({ index: records, facts: known, texts: allTexts, lines: allLines });
+  }
+}
+
+/** The bytes of several candidates as those of each. */
+export function toWhole({ index, facts, texts, lines }: CandidateBytes): readonly WholeCandidate[] {
+  let textAt = 0;
+  let lineAt = 0;
+  return Array.from({ length: index.length / RECORD_BYTES }, (_, number) => {
+    const at = number * FACTS_BYTES;
+    const record = index.subarray(number * RECORD_BYTES, (number + 1) * RECORD_BYTES);
+    const text = texts.subarray(textAt, textAt + textBytesAt(facts, at));
+    const line = lines.subarray(lineAt, lineAt + lineBytesAt(facts, at));
+    textAt += text.length;
+    lineAt += line.length;
+    return { record, facts: facts.subarray(at, at + FACTS_BYTES), texts: text, line };
+  });
+}
+
+/** Looks up single lines, for the few candidates of which more is asked than their facts. */
+export interface CandidateLines extends Disposable {
+  /** Without the newline. */
+  of(candidate: Pick<Candidate, "start" | "length">): Buffer;
+}
+
+export function openCandidateLines(directory: string): CandidateLines {
+  const file = openSync(candidateFiles(directory).lines, "r");
+  return {
+    of({ start, length }) {
+      const line = Buffer.allocUnsafe(length - 1);
+      for (let at = 0; at < line.length; ) {
+        const bytesRead = readSync(file, line, at, line.length - at, start + at);
+        if (bytesRead === 0) throw new Error("the candidates are shorter than their index says");
+        at += bytesRead;
+      }
+      return line;
+    },
+    [Symbol.dispose]: () => closeSync(file),
+  };
+}
+
+/** What the checks across actions are told of a candidate. */
+export function actionOf(candidate: Candidate, lines: CandidateLines): Action {
+  const { action, facts } = candidate;
+  if (!facts.isIrregular) return { action, data: facts.data };
+  const whole = parseJson(lines.of(candidate).toString("utf8")) as Action; // written by compile
+  return { action, data: Object.fromEntries(Object.entries(whole.data).map(asChecked)) as Action["data"] }; // the same fields
+}
+
+/** Where a rule was turned off a text may be anything; the checks across actions compare texts. */
+function asChecked([name, value]: [string, unknown]): [string, unknown] {
+  const isText = isFieldName(name) && IRREGULAR_TEXTS.has(fieldSpec(name).kind);
+  return [name, isText && value != null && typeof value !== "string" ? stringifyJson(value) : value];
+}
+
+const IRREGULAR_TEXTS: ReadonlySet<FieldKind> = new Set(["id", "nftId", "price", "currency"]);
+
+export async function removeCandidates(directory: string): Promise<void> {
+  for (const path of Object.values(candidateFiles(directory))) await rm(path, { force: true });
+}
+
+/** The next `size` bytes, or those that are left. */
+async function readSome(file: FileHandle, size: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(size);
+  let filled = 0;
+  while (filled < size) {
+    const { bytesRead } = await file.read(bytes, filled, size - filled, null);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}
+
+async function readAll(file: FileHandle, size: number): Promise<Buffer> {
+  const bytes = await readSome(file, size);
+  if (bytes.length < size) throw new Error("the candidates are shorter than their index says");
+  return bytes;
+}

@@ -1,0 +1,148 @@
+/**
+ * What is asked of every candidate again and again, beside its bytes: its size, its ids, its price and its time. So no
+ * check across actions parses an action once more.
+ *
+ * A record of fixed width says how long each text is; the texts stand one after the other in a file of their own.
+ */
+
+import type { Action, ActionData, ActionName } from "../../actions/actions.ts";
+import { U64_MAX } from "../../actions/formats.ts";
+import { parseJson } from "../../actions/json.ts";
+import { RECORD_BYTES, readOrigin } from "../files/index-file.ts";
+
+/** Layout: bytes of the line and of the texts, marks, the texts' lengths (UTF-16 units), each u32; orderTime u64. */
+export const FACTS_BYTES = 4 * 8 + 8;
+
+const TEXTS = ["eventId", "ticketId", "userId", "price", "currency"] as const;
+const LENGTHS = 12;
+const TIME = LENGTHS + 4 * TEXTS.length;
+/** The length of a text that is not there. */
+const ABSENT = 0xffff_ffff;
+
+const TIMED = 0b1;
+/** The ticket is named by its nftId. */
+const BY_NFT = 0b10;
+/** A value is none that the table allows, because its rule was turned off: the action itself is to be parsed. */
+const IRREGULAR = 0b100;
+
+/** Writes the record but for the sizes, and gives the texts. */
+export function writeFacts(buffer: Buffer, at: number, { data }: Action): string {
+  const { ticketId, nftId, orderTime } = data as Readonly<Record<string, unknown>>; // only checked where rules are on
+  const byNft = ticketId == null && nftId != null;
+  let marks = byNft ? BY_NFT : 0;
+  if (ticketId != null && nftId != null) marks |= IRREGULAR;
+  let texts = "";
+  for (let number = 0; number < TEXTS.length; number += 1) {
+    const name = TEXTS[number] ?? "eventId";
+    const value: unknown = name === "ticketId" && byNft ? nftId : data[name];
+    if (typeof value === "string") {
+      buffer.writeUInt32LE(value.length, at + LENGTHS + 4 * number);
+      texts += value;
+    } else {
+      if (value != null) marks |= IRREGULAR;
+      buffer.writeUInt32LE(ABSENT, at + LENGTHS + 4 * number);
+    }
+  }
+  if (isTime(orderTime)) {
+    marks |= TIMED;
+    if (typeof orderTime === "bigint") buffer.writeBigUInt64LE(orderTime, at + TIME);
+    else {
+      buffer.writeUInt32LE(orderTime % 0x1_0000_0000, at + TIME);
+      buffer.writeUInt32LE(Math.floor(orderTime / 0x1_0000_0000), at + TIME + 4);
+    }
+  } else buffer.fill(0, at + TIME, at + TIME + 8);
+  buffer.writeUInt32LE(marks, at + 8);
+  return texts;
+}
+
+export function isTime(value: unknown): value is number | bigint {
+  return typeof value === "bigint"
+    ? value >= 0n && value <= U64_MAX
+    : typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+export function writeSizes(buffer: Buffer, at: number, lineBytes: number, textBytes: number): void {
+  buffer.writeUInt32LE(lineBytes, at);
+  buffer.writeUInt32LE(textBytes, at + 4);
+}
+
+/** Bytes of the action's line, the newline included. */
+export const lineBytesAt = (facts: Buffer, at: number): number => facts.readUInt32LE(at);
+export const textBytesAt = (facts: Buffer, at: number): number => facts.readUInt32LE(at + 4);
+
+/** What of an action decides where it stands. */
+export interface OrderKey {
+  readonly action?: ActionName | undefined;
+  readonly data: {
+    readonly eventId?: unknown;
+    readonly ticketId?: unknown;
+    readonly nftId?: unknown;
+    readonly orderTime?: unknown;
+  };
+  /** Of one that is not sent: which of the actions of its kind in the row it is, from 1; 0 for the only one. */
+  readonly nth?: number;
+}
+
+export interface CandidateBytes {
+  readonly lines: Buffer;
+  readonly index: Buffer;
+  readonly facts: Buffer;
+  readonly texts: Buffer;
+}
+
+export interface Facts {
+  /** The values that the checks across actions look at; null for those that are not there. */
+  readonly data: ActionData;
+  readonly isIrregular: boolean;
+}
+
+/** Reads records one after the other, whose texts are the beginning of `texts` and what follows. */
+export function factsReader(texts: string): (facts: Buffer, at: number) => Facts {
+  let from = 0;
+  return (facts, at) => {
+    const text = (number: number): string | null => {
+      const length = facts.readUInt32LE(at + LENGTHS + 4 * number);
+      if (length === ABSENT) return null;
+      const start = from;
+      from += length;
+      return texts.slice(start, from);
+    };
+    const marks = facts.readUInt32LE(at + 8);
+    const eventId = text(0);
+    const ticket = text(1);
+    const userId = text(2);
+    const price = text(3);
+    const currency = text(4);
+    const byNft = (marks & BY_NFT) !== 0;
+    const data = { eventId, ticketId: byNft ? null : ticket, nftId: byNft ? ticket : null, userId, price, currency };
+    return { data, isIrregular: (marks & IRREGULAR) !== 0 };
+  };
+}
+
+/** What decides where each action of a batch stands in time's order, and which tickets it names. */
+export function orderKeysOf({ index, facts, texts, lines }: CandidateBytes): readonly OrderKey[] {
+  const read = factsReader(texts.toString("utf8"));
+  let lineAt = 0;
+  return Array.from({ length: facts.length / FACTS_BYTES }, (_, number) => {
+    const at = number * FACTS_BYTES;
+    const { data, isIrregular } = read(facts, at);
+    const end = lineAt + lineBytesAt(facts, at);
+    const line = lines.subarray(lineAt, end - 1);
+    lineAt = end;
+    if (isIrregular) return parseJson(line.toString("utf8")) as Action; // written by the batch's writer
+    const { action } = readOrigin(index, number * RECORD_BYTES);
+    return { action, data: { ...data, orderTime: orderTimeAt(facts, at) } };
+  });
+}
+
+/** The bytes of the action's orderTime; undefined where it has none that is a time. */
+export function timeBytesAt(facts: Buffer, at: number): Buffer | undefined {
+  return (facts.readUInt32LE(at + 8) & TIMED) === 0 ? undefined : facts.subarray(at + TIME, at + FACTS_BYTES);
+}
+
+/** The action's orderTime; undefined where it has none that is a time. */
+function orderTimeAt(facts: Buffer, at: number): number | bigint | undefined {
+  if ((facts.readUInt32LE(at + 8) & TIMED) === 0) return undefined;
+  const time = facts.readBigUInt64LE(at + TIME);
+  return time <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(time) : time;
+}

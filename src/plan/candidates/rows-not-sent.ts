@@ -1,0 +1,117 @@
+/** Rows that are not sent, and what they hold back: on disk while a plan is made, so that memory does not grow with a bad file. */
+
+import { parseJson, stringifyJson } from "../../actions/json.ts";
+import type { RowPlace } from "../../ledger/row-places.ts";
+import { createFile } from "../files/append-file.ts";
+import type { BlockedRow } from "./candidates.ts";
+import { createScratch } from "./scratch.ts";
+
+/** A row that is not sent, for the rejects file. */
+export interface InvalidRow {
+  readonly row: number;
+  readonly input: number;
+  readonly line: number;
+  /** Why, in one line. */
+  readonly reason: string;
+  /** Invalid only because of another row. */
+  readonly isHeld: boolean;
+  /** What is open of it, as `tickets:actions` names it; left out where that is not known. */
+  readonly gives?: readonly string[];
+  /** It gives more, with which it is done. */
+  readonly isPart?: true;
+  /** Number of the candidate that it stands before. */
+  readonly before: number;
+  /** Histories (identity without a key, hex) of which it is known to have a deed. */
+  readonly histories: readonly string[];
+}
+
+/** Of a row, what tells where it stood. */
+export type PlacedRow = Pick<InvalidRow, "row" | "before" | "histories">;
+
+export interface InvalidRows extends Disposable {
+  add(row: InvalidRow): void;
+  /** Rows that are invalid themselves. */
+  readonly invalid: number;
+  readonly held: number;
+  /**
+   * Writes all of them into a new file, in the order of the input, a JSON object a line, durably.
+   *
+   * @param open what is open of those of which not all is, by row, as `tickets:actions` names it.
+   * @param placeOf asked in the order of the input.
+   */
+  writeTo(
+    path: string,
+    open: ReadonlyMap<number, readonly string[]>,
+    placeOf: (row: PlacedRow) => RowPlace,
+  ): Promise<void>;
+  /** Of all rows. */
+  readonly histories: ReadonlySet<string>;
+}
+
+/** @param directory where they are kept. */
+export function createInvalidRows(directory: string): InvalidRows {
+  const rows = createScratch(
+    directory,
+    "invalid",
+    "CREATE TABLE invalid (row INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT",
+  );
+  const counts = { invalid: 0, held: 0 };
+  const ofAll = new Set<string>();
+  return {
+    histories: ofAll,
+    add({ row, input, line, reason, isHeld, gives, isPart, before, histories }) {
+      counts[isHeld ? "held" : "invalid"] += 1;
+      for (const history of histories) ofAll.add(history);
+      const open = isPart === true ? gives : undefined;
+      const text = stringifyJson({ row, input, line, reason, gives, open, before, histories });
+      rows.run("INSERT INTO invalid VALUES (?, ?)", row, text);
+    },
+    get invalid() {
+      return counts.invalid;
+    },
+    get held() {
+      return counts.held;
+    },
+    async writeTo(path, open, placeOf) {
+      await using file = await createFile(path);
+      for await (const batch of rows.batches<readonly [text: string]>("SELECT text FROM invalid ORDER BY row")) {
+        for (const [text] of batch) {
+          const { before, histories, ...kept } = parseJson(text) as PlacedRow; // written above
+          const { row } = kept;
+          const ofRow = open.get(row);
+          const place = placeOf({ row, before, histories });
+          const full = file.text(`${stringifyJson({ ...kept, ...(ofRow !== undefined && { open: ofRow }), place })}\n`);
+          if (full !== undefined) await full;
+        }
+      }
+      await file.sync();
+    },
+    [Symbol.dispose]: () => rows[Symbol.dispose](),
+  };
+}
+
+/** The holds of an input, in the order of what they stand before. */
+export interface BlockedRows extends AsyncIterable<BlockedRow>, Disposable {
+  /** May not be called any more when they have been read, which may be often. */
+  add(blocked: BlockedRow): void;
+}
+
+/** @param directory where they are kept. */
+export function createBlockedRows(directory: string): BlockedRows {
+  const rows = createScratch(
+    directory,
+    "blocked",
+    "CREATE TABLE blocked (number INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT",
+  );
+  return {
+    add(blocked) {
+      rows.run("INSERT INTO blocked (text) VALUES (?)", stringifyJson(blocked));
+    },
+    async *[Symbol.asyncIterator]() {
+      for await (const batch of rows.batches<readonly [text: string]>("SELECT text FROM blocked ORDER BY number")) {
+        for (const [text] of batch) yield parseJson(text) as BlockedRow; // written above
+      }
+    },
+    [Symbol.dispose]: () => rows[Symbol.dispose](),
+  };
+}

@@ -1,0 +1,257 @@
+/** All rows of all files to checked candidates on disk. What depends on other rows comes after (decide/decide.ts). */
+
+import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
+import type { Severity } from "../../actions/problem.ts";
+import type { FileFinding } from "../../mapping/file-finding.ts";
+import type { IdRule } from "../../mapping/id-rules.ts";
+import type { Understanding } from "../../mapping/mapper.ts";
+import { showRejects } from "../../mapping/open-actions.ts";
+import type { Row } from "../../mapping/row.ts";
+import { findingsOfContent } from "../../readers/content.ts";
+import type { Input } from "../../readers/input.ts";
+import type { InputFile } from "../../readers/input-file.ts";
+import { keepRejectsApart } from "../../readers/rejects.ts";
+import { type CandidateFiles, createCandidates, endCandidates } from "../candidates/candidates.ts";
+import { reportFindings } from "../findings/findings-of-row.ts";
+import { createRowMarks } from "../rejects/mended-rows.ts";
+import type { Batch } from "./batch.ts";
+import { createRowCompiler, type RowCompiler } from "./compile-rows.ts";
+import { type Joined, JoinedBatches, type JoinOptions } from "./joined-batches.ts";
+import { createWorkers, type MadeMapper, type WorkerOptions, type Workers } from "./parallel.ts";
+import { joinPublicValues, type PublicValues } from "./public-values.ts";
+import { createContentsSeen } from "./same-contents.ts";
+
+export interface CompileOptions extends JoinOptions {
+  readonly files: readonly InputFile[];
+  /** Folder for the candidate files, which must not exist yet. */
+  readonly directory: string;
+  readonly open: (file: InputFile) => Promise<Input>;
+  readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
+  /** Of those who take the rows of large files where they can. */
+  readonly workers: WorkerOptions;
+  /** Of all rules. */
+  readonly severities: ReadonlyMap<string, Severity>;
+  readonly severityOf: (rule: string) => Severity;
+  /** In Unix seconds. */
+  readonly now: number;
+  /** Only the first rows, over all files. */
+  readonly limit: number;
+  readonly onUnderstood: OnUnderstood;
+  readonly onRows: (rows: number) => void;
+  readonly signal: AbortSignal;
+  /** Take a file of 0 bytes for an input without rows. */
+  readonly allowEmpty: boolean;
+}
+
+/** Called once for each file, when its rows are read. */
+export type OnUnderstood = (
+  file: InputFile,
+  understanding: Understanding,
+  input: Input,
+  publicValues: PublicValues,
+) => void;
+
+interface ReadInput {
+  /** How its rows are written; `cells` for tables. */
+  readonly format: "cells" | "ndjson" | "json";
+  readonly name: string;
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly rows: number;
+  /** As it was read. */
+  readonly encoding: string;
+  readonly delimiter: string | undefined;
+  readonly headerLine: number | undefined;
+  readonly readAs: string;
+  readonly rules: readonly string[];
+  /** How its source makes its ids. */
+  readonly ids: readonly IdRule[];
+  /** The key of its source, as the config says it. */
+  readonly key: string | undefined;
+}
+
+export interface Compiled extends Joined {
+  readonly inputs: readonly ReadInput[];
+  /** Rows behind the limit were left out. */
+  readonly isCut: boolean;
+  /** True when what is said of one of the files as a whole is an error, which no allowance for invalid rows covers. */
+  readonly unfit: boolean;
+}
+
+/** Reads, maps and checks every row of every file, and writes the valid rows' actions as candidates. */
+export async function compile(options: CompileOptions): Promise<Compiled> {
+  // They end with the last row: what comes after needs memory of its own.
+  await using workers = createWorkers(options.workers, options.severities, options.signal);
+  await using candidates = options.timeOrder === undefined ? await createCandidates(options.directory) : undefined;
+  const inputs = new CompiledInputs(options, workers, candidates);
+  for (const [number, file] of options.files.entries()) await inputs.add(number, file);
+  if (candidates !== undefined) await endCandidates(candidates);
+  return inputs.compiled;
+}
+
+/** A file that is being read. */
+interface Reading {
+  readonly number: number;
+  readonly file: InputFile;
+  readonly input: Input;
+  readonly made: MadeMapper;
+}
+
+class CompiledInputs {
+  readonly #options: CompileOptions;
+  readonly #workers: Workers;
+  readonly #joined: JoinedBatches;
+  readonly #inputs: ReadInput[] = [];
+  readonly #contentsSeen = createContentsSeen();
+  readonly #sourcesTold = new Set<string>();
+  readonly #marks: ReturnType<typeof createRowMarks>;
+  readonly #apart = keepRejectsApart();
+  #isCut = false;
+  #isUnfit = false;
+
+  constructor(options: CompileOptions, workers: Workers, candidates: CandidateFiles | undefined) {
+    this.#options = options;
+    this.#workers = workers;
+    this.#joined = new JoinedBatches(options, candidates);
+    this.#marks = createRowMarks(options.rejectedRows.mended, "all", options.rejectedRows);
+  }
+
+  get compiled(): Compiled {
+    return { ...this.#joined.all, inputs: this.#inputs, isCut: this.#isCut, unfit: this.#isUnfit };
+  }
+
+  async add(number: number, file: InputFile): Promise<void> {
+    const { open, mapperFor } = this.#options;
+    await using input = await open(file);
+    if (input.header !== undefined) this.#apart.see(file, showRejects(input.header));
+    const reading = { number, file, input, made: await mapperFor(file, input) };
+    const before = this.#joined.rows.read;
+    const items = await this.#readRows(reading);
+    const rows = this.#joined.rows.read - before;
+    this.#tellOf(reading, rows, items);
+    this.#inputs.push(readInput(reading, rows));
+  }
+
+  /** @returns how many rows are neither skipped nor invalid. */
+  async #readRows(reading: Reading): Promise<number> {
+    const { file, input, number, made } = reading;
+    const { onRows, onUnderstood, signal } = this.#options;
+    const publicValues = joinPublicValues();
+    const batches = await this.#batchesOf(reading);
+    let items = 0;
+    try {
+      for await (const batch of batches) {
+        signal.throwIfAborted();
+        const { rejects, other } = batch.firstLines;
+        if (rejects !== undefined) this.#apart.see(file, true, rejects);
+        if (other !== undefined) this.#apart.see(file, false, other);
+        items += batch.rows - batch.skipped - batch.invalid.length;
+        await this.#joined.add(number, batch);
+        if (batch.seen !== undefined) made.mapper.join?.(batch.seen);
+        publicValues.add(batch.publicValues);
+        onRows(this.#joined.rows.read);
+      }
+    } finally {
+      // Only the rows show what the keys of JSON rows are, and what becomes public.
+      onUnderstood(file, made.mapper.understanding, input, publicValues.all);
+    }
+    return items;
+  }
+
+  async #batchesOf({ number, file, input, made }: Reading): Promise<AsyncIterable<Batch>> {
+    const { limit, now, severityOf, rowEvents, rejectedRows, problems } = this.#options;
+    const { mapper, settings, readAs, rules } = made;
+    const notesEvents = rowEvents !== undefined;
+    const compilerOf = (keepsBatches: boolean): RowCompiler =>
+      createRowCompiler({
+        file,
+        input: number,
+        mapper,
+        severityOf,
+        now,
+        notesEvents,
+        readAs,
+        rules,
+        header: input.header,
+        marks: this.#marks,
+        keepsBatches,
+      });
+    const job = { file, input, inputNumber: number, mapper, settings, now, readAs, notesEvents, compilerOf, problems };
+    const inWorkers =
+      limit === Number.POSITIVE_INFINITY
+        ? await this.#workers.compile({ ...job, mended: rejectedRows.mended })
+        : undefined;
+    return inWorkers ?? this.#inThisThread(input, compilerOf(false));
+  }
+
+  /** The way that is always right, against which workers are tested. */
+  async *#inThisThread(input: Input, compiler: RowCompiler): AsyncGenerator<Batch> {
+    for await (const rows of input.batches()) {
+      // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
+      yield compiler.compile(this.#withinLimit(rows), this.#options.problems.fork());
+    }
+  }
+
+  #withinLimit(rows: readonly Row[]): readonly Row[] {
+    const capacity = this.#options.limit - this.#joined.rows.read;
+    if (rows.length <= capacity) return rows;
+    this.#isCut = true;
+    return rows.slice(0, capacity);
+  }
+
+  /** Tells what is wrong with a file as a whole. */
+  #tellOf({ file, input, made }: Reading, rows: number, items: number): void {
+    const { readAs, findings = [], findingsOfSource = [], mapper } = made;
+    const hasRows = rows > 0;
+    const isCut = this.#joined.rows.read >= this.#options.limit;
+    const twins = hasRows ? this.#contentsSeen.note(input, readAs) : [];
+    if (!isCut || hasRows) this.#report(file, findingsOfContent(input, rows, this.#options.allowEmpty));
+    this.#report(file, twins);
+    if (hasRows && !this.#sourcesTold.has(readAs)) {
+      this.#report(file, findingsOfSource);
+      this.#sourcesTold.add(readAs);
+    }
+    const ofFile = [...findings, ...(mapper.findingsOfFile?.() ?? [])];
+    this.#report(
+      file,
+      ofFile.filter(({ isOfAllRows }) => !(isCut && isOfAllRows === true)),
+    );
+    if (file.format === "json" && items > MAX_ACTIONS_PER_REQUEST) this.#report(file, [tooLong(items)]);
+  }
+
+  /** An error of a whole file is of no row that could be left out, so that nothing of the input is sent. */
+  #report(file: InputFile, findings: readonly FileFinding[]): void {
+    const { problems, severityOf } = this.#options;
+    for (const { line = 1, isOfAllRows: _, ...finding } of findings)
+      if (reportFindings(problems, file, severityOf, { ...WHOLE_FILE, line }, 0, [finding])) this.#isUnfit = true;
+  }
+}
+
+/** What is said of a whole file stands in its first line, unless a row shows it. */
+const WHOLE_FILE = { kind: "object", value: {}, text: "" } as const;
+
+const tooLong = (items: number): FileFinding => ({
+  rule: "payload-too-long",
+  message: `The payload has ${items} items; a request takes ${MAX_ACTIONS_PER_REQUEST}.`,
+  hint: "tickets stream splits it.",
+});
+
+function readInput({ file, input, made }: Reading, rows: number): ReadInput {
+  const { readAs, rules, ids = [], key } = made;
+  return {
+    format: input.header !== undefined ? "cells" : input.format === "json" ? "json" : "ndjson",
+    name: file.name,
+    path: file.path,
+    bytes: input.bytesRead,
+    sha256: input.sha256,
+    rows,
+    encoding: input.encoding,
+    delimiter: input.delimiter,
+    headerLine: input.headerLine,
+    readAs,
+    rules,
+    ids,
+    key,
+  };
+}

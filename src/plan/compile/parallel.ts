@@ -1,0 +1,306 @@
+/**
+ * Large files on all cores: their text is cut between rows, workers read, map and check the ranges, and what they come to
+ * is joined in order. A row in the wrong place of the input can't happen: a range begins where the one before it ends,
+ * with its line ends counted. What can't be cut (see `Input.parts`) is left to this thread, and so is a range in which a
+ * worker gave something else than the rows before it allow, such as an event that was given in another range.
+ */
+
+import { Worker } from "node:worker_threads";
+import type { Severity } from "../../actions/problem.ts";
+import { asBuffer, free } from "../../disk/buffers.ts";
+import { errorCode } from "../../failure.ts";
+import { type MapperOptions, readsRowsAlone } from "../../mapping/create-mapper.ts";
+import type { FileFinding } from "../../mapping/file-finding.ts";
+import type { IdRule } from "../../mapping/id-rules.ts";
+import type { Mapper } from "../../mapping/mapper.ts";
+import type { Row } from "../../mapping/row.ts";
+import { type Input, type RangeFormat, rangeParser } from "../../readers/input.ts";
+import type { InputFile } from "../../readers/input-file.ts";
+import type { Range } from "../../readers/ranges.ts";
+import type { CandidateBytes } from "../candidates/facts.ts";
+import type { LogCapacity, ProblemLog } from "../findings/problem-log.ts";
+import type { Batch } from "./batch.ts";
+import type { RowCompiler } from "./compile-rows.ts";
+
+export interface WorkerOptions {
+  /** How many; below two, all is done in this thread. */
+  readonly count: number;
+  /** Size from which a file is worth starting them (default 16 MiB as stored). */
+  readonly leastBytes?: number;
+  /** Size of a range (default 128 KiB). */
+  readonly rangeBytes?: number;
+}
+
+const LEAST_BYTES = 16 * 1024 * 1024;
+/** The rows of a range live until all of it is compiled; of larger ones V8 takes them for long-lived, and copies them. */
+const RANGE_BYTES = 128 * 1024;
+/** What V8 takes for short-lived values; with a third of it, collecting them costs a fifth of the time. */
+const YOUNG_GENERATION_MB = 32;
+/** Ranges that follow each other and go to one worker: the events that it gave in one are known to it in the next. */
+const RANGES_PER_STRETCH = 8;
+/** Stretches handed out and not joined, per worker: one in work and one that waits, so that none is idle. */
+const STRETCHES_PER_WORKER = 2;
+
+/** A mapper, and how a worker makes the same; without `settings` rows are mapped in this thread only. */
+export interface MadeMapper {
+  readonly mapper: Mapper;
+  readonly settings: MapperOptions | undefined;
+  /** What the rows are read as: the source, or the action. */
+  readonly readAs: string;
+  /** The actions that the source lists (action-rules.ts). */
+  readonly rules: readonly string[];
+  /** How the source makes its ids. */
+  readonly ids?: readonly IdRule[];
+  /** The key of the source, as its config says it. */
+  readonly key?: string;
+  /** What can be said of the file before it is read. */
+  readonly findings?: readonly FileFinding[];
+  /** What can be said of the source; told of its first file that has rows. */
+  readonly findingsOfSource?: readonly FileFinding[];
+}
+
+interface Job {
+  readonly file: InputFile;
+  readonly input: Input;
+  readonly inputNumber: number;
+  /** Knows the rows that were joined. */
+  readonly mapper: Mapper;
+  readonly settings: MapperOptions | undefined;
+  /** In Unix seconds. */
+  readonly now: number;
+  readonly readAs: string;
+  readonly mended: ReadonlySet<string>;
+  readonly notesEvents: boolean;
+  readonly compilerOf: (keepsBatches: boolean) => RowCompiler;
+  readonly problems: ProblemLog;
+}
+
+export interface Workers extends AsyncDisposable {
+  /** The batches of a file in order; undefined when workers can't take it or it is not worth it. */
+  compile(job: Job): Promise<AsyncIterable<Batch> | undefined>;
+}
+
+/** What a worker has to know of a file; plain data. */
+export interface FileTask {
+  readonly kind: "file";
+  readonly file: { readonly name: string; readonly format: InputFile["format"] };
+  readonly input: number;
+  readonly ranged: RangeFormat;
+  readonly mapper: MapperOptions;
+  readonly severities: ReadonlyMap<string, Severity>;
+  readonly now: number;
+  readonly notesEvents: boolean;
+  readonly readAs: string;
+  /** Keys of the rows of which a mended one was accepted. */
+  readonly mended: ReadonlySet<string>;
+}
+
+interface RangeTask extends Range {
+  readonly kind: "range";
+  readonly input: number;
+  readonly range: number;
+  readonly capacity: LogCapacity;
+}
+
+export type Task = FileTask | RangeTask;
+
+export interface Answer {
+  readonly range: number;
+  readonly batch: Batch;
+  /** The range's text, given back where it may have to be compiled again. */
+  readonly text: Uint8Array | undefined;
+}
+
+/**
+ * @param severities of all rules.
+ * @param signal ends every wait for a worker, whatever it is busy with.
+ */
+export function createWorkers(
+  options: WorkerOptions,
+  severities: ReadonlyMap<string, Severity>,
+  signal: AbortSignal,
+): Workers {
+  const { count, leastBytes = LEAST_BYTES, rangeBytes = RANGE_BYTES } = options;
+  let started: readonly WorkerHandle[] | undefined;
+  /** Numbered over all files: a worker may still be at ranges of one that was given up. */
+  let ranges = 0;
+  const giveUp = (): void => {
+    for (const handle of started ?? []) handle.giveUp(signal.reason);
+  };
+  signal.addEventListener("abort", giveUp, { once: true });
+
+  async function* compileInRanges(job: Job, task: FileTask, handles: readonly WorkerHandle[]): AsyncGenerator<Batch> {
+    const { input, mapper, compilerOf, problems } = job;
+    const compiler = compilerOf(true);
+    const compileHere = (rows: readonly Row[]): Batch => compiler.compile(rows, problems.fork());
+    for (const handle of handles) handle.tell(task);
+    /** What comes next, each to be called when all before it was joined. */
+    const waiting: (() => Promise<Batch>)[] = [];
+    const most = handles.length * STRETCHES_PER_WORKER * RANGES_PER_STRETCH;
+    let failure: { readonly cause: unknown } | undefined;
+    const parts = input.parts(rangeBytes);
+    for (;;) {
+      const part = await parts.next().catch((cause: unknown) => {
+        failure = { cause };
+      });
+      if (part === undefined || part.done) break;
+      if (part.value.kind === "rows") {
+        const { rows } = part.value;
+        waiting.push(async () => compileHere(rows));
+      } else {
+        const { bytes, lineEnds, isLast } = part.value;
+        const handle = handles[Math.floor(ranges / RANGES_PER_STRETCH) % handles.length];
+        if (handle === undefined) throw new Error("there are no workers");
+        const range = { kind: "range", input: task.input, range: ranges, capacity: problems.capacity } as const;
+        const answer = handle.compile({ ...range, bytes, lineEnds, isLast });
+        waiting.push(async () => {
+          const { batch, text } = await answer;
+          if (text === undefined) return batch;
+          if (!batch.isUnsure && (batch.seen === undefined || mapper.agrees?.(batch.seen) !== false)) {
+            free(text);
+            return batch;
+          }
+          freeBatch(batch);
+          const rows = rowsOfRange(task.ranged, { bytes: asBuffer(text), lineEnds, isLast });
+          free(text);
+          return compileHere(rows);
+        });
+        ranges += 1;
+      }
+      while (waiting.length >= most) {
+        const batch = await waiting.shift()?.();
+        if (batch === undefined) break;
+        yield batch;
+        freeBatch(batch);
+        if (batch.isUnreadable) return await parts.return().then(() => input.drain());
+      }
+    }
+    // What stands before the fault comes first: it may be a row behind which nothing is read.
+    for (const next of waiting) {
+      const batch = await next();
+      yield batch;
+      freeBatch(batch);
+      if (batch.isUnreadable) return await input.drain();
+    }
+    if (failure !== undefined) throw failure.cause;
+  }
+
+  return {
+    async compile(job) {
+      const { file, input, inputNumber, settings, readAs, mended, now, notesEvents } = job;
+      const { ranged } = input;
+      if (count < 2 || settings === undefined || ranged === undefined || input.storedBytes < leastBytes)
+        return undefined;
+      if (!readsRowsAlone(settings)) return undefined;
+      started ??= startWorkers(count);
+      if (started.length === 0) return undefined;
+      const { name, format } = file;
+      const task: FileTask = {
+        kind: "file",
+        file: { name, format },
+        input: inputNumber,
+        ranged,
+        mapper: settings,
+        readAs,
+        mended,
+        severities,
+        now,
+        notesEvents,
+      };
+      return compileInRanges(job, task, started);
+    },
+    async [Symbol.asyncDispose]() {
+      signal.removeEventListener("abort", giveUp);
+      for (const handle of started ?? []) await handle.end();
+    },
+  };
+}
+
+/** The rows of a range, read by itself. */
+export function rowsOfRange(ranged: RangeFormat, { bytes, lineEnds, isLast }: Range): readonly Row[] {
+  const parser = rangeParser(ranged, lineEnds);
+  const rows = parser.take(bytes);
+  if (isLast && !parser.stopped) for (const row of parser.end()) rows.push(row);
+  return rows;
+}
+
+/** A worker from this side. */
+interface WorkerHandle {
+  tell(task: FileTask): void;
+  compile(task: RangeTask): Promise<Answer>;
+  /** Ends all waiting for its answers, of now and later. */
+  giveUp(cause: unknown): void;
+  end(): Promise<void>;
+}
+
+/** As many as the system gives: fewer do the same more slowly, and without any this thread does it. */
+function startWorkers(count: number): readonly WorkerHandle[] {
+  const handles: WorkerHandle[] = [];
+  while (handles.length < count) {
+    const worker = startWorker();
+    if (worker === undefined) break;
+    handles.push(handleOf(worker));
+  }
+  return handles;
+}
+
+/** Undefined where there may be no more threads. */
+function startWorker(): Worker | undefined {
+  // The build makes .js of .ts.
+  const path = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
+  try {
+    return new Worker(new URL(path, import.meta.url), {
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+    });
+  } catch (cause) {
+    if (errorCode(cause) === "ERR_WORKER_INIT_FAILED") return undefined;
+    throw cause;
+  }
+}
+
+function handleOf(worker: Worker): WorkerHandle {
+  const open = new Map<number, PromiseWithResolvers<Answer>>();
+  let broken: { readonly cause: unknown } | undefined;
+  const breakAll = (cause: unknown): void => {
+    broken ??= { cause };
+    for (const { reject } of open.values()) reject(cause);
+    open.clear();
+  };
+  worker.on("message", ({ range, batch, text }: Answer) => {
+    open.get(range)?.resolve({ range, batch: { ...batch, bytes: asBuffers(batch.bytes) }, text });
+    open.delete(range);
+  });
+  worker.on("error", breakAll);
+  worker.on("messageerror", breakAll);
+  worker.on("exit", () => breakAll(new Error("a worker ended before its work was done")));
+  return {
+    tell(task) {
+      worker.postMessage(task);
+    },
+    compile(task) {
+      const answer = Promise.withResolvers<Answer>();
+      // It is awaited in its turn, which may be later than it fails.
+      answer.promise.catch(() => undefined);
+      if (broken !== undefined) answer.reject(broken.cause);
+      else {
+        open.set(task.range, answer);
+        worker.postMessage(task, [task.bytes.buffer as ArrayBuffer]); // made for this by the cutter
+      }
+      return answer.promise;
+    },
+    giveUp: breakAll,
+    async end() {
+      await worker.terminate();
+    },
+  };
+}
+
+/** Views of memory come over as plain bytes. */
+function asBuffers({ lines, index, facts, texts }: CandidateBytes): CandidateBytes {
+  return { lines: asBuffer(lines), index: asBuffer(index), facts: asBuffer(facts), texts: asBuffer(texts) };
+}
+
+/** Gives back the memory of a batch, which was its alone. */
+function freeBatch({ bytes: { lines, index, facts, texts } }: Batch): void {
+  for (const each of [lines, index, facts, texts]) free(each);
+}

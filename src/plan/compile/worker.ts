@@ -1,0 +1,61 @@
+/** A worker: reads, maps and checks ranges of files (parallel.ts). Knows nothing of other ranges. */
+
+import { parentPort } from "node:worker_threads";
+import { severityIn } from "../../checks/severity.ts";
+import { asBuffer, free } from "../../disk/buffers.ts";
+import { createMapper } from "../../mapping/create-mapper.ts";
+import type { CandidateBytes } from "../candidates/facts.ts";
+import { createProblemLog } from "../findings/problem-log.ts";
+import { createRowMarks } from "../rejects/mended-rows.ts";
+import { createRowCompiler, type RowCompiler } from "./compile-rows.ts";
+import { type Answer, type FileTask, rowsOfRange, type Task } from "./parallel.ts";
+
+interface OpenFile {
+  readonly ranged: FileTask["ranged"];
+  readonly compiler: RowCompiler;
+}
+
+const files = new Map<number, OpenFile>();
+
+function openFile({ file, input, ranged, mapper, severities, now, notesEvents, readAs, mended }: FileTask): void {
+  files.clear(); // one after the other
+  files.set(input, {
+    ranged,
+    compiler: createRowCompiler({
+      file,
+      input,
+      mapper: createMapper(mapper),
+      severityOf: severityIn(severities),
+      now,
+      notesEvents,
+      readAs,
+      // Rows of rejects files are told by who knows the ledger.
+      rules: [],
+      header: mapper.header,
+      marks: createRowMarks(mended, "some"),
+      keepsBatches: true,
+    }),
+  });
+}
+
+parentPort?.on("message", (task: Task) => {
+  if (task.kind === "file") {
+    openFile(task);
+    return;
+  }
+  const open = files.get(task.input);
+  if (open === undefined) throw new Error("the worker was not told of the file");
+  const { range, bytes, capacity } = task;
+  const rows = rowsOfRange(open.ranged, { ...task, bytes: asBuffer(bytes) });
+  const batch = open.compiler.compile(rows, createProblemLog(capacity.cap, capacity.keeps));
+  const mayDiffer = batch.isUnsure || (batch.seen?.events?.length ?? 0) > 0;
+  if (!mayDiffer) free(bytes);
+  const answer: Answer = { range, batch, text: mayDiffer ? bytes : undefined };
+  const knownState = memoryOf(batch.bytes);
+  parentPort?.postMessage(answer, mayDiffer ? [...knownState, bytes.buffer as ArrayBuffer] : knownState); // as it came
+});
+
+function memoryOf({ lines, index, facts, texts }: CandidateBytes): ArrayBuffer[] {
+  // Each was taken from its buffer into memory of its own.
+  return [lines, index, facts, texts].map(({ buffer }) => buffer as ArrayBuffer);
+}

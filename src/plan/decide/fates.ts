@@ -1,0 +1,87 @@
+/** What becomes of candidates once it is known what of their own input is sent before them. */
+
+import { type Action, actionSpec } from "../../actions/actions.ts";
+import { digestOf, identityText, importedIdentityText } from "../../actions/identity.ts";
+import { acceptedDeeds, IMPORTED } from "../../ledger/known-state.ts";
+import { type Ledger, readMeta } from "../../ledger/ledger.ts";
+import type { Pending } from "../../ledger/pending.ts";
+import { actionOf, type Candidate, type CandidateLines } from "../candidates/candidates.ts";
+import { isUnknownContent, type Verdict, type Verdicts } from "../identity/verdicts.ts";
+import { createWaiting, type Waiting } from "./waiting-for-runs.ts";
+
+/** What becomes of a candidate: `new` is sent, unless its row is invalid. */
+export type Fate = Exclude<Verdict, "repeated"> | "waiting" | "imported";
+
+/** Of these nobody can tell whether they were accepted; none is ever sent, whatever the config makes of their rules. */
+export const UNDECIDED: ReadonlySet<Fate> = new Set(["unclear", "key shared", "imported"]);
+
+export class Fates {
+  readonly #verdicts: Verdicts;
+  readonly #lines: CandidateLines;
+  /** Where promises were imported, which don't say all of their deeds. */
+  readonly #imported: Ledger | undefined;
+  readonly #waiting: Waiting;
+  /** First ones (by number) of repeated deeds, or those that stand in for them. */
+  readonly #brought = new Set<number>();
+
+  constructor(verdicts: Verdicts, lines: CandidateLines, comparedWith: Ledger | undefined, pending: Pending) {
+    this.#verdicts = verdicts;
+    this.#lines = lines;
+    this.#imported =
+      comparedWith !== undefined && readMeta(comparedWith, IMPORTED) !== undefined ? comparedWith : undefined;
+    this.#waiting = createWaiting(pending);
+  }
+
+  of(candidate: Candidate, ofRow: readonly Candidate[]): Fate {
+    const fate = this.#beforeImport(candidate, ofRow);
+    if (this.#imported === undefined) return fate;
+    const isOpen = fate === "new" || fate === "held" || fate === "late" || fate === "superseded";
+    return isOpen && wasImported(this.#imported, candidate, actionOf(candidate, this.#lines)) ? "imported" : fate;
+  }
+
+  #beforeImport(candidate: Candidate, ofRow: readonly Candidate[]): Fate {
+    const verdict = this.#verdicts.of(candidate);
+    // Where the config lets go what is held, it still waits for what is pending.
+    if (verdict === "held" && this.#waiting.has(candidate)) return "waiting";
+    if (verdict !== "repeated" && verdict !== "new") return verdict;
+    if (verdict === "repeated") {
+      const first = this.#firstOf(candidate);
+      // An earlier one whose row is invalid is not sent, so this one is the first.
+      if (this.#brought.has(first) || ofRow.some((each) => each.seq < candidate.seq && this.#firstOf(each) === first))
+        return "sent";
+    }
+    return this.#waiting.has(candidate) ? "waiting" : "new";
+  }
+
+  #firstOf(candidate: Candidate): number {
+    const detail = this.#verdicts.detailOf(candidate);
+    return detail?.kind === "repeated" ? detail.first : candidate.seq;
+  }
+
+  /** It is sent: what repeats it need not be. */
+  bring(candidate: Candidate): void {
+    if (this.#verdicts.isRepeated(candidate) || this.#verdicts.of(candidate) === "repeated")
+      this.#brought.add(this.#firstOf(candidate));
+  }
+
+  /** It waits: what depends on it waits too. */
+  wait(candidate: Candidate): void {
+    this.#waiting.add(candidate);
+  }
+}
+
+/**
+ * Whether just this deed was taken before, so that the bad row that it mends is done with. One of a history may also be another
+ * deed that says the same (A, B, A), or much the same: then the bad row is told of again, rather than never.
+ */
+export function isSurelyDone({ action, untimed, keyed }: Candidate, fate: Fate): boolean {
+  const isOneOfMany = !keyed && actionSpec(action).identity === "history";
+  return fate === "sent" ? !(isOneOfMany && untimed) : fate === "changed" && !isOneOfMany;
+}
+
+/** Whether promises were imported that may be those of this very action. */
+function wasImported(comparedWith: Ledger, { keyed }: Candidate, action: Action): boolean {
+  // They don't hold the key of a source either, so there is only what would name the deed without one.
+  const text = importedIdentityText(action) ?? (keyed ? identityText(action) : undefined);
+  return text !== undefined && acceptedDeeds(comparedWith, digestOf(text)).some(isUnknownContent);
+}

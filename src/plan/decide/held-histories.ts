@@ -1,0 +1,40 @@
+/** Histories of which a deed of a row that is not sent stands before: what follows in them waits for that row. */
+
+import { actionSpec } from "../../actions/actions.ts";
+import type { Problem } from "../../actions/problem.ts";
+import type { Candidate, CandidateLines } from "../candidates/candidates.ts";
+import { historyOf, replaces } from "../identity/late-beside-keys.ts";
+
+type Place = Pick<Problem, "source" | "line">;
+
+export class HeldHistories {
+  readonly #lines: CandidateLines;
+  /** By history (hex): the first such row. */
+  readonly #rows = new Map<string, Place>();
+
+  constructor(lines: CandidateLines) {
+    this.#lines = lines;
+  }
+
+  /** @param candidates of a row that is not sent. */
+  hold(candidates: readonly Candidate[], row: Place): void {
+    for (const candidate of candidates) {
+      if (!isInOrder(candidate)) continue;
+      const history = this.#nameOf(candidate);
+      if (!this.#rows.has(history)) this.#rows.set(history, row);
+    }
+  }
+
+  /** The row that the candidate waits for. */
+  before(candidate: Candidate): Place | undefined {
+    return this.#rows.size > 0 && isInOrder(candidate) ? this.#rows.get(this.#nameOf(candidate)) : undefined;
+  }
+
+  #nameOf(candidate: Candidate): string {
+    return historyOf(candidate, this.#lines).toString("hex");
+  }
+}
+
+/** Whether it must not come before what stands before it in its history: with a key, a scan is told apart from all others. */
+const isInOrder = ({ action, keyed }: Candidate): boolean =>
+  actionSpec(action).identity === "history" && (!keyed || replaces(action));

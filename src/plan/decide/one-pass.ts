@@ -1,0 +1,357 @@
+/** One pass over all candidates, in order: what is sent, and which rows turn out to be invalid. */
+
+import { type Action, actionSpec, withArticle } from "../../actions/actions.ts";
+import type { Finding, Problem, Severity } from "../../actions/problem.ts";
+import type { CrossActionChecks } from "../../checks/cross-action.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
+import type { Pending } from "../../ledger/pending.ts";
+import type { AskedAt } from "../../ledger/row-places.ts";
+import { openActionText } from "../../mapping/open-actions.ts";
+import {
+  actionOf,
+  type BlockedRow,
+  type Candidate,
+  type CandidateLines,
+  readCandidates,
+} from "../candidates/candidates.ts";
+import type { InvalidRow, InvalidRows } from "../candidates/rows-not-sent.ts";
+import type { Compiled } from "../compile/compile.ts";
+import { describeChange } from "../findings/changed-actions.ts";
+import { reasonOf } from "../findings/findings-of-row.ts";
+import { findingOf, heldBack, type KnownPlaces } from "../findings/findings-of-verdict.ts";
+import type { ProblemLog } from "../findings/problem-log.ts";
+import { digestOfTold } from "../findings/told-warnings.ts";
+import { historyOf } from "../identity/late-beside-keys.ts";
+import type { Verdicts } from "../identity/verdicts.ts";
+import { type Fate, Fates, isSurelyDone, UNDECIDED } from "./fates.ts";
+import { HeldHistories } from "./held-histories.ts";
+import { causeOf, type HeldRows } from "./held-rows.ts";
+import { type Selection, SelectionTally } from "./selection.ts";
+
+export interface DecidingOptions {
+  readonly directory: string;
+  readonly compiled: Compiled;
+  /** Actions of invalid rows, at their places among the candidates; may be read again. */
+  readonly blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>;
+  /** Takes the rows that are held back for what stands around them. */
+  readonly invalid: InvalidRows;
+  /** Checks that know nothing of this input yet. */
+  readonly crossChecks: () => CrossActionChecks;
+  /** What another run may still bring to the service. */
+  readonly pending: Pending;
+  /** What the sources of the config read rows as. */
+  readonly sources: ReadonlySet<string>;
+  readonly severityOf: (rule: string) => Severity;
+  readonly signal: AbortSignal;
+}
+
+/** What is known before the pass. */
+interface Known {
+  /** The ledger to compare with, if any. */
+  readonly comparedWith: Ledger | undefined;
+  readonly verdicts: Verdicts;
+  readonly lines: CandidateLines;
+}
+
+/** The rows that were found invalid, by now and by earlier passes. */
+export interface FoundRows {
+  /** One bit a row. */
+  readonly bits: Uint8Array;
+  /** What is to be said of them. */
+  readonly problems: ProblemLog;
+  readonly held: HeldRows;
+}
+
+/** The candidates of a row that stand together, and what is to become of them. */
+interface RowFates {
+  /** The first of them. */
+  readonly head: Candidate;
+  readonly at: Place;
+  readonly candidates: readonly Candidate[];
+  readonly fates: readonly { readonly candidate: Candidate; readonly fate: Fate }[];
+  /** Sent, unless the row is invalid. */
+  readonly open: readonly Candidate[];
+  readonly actions: readonly Action[];
+  readonly undecided: readonly Candidate[];
+}
+
+export class Deciding {
+  readonly #options: DecidingOptions;
+  readonly #known: Known;
+  readonly #found: FoundRows;
+  readonly #log: ProblemLog;
+  readonly #crossChecks: CrossActionChecks;
+  readonly #fates: Fates;
+  readonly #heldHistories: HeldHistories;
+  readonly #places: KnownPlaces;
+  readonly #tally: SelectionTally;
+  /** One bit a row: whether an action of it was counted on. */
+  readonly #countedOn: Uint8Array;
+  /** Mended rows of which something waits. */
+  readonly #waitingMends = new Set<number>();
+  /** By mended row, what was accepted before and is of it. */
+  readonly #knownOfMends = new Map<number, AskedAt[]>();
+  #justFound: InvalidRow[] = [];
+  #mustRepeat = false;
+
+  /** @param found takes rows that turn out to be invalid. */
+  constructor(options: DecidingOptions, known: Known, found: FoundRows, log: ProblemLog) {
+    const { compiled, sources } = options;
+    const { verdicts, lines, comparedWith } = known;
+    this.#options = options;
+    this.#known = known;
+    this.#found = found;
+    this.#log = log;
+    this.#crossChecks = options.crossChecks();
+    this.#fates = new Fates(verdicts, lines, comparedWith, options.pending);
+    this.#heldHistories = new HeldHistories(lines);
+    this.#places = {
+      comparedWith,
+      lines,
+      placeOf: ({ input, line }) => ({ source: sourceOf(compiled, input), line }),
+      isOfSource: (input) => sources.has(compiled.inputs[input]?.readAs ?? ""),
+    };
+    this.#tally = new SelectionTally(compiled.inputs.length);
+    this.#countedOn = new Uint8Array(found.bits.length);
+  }
+
+  /** @returns undefined when a row turned out to be invalid that had been counted on before. */
+  async run(): Promise<Omit<Selection, "openOfInvalid" | "lastAccepted"> | undefined> {
+    const { directory, blockedRows, signal } = this.#options;
+    await using held = holdsInOrder(blockedRows);
+    let blocked = await held.next();
+    const decideBesideBlocked = async (candidates: readonly Candidate[]): Promise<void> => {
+      const [head] = candidates;
+      for (; blocked !== undefined && head !== undefined && blocked.before <= head.seq; blocked = await held.next())
+        if (blocked.accepted === undefined)
+          this.#crossChecks.holdBack(blocked.attempted, this.#places.placeOf(blocked));
+      this.#decide(candidates);
+      for (const row of this.#justFound) this.#options.invalid.add(row);
+      this.#justFound = [];
+    };
+
+    let together: Candidate[] = [];
+    for await (const batch of readCandidates(directory)) {
+      signal.throwIfAborted();
+      for (const candidate of batch) {
+        const [head] = together;
+        if (head !== undefined && head.row !== candidate.row) {
+          if (this.#justFound.length > 0 || (blocked !== undefined && blocked.before <= head.seq))
+            await decideBesideBlocked(together);
+          else this.#decide(together);
+          together = [];
+        }
+        together.push(candidate);
+      }
+    }
+    await decideBesideBlocked(together);
+    if (this.#mustRepeat) return undefined;
+    return { ...this.#tally.selected, heldFor: this.#found.held.causes, mends: this.#mends() };
+  }
+
+  /** Decides about candidates of one row that stand together. */
+  #decide(candidates: readonly Candidate[]): void {
+    const row = this.#fatesOf(candidates);
+    if (row === undefined) return;
+    if (hasBit(this.#found.bits, row.head.row)) {
+      this.#holdBack(row, row.actions, row.at);
+      return;
+    }
+    const problems = row.fates.flatMap(({ candidate, fate }) => this.#problemsOf(candidate, fate, row.at));
+    this.#assume(row);
+    problems.push(...this.#repeatsIn(row));
+    const isSound = !problems.some(isError);
+    if (isSound) this.#checkAcross(row, problems);
+    for (const each of problems) this.#log.add(isError(each) ? each : this.#marked(each, candidates));
+    const errors = problems.filter(isError);
+    if (errors.length === 0) {
+      setBit(this.#countedOn, row.head.row);
+      for (const { candidate, fate } of row.fates) this.#count(candidate, fate, row.at);
+      return;
+    }
+    this.#holdBack(row, isSound ? [] : row.actions, causeOf(errors) ?? row.at);
+    this.#reject(row, errors);
+    for (const each of problems) this.#found.problems.add(each);
+  }
+
+  #fatesOf(candidates: readonly Candidate[]): RowFates | undefined {
+    const [head] = candidates;
+    if (head === undefined) return undefined;
+    const fates = candidates.map((candidate) => ({ candidate, fate: this.#fates.of(candidate, candidates) }));
+    // Where the rule that holds it back is turned off, it is sent all the same.
+    const open = fates.flatMap(({ candidate, fate }) => (fate === "new" || fate === "held" ? [candidate] : []));
+    return {
+      head,
+      at: this.#places.placeOf(head),
+      candidates,
+      fates,
+      open,
+      actions: this.#actionsOf(open),
+      undecided: fates.flatMap(({ candidate, fate }) => (UNDECIDED.has(fate) ? [candidate] : [])),
+    };
+  }
+
+  #actionsOf(candidates: readonly Candidate[]): readonly Action[] {
+    return candidates.map((candidate) => actionOf(candidate, this.#known.lines));
+  }
+
+  /** What is wrong with an action of a row, beside the row itself and those before it. */
+  #problemsOf(candidate: Candidate, fate: Fate, at: Place): readonly Problem[] {
+    const findings: Finding[] = [];
+    if (fate === "imported") findings.push(importedHistory(candidate));
+    else {
+      const detail = this.#known.verdicts.detailOf(candidate);
+      const finding = detail === undefined ? undefined : findingOf(candidate, detail, this.#places);
+      if (finding !== undefined) findings.push(finding);
+    }
+    const before = fate === "new" ? this.#heldHistories.before(candidate) : undefined;
+    if (before !== undefined) findings.push(heldBack(before));
+    return findings.flatMap((finding) => {
+      const severity = this.#options.severityOf(finding.rule);
+      return severity === "off" ? [] : [{ ...at, severity, ...finding }];
+    });
+  }
+
+  /** What another run is about to bring counts as brought, for what follows it. */
+  #assume({ fates, at }: RowFates): void {
+    const assumed = fates.flatMap(({ candidate, fate }) =>
+      fate === "pending" || fate === "waiting" ? [candidate] : [],
+    );
+    if (assumed.length > 0) this.#crossChecks.assume(this.#actionsOf(assumed), at);
+  }
+
+  #repeatsIn({ fates, at }: RowFates): readonly Problem[] {
+    const severity = this.#options.severityOf(DEED_REPEATED.rule);
+    if (severity === "off") return [];
+    const { verdicts } = this.#known;
+    return fates.flatMap(({ candidate, fate }) => {
+      if (fate !== "sent" || verdicts.of(candidate) !== "repeated") return [];
+      const detail = verdicts.detailOf(candidate);
+      if (detail?.kind === "repeated" && detail.isExpected) return [];
+      const { action } = candidate;
+      const message = `${action} of the same ${actionSpec(action).about} occurs earlier in this input; it is sent once.`;
+      return [{ ...at, severity, ...DEED_REPEATED, message }];
+    });
+  }
+
+  #checkAcross({ head, actions, at }: RowFates, problems: Problem[]): void {
+    const inFile = itemPointer(this.#options.compiled, head.input, head.row);
+    for (const findings of this.#crossChecks.row(actions, at))
+      for (const each of findings) problems.push({ ...at, ...placed(each, inFile) });
+  }
+
+  /** What follows an action of a row that is not sent waits for it. */
+  #holdBack({ open, undecided }: RowFates, actions: readonly Action[], at: Place): void {
+    this.#crossChecks.holdBack([...actions, ...this.#actionsOf(undecided)], at);
+    this.#heldHistories.hold([...open, ...undecided], at);
+  }
+
+  #reject({ head, at, candidates }: RowFates, errors: readonly Problem[]): void {
+    const { row, input, line, seq } = head;
+    const cause = causeOf(errors);
+    if (cause !== undefined) this.#found.held.note(at, cause);
+    const ofHistories = candidates.filter(({ action }) => actionSpec(action).identity === "history");
+    this.#justFound.push({
+      row,
+      input,
+      line,
+      reason: reasonOf(errors, this.#options.severityOf),
+      isHeld: cause !== undefined,
+      gives: candidates.map(({ action, nth }) => openActionText(action, nth)),
+      before: seq,
+      histories: [...new Set(ofHistories.map((each) => historyOf(each, this.#known.lines).toString("hex")))],
+    });
+    setBit(this.#found.bits, row);
+    if (hasBit(this.#countedOn, row)) this.#mustRepeat = true;
+  }
+
+  /** Counts a candidate of a sound row. */
+  #count(candidate: Candidate, fate: Fate, at: Place): void {
+    const { row } = candidate;
+    const { verdicts, comparedWith, lines } = this.#known;
+    const detail = verdicts.detailOf(candidate);
+    if (this.#options.compiled.mends.has(row)) {
+      if (fate !== "new" && fate !== "held" && !isSurelyDone(candidate, fate)) this.#waitingMends.add(row);
+      if (detail?.kind === "sent") this.#knownOfMends.set(row, [...(this.#knownOfMends.get(row) ?? []), detail.as]);
+    }
+    if (fate === "waiting") this.#fates.wait(candidate);
+    if (fate === "new" || fate === "held") {
+      this.#fates.bring(candidate);
+      this.#tally.keep(candidate);
+      return;
+    }
+    this.#tally.leave(candidate, fate, verdicts.of(candidate));
+    if (fate === "changed" && detail?.kind === "changed" && comparedWith !== undefined)
+      this.#tally.show(() => describeChange(comparedWith, detail.from, candidate, lines, at.source));
+  }
+
+  #marked(problem: Problem, candidates: readonly Candidate[]): Problem {
+    if (this.#log.capacity.keeps !== "all") return problem;
+    // Whole: two scans of a ticket differ by their times alone.
+    const actions = candidates.map((candidate) => this.#known.lines.of(candidate).toString("utf8").trimEnd());
+    return { ...problem, mark: digestOfTold(["actions", ...actions]) };
+  }
+
+  #mends(): Selection["mends"] {
+    return new Map(
+      [...this.#options.compiled.mends]
+        .filter(([row]) => !this.#waitingMends.has(row) && !hasBit(this.#found.bits, row))
+        .map(([row, mend]) => [row, { ...mend, known: this.#knownOfMends.get(row) ?? [] }]),
+    );
+  }
+}
+
+/** Holds one after the other; they are few beside the candidates. */
+function holdsInOrder(blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>) {
+  const iterator =
+    Symbol.asyncIterator in blockedRows ? blockedRows[Symbol.asyncIterator]() : blockedRows[Symbol.iterator]();
+  return {
+    async next(): Promise<BlockedRow | undefined> {
+      const { done, value } = await iterator.next();
+      return done ? undefined : value;
+    },
+    async [Symbol.asyncDispose]() {
+      await iterator.return?.();
+    },
+  };
+}
+
+type Place = Pick<Problem, "source" | "line">;
+
+/** Where a row stands in the JSON array it was read from, as a pointer; undefined for rows of other formats. */
+function itemPointer(compiled: Compiled, input: number, row: number): string | undefined {
+  if (compiled.inputs[input]?.format === "cells") return undefined;
+  if (compiled.inputs[input]?.format !== "json") return "";
+  const before = compiled.inputs.slice(0, input).reduce((sum, { rows }) => sum + rows, 0);
+  return `/${row - before - 1}`;
+}
+
+/** A finding whose pointer leads from the top of the file; columns of a table have none. */
+function placed<F extends Finding>(finding: F, inFile: string | undefined): F {
+  if (finding.pointer === undefined) return finding;
+  if (inFile !== undefined) return { ...finding, pointer: `${inFile}${finding.pointer}` };
+  const { pointer: _, ...rest } = finding;
+  return rest as F; // only an optional key less
+}
+
+const DEED_REPEATED = { rule: "deed-repeated", hint: "Remove the row if it says nothing new." } as const;
+
+function importedHistory({ action }: Pick<Action, "action">): Finding {
+  return {
+    rule: "imported-history",
+    message: `Before the ledger was lost, ${withArticle(action)} of this ${actionSpec(action).about} was accepted, and the imported promises don't say which one.`,
+    hint: "If this is a new one, send its rows alone with --again; if not, remove them. If an export brings them every night, let the others through with rules: {imported-history: warn}.",
+  };
+}
+
+const isError = ({ severity }: Problem): boolean => severity === "error";
+
+function sourceOf(compiled: Compiled, input: number): string {
+  return compiled.inputs[input]?.name ?? "?";
+}
+
+const hasBit = (bits: Uint8Array, at: number): boolean => (((bits[at >> 3] ?? 0) >> (at & 7)) & 1) === 1;
+
+function setBit(bits: Uint8Array, at: number): void {
+  bits[at >> 3] = (bits[at >> 3] ?? 0) | (1 << (at & 7));
+}

@@ -1,0 +1,119 @@
+/** What is sent of the candidates, and how all others are counted. */
+
+import type { ActionName } from "../../actions/actions.ts";
+import type { Candidate } from "../candidates/candidates.ts";
+import type { Compiled } from "../compile/compile.ts";
+import type { ChangedAction } from "../findings/changed-actions.ts";
+import type { Verdict } from "../identity/verdicts.ts";
+import type { LastAccepted } from "../rejects/find-row-places.ts";
+import type { Fate } from "./fates.ts";
+import type { HeldFor } from "./held-rows.ts";
+
+export interface Selection {
+  /** Byte ranges of the candidates that are sent, in order, with how many actions each holds. */
+  readonly kept: readonly {
+    readonly start: number;
+    readonly end: number;
+    readonly first: number;
+    readonly count: number;
+  }[];
+  readonly fresh: number;
+  readonly alreadySent: number;
+  /** Of those already sent, how many repeat a deed of their own input. */
+  readonly repeated: number;
+  readonly pending: number;
+  /** Not sent because they depend on what is pending. */
+  readonly waiting: number;
+  /** Not sent because something later of their history was accepted already. */
+  readonly late: number;
+  /** Rejected earlier, and not sent because something later of their history was accepted since. */
+  readonly superseded: number;
+  /** Not sent because nobody can tell whether they were accepted, where the rule that says so is no error. */
+  readonly unclear: number;
+  readonly changed: { readonly count: number; readonly shown: readonly ChangedAction[] };
+  readonly byAction: Readonly<Record<string, number>>;
+  /** Of each input: the kinds of its actions that are sent, and those of which some were accepted before. */
+  readonly kinds: readonly GivenKinds[];
+  /** The rows that others are held for. */
+  readonly heldFor: readonly HeldFor[];
+  /** What is open of invalid rows of which a part was accepted already, by row; of the others, all is. */
+  readonly openOfInvalid: ReadonlyMap<number, readonly string[]>;
+  /** Beside which rows that are not sent have their places. */
+  readonly lastAccepted: LastAccepted;
+  /** Rows that were mended and of which nothing is left open but what is sent now. */
+  readonly mends: Compiled["mends"];
+}
+
+interface GivenKinds {
+  readonly sent: ReadonlySet<ActionName>;
+  readonly known: ReadonlySet<ActionName>;
+}
+
+/** How candidates that are not sent are counted. */
+const COUNTED = {
+  sent: "alreadySent",
+  changed: "alreadySent",
+  pending: "pending",
+  waiting: "waiting",
+  late: "late",
+  superseded: "superseded",
+  unclear: "unclear",
+  "key shared": "unclear",
+  imported: "unclear",
+} as const satisfies Record<Exclude<Fate, "new" | "held">, string>;
+
+/** How many changed actions are shown with both values. */
+const CHANGED_SHOWN = 1000;
+
+/** A selection while it is made, candidate by candidate in order. */
+export class SelectionTally {
+  readonly #kept: { start: number; end: number; first: number; count: number }[] = [];
+  readonly #byAction: Record<string, number> = {};
+  readonly #kinds: readonly { readonly sent: Set<ActionName>; readonly known: Set<ActionName> }[];
+  readonly #changed: { count: number; readonly shown: ChangedAction[] } = { count: 0, shown: [] };
+  readonly #counts = {
+    fresh: 0,
+    alreadySent: 0,
+    repeated: 0,
+    pending: 0,
+    waiting: 0,
+    late: 0,
+    superseded: 0,
+    unclear: 0,
+  };
+
+  /** @param inputs how many there are. */
+  constructor(inputs: number) {
+    this.#kinds = Array.from({ length: inputs }, () => ({ sent: new Set<ActionName>(), known: new Set<ActionName>() }));
+  }
+
+  /** Adds one that is sent. */
+  keep({ start, length, seq, action, input }: Candidate): void {
+    this.#byAction[action] = (this.#byAction[action] ?? 0) + 1;
+    this.#kinds[input]?.sent.add(action);
+    const last = this.#kept.at(-1);
+    if (last !== undefined && last.end === start) {
+      last.end = start + length;
+      last.count += 1;
+    } else this.#kept.push({ start, end: start + length, first: seq, count: 1 });
+    this.#counts.fresh += 1;
+  }
+
+  /** Counts one that is not sent. */
+  leave({ action, input }: Candidate, fate: keyof typeof COUNTED, verdict: Verdict): void {
+    this.#byAction[action] = (this.#byAction[action] ?? 0) + 1;
+    if (fate === "changed" || verdict === "sent") this.#kinds[input]?.known.add(action);
+    this.#counts[COUNTED[fate]] += 1;
+    if (fate === "sent" && verdict === "repeated") this.#counts.repeated += 1;
+    if (fate === "changed") this.#changed.count += 1;
+  }
+
+  /** Shows one that is changed, with both values, unless enough are shown. */
+  show(describe: () => ChangedAction): void {
+    if (this.#changed.shown.length < CHANGED_SHOWN) this.#changed.shown.push(describe());
+  }
+
+  get selected(): Omit<Selection, "heldFor" | "mends" | "openOfInvalid" | "lastAccepted"> {
+    return { ...this.#counts, kept: this.#kept, changed: this.#changed, byAction: this.#byAction, kinds: this.#kinds };
+  }
+}

@@ -1,0 +1,181 @@
+/** The actions of one chunk as the bytes that are sent, and where in them each action and its ids stand. */
+
+import { ACTION_NAMES, type ActionName } from "../../actions/actions.ts";
+import { parseJson } from "../../actions/json.ts";
+import { asBuffer } from "../../disk/buffers.ts";
+
+export interface ChunkActions {
+  /** The request body: a JSON array of the actions. */
+  readonly body: Uint8Array;
+  readonly count: number;
+  /** Reads an action by its place, from 0. */
+  read(at: number): ReadAction;
+}
+
+/** What an answer must echo of an action. */
+export interface SentAction {
+  readonly action: ActionName;
+  readonly data: Readonly<Partial<Record<"eventId" | "ticketId" | "nftId", string | null | undefined>>>;
+}
+
+/** Numbers that are kept of an action: start and end in the body of itself, then of the JSON of its ids. */
+const PLACES = 8;
+const [START, END, EVENT, TICKET, NFT] = [0, 1, 2, 4, 6];
+
+const [OPEN, CLOSE, COMMA, NEWLINE] = [0x5b, 0x5d, 0x2c, 0x0a];
+const [QUOTE, BACKSLASH, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x7b, 0x7d];
+
+const HEAD = `{"action":"`;
+const BETWEEN = `","data":{`;
+const NAME_BYTES = ACTION_NAMES.map((name) => Buffer.from(`${name}"`));
+
+/**
+ * Turns lines of a plan into the request body, in place, and finds their ids on the way: one pass over the bytes, since
+ * parsing every action takes several times as long.
+ *
+ * @param bytes one free byte and then the lines, each ending in a newline.
+ */
+export function toChunkActions(bytes: Uint8Array, count: number): ChunkActions {
+  const places = new Int32Array(count * PLACES);
+  let at = 1;
+  for (let number = 0; number < count; number += 1) {
+    const base = number * PLACES;
+    places[base + START] = at;
+    at = stringEnd(bytes, at + HEAD.length - 1) + BETWEEN.length;
+    while (bytes[at] === QUOTE) {
+      const key = at + 1;
+      at = stringEnd(bytes, at) + 2;
+      const place = placeOf(bytes, key, at - 2);
+      const value = at;
+      at = valueEnd(bytes, at);
+      if (place !== 0 && bytes[value] !== NULL) {
+        places[base + place] = value;
+        places[base + place + 1] = at;
+      }
+      if (bytes[at] === COMMA) at += 1;
+    }
+    at += 2;
+    places[base + END] = at;
+    if (bytes[at] !== NEWLINE) throw new Error("the plan's actions are not as the planner writes them");
+    bytes[at] = COMMA;
+    at += 1;
+  }
+  if (at !== bytes.length) throw new Error("the plan's chunk has another number of actions than it says");
+  bytes[0] = OPEN;
+  bytes[bytes.length - 1] = CLOSE;
+  return actionsAt(bytes, places);
+}
+
+const NULL = 0x6e; // "n": a value that starts with it is null
+
+/** The offset of the quote that ends the string which starts at `at`. */
+function stringEnd(bytes: Uint8Array, at: number): number {
+  let end = at + 1;
+  for (; end < bytes.length && bytes[end] !== QUOTE; end += 1) if (bytes[end] === BACKSLASH) end += 1;
+  return end;
+}
+
+function valueEnd(bytes: Uint8Array, at: number): number {
+  if (bytes[at] === QUOTE) return stringEnd(bytes, at) + 1;
+  let depth = 0;
+  for (let end = at; end < bytes.length; end += 1) {
+    switch (bytes[end]) {
+      case QUOTE:
+        end = stringEnd(bytes, end);
+        break;
+      case OPEN_OBJECT:
+      case OPEN:
+        depth += 1;
+        break;
+      case CLOSE_OBJECT:
+      case CLOSE:
+        if (depth === 0) return end;
+        depth -= 1;
+        break;
+      case COMMA:
+        if (depth === 0) return end;
+        break;
+    }
+  }
+  return bytes.length;
+}
+
+const KEYS = [
+  { key: Buffer.from("eventId"), place: EVENT },
+  { key: Buffer.from("ticketId"), place: TICKET },
+  { key: Buffer.from("nftId"), place: NFT },
+] as const;
+
+/** Where the places of an id are kept; 0 for any other field. */
+function placeOf(bytes: Uint8Array, start: number, end: number): number {
+  for (const { key, place } of KEYS) {
+    if (end - start !== key.length) continue;
+    let same = 0;
+    while (same < key.length && bytes[start + same] === key[same]) same += 1;
+    if (same === key.length) return place;
+  }
+  return 0;
+}
+
+/** One action of a chunk, read out of its bytes. */
+interface ReadAction {
+  readonly eventId: string | undefined;
+  readonly ticketId: string | undefined;
+  readonly nftId: string | undefined;
+  readonly action: ActionName;
+  /** The JSON text of its data. */
+  readonly data: Uint8Array;
+  /** Bytes of the action, without what separates it from the next. */
+  readonly length: number;
+}
+
+function actionsAt(body: Uint8Array, places: Int32Array): ChunkActions {
+  let text: string | undefined;
+  const id = (from: number, to: number): string | undefined => {
+    if (to === 0) return undefined;
+    // A byte a character, so that taking a piece costs nothing; what is not ASCII is decoded by itself.
+    text ??= asBuffer(body).toString("latin1");
+    const plain = text.slice(from + 1, to - 1);
+    if (PLAIN.test(plain) && body[from] === QUOTE) return plain;
+    return parseJson(Buffer.from(body.buffer, body.byteOffset + from, to - from).toString("utf8")) as string; // a field of text, checked by the planner
+  };
+  return {
+    body,
+    count: places.length / PLACES,
+    read(at) {
+      const base = at * PLACES;
+      const place = (which: number): number => places[base + which] ?? 0;
+      const [start, end] = [place(START), place(END)];
+      const action = nameAt(body, start + HEAD.length);
+      return {
+        action,
+        eventId: id(place(EVENT), place(EVENT + 1)),
+        ticketId: id(place(TICKET), place(TICKET + 1)),
+        nftId: id(place(NFT), place(NFT + 1)),
+        data: body.subarray(start + HEAD.length + action.length + BETWEEN.length - 1, end - 1),
+        length: end - start,
+      };
+    },
+  };
+}
+
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+function nameAt(body: Uint8Array, at: number): ActionName {
+  const number = NAME_BYTES.findIndex((name) => {
+    let same = 0;
+    while (same < name.length && body[at + same] === name[same]) same += 1;
+    return same === name.length;
+  });
+  const name = ACTION_NAMES[number];
+  if (name === undefined) throw new Error("the plan holds an action of an unknown kind");
+  return name;
+}
+
+/** What the answer to a chunk must echo. */
+export function sentActions(chunk: ChunkActions): readonly SentAction[] {
+  return Array.from({ length: chunk.count }, (_, at) => {
+    const { action, eventId, ticketId, nftId } = chunk.read(at);
+    return { action, data: { eventId, ticketId, nftId } };
+  });
+}

@@ -1,0 +1,104 @@
+import type { Problem } from "../../actions/problem.ts";
+
+/** What was found of one rule: how often, and the first example. */
+interface RuleTally {
+  readonly rule: string;
+  readonly severity: "warn" | "error";
+  count: number;
+  readonly first: Problem;
+  /** How often by kind of action, where the rule tells it. */
+  readonly byAction: ReadonlyMap<string, number>;
+}
+
+/** Problems counted in full and kept up to a cap, so that memory does not grow with a bad file. */
+export interface ProblemLog {
+  add(problem: Problem): void;
+  readonly errors: number;
+  readonly warnings: number;
+  /** The first problems, in the order of the input, up to the cap. */
+  readonly kept: readonly Problem[];
+  /** One entry per rule and severity, in order of first appearance. */
+  readonly tallies: readonly RuleTally[];
+  /** What is still kept; so much a fork needs to keep. */
+  readonly capacity: LogCapacity;
+  /** An empty log with the same cap, whose problems may be absorbed later or dropped. */
+  fork(): ProblemLog;
+  /** Takes over what a fork holds, which was made when no less was kept than now. */
+  absorb(fork: Pick<ProblemLog, "kept" | "tallies">): void;
+}
+
+const NONE: ReadonlyMap<string, number> = new Map();
+
+/** The problems of a full log: errors take the places of warnings and of rows that only wait for another, as long as there are any. */
+export interface LogCapacity {
+  readonly cap: number;
+  readonly keeps: "all" | "errors" | "none";
+}
+
+export function createProblemLog(cap: number, keeps: LogCapacity["keeps"] = "all"): ProblemLog {
+  const kept: Problem[] = [];
+  /** Neither a warning nor a row that only waits for another crowds out an error that stops the run. */
+  const isMinor = ({ severity, cause }: Problem): boolean => severity === "warn" || cause !== undefined;
+  const tallies = new Map<string, RuleTally & { readonly byAction: Map<string, number> }>();
+  let keptMinor = 0;
+  let errors = 0;
+  let warnings = 0;
+  const keep = (problem: Problem): void => {
+    if (keeps === "none" || (keeps === "errors" && isMinor(problem))) return;
+    if (kept.length < cap) {
+      kept.push(problem);
+      if (isMinor(problem)) keptMinor += 1;
+    } else if (!isMinor(problem)) {
+      if (keptMinor === 0) return;
+      kept.splice(kept.findLastIndex(isMinor), 1);
+      keptMinor -= 1;
+      kept.push(problem);
+    }
+  };
+  const tally = ({ rule, severity, count, first, byAction }: RuleTally): void => {
+    if (severity === "error") errors += count;
+    else warnings += count;
+    const key = `${severity} ${rule}`;
+    const known = tallies.get(key);
+    if (known === undefined) tallies.set(key, { rule, severity, count, first, byAction: new Map(byAction) });
+    else {
+      known.count += count;
+      for (const [action, times] of byAction) known.byAction.set(action, (known.byAction.get(action) ?? 0) + times);
+    }
+  };
+  return {
+    add(problem) {
+      keep(problem);
+      // Whether a row is marked depends on the room that is left, of which a worker knows an older state.
+      const { mark: _mark, ...first } = problem;
+      const { rule, severity, action } = problem;
+      tally({
+        rule,
+        severity,
+        count: 1,
+        first,
+        byAction: action === undefined ? NONE : new Map([[action, 1]]),
+      });
+    },
+    get errors() {
+      return errors;
+    },
+    get warnings() {
+      return warnings;
+    },
+    kept,
+    get tallies() {
+      return [...tallies.values()];
+    },
+    get capacity(): LogCapacity {
+      return { cap, keeps: kept.length < cap ? "all" : keptMinor > 0 ? "errors" : "none" };
+    },
+    fork() {
+      return createProblemLog(cap, this.capacity.keeps);
+    },
+    absorb(fork) {
+      for (const problem of fork.kept) keep(problem);
+      for (const each of fork.tallies) tally(each);
+    },
+  };
+}

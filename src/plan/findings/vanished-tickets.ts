@@ -1,0 +1,83 @@
+/** `--report-vanished`: tickets whose sale was accepted earlier, and which a later full export does not hold any more. */
+
+import { setImmediate } from "node:timers/promises";
+import { actionSpec, type Effect } from "../../actions/actions.ts";
+import { acceptedSale, type SoldTicket, soldTickets } from "../../ledger/known-state.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
+import type { OrderKey } from "../candidates/facts.ts";
+import { createScratch } from "../candidates/scratch.ts";
+
+export interface VanishedTicket extends SoldTicket {
+  /** Where its sale came from; absent where a source's own key identifies its sales. */
+  readonly source?: string;
+  readonly line?: number;
+  /** When the service accepted its sale, UTC in ISO 8601. */
+  readonly at?: string;
+}
+
+export interface Vanished {
+  readonly count: number;
+  readonly first: readonly VanishedTicket[];
+}
+
+/** How many vanished tickets are named; all are counted. */
+const NAMED = 1000;
+
+/** Whether a ticket of such an action has not vanished: the input sells it, or is done with it. */
+const ACCOUNTS_FOR_TICKET: Readonly<Record<Effect, boolean>> = {
+  "register-event": false,
+  "change-event": false,
+  "sell-ticket": true,
+  "change-ticket": false,
+  "resell-ticket": false,
+  "scan-ticket": false,
+  "check-in-ticket": false,
+  "claim-ticket": false,
+  "invalidate-ticket": true,
+};
+
+/** The sales of an input, noted in memory that does not grow with it. */
+export interface SalesSeen extends Disposable {
+  /** Notes an action of the input, also one that is not sent because its row is invalid. */
+  note(action: OrderKey): void;
+  /**
+   * The tickets of the input's events that the ledger knows as sold and the input does not. Tickets that were invalidated,
+   * or are by this input, are done with and not among them.
+   */
+  vanished(ledger: Ledger | undefined, signal: AbortSignal): Promise<Vanished>;
+}
+
+/** How many tickets are looked up before the request to stop is heard. */
+const AT_ONCE = 1000;
+
+/** @param directory where they are kept. */
+export function createSalesSeen(directory: string): SalesSeen {
+  const seen = createScratch(
+    directory,
+    "sales",
+    "CREATE TABLE sales (ticket_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID",
+  );
+  const events = new Set<string>();
+  const isSeen = (ticketId: string): boolean => seen.has("SELECT 1 FROM sales WHERE ticket_id = ?", ticketId);
+  return {
+    note({ action, data: { eventId, ticketId } }) {
+      if (typeof eventId === "string") events.add(eventId);
+      if (action === undefined || !ACCOUNTS_FOR_TICKET[actionSpec(action).effect]) return;
+      if (typeof ticketId === "string") seen.run("INSERT OR IGNORE INTO sales VALUES (?)", ticketId);
+    },
+    async vanished(ledger, signal) {
+      const first: VanishedTicket[] = [];
+      let count = 0;
+      let asked = 0;
+      for (const ticket of ledger === undefined ? [] : soldTickets(ledger)) {
+        asked += 1;
+        if (asked % AT_ONCE === 0) await setImmediate(undefined, { signal });
+        if (!events.has(ticket.eventId) || isSeen(ticket.ticketId)) continue;
+        count += 1;
+        if (first.length < NAMED) first.push({ ...ticket, ...(ledger && acceptedSale(ledger, ticket.ticketId)) });
+      }
+      return { count, first };
+    },
+    [Symbol.dispose]: () => seen[Symbol.dispose](),
+  };
+}

@@ -1,0 +1,108 @@
+/**
+ * Candidates whose key is new. Their deeds may have been accepted before the source had a key, or under another one, so they
+ * are looked for once more by what would identify them without a key.
+ */
+
+import { type ActionName, actionSpec } from "../../actions/actions.ts";
+import { digestOf, identityText } from "../../actions/identity.ts";
+import { hasKeyedDeeds, keyedDeeds, type SourceKey } from "../../ledger/keyed-deeds.ts";
+import { type TriedDeed, triedDeeds } from "../../ledger/known-state.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
+import { actionOf, type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
+
+/** What the rows of an input are read as, and the key of their source. */
+export interface InputKey {
+  readonly readAs: string;
+  readonly key: string | undefined;
+}
+
+/** A deed that the service was asked for. */
+export interface FoundDeed extends TriedDeed {
+  /** The key of another source identified it, so that it proves nothing when it says the same. */
+  readonly isOfAnotherSource: boolean;
+}
+
+/** What the ledger knows of an identity, and of what would have it without its key. */
+export interface DeedsBeside {
+  /** What the service was asked for, oldest first. */
+  of(identity: Buffer, action: ActionName, input: InputKey): readonly FoundDeed[];
+  /** Whether a deed was accepted that would have this identity without its key. */
+  has(identity: Buffer): boolean;
+}
+
+export function deedsBeside(ledger: Ledger): DeedsBeside {
+  const isAny = hasKeyedDeeds(ledger);
+  return {
+    of: (identity, action, input) => withoutKey(ledger, identity, action, input, isAny),
+    has: (identity) => isAny && keyedDeeds(ledger, identity).some(({ isTaken }) => isTaken),
+  };
+}
+
+/** Candidates of one identity and one source that stand beside what may be the same. */
+export interface NewKeys<T> {
+  /** Without the key, hexadecimal. */
+  readonly identity: string;
+  readonly candidates: T[];
+  readonly tried: readonly FoundDeed[];
+}
+
+/** @param isOpen whether a candidate's own key brought nothing. */
+export async function findUnderOtherKeys<T>(
+  ledger: Ledger,
+  directory: string,
+  options: {
+    readonly lines: CandidateLines;
+    readonly inputs: readonly InputKey[];
+    readonly isOpen: (candidate: Candidate) => boolean;
+    readonly take: (candidate: Candidate) => T;
+  },
+): Promise<Iterable<NewKeys<T>>> {
+  const { lines, inputs, isOpen, take } = options;
+  const isAny = hasKeyedDeeds(ledger);
+  const groups = new Map<string, NewKeys<T>>();
+  for await (const batch of readCandidates(directory)) {
+    for (const candidate of batch) {
+      if (!candidate.keyed || !isOpen(candidate)) continue;
+      const { action } = candidate;
+      const input = inputs[candidate.input];
+      if (input === undefined) throw new Error("a candidate comes from an input that nobody opened");
+      const identity = digestOf(identityText(actionOf(candidate, lines)));
+      const name = JSON.stringify([identity.toString("hex"), input.readAs, input.key]);
+      const known = groups.get(name);
+      if (known !== undefined) {
+        known.candidates.push(take(candidate));
+        continue;
+      }
+      const tried = withoutKey(ledger, identity, action, input, isAny);
+      if (tried.some(({ isTaken }) => isTaken))
+        groups.set(name, { identity: identity.toString("hex"), candidates: [take(candidate)], tried });
+    }
+  }
+  return groups.values();
+}
+
+function withoutKey(
+  ledger: Ledger,
+  identity: Buffer,
+  action: ActionName,
+  input: InputKey,
+  looksAtKeyed: boolean,
+): readonly FoundDeed[] {
+  const plain = triedDeeds(ledger, identity).map((deed) => ({ ...deed, isOfAnotherSource: false }));
+  if (!looksAtKeyed) return plain;
+  const happensOnce = actionSpec(action).identity === "once";
+  const keyed = keyedDeeds(ledger, identity).flatMap(({ by, ...deed }) =>
+    // What happens once to a ticket is the same under any key. Else a key tells apart what it was made to tell apart.
+    happensOnce || !isKeyOf(by, input)
+      ? { ...deed, isOfAnotherSource: !happensOnce && by?.source !== input.readAs }
+      : [],
+  );
+  return keyed.length === 0 ? plain : [...plain, ...keyed].sort((a, b) => a.runNo - b.runNo || a.seq - b.seq);
+}
+
+/** Whether a deed was known by the very key that the input has. */
+function isKeyOf(by: SourceKey | undefined, { readAs, key }: InputKey): boolean {
+  if (key === undefined) return false;
+  // A ledger that did not keep the key knew one, and most probably this.
+  return by === undefined || (by.source === readAs && by.key === key);
+}

@@ -1,0 +1,277 @@
+/**
+ * The order of deeds beside those that a key of their source identifies. The key tells which deed a row is, not that it may come
+ * when others came: what undoes a later deed of the same ticket or event is late, superseded or held with a key as without one
+ * (design, Identity).
+ */
+
+import { type Action, type ActionData, type ActionName, actionSpec, type Effect } from "../../actions/actions.ts";
+import { digestOf, identityText } from "../../actions/identity.ts";
+import { parseJson } from "../../actions/json.ts";
+import { hasKeyedDeeds, keyedDeeds } from "../../ledger/keyed-deeds.ts";
+import { type AcceptedDeed, acceptedData, type TriedDeed, triedDeeds } from "../../ledger/known-state.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
+import { type Standings, UNPLACED, type Unplaced, whyUnplaced } from "../../ledger/row-places.ts";
+import { actionOf, type Candidate, type CandidateLines, identityOf, readCandidates } from "../candidates/candidates.ts";
+import { contentAt } from "../files/index-file.ts";
+import { mayBeOfMinute, shiftBetween } from "../histories/retold-times.ts";
+import type { BlockedDeed, BlockedHistories } from "./blocked-deeds.ts";
+import { timeOf } from "./deed-contents.ts";
+
+/** Of these the last one counts, so that an earlier one must not come after it. */
+const REPLACING: ReadonlySet<Effect> = new Set(["change-event", "change-ticket", "resell-ticket"]);
+
+export const replaces = (action: ActionName): boolean => REPLACING.has(actionSpec(action).effect);
+
+/** What identifies a candidate's history: the digest that would identify the candidate itself if it had no key. */
+export function historyOf(candidate: Candidate, lines: CandidateLines): Buffer {
+  return candidate.keyed ? digestOf(identityText(actionOf(candidate, lines))) : identityOf(candidate);
+}
+
+/** A new deed that would come after a later one. */
+export type OutOfOrder =
+  | { readonly kind: "superseded"; readonly since: TriedDeed }
+  /** It stands before this one of the input, which was accepted, or became an accepted one. */
+  | { readonly kind: "late"; readonly before: Pick<Candidate, "input" | "line"> }
+  /** This one of a later time was accepted. */
+  | { readonly kind: "late in time"; readonly than: TriedDeed }
+  /** Its row was rejected, and this stood behind it then. */
+  | { readonly kind: "stood before"; readonly accepted: TriedDeed }
+  /** Its row was rejected, and whether it stood before some of these nobody knows. */
+  | { readonly kind: "unplaced"; readonly why: Unplaced; readonly accepted: readonly TriedDeed[] }
+  /** Of these some may stand behind it, among rows that were left out. */
+  | { readonly kind: "unclear"; readonly accepted: readonly TriedDeed[] }
+  /** Its time only seems to be later than that of an accepted one: its file is read in another zone, or that one had no seconds. */
+  | { readonly kind: "beside told otherwise" };
+
+export interface KeyedOrderOptions {
+  readonly lines: CandidateLines;
+  readonly blockedRows: BlockedHistories;
+  /** Rows behind were left out (`--limit`). */
+  readonly isCut: boolean;
+  readonly isNew: (seq: number) => boolean;
+  /** Accepted or pending. */
+  readonly isOld: (seq: number) => boolean;
+  /** Where several were accepted under the candidate's key: which of them it is. */
+  readonly boundTo: (seq: number) => Age | undefined;
+  /** What was accepted, where the candidate says something else now. */
+  readonly changedFrom: (seq: number) => AcceptedDeed | undefined;
+  /** Seconds by which what has no key shows that an input is moved to later times. */
+  readonly shiftOf: (input: number) => number;
+  /** What accepted deeds are beside one whose row comes from a rejects file. */
+  readonly standingsOf: (candidate: Candidate) => Standings | undefined;
+}
+
+/** What was asked for of a ticket or event, and what of it the input has. */
+interface Subject {
+  /** Accepted, oldest first. */
+  readonly accepted: readonly TriedDeed[];
+  readonly fresh: Candidate[];
+  readonly old: Candidate[];
+}
+
+/**
+ * Looks at histories in which some deed has a key; of others `matchHistory` and the times (late-by-time.ts) have said all.
+ *
+ * @returns those of the new candidates that would come after a later one.
+ */
+export async function findOutOfOrder(
+  ledger: Ledger,
+  directory: string,
+  options: KeyedOrderOptions,
+): Promise<readonly (readonly [Candidate, OutOfOrder])[]> {
+  const { lines, blockedRows, isCut, isNew, isOld, boundTo, standingsOf } = options;
+  const subjects = new Map<string, Subject>();
+  const keysAreKnown = hasKeyedDeeds(ledger);
+  for await (const batch of readCandidates(directory)) {
+    for (const candidate of batch) {
+      const { seq, keyed, action } = candidate;
+      if (!(keyed || keysAreKnown) || !replaces(action) || !isNew(seq)) continue;
+      const identity = historyOf(candidate, lines);
+      const name = identity.toString("hex");
+      const known = subjects.get(name);
+      if (known !== undefined) {
+        known.fresh.push(candidate);
+        continue;
+      }
+      const withKeys = keyedDeeds(ledger, identity);
+      if (!keyed && withKeys.length === 0) continue;
+      const accepted = [...triedDeeds(ledger, identity), ...withKeys].filter(({ isTaken }) => isTaken).sort(byAge);
+      if (accepted.length > 0) subjects.set(name, { accepted, fresh: [candidate], old: [] });
+    }
+  }
+  if (subjects.size === 0) return [];
+  const moved = new MovedInputs(ledger, options);
+  for await (const batch of readCandidates(directory)) {
+    for (const candidate of batch) {
+      if (!isOld(candidate.seq)) continue;
+      moved.see(candidate);
+      if (replaces(candidate.action)) subjects.get(historyOf(candidate, lines).toString("hex"))?.old.push(candidate);
+    }
+  }
+  return [...subjects].flatMap(([history, { accepted, fresh, old }]) => {
+    // Of rows that were mended, what they became stands in their places.
+    const mended = (blockedRows.get(history) ?? []).flatMap((row) =>
+      row.accepted === undefined ? [] : [{ row, of: nameOfDeed(row.accepted) }],
+    );
+    const deeds = old.map((candidate) => ({ candidate, of: acceptedOf(ledger, candidate, boundTo(candidate.seq)) }));
+    /** As it was accepted, or as it is told now, whichever is later: all times of a file may have moved. */
+    const timeOfDeed = (deed: TriedDeed): bigint | undefined => {
+      const came = deeds.find(({ candidate, of }) => !candidate.untimed && of.includes(nameOfDeed(deed)));
+      const [accepted, now] = [acceptedTime(ledger, deed), came && timeIn(came.candidate, lines)];
+      return accepted === undefined || (now !== undefined && now > accepted) ? now : accepted;
+    };
+    return fresh.flatMap((candidate): (readonly [Candidate, OutOfOrder])[] => {
+      const standingOf = standingsOf(candidate) ?? standingsSince(lastTried(ledger, candidate, fresh));
+      const earlier = new Set([
+        ...deeds.flatMap((each) => (each.candidate.seq < candidate.seq ? each.of : [])),
+        ...mended.flatMap(({ row, of }) => (row.before <= candidate.seq ? [of] : [])),
+      ]);
+      const time = timeIn(candidate, lines);
+      /** Whether it is known to be later; undefined where neither its place nor its time tells. */
+      const isLater = (deed: TriedDeed): boolean | undefined => {
+        const standing = standingOf(deed);
+        if (standing === "before") return false;
+        const other = time === undefined ? undefined : timeOfDeed(deed);
+        // Of those whose place is not known, the times tell below.
+        const isUnplaced = UNPLACED.has(standing);
+        if (time !== undefined && other !== undefined) return !isUnplaced && other > time;
+        if (earlier.has(nameOfDeed(deed))) return false;
+        return isUnplaced ? undefined : true;
+      };
+      const since = accepted.find((deed) => isLater(deed) === true);
+      if (since !== undefined) {
+        const stoodBefore = standingOf(since) === "stood behind";
+        return [[candidate, stoodBefore ? { kind: "stood before", accepted: since } : { kind: "superseded", since }]];
+      }
+      const unplaced = accepted.filter((deed) => isLater(deed) === undefined);
+      if (unplaced.length > 0)
+        return [[candidate, { kind: "unplaced", why: whyUnplaced(unplaced.map(standingOf)), accepted }]];
+      const than = time === undefined ? undefined : accepted.find((deed) => (timeOfDeed(deed) ?? 0n) > time);
+      if (than !== undefined) return [[candidate, { kind: "late in time", than }]];
+      const hasItsTime = (deed: TriedDeed): boolean =>
+        deeds.some((each) => !each.candidate.untimed && each.of.includes(nameOfDeed(deed)));
+      const seemsLater = accepted.some((deed) => {
+        const other = time === undefined || hasItsTime(deed) ? undefined : acceptedTime(ledger, deed);
+        if (time === undefined || other === undefined) return false;
+        return mayBeOfMinute(other, time) || (other < time && time - moved.shiftOf(candidate.input) <= other);
+      });
+      if (seemsLater) return [[candidate, { kind: "beside told otherwise" }]];
+      const timed = time === undefined ? [] : accepted.filter((deed) => timeOfDeed(deed) !== undefined);
+      // Those whose times tell, and a copy of a row that stands before it, as in files that overlap, are nothing later.
+      const notLater = new Set([...earlier, ...timed.map(nameOfDeed)]);
+      const isLaterRow = ({ candidate: { seq, untimed }, of }: (typeof deeds)[number]): boolean =>
+        seq > candidate.seq &&
+        (of.length === 0 ? time === undefined || untimed : of.some((deed) => !notLater.has(deed)));
+      const laterMended = mended.findLast(({ row, of }) => row.before > candidate.seq && !notLater.has(of));
+      const before = deeds.findLast(isLaterRow)?.candidate ?? laterMended?.row;
+      if (before !== undefined) return [[candidate, { kind: "late", before }]];
+      const isUnclear = isCut && accepted.some((deed) => !notLater.has(nameOfDeed(deed)));
+      return isUnclear ? [[candidate, { kind: "unclear", accepted }]] : [];
+    });
+  });
+}
+
+/** Changed deeds of an input of which the times are compared. */
+const COMPARED = 1000;
+
+/** By how much the times of inputs are later than they were accepted. */
+class MovedInputs {
+  readonly #ledger: Ledger;
+  readonly #options: KeyedOrderOptions;
+  readonly #seen = new Map<number, { compared: number; shift: number }>();
+
+  constructor(ledger: Ledger, options: KeyedOrderOptions) {
+    this.#ledger = ledger;
+    this.#options = options;
+  }
+
+  see(candidate: Candidate): void {
+    const from = this.#options.changedFrom(candidate.seq);
+    if (from === undefined) return;
+    const seen = this.#seen.get(candidate.input) ?? { compared: 0, shift: 0 };
+    this.#seen.set(candidate.input, seen);
+    if (seen.compared++ >= COMPARED) return;
+    const [was, now] = [acceptedTime(this.#ledger, from), timeIn(candidate, this.#options.lines)];
+    if (was !== undefined && now !== undefined) seen.shift = Math.max(seen.shift, shiftBetween(was, now));
+  }
+
+  /** Seconds, 0 where an input is not moved. */
+  shiftOf(input: number): bigint {
+    return BigInt(Math.max(this.#options.shiftOf(input), this.#seen.get(input)?.shift ?? 0));
+  }
+}
+
+/**
+ * @param options.missed histories (hex) of which a row that is not sent may be an accepted one.
+ * @returns the new candidates with a key that stand behind a row of their history which is not sent, or before one that may be
+ *   accepted, with its deed.
+ */
+export async function findBesideBlocked(
+  directory: string,
+  blockedRows: BlockedHistories,
+  options: Pick<KeyedOrderOptions, "lines" | "isNew"> & { readonly missed: ReadonlySet<string> },
+): Promise<readonly (readonly [Candidate, BlockedDeed])[]> {
+  const { lines, isNew, missed } = options;
+  const found: (readonly [Candidate, BlockedDeed])[] = [];
+  for await (const batch of readCandidates(directory)) {
+    for (const candidate of batch) {
+      const { seq, keyed, action } = candidate;
+      if (!keyed || !replaces(action) || !isNew(seq)) continue;
+      const history = historyOf(candidate, lines).toString("hex");
+      const by = blockedRows
+        .get(history)
+        ?.find(({ before, accepted }) => accepted === undefined && (before <= seq || missed.has(history)));
+      if (by !== undefined) found.push([candidate, by]);
+    }
+  }
+  return found;
+}
+
+type Age = Pick<TriedDeed, "runNo" | "seq">;
+
+const byAge = (one: Age, other: Age): number => one.runNo - other.runNo || one.seq - other.seq;
+
+const contentOf = ({ block, at }: Candidate): Buffer => contentAt(block, at);
+
+const nameOfDeed = ({ runNo, seq }: Age): string => `${runNo} ${seq}`;
+
+/** Its line is read: what the checks are told of a candidate has no time. */
+function timeIn(candidate: Candidate, lines: CandidateLines): bigint | undefined {
+  const { data } = parseJson(lines.of(candidate).toString("utf8")) as Action; // written by compile
+  return timeOf(data.orderTime);
+}
+
+function acceptedTime(ledger: Ledger, deed: AcceptedDeed): bigint | undefined {
+  const text = acceptedData(ledger, deed);
+  return text === undefined ? undefined : timeOf((parseJson(text) as ActionData).orderTime); // written by the sender
+}
+
+/** Under one key several deeds may have been accepted, which are told apart by what they say. */
+function acceptedOf(ledger: Ledger, candidate: Candidate, bound: Age | undefined): readonly string[] {
+  if (bound !== undefined) return [nameOfDeed(bound)];
+  const accepted = triedDeeds(ledger, identityOf(candidate)).filter(({ isTaken }) => isTaken);
+  const equal = accepted.filter(({ content }) => content.equals(contentOf(candidate)));
+  return (equal.length > 0 ? equal : accepted).map(nameOfDeed);
+}
+
+/** Of a deed that no rejects file brings: what came since it was last rejected. */
+const standingsSince =
+  (tried: Age | undefined): Standings =>
+  (deed) =>
+    tried !== undefined && byAge(deed, tried) > 0 ? "since" : "before";
+
+/** When the service last rejected the deed. */
+function lastTried(ledger: Ledger, candidate: Candidate, fresh: readonly Candidate[]): Age | undefined {
+  const identity = identityOf(candidate);
+  const tried = triedDeeds(ledger, identity);
+  const rejected = tried.filter(({ isTaken }) => !isTaken);
+  const others = [
+    ...tried.filter(({ isTaken }) => isTaken).map(({ content }) => content),
+    ...fresh.filter((each) => each !== candidate && identityOf(each).equals(identity)).map(contentOf),
+  ];
+  return (
+    rejected.findLast(({ content }) => content.equals(contentOf(candidate))) ??
+    // What says something else is the same deed, mended, unless it became another one.
+    rejected.findLast(({ content }) => !others.some((other) => other.equals(content)))
+  );
+}

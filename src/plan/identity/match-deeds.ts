@@ -1,0 +1,203 @@
+/** Which candidates are deeds that the environment has accepted already (design, Identity). */
+
+import { actionSpec } from "../../actions/actions.ts";
+import { hasKeyedDeeds } from "../../ledger/keyed-deeds.ts";
+import type { AcceptedDeed } from "../../ledger/known-state.ts";
+import { actionOf, type Candidate } from "../candidates/candidates.ts";
+import { contentAt } from "../files/index-file.ts";
+import { greatestShift, mayBeOfMinute, retoldAmong } from "../histories/retold-times.ts";
+import { deedsBeside, findUnderOtherKeys } from "./accepted-under-other-keys.ts";
+import { type BlockedDeed, type BlockedHistories, readBlockedHistories } from "./blocked-deeds.ts";
+import { DeedGroup, type MatchOptions, triedOf } from "./deed-group.ts";
+import { gatherDoubtful, toDoubtful } from "./doubtful-candidates.ts";
+import { judgeByDigests } from "./judge-digests.ts";
+import { JudgedHistory } from "./judge-history.ts";
+import { KeyedDeeds } from "./judge-keyed.ts";
+import { judgeByRecipient, judgeOnce } from "./judge-once.ts";
+import { findBesideBlocked, findOutOfOrder } from "./late-beside-keys.ts";
+import { findLeftAccepted } from "./missing-accepted.ts";
+import { findOnceUnderOtherKeys, findToldTwice } from "./new-under-several-keys.ts";
+import { findSharedTimes } from "./overlapping-inputs.ts";
+import { findTurned } from "./turned-rejects.ts";
+import { FoundVerdicts, type Verdicts } from "./verdicts.ts";
+
+/**
+ * Judges all candidates, in their order.
+ *
+ * Of an export that is sent every night nearly all is known and unchanged, so that is asked first, for many at once, by the
+ * digests in the index. What they leave open is gathered by identity in a second reading.
+ */
+export async function matchDeeds(options: MatchOptions): Promise<Verdicts> {
+  const found = new FoundVerdicts(options.candidates);
+  const blockedRows = await readBlockedHistories(options.blockedRows);
+  await judgeByIdentity(options, blockedRows, found);
+  await judgeUnderOtherKeys(options, blockedRows, found);
+  judgeRetold(found);
+  await judgeOrderOfKeyed(options, blockedRows, found);
+  await judgeSeveralKeys(options, found);
+  await judgeTurned(options, found);
+  const missed = await missedOf(options, blockedRows, found);
+  await holdBesideBlocked(options, blockedRows, missed, found);
+  found.followFirsts();
+  return {
+    of: ({ seq }) => found.of(seq),
+    detailOf: ({ seq }) => found.detailOf(seq),
+    isRepeated: ({ seq }) => found.isRepeated(seq),
+    closed: found.closed,
+    missed,
+  };
+}
+
+async function judgeByIdentity(
+  options: MatchOptions,
+  blockedRows: BlockedHistories,
+  found: FoundVerdicts,
+): Promise<void> {
+  const { directory, ledger, inputs } = options;
+  const beside = ledger && deedsBeside(ledger);
+  const byDigests = await judgeByDigests(options, blockedRows, beside, found);
+  const doubtful = inputs.length > 1 ? byDigests.union(await findSharedTimes(directory)) : byDigests;
+  if (doubtful.size === 0) return;
+  for (const [identity, candidates] of await gatherDoubtful(directory, doubtful)) {
+    const group = new DeedGroup(options, identity, candidates, triedOf(identity, candidates, inputs, beside));
+    if (candidates[0]?.keyed === true) new KeyedDeeds(group, found).judge();
+    else judgeByRule(group, blockedRows.get(identity) ?? [], found);
+  }
+}
+
+/** As the action's kind has it, without a key. */
+function judgeByRule(group: DeedGroup, blockedRows: readonly BlockedDeed[], found: FoundVerdicts): void {
+  const rule = actionSpec(group.action).identity;
+  if (rule === "history") new JudgedHistory(group, blockedRows, found).judge();
+  else if (rule === "recipient") judgeByRecipient(group, found);
+  else judgeOnce(group, found);
+}
+
+async function judgeUnderOtherKeys(
+  options: MatchOptions,
+  blockedRows: BlockedHistories,
+  found: FoundVerdicts,
+): Promise<void> {
+  const { directory, ledger, lines, inputs } = options;
+  if (ledger === undefined || !found.hasNewKeys) return;
+  // What repeats a deed of a history says the same, and is as old as it; of others, each copy is compared.
+  const isOpen = ({ seq, action }: Candidate): boolean =>
+    found.isNew(seq) || (found.of(seq) === "repeated" && actionSpec(action).identity !== "history");
+  for (const each of await findUnderOtherKeys(ledger, directory, { lines, inputs, isOpen, take: toDoubtful })) {
+    const group = new DeedGroup(options, each.identity, each.candidates, each.tried);
+    judgeByRule(group, blockedRows.get(each.identity) ?? [], found);
+  }
+}
+
+function judgeRetold(found: FoundVerdicts): void {
+  for (const ofFile of Map.groupBy(found.compared, ({ candidate }) => candidate.input).values()) {
+    for (const [{ candidate, acceptedAt }, retold] of retoldAmong(ofFile)) {
+      const accepted = acceptedAt(retold.of);
+      if (accepted === undefined) continue;
+      const isCutShort = retold.minutes === 0;
+      found.set(candidate.seq, "unclear", { kind: "told otherwise", accepted, isCutShort });
+    }
+  }
+  judgeBesideRetold(found);
+}
+
+/** Seconds by which what has no key shows that inputs, by their numbers, are moved to later times. */
+function shiftsOfInputs(found: FoundVerdicts): ReadonlyMap<number, number> {
+  const byFile = Map.groupBy(found.compared, ({ candidate }) => candidate.input);
+  return new Map([...byFile].map(([input, compared]) => [input, greatestShift(compared)]));
+}
+
+/** Where times are told otherwise, what stands beside them has no place by its own: moved, it may only seem to be the last one. */
+function judgeBesideRetold(found: FoundVerdicts): void {
+  const shiftOf = shiftsOfInputs(found);
+  for (const { open, accepted, seqs } of found.chains) {
+    const isRetold = seqs.some((seq) => found.detailOf(seq)?.kind === "told otherwise");
+    for (const { candidate, time } of open) {
+      const shift = BigInt(shiftOf.get(candidate.input) ?? 0);
+      const isDoubtful =
+        time !== undefined &&
+        accepted.some((other) => {
+          const isMoved = other.time < time && time - shift <= other.time;
+          return isMoved || (!other.isStanding && mayBeOfMinute(other.time, time));
+        });
+      if ((isRetold || isDoubtful) && found.isNew(candidate.seq))
+        found.set(candidate.seq, "unclear", { kind: "beside told otherwise" });
+    }
+  }
+}
+
+async function judgeOrderOfKeyed(
+  options: MatchOptions,
+  blockedRows: BlockedHistories,
+  found: FoundVerdicts,
+): Promise<void> {
+  const { directory, ledger, lines, rejected, standingsOf, isCut } = options;
+  if (ledger === undefined || !(found.hasNewKeys || hasKeyedDeeds(ledger))) return;
+  const shiftOf = shiftsOfInputs(found);
+  const changedFrom = (seq: number): AcceptedDeed | undefined => {
+    const detail = found.detailOf(seq);
+    return detail?.kind === "changed" ? detail.from : undefined;
+  };
+  const outOfOrder = await findOutOfOrder(ledger, directory, {
+    lines,
+    blockedRows,
+    standingsOf: (candidate) => standingsOf(candidate, actionOf(candidate, lines)),
+    isCut,
+    isNew: (seq) => found.isNew(seq),
+    isOld: (seq) => found.isOld(seq),
+    boundTo: (seq) => found.bound.get(seq),
+    changedFrom,
+    shiftOf: (input) => shiftOf.get(input) ?? 0,
+  });
+  for (const [candidate, order] of outOfOrder) {
+    const { seq, row } = candidate;
+    if (order.kind === "late" || order.kind === "late in time" || order.kind === "stood before")
+      found.set(seq, "late", order);
+    else if (order.kind === "unplaced" || order.kind === "beside told otherwise") found.set(seq, "unclear", order);
+    else if (order.kind === "unclear") found.set(seq, "unclear", { ...order, isCut, given: [candidate] });
+    else found.set(seq, "superseded", { ...order, isFromRejects: rejected(row) !== undefined });
+  }
+}
+
+async function judgeSeveralKeys({ directory, lines, inputs }: MatchOptions, found: FoundVerdicts): Promise<void> {
+  const isNew = (seq: number): boolean => found.isNew(seq);
+  for (const [{ seq }, first] of await findOnceUnderOtherKeys(directory, { lines, inputs, isNew }))
+    found.setRepeated(seq, first);
+  for (const [{ seq }, at] of await findToldTwice(directory, { lines, inputs, isNew }))
+    found.set(seq, "unclear", { kind: "in two sources", at });
+}
+
+async function judgeTurned(options: MatchOptions, found: FoundVerdicts): Promise<void> {
+  const { directory, ledger, lines, rejected, rejectedBeside, isByTime, hasRejected } = options;
+  if (ledger === undefined || !hasRejected) return;
+  const isNew = (seq: number): boolean => found.isNew(seq);
+  for (const [{ seq }, order] of await findTurned(directory, { lines, rejected, rejectedBeside, isNew, isByTime }))
+    found.set(seq, "unclear", { kind: "turned", ...order });
+}
+
+/** See `Verdicts.missed`. */
+async function missedOf(
+  { directory, ledger, pending, lines }: MatchOptions,
+  blockedRows: BlockedHistories,
+  found: FoundVerdicts,
+): Promise<ReadonlySet<string>> {
+  if (ledger === undefined) return new Set();
+  const acceptedAs = ({ seq, block, at }: Candidate): string | undefined => {
+    if (!found.isOld(seq)) return undefined;
+    const detail = found.detailOf(seq);
+    return (detail?.kind === "changed" ? detail.from.content : contentAt(block, at)).toString("hex");
+  };
+  return findLeftAccepted(directory, blockedRows, { ledger, pending, lines, acceptedAs, closed: found.closed });
+}
+
+async function holdBesideBlocked(
+  { directory, lines }: MatchOptions,
+  blockedRows: BlockedHistories,
+  missed: ReadonlySet<string>,
+  found: FoundVerdicts,
+): Promise<void> {
+  if (blockedRows.size === 0 || !found.hasNewKeys) return;
+  const isNew = (seq: number): boolean => found.isNew(seq);
+  for (const [{ seq }, by] of await findBesideBlocked(directory, blockedRows, { lines, isNew, missed }))
+    found.set(seq, "held", { kind: "held", by });
+}

@@ -1,0 +1,67 @@
+import { type Action, actionSpec, registersEvent } from "../../actions/actions.ts";
+import { parseJson } from "../../actions/json.ts";
+import { Failure } from "../../failure.ts";
+import { ticketKey } from "../../ledger/known-state.ts";
+import type { Ledger, SqlRow } from "../../ledger/ledger.ts";
+import type { Pending, PendingDeed } from "../../ledger/pending.ts";
+import { presentIdentity } from "../../ledger/renamed-deeds.ts";
+import { type ChunkRecord, chunksOf } from "../../ledger/runs.ts";
+import { UNDECIDED_STATES } from "../../ledger/states.ts";
+import type { IndexRecord } from "../files/index-file.ts";
+import { openPlan, unreadableDoubt } from "../files/plan.ts";
+
+/** @param planDirectory where the plan of a run lies. */
+export async function pendingIdentities(ledger: Ledger, planDirectory: (run: string) => string): Promise<Pending> {
+  const deeds = new Map<string, PendingDeed[]>();
+  const tickets = new Map<string, string>();
+  const newEvents = new Map<string, string>();
+  const updatedEvents = new Set<string>();
+  const states = UNDECIDED_STATES.map((state) => `'${state}'`).join(", ");
+  const rows = ledger.all(
+    `SELECT DISTINCT run_no, run, runs.state AS run_state, manifest FROM chunks JOIN runs USING (run_no) WHERE chunks.state IN (${states}) ORDER BY run_no`,
+  );
+  for (const row of rows) {
+    const run = String(row.run);
+    for await (const { chunk, records, lines } of undecidedOf(ledger, row, planDirectory(run))) {
+      for (const [at, { identity, content }] of records.entries()) {
+        const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
+        const { data } = action;
+        const key = presentIdentity(action, identity.toString("hex"));
+        const isDecidedByIdentity = actionSpec(action.action).identity === "once";
+        const deed = {
+          run,
+          runNo: chunk.runNo,
+          seq: chunk.first + at,
+          content: content.toString("hex"),
+          data: isDecidedByIdentity ? undefined : data,
+        };
+        const others = deeds.get(key);
+        if (others === undefined) deeds.set(key, [deed]);
+        else others.push(deed);
+        if (registersEvent(action.action)) newEvents.set(String(data.eventId), run);
+        if (actionSpec(action.action).effect === "change-event") updatedEvents.add(String(data.eventId));
+        if (actionSpec(action.action).about === "ticket") tickets.set(ticketKey(data), run);
+      }
+    }
+  }
+  return { deeds, tickets, newEvents, updatedEvents };
+}
+
+interface UndecidedChunk {
+  readonly chunk: ChunkRecord;
+  readonly records: readonly IndexRecord[];
+  readonly lines: readonly Buffer[];
+}
+
+/** @throws Failure `storage` where the plan can't tell; it says what is left to do with the run. */
+async function* undecidedOf(ledger: Ledger, run: SqlRow, directory: string): AsyncGenerator<UndecidedChunk> {
+  try {
+    await using plan = await openPlan(directory, String(run.manifest));
+    for (const chunk of UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, Number(run.run_no), state))) {
+      const [records, lines] = await Promise.all([plan.records(chunk), plan.lines(chunk)]);
+      yield { chunk, records, lines };
+    }
+  } catch (cause) {
+    throw cause instanceof Failure && String(run.run_state) !== "open" ? unreadableDoubt(directory, cause) : cause;
+  }
+}

@@ -1,0 +1,202 @@
+/** What becomes of candidates beside what the environment has accepted, and what there is to say of it. */
+
+import type { AcceptedDeed } from "../../ledger/known-state.ts";
+import type { Unplaced } from "../../ledger/row-places.ts";
+import type { Candidate } from "../candidates/candidates.ts";
+import type { Compared } from "../histories/retold-times.ts";
+import type { BlockedDeed } from "./blocked-deeds.ts";
+
+const VERDICTS = [
+  "new",
+  "sent",
+  // Accepted with other content.
+  "changed",
+  // Another run may still bring it to the service.
+  "pending",
+  // The same deed stands earlier in this input; whether that one is sent, its row tells.
+  "repeated",
+  // What these four mean, histories/history.ts says (`DeedVerdict`).
+  "late",
+  "superseded",
+  "held",
+  "unclear",
+  // Its source's key belongs to another ticket or event.
+  "key shared",
+] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** Accepted, or perhaps so. */
+const OLD: ReadonlySet<Verdict> = new Set(["sent", "changed", "pending"]);
+
+/** Where a row stands: number of the input, line. */
+export interface RowPlace {
+  readonly input: number;
+  readonly line: number;
+}
+
+/** A candidate, with where its line and its row stand. */
+export type GivenPlace = RowPlace & Pick<Candidate, "start" | "length">;
+
+/** What there is to say of a verdict. */
+export type Detail =
+  /** Of a row from a rejects file: the accepted deed that it is. */
+  | { readonly kind: "sent"; readonly as: AcceptedDeed }
+  | { readonly kind: "changed"; readonly from: AcceptedDeed }
+  /** `isExpected`: nothing need be said of it. */
+  | { readonly kind: "repeated"; readonly first: number; readonly isExpected: boolean }
+  | { readonly kind: "late"; readonly before: RowPlace }
+  /** This one of a later time was accepted. */
+  | { readonly kind: "late in time"; readonly than: AcceptedDeed }
+  /** Late: its row was rejected, and this stood behind it then. */
+  | { readonly kind: "stood before"; readonly accepted: AcceptedDeed }
+  /** Unclear: whether its row, which was rejected, stood before some of these. */
+  | { readonly kind: "unplaced"; readonly why: Unplaced; readonly accepted: readonly AcceptedDeed[] }
+  | { readonly kind: "superseded"; readonly since: AcceptedDeed; readonly isFromRejects: boolean }
+  | { readonly kind: "held"; readonly by: RowPlace }
+  | {
+      readonly kind: "unclear";
+      /** Perhaps only because rows behind were left out. */
+      readonly isCut: boolean;
+      /** A resale to someone to whom an accepted one went that the input lacks, and that says something else. */
+      readonly ofHolder?: boolean;
+      readonly accepted: readonly AcceptedDeed[];
+      readonly given: readonly GivenPlace[];
+    }
+  /** Which of those that its row gives under its key are new, and which were changed. */
+  | {
+      readonly kind: "unclear of row";
+      /** Under the key, and not in the row. */
+      readonly accepted: readonly AcceptedDeed[];
+      /** In the row, and not accepted as they are. */
+      readonly given: readonly GivenPlace[];
+    }
+  /** Unclear: with a deed of another input that has its time, and says the same or something else. */
+  | { readonly kind: "in two inputs"; readonly other: RowPlace; readonly isSame: boolean }
+  /** Unclear: another row of its input has its time and says the same. */
+  | { readonly kind: "in two rows"; readonly other: RowPlace }
+  /** New: likewise, but their time has no seconds. */
+  | { readonly kind: "same minute"; readonly other: RowPlace }
+  /** Unclear: it may be this accepted one, told with another time. */
+  | { readonly kind: "told otherwise"; readonly accepted: AcceptedDeed; readonly isCutShort: boolean }
+  /** Unclear: another deed of its history is told with another time than it was accepted with, or its whole file seems to be. */
+  | { readonly kind: "beside told otherwise" }
+  /** Unclear: in the run that rejected both rows, this one stood on the other side of that one; or no run had both. */
+  | { readonly kind: "turned"; readonly other: RowPlace; readonly stood: "before" | "behind" | "unknown" }
+  /** Unclear: another source says the same, now or before. */
+  | { readonly kind: "in two sources"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
+  | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
+  /** With another deed of the same ticket or event, which says something else. */
+  | { readonly kind: "key repeated"; readonly at: RowPlace }
+  /** With a deed of another source. */
+  | { readonly kind: "key of source"; readonly source: string };
+
+/** One verdict per candidate; candidates may be asked for again and again. */
+export interface Verdicts {
+  of(candidate: Candidate): Verdict;
+  /** Undefined where the verdict says all. */
+  detailOf(candidate: Candidate): Detail | undefined;
+  /** Whether the candidate's deed is repeated further on. */
+  isRepeated(candidate: Candidate): boolean;
+  /** Deeds of rows that are not sent which stand in the place of accepted ones. */
+  readonly closed: readonly BlockedDeed[];
+  /** Histories (hex) of bad rows of which an accepted deed is missing, so that it may be such a row. */
+  readonly missed: ReadonlySet<string>;
+}
+
+/** A deed that would be sent, beside accepted ones which its input does not have. */
+interface ComparedCandidate extends Compared {
+  readonly candidate: Pick<Candidate, "seq" | "input">;
+  /** By their numbers in `retold`. */
+  readonly acceptedAt: (of: number) => AcceptedDeed | undefined;
+}
+
+/** Deeds of a history of which the last one counts that would be sent, beside accepted ones. */
+interface ComparedChain {
+  /** Its time in seconds since 1970. */
+  readonly open: readonly { readonly candidate: Pick<Candidate, "seq" | "input">; readonly time: bigint | undefined }[];
+  readonly accepted: readonly {
+    readonly time: bigint /** The input has it just so. */;
+    readonly isStanding: boolean;
+  }[];
+  /** All of the input, those that are known too. */
+  readonly seqs: readonly number[];
+}
+
+/** Verdicts while they are made. */
+export class FoundVerdicts {
+  readonly #verdicts: Uint8Array;
+  readonly #details = new Map<number, Detail>();
+  readonly closed: BlockedDeed[] = [];
+  /** First ones of the deeds that the input repeats. */
+  readonly #repeated = new Set<number>();
+  /** Under keys that several were accepted under: which of them a candidate is. */
+  readonly bound = new Map<number, AcceptedDeed>();
+  readonly compared: ComparedCandidate[] = [];
+  readonly chains: ComparedChain[] = [];
+  /** Whether some candidate with a key is none of what was accepted under it. */
+  hasNewKeys = false;
+
+  /** @param candidates how many there are. */
+  constructor(candidates: number) {
+    this.#verdicts = new Uint8Array(candidates);
+  }
+
+  of(seq: number): Verdict {
+    return VERDICTS[this.#verdicts[seq] ?? 0] ?? "new";
+  }
+
+  detailOf(seq: number): Detail | undefined {
+    return this.#details.get(seq);
+  }
+
+  isNew(seq: number): boolean {
+    return this.of(seq) === "new";
+  }
+
+  isOld(seq: number): boolean {
+    return OLD.has(this.of(seq));
+  }
+
+  isRepeated(seq: number): boolean {
+    return this.#repeated.has(seq);
+  }
+
+  set(seq: number, verdict: Verdict, detail?: Detail): void {
+    this.#verdicts[seq] = VERDICTS.indexOf(verdict);
+    if (detail === undefined) this.#details.delete(seq);
+    else this.#details.set(seq, detail);
+  }
+
+  setRepeated(seq: number, first: number, isExpected = false): void {
+    this.set(seq, "repeated", { kind: "repeated", first, isExpected });
+    this.#repeated.add(first);
+  }
+
+  setSentOrChanged(seq: number, content: Buffer, deed: AcceptedDeed): void {
+    if (deed.content.equals(content) || isUnknownContent(deed)) this.set(seq, "sent");
+    else this.set(seq, "changed", { kind: "changed", from: deed });
+  }
+
+  /** Of a candidate that is repeated: the one that it repeats. */
+  firstOf(seq: number): number | undefined {
+    const detail = this.#details.get(seq);
+    return detail?.kind === "repeated" ? detail.first : undefined;
+  }
+
+  /** What repeats a deed that is not to be sent is what that one is, whichever look found it out. */
+  followFirsts(): void {
+    for (const [seq, detail] of this.#details) {
+      if (detail.kind !== "repeated") continue;
+      let { first } = detail;
+      for (let next = this.firstOf(first); next !== undefined; next = this.firstOf(first)) first = next;
+      const verdict = this.of(first);
+      if (verdict !== "new" && verdict !== "held") this.set(seq, verdict, this.#details.get(first));
+      else if (first !== detail.first) this.setRepeated(seq, first, detail.isExpected);
+    }
+  }
+}
+
+/** An imported deed, of which only the ids are known. */
+export function isUnknownContent({ content }: AcceptedDeed): boolean {
+  return content.every((byte) => byte === 0);
+}

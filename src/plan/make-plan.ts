@@ -1,0 +1,380 @@
+import { open, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
+import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
+import type { Severity } from "../actions/problem.ts";
+import { CrossActionChecks, type KnownState, NOTHING_KNOWN } from "../checks/cross-action.ts";
+import { severityIn } from "../checks/severity.ts";
+import { makeFolder } from "../disk/folders.ts";
+import type { GivenIds } from "../ledger/id-rules.ts";
+import { ledgerKnownState } from "../ledger/known-state.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Pending } from "../ledger/pending.ts";
+import { type Mending, NO_REJECTED_ROWS, rejectedRows } from "../ledger/rejected-rows.ts";
+import { openActionText } from "../mapping/open-actions.ts";
+import type { CsvOptions } from "../readers/csv.ts";
+import type { Clock } from "../readers/finished.ts";
+import { type Input, openInput } from "../readers/input.ts";
+import type { InputFile } from "../readers/input-file.ts";
+import { type BlockedRow, candidateFiles, removeCandidates } from "./candidates/candidates.ts";
+import { createBlockedRows, createInvalidRows, type InvalidRows } from "./candidates/rows-not-sent.ts";
+import { type Compiled, compile, type OnUnderstood } from "./compile/compile.ts";
+import type { MadeMapper, WorkerOptions } from "./compile/parallel.ts";
+import { select } from "./decide/decide.ts";
+import type { HeldFor } from "./decide/held-rows.ts";
+import type { Selection } from "./decide/selection.ts";
+import { copyRanges, createFile, syncDirectory } from "./files/append-file.ts";
+import { cutChunks } from "./files/cut-chunks.ts";
+import { RECORD_BYTES, readOrigin } from "./files/index-file.ts";
+import { type Copies, copyInputs } from "./files/input-copies.ts";
+import { type Manifest, manifestOf, type RowCounts, type RunOptions } from "./files/manifest.ts";
+import { planFiles } from "./files/plan.ts";
+import type { ChangedAction } from "./findings/changed-actions.ts";
+import type { ProblemLog } from "./findings/problem-log.ts";
+import { createSalesSeen, type Vanished } from "./findings/vanished-tickets.ts";
+import { assignLanes, writeByLane } from "./order/assign-lanes.ts";
+import { createLaneGroups, type LaneAssignment, type LaneGroups } from "./order/lane-groups.ts";
+import { createTimeOrder, type Order } from "./order/time-order.ts";
+import { createRowPlaces } from "./rejects/find-row-places.ts";
+
+export interface PlanOptions {
+  readonly files: readonly InputFile[];
+  /** Folder of the plan; made here, must not exist. */
+  readonly directory: string;
+  readonly run: string;
+  /** Keep a copy of each input beside the plan, so that rejects can be written when the input is gone. */
+  readonly copyInputs: boolean;
+  readonly reading: {
+    readonly encoding?: string | undefined;
+    readonly maxInputBytes?: number | undefined;
+    readonly stdin?: Readable;
+    /** Take a file of 0 bytes for an input without rows. */
+    readonly allowEmpty?: boolean | undefined;
+    readonly clock?: Clock | undefined;
+  };
+  readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
+  /** What the sources of the config read rows as. */
+  readonly sources: ReadonlySet<string>;
+  readonly workers: WorkerOptions;
+  /** How a file is written, where a source of the config says so. */
+  readonly readingOf: (file: InputFile) => { readonly encoding?: string; readonly csv?: CsvOptions };
+  readonly mappingDigest: string;
+  readonly environment:
+    | {
+        readonly name: string;
+        readonly boundTo: string;
+        readonly complete: boolean;
+        readonly chunkSize: number;
+        readonly maxChunkBytes: number;
+      }
+    | undefined;
+  readonly ledger: Ledger | undefined;
+  readonly pending: Pending;
+  readonly again: boolean;
+  readonly limit: number;
+  readonly order: Order;
+  /** Lanes that the plan's events are spread over at the most, 1 to 64. */
+  readonly lanes: number;
+  /** Compare the sales of the ledger with those of the input, which is then a full export. */
+  readonly reportVanished: boolean;
+  readonly maxInvalid: Allowance;
+  /** Of all rules; one that is not among them is an error. */
+  readonly severities: ReadonlyMap<string, Severity>;
+  readonly problems: ProblemLog;
+  readonly onUnderstood: OnUnderstood;
+  readonly onRows: (rows: number) => void;
+  readonly onOrdered: (actions: number) => void;
+  /** What the run's later steps need of the command line; kept in the manifest. */
+  readonly runOptions: RunOptions;
+  readonly now: () => Date;
+  readonly signal: AbortSignal;
+}
+
+/** How many invalid rows a run bears. */
+export type Allowance = { readonly rows: number } | { readonly percent: number };
+
+export interface PlanResult {
+  /** Undefined when too many rows are invalid: then nothing may be sent. */
+  readonly manifest: Manifest | undefined;
+  readonly rows: RowCounts;
+  /** The rows that others are held for. */
+  readonly heldFor: readonly HeldFor[];
+  readonly actions: Manifest["actions"];
+  readonly repeated: number;
+  readonly byAction: Readonly<Record<string, number>>;
+  readonly changed: readonly ChangedAction[];
+  /** Mended rows, and what is sent of each. */
+  readonly mendings: readonly Mending[];
+  /** How the sources of inputs that have rows make the ids of their kinds of actions. */
+  readonly ids: readonly GivenIds[];
+  /** Where it was asked for. */
+  readonly vanished: Vanished | undefined;
+  readonly skipReasons: ReadonlyMap<string, number>;
+  /** Rows that give their event and nothing else, by the reason for the latter. */
+  readonly eventOnlyReasons: ReadonlyMap<string, number>;
+  readonly inputs: Compiled["inputs"];
+  /** The manifest's digest of the same name. */
+  readonly mapping: string;
+  /** Part of a file could not be read as rows, or its mapping fits nothing in it, so no allowance for invalid rows helps. */
+  readonly isUnreadable: boolean;
+}
+
+/**
+ * Makes a plan. After it resolves with a manifest, everything in `directory` is on disk and the input files are not needed
+ * any more; before that the folder holds no manifest and means nothing.
+ */
+export async function makePlan(options: PlanOptions): Promise<PlanResult> {
+  const { directory, ledger, signal, pending } = options;
+  const severityOf = severityIn(options.severities);
+  makeFolder(directory, { mode: 0o700 });
+  await using copies = await copyInputs(options);
+  using timeOrder = options.order === "time" ? createTimeOrder(directory) : undefined;
+  using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;
+  using invalid = createInvalidRows(directory);
+  using blockedRows = createBlockedRows(directory);
+  const groups =
+    options.lanes > 1 ? createLaneGroups(ledger ? ledgerKnownState(ledger, pending) : NOTHING_KNOWN) : undefined;
+  const known = ledger === undefined ? NO_REJECTED_ROWS : rejectedRows(ledger);
+  const compiled = await compile({
+    ...options,
+    timeOrder,
+    salesSeen,
+    rowEvents: groups,
+    invalid,
+    rejectedRows: known,
+    blockedRows,
+    severityOf,
+    now: Math.floor(options.now().getTime() / 1000),
+    open: (file) => openCopied(file, options, copies),
+    allowEmpty: options.reading.allowEmpty ?? false,
+  });
+  const vanished = await salesSeen?.vanished(ledger, signal);
+  await timeOrder?.arrange({ blockedRows, onOrdered: options.onOrdered, signal });
+  const selection = await select({
+    ...options,
+    compiled,
+    blockedRows,
+    invalid,
+    severityOf,
+    rejectedRows: known,
+    isByTime: timeOrder !== undefined,
+    crossChecks: () => acrossFor(options, compiled),
+  });
+  const result = {
+    rows: countRows(compiled, invalid),
+    mendings: [],
+    ids: idsOf(compiled, selection),
+    heldFor: selection.heldFor,
+    actions: countActions(selection),
+    repeated: selection.repeated,
+    byAction: selection.byAction,
+    changed: selection.changed.shown,
+    vanished,
+    skipReasons: compiled.skipReasons,
+    eventOnlyReasons: compiled.eventOnlyReasons,
+    inputs: compiled.inputs,
+    mapping: options.mappingDigest,
+    isUnreadable: compiled.unreadable || compiled.unfit,
+  };
+  const bearable = !result.isUnreadable && invalid.invalid <= allowedRows(options.maxInvalid, result.rows.read);
+  if (!bearable) return { ...result, manifest: undefined };
+  const assignment = await writeActions(options, compiled, selection, groups);
+  const chunks = await cutChunks(
+    planFiles(directory),
+    options.environment?.chunkSize ?? MAX_ACTIONS_PER_REQUEST,
+    options.environment?.maxChunkBytes ?? Number.POSITIVE_INFINITY,
+    assignment?.lanes.map(({ actions }) => actions) ?? [],
+  );
+  const placeOf = createRowPlaces(selection.lastAccepted, {
+    kept: selection.kept,
+    lanes: assignment?.lanes.map((lane) => lane.actions) ?? [selection.fresh],
+    laneOf: (action) => assignment?.of(action) ?? 0,
+    moved: timeOrder && (await placesOf(blockedRows)),
+  });
+  await invalid.writeTo(planFiles(directory).invalid, selection.openOfInvalid, placeOf);
+  const manifest = manifestFor(options, result, copies, chunks);
+  await copies.synced();
+  const mendings = await mendingsOf(planFiles(directory).index, selection.mends);
+  await writeManifest(directory, manifest);
+  return { ...result, manifest, mendings };
+}
+
+/** Opens an input, or the copy that is kept of it. */
+function openCopied(file: InputFile, options: PlanOptions, copies: Copies): Promise<Input> {
+  const copy = copies.get(file);
+  const { encoding, maxInputBytes, stdin, clock } = options.reading;
+  return openInput(file, {
+    signal: options.signal,
+    ...options.readingOf(file),
+    ...(encoding !== undefined && { encoding }),
+    ...(maxInputBytes !== undefined && { maxInputBytes }),
+    ...(stdin !== undefined && { stdin }),
+    ...(clock !== undefined && { clock }),
+    ...(copy !== undefined && { contentPath: join(options.directory, copy), original: copies.original(file) }),
+  });
+}
+
+function countRows({ rows: { read, skipped, mended } }: Compiled, { invalid, held }: InvalidRows): RowCounts {
+  return { read, mapped: read - skipped - invalid - held - mended, skipped, invalid, held, mended };
+}
+
+function countActions(selection: Selection): Manifest["actions"] {
+  const { fresh, alreadySent, pending, waiting, late, superseded, unclear, changed } = selection;
+  return {
+    total: fresh + alreadySent + pending + waiting + late + superseded + unclear,
+    planned: fresh,
+    alreadySent,
+    changed: changed.count,
+    pending,
+    waiting,
+    late,
+    superseded,
+    unclear,
+  };
+}
+
+/** Writes the actions that are sent, lane after lane. */
+async function writeActions(
+  { directory, lanes, signal }: PlanOptions,
+  { candidates }: Compiled,
+  selection: Selection,
+  groups: LaneGroups | undefined,
+): Promise<LaneAssignment | undefined> {
+  const assignment = groups && (await assignLanes({ directory, selection, groups, lanes, signal }));
+  if (assignment !== undefined && assignment.lanes.length > 1)
+    await writeByLane(directory, selection, assignment, signal);
+  else await keepSelected(directory, selection, candidates);
+  return assignment;
+}
+
+function manifestFor(
+  { environment, problems, ...options }: PlanOptions,
+  { inputs, rows, actions, repeated, byAction }: Omit<PlanResult, "manifest">,
+  copies: Copies,
+  chunks: Manifest["chunks"],
+): Manifest {
+  return manifestOf({
+    run: options.run,
+    createdAt: options.now().toISOString(),
+    environment: environment?.name ?? "",
+    boundTo: environment?.boundTo ?? "",
+    inputs: inputs.map(({ name, bytes, sha256, rows, encoding, delimiter, headerLine, readAs, rules, key }, at) => {
+      const file = options.files[at];
+      const copy = file === undefined ? undefined : copies.get(file);
+      return {
+        name,
+        ...(copy !== undefined && { copy }),
+        format: file?.format ?? "",
+        compression: file?.compression ?? "none",
+        bytes,
+        sha256,
+        rows,
+        encoding,
+        readAs,
+        rules: [...rules],
+        ...(key !== undefined && { key }),
+        ...(delimiter !== undefined && { delimiter }),
+        ...(headerLine !== undefined && { headerLine }),
+      };
+    }),
+    mapping: options.mappingDigest,
+    rows,
+    actions,
+    repeated,
+    byAction: { ...byAction },
+    problems: { errors: problems.errors, warnings: problems.warnings },
+    chunks: [...chunks],
+    again: options.again,
+    options: options.runOptions,
+  });
+}
+
+/** By row that is not sent: the first candidate that it stands before. */
+async function placesOf(blockedRows: AsyncIterable<BlockedRow>): Promise<ReadonlyMap<number, number>> {
+  const places = new Map<number, number>();
+  for await (const { row, before } of blockedRows) places.set(row, Math.min(before, places.get(row) ?? before));
+  return places;
+}
+
+/** What the plan sends of each mended row. */
+async function mendingsOf(index: string, mends: Selection["mends"]): Promise<readonly Mending[]> {
+  if (mends.size === 0) return [];
+  const byKey = new Map(
+    [...mends.values()].map((mend) => [mend.row, { ...mend, seqs: [] as number[], seqOf: new Map<string, number>() }]),
+  );
+  await using file = await open(index, "r");
+  const block = Buffer.allocUnsafe(RECORD_BYTES * 8192);
+  for (let seq = 1; ; ) {
+    const { bytesRead } = await file.read(block, 0, block.length, (seq - 1) * RECORD_BYTES);
+    if (bytesRead === 0) break;
+    for (let at = 0; at < bytesRead; at += RECORD_BYTES, seq += 1) {
+      const { row, action, nth } = readOrigin(block, at);
+      const mending = byKey.get(mends.get(row)?.row ?? "");
+      if (mending === undefined) continue;
+      mending.seqs.push(seq);
+      mending.seqOf.set(openActionText(action, nth), seq);
+    }
+  }
+  return [...byKey.values()];
+}
+
+function idsOf({ inputs }: Compiled, { kinds }: Selection): readonly GivenIds[] {
+  return inputs.flatMap(({ readAs: source, key, ids, rows }, at) =>
+    (rows === 0 ? [] : ids).map((rule) => ({
+      ...rule,
+      source,
+      key,
+      isSent: kinds[at]?.sent.has(rule.action) === true,
+      isKnown: kinds[at]?.known.has(rule.action) === true,
+    })),
+  );
+}
+
+function allowedRows(allowance: Allowance, read: number): number {
+  return "rows" in allowance ? allowance.rows : Math.floor((read * allowance.percent) / 100);
+}
+
+function acrossFor(options: PlanOptions, compiled: Compiled): CrossActionChecks {
+  const known = options.ledger === undefined ? NOTHING_KNOWN : ledgerKnownState(options.ledger, options.pending);
+  // What is sent again on purpose would meet its own traces: the holder it made, the check-in it made.
+  const knownState: KnownState = options.again ? { ...NOTHING_KNOWN, event: known.event } : known;
+  return new CrossActionChecks({
+    knownState,
+    hasKnownState: options.ledger !== undefined,
+    complete: options.environment?.complete ?? false,
+    laterEvents: compiled.newEvents,
+    severityOf: severityIn(options.severities),
+  });
+}
+
+async function keepSelected(directory: string, selection: Selection, candidates: number): Promise<void> {
+  const from = candidateFiles(directory);
+  const to = planFiles(directory);
+  if (selection.fresh === candidates) {
+    await rename(from.lines, to.actions);
+    await rename(from.index, to.index);
+  } else {
+    await copyRanges(from.lines, to.actions, selection.kept);
+    await copyRanges(
+      from.index,
+      to.index,
+      selection.kept.map(({ first, count }) => ({ start: first * RECORD_BYTES, end: (first + count) * RECORD_BYTES })),
+    );
+  }
+  await removeCandidates(directory);
+}
+
+/** Durably, and renamed into place: from then on the folder is a plan. */
+async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
+  const path = planFiles(directory).manifest;
+  await writeDurably(`${path}.tmp`, `${JSON.stringify(manifest)}\n`);
+  await rename(`${path}.tmp`, path);
+  await syncDirectory(directory);
+  await syncDirectory(dirname(directory));
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  await using file = await createFile(path);
+  await file.text(text);
+  await file.sync();
+}
