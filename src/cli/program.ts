@@ -5,7 +5,7 @@ import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { cleanLines, cleanText } from "../actions/text.ts";
 import type { Context } from "../commands/context.ts";
 import { EXIT_CODES, exitCodeOfError, Failure, isStop } from "../failure.ts";
-import type { Order } from "../plan/order/time-order.ts";
+import type { Order } from "../plan/files/manifest.ts";
 import { helpEnd } from "./help.ts";
 import { VERSION_FLAGS, version } from "./version.ts";
 import { wrapLines } from "./wrap.ts";

@@ -27,14 +27,14 @@ import { copyRanges, createFile, syncDirectory } from "./files/append-file.ts";
 import { cutChunks } from "./files/cut-chunks.ts";
 import { RECORD_BYTES, readOrigin } from "./files/index-file.ts";
 import { type Copies, copyInputs } from "./files/input-copies.ts";
-import { type Manifest, manifestOf, type RowCounts, type RunOptions } from "./files/manifest.ts";
+import { type Manifest, manifestOf, type Order, type RowCounts, type RunOptions } from "./files/manifest.ts";
 import { planFiles } from "./files/plan.ts";
 import type { ChangedAction } from "./findings/changed-actions.ts";
 import type { ProblemLog } from "./findings/problem-log.ts";
 import { createSalesSeen, type Vanished } from "./findings/vanished-tickets.ts";
 import { assignLanes, writeByLane } from "./order/assign-lanes.ts";
 import { createLaneGroups, type LaneAssignment, type LaneGroups } from "./order/lane-groups.ts";
-import { createTimeOrder, type Order } from "./order/time-order.ts";
+import { createTimeOrder } from "./order/time-order.ts";
 import { createRowPlaces } from "./rejects/find-row-places.ts";
 
 export interface PlanOptions {
@@ -240,9 +240,9 @@ async function writeActions(
   selection: Selection,
   groups: LaneGroups | undefined,
 ): Promise<LaneAssignment | undefined> {
-  const assignment = groups && (await assignLanes({ directory, selection, groups, lanes, signal }));
-  if (assignment !== undefined && assignment.lanes.length > 1)
-    await writeByLane(directory, selection, assignment, signal);
+  const { kept } = selection;
+  const assignment = groups && (await assignLanes({ directory, kept, groups, lanes, signal }));
+  if (assignment !== undefined && assignment.lanes.length > 1) await writeByLane(directory, kept, assignment, signal);
   else await keepSelected(directory, selection, candidates);
   return assignment;
 }

@@ -35,9 +35,25 @@ const MAY_IMPORT = {
   index: ["actions", "library", "run", "sandbox"],
 } as const satisfies Record<string, readonly string[]>;
 
+/** Likewise within src/plan/. */
+const MAY_IMPORT_IN_PLAN = {
+  files: [],
+  candidates: ["files"],
+  order: ["files", "candidates"],
+  histories: [],
+  identity: ["files", "candidates", "histories"],
+  findings: ["files", "candidates", "identity"],
+  rejects: ["files", "candidates", "identity", "findings"],
+  compile: ["files", "candidates", "order", "identity", "findings", "rejects"],
+  decide: ["files", "candidates", "identity", "findings", "rejects", "compile"],
+  "make-plan": ["files", "candidates", "order", "findings", "rejects", "compile", "decide"],
+} as const satisfies Record<string, readonly string[]>;
+
 type Layer = keyof typeof MAY_IMPORT;
+type LayerOfPlan = keyof typeof MAY_IMPORT_IN_PLAN;
 
 const isLayer = (name: string): name is Layer => Object.hasOwn(MAY_IMPORT, name);
+const isLayerOfPlan = (name: string): name is LayerOfPlan => Object.hasOwn(MAY_IMPORT_IN_PLAN, name);
 
 /** `actions/fields.ts` → `actions`, `main.ts` → `main`. */
 function layerOf(path: string): string {
@@ -63,11 +79,13 @@ function importsOf(source: string): readonly string[] {
 }
 
 const files = globSync("**/*.ts", { cwd: SRC }).map((path) => path.split(sep).join("/"));
+const filesOfPlan = files.filter((path) => path.startsWith("plan/")).map((path) => path.slice("plan/".length));
 
 describe("the layers of src/", () => {
   it("are all there are", () => {
     expect(files.length).toBeGreaterThan(10);
     expect(files.filter((path) => !isLayer(layerOf(path)))).toEqual([]);
+    expect(filesOfPlan.filter((path) => !isLayerOfPlan(layerOf(path)))).toEqual([]);
   });
 
   it.each(files)("%s imports only what stands below it", (path) => {
@@ -78,6 +96,16 @@ describe("the layers of src/", () => {
       .filter((target) => target.startsWith("."))
       .map((target) => posix.join(dirname(path), target))
       .filter((target) => !allowed.includes(layerOf(target)));
+    expect(forbidden).toEqual([]);
+  });
+
+  it.each(filesOfPlan)("plan/%s imports only what stands below it in src/plan/", (path) => {
+    const layer = layerOf(path);
+    const allowed: readonly string[] = isLayerOfPlan(layer) ? [...MAY_IMPORT_IN_PLAN[layer], layer] : [];
+    const forbidden = importsOf(readFileSync(join(SRC, "plan", path), "utf8"))
+      .filter((target) => target.startsWith("."))
+      .map((target) => posix.join(dirname(path), target))
+      .filter((target) => !target.startsWith("../") && !allowed.includes(layerOf(target)));
     expect(forbidden).toEqual([]);
   });
 

@@ -201,6 +201,16 @@ export function toWhole({ index, facts, texts, lines }: CandidateBytes): readonl
   });
 }
 
+/** Candidates that are sent and stand side by side. */
+export interface KeptRange {
+  /** Where their lines begin and end in their file. */
+  readonly start: number;
+  readonly end: number;
+  /** Number of the first candidate. */
+  readonly first: number;
+  readonly count: number;
+}
+
 /** Looks up single lines, for the few candidates of which more is asked than their facts. */
 export interface CandidateLines extends Disposable {
   /** Without the newline. */

@@ -1,5 +1,6 @@
 /** Rows that are not sent, and what they hold back: on disk while a plan is made, so that memory does not grow with a bad file. */
 
+import type { Action } from "../../actions/actions.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
 import type { RowPlace } from "../../ledger/row-places.ts";
 import { createFile } from "../files/append-file.ts";
@@ -23,6 +24,13 @@ export interface InvalidRow {
   readonly before: number;
   /** Histories (identity without a key, hex) of which it is known to have a deed. */
   readonly histories: readonly string[];
+}
+
+/** An action that `tickets:actions` leaves out of its row: it is done with. */
+export interface LeftOut {
+  /** Of the source's key, hexadecimal. */
+  readonly identity: string;
+  readonly action: Action;
 }
 
 /** Of a row, what tells where it stood. */

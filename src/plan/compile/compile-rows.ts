@@ -8,6 +8,7 @@ import { nthOfName, openActionText, REJECTS_COLUMNS } from "../../mapping/open-a
 import type { Row } from "../../mapping/row.ts";
 import { createRowDigester, type RowDigester } from "../../mapping/row-digest.ts";
 import type { InputFile } from "../../readers/input-file.ts";
+import { type CandidateWriter, createCandidateWriter } from "../candidates/candidate-writer.ts";
 import type { OrderKey } from "../candidates/facts.ts";
 import { findingsOfMapped, reasonOf, reportFindings } from "../findings/findings-of-row.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
@@ -20,13 +21,7 @@ import {
   NOTHING_OPEN,
 } from "../rejects/findings-of-rejects.ts";
 import type { MendedMark, RowMarks } from "../rejects/mended-rows.ts";
-import {
-  type Batch,
-  type BatchInvalid,
-  type BatchMended,
-  type CandidateWriter,
-  createCandidateWriter,
-} from "./batch.ts";
+import type { Batch, BatchInvalid, BatchMended } from "./batch.ts";
 import { seePublicValues } from "./public-values.ts";
 
 export interface RowCompiler {

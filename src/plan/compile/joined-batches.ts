@@ -4,14 +4,14 @@ import type { Mend, RejectedRows } from "../../ledger/rejected-rows.ts";
 import { openActionText } from "../../mapping/open-actions.ts";
 import { appendCandidates, type CandidateFiles, toWhole } from "../candidates/candidates.ts";
 import { orderKeysOf } from "../candidates/facts.ts";
-import type { BlockedRows, InvalidRows } from "../candidates/rows-not-sent.ts";
+import type { BlockedRows, InvalidRows, LeftOut } from "../candidates/rows-not-sent.ts";
 import { addRows } from "../files/index-file.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
 import type { SalesSeen } from "../findings/vanished-tickets.ts";
 import { historiesOf } from "../identity/blocked-deeds.ts";
 import type { RowEvents } from "../order/lane-groups.ts";
 import type { TimeOrder } from "../order/time-order.ts";
-import type { Batch, BatchInvalid, BatchMended, LeftOut } from "./batch.ts";
+import type { Batch, BatchInvalid, BatchMended } from "./batch.ts";
 
 export interface JoinOptions {
   /** Rows that an earlier run rejected. */

@@ -1,7 +1,7 @@
 /** What is sent of the candidates, and how all others are counted. */
 
 import type { ActionName } from "../../actions/actions.ts";
-import type { Candidate } from "../candidates/candidates.ts";
+import type { Candidate, KeptRange } from "../candidates/candidates.ts";
 import type { Compiled } from "../compile/compile.ts";
 import type { ChangedAction } from "../findings/changed-actions.ts";
 import type { Verdict } from "../identity/verdicts.ts";
@@ -10,13 +10,8 @@ import type { Fate } from "./fates.ts";
 import type { HeldFor } from "./held-rows.ts";
 
 export interface Selection {
-  /** Byte ranges of the candidates that are sent, in order, with how many actions each holds. */
-  readonly kept: readonly {
-    readonly start: number;
-    readonly end: number;
-    readonly first: number;
-    readonly count: number;
-  }[];
+  /** The candidates that are sent, in order. */
+  readonly kept: readonly KeptRange[];
   readonly fresh: number;
   readonly alreadySent: number;
   /** Of those already sent, how many repeat a deed of their own input. */

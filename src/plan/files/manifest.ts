@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { ORDERS } from "../order/time-order.ts";
 
 /**
  * Versions of the plan's files; another one is not read. In version 2 the actions are grouped by lane: who knows only
@@ -24,6 +23,9 @@ const ROWS = z.strictObject({
 });
 
 export type RowCounts = Readonly<z.infer<typeof ROWS>>;
+
+const ORDERS = ["input", "time"] as const;
+export type Order = (typeof ORDERS)[number];
 
 const RUN_OPTIONS = z.strictObject({
   /** Where rejects files are written. */

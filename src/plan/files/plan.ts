@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
+import type { ActionName } from "../../actions/actions.ts";
 import { Failure } from "../../failure.ts";
 import type { ChunkRecord } from "../../ledger/runs.ts";
 import { type ChunkActions, toChunkActions } from "./chunk-actions.ts";
@@ -15,6 +16,11 @@ export const planFiles = (directory: string) => ({
   manifest: join(directory, "manifest.json"),
   invalid: join(directory, "invalid.ndjson"),
 });
+
+/** Where `data` stands in a line of the plan. */
+export function dataOfLine(line: Buffer, action: ActionName): string {
+  return line.toString("utf8", `{"action":"${action}","data":`.length, line.length - 1);
+}
 
 export type ChunkBorders = Pick<ChunkRecord, "first" | "count" | "offset" | "length">;
 

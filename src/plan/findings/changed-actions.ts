@@ -6,7 +6,7 @@ import { parseJson } from "../../actions/json.ts";
 import { type AcceptedDeed, acceptedData } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Candidate, CandidateLines } from "../candidates/candidates.ts";
-import { dataOfLine } from "../compile/batch.ts";
+import { dataOfLine } from "../files/plan.ts";
 
 export interface ChangedAction {
   readonly source: string;

@@ -8,7 +8,7 @@ import type { Pending, PendingDeed } from "../../ledger/pending.ts";
 import type { MendedDeed, RejectedRows } from "../../ledger/rejected-rows.ts";
 import type { AskedAt, Standings } from "../../ledger/row-places.ts";
 import type { BlockedRow, Candidate, CandidateLines } from "../candidates/candidates.ts";
-import type { LeftOut } from "../compile/batch.ts";
+import type { LeftOut } from "../candidates/rows-not-sent.ts";
 import type { Try } from "../histories/first-tries.ts";
 import type { DeedsBeside, FoundDeed, InputKey } from "./accepted-under-other-keys.ts";
 import type { Doubtful } from "./doubtful-candidates.ts";

@@ -4,13 +4,13 @@ import { type FileHandle, open } from "node:fs/promises";
 import { Failure } from "../../failure.ts";
 import {
   actionOf,
+  type KeptRange,
   openCandidateLines,
   readCandidates,
   readWholeCandidates,
   removeCandidates,
   type WholeCandidate,
 } from "../candidates/candidates.ts";
-import type { Selection } from "../decide/selection.ts";
 import { RECORD_BYTES } from "../files/index-file.ts";
 import { planFiles } from "../files/plan.ts";
 import type { LaneAssignment, LaneGroups } from "./lane-groups.ts";
@@ -25,14 +25,14 @@ const BLOCK = 256 * 1024;
  */
 export async function assignLanes(options: {
   readonly directory: string;
-  readonly selection: Selection;
+  readonly kept: readonly KeptRange[];
   readonly groups: LaneGroups;
   readonly lanes: number;
   readonly signal: AbortSignal;
 }): Promise<LaneAssignment> {
-  const { directory, selection, groups, lanes, signal } = options;
+  const { directory, kept, groups, lanes, signal } = options;
   using lines = openCandidateLines(directory);
-  const isKept = keptIn(selection);
+  const isKept = keptIn(kept);
   for await (const batch of readCandidates(directory)) {
     signal.throwIfAborted();
     for (const candidate of batch)
@@ -54,7 +54,7 @@ export async function assignLanes(options: {
 /** Writes the plan's actions and index, lane after lane, durably, and removes the candidates. */
 export async function writeByLane(
   directory: string,
-  selection: Selection,
+  kept: readonly KeptRange[],
   assignment: LaneAssignment,
   signal: AbortSignal,
 ): Promise<void> {
@@ -72,7 +72,7 @@ export async function writeByLane(
     return parts;
   });
   let at = 0;
-  for await (const batch of selectedWhole(directory, selection, signal)) {
+  for await (const batch of selectedWhole(directory, kept, signal)) {
     for (const { line, record } of batch) {
       const lane = lanes[assignment.of(at)];
       if (lane === undefined) throw new Error(`action ${at} has no lane`);
@@ -118,7 +118,7 @@ function regionOf(file: FileHandle, position: number) {
 }
 
 /** Whether a candidate is sent; to be asked in order. */
-function keptIn({ kept }: Selection): (seq: number) => boolean {
+function keptIn(kept: readonly KeptRange[]): (seq: number) => boolean {
   let at = 0;
   return (seq) => {
     let range = kept[at];
@@ -133,10 +133,10 @@ function keptIn({ kept }: Selection): (seq: number) => boolean {
 /** The candidates that are sent, in order, as bytes. */
 async function* selectedWhole(
   directory: string,
-  selection: Selection,
+  kept: readonly KeptRange[],
   signal: AbortSignal,
 ): AsyncGenerator<readonly WholeCandidate[]> {
-  const isKept = keptIn(selection);
+  const isKept = keptIn(kept);
   let seq = 0;
   for await (const batch of readWholeCandidates(directory)) {
     signal.throwIfAborted();

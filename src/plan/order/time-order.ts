@@ -29,9 +29,6 @@ import { isTime, type OrderKey } from "../candidates/facts.ts";
 import type { BlockedRows } from "../candidates/rows-not-sent.ts";
 import { createScratch, type Scratch } from "../candidates/scratch.ts";
 
-export const ORDERS = ["input", "time"] as const;
-export type Order = (typeof ORDERS)[number];
-
 export interface TimeOrder extends Disposable {
   /** Takes the next candidate. */
   candidate(action: OrderKey, candidate: WholeCandidate): void;

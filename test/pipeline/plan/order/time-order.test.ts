@@ -9,6 +9,7 @@ import type { Action } from "../../../../src/actions/actions.ts";
 import { parseJson, stringifyJson } from "../../../../src/actions/json.ts";
 import { plan } from "../../../../src/commands/plan.ts";
 import { validate } from "../../../../src/commands/validate.ts";
+import { createCandidateWriter } from "../../../../src/plan/candidates/candidate-writer.ts";
 import {
   actionOf,
   openCandidateLines,
@@ -18,8 +19,8 @@ import {
   toWhole,
 } from "../../../../src/plan/candidates/candidates.ts";
 import { createBlockedRows } from "../../../../src/plan/candidates/rows-not-sent.ts";
-import { createCandidateWriter } from "../../../../src/plan/compile/batch.ts";
-import { createTimeOrder, type Order } from "../../../../src/plan/order/time-order.ts";
+import type { Order } from "../../../../src/plan/files/manifest.ts";
+import { createTimeOrder } from "../../../../src/plan/order/time-order.ts";
 import { shuffledArbitrary, timedHistoryArbitrary } from "../../../support/arbitraries.ts";
 import { makeContext } from "../../../support/context.ts";
 

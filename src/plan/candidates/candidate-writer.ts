@@ -1,0 +1,113 @@
+/** Candidates as the bytes of their files. */
+
+import type { Action } from "../../actions/actions.ts";
+import { DIGEST_BYTES, digestHex, identityText, ownKeyText, textsOf } from "../../actions/identity.ts";
+import { CONTENT_BYTES, RECORD_BYTES, writeOrigin } from "../files/index-file.ts";
+import { type CandidateBytes, FACTS_BYTES, writeFacts, writeSizes } from "./facts.ts";
+
+/** Where an action comes from. */
+interface Origin {
+  readonly input: number;
+  readonly line: number;
+  readonly row: number;
+  /** See `IndexRecord`. */
+  readonly nth: number;
+}
+
+/** Collects candidates as the bytes of their files, in buffers that are used again. */
+export interface CandidateWriter {
+  /** @param key of the source itself, which says which deed it is. */
+  add(action: Action, origin: Origin, key: string | undefined): void;
+  readonly count: number;
+  /** Gives everything and begins anew. */
+  take(): CandidateBytes;
+}
+
+/**
+ * @param keeps - `take` gives memory of its own, which can be handed to another thread; else it gives what is written
+ *   over by the next candidates.
+ */
+export function createCandidateWriter(keeps: boolean): CandidateWriter {
+  const lines = growing(256 * 1024, keeps);
+  const index = growing(64 * 1024, keeps);
+  const facts = growing(64 * 1024, keeps);
+  const texts = growing(64 * 1024, keeps);
+  let count = 0;
+  /** Identities of the row's actions that have a key. */
+  const ofRow = { row: 0, identities: new Set<string>() };
+  const isFurther = (row: number, identity: string): boolean => {
+    if (ofRow.row !== row) {
+      ofRow.row = row;
+      ofRow.identities.clear();
+    }
+    const isKnown = ofRow.identities.has(identity);
+    ofRow.identities.add(identity);
+    return isKnown;
+  };
+  return {
+    add(action, { input, line, row, nth }, key) {
+      const recordAt = index.reserve(RECORD_BYTES);
+      const buffer = index.buffer();
+      const keyed = key !== undefined;
+      const identity = digestHex(keyed ? ownKeyText(action, key) : identityText(action));
+      writeOrigin(buffer, recordAt, {
+        input,
+        line,
+        row,
+        nth,
+        action: action.action,
+        untimed: action.data.orderTime == null,
+        keyed,
+        further: keyed && nth > 0 && isFurther(row, identity),
+      });
+      buffer.write(identity, recordAt + RECORD_BYTES - CONTENT_BYTES - DIGEST_BYTES, DIGEST_BYTES, "hex");
+      const { json, content } = textsOf(action);
+      buffer.write(digestHex(content), recordAt + RECORD_BYTES - CONTENT_BYTES, CONTENT_BYTES, "hex");
+      const factsAt = facts.reserve(FACTS_BYTES);
+      const textBytes = texts.text(writeFacts(facts.buffer(), factsAt, action));
+      writeSizes(facts.buffer(), factsAt, lines.text(`${json}\n`), textBytes);
+      count += 1;
+    },
+    get count() {
+      return count;
+    },
+    take() {
+      count = 0;
+      ofRow.row = 0;
+      return { lines: lines.take(), index: index.take(), facts: facts.take(), texts: texts.take() };
+    },
+  };
+}
+
+function growing(first: number, keeps: boolean) {
+  let bytes = Buffer.allocUnsafe(first);
+  let used = 0;
+  const need = (size: number): void => {
+    if (used + size <= bytes.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(bytes.length * 2, used + size));
+    bytes.copy(larger, 0, 0, used);
+    bytes = larger;
+  };
+  return {
+    buffer: () => bytes,
+    /** Makes room for so many bytes; where they begin. */
+    reserve(size: number): number {
+      need(size);
+      used += size;
+      return used - size;
+    },
+    text(text: string): number {
+      // A UTF-16 code unit takes three bytes of UTF-8 at the most.
+      need(text.length * 3);
+      const size = bytes.write(text, used, "utf8");
+      used += size;
+      return size;
+    },
+    take(): Buffer {
+      const taken = keeps ? Buffer.allocUnsafeSlow(used) : bytes.subarray(0, used);
+      if (keeps) bytes.copy(taken, 0, 0, used);
+      used = 0;
+      return taken;
+    },
+  };
+}
