@@ -24,10 +24,14 @@ export function makeFolder(
       // Another process may have made it just now.
       if (isFolder(folder)) continue;
       const code = errorCode(cause) ?? "unknown error";
-      throw new Failure("storage", `The folder ${cleanText(folder, 300)} can't be made (${REASONS[code] ?? code}).`, {
-        hint,
-        cause,
-      });
+      throw new Failure(
+        "storage",
+        `The folder ${cleanText(folder, 300)} can't be created (${REASONS[code] ?? code}).`,
+        {
+          hint,
+          cause,
+        },
+      );
     }
   }
 }

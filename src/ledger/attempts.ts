@@ -1,4 +1,4 @@
-/** Each try to send a chunk: its intent, its answer, and what the service said where nobody can tell what became of an action. */
+/** Each try to send a chunk: its intent, its answer, and what the service said about actions that stay in doubt. */
 
 import { type ChunkEventName, changeChunk } from "./chunks.ts";
 import type { Ledger } from "./ledger.ts";
@@ -23,9 +23,9 @@ export function markSending(ledger: Ledger, { runNo, chunk }: ChunkRecord, at: s
   return attempt;
 }
 
-/** How an attempt ended that came to no answer of which the outcomes could be read. */
+/** How an attempt ended whose answer, if any, gave no outcomes. */
 export interface AttemptEnd {
-  /** What happens to the chunk with it. */
+  /** What happens to the chunk. */
   readonly event: Extract<ChunkEventName, "giveBack" | "refuse" | "doubt" | "rejectTooLarge">;
   /** What the answer meant, or that none came. */
   readonly class: string;
@@ -35,7 +35,7 @@ export interface AttemptEnd {
   readonly at: string;
 }
 
-/** Part of a transaction: what became of the attempt under way, and of the chunk with it. */
+/** Part of a transaction: ends the attempt under way, and changes its chunk. */
 export function endAttempt(ledger: Ledger, { runNo, chunk }: ChunkRecord, end: AttemptEnd): void {
   ledger.run(
     "UPDATE attempts SET ended_at = ?, class = ?, http_status = ?, detail = ? WHERE run_no = ? AND chunk = ? AND ended_at IS NULL",
@@ -76,7 +76,7 @@ export function readAnswer(
   return { body: Buffer.from(row.answer), at: String(row.answered_at) };
 }
 
-/** Part of a transaction: the last attempt's answer is kept as it came, since it may hold promises that come only once. */
+/** Part of a transaction: keeps the last attempt's answer as it came, since it may hold promises that are given only once. */
 export function keepDoubtedAnswer(ledger: Ledger, { runNo, chunk }: ChunkRecord, answer: Uint8Array): void {
   ledger.run(
     `INSERT INTO doubted_answers (run_no, chunk, attempt, answer)
@@ -93,7 +93,7 @@ export function doubtStored(ledger: Ledger, chunk: ChunkRecord, detail: string, 
   changeChunk(ledger, "doubtAnswer", chunk, { detail });
 }
 
-/** Part of a transaction: keeps what the service said of actions that are in doubt all the same. */
+/** Part of a transaction: keeps what the service said about actions that stay in doubt. */
 export function keepDoubtedItems(
   ledger: Ledger,
   runNo: number,
@@ -103,7 +103,7 @@ export function keepDoubtedItems(
     ledger.run("INSERT OR REPLACE INTO doubted_items (run_no, seq, response) VALUES (?, ?, ?)", runNo, seq, response);
 }
 
-/** What the service said of the actions of a chunk that is in doubt, by their place in the plan. */
+/** What the service said about the actions of a chunk in doubt, by their place in the plan. */
 export function doubtedItems(
   ledger: Ledger,
   { runNo, first, count }: Pick<ChunkRecord, "runNo" | "first" | "count">,
@@ -120,7 +120,7 @@ export function doubtedItems(
   );
 }
 
-/** Part of a transaction: the actions are sent again, so what was said of them is over. */
+/** Part of a transaction: the actions will be sent again, so what was said about them no longer counts. */
 export function forgetDoubtedItems(
   ledger: Ledger,
   { runNo, first, count }: Pick<ChunkRecord, "runNo" | "first" | "count">,

@@ -1,6 +1,6 @@
 /**
  * A chunk's life as one table: what can happen to a chunk, in which states, where that leads and what it writes. Every change
- * of the chunks table goes through `changeChunk`, so that none is made to a chunk that is not in the state it is meant for.
+ * of the chunks table goes through `changeChunk`, which refuses an event that the chunk's state does not allow.
  */
 
 import type { SQLInputValue } from "node:sqlite";
@@ -31,7 +31,7 @@ export interface ChunkEvent {
   readonly from: readonly ChunkState[];
   /** `same`: the state it had. `gone`: the chunk is removed. */
   readonly to: ChunkState | "same" | "gone";
-  /** Always the same, or given with the event. */
+  /** A fixed value, or `given` with the event. */
   readonly writes: Readonly<Partial<Record<Column, null | 0 | 1 | "given">>>;
 }
 
@@ -51,8 +51,8 @@ export const CHUNK_EVENTS = {
   },
   addPlanned: { from: [], to: "planned", writes: PART, when: "a part of a chunk is to be sent by itself" },
   addDoubt: { from: [], to: "in doubt", writes: PART, when: "a part of a chunk is in doubt by itself" },
-  addRefused: { from: [], to: "refused", writes: PART, when: "a person decided about what stood before this part" },
-  addSettled: { from: [], to: "settled", writes: PART, when: "an imported promises file tells of a part" },
+  addRefused: { from: [], to: "refused", writes: PART, when: "a person decided about the actions before this part" },
+  addSettled: { from: [], to: "settled", writes: PART, when: "an imported promises file says what became of a part" },
   addAbandoned: { from: [], to: "abandoned", writes: PART, when: "a part of a chunk is closed unsent" },
 
   intend: { from: ["planned"], to: "sending", writes: {}, when: "its request is about to leave" },
@@ -67,7 +67,7 @@ export const CHUNK_EVENTS = {
     from: ["sending"],
     to: "planned",
     writes: ATTEMPT_ENDED,
-    when: "the service certainly took nothing of it",
+    when: "the service certainly took none of it",
   },
   refuse: { from: ["sending"], to: "refused", writes: ATTEMPT_ENDED, when: "the service refused it as a whole" },
   doubt: {
@@ -105,7 +105,7 @@ export const CHUNK_EVENTS = {
     from: ["in doubt", "refused"],
     to: "same",
     writes: CUT,
-    when: "what stood behind its first actions is a chunk of its own now",
+    when: "its later actions became a chunk of their own",
   },
   settleSent: {
     from: ["in doubt", "refused"],
@@ -136,75 +136,75 @@ export const CHUNK_EVENTS = {
     from: ["planned", "in doubt", "refused"],
     to: "planned",
     writes: { ...FOUND, http_status: null },
-    when: "its first actions were never on their way; the rest is a chunk of its own now",
+    when: "its first actions were never sent; the rest became a chunk of its own",
   },
   foundDoubt: {
     from: ["planned", "answered", "in doubt"],
     to: "in doubt",
     writes: FOUND,
-    when: "the ledger was put back from an older copy: its first actions may have been sent since",
+    when: "the ledger was restored from an older copy: its first actions may have been sent since",
   },
   foundRefused: {
     from: ["refused"],
     to: "refused",
     writes: FOUND,
-    when: "of its first actions nothing more is known; what is known of the rest is a chunk of its own now",
+    when: "nothing more is known of its first actions; the rest, of which more is known, became a chunk of its own",
   },
   foundSettled: {
     from: ["planned", "answered", "in doubt", "refused"],
     to: "settled",
     writes: FOUND,
-    when: "an imported promises file tells what became of its first actions",
+    when: "an imported promises file says what became of its first actions",
   },
   foundClosed: {
     from: ["planned", "in doubt", "refused"],
     to: "abandoned",
     writes: FOUND,
-    when: "its first actions are not to be sent: they were closed before, or what was accepted since forbids it",
+    when: "its first actions must not be sent: they were closed before, or something accepted since rules it out",
   },
 
   project: {
     from: ["settled", "settled by hand"],
     to: "same",
     writes: { projected: 1 },
-    when: "its lines stand in the promises file",
+    when: "its lines are in the promises file",
   },
   writeRejects: {
     from: DECIDED_STATES,
     to: "same",
     writes: { rejects_written: 1 },
-    when: "what it left open stands in the rejects files",
+    when: "the rows it left open are in the rejects files",
   },
   merge: {
     from: DECIDED_STATES,
     to: "same",
     writes: { merged: 1 },
-    when: "what was accepted of it stands in the tables of deeds, events and tickets",
+    when: "its accepted actions are in the tables of deeds, events and tickets",
   },
 
   remember: {
     from: [],
     to: "settled",
     writes: { lane: 0, first: "given", count: "given", offset: 0, length: 0, projected: 1, rejects_written: 1 },
-    when: "an imported promises file tells of a run whose plan is lost",
+    when: "an imported promises file names a run whose plan is lost",
   },
   rememberMore: {
     from: ["settled"],
     to: "same",
     writes: { first: "given", count: "given", merged: 0 },
-    when: "a second file tells more of it",
+    when: "a second file tells more about it",
   },
   forget: {
     from: ["settled"],
     to: "gone",
     writes: {},
-    when: "it held promises that have no place in their run, until they were merged",
+    when: "it held promises without a place in their run, and they are merged now",
   },
   dropEmpty: {
     from: CHUNK_STATES,
     to: "settled",
     writes: { projected: 1, rejects_written: 1, merged: 1 },
-    when: "it holds no action, as earlier versions left some",
+    when: "it holds no action; earlier versions left such chunks",
   },
 } as const satisfies Record<string, ChunkEvent>;
 
@@ -223,10 +223,10 @@ export interface ChunkKey {
 }
 
 /**
- * Part of a transaction: the event happens to the chunk.
+ * Part of a transaction: applies the event to the chunk.
  *
- * @param given by column, what the event leaves open, and nothing else is taken of it; undefined becomes NULL.
- * @throws Error, and changes nothing, when the chunk is in no state in which it may happen.
+ * @param given a value for each column that the event leaves open. Other keys are ignored; undefined becomes NULL.
+ * @throws Error, and changes nothing, when the chunk's state does not allow the event.
  */
 export function changeChunk<E extends ChunkEventName>(
   ledger: Ledger,
@@ -238,10 +238,10 @@ export function changeChunk<E extends ChunkEventName>(
   const values: Readonly<Record<string, SQLInputValue | undefined>> = given ?? {};
   if (ledger.run(sql, ...open.map((column) => values[column] ?? null), runNo, chunk) === 1) return;
   const found = ledger.get("SELECT state FROM chunks WHERE run_no = ? AND chunk = ?", runNo, chunk)?.state;
-  throw new Error(`chunk ${chunk} of run ${runNo} is ${found ?? "not there"}, where "${event}" can't happen to it`);
+  throw new Error(`chunk ${chunk} of run ${runNo} is ${found ?? "missing"}, so "${event}" can't happen to it`);
 }
 
-/** What carries an event out: for the open columns, the run and the chunk, in this order. It changes one row, or none. */
+/** The statement of an event. Its values: the open columns, the run, the chunk, in this order. It changes one row, or none. */
 interface Statement {
   readonly sql: string;
   readonly open: readonly string[];

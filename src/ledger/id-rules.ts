@@ -1,4 +1,4 @@
-/** How the sources of the config made the ids of what was sent (mapping/id-rules.ts), by their names. */
+/** How each source of the config made the ids of what it sent (see mapping/id-rules.ts). */
 
 import { z } from "zod";
 import { type ActionName, registersEvent } from "../actions/actions.ts";
@@ -7,7 +7,7 @@ import { type ChangeOfWays, changeOfWays, type IdRule, type IdWay, uncovered } f
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { TAKEN } from "./outcomes.ts";
 
-/** `sure`: it counts whatever its run came to, since deeds were known by it, or a person let it pass. */
+/** `sure`: the rule counts whatever became of its run, since deeds were known by it or a person let it pass. */
 export const ID_RULES = `
 CREATE TABLE id_rules (
   id INTEGER PRIMARY KEY,
@@ -23,26 +23,26 @@ CREATE TABLE id_rules (
 /** How a source makes the ids of one kind of action. */
 export interface SourceIds extends IdRule {
   readonly source: string;
-  /** What tells its deeds apart instead, as the config says it. */
+  /** The `key` of the config, which tells its deeds apart instead. */
   readonly key: string | undefined;
 }
 
-/** Of a kind that an input gives: whether some of its actions are sent now, and whether some were known. */
+/** How an input makes the ids of one kind of action; whether any of these is sent now, and whether any was known. */
 export interface GivenIds extends SourceIds {
   readonly isSent: boolean;
   readonly isKnown: boolean;
 }
 
-/** Ids that were made in another way when something was sent or may have been sent. */
+/** Ids that were made in another way when they were sent, or may have been. */
 export interface MadeOtherwise extends ChangeOfWays {
   /** As `readAs` names it: `source doors`. */
   readonly source: string;
   readonly action: ActionName;
-  /** The run since which they were made so. */
+  /** The run since which they were made that way. */
   readonly since: { readonly run: string; readonly createdAt: string } | undefined;
 }
 
-/** Those of the kinds of a source whose deeds of then would look new. */
+/** Kinds whose ids are made in another way now, so that deeds sent before would look new. */
 export function findMadeOtherwise(ledger: Ledger, kinds: readonly SourceIds[]): readonly MadeOtherwise[] {
   return kinds.flatMap((kind) => {
     const then = lastKnown(ledger, kind);
@@ -55,7 +55,7 @@ export function findMadeOtherwise(ledger: Ledger, kinds: readonly SourceIds[]): 
 }
 
 /**
- * Part of a transaction: what the ids are made of from now on.
+ * Part of a transaction: notes what the ids are made of from now on.
  *
  * @param runNo the run that sends them, or the last one where nothing is sent.
  */
@@ -76,7 +76,7 @@ export function noteIdRules(ledger: Ledger, runNo: number, kinds: readonly Given
   }
 }
 
-/** The same where no run is entered, durably. */
+/** The same, durably, where no run is entered. */
 export function noteKnownIdRules(ledger: Ledger, kinds: readonly GivenIds[]): void {
   if (kinds.length === 0) return;
   const last = Number(ledger.get("SELECT coalesce(max(run_no), 0) AS last FROM runs")?.last);
@@ -95,7 +95,7 @@ const WAY = z.object({
 });
 const WAYS = z.array(WAY);
 
-/** Of a run whose actions of the kind were all refused, nothing can look new. */
+/** Skips a run of which the service took nothing of the kind: nothing of it can look new. */
 const LAST_KNOWN = `
 SELECT ways, key, run_no FROM id_rules WHERE source = ? AND action = ? AND (
   sure = 1
@@ -118,13 +118,13 @@ function lastKnown(ledger: Ledger, { source, action }: SourceIds): KnownIds | un
   );
 }
 
-/** A key that stays the same still tells them apart: what has another id under it is a problem of its own (`key-shared`). */
+/** An unchanged key still tells deeds apart. Another id under the same key is a problem of its own (`key-shared`). */
 function changeSince(then: KnownIds, now: SourceIds): ChangeOfWays | undefined {
   const isByKey = now.key !== undefined && now.key === then.key && !registersEvent(now.action);
   return isByKey ? undefined : changeOfWays(then.ways, now.ways);
 }
 
-/** Where no id is made otherwise, what was taken out stays known: its rows may come back in another way. */
+/** Where no id changes, ways that the config no longer has stay known: their rows may come back made in another way. */
 function waysFromNowOn(then: KnownIds | undefined, now: SourceIds): readonly IdWay[] {
   if (then === undefined || changeOfWays(then.ways, now.ways) !== undefined) return now.ways;
   return [...now.ways, ...uncovered(then.ways, now.ways)];

@@ -48,9 +48,9 @@ export function noteInvocation(path: string, invocation: Invocation, toldWarning
   try {
     if (!existsSync(path)) return;
     refuseNetworkFileSystem(path);
-    // A damaged ledger is left as it is, for whoever looks at it.
+    // A damaged ledger is left as it is, for the person who will look at it.
     if (invocation.exitCode === EXIT_CODES.storage && !isSound(path)) return;
-    // Not made where it is gone by now: an empty ledger would be taken for a damaged one.
+    // Not created if it is gone by now: an empty ledger would be taken for a damaged one.
     const url = pathToFileURL(path);
     url.searchParams.set("mode", "rw");
     const database = new DatabaseSync(url, { timeout: LOCKED_MS });
@@ -64,7 +64,7 @@ export function noteInvocation(path: string, invocation: Invocation, toldWarning
       database.close();
     }
   } catch {
-    // A ledger that can't be written has been told of by the command itself.
+    // The command itself has reported a ledger that can't be written.
   }
 }
 
@@ -108,7 +108,7 @@ export function wasTold(ledger: Ledger, digest: string): boolean {
   return ledger.get("SELECT 1 AS one FROM told_warnings WHERE digest = ?", Buffer.from(digest, "hex")) !== undefined;
 }
 
-/** A command that brought the environment up to date, or that did not end well. */
+/** How a command ended. */
 export interface NotedEnd {
   readonly endedAt: string;
   readonly command: string;
@@ -126,13 +126,13 @@ export function lastSuccess(ledger: Ledger): NotedEnd | undefined {
   const noted = ledger.get(
     `SELECT ${END_COLUMNS} FROM invocations WHERE exit_code = 0 AND (command = 'stream' OR (command = 'resume' AND run IS NOT NULL)) ORDER BY id DESC LIMIT 1`,
   );
-  // Of before invocations were noted, or of a process that died between its run and its trace.
+  // A run from before invocations were noted, or of a process that died before it noted itself.
   const run = ledger.get(
     `SELECT ended_at, run, created_at FROM runs WHERE state = 'finished' AND exit_code = 0 AND manifest ->> '$.mapping' <> '${IMPORTED_MAPPING}'
      ORDER BY ended_at DESC LIMIT 1`,
   );
   const end = noted === undefined ? undefined : toEnd(noted);
-  // The same one by two clocks, which may differ by a millisecond.
+  // One end by two clocks, which may differ by a millisecond.
   const isNoted = end !== undefined && (end.run === run?.run || end.endedAt >= String(run?.ended_at));
   if (run === undefined || isNoted) return end;
   return {

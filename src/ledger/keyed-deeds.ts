@@ -1,6 +1,6 @@
 /**
- * Deeds that a key of their source identifies, once more under what would identify them without it. So they are known again
- * when the source loses its key or is given another one.
+ * Deeds identified by the `key` of their source, stored a second time under the identity they would have without it. So they
+ * are recognised when the source loses its key or gets another one.
  */
 
 import type { DatabaseSync } from "node:sqlite";
@@ -22,7 +22,7 @@ export interface KeyedDeed {
   readonly seq: number;
   readonly content: Buffer;
   readonly isTaken: boolean;
-  /** Undefined for those of ledgers that did not keep it. */
+  /** Undefined where an earlier version did not keep it. */
   readonly by: SourceKey | undefined;
 }
 
@@ -70,7 +70,7 @@ export function definePlainIdentity(database: DatabaseSync): void {
 }
 
 /**
- * Part of a transaction: takes over the keyed deeds of a run. Of a run whose inputs have no keys nothing is read.
+ * Part of a transaction: merges the keyed deeds of a run. Reads nothing of a run whose inputs have no keys.
  *
  * @param merge `unmerged`: which chunks, in SQL. `isFormer`: the run was planned when no manifest told the keys.
  */
@@ -99,12 +99,12 @@ export function mergeKeyed(
   }
 }
 
-/** What inputs with a key of their own were read as that gave deeds of a kind. */
+/** The sources with a key of their own that gave deeds of a kind. */
 export function keySources(ledger: Ledger, action: ActionName): readonly string[] {
   return ledger.all("SELECT source FROM key_sources WHERE action = ?", action).map(({ source }) => String(source));
 }
 
-/** Whether there is any; when not, nothing need be looked up. */
+/** Whether there is any; if not, nothing need be looked up. */
 export function hasKeyedDeeds(ledger: Ledger): boolean {
   return ledger.get("SELECT 1 AS one FROM keyed_deeds LIMIT 1") !== undefined;
 }

@@ -22,7 +22,7 @@ export const IMPORTED_MAPPING = "imported";
 /**
  * The events and tickets that the environment has accepted, for the checks across actions.
  *
- * @param pending whose ids are known too, with their zeros.
+ * @param pending its ids are known too, with their leading zeros.
  */
 export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
   return {
@@ -101,7 +101,7 @@ export interface IndexedDeed {
   readonly content: Buffer;
 }
 
-/** Deeds a statement; a call costs as much as a look. */
+/** Deeds per statement: a call costs as much as a lookup. */
 const ASKED = 64;
 const SAME_DEED = "SELECT 1 FROM identities WHERE identity = column1 AND content = column2 AND taken = 1";
 const askFor = (deeds: number): string =>
@@ -121,7 +121,7 @@ export function areAccepted(ledger: Ledger, deeds: readonly IndexedDeed[]): Uint
   return accepted;
 }
 
-/** Whether this ledger has any deed at all; when not, nothing need be looked up. */
+/** Whether this ledger has any deed at all; if not, nothing need be looked up. */
 export function hasDeeds(ledger: Ledger): boolean {
   return ledger.get("SELECT 1 AS one FROM identities LIMIT 1") !== undefined;
 }
@@ -132,14 +132,14 @@ export function acceptedData(ledger: Ledger, { runNo, seq }: AcceptedDeed): stri
   return row === undefined ? undefined : String(row.data);
 }
 
-/** A ticket that stands: sold, and not invalidated. */
+/** A ticket that was sold and not invalidated. */
 export interface SoldTicket {
   readonly eventId: string;
   readonly ticketId: string;
   readonly state: "sold" | "checked-in";
 }
 
-/** All tickets that stand, in the order of the bytes of their ticketId. */
+/** All such tickets, in byte order of their ticketId. */
 export function* soldTickets(ledger: Ledger): Generator<SoldTicket> {
   const rows = ledger.iterate(
     `SELECT substr(ticket, ${TICKET_PREFIX.length + 1}) AS ticket_id, event_id, state FROM tickets
@@ -220,13 +220,13 @@ function mergeRun(ledger: Ledger, runNo: number): void {
 }
 
 /**
- * Part of a transaction: remembers actions of a run that the service has taken and that can't be placed in its chunks. The
- * run is left as it is, so it still counts them as open; but nothing that is planned from now on sends them again.
+ * Part of a transaction: remembers actions of a run that the service has taken and that have no place in its chunks. The run
+ * stays as it is and still counts them as open, but nothing planned from now on sends them again.
  */
 export function rememberUnplaced(ledger: Ledger, runNo: number, rows: readonly NewOutcome[]): void {
   const seqs = rows.map(({ seq }) => seq);
   const [first, last] = [Math.min(...seqs), Math.max(...seqs)];
-  // For as long as it takes to merge them they have a chunk of their own.
+  // They have a chunk of their own while they are merged.
   const chunk = nextChunkNumber(ledger, runNo);
   changeChunk(ledger, "remember", { runNo, chunk }, { first, count: last - first + 1 });
   insertOutcomes(
@@ -248,19 +248,19 @@ export function unplacedActions(ledger: Ledger, runNo: number): ReadonlySet<numb
   return new Set(ledger.all(sql, runNo).map(({ seq }) => Number(seq)));
 }
 
-/** Part of a transaction: such actions are placed, and merged anew with all that they say. */
+/** Part of a transaction: such actions have a place now, and will be merged again with all their data. */
 export function forgetUnplaced(ledger: Ledger, runNo: number, seqs: readonly number[]): void {
   if (seqs.length === 0) return;
   const sql = "DELETE FROM identities WHERE run_no = ? AND seq IN (SELECT value FROM json_each(?))";
   ledger.run(sql, runNo, JSON.stringify(seqs));
 }
 
-/** Tickets a statement; a call costs as much as the work. */
+/** Tickets per statement: a call costs as much as the work itself. */
 const ROWS = 50;
 const PUT_ONE = "INSERT OR REPLACE INTO tickets (ticket, event_id, holder, state) VALUES (?, ?, ?, ?)";
 const PUT_MANY = `${PUT_ONE}${", (?, ?, ?, ?)".repeat(ROWS - 1)}`;
 
-/** Actions taken in memory at a time. */
+/** Actions read into memory at a time. */
 const READ = 5_000;
 
 /** What the service has taken of a range of the plan, and is not merged. */
@@ -278,7 +278,7 @@ const REGISTERING = inSql(actionsThat("register-event", "sell-ticket"));
 interface Span {
   readonly first: number;
   readonly end: number;
-  /** Of events and sales only: each says all there is to know of its event or ticket. */
+  /** It holds events and sales only: each says all there is to know about its event or ticket. */
   readonly saysAll: boolean;
 }
 
@@ -306,7 +306,7 @@ function stretchesOf(ledger: Ledger, runNo: number): readonly Span[] {
   return spans;
 }
 
-/** New events, and tickets as their last sale says: SQLite alone does it, in a third of the time. */
+/** Writes new events, and tickets as their last sale has them. SQLite alone does it, in a third of the time. */
 function takeOver(ledger: Ledger, runNo: number, { first, end }: Span): void {
   ledger.run(
     `INSERT OR IGNORE INTO events (event_id, currency) SELECT event_id, data ->> 'currency' FROM actions

@@ -15,13 +15,13 @@ export interface Ledger extends Disposable {
   get(sql: string, ...values: SQLInputValue[]): SqlRow | undefined;
   all(sql: string, ...values: SQLInputValue[]): SqlRow[];
   iterate(sql: string, ...values: SQLInputValue[]): Iterable<SqlRow>;
-  /** The disk was full and the reserve has been used: what is known should be stored and nothing more be begun. */
+  /** The disk was full and the reserve is used up: store what is known, and begin nothing more. */
   readonly isExhausted: boolean;
   /** All or nothing; after it returns the change is on disk. Transactions don't nest. */
   transaction<T>(change: () => T): T;
 }
 
-/** Where the list of runs lies, which tells of a ledger that was lost. */
+/** Path of the list of runs, which shows whether the ledger was lost. */
 export const runListPath = (path: string): string => join(dirname(path), "run-list.ndjson");
 
 export function readMeta(ledger: Ledger, key: string): string | undefined {

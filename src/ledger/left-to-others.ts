@@ -1,4 +1,4 @@
-/** What a run left to the runs before it, since they may bring it to the service: how that stands now. */
+/** What a run left out because an earlier run may still send it, and how that stands now. */
 
 import type { Ledger } from "./ledger.ts";
 import type { RunRecord } from "./runs.ts";
@@ -10,9 +10,9 @@ export interface LeftToOthers {
   readonly pending: number;
   /** They depend on what is pending. */
   readonly waiting: number;
-  /** The service has them: so a person said of all that another run had in doubt. */
+  /** The service has them: a person said so of everything that an earlier run had in doubt. */
   readonly sent: number;
-  /** Nothing holds them back any more, and no run of those before has sent them all. */
+  /** Nothing holds them back any more, and the earlier runs have not sent them all. */
   readonly open: number;
 }
 
@@ -36,7 +36,7 @@ function isAnyUndecidedBefore(ledger: Ledger, runNo: number): boolean {
   return ledger.get(sql, runNo) !== undefined;
 }
 
-/** An import settles too, and says not whether all of a doubt was taken. */
+/** An import settles too, but does not say whether all of a doubt was taken. */
 function areAllSettledAsSent(ledger: Ledger, runNo: number, createdAt: string): boolean {
   const decisions = ledger.all(
     "SELECT DISTINCT decision FROM settlements WHERE run_no < ? AND at >= ? AND decision <> 'abandon'",

@@ -79,7 +79,7 @@ export async function acquireLock(options: {
 function lockFailure(path: string, cause: unknown): unknown {
   if (sqliteErrorKind(cause) !== "damaged") return storageFailure(path, cause);
   return new Failure("storage", `The lock ${path} is damaged. Nothing was sent.`, {
-    hint: "It holds nothing: when no other run is under way, delete it.",
+    hint: "The file holds no data. If no other run is under way, delete it.",
     cause,
   });
 }
@@ -94,7 +94,7 @@ function tryLock(database: DatabaseSync): boolean {
   }
 }
 
-/** Who took the lock last; whether they still hold it, only trying tells. */
+/** Who took the lock last. Only trying shows whether they still hold it. */
 export function readLockHolder(path: string): LockHolder | undefined {
   try {
     return HOLDER.parse(JSON.parse(readFileSync(`${path}.holder`, "utf8")));

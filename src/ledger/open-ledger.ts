@@ -1,4 +1,7 @@
-/** Opening a ledger: making it, bringing it to this version, and refusing one that is damaged, of another service or in an unsafe place. */
+/**
+ * Opening a ledger: creating it, migrating it to this version, and refusing one that is damaged, of another service or in an
+ * unsafe place.
+ */
 
 import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
@@ -31,14 +34,14 @@ const NETWORK_FILE_SYSTEMS = new Map([
 ]);
 
 /**
- * Opens the ledger at `path`, making it and its folder where they are missing (unless `mustExist`).
+ * Opens the ledger at `path`, creating it and its folder where they are missing (unless `readOnly`).
  *
- * `boundTo` is what the ledger belongs to: the environment's base URL, or the sandbox's instance id. A ledger that belongs
- * to something else is refused, since what one service has accepted says nothing about another. Undefined: not compared,
- * for reading only.
+ * `boundTo` is what the ledger belongs to: the environment's base URL, or the sandbox's instance id. A ledger that belongs to
+ * something else is refused, since what one service has accepted says nothing about another. Undefined: not compared, for
+ * reading only.
  *
- * @throws Failure `usage` when it belongs to another service or lies on a network file system, `storage` when it is
- * damaged, made by a newer version, or can't be opened.
+ * @throws Failure `usage` when it belongs to another service or lies on a network file system, `storage` when it is damaged,
+ * made by a newer version, or can't be opened.
  */
 export function openLedger(options: {
   readonly path: string;
@@ -64,12 +67,12 @@ export function openLedger(options: {
     if (version > LEDGER_VERSION) {
       throw new Failure(
         "storage",
-        `The ledger ${path} was written by a newer version of tickets (format ${version}, this one knows ${LEDGER_VERSION}).`,
-        { hint: "Use the newer version." },
+        `The ledger ${path} was written by a newer version of tickets (format ${version}; this version knows up to ${LEDGER_VERSION}).`,
+        { hint: "Use that version, or a newer one." },
       );
     }
     if (version === 0 && database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined)
-      throw damaged(path, "it is a database of something else");
+      throw damaged(path, "it is the database of another program");
     // Only now, since the first of them changes the file.
     if (!readOnly) {
       database.exec(`PRAGMA journal_mode = WAL; ${SAFETY}`);
@@ -91,12 +94,12 @@ export function openLedger(options: {
 const SAFETY =
   "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -8000;";
 
-/** Who writes is waited for this long. */
+/** How long to wait for another writer. */
 const LOCKED_MS = 60_000;
 
 /**
- * Opens a ledger for looking only. Even for that SQLite writes beside it; where it can't, on a disk that is full or
- * read-only, no one else can either, and without a write-ahead log the file alone is all there is.
+ * Opens a ledger read-only. Even then SQLite writes files beside it. Where it can't, on a disk that is full or read-only,
+ * nobody else can write either, and without a write-ahead log the file alone is complete.
  */
 function openToRead(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly: true, timeout: LOCKED_MS });
@@ -125,7 +128,7 @@ function refuseEmptied(path: string): void {
 
 function damaged(path: string, why: string, cause?: unknown): Failure {
   return new Failure("storage", `The ledger ${path} is damaged: ${cleanText(why, 200)}. Nothing more was sent.`, {
-    hint: "Restore it from a backup, or move it away and give a new one its memory with: tickets results --import <promises file>",
+    hint: "Restore it from a backup; or move it away and fill a new one from the promises files: tickets results --import <promises file>",
     cause,
   });
 }
@@ -285,8 +288,8 @@ export function storageFailure(path: string, cause: unknown): unknown {
     });
   }
   if (code === "ENOENT" && "syscall" in cause && cause.syscall === "mkdir") {
-    // What Node says when it makes several folders on a file system that takes none.
-    return new Failure("storage", `The folder ${dirname(path)} can't be made.`, {
+    // Node says this when it creates several folders on a file system that takes none.
+    return new Failure("storage", `The folder ${dirname(path)} can't be created.`, {
       hint: "Check the folder above it: its owner, its permissions, and whether its file system is read-only. Or choose another with --state-dir.",
       cause,
     });

@@ -7,7 +7,7 @@ import type { Outcome } from "./states.ts";
 /** Outcomes that mean the service has the action, for SQL. */
 export const TAKEN = "('accepted', 'settled by hand')";
 
-/** Status of an action that was closed unsent because something later of its history was taken. */
+/** Status of an action that was closed unsent because a later one of its history was taken. */
 export const SUPERSEDED = "superseded";
 
 /** Status of an action that was closed unsent because another run had sent it meanwhile. */
@@ -50,7 +50,7 @@ const COLUMNS_IN =
   "run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at, identity, content";
 const INSERT_ONE = `INSERT INTO actions (${COLUMNS_IN}) VALUES (?, ?, ?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?, ?, ?, ?)`;
 
-/** Rows a statement. Each value and each call costs as much as SQLite's own work, so what rows share is given once. */
+/** Rows per statement. Each value and each call costs as much as SQLite's own work, so what rows share is given once. */
 const ROWS = 50;
 const INSERT_ALIKE = `INSERT INTO actions (${COLUMNS_IN})
 SELECT run_no, column1, chunk, source, column2, action, CAST(column3 AS TEXT), outcome, status, column4, NULL, at, column5, column6

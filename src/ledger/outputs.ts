@@ -2,14 +2,13 @@
 
 import type { Ledger } from "./ledger.ts";
 
-/** Paths of all of them. */
 export const knownOutputs = (ledger: Ledger): ReadonlySet<string> =>
   new Set(ledger.all("SELECT path FROM outputs").map(({ path }) => String(path)));
 
 export const isKnownOutput = (ledger: Ledger, path: string): boolean =>
   ledger.get("SELECT 1 AS one FROM outputs WHERE path = ?", path) !== undefined;
 
-/** One transaction: a file of promises counts as written by this ledger's runs, as it is now. */
+/** One transaction: the promises file, as it is now, counts as written by this ledger's runs. */
 export function adoptOutput(
   ledger: Ledger,
   {

@@ -1,7 +1,7 @@
 import type { ActionData } from "../actions/actions.ts";
 import type { AskedAt } from "./row-places.ts";
 
-/** What an earlier run may still bring to the service, or may have brought without an answer: no other run sends it. */
+/** What an earlier run may still send, or may have sent without an answer. No other run sends it. */
 export interface Pending {
   /** By identity (hex), in the order of the plan. */
   readonly deeds: ReadonlyMap<string, readonly PendingDeed[]>;

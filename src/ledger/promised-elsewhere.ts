@@ -1,13 +1,13 @@
 /**
- * Of actions in doubt because the ledger was lost: those of which another run has a promise. The two may be one deed, so that
- * a person decides about them alone.
+ * Actions that are in doubt because the ledger was lost, and of which another run has a promise. The two may be one deed, so
+ * a person decides about them separately.
  */
 
 import { type Ledger, readMeta, writeMeta } from "./ledger.ts";
 import type { Span } from "./run-list.ts";
 import type { ChunkRecord, RunRecord } from "./runs.ts";
 
-/** Part of a transaction: these, and no others of the run. */
+/** Part of a transaction: notes these actions of the run, in place of those noted before. */
 export function notePromisedElsewhere(ledger: Ledger, { run }: Pick<RunRecord, "run">, seqs: readonly number[]): void {
   const spans: [first: number, count: number][] = [];
   for (const seq of seqs.toSorted((one, other) => one - other)) {
@@ -19,7 +19,7 @@ export function notePromisedElsewhere(ledger: Ledger, { run }: Pick<RunRecord, "
     writeMeta(ledger, keyOf(run), JSON.stringify(spans));
 }
 
-/** Whether an action of the chunk is one of them. */
+/** Whether the chunk has such an action. */
 export function isPromisedElsewhere(
   ledger: Ledger,
   { run }: Pick<RunRecord, "run">,

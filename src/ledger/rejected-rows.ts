@@ -1,6 +1,6 @@
 /**
- * Rows of rejects files: when they were rejected, and which are done with, since all that was sent of a mended one was taken;
- * and with which of its actions each is done.
+ * Rows of rejects files: when each was rejected, which are done with (everything sent of the mended row was taken), and which
+ * of their actions are.
  */
 
 import { z } from "zod";
@@ -25,9 +25,9 @@ import {
 
 /** What is known of rows of rejects files, by their keys (`tickets:row`). */
 export interface RejectedRows {
-  /** Those of which a mended one was taken. */
+  /** Rows whose mended version was taken. */
   readonly mended: ReadonlySet<string>;
-  /** What was sent of a row when it was mended, oldest first. */
+  /** What was sent of a mended row and taken, oldest first. */
   deedsOf(key: string): readonly MendedDeed[];
   /**
    * The actions that a mended row is done with, as `tickets:actions` names them: those that it gave when it was mended and
@@ -36,26 +36,26 @@ export interface RejectedRows {
   closedOf(key: string): readonly string[];
   /** When the service was last asked for an action of a row, as `tickets:actions` names it, and did not take it. */
   askedOf(key: string, name: string): AskedAt | undefined;
-  /** Whether the service has taken the deed, whatever row brought it; of a history, one that says just the same. */
+  /** Whether the service has taken the deed, whatever row brought it. In a history: one of the same content. */
   isTaken(action: Action): boolean;
   /**
-   * The actions that the mapping listed when `open` was written into the row's `tickets:actions`; where nothing like it was,
-   * when anything was.
+   * The actions that the mapping listed whenever `open` was written into the row's `tickets:actions`. If `open` never was:
+   * whenever anything was.
    */
   rulesOf(key: string, open: string): readonly (readonly string[])[];
   /**
-   * Since when it is open, and as what it was first rejected; undefined where this ledger did not reject it. Of one that was mended
-   * it is what it gives beside that, since the last of it was taken.
+   * Since when the row is open, and what it was first rejected as; undefined if this ledger did not reject it. What a mended
+   * row gives beside its mended actions is open since the last of those was taken.
    */
   openSince(key: string): (OpenSince & FirstRejected) | undefined;
   /**
-   * Tells what accepted deeds of its history are beside a deed of the row, whether or not this ledger rejected it.
+   * Tells how accepted deeds of the same history stand to a deed of the row, whether or not this ledger rejected the row.
    *
    * @param name as `tickets:actions` has it.
-   * @param given the keys of all rows of rejects files that the input has; the same whenever it is asked.
+   * @param given the keys of all rows of rejects files in the input; the same in every call.
    */
   standingsOf(key: string, action: Action, name: string, given: ReadonlySet<string>): Standings;
-  /** The runs that had rows of a history (hex) among their rejects which are open still, and not among those given. */
+  /** The runs whose rejects hold rows of a history (hex) that are still open and not among those given. */
   runsOfOthers(history: string, given: ReadonlySet<string>): ReadonlySet<number>;
 }
 
@@ -69,7 +69,7 @@ export interface MendedDeed extends Action {
 export interface FirstRejected {
   /** Number of the run that first put it into a rejects file. */
   readonly firstIn: number;
-  /** Which row of their inputs it was in runs that rejected it. */
+  /** By run that rejected it, which row of its input it was. */
   readonly numbers: RowNumbers;
 }
 
@@ -153,7 +153,7 @@ WHERE row = ? AND run_no > ? AND outcome IN ${TAKEN} ORDER BY run_no DESC, seq D
 
 const RULES = z.array(z.string());
 
-/** Of a mend that the service has not taken whole, only what it has taken is known to be done with. */
+/** Of a mend that the service has not taken whole, only the taken actions are known to be done with. */
 const CLOSED = `
 SELECT DISTINCT action FROM mended_actions AS closed WHERE row = ? AND (
   EXISTS (
@@ -163,25 +163,25 @@ SELECT DISTINCT action FROM mended_actions AS closed WHERE row = ? AND (
       SELECT 1 FROM actions WHERE actions.run_no = mendings.run_no AND actions.seq = mendings.seq
       AND outcome IN ${TAKEN})))`;
 
-/** With a key of its source or without one. */
+/** Looks among deeds with a key of their source and without one. */
 const takenDeed = (more: string): string =>
   ["identities", "keyed_deeds"]
     .map((table) => `SELECT 1 AS one FROM ${table} WHERE identity = ?${more} AND taken = 1`)
     .join(" UNION ALL ");
 const TAKEN_DEED = takenDeed("");
 const TAKEN_AS_IT_IS = takenDeed(" AND content = ?");
-/** Of a content's digest, as the plan's index has it. */
+/** Length of a content's digest in the plan's index. */
 const CONTENT_BYTES = 8;
 
 /** What a mended row gives. */
 export interface Mend {
-  /** Key of the row that it was. */
+  /** Key of the bad row. */
   readonly row: string;
   /** Its actions, as `tickets:actions` names them. */
   readonly actions: readonly string[];
-  /** What was accepted before, and is of it. */
+  /** Those of its actions that were accepted before. */
   readonly known: readonly AskedAt[];
-  /** It names none of them: what the bad row gave and it does not give is left out for good. */
+  /** It names none of its actions, so what the bad row gave and it does not is left out for good. */
   readonly isWhole: boolean;
 }
 
@@ -189,13 +189,13 @@ export interface Mend {
 export interface Mending extends Mend {
   /** Places in the plan of those of its actions that are sent; the others were taken before. */
   readonly seqs: readonly number[];
-  /** The same by what `tickets:actions` calls them. */
+  /** The same, by their names in `tickets:actions`. */
   readonly seqOf: ReadonlyMap<string, number>;
 }
 
 /**
- * Part of the transaction that enters the run: from then on the outcomes of its actions say whether a row is done with,
- * so that there is no step between their acceptance and its note that a crash could fall into.
+ * Part of the transaction that enters the run: from then on the outcomes of its actions say whether a row is done with. So no
+ * crash can come between their acceptance and its note.
  */
 export function noteMendings(ledger: Ledger, runNo: number, mendings: readonly Mending[]): void {
   for (const { row, seqs, seqOf, actions, isWhole, known } of mendings) {
@@ -213,15 +213,15 @@ const NOTE_CLOSED = "INSERT OR IGNORE INTO mended_actions (row, run_no, action, 
 const NOTE_LEFT_OUT = `INSERT OR IGNORE INTO mended_actions (row, run_no, action)
   SELECT row, ?, action FROM row_actions WHERE row = ?`;
 
-/** Rows of which nothing is left to send, so that there is no run: notes them, durably. */
+/** Notes, durably, rows of which nothing is left to send, so that there is no run. */
 export function noteMended(ledger: Ledger, mendings: readonly Mending[]): void {
   const done = mendings.filter(({ seqs }) => seqs.length === 0);
   if (done.length > 0) ledger.transaction(() => noteMendings(ledger, 0, done));
 }
 
 /**
- * Part of a transaction: takes over the run's mended rows of which every action was taken by now. What was sent of them
- * stays: it is what stands in their histories for them.
+ * Part of a transaction: marks those of the run's mended rows as done of which every action was taken. What was sent of them
+ * stays: it stands for them in their histories.
  */
 export function mergeMended(ledger: Ledger, runNo: number): void {
   ledger.run(
@@ -239,13 +239,13 @@ export interface RejectedRow extends OpenSince {
   readonly number: number;
   /** It may be any of some equal rows that were rejected before: each keeps its place. */
   readonly isOneOfSeveral: boolean;
-  /** What is open of it, as `tickets:actions` names it; nothing where that is not known. */
+  /** Its open actions, as `tickets:actions` names them; empty where they are not known. */
   readonly gives: readonly string[];
   /** Places in the plan of those that the service was asked for, or would have been. */
   readonly seqOf: ReadonlyMap<string, number>;
-  /** Of a row of which nothing was sent. */
+  /** Where it stood; for a row of which nothing was sent. */
   readonly place: RowPlace | undefined;
-  /** It comes from a rejects file itself, so that what stands around it there says nothing. */
+  /** It comes from a rejects file itself, so its neighbours there say nothing about its place. */
   readonly isFromRejects: boolean;
   /** The run sends again on purpose what would come too late. */
   readonly isAgain: boolean;
@@ -270,7 +270,10 @@ export function noteRejected(ledger: Ledger, key: string, row: RejectedRow): voi
 
 const NOTE_ASKED = "UPDATE row_actions SET run_no = ?, seq = ? WHERE row = ? AND action = ?";
 
-/** Part of a transaction: `open` stands in the row's `tickets:actions`, as the actions that the mapping lists number it. */
+/**
+ * Part of a transaction: notes that `open` was written into the row's `tickets:actions`, which numbers the actions that the
+ * mapping lists.
+ */
 export function noteRules(ledger: Ledger, key: string, open: string, rules: readonly string[]): void {
   const sql = "INSERT OR IGNORE INTO row_rules (row, open, rules) VALUES (?, ?, ?)";
   ledger.run(sql, key, open, JSON.stringify(rules));

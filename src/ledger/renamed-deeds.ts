@@ -17,7 +17,7 @@ export const LAST_FORMER_RUN = "last_former_run";
 /** The identity (hex) that an action has now, given the one that it had. */
 export function presentIdentity(action: Pick<Action, "action" | "data">, identity: string): string {
   const former = formerIdentityText(action);
-  // Another one is of a source's own key, or of an imported promise.
+  // Any other identity is of a source's own key, or of an imported promise.
   return former !== undefined && digestHex(former) === identity ? digestHex(identityText(action)) : identity;
 }
 
@@ -44,7 +44,7 @@ UPDATE actions SET identity = present_identity(action, data, identity) WHERE ${R
 INSERT OR REPLACE INTO meta (key, value) SELECT '${LAST_FORMER_RUN}', CAST(max(run_no) AS TEXT) FROM runs HAVING count(*) > 0;
 `;
 
-/** The same for a ledger that is only looked into; who asks for a former identity finds the deed there too. */
+/** The same for a ledger that is opened read-only; there a former identity finds the deed too. */
 export const RENAMED_BESIDE = `
 CREATE TEMP TABLE renamed_deeds (identity BLOB, run_no INTEGER, seq INTEGER, content BLOB, taken INTEGER, PRIMARY KEY (identity, run_no, seq)) WITHOUT ROWID;
 INSERT OR IGNORE INTO renamed_deeds ${DEEDS};

@@ -52,7 +52,7 @@ export function noteRowNumber(ledger: Ledger, row: string, runNo: number, number
   ledger.run(FORGET_BETWEEN, row, row, row, LAST_RUNS);
 }
 
-/** A row may be bad for a year of nights. */
+/** How many of the latest runs are kept: a row may stay bad for a year of nights. */
 const LAST_RUNS = 15;
 const FORGET_BETWEEN = `DELETE FROM row_numbers WHERE row = ?
   AND run_no > (SELECT min(run_no) FROM row_numbers WHERE row = ?)
@@ -67,24 +67,24 @@ export const rowNumbers = (ledger: Ledger, row: string): RowNumbers =>
 
 /** Where a row that was not sent stood in its input. */
 export interface RowPlace {
-  /** By lane: number of the first action of the plan that stands behind it; empty where the rows were put into another order. */
+  /** By lane: number of the plan's first action behind the row; empty where the rows were put into another order. */
   readonly firstBehind: readonly number[];
-  /** Histories of which it was known to have a deed. */
+  /** Histories in which it was known to have a deed. */
   readonly histories: readonly {
     /** Identity (hex) without a key. */
     readonly history: string;
-    /** The last of the history that was accepted before and stands behind the row. */
+    /** The last deed of the history that was accepted before and stands behind the row. */
     readonly behind?: AskedAt | undefined;
-    /** What of it was accepted before could not be told, so that any of that may stand behind the row. */
+    /** Which of its deeds were accepted before could not be told, so any of those may stand behind the row. */
     readonly isUndecided?: boolean | undefined;
-    /** A bad row that stands behind it may be an accepted one: it can't be told while that is not mended. */
+    /** A bad row behind it may be an accepted deed. That can't be told until the bad row is mended. */
     readonly isBeforeBad?: boolean | undefined;
   }[];
-  /** Kinds of which something that was accepted before stands behind it, or may. */
+  /** Kinds of action of which something accepted before stands behind the row, or may. */
   readonly kindsBehind: readonly string[];
 }
 
-/** Part of a transaction. Of several runs, the first says where the row stood in it. */
+/** Part of a transaction. The first run that rejected the row says where it stood. */
 export function noteRowPlace(ledger: Ledger, row: string, place: RowPlace, isFirst: boolean): void {
   if (isFirst)
     for (const [lane, seq] of place.firstBehind.entries())
@@ -108,24 +108,27 @@ const NOTE_HISTORY = `INSERT INTO row_histories (row, history, run_no, seq, unde
     run_no = coalesce(excluded.run_no, run_no), seq = coalesce(excluded.seq, seq)`;
 
 /**
- * What an accepted deed is beside one of a row that was rejected. `before`: it stood before it. `stood behind`: it was accepted
- * earlier and stood behind the row. `sent behind`: the run that rejected the row sent it behind that, of another row. `since`: it
- * was accepted later, and may be the deed itself. `unknown`: it was accepted earlier, and nobody looked where it stood.
- * `undecided`: likewise, and where it stood could not be told. `unknown row`: this ledger did not reject the row, so nothing is
- * known of where that stood.
+ * How an accepted deed stands to a deed of a rejected row:
+ * - `before`: it stood before the row.
+ * - `stood behind`: it was accepted earlier, and stood behind the row.
+ * - `sent behind`: the run that rejected the row sent it behind the row, for another row.
+ * - `since`: it was accepted later, and may be the deed itself.
+ * - `unknown`: it was accepted earlier, and nobody looked where it stood.
+ * - `undecided`: it was accepted earlier, and where it stood could not be told.
+ * - `unknown row`: this ledger did not reject the row, so nothing is known about where that stood.
  */
 export type Standing = "before" | "stood behind" | "sent behind" | "since" | "unknown" | "undecided" | "unknown row";
 
-/** Of those nobody can tell whether they are later than the row. */
+/** Nobody can tell whether such a deed is later than the row. */
 export const UNPLACED: ReadonlySet<Standing> = new Set(["unknown", "undecided", "unknown row"]);
 
-/** Why a deed of a row has no place beside what was accepted, by what some of that is beside it. */
+/** Why a deed of a row can't be placed among the accepted ones. */
 export type Unplaced = "unknown" | "undecided" | "unknown row";
 
 export const whyUnplaced = (standings: readonly (Standing | undefined)[]): Unplaced =>
   (["unknown row", "undecided"] as const).find((why) => standings.includes(why)) ?? "unknown";
 
-/** Tells what accepted deeds of its history are beside a deed of a rejected row. */
+/** Tells how an accepted deed of the same history stands to a deed of a rejected row. */
 export type Standings = (deed: AskedAt) => Standing;
 
 export interface AskedOfRow {
@@ -136,7 +139,7 @@ export interface AskedOfRow {
 
 /**
  * @param name of the action, as `tickets:actions` has it.
- * @param lacksOther whether some other bad row of a history (hex) may be an accepted one, and the input does not have it mended.
+ * @param lacksOther whether another bad row of a history (hex) may be an accepted deed, and is not mended in the input.
  */
 export function standingsOf(ledger: Ledger, row: string, { action, name, lacksOther }: AskedOfRow): Standings {
   const rejected = ledger.get("SELECT run_no, seq FROM rejected_rows WHERE row = ?", row);
@@ -149,13 +152,13 @@ export function standingsOf(ledger: Ledger, row: string, { action, name, lacksOt
     history,
   );
   const isKnown = asked.length > 0 || read !== undefined || mended.some((deed) => historyOf(deed).equals(history));
-  // What the service was asked for itself stands where it stood then; what the row gives beside that, where the row stood.
+  // An action that the service was asked for stands where it stood then; what else the row gives, where the row stood.
   const ownTry = asked.find((each) => each.name === name);
   const own = ownTry ?? (isKnown ? mended.at(-1) : undefined);
-  // The ledger was lost since, or put back from an older copy, or the rejects are another environment's.
+  // The ledger was lost since or restored from an older copy, or the rejects are another environment's.
   if (rejected === undefined && own === undefined) return () => "unknown row";
   const [firstRun, firstSeq] = [Number(rejected?.run_no), rejected?.seq ?? null];
-  // Only who asks the service for it says that it is later than what was accepted.
+  // An action that was sent itself was known to be later than what was accepted.
   const isUndecided =
     ownTry === undefined &&
     (read?.undecided === UNDECIDED || (read?.undecided === BEFORE_BAD && lacksOther(history.toString("hex"))));
@@ -163,7 +166,7 @@ export function standingsOf(ledger: Ledger, row: string, { action, name, lacksOt
   const at = own === undefined ? firstSeq : own.seq;
   const laneOf = (seq: number): number | undefined => laneOfAction(ledger, runNo, seq);
   const firstBehind = at == null ? placesOf(ledger, row) : new Map([[laneOf(Number(at)), Number(at) + 1]]);
-  // What its run took behind a row of which it sent something may be of that row.
+  // Where the run sent something of the row, what it sent behind that may be the row's own.
   const behindInRun: Standing = at == null ? "sent behind" : "since";
   const unlooked = (): Standing => (isKnown ? "before" : "unknown");
   const mayStandBehind = firstSeq !== null || hasKindBehind(ledger, row, action.action);
@@ -178,7 +181,7 @@ export function standingsOf(ledger: Ledger, row: string, { action, name, lacksOt
   };
 }
 
-/** What the service was asked for of the row and did not take, with its name. */
+/** What the service was asked for of the row and did not take, by name. */
 const ASKED = `
 SELECT row_actions.action AS name, run_no, seq, actions.action, data FROM row_actions JOIN actions USING (run_no, seq)
 WHERE row = ?`;
@@ -211,8 +214,8 @@ function historyOf({ action, data }: SqlRow): Buffer {
 }
 
 /**
- * Histories (hex) of which a row was rejected before a bad one that may be accepted, where some row of it is open that is not among
- * those given: what a row says once it is mended tells whether it is an accepted one.
+ * Histories (hex) in which a row was rejected before a bad one that may be an accepted deed, and of which some row is open
+ * and not among those given. Only what that row says once it is mended tells whether it is the accepted deed.
  */
 export function historiesThatLack(ledger: Ledger, given: ReadonlySet<string>): ReadonlySet<string> {
   const open = ledger.all(OPEN_OF_UNDECIDED).filter(({ row }) => !given.has(String(row)));
@@ -223,7 +226,7 @@ const OPEN_OF_UNDECIDED = `
 SELECT row, history FROM row_histories
 WHERE history IN (SELECT history FROM row_histories WHERE undecided = ${BEFORE_BAD}) AND row NOT IN (SELECT row FROM mended_rows)`;
 
-/** The runs that had rows of a history (hex) among their rejects which are open still, and not among those given. */
+/** The runs whose rejects hold rows of a history (hex) that are still open and not among those given. */
 export function runsOfOthers(ledger: Ledger, history: string, given: ReadonlySet<string>): ReadonlySet<number> {
   const others = ledger.all(OPEN_OF_HISTORY, Buffer.from(history, "hex")).filter(({ row }) => !given.has(String(row)));
   return new Set(others.map(({ run_no }) => Number(run_no)));

@@ -1,7 +1,7 @@
 /**
- * The list of runs: an append-only file beside the ledger that is written before a run's first request. It remembers too
- * little to send by, and enough to notice that the ledger was lost or put back from an older copy. What it says of a run also
- * lies in the run's folder, so that a list that was put back together with the ledger is noticed too.
+ * The list of runs: an append-only file beside the ledger that is written before a run's first request. It holds too little
+ * to send by, but enough to notice that the ledger was lost or restored from an older copy. What it says about a run also
+ * lies in the run's folder, so that a list restored together with the ledger is noticed too.
  */
 
 import { createHash } from "node:crypto";
@@ -39,13 +39,13 @@ const COUNT = z.number().int().nonnegative();
 const SPAN = z.tuple([COUNT, COUNT]);
 
 /**
- * Counts the entries about a run, from 1. The ledger keeps the latest number before the list has the entry, so only an older
- * copy of the ledger knows a lower one. Earlier versions did not count.
+ * Counts the entries about a run, from 1. The ledger stores each number before the list has the entry, so only an older copy
+ * of the ledger knows a lower one. Earlier versions did not count.
  */
 const NUMBER = COUNT.optional();
 
 const ENTRY = z.discriminatedUnion("entry", [
-  /** Whose list it is from here on: the first line, and again whenever another machine goes on with it. */
+  /** Whose list it is from here on: the first line, and again whenever another machine continues it. */
   z.strictObject({
     entry: z.literal("list"),
     at: z.string(),
@@ -69,7 +69,7 @@ const ENTRY = z.discriminatedUnion("entry", [
     machine: z.string(),
     generation: COUNT,
   }),
-  /** The run's promises go on in another file. */
+  /** From here on, the run's promises go to another file. */
   z.strictObject({ entry: z.literal("output"), at: z.string(), run: z.string(), output: z.string() }),
   /** The command has ended, and this is what the ledger holds of the run. */
   z.strictObject({
@@ -83,7 +83,7 @@ const ENTRY = z.discriminatedUnion("entry", [
     undecided: COUNT,
     rejected: COUNT,
     notSent: COUNT,
-    /** What of an open run was never on its way to the service. Earlier versions did not say. */
+    /** What of an open run was never sent. Earlier versions did not say. */
     planned: z.array(SPAN).optional(),
     /** What the run closed unsent. Earlier versions did not say. */
     unsent: z.array(SPAN).optional(),
@@ -111,7 +111,7 @@ const ENTRY = z.discriminatedUnion("entry", [
     who: z.string(),
     reason: z.string(),
   }),
-  /** A person said that these ledgers, which have sent to the same address, are not what this one was called before. */
+  /** A person said that these ledgers, which were sent from to the same address, are not earlier names of this one. */
   z.strictObject({
     entry: z.literal("apart"),
     at: z.string(),
@@ -213,7 +213,7 @@ function readEntries(path: string): ReadList {
     const entry = parseLine(line);
     if (entry !== undefined) return entry;
     throw new Failure("storage", `The list of runs ${path} is damaged in line ${at + 1}. Nothing was sent.`, {
-      hint: 'It tells whether the ledger was lost. Restore it from a backup; or, if you know that the ledger is whole, have it made again: tickets env NAME --forget-lost --reason "…"',
+      hint: 'It shows whether the ledger was lost. Restore it from a backup; or, if you are sure that the ledger is complete, rebuild the list: tickets env NAME --forget-lost --reason "…"',
     });
   });
   return { entries, length };
@@ -237,16 +237,16 @@ const LISTED = "listed.ndjson";
 
 const listedIn = (path: string, run: string): string => join(runsBeside(path), run, LISTED);
 
-/** What the runs' folders tell and the list does not: it is missing, or was put back from an older copy. The oldest first. */
+/** What the runs' folders tell and the list does not, since it is missing or was restored from an older copy. Oldest first. */
 function toldByFolders(path: string, entries: readonly Entry[]): readonly Entry[] {
   const { runs } = contentOf(entries);
   const names = existsSync(runsBeside(path)) ? readdirSync(runsBeside(path)) : [];
   return names
     .map((name) => {
       const known = runs.get(name);
-      // Nothing becomes of such a run any more, and most are.
+      // Nothing happens to a finished run any more, and most runs are finished.
       if (known?.stopped?.state === "finished") return [];
-      // A damaged line is left out: the others say as well that the run was begun.
+      // A damaged line is left out: the others also show that the run was begun.
       const told = readLines(listedIn(path, name)).lines.flatMap((line) => parseLine(line) ?? []);
       const from = known === undefined ? 0 : told.findIndex((entry) => numberOf(entry) > known.number);
       return from < 0 ? [] : told.slice(from).filter((entry) => runsOf(entry).includes(name));
@@ -304,8 +304,9 @@ function leftAs(entry: Extract<Entry, { entry: "stopped" | "doubted" }>): Partia
 }
 
 /**
- * Whether a ledger that once held more of the run wrote this, or one that knows the run from an import, which tells nothing
- * of doubts. Either has no say, unless a person has said that the run may be forgotten. Who counts entries has looked first.
+ * Whether this was written from a ledger that had lost part of the run, or that knows the run from an import, which says
+ * nothing about doubts. Neither counts, unless a person has said that the run may be forgotten. A version that numbers its
+ * entries has looked first.
  */
 function saysLess({ number = 0, attempts, taken }: Extract<Entry, { entry: "stopped" }>, known: ListedRun): boolean {
   if (number > known.number) return false;
@@ -316,17 +317,20 @@ function saysLess({ number = 0, attempts, taken }: Extract<Entry, { entry: "stop
 const withOutput = (outputs: readonly string[], output: string | null): readonly string[] =>
   output === null ? outputs : [...outputs.filter((each) => each !== output), output];
 
-/** A run that was sent from here and of which the ledger does not know all. */
+/** A run that was sent from here, and of which the ledger does not know everything. */
 export interface LostRun extends Pick<ListedRun, "run" | "number" | "createdAt" | "actions" | "attempts"> {
-  /** `unknown`: not at all; `older`: less than it once did; `incomplete`: what was imported is not all, or can't be known to be. */
+  /**
+   * `unknown`: the ledger does not know it; `older`: it knows less than it once did; `incomplete`: what was imported is not
+   * all, or may not be.
+   */
   readonly how: "unknown" | "older" | "incomplete";
   /** Its actions whose outcome the ledger knows. */
   readonly known: number;
   /** Actions of it that were in doubt or refused when it was last heard of; undefined when it was killed. */
   readonly undecided: number | undefined;
-  /** What of it was surely never on its way to the service, and is still to be sent. */
+  /** What of it was certainly never sent, and is still to be sent. */
   readonly planned: readonly Span[];
-  /** What of it was closed unsent: never on its way, or a person has said that the service does not have it. */
+  /** What of it was closed unsent: it was never sent, or a person said that the service does not have it. */
   readonly unsent: readonly Span[];
   /** How the run was left when its last command had ended: `open`, `finished`, `abandoned`; undefined when it was killed. */
   readonly state: string | undefined;
@@ -394,7 +398,7 @@ function isOlder(inLedger: KnownRun, { number, attempts, taken, stopped }: Liste
   );
 }
 
-/** Whether an older copy of the ledger knows all that was taken of the run, and would send of it only what never was sent. */
+/** Whether an older copy of the ledger knows all that was taken of the run, and would send only what was never sent. */
 function isHarmless(ledger: Ledger, { runNo, taken }: KnownRun, listed: ListedRun): boolean {
   if (taken < listed.taken) return false;
   const open = UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, runNo, state));
@@ -413,7 +417,7 @@ export const isWithin = (
   spans: readonly Span[],
 ): boolean => spans.some(([from, actions]) => first >= from && first + count <= from + actions);
 
-/** Whether the file is empty, or the ledger knows it as long as it is, so that importing it brings nothing. */
+/** Whether importing the file would bring nothing: it is empty, or the ledger knows it at its present length. */
 function isRead(ledger: Ledger | undefined, path: string): boolean {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   const length = ledger?.get("SELECT length FROM outputs WHERE path = ?", path)?.length;
@@ -458,7 +462,7 @@ function knownRuns(ledger: Ledger | undefined, only?: string): ReadonlyMap<strin
   );
 }
 
-/** What of a plan's manifest stands in the list. */
+/** The part of a plan's manifest that the list holds. */
 interface RunOfPlan {
   readonly run: string;
   readonly createdAt: string;
@@ -468,7 +472,7 @@ interface RunOfPlan {
 }
 
 /**
- * Opens the list to write on, and makes it where it is missing. A torn last line is cut off.
+ * Opens the list for appending, and creates it where it is missing. A torn last line is cut off.
  *
  * @param machine see `thisMachine`.
  * @throws Failure `storage` when it is damaged or can't be written.
@@ -516,24 +520,27 @@ export class RunList {
     this.#tell(this.#begun({ ...plan, run: run.run }, run.output, standingOf(ledger, run.run)));
   }
 
-  /** After it returns, the ledger is known to be newer than the list, which is told when the command ends, or by the next. */
+  /**
+   * After it returns, the ledger says that it is newer than the list. The list follows when this command ends, or with the
+   * next.
+   */
   changing(ledger: Ledger, run: RunRecord): void {
     this.#countEntry(ledger, run);
   }
 
-  /** The run's promises go on in another file. */
+  /** From here on, the run's promises go to another file. */
   moved(run: string, output: string): void {
     this.#tell({ entry: "output", at: now(), run, output });
   }
 
-  /** What the ledger holds of the run when the command ends. Of one that was imported it can't say more than the list. */
+  /** Notes what the ledger holds of the run as the command ends. Of an imported run it can't say more than the list does. */
   stopped(ledger: Ledger, run: RunRecord): void {
     if (this.#knowsLess(ledger, run)) return;
     this.#countEntry(ledger, run);
     this.#tell(this.#ended(ledger, run));
   }
 
-  /** What the ledger lacked of the run is in doubt there now. */
+  /** Notes that what the ledger lacked of the run is now in doubt there. */
   doubted(ledger: Ledger, run: RunRecord, who: string): void {
     const { number, state, attempts, taken, undecided, planned = [], unsent } = this.#ended(ledger, run);
     const left = { state, who, attempts, taken, undecided, planned, unsent };
@@ -591,7 +598,7 @@ export class RunList {
     this.#entries.push(...added);
   }
 
-  /** What is about a run has its folder say too, as long as that is there. */
+  /** Appends entries, and repeats each in the folder of its run while that exists. */
   #tell(...added: readonly Entry[]): void {
     this.#append(...added);
     for (const entry of added) for (const run of runsOf(entry)) noteInFolder(this.path, run, entry);
@@ -627,13 +634,15 @@ export class RunList {
     return this.content.runs.get(run);
   }
 
-  /** Has the ledger know the number that the run's next entry will have. */
+  /** Stores the number of the run's next entry in the ledger. */
   #countEntry(ledger: Ledger, { run, runNo }: RunRecord): void {
     const number = Math.max(standingOf(ledger, run).number, this.#listedRun(run)?.number ?? 0) + 1;
     ledger.transaction(() => keepEntryNumber(ledger, runNo, number));
   }
 
-  /** Whether the list can learn nothing from this ledger: it was put back from an older copy, or knows the run from an import. */
+  /**
+   * Whether the list can learn nothing from this ledger: it was restored from an older copy, or knows the run from an import.
+   */
   #knowsLess(ledger: Ledger, { run }: RunRecord): boolean {
     const listed = this.#listedRun(run);
     if (listed === undefined) return false;
@@ -651,7 +660,7 @@ function standingOf(ledger: Ledger, run: string): Standing {
   return { number, attempts, taken };
 }
 
-/** Part of a transaction: the list has, or is about to have, so many entries about the run, and the ledger knows of all. */
+/** Part of a transaction: notes that the list has, or is about to have, this many entries about the run. */
 export function keepEntryNumber(ledger: Ledger, runNo: number, number: number): void {
   ledger.run(
     "INSERT INTO listed_runs (run_no, entry) VALUES (?, ?) ON CONFLICT (run_no) DO UPDATE SET entry = excluded.entry",
@@ -660,10 +669,10 @@ export function keepEntryNumber(ledger: Ledger, runNo: number, number: number): 
   );
 }
 
-/** What of an open run is still to be sent, as few stretches as there are. */
+/** What of an open run is still to be sent. */
 const plannedOf = (ledger: Ledger, runNo: number): Span[] => stretchesOf(chunksOf(ledger, runNo, "planned"));
 
-/** What the run closed unsent, as few stretches as there are. What was rejected may have been closed too, and was sent. */
+/** What the run closed unsent. Rejected actions may have been closed too, but they were sent. */
 function unsentOf(ledger: Ledger, runNo: number): Span[] {
   const rows = ledger.all("SELECT DISTINCT chunk FROM tallies WHERE run_no = ? AND outcome <> 'not sent'", runNo);
   const answered = new Set(rows.map(({ chunk }) => Number(chunk)));
@@ -684,7 +693,7 @@ function stretchesOf(chunks: readonly ChunkRecord[]): Span[] {
 function noteInFolder(path: string, run: string, entry: Entry): void {
   const file = listedIn(path, run);
   if (!existsSync(dirname(file))) return;
-  // Of what was forgotten together, each run may be gone on with alone.
+  // Runs that were forgotten together may be resumed one by one.
   const text = runListLine(entry.entry === "forgotten" ? { ...entry, runs: [run] } : entry);
   try {
     appendDurably(file, readLines(file).length, text);
@@ -694,8 +703,8 @@ function noteInFolder(path: string, run: string, entry: Entry): void {
 }
 
 /**
- * Sets the list of a sandbox that was reset aside, and takes back what the runs' folders say of it: a new sandbox has nothing
- * of theirs. Its name is one of its own, by which `wasReset` knows it from a damaged list that was set aside.
+ * Sets aside the list of a sandbox that was reset, and removes what the runs' folders repeat of it: the new sandbox has none
+ * of these runs. By its name `wasReset` tells it from a damaged list that was set aside.
  */
 export function setRunListAside(path: string, at: Date): void {
   const names = existsSync(runsBeside(path)) ? readdirSync(runsBeside(path)) : [];
@@ -728,7 +737,7 @@ function appendDurably(path: string, length: number, text: string): void {
       writeFileSync(file, text);
       fsyncSync(file);
     } catch (cause) {
-      // Half a line would be cut off by the next command anyway.
+      // The next command would cut off half a line anyway.
       ftruncateSync(file, length);
       throw cause;
     }

@@ -14,7 +14,7 @@ export interface RunRecord {
   readonly endedAt: string | undefined;
   readonly state: RunState;
   readonly stoppedByPerson: boolean;
-  /** A person has said that it is to be closed, and that has not come to its end: nothing of it is sent any more. */
+  /** A person is closing it, and that is not done yet. Nothing more of it is sent. */
   readonly isClosing: boolean;
   readonly exitCode: number | undefined;
   /** Absolute path of the promises file; undefined when promises went to standard output. */
@@ -151,22 +151,22 @@ export function listRuns(ledger: Ledger, limit = -1): readonly RunRecord[] {
   return ledger.all(`SELECT ${RUN_COLUMNS} FROM runs ORDER BY run_no DESC LIMIT ?`, limit).map(toRun);
 }
 
-/** Whether a run has such chunks: then its plan is still needed. */
+/** Whether a run has undecided chunks, for which its plan is still needed. */
 export function isUndecided(ledger: Ledger, runNo: number): boolean {
   return UNDECIDED_STATES.some((state) => chunksOf(ledger, runNo, state).length > 0);
 }
 
-/** Of a chunk: what it came to stands not yet in the output or, where something is left to do, in the rejects. */
+/** Of a chunk: its outcomes are not in the output and the ledger's tables yet, or the rows it left open not in the rejects. */
 const UNWRITTEN = `(
     (state IN ('settled', 'settled by hand') AND (projected = 0 OR merged = 0))
     OR (state IN ('settled', 'settled by hand', 'abandoned') AND rejects_written = 0))`;
 
-/** Whether all that the run came to stands in the output and, where something is left to do, in the rejects. */
+/** Whether all outcomes of the run are in the output, and the rows it left open in the rejects. */
 export function isFullyWritten(ledger: Ledger, runNo: number): boolean {
   return ledger.get(`SELECT 1 AS one FROM chunks WHERE run_no = ? AND ${UNWRITTEN} LIMIT 1`, runNo) === undefined;
 }
 
-/** Open runs and closed ones of which that is not so, oldest first: a finished one ended when all was written. */
+/** Open and abandoned runs that are not fully written, oldest first. A finished run ended when all was written. */
 export function unwrittenRuns(ledger: Ledger): readonly RunRecord[] {
   return ledger
     .all(`SELECT ${RUN_COLUMNS} FROM runs WHERE state IN ('open', 'abandoned') ORDER BY run_no`)
@@ -179,7 +179,7 @@ export function openRuns(ledger: Ledger): readonly RunRecord[] {
   return ledger.all(`SELECT ${RUN_COLUMNS} FROM runs WHERE state = 'open' ORDER BY run_no`).map(toRun);
 }
 
-/** Runs that hold what a person has to decide about, also closed ones: oldest first. */
+/** Runs with chunks that a person has to decide about, closed runs too; oldest first. */
 export function runsWithDoubts(ledger: Ledger): readonly RunRecord[] {
   return ledger
     .all(
@@ -289,7 +289,7 @@ export function dropEmptyChunks(ledger: Ledger, runNo: number): void {
   });
 }
 
-/** The environment says that a refusal takes nothing: refused chunks are sent again. */
+/** Has refused chunks sent again, since the environment says that a refusal takes nothing. */
 export function reopenRefused(ledger: Ledger, runNo: number): void {
   const refused = chunksOf(ledger, runNo, "refused");
   if (refused.length === 0) return;
@@ -298,12 +298,15 @@ export function reopenRefused(ledger: Ledger, runNo: number): void {
   });
 }
 
-/** Where the promises of a run go from now on. */
+/** Notes where the promises of a run go from now on. */
 export function noteOutput(ledger: Ledger, runNo: number, path: string): void {
   ledger.run("UPDATE runs SET output = ? WHERE run_no = ?", path, runNo);
 }
 
-/** Part of a transaction: a run of which only promises are known has lasted at least from one time to another. */
+/**
+ * Part of a transaction: enters a run of which only promises are known. `from` and `to` are the first and last time known of
+ * it.
+ */
 export function enterImportedRun(ledger: Ledger, run: string, from: string, to: string): RunRecord {
   ledger.run(
     `INSERT INTO runs (run, created_at, ended_at, state, exit_code, manifest) VALUES (?, ?, ?, 'finished', 0, '')
@@ -341,11 +344,11 @@ export interface RunCounts {
   readonly rejected: number;
   readonly refused: number;
   readonly inDoubt: number;
-  /** Of those in doubt: being sent or settled, while a process is at it. */
+  /** Of those in doubt: being sent or settled by a process right now. */
   readonly inFlight: number;
   readonly settledByHand: number;
   readonly notSent: number;
-  /** Of those not sent: closed because something later of their history was taken. */
+  /** Of those not sent: closed because a later action of their history was taken. */
   readonly superseded: number;
   readonly chunks: { readonly total: number; readonly settled: number };
   readonly byAction: Readonly<Record<string, number>>;
@@ -367,7 +370,7 @@ export function countRun(ledger: Ledger, runNo: number): RunCounts {
       )
       .map((row) => [String(row.state), Number(row.n)]),
   );
-  // Closed without its plan: how many is known, which are not.
+  // Closed without its plan: their number is known, but not which they are.
   const unlisted = Number(
     ledger.get(
       `SELECT coalesce(sum(count), 0) AS n FROM chunks WHERE run_no = ? AND state = 'abandoned'

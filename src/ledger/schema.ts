@@ -136,7 +136,7 @@ CREATE TABLE settlements (
 const COUNT_OUTCOMES =
   "SELECT run_no, chunk, action, outcome, count(*) AS actions FROM actions GROUP BY run_no, chunk, action, outcome";
 
-/** How many actions of a chunk came to what, so that counting a run does not read its actions. */
+/** How many actions of a chunk had which outcome, so that counting a run does not read its actions. */
 const TALLIES = `
 CREATE TABLE tallies (
   run_no INTEGER NOT NULL,
@@ -190,7 +190,7 @@ CREATE TABLE invocations (
 CREATE TABLE told_warnings (digest BLOB PRIMARY KEY, told_at TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/** Bad rows of which a mended one was taken, what was sent of mended rows, and which run first put a row into a rejects file. */
+/** Bad rows whose mended version was taken, what was sent of mended rows, and which run first put a row into a rejects file. */
 const MENDED_ROWS = `
 CREATE TABLE mended_rows (row TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TABLE mendings (
@@ -244,14 +244,14 @@ CREATE TABLE row_rules (
 `;
 
 /**
- * What an output is about to be replaced by, whole. Until that is noted in `outputs`, the file may be the one or the other; a
- * row that is left over is of a replacement that was made or never came about.
+ * What is about to replace a whole output file. Until `outputs` notes it, the file may be the old or the new one. A row left
+ * over is of a replacement that was made, or never came about.
  */
 const REPLACED_OUTPUTS = `
 CREATE TABLE replaced_outputs (path TEXT PRIMARY KEY, length INTEGER NOT NULL, sha256 TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/** What version 3 adds, statements each. */
+/** What version 3 adds: some statements each. */
 const NIGHTS: readonly string[] = [
   DOUBTS,
   INVOCATIONS,
@@ -272,7 +272,7 @@ const NIGHTS: readonly string[] = [
 /** What brings a ledger from version n to n + 1, at place n. */
 const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n"), ROW_NUMBERS];
 
-/** Lets a ledger of an earlier version be looked into without changing it. */
+/** Makes a ledger of an earlier version readable without changing it. */
 export function standIn(database: DatabaseSync, from: number): void {
   definePresentIdentity(database);
   definePlainIdentity(database);

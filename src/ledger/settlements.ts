@@ -1,9 +1,9 @@
-/** What persons said of chunks, or of runs. */
+/** What people decided about chunks, or about whole runs. */
 
 import type { Ledger } from "./ledger.ts";
 
 export interface NotedSettlement {
-  /** Undefined: the run. */
+  /** Undefined: the whole run. */
   readonly chunk: number | undefined;
   readonly decision: string;
   readonly who: string;
@@ -11,7 +11,7 @@ export interface NotedSettlement {
   readonly reason: string | undefined;
 }
 
-/** All of a run, in their order. */
+/** All of a run, oldest first. */
 export const settlementsOf = (ledger: Ledger, runNo: number): readonly NotedSettlement[] =>
   ledger
     .all("SELECT chunk, decision, who, at, reason FROM settlements WHERE run_no = ? ORDER BY id", runNo)

@@ -15,7 +15,7 @@ export interface SiblingLedger {
   readonly id: string;
   /** UTC in ISO 8601. */
   readonly createdAt: string;
-  /** What the service has of it, or may have. */
+  /** How many of its actions the service has, or may have. */
   readonly actions: number;
   readonly keys: UsedKeys;
 }
@@ -29,7 +29,7 @@ export function ledgersIn(stateDir: string): readonly string[] {
 }
 
 /**
- * Those of the ledgers that know of something which was sent to `boundTo`, the one that knows most first.
+ * Those of the ledgers that know of actions sent to `boundTo`, the one that knows most first.
  *
  * @throws Failure `storage` when one of them can't be read.
  */

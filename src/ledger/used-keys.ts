@@ -17,7 +17,7 @@ export type DigestOfKey = (salt: string) => string;
 /** Key in the ledger's meta table. */
 const DIGESTS = "key_digests";
 
-/** A key is replaced seldom. */
+/** Keys are seldom replaced. */
 const KEPT = 5;
 
 export function usedKeys(ledger: Ledger): UsedKeys {

@@ -1,4 +1,4 @@
-/** Accepted or pending ids that begin with a zero: without it, as a spreadsheet writes them, they would look new. */
+/** Accepted or pending ids that begin with a zero. Spreadsheets drop the zero, and without it the ids would look new. */
 
 import { ACTION_NAMES, type ActionName, actionSpec } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
@@ -11,7 +11,7 @@ import type { Pending } from "./pending.ts";
 
 const DIGITS_ONLY = (id: string): string => `${id} NOT GLOB '*[^0-9]*'`;
 
-/** How long the ticketIds are that are digits and begin with a zero. Of events, which are few, they are asked when needed. */
+/** The lengths of ticketIds that are all digits and begin with a zero. Events are few: theirs are looked up when needed. */
 export const ZERO_LENGTHS = "CREATE TABLE zero_lengths (length INTEGER PRIMARY KEY) STRICT;\n";
 
 /** Fills the table of a ledger that had none. */
@@ -19,12 +19,12 @@ export const FILL_ZERO_LENGTHS = `INSERT OR IGNORE INTO zero_lengths (length) SE
   WHERE ticket >= 'ticket:0' AND ticket < 'ticket:1' AND ${DIGITS_ONLY("substr(ticket, 8)")};\n`;
 
 /**
- * Part of a transaction: takes over what the service has taken of a run.
+ * Part of a transaction: notes the lengths of what the service has taken of a run.
  *
  * @param unmerged which chunks, in SQL.
  */
 export function mergeZeroLengths(ledger: Ledger, runNo: number, unmerged: string): void {
-  // A look for the text comes first: to read the id out of every action takes longer.
+  // Searching for the text first is faster than reading the id out of every action.
   ledger.run(
     `INSERT OR IGNORE INTO zero_lengths (length) SELECT DISTINCT length(ticket_id) FROM actions
      WHERE run_no = ? AND instr(data, '"ticketId":"0') > 0 AND outcome IN ${TAKEN} AND ${DIGITS_ONLY("ticket_id")}
@@ -44,7 +44,7 @@ const KNOWN = { event: known("events WHERE event_id = ?"), ticket: known("ticket
 
 type Field = "eventId" | "ticketId";
 
-/** Of an id that is not known: the one that is, and is the same number with other zeros in front. */
+/** For an unknown id: the known one that is the same number with other leading zeros. */
 export function spellingsOf(
   ledger: Ledger,
   pending: Pending,

@@ -35,7 +35,7 @@ export function sharedTemporaryFolder(): string {
   try {
     makeFolder(folder, { mode: 0o700 });
   } catch (cause) {
-    throw new Failure("storage", `The folder ${folder} can't be made. Nothing was sent.`, { hint: HINT, cause });
+    throw new Failure("storage", `The folder ${folder} can't be created. Nothing was sent.`, { hint: HINT, cause });
   }
   const found = lstatSync(folder);
   if (owner !== undefined && (!found.isDirectory() || found.uid !== owner || (found.mode & 0o022) !== 0)) {

@@ -1,4 +1,4 @@
-/** What an exchange with the service means for the chunk: the table of the design's §9, as a flat ladder. Pure. */
+/** What an exchange with the service means for the chunk (docs/guarantees.md has the table), as a flat ladder. Pure. */
 
 import { echoesEvent } from "../actions/actions.ts";
 import { ExactNumber, isJsonObject } from "../actions/exact-number.ts";
@@ -11,7 +11,7 @@ import type { RunPromises } from "./run-promises.ts";
 export type Exchange =
   /** No byte of the request was written. */
   | { readonly kind: "not sent"; readonly error: Error }
-  /** Bytes left, and not even the status of an answer came. */
+  /** Bytes left, but not even the status of an answer came. */
   | { readonly kind: "lost"; readonly error: Error }
   | {
       readonly kind: "answer";
@@ -23,7 +23,7 @@ export type Exchange =
       readonly whole: boolean;
       /** It began before the whole request had been handed over. */
       readonly early: boolean;
-      /** Why it did not. */
+      /** Why the body did not come to its end. */
       readonly error?: Error;
     };
 
@@ -38,7 +38,7 @@ export type Reading =
   | {
       readonly kind: "settled";
       readonly items: readonly ItemOutcome[];
-      /** The answer as a whole says `success`, as the specification has it; it may say nothing. */
+      /** The answer has a `status` of its own, as the specification shows; it is `success` then. */
       readonly hasStatus: boolean;
     }
   /** Safe to send again: the service has taken nothing. */
@@ -56,7 +56,7 @@ export type ItemOutcome =
   | { readonly outcome: "rejected"; readonly status: string; readonly response: string }
   | { readonly outcome: "in doubt"; readonly status: string; readonly response: string; readonly why: ItemDoubt };
 
-/** Why nobody but a person can say what became of an item. */
+/** Why only a person can say what became of an item. */
 export const ITEM_DOUBTS = {
   "no promise": "success without an actionPromise",
   "no identifier": "success with an actionPromise that can't be one",
@@ -72,7 +72,7 @@ export type ItemDoubt = keyof typeof ITEM_DOUBTS;
 /**
  * Decides what became of the chunk whose actions are `sent`, from what the client saw.
  *
- * @param promises what the run was given before; what a settled answer gives is added to it.
+ * @param promises those that the run was given before; a settled answer adds its own.
  */
 export function readExchange(
   exchange: Exchange,
@@ -124,8 +124,8 @@ const MOST_SHOWN_BYTES = 64 * 1024;
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * One outcome per action, or what is wrong with the answer as a whole ("Response body" of the specification). Keys beyond
- * it are allowed, since nothing says that there are none.
+ * One outcome per action, or what is wrong with the answer as a whole ("Response body" of the specification). Other keys are
+ * allowed: the specification does not exclude them.
  */
 function readAnswer(
   body: Buffer,
@@ -182,7 +182,7 @@ function readAnswer(
   return { kind: "settled", items, hasStatus };
 }
 
-/** Only an item that says of itself that its action was not taken, and nothing else, is a "no". */
+/** An item is a "no" only if it says that its action was not taken, and nothing to the contrary. */
 function doubtOf(item: JsonObject): ItemDoubt | undefined {
   const { status, actionPromise } = item;
   const hasPromise = isGiven(actionPromise);
@@ -199,27 +199,27 @@ function doubtOf(item: JsonObject): ItemDoubt | undefined {
   return saysOtherwise || saysTaken(status) ? "perhaps taken" : undefined;
 }
 
-/** Words that an item may have for "it is here": that it comes, has come, or had come before. */
+/** Words by which an item may say that the service has the action: it is coming, has come, or was there before. */
 const TAKEN_WORDS: ReadonlySet<string> = new Set([
   ...["accepted", "pending", "queued", "processing", "scheduled", "inprogress", "received"],
   ...["ok", "created", "registered", "done", "complete", "completed", "successful", "true"],
   ...["duplicate", "exists", "alreadyexists", "alreadyregistered"],
 ]);
 
-/** Such a word, `true`, or a status of HTTP that says so. */
+/** Such a word, `true`, or an HTTP status of success. */
 function saysTaken(value: unknown): boolean {
   const word = value === null || typeof value !== "object" || value instanceof ExactNumber ? folded(String(value)) : "";
   return TAKEN_WORDS.has(word) || /^2\d\d$/.test(word);
 }
 
-/** Words and keys are compared without what spellings differ in: `alreadyExists`, `already_exists`, `Already exists`. */
+/** Makes spellings equal: `alreadyExists`, `already_exists`, `Already exists`. */
 const folded = (text: string): string => text.replace(/[\s_-]/g, "").toLowerCase();
 
 /** Which values of a key say that something went wrong. */
 const DENIALS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["success", (value: unknown) => value !== true],
   ["ok", (value: unknown) => value === false],
-  // No number, which may be how many of the items failed.
+  // Not a number: it may be how many of the items failed.
   ["failed", (value: unknown) => value === true],
   ...["error", "errors", "errormessage", "errorcode"].map((key) => [key, holdsSomething] as const),
 ]);
@@ -238,7 +238,7 @@ function holdsSomething(value: unknown): boolean {
 
 const isGiven = (promise: unknown): boolean => promise !== undefined && promise !== null && promise !== "";
 
-/** Whether something reads like a promise: its key in another spelling, or deeper in the item. */
+/** Whether the item holds a promise under another spelling of its key, or deeper inside. */
 function hasPromiseElsewhere(item: JsonObject): boolean {
   // A list of what is still to be looked at, since an item may nest deeper than calls can.
   const left: unknown[] = [item];
@@ -254,10 +254,10 @@ function hasPromiseElsewhere(item: JsonObject): boolean {
   return false;
 }
 
-/** Far beyond every form of an identifier. */
+/** In characters; far beyond any form of identifier. */
 const LONGEST_PROMISE = 4096;
 
-/** Whether a promise says something, and can be kept exactly as it came; it need not be a UUID. */
+/** Whether a promise is not blank and can be kept exactly as it came. It need not be a UUID. */
 function isIdentifier(promise: unknown): boolean {
   return (
     typeof promise === "string" &&
@@ -273,14 +273,13 @@ function toObject(value: unknown): JsonObject | undefined {
 }
 
 /**
- * Gives items as JSON text with every number as it is spelt; undefined where that can't be had, because they nest so
- * deeply that parsing or writing them ends in an error.
+ * Gives items as JSON text, with every number as it was spelt; undefined where they nest too deeply to be parsed or written.
  */
 function itemTexts(text: string): (at: number) => string | undefined {
   let written: readonly unknown[] | undefined;
   return (at) => {
     try {
-      // Only here, since spelling costs several times the plain parse, and most answers accept everything.
+      // Only now: keeping the spelling costs several times the plain parse, and most answers accept everything.
       written ??= (parseVerbatim(text) as { readonly data: readonly unknown[] }).data; // the caller has seen it
       return stringifyJson(written[at]);
     } catch {
@@ -290,8 +289,8 @@ function itemTexts(text: string): (at: number) => string | undefined {
 }
 
 /**
- * Whether an item belongs to another action than the one at its place. A `success` item echoes the action and its ids;
- * others need echo nothing, but what they echo must match.
+ * Whether an item belongs to another action than the one at its place. A `success` item echoes the action and its ids; other
+ * items need not echo anything, but what they echo must match.
  */
 function echoMismatch({ action, data }: SentAction, item: JsonObject, success: boolean): string | undefined {
   return (
@@ -319,7 +318,9 @@ function shortened(value: unknown): string {
   return cut(isPlain ? stringifyJson(value) : Array.isArray(value) ? "a list" : "an object");
 }
 
-/** With what lists and objects hold, which tells a person why; the items before it may fill what is shown of the answer. */
+/**
+ * With the contents of lists and objects, which tell a person why. The part of the answer that is shown may end before them.
+ */
 function shortenedJson(value: unknown): string {
   try {
     return cut(stringifyJson(value));

@@ -1,4 +1,4 @@
-/** What a person says became of chunks, and closing a run. Each step is one transaction; doing it again changes nothing. */
+/** A person says what became of chunks, or closes a run. Each step is one transaction; doing it again changes nothing. */
 
 import { crashPoint } from "../disk/crash-points.ts";
 import { doubtedItems, forgetDoubtedItems } from "../ledger/attempts.ts";
@@ -29,10 +29,10 @@ export function openQuestions(ledger: Ledger, runNo: number): readonly ChunkReco
   );
 }
 
-/** A chunk cut in two: what a decision is about, and what waits on. */
+/** A chunk cut in two: the part that a decision is about, and the rest, which waits. */
 interface Cut {
   readonly head: ChunkRecord;
-  /** Part of a transaction: makes it so in the ledger. */
+  /** Part of a transaction: cuts it in the ledger. */
   readonly apply: () => void;
 }
 
@@ -57,7 +57,7 @@ async function cutAfter(ledger: Ledger, plan: Plan, chunk: ChunkRecord, count: n
 }
 
 /**
- * The service has the chunk's actions: they count as sent, and have no promise.
+ * A person says that the service has the chunk's actions: they count as sent, without a promise.
  *
  * @param first only so many of its actions, from its beginning.
  */
@@ -79,7 +79,8 @@ export async function settleSent(
 }
 
 /**
- * The service does not have the chunk's actions: they are sent again, or, in a run that is closed or being closed, never.
+ * A person says that the service does not have the chunk's actions: they are sent again, or never if the run is closed or
+ * closing.
  *
  * @param first only so many of its actions, from its beginning.
  */
@@ -93,7 +94,7 @@ export async function settleNotSent(
 ): Promise<void> {
   const cut = await cutAfter(ledger, plan, chunk, first);
   if (run.state !== "open" || run.isClosing) {
-    // Its row goes into rejects, and must not be sent from there after what came later.
+    // Its row goes into the rejects, and must not be sent from there after what came later.
     const superseded = await findSuperseded(ledger, plan, [cut.head]);
     const itemOf = (seq: number): ByHand => (superseded.has(seq) ? LEFT_BEHIND : NOT_SENT);
     await settleWhole(ledger, plan, cut, settlement, itemOf, "close");
@@ -108,8 +109,8 @@ export async function settleNotSent(
 }
 
 /**
- * What was not sent of the run stays unsent; its doubts stay, and no other run sends them. That it is to be closed is on disk
- * first, so nothing sends the rest should the process die half-way; `endClosed` comes when the rejects are written.
+ * Closes what the run has not sent. Its doubts stay, and no other run sends them. The decision is on disk first, so nothing
+ * sends the rest if the process dies half-way. `endClosed` follows when the rejects are written.
  */
 export async function closePlanned(ledger: Ledger, plan: Plan, run: RunRecord, settlement: Settlement): Promise<void> {
   ledger.transaction(() => noteClosing(ledger, run, settlement));
@@ -121,7 +122,7 @@ export async function closePlanned(ledger: Ledger, plan: Plan, run: RunRecord, s
   }
 }
 
-/** Ends a run of which nothing is planned any more. */
+/** Ends a run that has nothing planned any more. */
 export function endClosed(ledger: Ledger, { runNo }: RunRecord, exitCode: number): void {
   endRun(ledger, runNo, "abandoned", exitCode, new Date().toISOString());
 }
@@ -135,12 +136,14 @@ export function closeWithoutPlan(ledger: Ledger, run: RunRecord, settlement: Set
   });
 }
 
-/** Part of a transaction: once decided, who and why stay. */
+/** Part of a transaction: notes the decision; the first one stays. */
 function noteClosing(ledger: Ledger, { runNo, isClosing }: RunRecord, settlement: Settlement): void {
   if (!isClosing) note(ledger, runNo, undefined, settlement);
 }
 
-/** The service does not have the actions of a closed run's chunk. Which they are went with the plan, so none is listed. */
+/**
+ * A person says that the service does not have the actions of a closed run's chunk. The plan is lost, so none can be listed.
+ */
 export function settleNotSentWithoutPlan(ledger: Ledger, chunk: ChunkRecord, settlement: Settlement): void {
   ledger.transaction(() => {
     changeChunk(ledger, "closeUnlisted", chunk);
@@ -156,7 +159,7 @@ interface ByHand {
 const NOT_SENT: ByHand = { outcome: "not sent", status: "not-sent" };
 const LEFT_BEHIND: ByHand = { outcome: "not sent", status: SUPERSEDED };
 
-/** @param itemOf what is said of an action, by its number in the plan. */
+/** @param itemOf what became of an action, by its number in the plan. */
 async function settleWhole(
   ledger: Ledger,
   plan: Plan,

@@ -1,4 +1,7 @@
-/** What the sender of a lane notes of its chunks, and when: whenever the process dies, the ledger tells what may have been sent. */
+/**
+ * What the sender of a lane notes about its chunks, and when. Whenever the process dies, the ledger knows what may have been
+ * sent.
+ */
 
 import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
@@ -12,20 +15,20 @@ export interface ChunkLog {
   /** The lane's next planned chunk; undefined when nothing of it is left to send. */
   readonly next: () => ChunkRecord | undefined;
   /**
-   * A request with the chunk is about to leave. After it returns that is on disk, together with the answer before it: one
-   * commit a chunk on the critical path.
+   * A request with the chunk is about to leave. After this returns, that is on disk together with the previous answer: one
+   * commit per chunk on the critical path.
    *
    * @returns the attempt's number, from 1.
    */
   readonly intend: (chunk: ChunkRecord) => number;
   /**
-   * What became of the attempt. After it returns that is on disk, but for an answer that says what became of every action:
-   * it goes there with the next intent, or with `settle`.
+   * Notes what became of the attempt. After this returns it is on disk, except an answer that says what became of every
+   * action: the next intent or `settle` stores that.
    */
   readonly conclude: (chunk: ChunkRecord, conclusion: Conclusion) => void;
   /**
-   * Makes outcomes of answers that are not settled yet; one that no intent took along is stored before. After it resolves
-   * their outcomes and their lines of the promises file are on disk.
+   * Turns answers that are not settled yet into outcomes, and first stores one that no intent has stored. After this
+   * resolves, the outcomes and their lines of the promises file are on disk.
    */
   readonly settle: () => Promise<void>;
 }
@@ -33,7 +36,7 @@ export interface ChunkLog {
 type Conclusion =
   | SettlingAnswer
   | (AttemptEnd & {
-      /** What came in place of an answer that can be settled; it may hold promises that come only once. */
+      /** An answer that can't be settled; it may hold promises that are given only once. */
       readonly doubted?: Uint8Array;
     });
 
@@ -49,7 +52,7 @@ interface SettlingAnswer {
 }
 
 /**
- * @param inTurn does one thing after the other, over all lanes.
+ * @param inTurn does one thing after the other, across all lanes.
  * @param onSettled is told of each answer whose outcomes are on disk.
  */
 export function openChunkLog(

@@ -1,4 +1,4 @@
-/** A chunk of which not all actions share one fate becomes several. */
+/** A chunk whose actions do not all share one fate becomes several. */
 
 import { type ChunkEventName, changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -10,11 +10,12 @@ import { chunkFacts, runFacts } from "./settle.ts";
 import { toOutcomes } from "./settling.ts";
 
 /**
- * The chunk as stretches of actions in one state each. The first keeps the chunk's number, the others have the next free ones.
+ * The chunk as stretches of actions in one state each. The first keeps the chunk's number, the others have the next free
+ * ones.
  *
  * @param lines of the chunk's actions.
  * @param stateOf what an action's chunk is to be in, by the action's number in the plan.
- * @param whyOf what is said of an action in place of what is said of the chunk; neighbours of which the same is said stay together.
+ * @param whyOf an action's detail, in place of the chunk's; neighbours with the same one stay together.
  */
 export function cutChunk(
   ledger: Ledger,
@@ -52,7 +53,7 @@ const FOUND_EVENTS: Partial<Record<ChunkState, ChunkEventName & `found${string}`
   abandoned: "foundClosed",
 };
 
-/** Part of a transaction: the parts of `cutChunk` take the chunk's place. Another chunk must not have been added meanwhile. */
+/** Part of a transaction: the parts of `cutChunk` take the chunk's place. No other chunk may have been added meanwhile. */
 export function replaceChunk(ledger: Ledger, chunk: ChunkRecord, parts: readonly ChunkRecord[]): void {
   for (const { chunk: number, count, length, state, detail, ...part } of parts) {
     if (number !== chunk.chunk) {

@@ -1,4 +1,4 @@
-/** One connection to the service: posts request bodies and says exactly how far each got. */
+/** One connection to the service: posts request bodies, and says exactly how far each got. */
 
 import { setImmediate as turn } from "node:timers/promises";
 import {
@@ -14,13 +14,13 @@ import type { Exchange } from "./answer.ts";
 import { type Connections, openConnections } from "./connection.ts";
 import { proxyFor } from "./proxy.ts";
 
-/** Largest answer that is read; 5000 items with every id at its longest stay far below. */
+/** The largest answer that is read. 5000 items with all ids at full length stay far below. */
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** A connection that was idle longer may be closing at the other end; a request on it would be in doubt for nothing. */
+/** A connection that was idle longer may be closing at the other end, and a request on it would be in doubt for nothing. */
 const MAX_IDLE_MS = 2000;
 
-/** The longest that connecting may take, handshakes and a proxy included. Nothing is sent meanwhile, so it is tried again. */
+/** The longest that connecting may take, with handshakes and a proxy. Nothing is sent before, so it is tried again. */
 const MAX_CONNECT_MS = 15_000;
 
 interface Secret {
@@ -31,15 +31,15 @@ export interface ServiceClient extends AsyncDisposable {
   /**
    * Posts a body to `{baseUrl}/stream`. Never throws: whatever happens is an `Exchange`.
    *
-   * @param onLeaving called when the request begins to be written; never where none is.
+   * @param onLeaving called when writing the request begins, if it does.
    */
   post(body: Uint8Array, signal: AbortSignal, onLeaving?: () => void): Promise<Exchange>;
 }
 
-/** @throws Failure `usage` when the proxy that the environment variables name can't be one. */
+/** @throws Failure `usage` when the environment variables name something that can't be a proxy. */
 export function openClient(options: {
   readonly baseUrl: string;
-  /** What the service knows the integrator by; shown nowhere. */
+  /** The integrator's key at the service; shown nowhere. */
   readonly key: Secret;
   /** For the whole request, from connecting to the answer's last byte. */
   readonly timeoutMs: number;
@@ -63,8 +63,8 @@ export function openClient(options: {
   return {
     async post(body, signal, onLeaving) {
       if (idleSince !== undefined && msSince(idleSince) > MAX_IDLE_MS) await renew();
-      // That the other side has closed the connection may not have been read yet. Two turns of the event loop hold a
-      // whole look at all sockets, after which the request takes a new one.
+      // The other side may have closed the connection, and that may not have been read yet. Within two turns of the event
+      // loop all sockets are polled, after which the request takes a new connection.
       if (idleSince !== undefined) {
         await turn();
         await turn();
@@ -80,7 +80,7 @@ export function openClient(options: {
             "x-api-key": key.reveal(),
             "content-type": "application/json",
             accept: "application/json",
-            // Who says nothing takes every encoding (RFC 9110, 12.5.3).
+            // Without this header, any encoding would be acceptable (RFC 9110, 12.5.3).
             "accept-encoding": "identity",
             "user-agent": "tickets",
           },
@@ -88,7 +88,8 @@ export function openClient(options: {
         },
       );
       idleSince = instant();
-      // What is left of a request that was answered must not reach the service, nor a connection that comes too late.
+      // The rest of a request that was already answered must not reach the service, nor must one whose connection opens too
+      // late.
       if (result.kind === "not sent" || (result.kind === "answer" && result.early)) await renew();
       return withoutKey(decoded(result), key);
     },
@@ -106,7 +107,7 @@ const DECODERS: Readonly<Record<string, readonly ((bytes: Buffer, options: ZlibO
   zstd: [(bytes, { maxOutputLength = MAX_ANSWER_BYTES }) => zstdDecompressSync(bytes, { maxOutputLength })],
 };
 
-/** A body without its Content-Encoding; as it came where it has none, or another than is said. */
+/** Decodes the body by its Content-Encoding. It stays as it came where it has none, or another one than the header says. */
 function decoded(result: Exchange): Exchange {
   if (result.kind !== "answer" || !result.whole || result.body.length === 0) return result;
   let body = result.body;
@@ -125,16 +126,16 @@ function firstThatWorks(
     try {
       return decode(body, { maxOutputLength: MAX_ANSWER_BYTES });
     } catch {
-      // Not in this coding, damaged, or too large: what the bytes say by themselves is looked at then.
+      // Not in this coding, damaged, or too large: then the bytes are read as they are.
     }
   }
   return undefined;
 }
 
-/** A shorter key could stand in an answer by chance, inside an actionPromise even. */
+/** A shorter key could occur in an answer by chance, even inside an actionPromise. */
 const SHORTEST_SECRET = 12;
 
-/** A service that says the key back must not bring it into the ledger, a file or a log. */
+/** A service that echoes the key must not bring it into the ledger, a file or a log. */
 function withoutKey(result: Exchange, key: Secret): Exchange {
   const secret = key.reveal();
   if (result.kind !== "answer" || secret.length < SHORTEST_SECRET) return result;
@@ -148,7 +149,7 @@ function withoutKey(result: Exchange, key: Secret): Exchange {
   };
 }
 
-/** By both clocks: the monotonic one stands still while a machine sleeps, the other may be set back. */
+/** By both clocks: the monotonic one stops while the machine sleeps, and the wall clock may be set back. */
 interface Instant {
   readonly monotonicMs: number;
   readonly wallMs: number;
@@ -257,8 +258,8 @@ function exchange(way: Way, request: Dispatcher.DispatchOptions): Promise<Exchan
     try {
       dispatcher.dispatch(request, {
         onRequestStart(controller) {
-          // Called before the first byte is written; from here on the service may have the request. It must never be
-          // written after it was given up, nor twice.
+          // Called before the first byte is written; from here on the service may have the request. It must never be written
+          // twice, nor after it was given up.
           if (ended || started) controller.abort(new Error("given up"));
           else {
             started = true;
@@ -274,7 +275,7 @@ function exchange(way: Way, request: Dispatcher.DispatchOptions): Promise<Exchan
           headers = responseHeaders as typeof headers; // undici: lower-case names to text or lists of text
           const isEarly = connections.isEarly();
           early = isEarly !== false;
-          // Only what would be believed waits to be looked at again: the server of an early refusal may be about to reset.
+          // Only an answer that would be believed waits for a second look: a server that refuses early may be about to reset.
           if (typeof isEarly === "boolean" || statusCode >= 300) return;
           controller.pause();
           void isEarly.then((stillEarly) => {

@@ -1,4 +1,7 @@
-/** What a connection tells that undici does not: how far connecting came, and whether an answer came before its request had left. */
+/**
+ * What undici does not tell about a connection: how far connecting came, and whether an answer came before its request had
+ * left.
+ */
 
 import { Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
@@ -9,7 +12,7 @@ import type { buildConnector } from "undici";
 export interface Connections {
   /** Connects as `open` would; what comes back is watched. */
   watched(open: buildConnector.connector): buildConnector.connector;
-  /** The next bytes begin the answer to a request that is being written now. */
+  /** Call when a request begins to be written: the next bytes begin its answer. */
   awaitAnswer(): void;
   /**
    * Whether the answer began before the whole request was handed to the system: such an answer can't be about all of it.
@@ -41,7 +44,7 @@ export function openConnections(): Connections {
     isEarly() {
       const socket = awaited.early;
       if (socket === undefined) return false;
-      // What TLS has handed over it tells some turns of the event loop later.
+      // TLS reports what it has handed over some turns of the event loop later.
       return socket instanceof TLSSocket ? settled(socket) : true;
     },
     stopConnecting() {
@@ -55,7 +58,7 @@ export function openConnections(): Connections {
   };
 }
 
-/** Turns in which TLS tells of all that it had handed over before, also TLS within TLS. */
+/** Turns of the event loop within which TLS reports all that it has handed over; TLS within TLS too. */
 const TLS_TURNS = 2;
 
 async function settled(socket: Socket): Promise<boolean> {
@@ -75,20 +78,20 @@ interface Awaited {
 
 /** Of `HTTP/1.1 100`. */
 const STATUS_LENGTH = 12;
-/** Not 101: what follows a change of the protocol is no HTTP. */
+/** Not 101: after a change of protocol nothing is HTTP. */
 const INTERIM = /^HTTP\/1\.[01] 1(?!01)\d\d$/;
-/** The first bytes of such a response, as few as there may be. */
+/** Any beginning of such a response. */
 const MAY_BECOME_INTERIM = /^H(T(T(P(\/(1(\.([01]( (1(\d)?)?)?)?)?)?)?)?)?)?$/;
-/** A head that is longer is not waited for to its end. */
+/** The longest head, in bytes, whose end is waited for. */
 const LONGEST_HEAD = 16 * 1024;
 
 /**
- * Lets whoever reads from the socket see no interim response (1xx) before the one that is awaited; a server may send them
- * unasked (RFC 9110, 15.2). undici ends the connection on `100 Continue`, and the request would be in doubt for nothing.
+ * Hides interim responses (1xx) from the reader of the socket; a server may send them unasked (RFC 9110, 15.2). undici ends
+ * the connection on `100 Continue`, and the request would be in doubt for nothing.
  */
 function watchHead(socket: Socket, awaited: Awaited): Socket {
   const read = socket.read.bind(socket) as (size?: number) => Buffer | null; // undici sets no encoding
-  /** What may be the beginning of such a head, and whether it came before the request had left. */
+  /** What may be the beginning of an interim head, and whether it came before the request had left. */
   let kept: { readonly bytes: Buffer; readonly early: boolean } | undefined;
   socket.read = (size?: number): Buffer | null => {
     const bytes = read(size);

@@ -1,4 +1,4 @@
-/** A run being sent: all its lanes at once, each in its own order, until all are done or one of them must not go on. */
+/** Sending a run: all its lanes at once, each in its own order, until all are done or one of them has to stop. */
 
 import { Failure } from "../failure.ts";
 import { chunksOf } from "../ledger/runs.ts";
@@ -11,7 +11,7 @@ import { type Common, type LaneEnd, type SendContext, type Stop, sendLane } from
  * others let their request in flight end, store its answer, and send nothing more.
  *
  * @param connect opens the connection of a lane; it is closed here.
- * @returns why it ended: the gravest first, then whatever else ended a lane. Never empty.
+ * @returns why it ended: the gravest reason first, then what else ended a lane. Never empty.
  */
 export async function sendLanes(
   context: SendContext,
@@ -77,7 +77,7 @@ function diskFull(context: SendContext): Failure {
   );
 }
 
-/** A run that broke off says which chunks its answers are missing of. */
+/** A run that broke off also says for which chunks the answers are missing. */
 function withDoubts(context: SendContext, cause: unknown): unknown {
   const doubts = describeDoubts(context);
   if (!(cause instanceof Failure) || doubts === undefined) return cause;

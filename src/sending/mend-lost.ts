@@ -1,6 +1,6 @@
 /**
- * A run of which the ledger lacks a part, since it was lost or put back from an older copy, is brought up to what the list of
- * runs says. What neither the list nor a promises file tells becomes a doubt, which a person ends.
+ * A run of which the ledger lacks a part, since it was lost or restored from an older copy, is brought up to what the list of
+ * runs says. What neither the list nor a promises file tells is in doubt until a person settles it.
  */
 
 import { readFileSync } from "node:fs";
@@ -30,14 +30,14 @@ import { findPromisedElsewhere, type PromisedElsewhere } from "./sent-elsewhere.
 import { chunkFacts, runFacts } from "./settle.ts";
 import { type ItemFacts, toOutcomes } from "./settling.ts";
 
-/** Of such a run the ledger knows what its promises file told, and no plan. */
+/** Of such a run the ledger knows only what its promises file said; it has no plan. */
 export const isImportedRun = ({ manifest }: Pick<RunRecord, "manifest">): boolean =>
   parseManifest(manifest).mapping === IMPORTED_MAPPING;
 
-/** Ledgers of earlier versions have it: it is found again by these words. */
+/** Don't change these words: `countDoubted` finds the doubts by them, also those that earlier versions wrote. */
 const WHY = "the ledger does not know whether this was sent: it was lost, or put back from an older copy";
 
-/** What is said of a doubt of which another run has a promise. */
+/** The detail of a doubt where another run has a promise. */
 const whyElsewhere = (promised: PromisedElsewhere | undefined): string | undefined =>
   promised &&
   `${WHY}; run ${promised.run} has since received a promise for the same action, or for one that can't be told from it`;
@@ -48,7 +48,7 @@ interface Mended {
   readonly closed: number;
 }
 
-/** A run that the ledger does not know at all is entered once more from its plan, all of it in doubt. */
+/** Enters a run that the ledger does not know once more from its plan, all of it in doubt. */
 export function enterLostRun(ledger: Ledger, plan: Plan, lost: LostRun): RunRecord {
   return enterRun(ledger, {
     run: lost.run,
@@ -60,14 +60,14 @@ export function enterLostRun(ledger: Ledger, plan: Plan, lost: LostRun): RunReco
   });
 }
 
-/** As it stands in the folder: the two are compared. */
+/** As it stands in the folder, with which it is compared later. */
 const manifestIn = ({ directory }: Plan): string => readFileSync(planFiles(directory).manifest, "utf8").trimEnd();
 
 /**
- * After this resolves, no action of the run is sent by it that the list does not have as never sent. The others are closed
- * where the list says what became of all, or that they were closed unsent, and where another run has a promise of them: it
- * would not have sent them while they were taken or in doubt here. The rest is in doubt. A run that was abandoned is so again.
- * Doing it again, also after the process died in between, changes nothing.
+ * After this resolves, the run sends only actions that the list calls never sent. The others are closed where the list says
+ * what became of all, or that they were closed unsent, and where another run has a promise for them: it would not have sent
+ * them while they were taken or in doubt here. The rest is in doubt. A run that was abandoned is abandoned again. Doing it
+ * again, also after the process died in between, changes nothing.
  *
  * @param plan the run's plan, which may be all that is left of a run that was imported.
  */
@@ -80,7 +80,8 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
   const elsewhere = lost.isDecided
     ? new Map<number, PromisedElsewhere>()
     : await findPromisedElsewhere(ledger, plan, run.runNo, chunks);
-  // Of a deed that is done again and again, a later promise may be another one, unless all that this run was promised is known.
+  // For a deed that may be done repeatedly, a later promise may be for another one, unless all promises of this run are
+  // known.
   const isWholeRead = lost.outputs.length > 0 && lost.unread.length === 0;
   const isElsewhere = (seq: number): boolean => {
     const promised = elsewhere.get(seq);
@@ -95,7 +96,7 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
       return state === "planned" ? "in doubt" : state;
     };
   const closed = lost.isDecided ? countOutside(chunks, lost.planned) : 0;
-  // What is closed is closed in one way only where the list can't tell which of it was rejected.
+  // Unless all of these were rejected, the list can't tell which were; then none is called rejected.
   const untold = countOutside(chunks, [...lost.planned, ...lost.unsent]);
   const wereRejected =
     lost.isDecided && lost.rejected !== undefined && countRun(ledger, run.runNo).rejected + untold === lost.rejected;
@@ -137,7 +138,7 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
     notePromisedElsewhere(ledger, run, doubtedElsewhere);
     if (lost.state === "abandoned") {
       endRun(ledger, run.runNo, "abandoned", EXIT_CODES["finished-with-rejects"], at);
-      // The rejects were written before the list was told.
+      // The rejects were written before the list said so.
       for (const chunk of chunksOf(ledger, run.runNo, "abandoned")) changeChunk(ledger, "writeRejects", chunk);
     }
     keepEntryNumber(ledger, run.runNo, lost.number + 1);
@@ -145,7 +146,7 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
   return { doubted: countDoubted(ledger, run), closed };
 }
 
-/** Also what an import has put into doubt before: of that, a part may be told apart only now. */
+/** Counts what an import has put into doubt before as well: part of that may only now be known to be promised elsewhere. */
 const countDoubted = (ledger: Ledger, { runNo }: RunRecord): number =>
   chunksOf(ledger, runNo, "in doubt").reduce(
     (sum, { count, detail = "" }) => sum + (detail.startsWith(WHY) ? count : 0),
@@ -154,7 +155,7 @@ const countDoubted = (ledger: Ledger, { runNo }: RunRecord): number =>
 
 const NOT_SENT: ItemFacts = { outcome: "not sent", status: "not-sent" };
 
-/** Chunks without outcomes. A stored answer is settled as ever, and says more than the list. */
+/** Chunks without outcomes. A stored answer is settled as usual: it says more than the list. */
 const MENDED_STATES = ["planned", "in doubt", "refused"] as const satisfies readonly ChunkState[];
 
 function countOutside(chunks: readonly ChunkRecord[], spans: readonly Span[]): number {
@@ -164,7 +165,7 @@ function countOutside(chunks: readonly ChunkRecord[], spans: readonly Span[]): n
   return outside;
 }
 
-/** A run of which only promises were imported becomes one that has its plan again, and can be gone on with. */
+/** A run of which only promises were imported gets its plan back, and can be resumed. */
 async function becomePlanned(ledger: Ledger, plan: Plan, run: RunRecord, lost: LostRun): Promise<void> {
   const parts = await missingParts(ledger, plan, run, lost.planned);
   ledger.transaction(() => {
@@ -185,7 +186,7 @@ async function becomePlanned(ledger: Ledger, plan: Plan, run: RunRecord, lost: L
 /** A part of a plan's chunk. */
 type Part = Pick<ChunkRecord, "lane" | "first" | "count" | "offset" | "length" | "state">;
 
-/** What of the plan no outcome was imported of; what was never on its way stands apart. */
+/** The parts of the plan without an imported outcome; those that were never sent are parts of their own. */
 async function missingParts(
   ledger: Ledger,
   plan: Plan,

@@ -1,4 +1,4 @@
-/** The proxy that requests go through, decided once: for the connection, and for what people are told of it. */
+/** The proxy that requests go through, decided once: for the connection, and for what people are told about it. */
 
 import { Failure } from "../failure.ts";
 
@@ -52,7 +52,7 @@ const bare = (name: string): string =>
     .replace(/^\[(.+)\]$/, "$1")
     .replace(/\.$/, "");
 
-/** Whether the proxy wants to know who asks: no wait helps, and nothing of the request has left. */
+/** Whether the proxy asks for a login: waiting does not help, and nothing of the request has left. */
 export function isProxyAsking(detail: string): boolean {
   return /Proxy response \(407\)/.test(detail);
 }

@@ -19,8 +19,8 @@ export function backoffMs(attempt: number, chance: number): number {
 }
 
 /**
- * What a Retry-After header asks for in milliseconds, at most ten minutes; undefined when it says nothing readable.
- * A date is read against the answer's own Date, so that a clock that is off does no harm.
+ * What a Retry-After header asks for in milliseconds, at most ten minutes; undefined when it can't be read. A date is read
+ * against the answer's own Date, so that a wrong clock does no harm.
  */
 export function retryAfterMs(
   retryAfter: string | undefined,

@@ -1,4 +1,4 @@
-/** The actionPromises that a run was given, so that none is taken for two actions. */
+/** The actionPromises that a run was given, so that none counts for two actions. */
 
 import { randomInt } from "node:crypto";
 import { hash128 } from "../checks/ticket-states.ts";
@@ -13,14 +13,14 @@ export interface RunPromises {
 const LEAST = 1024;
 
 /**
- * Remembers promises by 64 bits of each, 8 bytes a slot and at most three of four slots in use: 11 to 21 MB for a million.
- * Two different ones are taken for the same about once in 30 million runs of a million actions; then an answer is in
- * doubt that need not be.
+ * Remembers 64 bits of each promise, in slots of 8 bytes of which at most three in four are used: 11 to 21 MB for a million.
+ * About once in 30 million runs of a million actions, two different promises look equal; then an answer is in doubt that need
+ * not be.
  *
  * @param expected how many will be added at most, as far as is known; it grows beyond.
  */
 export function createRunPromises(expected = 0): RunPromises {
-  // Of its own, so that nobody can make up two that look alike.
+  // A random seed, so that nobody can make up two that look alike.
   const seed = randomInt(2 ** 32);
   const hash = new Uint32Array(4);
   let mask = slotsFor(expected) - 1;

@@ -1,4 +1,4 @@
-/** A lane being sent: for each chunk write the intent, send, settle, tell. */
+/** Sending a lane: for each chunk write the intent, send, settle, report. */
 
 import { setImmediate as turn } from "node:timers/promises";
 import { cleanText } from "../actions/text.ts";
@@ -39,23 +39,23 @@ export type Stop =
       readonly waitMs?: number;
     }
   | { readonly kind: "too many rejections"; readonly rejected: number }
-  /** Cleanly, at a chunk border. */
+  /** A clean stop at a chunk border. */
   | { readonly kind: "stopped"; readonly by: StopRequest };
 
 export type StopRequest = "SIGINT" | "SIGTERM" | "SIGHUP" | "max-duration";
 
-/** What the sender tells while it works; every function returns at once. */
+/** What the sender reports while it works. Every function returns at once. */
 export interface SendProgress {
   readonly sending: (chunk: ChunkRecord, attempt: number) => void;
   readonly settled: (chunk: ChunkRecord, counts: { readonly accepted: number; readonly rejected: number }) => void;
   readonly waiting: (chunk: ChunkRecord, detail: string, waitMs: number) => void;
-  /** Once: the answers don't say as a whole whether they are of success. */
+  /** Called once, when an answer has no `status` of its own. */
   readonly withoutStatus: () => void;
 }
 
-/** How an environment's service is to be asked, and what its answers mean. */
+/** How to ask an environment's service, and what its answers mean. */
 interface ServiceHabits {
-  /** How often a request is tried again that was certainly not taken. */
+  /** How often a request that was certainly not taken is tried again. */
   readonly retries: number;
   /** Answers after which a request is sent again: the user's word that it was not taken. */
   readonly retryStatuses: readonly number[];
@@ -82,13 +82,16 @@ export interface SendContext extends SettleContext {
 export interface Common {
   /** Actions that the service has rejected since the command began. */
   rejected: number;
-  /** The promises of all lanes, and of what was sent before. */
+  /** The promises of all lanes, and of earlier processes of this run. */
   readonly promises: RunPromises;
-  /** An answer without a status of its own was told of. */
+  /** An answer without a status of its own has been reported. */
   toldWithoutStatus: boolean;
-  /** Answers that settled a chunk; while there are any, the service is there and takes something. */
+  /** How many answers settled a chunk. As long as it grows, the service is there and takes something. */
   answers: number;
-  /** `performance.now()` before which no lane sends: the service asked for it, can't be reached, or the rate does. */
+  /**
+   * `performance.now()` before which no lane sends: the service or the rate asks for the wait, or the service can't be
+   * reached.
+   */
   notBefore: number;
   /** Aborted when one of the lanes has ended in a way that ends all of them. */
   readonly halt: AbortSignal;
@@ -113,16 +116,16 @@ interface Sender {
   readonly log: ChunkLog;
   /** Aborted when no wait is to go on. */
   readonly wake: AbortSignal;
-  /** Tries in a row that the service took nothing of, in this lane or another. */
+  /** Tries in a row of which the service took nothing, in this lane or another. */
   retries: number;
-  /** `Common.answers` at the latest of them. */
+  /** `Common.answers` at the latest of these. */
   answersBefore: number;
 }
 
 /**
  * Sends a lane's planned chunks in order, one request in flight, until it is done or something stops it.
  *
- * Each intent is on disk before its first byte leaves, together with the answer before it: one commit a chunk on the
+ * Each intent is on disk before its first byte leaves, together with the previous answer: one commit per chunk on the
  * critical path. Answers become outcomes while the next chunk flies.
  */
 export async function sendLane(context: SendContext, lane: Lane): Promise<LaneEnd> {
@@ -147,7 +150,7 @@ async function sendChunks(sender: Sender): Promise<LaneEnd> {
   for (;;) {
     const facts = await prepare(sender);
     if ("kind" in facts) return facts;
-    // From here to the request nothing is waited for, so that no other lane comes in between.
+    // No await from here to the request, so that no other lane comes in between.
     const stopped = hindrance(sender) ?? whyStopped(sender);
     if (stopped !== undefined) return stopped;
     const early = lane.common.notBefore - performance.now();
@@ -161,7 +164,7 @@ async function sendChunks(sender: Sender): Promise<LaneEnd> {
   }
 }
 
-/** Why no further chunk may be sent, whatever is left to send. */
+/** Why no further chunk may be sent, if there is a reason. */
 function hindrance({ context: { ledger, environment }, lane: { common } }: Sender): LaneEnd | undefined {
   if (ledger.isExhausted) return { kind: "disk full" };
   if (common.rejected > environment.maxRejected) return { kind: "too many rejections", rejected: common.rejected };
@@ -194,11 +197,11 @@ interface Landed {
   readonly reading: Reading;
   /** When it came, UTC in ISO 8601. */
   readonly at: string;
-  /** Why the answer before it could not be settled. A full disk must not cost the answer that is on its way. */
+  /** Why the previous answer could not be settled. A full disk must not cost the answer that is on its way. */
   readonly failed: { readonly cause: unknown } | undefined;
 }
 
-/** Commits the intent and sends the request; while it flies, the answer before it becomes outcomes. */
+/** Commits the intent and sends the request. While it flies, the previous answer becomes outcomes. */
 async function fly({ context, lane: { client, common }, log }: Sender, facts: ChunkFacts): Promise<Landed> {
   const { plan, environment, progress, abort } = context;
   const { chunk, actions } = facts;
@@ -224,7 +227,7 @@ async function fly({ context, lane: { client, common }, log }: Sender, facts: Ch
   return { facts, exchange, reading, at, failed };
 }
 
-/** Notes what became of the chunk. Returns why the lane ends with it, if it does. */
+/** Notes what became of the chunk. Returns why the lane ends, if it does. */
 async function conclude(sender: Sender, landed: Landed): Promise<LaneEnd | undefined> {
   const { reading, failed } = landed;
   if (reading.kind === "settled") return takeAnswer(sender, landed, reading);
@@ -299,7 +302,7 @@ async function noteUnsettled(
   if (reading.kind === "too large") await splitChunk(context, chunk);
 }
 
-/** Waits before the chunk is sent again. Returns that the service can't be reached, where it has been tried often enough. */
+/** Waits before the chunk is sent again. Once it was tried often enough, returns that the service can't be reached. */
 async function waitToRetry(sender: Sender, chunk: ChunkRecord, reading: NotTaken): Promise<LaneEnd | undefined> {
   const { context, lane, wake } = sender;
   const { common } = lane;
@@ -310,7 +313,7 @@ async function waitToRetry(sender: Sender, chunk: ChunkRecord, reading: NotTaken
   const { retries } = sender;
   const waitMs = waitBefore(retries, "headers" in reading ? reading.headers : {});
   const tooLate = performance.now() + waitMs > context.deadline;
-  // Whoever asks for a login is not appeased by waiting.
+  // Waiting does not help with a proxy that asks for a login.
   if (retries > context.environment.retries || tooLate || isProxyAsking(reading.detail)) {
     return {
       kind: "not reachable",

@@ -1,6 +1,6 @@
 /**
- * What another run has sent since this one was planned. No run sends while another is open, so only an imported run can have:
- * the ledger was put back from an older copy, in which this run is open, and a person went on with it.
+ * What another run has sent since this one was planned. No run sends while another is open, so it must be an imported run:
+ * the ledger was restored from an older copy in which this run is open, and a person resumed it.
  */
 
 import { type Action, actionSpec } from "../actions/actions.ts";
@@ -15,14 +15,14 @@ import type { Plan } from "../plan/files/plan.ts";
 import { closeUnsent } from "./chunk-parts.ts";
 
 /**
- * Closes, unsent, planned actions that another run has sent since, and those of whose history it has sent something: which,
- * a promises file does not tell.
+ * Closes, unsent, planned actions that another run has sent since, and those of whose history it has sent something: a
+ * promises file does not tell which.
  *
  * @returns how many actions were closed.
  */
 export async function closeSentElsewhere(ledger: Ledger, plan: Plan, runNo: number): Promise<number> {
   const { createdAt } = plan.manifest;
-  // The run has sent these itself, as its promises tell; where they stand in it was not known when they were imported.
+  // The run has sent these itself, as its promises show; their place in it was not known when they were imported.
   const unplaced = unplacedActions(ledger, runNo);
   if (unplaced.size === 0 && !hasLaterRun(ledger, runNo, createdAt)) return 0;
   const chunks = chunksOf(ledger, runNo, "planned");
@@ -46,18 +46,19 @@ export async function closeSentElsewhere(ledger: Ledger, plan: Plan, runNo: numb
   return statusOf.size;
 }
 
-/** A run that has since had a promise of an action, or of one that can't be told from it. */
+/** A run that has since received a promise for an action, or for one that can't be told from it. */
 export interface PromisedElsewhere {
   readonly run: string;
   /** The deed happens once: another run only sends it while it was neither taken nor in doubt here. */
   readonly isOnce: boolean;
-  /** It says the very same. What an import knows by its ids alone may be another deed of its history. */
+  /** Its content is the same. A deed that an import knows only by its ids may be another one of the history. */
   readonly isSame: boolean;
 }
 
 /**
- * Which actions of a run other runs have had promises of since it was planned, by the actions' numbers in the plan. A promise
- * stands for one action: where a history holds the same deed several times, for the last one, since a run is sent in order.
+ * The actions of a run for which other runs have received promises since it was planned, by their numbers in the plan. A
+ * promise counts for one action: where a history has the same deed several times, for the last one, since a run is sent in
+ * order.
  */
 export async function findPromisedElsewhere(
   ledger: Ledger,
@@ -87,7 +88,7 @@ export async function findPromisedElsewhere(
   return promised;
 }
 
-/** What is kept of a deed of which an import gave no more than the ids. */
+/** The content of a deed of which an import gave only the ids. */
 const ONLY_IDS = Buffer.alloc(CONTENT_BYTES);
 
 function hasLaterRun(ledger: Ledger, runNo: number, createdAt: string): boolean {
@@ -95,7 +96,7 @@ function hasLaterRun(ledger: Ledger, runNo: number, createdAt: string): boolean 
   return ledger.get(sql, runNo, createdAt) !== undefined;
 }
 
-/** What the deed may be known under; an import knows neither keys nor, of a history, which deed it is. */
+/** The identities under which a deed may be known. An import knows neither keys nor which deed of a history it is. */
 function identitiesOf(action: Action, { identity, keyed }: IndexRecord): readonly Buffer[] {
   const imported = importedIdentityText(action);
   return [
@@ -107,7 +108,7 @@ function identitiesOf(action: Action, { identity, keyed }: IndexRecord): readonl
 
 interface LaterDeed {
   readonly run: string;
-  /** Tells it from every other. */
+  /** Unique to the deed. */
   readonly place: string;
   readonly content: Buffer;
 }

@@ -17,7 +17,7 @@ import { type ItemOutcome, readExchange } from "./answer.ts";
 import { promisesOfRun } from "./run-promises.ts";
 import { type ChunkFacts, type RunFacts, settleInLedger } from "./settling.ts";
 
-/** What a run is sent with. */
+/** What settling needs. */
 export interface SettleContext {
   readonly ledger: Ledger;
   readonly plan: Plan;
@@ -41,8 +41,8 @@ export async function chunkFacts(plan: Plan, chunk: ChunkRecord): Promise<ChunkF
 }
 
 /**
- * Settles a chunk. After it resolves every outcome is in the ledger and every line of the promises file on disk. Should
- * the process die in between, the ledger knows that the lines are missing (`projectUnwritten`).
+ * Settles a chunk. After it resolves every outcome is in the ledger and every line of the promises file on disk. If the
+ * process dies in between, the ledger knows that the lines are missing (`projectUnwritten`).
  */
 export async function settle(
   context: SettleContext,
@@ -96,7 +96,7 @@ function readStored(ledger: Ledger, { chunk, actions }: ChunkFacts) {
   return { reading: readExchange(exchange, sentActions(actions), [], promisesOfRun(ledger, chunk.runNo, 0)), body, at };
 }
 
-/** What `recover` will make of stored answers, by outcome, for those who only look. */
+/** What `recover` will make of stored answers, by outcome, for commands that only read. */
 export async function countStored(
   ledger: Ledger,
   plan: Plan,
@@ -129,7 +129,7 @@ export async function recover(context: SettleContext): Promise<void> {
       await settle(context, facts, reading.items, at);
       continue;
     }
-    // It came to an earlier version, which did not look as closely.
+    // An earlier version, which did not look as closely, has stored it.
     ledger.transaction(() => doubtStored(ledger, chunk, reading.detail, body));
   }
   const at = new Date().toISOString();

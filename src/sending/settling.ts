@@ -68,7 +68,7 @@ function decided(item: ItemOutcome | undefined): ItemFacts | undefined {
   return item === undefined || item.outcome === "in doubt" ? undefined : item;
 }
 
-/** One row for every action of a chunk that something is known of. */
+/** One row for every action of a chunk whose outcome is known. */
 export function toOutcomes(
   { inputs }: RunFacts,
   { chunk, actions, index }: ChunkFacts,
@@ -76,7 +76,7 @@ export function toOutcomes(
   at: string,
 ): readonly NewOutcome[] {
   if (actions.count * RECORD_BYTES !== index.length)
-    throw new Error(`chunk ${chunk.chunk} has another number of actions than of records in the index`);
+    throw new Error(`chunk ${chunk.chunk} has a different number of actions than index records`);
   const rows: NewOutcome[] = [];
   for (let number = 0; number < actions.count; number += 1) {
     const item = itemOf(number);
@@ -107,7 +107,7 @@ export function toOutcomes(
 
 /**
  * Items in doubt become chunks of their own, so that a chunk is in doubt as a whole or not at all; neighbours with the same
- * reason one together.
+ * reason share one.
  */
 function doubtfulParts({ chunk, actions }: ChunkFacts, items: readonly ItemOutcome[]): readonly DoubtfulPart[] {
   if (items.every(({ outcome }) => outcome !== "in doubt")) return [];

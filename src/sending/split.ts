@@ -9,8 +9,8 @@ import { chunkFacts, projectUnwritten, runFacts, type SettleContext } from "./se
 import { toOutcomes } from "./settling.ts";
 
 /**
- * Bytes from which on a chunk of this run is too large, as far as is known: the shortest one that was split. By bytes,
- * since one action that is too large alone must not make every request as small as it made its own.
+ * The size in bytes from which a chunk of this run is known to be too large: that of the shortest one that was split. In
+ * bytes, not actions: a single huge action must not make every other request small too.
  */
 export function tooLargeFrom(ledger: Ledger, runNo: number): number {
   const row = ledger.get("SELECT min(length) AS length FROM chunks WHERE run_no = ? AND state = 'split'", runNo);
@@ -35,7 +35,7 @@ export async function splitChunk({ ledger, plan }: SettleContext, chunk: ChunkRe
   });
 }
 
-/** One action that is too large alone is rejected: it can't be made smaller. */
+/** Rejects a single action that is too large on its own: it can't be made smaller. */
 export async function rejectTooLarge(context: SettleContext, chunk: ChunkRecord, at: string): Promise<void> {
   const { ledger, plan, runNo } = context;
   const facts = await chunkFacts(plan, chunk);

@@ -1,6 +1,6 @@
 /**
- * Actions that were left behind in their history: something later of it was taken while they were in doubt. Sent now, they
- * would undo it, so they are closed unsent (design, Identity: superseded).
+ * Actions that were left behind in their history: a later one was taken while they were in doubt. Sent now, they would undo
+ * it, so they are closed unsent.
  */
 
 import { type ActionData, actionSpec } from "../actions/actions.ts";
@@ -24,8 +24,8 @@ interface Deed {
 }
 
 /**
- * Numbers (in the plan) of the chunks' actions of whose history something later was taken in this run. What a deed is and
- * says stands in the plan; the ledger is only asked what was taken, since of imported deeds it knows no more than the ids.
+ * Numbers (in the plan) of the chunks' actions of whose history something later was taken in this run. The plan says what
+ * each deed is; the ledger is asked only what was taken, since it knows no more than the ids of imported deeds.
  *
  * @param chunks of one run, whose actions may still be sent.
  */
@@ -36,7 +36,7 @@ export async function findSuperseded(
 ): Promise<ReadonlySet<number>> {
   const [one] = chunks;
   const last = one === undefined ? 0 : lastTaken(ledger, one.runNo);
-  // A lane is sent in order, so nearly always nothing of it was taken behind what is open.
+  // A lane is sent in order, so nearly always nothing was taken behind an open chunk.
   const before = chunks.filter(({ first }) => first < last);
   const superseded = new Set<number>();
   // A history is all in one lane.
@@ -47,7 +47,7 @@ export async function findSuperseded(
   return superseded;
 }
 
-/** @param ofLane what was planned for the lane of the open chunks. */
+/** @param ofLane the plan's chunks in the lane of the open chunks. */
 async function supersedeInLane(
   ledger: Ledger,
   plan: Plan,
@@ -83,10 +83,10 @@ const isUndoneBy = (one: Deed, later: Deed): boolean =>
   later.content !== one.content &&
   (one.time === undefined || later.time === undefined || later.time > one.time);
 
-/** Open deeds in memory at a time, or those of one chunk. */
+/** How many open deeds are in memory at a time; a single chunk may have more. */
 const MOST_OPEN = 50_000;
 
-/** By history, the deeds of the chunks, a part of them at a time. */
+/** The deeds of the chunks, by history, part by part. */
 async function* openDeeds(plan: Plan, chunks: readonly ChunkRecord[]): AsyncGenerator<Map<string, readonly Deed[]>> {
   let deeds = new Map<string, Deed[]>();
   let size = 0;
@@ -105,7 +105,7 @@ async function* openDeeds(plan: Plan, chunks: readonly ChunkRecord[]): AsyncGene
   if (size > 0) yield deeds;
 }
 
-/** Hands over what of a chunk belongs to a history; of two scans with keys of their own, the keys say which is which. */
+/** Gives `take` those actions of a chunk that belong to a history. Not scans with a key: the key says which is which. */
 async function readHistories(
   plan: Plan,
   chunk: ChunkBorders,
@@ -117,7 +117,7 @@ async function readHistories(
     if (actionSpec(action).identity !== "history" || (keyed && !replaces(action))) continue;
     const { eventId, ticketId, nftId, data } = actions.read(at);
     const seq = chunk.first + at;
-    // As the action itself says it: the index has the key where there is one.
+    // By the action's own ids: the index has the key where there is one.
     const history = identityText({
       action,
       data: { eventId: eventId ?? null, ticketId: ticketId ?? null, nftId: nftId ?? null },
@@ -136,13 +136,13 @@ function timeIn(data: Uint8Array): bigint | undefined {
   return timeOf((parseJson(asBuffer(data).toString("utf8")) as ActionData).orderTime); // written by the planner
 }
 
-/** The last action of the run that was taken. */
+/** Number of the run's last action that was taken. */
 function lastTaken(ledger: Ledger, runNo: number): number {
   const sql = `SELECT seq FROM actions WHERE run_no = ? AND outcome IN ${TAKEN} ORDER BY seq DESC LIMIT 1`;
   return Number(ledger.get(sql, runNo)?.seq ?? 0);
 }
 
-/** What of a chunk of the plan was taken, as far as it stands behind an action: at most so many of it. */
+/** Numbers of a planned chunk's actions that were taken and stand behind action `from`; at most `most` of them. */
 function takenBehind(
   ledger: Ledger,
   runNo: number,
@@ -159,7 +159,7 @@ function takenBehind(
 }
 
 /**
- * Closes, unsent, what of the run's planned chunks was left behind. Each chunk is one transaction; doing it again changes
+ * Closes, unsent, what was left behind in the run's planned chunks. Each chunk is one transaction; doing it again changes
  * nothing.
  *
  * @returns how many actions were closed.

@@ -96,7 +96,7 @@ test.skipIf(process.platform !== "linux").each([
   place.write("sales.csv", salesTable(1));
   const env = { ...service.env, HOME: home, XDG_STATE_HOME: "", XDG_CONFIG_HOME: "" };
   const { exitCode, stderr } = await place.tickets(["stream", "sales.csv", "--env", "playground"], { env });
-  expect([exitCode, stderr]).toEqual([10, expect.stringContaining(`can't be made (${message})`)]);
+  expect([exitCode, stderr]).toEqual([10, expect.stringContaining(`can't be created (${message})`)]);
   expect(service.connections()).toBe(0);
 });
 

@@ -109,7 +109,7 @@ describe.each(EVENTS)("%s", (name, event) => {
     "to a chunk that is %s is an error, and changes nothing",
     (state) => {
       const { rows, change } = happen(name, event, state);
-      expect(change).toThrow(`chunk 2 of run 1 is ${state ?? "not there"}, where "${name}" can't happen to it`);
+      expect(change).toThrow(`chunk 2 of run 1 is ${state ?? "missing"}, so "${name}" can't happen to it`);
       expect(rowsOf(ledger)).toEqual(rows);
     },
   );

@@ -143,6 +143,6 @@ it("only what is planned can be intended, and what can't changes nothing", async
   const chunk = log.next();
   if (chunk === undefined) throw new Error("nothing is planned");
   send();
-  expect(() => log.intend(chunk)).toThrow('chunk 1 of run 1 is answered, where "intend" can\'t happen to it');
+  expect(() => log.intend(chunk)).toThrow('chunk 1 of run 1 is answered, so "intend" can\'t happen to it');
   expect(onDisk(), "the answer that came with it is not stored by half").toEqual(["sending", "planned", "planned"]);
 });
