@@ -449,7 +449,7 @@ export function buildProgram(
     .option("--force", "replace the file")
     .option("--safe-csv", "guard CSV output against spreadsheet formulas")
     .addOption(
-      new Option("--import <file>", "give a lost or restored ledger its memory back from a promises file").conflicts([
+      new Option("--import <file>", "refill a lost or restored ledger from a promises file").conflicts([
         "output",
         "force",
         "safeCsv",

@@ -1,4 +1,4 @@
-/** `tickets results`: the promises of a run, written again; with `--import`, a ledger gets its memory back from them. */
+/** `tickets results`: writes the promises of a run again; with `--import`, refills a ledger from them. */
 
 import { count } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
@@ -32,7 +32,7 @@ export interface ImportOptions extends EnvironmentOptions {
   readonly waitLock: number;
 }
 
-/** Gives a lost or restored ledger its memory back from a promises file. */
+/** Refills a lost or restored ledger from a promises file. */
 export async function importResults(options: ImportOptions, context: Context): Promise<number> {
   const { reporter, cwd } = context;
   context.trace.files = [options.file];

@@ -1,4 +1,4 @@
-/** An output file that the ledger knows again. */
+/** Output files that the ledger gets to know again. */
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -6,7 +6,7 @@ import { stat } from "node:fs/promises";
 import type { Ledger } from "../ledger/ledger.ts";
 import { adoptOutput, knownOutputs } from "../ledger/outputs.ts";
 import type { Session } from "./session.ts";
-/** Files that these runs wrote, where what was imported is a copy of them to the byte, so that they are known as well. */
+/** The files that these runs wrote and of which the imported file is an exact copy: they become known as well. */
 export async function originalsOf(
   { ledger, runList }: Session,
   path: string,
@@ -32,7 +32,7 @@ async function sha256Of(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** The file is the ledger's own again, and later runs append to it. */
+/** Makes the file the ledger's own again, so that later runs append to it. */
 export async function adoptFile(ledger: Ledger, path: string): Promise<void> {
   const sha256 = await sha256Of(path);
   const { size, mtimeNs } = await stat(path, { bigint: true });

@@ -1,4 +1,4 @@
-/** Carries a run out, from wherever it stands: the same for a new run and for one that was interrupted. */
+/** Carries a run out from wherever it stands, whether it is new or was interrupted. */
 
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -48,7 +48,7 @@ export interface CarryOutOptions {
 }
 
 /**
- * Sends what is left of a run and writes what it led to. The exit code is in the summary.
+ * Sends what is left of a run, and writes promises and rejects. The exit code is in the summary.
  *
  * @throws Failure when it can't even begin: a lost plan, an output file that someone changed, no key.
  */
@@ -84,7 +84,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
     encoding: plan.manifest.options.encoding,
   });
   crashPoint("rejects written");
-  // A run that was interrupted may end long after it was planned, when what it waited for is decided.
+  // An interrupted run may end long after it was planned, when what it waited for is decided.
   const left = leftToOthers(ledger, run, plan.manifest.actions);
   const exitCode =
     done && waitsForAnotherRun(left)
@@ -93,7 +93,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   mergeOutcomes(ledger);
   crashPoint("merged");
   if (done) await prunePlans(session);
-  // Last of all: until then the same command goes on with this run, and an --again is not begun anew.
+  // Last of all: until then the same command resumes this run, and an --again does not begin anew.
   if (done) endRun(ledger, run.runNo, "finished", exitCode, new Date().toISOString());
   crashPoint("ended");
   noteInList(context, session, run);
@@ -118,7 +118,7 @@ function endOf(
   const { manifest } = plan;
   const [stop = { kind: "finished" }] = stops;
   const isDone = stop.kind === "finished";
-  // What another run may still bring to the service is decided there, and first.
+  // What another run may still send is decided there, and first.
   const waits = isDone && waitsForAnotherRun(left);
   const doubts = waits ? runsWithDoubts(ledger).map((each) => each.run) : [];
   const summary = summarise({
@@ -150,7 +150,7 @@ function endOf(
   };
 }
 
-/** How many rejected actions are told of one by one. */
+/** How many rejected actions are listed one by one. */
 const REJECTED_TOLD = 5;
 
 /** Tells what `closeSuperseded` has closed. */
@@ -168,12 +168,15 @@ async function sendUntilStopped(
   const waiting = inDoubtOrRefused(session, run);
   if (waiting.length > 0) return waiting;
   const stops = await send(context, options, settling);
-  // Of an answer that lacks promises here and there, each gap is a doubt of its own.
+  // In an answer that lacks promises in several places, each gap is a doubt of its own.
   const isTold = (chunk: number): boolean => stops.some((stop) => "chunk" in stop && stop.chunk.chunk === chunk);
   return [...stops, ...inDoubtOrRefused(session, run).filter((stop) => "chunk" in stop && !isTold(stop.chunk.chunk))];
 }
 
-/** Tells the list of runs what the ledger holds. Without it a lost ledger is noticed all the same, only less is known of it. */
+/**
+ * Writes into the list of runs what the ledger holds. If that fails, a lost ledger is still noticed, but less is known about
+ * it.
+ */
 export function noteInList({ progress }: RunContext, { runList, ledger }: Session, run: RunRecord): void {
   try {
     runList.stopped(ledger, run);
@@ -183,12 +186,12 @@ export function noteInList({ progress }: RunContext, { runList, ledger }: Sessio
   }
 }
 
-/** Where a run's rejects go: to where it was begun, or, should that be gone, to where it is gone on with. */
+/** Where a run's rejects go: the folder where it was begun or, if that is gone, the one where it is resumed. */
 export function rejectsDirectory({ cwd }: Pick<RunContext, "cwd">, { options }: Manifest): string {
   return existsSync(options.directory) ? options.directory : cwd;
 }
 
-/** Nothing is sent after chunks whose fate a person must say first. */
+/** Chunks about which a person must decide before anything more is sent. */
 function inDoubtOrRefused({ ledger }: Session, run: RunRecord): readonly Stop[] {
   return [
     ...chunksOf(ledger, run.runNo, "in doubt").map(
@@ -221,7 +224,7 @@ async function send(
     abort: context.abort,
     deadline,
   };
-  // Most commands send nothing, and an HTTP client is a large part of their start.
+  // Loaded only here: most commands send nothing, and loading an HTTP client would be a large part of their start.
   const { openClient } = await import("../sending/client.ts");
   const connect = (): ServiceClient =>
     openClient({
@@ -234,7 +237,7 @@ async function send(
   return await sendLanes(sending, lanes, connect);
 }
 
-/** The signal that also stops when time is up. */
+/** A signal that also stops when the time is up. */
 function stopAfter(deadline: number, stop: AbortSignal): Disposable & { readonly signal: AbortSignal } {
   if (deadline === Number.POSITIVE_INFINITY) return { signal: stop, [Symbol.dispose]: () => undefined };
   const [over, done] = [new AbortController(), new AbortController()];

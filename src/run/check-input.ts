@@ -1,4 +1,4 @@
-/** The part of the way that `validate`, `plan` and `stream` share: from files to a checked plan. */
+/** What `validate`, `plan` and `stream` share: from files to a checked plan. */
 
 import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
@@ -26,14 +26,14 @@ export interface InputOptions {
   readonly inputFormat?: string | undefined;
   readonly encoding?: string | undefined;
   readonly maxInputBytes?: number | undefined;
-  /** Take a file of 0 bytes for an input without rows. */
+  /** Accept a file of 0 bytes as an input without rows. */
   readonly allowEmpty?: boolean | undefined;
   readonly action?: ActionName | undefined;
   readonly source?: string | undefined;
   readonly limit?: number | undefined;
   /** Default: input. */
   readonly order?: Order | undefined;
-  /** Name tickets that the environment knows as sold and a full export does not hold any more. */
+  /** Name tickets that the environment knows as sold and that the full export no longer holds. */
   readonly reportVanished?: boolean | undefined;
   readonly maxInvalid?: Allowance | undefined;
   readonly maxProblems?: number | undefined;
@@ -48,7 +48,7 @@ export interface CheckOptions extends InputOptions {
   readonly ledger: Ledger | undefined;
   readonly pending: Pending;
   readonly again: boolean;
-  /** Lanes that the actions are spread over at the most. */
+  /** The most lanes that the actions are spread over. */
   readonly lanes: number;
   readonly copyInputs: boolean;
   readonly safeCsv: boolean;
@@ -126,7 +126,7 @@ function planOptions(
   };
 }
 
-/** Two readings of the same files are the same one where this is. */
+/** Digest of everything but the files that decides how they are read: equal digests, equal readings. */
 function mappingDigest({ action, source, encoding, inputFormat, order = "input", config }: CheckOptions): string {
   const told = [action ?? null, source ?? null, encoding ?? null, inputFormat ?? null, order];
   return createHash("sha256")
@@ -141,7 +141,7 @@ function planEnvironment({
   return { name, boundTo, complete, chunkSize, maxChunkBytes };
 }
 
-/** How many workers plan large files. From the fifth on they would wait for this thread, which joins what they make. */
+/** How many workers plan large files. A fifth one would only wait for this thread, which joins their results. */
 function workersOf({ TICKETS_WORKERS: given }: RunContext["env"]): number {
   if (given === undefined || given === "") return Math.min(MOST_WORKERS, availableParallelism());
   if (/^\d{1,2}$/.test(given)) return Number(given);
@@ -152,7 +152,7 @@ function workersOf({ TICKETS_WORKERS: given }: RunContext["env"]): number {
 
 const MOST_WORKERS = 4;
 
-/** Whether a ticket vanished can only be said with an environment's memory, and of an input that is read whole. */
+/** Which tickets vanished can only be said with an environment's memory, and of an input that is read whole. */
 function refuseHalfInput({ limit }: InputOptions, isEnvironmentNamed: boolean): void {
   if (!isEnvironmentNamed)
     throw new Failure("usage", "--report-vanished compares the input with what an environment has accepted.", {
@@ -164,7 +164,7 @@ function refuseHalfInput({ limit }: InputOptions, isEnvironmentNamed: boolean): 
     });
 }
 
-/** Errors of the disk that the plan is written to are told as such. */
+/** Reports errors of the disk that the plan is written to as storage failures. */
 async function asStorage<T>(path: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -1,4 +1,4 @@
-/** What the check of an input came to. */
+/** The result of checking an input. */
 
 import type { ProblemLog } from "../plan/findings/problem-log.ts";
 import type { PlanResult } from "../plan/make-plan.ts";

@@ -1,11 +1,11 @@
-/** Faults of the config that show only when its rules meet an input, told with the place where they stand. */
+/** Faults of the config that show only when its rules meet an input. */
 
 import { type Config, displayPath } from "../config/config.ts";
 import { type ConfigDocument, positionAt } from "../config/document.ts";
 import { Failure } from "../failure.ts";
 import { MappingError } from "../mapping/mapping-error.ts";
 import { hintOfNoSource } from "../mapping/select-source.ts";
-/** Rules of the config that can't be carried out, each with the file, line and column where it stands. */
+/** A failure that names each rule of the config that can't be carried out, with its file, line and column. */
 export function atItsPlace(config: Config, cause: unknown, cwd: string): unknown {
   if (!(cause instanceof MappingError)) return cause;
   const document = config.documents.find((each) => isDeclared(each, cause.keys));
@@ -20,7 +20,7 @@ export function atItsPlace(config: Config, cause: unknown, cwd: string): unknown
     return new Failure("usage", only.text, { cause, ...(only.hint !== undefined && { hint: only.hint }) });
   const lines = told
     .sort((one, other) => one.line - other.line || one.column - other.column)
-    // A hint that holds for several in a row is given after the last of them.
+    // A hint shared by several in a row is given after the last of them.
     .map(
       ({ text, hint }, at, all) =>
         `  ${text}${hint === undefined || hint === all[at + 1]?.hint ? "" : `\n    ${hint}`}`,
@@ -56,7 +56,7 @@ function isDeclared({ value }: ConfigDocument, [top, name]: readonly (string | n
   return typeof section === "object" && section !== null && Object.hasOwn(section, String(name));
 }
 
-/** What could not be read without a source, with what the config has of them. */
+/** Adds the config's sources to a failure of an input that no source matched. */
 export function withSourcesNamed(cause: unknown, config: Config, fileName: string): unknown {
   if (!(cause instanceof Failure) || cause.code !== "usage") return cause;
   const more = hintOfNoSource(config.sources, fileName);

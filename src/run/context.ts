@@ -2,19 +2,19 @@ import type { Readable, Writable } from "node:stream";
 import type { Environment } from "../config/environment.ts";
 import type { Progress } from "./progress.ts";
 
-/** What the core gets from whoever calls it. */
+/** What the core gets from its caller. */
 export interface RunContext {
-  /** Folder that relative paths are of. */
+  /** The folder that paths are relative to. */
   readonly cwd: string;
-  /** Variables, such as those that hold keys and proxies. */
+  /** Environment variables, such as those for keys and proxies. */
   readonly env: NodeJS.ProcessEnv;
-  /** What the input `-` is read from. */
+  /** Where the input `-` is read from. */
   readonly stdin: Readable;
-  /** Where the promises go that go to no file; without it they go to one of `cwd`. */
+  /** Where promises go that are not written to a file; without it, to a file in `cwd`. */
   readonly promisesTo: Writable | undefined;
-  /** Starts the service that a sandbox environment is sent to. */
+  /** Starts the service of a sandbox environment. */
   readonly openSandbox: (environment: Environment) => Promise<BuiltInService>;
-  /** What time it is, for checks of the times in an input; the machine's clock when it is left out. */
+  /** The time against which the times in an input are checked; by default the machine's clock. */
   readonly now?: () => Date;
   /** Aborted, with a `StopRequest` as its reason, when no further request should start. */
   readonly stop: AbortSignal;
@@ -23,7 +23,7 @@ export interface RunContext {
   readonly progress: Progress;
 }
 
-/** The service of this machine; it ends with the command. */
+/** The built-in service; it ends with the command. */
 export interface BuiltInService extends AsyncDisposable {
   readonly url: string;
   readonly apiKey: string;

@@ -1,4 +1,4 @@
-/** Runs that a command finds unfinished. */
+/** Unfinished runs that a command finds. */
 
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { chunksOf, countRun, openRuns, type RunRecord } from "../ledger/runs.ts";
@@ -8,21 +8,21 @@ import type { RunContext } from "./context.ts";
 import { closeCommand, environmentFlags } from "./next-command.ts";
 import type { Session } from "./session.ts";
 import type { Summary } from "./summary.ts";
-/** What an earlier run ended with must not be covered by a quiet end of this one. */
+/** The exit code of an earlier run must not be hidden by a quiet end of this one. */
 export function afterResumed(summary: Summary, resumed: Summary | undefined): Summary {
   const exitCode = summary.exitCode === EXIT_CODES.ok && resumed !== undefined ? resumed.exitCode : summary.exitCode;
   return { ...summary, exitCode, resumed: resumed ?? null };
 }
 
-/** The last of the runs that came first; its summary holds those before it. */
+/** The last of the earlier runs; its summary holds those of the others. */
 export interface Resumed {
   readonly summary: Summary;
   readonly manifest: Manifest;
 }
 
 /**
- * Unfinished runs come first: what they hold is older than what this command brings. One that a person stopped, or that
- * is in doubt, waits for a person.
+ * Unfinished runs come first: they are older than what this command brings. One that a person stopped, or that is in doubt,
+ * waits for a person.
  */
 export async function finishEarlierRuns(
   context: RunContext,
@@ -53,7 +53,7 @@ function refuseStoppedByPerson(
   });
 }
 
-/** A run that stopped for its rejections waits for someone to look at them; `resume` says that they did. */
+/** A run that stopped for too many rejections waits until a person has looked at them, which `resume` says. */
 function refuseTooManyRejections({ environment, ledger }: Session, { run, runNo, exitCode }: RunRecord): void {
   if (exitCode !== EXIT_CODES.refused || environment.refusalsAreWhole) return;
   if (chunksOf(ledger, runNo, "refused").length > 0 || countRun(ledger, runNo).rejected <= environment.maxRejected)
@@ -67,7 +67,7 @@ function refuseTooManyRejections({ environment, ledger }: Session, { run, runNo,
   );
 }
 
-/** @throws Failure `busy` for a run that a person has begun to close: what stands behind the closed part would be sent without it. */
+/** @throws Failure `busy` for a run that a person has begun to close: what follows the closed part would be sent without it. */
 export function refuseClosing({ environment }: Session, run: RunRecord): void {
   if (!run.isClosing) return;
   throw new Failure(

@@ -1,4 +1,4 @@
-/** What would be used of an environment, and where each value came from. Sends nothing, runs no command, reads no key. */
+/** Which environment would be used, and where each value came from. Sends nothing, runs no command, shows no key. */
 
 import { stat } from "node:fs/promises";
 import { type Config, loadConfig } from "../config/config.ts";
@@ -29,9 +29,9 @@ export interface EnvironmentView {
   readonly config: Config;
   /** Undefined where none is chosen. */
   readonly used: UsedEnvironment | undefined;
-  /** All there are, where no environment was named. */
+  /** All environments, where none was named. */
   readonly environments: ReturnType<typeof listEnvironments> | undefined;
-  /** What any command would stop for. */
+  /** Why any command would stop. */
   readonly problem: Failure | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface UsedEnvironment {
   readonly from: string;
   readonly kind: Environment["kind"];
   readonly baseUrl: { readonly value: string | null; readonly from: string };
-  /** That requests go through, without user and password. */
+  /** The proxy that requests go through, without user and password. */
   readonly proxy: string | null;
   readonly apiKey: { readonly source: string; readonly state: string; readonly from: string };
   readonly settings: Readonly<Record<string, { readonly value: unknown; readonly from: string }>>;
@@ -78,7 +78,7 @@ const SHOWN: readonly Exclude<SettingName, "name" | "baseUrl" | "apiKey">[] = [
 ];
 
 /**
- * @param options.name the environment to look at; without it the one that would be used, and the list of all.
+ * @param options.name the environment to look at; without it, the one that would be used, and the list of all.
  * @throws Failure `usage` where the environment that is named can't be used, or the config is wrong.
  */
 export async function viewEnvironment(
@@ -91,7 +91,7 @@ export async function viewEnvironment(
   try {
     environment = resolveEnvironment(config, { envFlag: name ?? envFlag, env, flags });
   } catch (cause) {
-    // The list of what could be named is still worth showing.
+    // The list of all environments is still worth showing.
     if (name !== undefined || !(cause instanceof Failure)) throw cause;
     return { config, used: undefined, environments, problem: cause };
   }

@@ -1,4 +1,4 @@
-/** A person says that a ledger may do without runs that were sent from here; who, when and why is kept in the list of runs. */
+/** A person says that a ledger may do without runs that were sent from here. The list of runs keeps who, when and why. */
 
 import { existsSync } from "node:fs";
 import { cleanText } from "../actions/text.ts";
@@ -23,19 +23,19 @@ export interface ForgetSettings {
 }
 
 export interface Forgotten {
-  /** The list of runs, in which it is kept. */
+  /** Path of the list of runs. */
   readonly path: string;
   /** Names of ledgers of the same address that count as other accounts from now on. */
   readonly apart: readonly string[];
-  /** Undefined where nothing was to be forgotten; no runs where the list was only made again. */
+  /** Undefined where there was nothing to forget; without runs where the list was only rebuilt. */
   readonly lost: ForgottenRuns | undefined;
 }
 
 interface ForgottenRuns {
   readonly runs: readonly string[];
-  /** Those that the ledger has as open: the next command sends what it has as not sent. */
+  /** Those that are open in the ledger: the next command sends what the ledger has as not sent. */
   readonly open: readonly string[];
-  /** Files with promises of the open ones that the ledger does not know. */
+  /** Files with promises of the open runs that the ledger does not know. */
   readonly unread: readonly string[];
 }
 
@@ -81,7 +81,7 @@ export async function forgetLostRuns(context: RunContext, options: ForgetSetting
   return { path, apart, lost: { runs, open, unread: [...new Set(unread)].filter((file) => existsSync(file)) } };
 }
 
-/** The list, or what is told without it where it is missing or damaged; a damaged one is renamed, never deleted. */
+/** The list; where it is missing or damaged, what the runs' folders tell. A damaged list is renamed, never deleted. */
 function readOrSetAside(path: string, { progress }: RunContext): RunListContent {
   try {
     return readRunList(path);

@@ -1,4 +1,7 @@
-/** An environment that was renamed: its new ledger is empty, and all that the old one has sent would be sent again. */
+/**
+ * Finds out whether an environment was renamed: its new ledger is empty, and everything the old one has sent would be sent
+ * again.
+ */
 
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
@@ -17,11 +20,11 @@ import { environmentFlags } from "./next-command.ts";
 
 /** What lies beside a ledger that has sent nothing yet. */
 export interface Beside {
-  /** Ledgers that may be the environment's own of before. */
+  /** Ledgers that may have been the environment's own. */
   readonly former: readonly SiblingLedger[];
   /** What has to be decided before anything is sent. */
   readonly problem: Failure | undefined;
-  /** Ledgers of other accounts at the same address, or of which that can't be told here. */
+  /** Ledgers of other accounts at the same address, or of accounts that can't be told apart here. */
   readonly others: readonly Pick<Neighbour, "name" | "key">[];
   /** The environment's key, where it had to be read. */
   readonly key: Key | undefined;
@@ -30,10 +33,10 @@ export interface Beside {
 const NOTHING: Beside = { former: [], problem: undefined, others: [], key: undefined };
 
 /**
- * Looks for ledgers of the same address in the same state folder, as long as the environment's own has sent nothing. Those
- * of declared environments (`neighbours`) are compared already.
+ * Looks for ledgers of the same address in the same state folder, as long as the environment's own has sent nothing. Those of
+ * declared environments (`neighbours`) were compared before.
  *
- * @param options.sends the key is about to be used, so that it may be read wherever it is.
+ * @param options.sends the key is about to be used, so it may be read wherever it comes from.
  */
 export async function lookBeside(
   config: Config,
@@ -57,7 +60,7 @@ export async function lookBeside(
   }
 }
 
-/** Whether the ledger knows, or once knew, of anything that the service has: then it is no new one. */
+/** Whether the ledger knows, or once knew, of anything that the service has. Then it is not new. */
 function hasSent({ ledgerPath }: Environment, list: RunListContent): boolean {
   if ([...list.runs.values()].some(({ taken, isForgotten }) => taken > 0 && !isForgotten)) return true;
   if (!existsSync(ledgerPath)) return false;
@@ -65,7 +68,10 @@ function hasSent({ ledgerPath }: Environment, list: RunListContent): boolean {
   return actionsOutside(ledger) > 0;
 }
 
-/** What sends reads the key as it would be read anyway, and once; otherwise one that a command or a pipe gives stays unknown. */
+/**
+ * A command that sends reads the key once, as it would anyway. For others, a key that a command or a pipe gives stays
+ * unknown.
+ */
 async function keyFor(
   environment: Environment,
   { env, signal, sends }: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal; readonly sends: boolean },
@@ -91,7 +97,7 @@ function judge(environment: Environment, found: readonly SiblingLedger[], key: K
   };
 }
 
-/** @param former the one that knows most first. */
+/** @param former the ledger that knows most comes first. */
 function formerSelf(
   environment: Environment,
   former: readonly SiblingLedger[],

@@ -1,4 +1,4 @@
-/** Gives a lost or restored ledger its memory back from promises files. */
+/** Refills a lost or restored ledger from promises files. */
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -30,25 +30,25 @@ export interface ImportSettings {
   readonly waitLock: number;
 }
 
-/** What an import came to. */
+/** The result of an import. */
 export interface ImportResult {
   readonly path: string;
   /** Actions that the ledger knows now and did not know before. */
   readonly imported: number;
-  /** How many runs they are of. */
+  /** How many runs they belong to. */
   readonly runs: number;
-  /** Actions of the file that it knew. */
+  /** Actions of the file that it knew before. */
   readonly known: number;
   /** Why nothing can be sent yet: runs are still lost. */
   readonly stillLost: Failure | undefined;
-  /** Runs of which nothing but these promises is known, so that there may be more of them. */
+  /** Runs of which only these promises are known, so that there may be more. */
   readonly onlyPromised: readonly string[];
 }
 
 /**
- * Runs that the ledger knows are left as they are, so importing twice changes nothing. A promises file holds ids and not
- * every field, so what can only be recognised by its other fields (scans, claims, updates, resales) is remembered by its
- * ticket or event alone; a later action of the same kind on it is then a problem that a person decides, never sent unasked.
+ * Runs that the ledger knows stay as they are, so importing twice changes nothing. A promises file holds ids, not every
+ * field. Actions that only their other fields can tell apart (scans, claims, updates, resales) are therefore remembered by
+ * ticket or event alone; a later action of the same kind on it is a problem for a person to decide, and never sent unasked.
  */
 export async function importResults(context: RunContext, options: ImportSettings): Promise<ImportResult> {
   const { cwd, progress } = context;
@@ -101,7 +101,7 @@ async function importLines(
   const known = findRun(ledger, run) ?? (await enterFromPlan(session, run));
   const missing = known === undefined ? lines : missingFrom(ledger, known, lines);
   if (missing.length === 0) return { imported: 0, unplaced: 0 };
-  // An imported run may go on in another file, or in the rest of this one.
+  // More of an imported run may be in another file, or in the rest of this one.
   if (known === undefined || isImportedRun(known)) {
     importRun(session, run, missing);
     return { imported: missing.length, unplaced: 0 };
@@ -128,18 +128,18 @@ function refuseForeign(file: string, lines: readonly PromiseLine[], { name, ledg
   );
 }
 
-/** What a sandbox had taken before its reset, the new one has not; a ledger that believed so would never send it. */
+/** The new sandbox has nothing of what the old one took; a ledger that believed otherwise would never send it. */
 function refuseReset(file: string, runs: readonly string[], environment: Environment): void {
   const run = runs.find((each) => wasReset(runListPath(environment.ledgerPath), each));
   if (run === undefined) return;
   throw new Failure(
     "usage",
     `${file} belongs to the sandbox before its reset (run ${run}); the new sandbox has none of it. Nothing was imported.`,
-    { hint: "No import is needed: what you stream is sent to the new sandbox." },
+    { hint: "You need no import: whatever you stream is sent to the new sandbox." },
   );
 }
 
-/** Of a run that the list of runs says all of, nothing is left to ask. */
+/** Mends the runs about which the list of runs says everything, so that a person has nothing to decide. */
 async function mendDecided(context: RunContext, session: Session): Promise<void> {
   for (const lost of session.lost()) {
     const run = findRun(session.ledger, lost.run);
@@ -148,7 +148,7 @@ async function mendDecided(context: RunContext, session: Session): Promise<void>
   }
 }
 
-/** A run that had ended, and of which the ledger knows all now, does not come first once more. */
+/** Ends a run that had finished before and of which the ledger knows everything now, so that it is not resumed. */
 async function endAsListed(
   { ledger, runList, environment }: Session,
   name: string,
@@ -160,7 +160,7 @@ async function endAsListed(
   await noteRejectsOf(ledger, run, planDirectory(environment, name));
   const exitCode = EXIT_CODES[leavesOpen(ledger, run.runNo) ? "finished-with-rejects" : "ok"];
   ledger.transaction(() => {
-    // The rejects were written before the list was told.
+    // The rejects were written before the list said that the run was finished.
     for (const chunk of DECIDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state)))
       changeChunk(ledger, "writeRejects", chunk);
     const last = lines
@@ -171,18 +171,18 @@ async function endAsListed(
   });
 }
 
-/** Where the rows of its rejects stood is known again. Without its plan they stay unknown. */
+/** Notes again where the rows of a run's rejects stood. Without its plan that stays unknown. */
 async function noteRejectsOf(ledger: Ledger, run: RunRecord, directory: string): Promise<void> {
   if (!existsSync(directory)) return;
   try {
     await using plan = await openPlan(directory, run.manifest);
     await noteRejects({ ledger, run, plan, encoding: plan.manifest.options.encoding });
   } catch {
-    // A damaged one tells no more than one that is lost.
+    // A damaged plan is as good as a lost one.
   }
 }
 
-/** Whether neither list nor plan tells of a run, so that nothing else says that there may be more of it. */
+/** Whether a run is known from promises alone: neither the list nor a plan says how much of it there is. */
 function isOnlyPromised({ ledger, runList }: Session, name: string): boolean {
   const run = findRun(ledger, name);
   return run !== undefined && isImportedRun(run) && !runList.content.runs.has(name);

@@ -1,4 +1,4 @@
-/** The lines of a promises file, put into the ledger. */
+/** Puts the lines of a promises file into the ledger. */
 
 import { existsSync, readFileSync } from "node:fs";
 import type { ActionData } from "../actions/actions.ts";
@@ -20,7 +20,7 @@ import { enterLostRun } from "../sending/mend-lost.ts";
 import { planDirectory } from "./places.ts";
 import type { PromiseLine } from "./promises-file.ts";
 import type { Session } from "./session.ts";
-/** A run that the ledger does not know, entered from its plan; undefined where that is lost, or damaged. */
+/** Enters a run that the ledger does not know from its plan; undefined where the plan is lost or damaged. */
 export async function enterFromPlan(
   { ledger, environment, lost }: Session,
   run: string,
@@ -30,15 +30,15 @@ export async function enterFromPlan(
   if (listed === undefined || !existsSync(directory)) return undefined;
   try {
     await using plan = await openPlan(directory, readFileSync(planFiles(directory).manifest, "utf8").trimEnd());
-    for (const chunk of plan.manifest.chunks) await plan.lines(chunk); // its bytes are compared with their digest
+    for (const chunk of plan.manifest.chunks) await plan.lines(chunk); // compares its bytes with their digest
     return enterLostRun(ledger, plan, listed);
   } catch (cause) {
-    if (cause instanceof Failure) return undefined; // the ids that promises hold are enough to send nothing twice
+    if (cause instanceof Failure) return undefined; // the ids in the promises are enough to send nothing twice
     throw cause;
   }
 }
 
-/** A run that the ledger lost, or more lines of one that was imported. */
+/** Imports a run that the ledger lost, or more lines of one that was imported before. */
 export function importRun({ ledger, environment, boundTo }: Session, run: string, lines: readonly PromiseLine[]): void {
   const rows = lines.toSorted((a, b) => a.seq - b.seq);
   const [first, last] = [rows[0], rows.at(-1)];
@@ -89,8 +89,8 @@ export function missingFrom(
 }
 
 /**
- * An older copy of the ledger knows the run, but not all that became of it. Lines are placed by the numbers of their actions:
- * how chunks were cut since then, this copy does not know.
+ * Completes a run of which an older copy of the ledger does not know everything. Lines are placed by the numbers of their
+ * actions, since this copy does not know how chunks were cut later.
  *
  * @returns how many lines the ledger has now. Without the run's plan a chunk can't be cut.
  */
@@ -138,7 +138,10 @@ const UNHEARD = {
 const numbersOf = ({ first, count: actions }: Pick<ChunkRecord, "first" | "count">): readonly number[] =>
   Array.from({ length: actions }, (_, at) => first + at);
 
-/** The chunk as parts that lines tell of and others, and what the lines say. Without a plan they tell of all of it. */
+/**
+ * The chunk in parts, those that lines tell about and the others, and what the lines say. Without a plan, the lines must
+ * cover it whole.
+ */
 async function placeLines(
   ledger: Ledger,
   plan: Plan | undefined,
@@ -151,7 +154,7 @@ async function placeLines(
     return { parts: [whole], rows: rows.map((line) => ({ ...toOutcome(line), chunk: chunk.chunk })) };
   }
   const [actions, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
-  // Of what was under way, the answer is lost.
+  // The answer to a request under way is lost.
   const rest = chunk.state === "sending" || chunk.state === "answered" ? "in doubt" : chunk.state;
   const cut = cutChunk(ledger, chunk, actions, (seq) => (lines.has(seq) ? "settled" : rest));
   const parts = cut.map((part) =>
@@ -189,7 +192,7 @@ export function toOutcome(line: PromiseLine): NewOutcome {
     ...(response !== undefined && { response: typeof response === "string" ? response : stringifyJson(response) }),
     at,
     identity: digestOf(identity),
-    // What was sent beyond the ids is not known, so nothing is ever said to have changed.
+    // Only the ids are known, so no later action is ever called changed against it.
     content: Buffer.alloc(CONTENT_BYTES),
   };
 }

@@ -1,4 +1,4 @@
-/** A ledger that is only looked into. */
+/** Opening a ledger read-only. */
 
 import { existsSync } from "node:fs";
 import type { Environment } from "../config/environment.ts";
@@ -6,7 +6,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import type { RunContext } from "./context.ts";
 import { lookForLostRuns, lostRunsFailure } from "./lost-runs.ts";
-/** The ledger for looking only, or undefined where there is none yet. */
+/** The ledger, read-only; undefined where there is none yet. */
 export function openLedgerToRead(environment: Environment): Ledger | undefined {
   if (!existsSync(environment.ledgerPath)) return undefined;
   return openLedger({
@@ -17,7 +17,7 @@ export function openLedgerToRead(environment: Environment): Ledger | undefined {
 }
 
 /**
- * The same for a command that decides by it what was sent before.
+ * The same for a command that decides by the ledger what was sent before.
  *
  * @throws Failure `usage` when it lacks runs that were sent from here.
  */

@@ -1,4 +1,4 @@
-/** What a command that was killed had put into the ledger, and not into the promises and rejects, is written before anything else is. */
+/** What a killed command had put into the ledger but not into promises and rejects is written before anything else. */
 
 import { mergeOutcomes } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -14,14 +14,14 @@ import { openPromises } from "./promises.ts";
 import type { Session } from "./session.ts";
 
 /**
- * Of every run, also one that is closed, which no other command would go on with: its lines, half of which may stand at the
- * end of a file that another run is about to write, would be taken for somebody else's.
+ * Writes what is left of every run, closed ones too, which no other command would resume. A part of their lines may already
+ * stand at the end of a file that another run is about to append to, and would look like somebody else's.
  */
 export async function writeLeft(context: RunContext, session: Session): Promise<void> {
   const { ledger } = session;
   for (const run of unwrittenRuns(ledger)) {
     const promises = await writeLeftPromises(context, session, run);
-    // An open run is gone on with, which ends in its rejects.
+    // An open run will be resumed, and writes its rejects at its end.
     if (run.state === "open") continue;
     const rejects = await writeLeftRejects(context, session, run);
     mergeOutcomes(ledger);
@@ -31,7 +31,7 @@ export async function writeLeft(context: RunContext, session: Session): Promise<
   }
 }
 
-/** Standard output is that of the command which goes on with the run. */
+/** Promises for standard output wait for the command that resumes the run. */
 async function writeLeftPromises(context: RunContext, session: Session, run: RunRecord): Promise<readonly string[]> {
   const { ledger } = session;
   if (run.output === undefined || unprojectedChunks(ledger, run.runNo).length === 0) return [];
@@ -54,7 +54,7 @@ async function writeLeftRejects(context: RunContext, session: Session, run: RunR
   return [...written.keys()];
 }
 
-/** Whether the plan of a run that is closed still tells its rows: nothing waits for one that is lost or damaged. */
+/** Whether the plan of a closed run still tells its rows. Nothing waits for a plan that is lost or damaged. */
 async function tellsRows(ledger: Ledger, plan: Plan, { runNo }: RunRecord): Promise<boolean> {
   if (!canWriteRejects(plan)) return false;
   try {

@@ -8,7 +8,7 @@ import type { SourceConfig } from "../mapping/source.ts";
 import { findingsOfText } from "../readers/content.ts";
 import { openInput } from "../readers/input.ts";
 import { resolveInputs } from "../readers/inputs.ts";
-/** All of them, whole. */
+/** Reads all of them into memory. */
 export async function readLookups(
   source: SourceConfig | undefined,
   signal: AbortSignal,
@@ -49,7 +49,7 @@ export function lookupFailure(
   return new Failure(code, `${cleanText(file, 200)}:${line} ${message}`, hint === undefined ? {} : { hint });
 }
 
-/** How the files of a source are read, where its config says so. */
+/** What a source's config says about how its files are read. */
 export function readingOf(source: SourceConfig | undefined): {
   readonly encoding?: string;
   readonly csv?: { readonly delimiter?: string; readonly headerLine?: number };

@@ -7,7 +7,7 @@ import type { RunContext } from "./context.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
 import { whyNotImported } from "./promises-file.ts";
 import type { Session } from "./session.ts";
-/** A decision about what the ledger only half remembers would be about something else than the person thinks. */
+/** Refuses a decision while the ledger lacks runs: what it only half remembers may not be what the person thinks of. */
 export async function refuseLost(
   context: RunContext,
   session: Session,
@@ -20,12 +20,12 @@ export async function refuseLost(
   const ofRun = lost.find(({ run }) => run === name);
   if (ofRun === undefined) context.progress.happened({ kind: "runs are lost", problem: failure });
   if (ofRun === undefined || ofRun.isDecided) return;
-  // What a later run was promised is no doubt of this one.
+  // What a later run was promised is no doubt of this one, so later runs count too.
   const telling = lost.filter(({ run, createdAt }) => run === name || createdAt > ofRun.createdAt);
   for (const each of telling) if (await hasMoreToImport(context, each)) throw failure;
 }
 
-/** What is known of a run is taken from its promises first; only what they don't tell is a doubt. */
+/** Whether a run has promises that are not imported yet: only what they don't tell is in doubt. */
 async function hasMoreToImport({ progress }: RunContext, { unread }: LostRun): Promise<boolean> {
   for (const path of unread) {
     if (!existsSync(path)) continue;

@@ -1,4 +1,4 @@
-/** What tells that a ledger was lost, or put back from an older copy: it lacks runs that were sent from here. */
+/** How a ledger that was lost or restored from an older copy is noticed: it lacks runs that were sent from here. */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,15 +13,15 @@ import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import { planFiles } from "../plan/files/plan.ts";
 import { environmentFlags } from "./next-command.ts";
 
-/** Whose runs are looked for: those sent to what the ledger belongs to. Another sandbox has nothing of theirs. */
+/** Whose runs are looked for: those sent to the service, or the sandbox instance, that the ledger belongs to. */
 interface Whose {
   readonly environment: Environment;
-  /** Undefined where it is not known yet, as of a sandbox that is only looked at. */
+  /** Undefined where it is not known yet, as for a sandbox that is not running. */
   readonly boundTo: string | undefined;
 }
 
 /**
- * The runs that the list and the runs' folders tell of, and the ledger does not know.
+ * The runs that the list and the runs' folders tell of and that the ledger does not know, or not fully.
  *
  * @param list what `readRunList` gave before the ledger was opened.
  * @param ledger undefined where there is none.
@@ -55,7 +55,10 @@ function toLost({ run, createdAt, actions }: Manifest): LostRun {
   };
 }
 
-/** For looking only: no lock is held, so a run may begin meanwhile, and enters the ledger before the list. */
+/**
+ * For commands that only read. They hold no lock, so a run may begin meanwhile: the list is read first, since a run enters
+ * the ledger before the list.
+ */
 export function lookForLostRuns(environment: Environment, ledger: () => Ledger | undefined): readonly LostRun[] {
   const list = readRunList(runListPath(environment.ledgerPath));
   return lostRunsOf({ environment, boundTo: undefined }, list, ledger());
@@ -66,7 +69,7 @@ function ofLedger(
   list: RunListContent,
   ledger: Ledger | undefined,
 ): (boundTo: string) => boolean {
-  // A service that moved is still the same one; only a sandbox is begun anew.
+  // A service that moved is still the same one; only a sandbox begins anew.
   if (environment.kind !== "sandbox") return () => true;
   if (!existsSync(join(environment.ledgerPath, "..", "service.db"))) return () => false;
   const instance =
@@ -77,8 +80,8 @@ function ofLedger(
 }
 
 /**
- * Plans of runs that are older than the ledger, which therefore does not know them. Of a younger one that says nothing
- * itself it can't be told whether it ever became a run; without a list nothing else tells.
+ * Plans that are older than the ledger, which therefore does not know their runs. Whether a younger plan ever became a run
+ * can't be told.
  */
 export function strayPlans(
   { ledgerPath }: Environment,
@@ -102,18 +105,18 @@ function plansIn(directory: string): readonly Manifest[] {
       try {
         return parseManifest(readFileSync(planFiles(join(directory, name)).manifest, "utf8"));
       } catch {
-        // No whole plan, or one of another version.
+        // Not a whole plan, or one of another version.
         return [];
       }
     })
     .toSorted((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
 }
 
-/** How many runs are told of one by one. */
+/** How many runs are listed one by one. */
 const SHOWN = 5;
 
 /**
- * What happened, and the ways out, for a command that would otherwise send again what those runs have sent.
+ * Says what happened and what to do, for a command that would otherwise send again what those runs have sent.
  *
  * @param left what the command did not do.
  */
@@ -138,7 +141,7 @@ export function lostRunsFailure(
   });
 }
 
-/** Which promises to import; empty where the ledger has read all that there are. */
+/** Which promises to import; empty where the ledger has read them all. */
 function memoryHint(lost: readonly LostRun[], flags: string, cwd: string): string {
   const unread = [...new Set(lost.flatMap((run) => run.unread))];
   const commands = unread
@@ -146,14 +149,14 @@ function memoryHint(lost: readonly LostRun[], flags: string, cwd: string): strin
     .map((path) => `tickets results --import ${fileInShell(displayPath(path, cwd))} ${flags}`);
   const gone = unread.filter((path) => !existsSync(path)).map((path) => displayPath(path, cwd));
   const missing = gone.length === 0 ? "" : `Restore ${gone.map((path) => cleanText(path, 200)).join(", ")} first.\n`;
-  if (commands.length > 0) return missing + commands.map((command) => `Give it back its memory: ${command}`).join("\n");
+  if (commands.length > 0) return missing + commands.map((command) => `Import what it lacks: ${command}`).join("\n");
   if (lost.length === 0 || (unread.length === 0 && lost.every(({ outputs }) => outputs.length > 0))) return "";
   const [first] = lost;
   const whose = first !== undefined && lost.length === 1 ? `of run ${first.run}` : "of those runs";
-  return `${missing}Give it back its memory, with the promises ${whose}: tickets results --import FILE ${flags}`;
+  return `${missing}Import what it lacks from the promises ${whose}: tickets results --import FILE ${flags}`;
 }
 
-/** What no promises file tells of a run stands in the list of runs, or is for a person to decide. */
+/** What to do about runs whose promises are imported or gone: the list of runs tells the rest, or a person decides. */
 function mendHints(lost: readonly LostRun[], { ledgerPath }: Environment, flags: string): readonly string[] {
   return lost
     .filter(({ how, unread }) => how !== "unknown" || !unread.some((path) => existsSync(path)))

@@ -1,4 +1,4 @@
-/** For each input file the source it is read by, and the mapper of its rows. */
+/** The source and the mapper of each input file. */
 
 import { basename } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
@@ -34,7 +34,7 @@ export interface MappedFile {
   readonly mapper: Mapper;
 }
 
-/** Sees every row that can be read, with what the mapping makes of it before any check. */
+/** Called for every row that can be read, with what the mapping makes of it before any check. */
 export type OnRow = (from: MappedFile, row: Row, mapped: Mapped) => void;
 
 interface MapperOptions {
@@ -90,7 +90,7 @@ export function createMappers(options: MapperOptions): Mappers {
   };
 }
 
-/** What is found in a lookup file: a problem of the run, or its end. */
+/** Reports a finding in a lookup file: a warning becomes a problem of the run, an error ends it. */
 function reportOf({ severities, problems }: MapperOptions): Parameters<typeof readLookups>[2] {
   const severityOf = severityIn(severities);
   return (lookup, { line, rule, ...finding }) => {
@@ -136,7 +136,7 @@ function makeMapper(
   const kinds = ids.map((rule) => ({ ...rule, source: readAs, key }));
   const findingsOfSource = ledger === undefined ? [] : findIdsOtherwise(ledger, kinds);
   const told = { readAs, rules, ids, findings, findingsOfSource, ...(key !== undefined && { key }) };
-  // A lookup's table would stand in memory once more for every worker.
+  // With lookups no worker is used: each would hold their tables in memory again.
   if (onRow === undefined) return { mapper, ...told, settings: lookups.size === 0 ? settings : undefined };
   const from = { file, header, source: source?.config, mapper };
   return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), ...told, settings: undefined };
@@ -155,7 +155,7 @@ function isOfOneEvent({ fields, actions }: SourceConfig): boolean {
   return given.length > 0 && given.every((rule) => typeof rule === "string" && !/[{}]/.test(rule));
 }
 
-/** Two exports of one event are nothing unusual, but neither is a match that is too wide. */
+/** Two exports of one event are not unusual, but neither is a match that is too wide. */
 function oneEventOfTwo(source: string, first: InputFile): FileFinding {
   return {
     rule: "one-event-of-two-files" satisfies MappingRule,

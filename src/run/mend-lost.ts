@@ -13,7 +13,7 @@ import type { Session } from "./session.ts";
 import { userName } from "./user-name.ts";
 
 /**
- * What the ledger lacks of the run, or all of it, is closed or in doubt from now on, so that it can be looked at and decided about.
+ * Closes what the ledger lacks of the run, or puts it in doubt, so that a person can look at it and decide.
  *
  * @param known undefined where the ledger does not know the run at all.
  * @throws Failure `usage` where the run's plan is lost.
@@ -37,13 +37,13 @@ export async function mendLost(
     lost,
     doubted,
     closed,
-    // Where the whole run was missing, no copy need have been put back.
+    // Where the whole run was missing, the ledger need not have been restored from a copy.
     wasMissing: wasEnteredAgain(ledger, mended),
   });
   return mended;
 }
 
-/** The plan by which it is told what a run of which the ledger lacks a part held. */
+/** The plan of a run of which the ledger lacks a part. */
 async function openPlanOf({ environment }: Session, name: string, run: RunRecord | undefined): Promise<Plan> {
   const directory = planDirectory(environment, name);
   try {

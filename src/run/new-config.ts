@@ -1,4 +1,4 @@
-/** A config where there was none. Nothing is overwritten; what is in the way is set aside when asked. */
+/** Writes a new config. Nothing is overwritten; a file in the way is set aside when asked. */
 
 import { lstat, open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -20,7 +20,7 @@ const OTHER_CONFIGS = [
 ];
 
 /**
- * @param isDefault the config is to be found in its folder, where there may be one only.
+ * @param isDefault the config has a default name, so its folder may hold no other config.
  * @throws Failure `usage` where the file, or another config of its folder, exists.
  */
 export async function refuseExisting(target: string, cwd: string, isDefault: boolean): Promise<void> {
@@ -41,7 +41,7 @@ export async function writeConfig(path: string, text: string, cwd: string): Prom
   makeOutputFolder(path);
   try {
     await using file = await open(path, "wx");
-    // Half a config would only stand in the way of the next try.
+    // Half a config would only be in the way of the next try.
     await file.writeFile(text).catch(async (cause: unknown) => {
       await rm(path, { force: true });
       throw cause;

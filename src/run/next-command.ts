@@ -1,4 +1,4 @@
-/** The commands that lead on, as they are typed. */
+/** The commands to type next. */
 
 import { fileInShell, inShell } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
@@ -6,19 +6,19 @@ import type { Environment } from "../config/environment.ts";
 import type { RunRecord } from "../ledger/runs.ts";
 import type { RunContext } from "./context.ts";
 /**
- * What a command that is told to people names the environment with. Such a command ends its line, after a colon, so that it
- * can be copied: what is said after it begins a new line.
+ * The flags that name the environment in a command that is shown to people. Such a command comes after a colon and ends its
+ * line, so that it can be copied.
  */
 export const environmentFlags = ({ named }: Pick<Environment, "named">): string => named.map(inShell).join(" ");
 
 export const settleCommand = (run: string, environment: Environment): string =>
   `tickets settle ${run} ${environmentFlags(environment)}`;
 
-/** What ends the closing of a run. */
+/** The command that finishes closing a run. */
 export const closeCommand = ({ run }: RunRecord, environment: Environment): string =>
   `tickets settle ${run} --abandon ${environmentFlags(environment)}`;
 
-/** What decides about the doubts of other runs, which one waits for: the oldest of them first. */
+/** The command for the doubts of other runs that one waits for, the oldest first. */
 export function commandForDoubts(runs: readonly string[], environment: Environment): string {
   const [run] = runs;
   // It may wait for a run that is only planned, or was settled meanwhile.

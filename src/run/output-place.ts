@@ -23,7 +23,7 @@ import { lockOutput } from "./promises.ts";
 import type { Session } from "./session.ts";
 import { hasLostRuns, isOfResetSandbox, refuseStrangeOutput } from "./strange-output.ts";
 
-/** Where the promises go; undefined for standard output. Without a name of its own, it is called after the first input. */
+/** Where the promises go; undefined for standard output. Without `output`, the file is named after the first input. */
 export function outputPath(
   { output, files }: { readonly output?: string | undefined; readonly files: readonly string[] },
   environment: string,
@@ -36,7 +36,7 @@ export function outputPath(
   return join(cwd, `${stem}.${environment}.promises.ndjson`);
 }
 
-/** Sees to it, before anything is sent, that the promises have a place to go. */
+/** Makes sure, before anything is sent, that the promises have a place to go. */
 export async function makeWayForOutput(
   context: RunContext,
   session: Session,
@@ -55,7 +55,7 @@ export async function makeWayForOutput(
       { cause, hint: "Name another file with --output." },
     );
   }
-  // Whoever else writes this file is told now rather than when the first answer comes.
+  // Another writer of this file is noticed now rather than when the first answer comes.
   using _lock = await lockOutput(context, path, "tickets stream");
   const found = await inspectOutput(ledger, path);
   if (found.state === "ours" && found.movedFrom !== undefined) {
@@ -64,7 +64,7 @@ export async function makeWayForOutput(
   }
   const state = found.state === "ours" ? await guardedAs(path, found, safeCsv) : found;
   const isOfReset = isOfResetSandbox(state, environment);
-  // What the ledger has forgotten would be sent again, and that is more than a file being in the way.
+  // Where the file shows runs that the ledger has lost, setting it aside would hide that; they would be sent again.
   if (state.state === "strange" && (force || isOfReset) && !hasLostRuns(state, environment)) {
     const aside = await setOutputAside(path);
     context.progress.happened({ kind: "output set aside", path, aside, isOfReset });
@@ -74,7 +74,7 @@ export async function makeWayForOutput(
   }
 }
 
-/** A run has written the file, and the ledger has forgotten that; all that the file's end tells it knows again. */
+/** Refuses a file that a run has written and the ledger has forgotten, although it knows the runs in the file's end again. */
 function refuseForgottenOutput(path: string, state: OutputState, { cwd }: RunContext, session: Session): void {
   const { ledger, runList, environment } = session;
   if (state.state !== "strange" || hasLostRuns(state, environment)) return;
@@ -90,7 +90,7 @@ function refuseForgottenOutput(path: string, state: OutputState, { cwd }: RunCon
   );
 }
 
-/** A CSV file is guarded whole or not at all, so that it says by itself what its cells were. */
+/** A CSV file is guarded whole or not at all, so that the file alone tells what its cells were. */
 async function guardedAs(
   path: string,
   state: Extract<OutputState, { state: "ours" }>,

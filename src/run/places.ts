@@ -1,4 +1,4 @@
-/** Where the state of an environment lies. */
+/** Where the state of an environment is kept. */
 
 import { dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
@@ -8,5 +8,5 @@ export const planDirectory = (environment: Environment, run: string): string => 
 export const sandboxStatePath = (environment: Environment): string =>
   join(dirname(environment.ledgerPath), "service.db");
 
-/** Finished plans are kept for two weeks, for rejects and questions; the ledger keeps what each action came to. */
+/** Finished plans are kept for two weeks, for rejects and questions. The ledger keeps the outcome of each action. */
 export const PLAN_KEPT_MS = 14 * 24 * 60 * 60 * 1000;

@@ -1,4 +1,4 @@
-/** A plan that is made to be looked at, and goes with whoever looks: nothing is sent of it. */
+/** A plan that is made only to be looked at. It is deleted when it is disposed; nothing of it is sent. */
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The first rows of an input beside the actions they give, and what all rows come to. */
+/** The first rows of an input beside the actions they give, and counts over all rows. */
 
 import { type Action, actionsThat, registersEvent } from "../actions/actions.ts";
 import { stringifyJson } from "../actions/json.ts";
@@ -11,7 +11,7 @@ import type { Row } from "../mapping/row.ts";
 import type { PlanResult } from "../plan/make-plan.ts";
 import type { MappedFile, OnRow } from "./mappers.ts";
 
-/** Looks at the rows on their way through the mapping. Its memory does not grow with the input. */
+/** Watches the rows on their way through the mapping. Its memory does not grow with the input. */
 export interface Preview {
   readonly see: OnRow;
   readonly result: (plan: PlanResult, problems: readonly Problem[]) => PreviewDocument;
@@ -49,7 +49,7 @@ export interface PreviewDocument {
   /** Number of all events, of which `byEvent` holds those with most actions. */
   readonly events: number;
   readonly skipReasons: readonly Counted[];
-  /** What each value of the columns that `when` compares comes to. */
+  /** For each column that `when` compares, what its values lead to. */
   readonly values: readonly {
     readonly source: string;
     readonly column: string;
@@ -57,9 +57,9 @@ export interface PreviewDocument {
   }[];
 }
 
-/** Events that the preview names; it counts all. */
+/** How many events the preview names; it counts all. */
 const MOST_EVENTS = 10;
-/** Values and events beyond this many are counted together: a column of so many different values is no status. */
+/** Values and events beyond this many are counted together: a column with so many different values is not a status. */
 const MOST_KEPT = 10_000;
 const OTHERS = "(others)";
 
@@ -88,7 +88,7 @@ export function createPreview(rowsPerFile: number): Preview {
         const conditional = (file.source?.actions ?? []).some((entry) =>
           actionsThat("register-event").some((name) => entry[name]?.when !== undefined),
         );
-        // An event without conditions comes with whichever row is its first, and says nothing of the row's value.
+        // An event without conditions comes with whichever row is first, so it says nothing about the row's value.
         const isOfRow = (action: string): boolean => conditional || !registersEvent(action);
         state = {
           seen: 0,
@@ -171,7 +171,7 @@ function problemsAt(problems: readonly Problem[], source: string, line: number):
     }));
 }
 
-/** Rows that could not even be read never reach the mapping; they are shown among those that did. */
+/** Adds the rows that could not be read, which never reach the mapping. */
 function withMalformed(
   rows: readonly PreviewRow[],
   files: readonly { readonly source: string; readonly isShort: boolean }[],

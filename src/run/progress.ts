@@ -1,4 +1,4 @@
-/** What the core tells while it works. It has no words: whoever calls it finds them, or stays silent. */
+/** What the core reports while it works. It has no words: its caller finds them, or stays silent. */
 
 import type { Environment } from "../config/environment.ts";
 import type { Neighbour } from "../config/neighbours.ts";
@@ -18,9 +18,9 @@ import type { RunEnd } from "./run-end.ts";
 
 /** Every function returns at once. */
 export interface Progress {
-  /** Something happened. What is told in one order happened in that order. */
+  /** Something happened. Events are reported in the order in which they happened. */
   readonly happened: (event: RunEvent) => void;
-  /** Replaces what was told of the work under way; undefined ends it. */
+  /** Replaces the last report about the work under way; undefined ends it. */
   readonly advanced: (work: WorkUnderWay | undefined) => void;
 }
 
@@ -43,14 +43,14 @@ export interface Wait {
   readonly waitMs: number;
 }
 
-/** Of each kind, what there is to say of it. */
+/** What can happen, and what there is to say about it. */
 export type RunEvent =
   | { readonly kind: "environment chosen"; readonly environment: Environment }
-  /** What would be refused by a command that sends. */
+  /** A command that sends would be refused for this. */
   | { readonly kind: "ledgers in conflict"; readonly problem: Failure }
   | { readonly kind: "key doubtful"; readonly warning: string }
   | { readonly kind: "waiting for the lock"; readonly holder: LockHolder | undefined }
-  /** It was missing, and is made again from the ledger. */
+  /** It was missing, and was rebuilt from the ledger. */
   | { readonly kind: "list of runs made again"; readonly path: string; readonly runs: number }
   /** It was damaged. */
   | { readonly kind: "list of runs set aside"; readonly aside: string }
@@ -64,10 +64,10 @@ export type RunEvent =
   | { readonly kind: "sending planned"; readonly plan: PlanResult; readonly manifest: Manifest }
   | ({ readonly kind: "lost run mended" } & MendedRun)
   | { readonly kind: "earlier run comes first"; readonly run: string; readonly createdAt: string }
-  /** What was settled of a closed run, and had not been written whole. */
+  /** What was settled of a closed run and had not been fully written. */
   | { readonly kind: "left written"; readonly run: string; readonly files: readonly string[] }
   | { readonly kind: "output was moved here"; readonly path: string; readonly from: string }
-  /** `isOfReset`: it is of the sandbox before its reset. */
+  /** `isOfReset`: it belongs to the sandbox before its reset. */
   | { readonly kind: "output set aside"; readonly path: string; readonly aside: string; readonly isOfReset: boolean }
   | { readonly kind: "promises go elsewhere"; readonly path: string; readonly why: WhyElsewhere }
   /** Something later of the same history was accepted while it was in doubt. */
@@ -83,13 +83,13 @@ export type RunEvent =
   | ({ readonly kind: "chunk waits"; readonly chunk: ChunkRecord } & Wait)
   | { readonly kind: "answers without status" }
   | { readonly kind: "runs are lost"; readonly problem: Failure }
-  /** A promises file that should tell what the ledger lacks. */
+  /** A promises file that should fill in what the ledger lacks. */
   | { readonly kind: "promises unusable"; readonly why: string }
   | {
       readonly kind: "closing run";
       readonly run: string;
       readonly counts: RunCounts;
-      /** Without it, what was not sent can't be listed. */
+      /** Without a plan, what was not sent can't be listed. */
       readonly hasPlan: boolean;
     }
   | { readonly kind: "run closed"; readonly run: string }
@@ -97,7 +97,7 @@ export type RunEvent =
   /** Undefined: no chunk of the run. */
   | { readonly kind: "nothing to settle"; readonly run: string; readonly chunk: number | undefined }
   | ({ readonly kind: "chunk settled by hand" } & ChunkByHand)
-  /** A promise elsewhere may be of the very deeds of this chunk, so that it is decided about alone. */
+  /** Another run's promise may be for the very deeds of this chunk, so a person decides about it separately. */
   | {
       readonly kind: "chunk promised elsewhere";
       readonly run: string;
@@ -112,7 +112,7 @@ export type RunEvent =
       /** Where the plan was. */
       readonly directory: string;
     }
-  /** As a power cut leaves a file. What there is of the line is left out. */
+  /** A power cut leaves a file like this. The incomplete line is left out. */
   | {
       readonly kind: "promises end amid a line";
       readonly file: string;
@@ -122,13 +122,12 @@ export type RunEvent =
   | { readonly kind: "list of runs not written"; readonly problem: Failure }
   | { readonly kind: "run ended"; readonly end: RunEnd };
 
-/** What a command works with. */
 export interface OpenedLedger {
   readonly environment: Environment;
   readonly neighbours: readonly Pick<Neighbour, "name" | "key">[];
   /** How many runs the ledger knows; 0 where it is new or there is none. */
   readonly runs: number;
-  /** Nothing is sent without it, and it is kept. */
+  /** The command may send, so a ledger is created where there is none. */
   readonly isToSend: boolean;
 }
 
@@ -141,25 +140,25 @@ export interface UnderstoodInput {
   readonly values: PublicValues;
 }
 
-/** What was found in an input. */
+/** What checking found in an input. */
 interface CheckedBefore {
   readonly checked: CheckedInput;
-  /** Problems to be told one by one, where the command was given a number. */
+  /** How many problems to list one by one, where the command was given a number. */
   readonly maxProblems: number | undefined;
-  /** Whether an earlier run told a warning; undefined where nothing is sent and nothing remembered. */
+  /** Whether an earlier run has shown a warning; undefined where nothing is sent and nothing remembered. */
   readonly wasTold: ((digest: string) => boolean) | undefined;
 }
 
 interface ChunkByHand {
   readonly chunk: ChunkRecord;
   readonly decision: Decision;
-  /** About how many of its actions that is, from its beginning. */
+  /** How many of its actions, from the first, were decided about. */
   readonly first: number;
-  /** The chunk that the others wait on as. */
+  /** Number of the chunk in which the others wait. */
   readonly rest: number | undefined;
 }
 
-/** A run of which the ledger did not know all. */
+/** A run of which the ledger did not know everything. */
 export interface MendedRun {
   readonly environment: Environment;
   readonly lost: LostRun;
@@ -171,9 +170,9 @@ export interface MendedRun {
   readonly wasMissing: boolean;
 }
 
-/** Why promises do not go where they were to go. */
+/** Why promises do not go where they should. */
 export type WhyElsewhere =
-  /** No stream takes them. */
+  /** The caller gave no stream for them. */
   | { readonly because: "output taken" }
   | { readonly because: "reader gone" }
   | { readonly because: "folder gone" | "content gone" | "changed meanwhile"; readonly file: string }

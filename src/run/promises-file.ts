@@ -1,4 +1,4 @@
-/** A promises file, read back. */
+/** Reading a promises file back. */
 
 import { createReadStream } from "node:fs";
 import { access, open, stat } from "node:fs/promises";
@@ -35,15 +35,15 @@ export type PromiseLine = z.infer<typeof LINE>;
 
 /** The last line of a file, where no line end follows it. */
 export interface UnendedLine {
-  /** Where it begins: as much of the file holds whole lines. */
+  /** Where it begins, in bytes; before it are whole lines only. */
   readonly start: number;
-  /** Empty where all lines end. */
+  /** Empty where every line has its end. */
   readonly text: string;
   /** A process that died, or a power cut, left half of it. */
   readonly isIncomplete: boolean;
 }
 
-/** @throws Failure `usage` for a file that is none of promises, or that is damaged elsewhere than at its end. */
+/** @throws Failure `usage` for a file that is not a promises file, or that is damaged elsewhere than at its end. */
 export async function readPromises(
   path: string,
   name: string,
@@ -98,13 +98,13 @@ export async function readPromises(
   return { lines, end: { ...last, isIncomplete } };
 }
 
-/** The lines of a file as they are read: each action once. */
+/** Collects the lines of a file, each action once. */
 function collectLines(name: string): {
   readonly lines: readonly PromiseLine[];
   readonly add: (value: unknown, at: number) => void;
 } {
   const lines: PromiseLine[] = [];
-  /** What a line says of an action, by run and place in it. */
+  /** What a line says about an action, by its run and number. */
   const saidOf = new Map<string, string>();
   const add = (value: unknown, at: number): void => {
     const parsed = LINE.safeParse(value);
@@ -115,7 +115,7 @@ function collectLines(name: string): {
     const line = parsed.data;
     const place = `${line.run} ${line.seq}`;
     const said = JSON.stringify([line.action, line.status, line.actionPromise]);
-    // Standard output may have been given a chunk's lines twice, before and after a kill.
+    // A chunk's lines may have gone to standard output twice, before and after a kill.
     if (saidOf.get(place) === said) return;
     if (saidOf.has(place))
       throw new Failure(
@@ -153,7 +153,7 @@ async function unendedLine(path: string): Promise<Pick<UnendedLine, "start" | "t
 const wholeLines = (path: string, end: number): Readable =>
   end === 0 ? Readable.from([]) : createReadStream(path, { end: end - 1 });
 
-/** The row of a line; undefined where that has no end, or too few cells. */
+/** The row of a line; undefined where a quote is not closed or cells are missing. */
 function parseRow(text: string, columns: string[], delimiter: string): Record<string, string> | undefined {
   try {
     return parseText(text, { columns, delimiter })[0] as Record<string, string> | undefined; // rows by columns
@@ -162,7 +162,7 @@ function parseRow(text: string, columns: string[], delimiter: string): Record<st
   }
 }
 
-/** The lines of a file. Those of Node's readline end at U+2028 and U+2029 too, which JSON text holds as they are. */
+/** The lines of a file. Not by Node's readline, for which lines also end at U+2028 and U+2029; JSON text may hold those. */
 async function* linesOf(path: string, end: number): AsyncGenerator<string> {
   let rest = "";
   for await (const block of wholeLines(path, end).setEncoding("utf8") as AsyncIterable<string>) {
@@ -181,7 +181,7 @@ function parseLine(text: string): unknown {
   }
 }
 
-/** Why a file can't give the ledger back what it lacks; undefined where it can. */
+/** Why a file can't be imported; undefined where it can. */
 export async function whyNotImported(path: string): Promise<string | undefined> {
   try {
     await readPromises(path, path);
@@ -192,8 +192,8 @@ export async function whyNotImported(path: string): Promise<string | undefined> 
 }
 
 /**
- * Makes the file end with a whole line, as what is appended to must. Returns whether it does: a copy that can't be written is
- * imported all the same.
+ * Makes the file end with a whole line, so that it can be appended to. Returns whether that worked; a copy that can't be
+ * written is imported all the same.
  */
 export async function mendEnd(path: string, { start, text, isIncomplete }: UnendedLine): Promise<boolean> {
   if (text === "") return true;

@@ -68,11 +68,11 @@ async function openFile(writing: Writing, path: string): Promise<PromiseSink> {
     const state = await inspectOutput(ledger, path, (length) =>
       unrecordedPromises(ledger, run.runNo, path, label, length, safeCsv),
     );
-    // What the file tells and the ledger does not know has been sent; going on would send it again.
+    // The file shows that more was sent than the ledger knows; going on would send it again.
     if (hasLostRuns(state, environment)) refuseStrangeOutput(path, state, context, environment, run.run);
     const why = whyElsewhere(writing, path, state);
     if (why !== undefined) {
-      // The run is under way, and its promises need a place whatever became of the first one.
+      // The run is under way, so its promises need a place whatever happened to the first one.
       const stem = why.because === "folder gone" ? join(context.cwd, basename(path)) : path;
       const elsewhere = await freeName(ledger, `${stem}.${run.run}`, promiseFormat(path));
       lock[Symbol.dispose]();
@@ -98,7 +98,7 @@ async function openFile(writing: Writing, path: string): Promise<PromiseSink> {
   }
 }
 
-/** Why a file that a run writes is not appended to; undefined where it is. */
+/** Why a run's file can't be appended to; undefined where it can. */
 function whyElsewhere({ ledger, run }: Writing, file: string, state: OutputState): WhyElsewhere | undefined {
   if (!existsSync(dirname(file))) return { because: "folder gone", file };
   if (state.state === "strange") return { because: "strange", file, strange: state.why };
@@ -106,7 +106,7 @@ function whyElsewhere({ ledger, run }: Writing, file: string, state: OutputState
   return undefined;
 }
 
-/** The same, opened when the first line is written. */
+/** As `openPromises`, but opened when the first line is written. */
 export function openPromisesLate(context: RunContext, session: Session, run: RunRecord): PromiseSink {
   const safeCsv = parseManifest(run.manifest).options.safeCsv;
   const format = run.output === undefined ? "ndjson" : promiseFormat(run.output);
@@ -135,13 +135,13 @@ export function lockOutput(context: RunContext, path: string, command: string): 
   });
 }
 
-/** Two ledgers could be told to write the same file, so its lock lies where both look. */
+/** Two ledgers may be told to write to the same file, so its lock is where both look. */
 function outputLockPath(path: string): string {
   const name = createHash("sha256").update(path).digest("hex").slice(0, 32);
   return join(sharedTemporaryFolder(), `${name}.lock`);
 }
 
-/** How a run's promises name it. Of environments that share a ledger, another one may finish it. */
+/** How a run's promises name it: by its own environment, although another one that shares the ledger may finish it. */
 export function labelOf({ run, manifest }: RunRecord): RunLabel {
   return { environment: parseManifest(manifest).environment, run };
 }

@@ -1,4 +1,4 @@
-/** Gives disk back. Neither the ledger nor the list of runs is ever touched. */
+/** Frees disk space. Never touches the ledger or the list of runs. */
 
 import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -27,7 +27,7 @@ export interface PruneSettings {
   readonly waitLock: number;
 }
 
-/** What may go, and why it is there. */
+/** What may be removed, and what it is. */
 export interface Removable {
   readonly path: string;
   readonly what: "plan of an ended run" | "plan that never became a run" | "temporary folder";
@@ -55,7 +55,7 @@ export async function prune(
   using ledger = existsSync(environment.ledgerPath)
     ? openLedger({ path: environment.ledgerPath, boundTo: undefined, readOnly: true })
     : undefined;
-  // The folders of runs that a ledger lacks may be all that is left of them.
+  // The folder of a run that the ledger lacks may be all that is left of it.
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
   if (lost.length > 0) throw lostRunsFailure(lost, environment, cwd);
 
@@ -70,7 +70,7 @@ export async function prune(
 
 const toRemove = (path: string, what: Removable["what"]): Removable => ({ path, what, bytes: bytesIn(path) });
 
-/** Whoever asks holds the lock, so a plan without a manifest is not being made. */
+/** The caller holds the lock, so a plan without a manifest is not just being made. */
 function plansToRemove(environment: Environment, ledger: Ledger, before: number): readonly Removable[] {
   const directory = runsDirectory(environment);
   const known = new Set(listRuns(ledger).map(({ run }) => run));

@@ -11,10 +11,10 @@ export interface Questions {
   readonly run: string;
   readonly environment: Environment;
   readonly isOpen: boolean;
-  /** It can't be gone on with: what was not sent goes into rejects. */
+  /** It can't be resumed: what was not sent goes into rejects. */
   readonly isClosed: boolean;
   readonly chunks: readonly OpenChunk[];
-  /** Of how many actions something later of the same history was accepted, so that sent now they would undo it. */
+  /** How many actions would undo something if they were sent now, since something later of their history was accepted. */
   readonly superseded: number;
 }
 

@@ -1,4 +1,4 @@
-/** A new instance of the sandbox. */
+/** Resetting the sandbox. */
 
 import { existsSync } from "node:fs";
 import { BESIDE_DATABASE, setAside } from "../disk/aside.ts";
@@ -6,7 +6,8 @@ import { runListPath } from "../ledger/ledger.ts";
 import { setRunListAside } from "../ledger/run-list.ts";
 
 /**
- * A new instance has accepted nothing, so the old one's ledger and list of runs, which would be wrong about it, are set aside.
+ * Sets aside the ledger and the list of runs of the old instance. The new one has accepted nothing, so they would be wrong
+ * about it.
  *
  * @returns the ledger's new name; undefined where there was none.
  */

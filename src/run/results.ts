@@ -1,4 +1,4 @@
-/** The promises of runs, written again from the ledger. */
+/** Writes the promises of runs again from the ledger. */
 
 import { createWriteStream, existsSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
@@ -21,20 +21,20 @@ export interface ResultsSettings {
   readonly settings: Settings;
   /** Without it, all runs, the oldest first. */
   readonly run?: string | undefined;
-  /** A file, in the format that its name tells, or a stream, which takes NDJSON. */
+  /** A file, whose ending says the format, or a stream, which gets NDJSON. */
   readonly to: string | Writable;
-  /** Replace a file that is there. */
+  /** Replace an existing file. */
   readonly force: boolean;
   readonly safeCsv: boolean;
 }
 
 export interface WrittenResults {
   readonly lines: number;
-  /** Undefined where a stream took them. */
+  /** Undefined where they went to a stream. */
   readonly path: string | undefined;
 }
 
-/** @throws Failure where there is no ledger, the run is not known, or the file is there already. */
+/** @throws Failure where there is no ledger, the run is not known, or the file exists already. */
 export async function writeResults({ cwd }: RunContext, options: ResultsSettings): Promise<WrittenResults> {
   const { settings, run: name, to, force, safeCsv } = options;
   const { environment } = settings;
@@ -66,14 +66,14 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
   }
   const path = resolve(cwd, to);
   if (existsSync(path) && !force)
-    throw new Failure("usage", `${displayPath(path, cwd)} exists; it is not overwritten.`, {
+    throw new Failure("usage", `${displayPath(path, cwd)} already exists and is not overwritten.`, {
       hint: "Name another file, or replace it with --force.",
     });
   await writeFileWhole(path, lines());
   return { lines: written, path };
 }
 
-/** The file is there whole or not at all; a device or a pipe is written to. */
+/** Writes the file whole or not at all; writes straight to a device or a pipe. */
 async function writeFileWhole(path: string, lines: Iterable<string>): Promise<void> {
   await makeWayFor(path);
   const temporary = `${path}.${process.pid}.tmp`;

@@ -1,4 +1,4 @@
-/** Goes on with a run from its plan. */
+/** Resumes a run from its plan. */
 
 import { cleanText } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
@@ -16,7 +16,7 @@ export interface ResumeSettings {
   readonly settings: Settings;
   /** Without it, the oldest unfinished one. */
   readonly run?: string | undefined;
-  /** Milliseconds after which nothing is begun any more. */
+  /** Milliseconds after which nothing new is begun. */
   readonly maxDuration?: number | undefined;
   /** Milliseconds to wait while another run holds the ledger. */
   readonly waitLock: number;
@@ -25,7 +25,7 @@ export interface ResumeSettings {
 }
 
 /**
- * Goes on with a run from its plan; the input is not read. Undefined where nothing is left to go on with.
+ * Resumes a run from its plan; the input is not read. Undefined where there is nothing to resume.
  *
  * @throws Failure for a run that is not known, or that was closed.
  */
@@ -41,13 +41,13 @@ export async function resume(context: RunContext, options: ResumeSettings): Prom
   const run = chooseRun(session, options.run);
   if (run === undefined) return undefined;
   refuseClosing(session, run);
-  // Whoever stopped it wants it to go on: should this process die, the next command finishes it unasked.
+  // The person who stopped it wants it to go on: if this process dies, the next command finishes the run unasked.
   if (run.stoppedByPerson) noteStop(session.ledger, run.runNo, run.exitCode ?? EXIT_CODES["stopped-early"], false);
   const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
   return await carryOut(context, { session, run, deadline, startedAt });
 }
 
-/** The named run, or the oldest unfinished one. A finished one has nothing left to do. */
+/** The named run, or the oldest unfinished one; undefined for one that is finished. */
 function chooseRun({ ledger, environment }: Session, name: string | undefined): RunRecord | undefined {
   if (name === undefined) return openRuns(ledger)[0];
   const run = findRun(ledger, name);

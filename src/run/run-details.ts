@@ -13,7 +13,7 @@ import { openLedgerToRead } from "./ledger-to-read.ts";
 import { environmentFlags } from "./next-command.ts";
 import { planDirectory } from "./places.ts";
 export interface RunDetails {
-  /** Of one that is a part of a planned chunk, `whole` is that one. */
+  /** `whole` is the planned chunk of which a chunk is a part. */
   readonly chunks: readonly (ChunkRecord & { readonly whole: number | undefined })[];
   readonly settlements: readonly NotedSettlement[];
 }
@@ -28,10 +28,10 @@ export function detailsOf(environment: Environment, { runNo }: RunRecord): RunDe
 }
 
 /**
- * Every action of a chunk with where it came from. Plans of ended runs are removed in time; what became of each action stays
- * in the ledger.
+ * Every action of a chunk, with where it came from. Plans of ended runs are removed after a while; the outcome of each action
+ * stays in the ledger.
  *
- * @throws Failure `usage` where the run has no such chunk, or its actions stood in the plan alone.
+ * @throws Failure `usage` where the run has no such chunk, or only the removed plan had its actions.
  */
 export async function actionsOfChunk(
   environment: Environment,

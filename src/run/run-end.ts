@@ -6,12 +6,12 @@ import type { Manifest } from "../plan/files/manifest.ts";
 import type { Stop } from "../sending/send.ts";
 import type { Summary } from "./summary.ts";
 
-/** What a run that was carried out ended with, for now or for good. */
+/** How a run ended that was carried out, for now or for good. */
 export interface RunEnd {
   readonly environment: Environment;
   readonly summary: Summary;
   readonly manifest: Manifest;
-  /** What it stopped for; the first decides. None where it is finished. */
+  /** Why it stopped; the first reason decides. None where it is finished. */
   readonly stops: readonly RunStop[];
   /** What of it other runs hold. */
   readonly left: LeftToOthers;
@@ -24,7 +24,7 @@ export interface RunEnd {
   readonly rejects: Pick<WrittenRejects, "accepted" | "areUnclear">;
 }
 
-/** Of a chunk that is a part of a planned one, `whole` is that one. */
+/** `whole` is the planned chunk of which the stop's chunk is a part. */
 export interface RunStop {
   readonly stop: Stop;
   readonly whole: number | undefined;

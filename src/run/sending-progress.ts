@@ -1,4 +1,4 @@
-/** What is told while a run is sent. */
+/** What is reported while a run is sent. */
 
 import { countRun, type RunRecord } from "../ledger/runs.ts";
 import { parseManifest } from "../plan/files/manifest.ts";

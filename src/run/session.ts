@@ -1,4 +1,4 @@
-/** What a command works with that may send: the environment, its ledger, and its lock. */
+/** What a command that may send works with: the environment, its ledger, and its lock. */
 
 import { existsSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
@@ -24,9 +24,12 @@ export interface Session extends AsyncDisposable {
   readonly neighbours: Settings["neighbours"];
   readonly ledger: Ledger;
   readonly runList: RunList;
-  /** Runs that were sent from here and of which the ledger does not know all. Asked each time, since a command may mend it. */
+  /**
+   * Runs that were sent from here and of which the ledger does not know everything. Found anew each time, since a command may
+   * mend them.
+   */
   readonly lost: () => readonly LostRun[];
-  /** Where requests go; for the sandbox known only now that it runs. */
+  /** Where requests go. For the sandbox that is known only once it runs. */
   readonly baseUrl: string;
   readonly boundTo: string;
   readonly key: () => Promise<Key>;
@@ -38,9 +41,12 @@ export async function openSession(
   options: {
     readonly command: string;
     readonly waitLockMs: number;
-    /** Looks for the key first: without it, waiting and reading would be for nothing. A command is run when it is needed. */
+    /**
+     * Reads the key first: without it, waiting and reading would be in vain. A key that a command gives is read when it is
+     * needed.
+     */
     readonly sends?: boolean;
-    /** Only for what puts a lost ledger right: it need not know all that was sent from here. */
+    /** Only for commands that mend a lost ledger: it need not know everything that was sent from here. */
     readonly mayLackRuns?: boolean;
   },
 ): Promise<Session> {
@@ -82,7 +88,7 @@ export async function openSession(
       if (lost.length > 0 && !mayLackRuns) throw lostRunsFailure(lost, environment, context.cwd);
       return lost.length > 0;
     };
-    // Before a new one is made, which would be taken for a known one by the next command.
+    // Before a new ledger is created, which the next command would take for one that was there.
     if (!existsSync(environment.ledgerPath)) refuseLost();
     ledger = openLedger({ path: environment.ledgerPath, boundTo });
     const opened = ledger;
@@ -119,7 +125,7 @@ export async function openSession(
 /** Key in the ledger's meta table: a list of runs lies beside it. */
 const HAS_RUN_LIST = "run_list";
 
-/** A list that is not there is made of what the ledger knows. One that was there before has been lost, which is told. */
+/** Builds a missing list from what the ledger knows. If there was one before, it was lost, and that is reported. */
 function makeRunList(
   { progress }: RunContext,
   environment: Environment,
@@ -136,21 +142,21 @@ function makeRunList(
   ledger.transaction(() => writeMeta(ledger, HAS_RUN_LIST, "yes"));
 }
 
-/** Folders of plans that never became runs, because the process died before; they mean nothing. */
+/** Removes the folders of plans that never became runs because the process died before. */
 async function removeUnfinishedPlans(environment: Environment, ledger: Ledger): Promise<void> {
   const directory = runsDirectory(environment);
   const names = await readdir(directory).catch(() => []);
   for (const name of names) {
     if (findRun(ledger, name) !== undefined) continue;
     const plan = join(directory, name);
-    // A whole plan may belong to a ledger that is only missing for now; it goes when a finished one would.
+    // A whole plan may belong to a ledger that is only missing for now. It is removed when a finished plan would be.
     const manifest = await stat(planFiles(plan).manifest).catch(() => undefined);
     if (manifest === undefined || Date.now() - manifest.mtimeMs > PLAN_KEPT_MS)
       await rm(plan, { recursive: true, force: true });
   }
 }
 
-/** Tells what a command begins with: what is used, and whether its memory is new. */
+/** Reports what a command begins with: the environment, and whether its ledger is new. */
 export function tellOpened(
   { progress }: RunContext,
   {

@@ -14,7 +14,7 @@ import type { RunContext } from "./context.ts";
 import { lookBeside } from "./former-self.ts";
 import { environmentFlags } from "./next-command.ts";
 import { KNOWN_RULES } from "./rules.ts";
-/** Flags that say which environment and where its state is; `tickets env` shows what becomes of them. */
+/** Flags that say which environment is used and where its state is; `tickets env` shows the result. */
 export interface EnvironmentOptions {
   readonly env?: string | undefined;
   readonly config?: string | undefined;
@@ -28,14 +28,13 @@ export interface Settings {
   readonly neighbours: readonly Pick<Neighbour, "name" | "key">[];
   /** Ledgers that may be what this environment kept under another name. */
   readonly former: readonly SiblingLedger[];
-  /** Where it was read to be compared: what gives it may give it once. */
+  /** The key, where it was read to be compared: its source may give it only once. */
   readonly key?: Key | undefined;
 }
 
-/** Of a check that no environment is named for, the config alone. */
+/** The config alone, for a check that names no environment. */
 export type SettingsToCheck = Settings | { readonly config: Config; readonly environment?: undefined };
 
-/** For a check, which needs no environment. */
 export async function loadSettingsToCheck(context: RunContext, options: EnvironmentOptions): Promise<SettingsToCheck> {
   const { cwd, env, stop: signal } = context;
   if (options.env !== undefined || env.TICKETS_ENV !== undefined) return loadSettings(context, options);
@@ -45,8 +44,8 @@ export async function loadSettingsToCheck(context: RunContext, options: Environm
 /**
  * The config, and the environment that the command is for.
  *
- * @param ledgers "one": a second ledger of the same service is refused; "any": it is told, for commands that only look
- * into a ledger or mend it; "to send": refused, and a key that a command gives is read where one has to be compared.
+ * @param ledgers "one": a second ledger of the same service is refused. "any": it is only reported, for commands that read a
+ * ledger or mend it. "to send": it is refused, and where a key has to be compared, one that a command gives is read too.
  */
 export async function loadSettings(
   context: RunContext,
@@ -79,8 +78,8 @@ export async function loadSettings(
 }
 
 /**
- * A config that lies in a folder may name both another address and another ledger; the key would go there, and no ledger
- * say that the service is another. So the one that this user's runs usually keep is asked too.
+ * A config that merely lies in a folder may name both another address and another ledger. The key would be sent there, and
+ * that ledger would not object. So the ledger in the user's usual place is compared too.
  */
 function refuseMovedAddress(config: Config, environment: Environment, env: NodeJS.ProcessEnv): void {
   const { kind, baseUrl, ledgerOwner, ledgerPath } = environment;
@@ -92,7 +91,7 @@ function refuseMovedAddress(config: Config, environment: Environment, env: NodeJ
   openLedger({ path, boundTo: baseUrl, readOnly: true })[Symbol.dispose]();
 }
 
-/** What an environment was sent before it shared another's ledger must come along. */
+/** What an environment was sent before it shared another's ledger must be imported there. */
 export function forgottenLedger(environment: Environment, own: string | undefined, cwd: string): Failure | undefined {
   if (own === undefined) return undefined;
   const { name, ledgerOwner } = environment;

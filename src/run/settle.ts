@@ -43,15 +43,15 @@ import { userName } from "./user-name.ts";
 export interface SettleSettings {
   readonly settings: Settings;
   readonly run: string;
-  /** Without one it is only looked at what has to be decided. */
+  /** Without one, only what has to be decided is reported. */
   readonly decision: Decision | undefined;
   /** Only this chunk. */
   readonly chunk?: number | undefined;
-  /** Only so many actions, from the chunk's beginning. */
+  /** Only this many actions, from the chunk's first. */
   readonly first?: number | undefined;
   /** Kept with the decision. */
   readonly reason?: string | undefined;
-  /** Asked before a run is closed; without it, it is closed. */
+  /** Asked before a run is closed; without it, the run is closed unasked. */
   readonly confirmClose?: (() => Promise<boolean>) | undefined;
   /** Milliseconds to wait while another run holds the ledger. */
   readonly waitLock: number;
@@ -59,13 +59,13 @@ export interface SettleSettings {
   readonly startedAt: number;
 }
 
-/** What a settlement came to. */
+/** The result of a settlement. */
 export type SettleResult =
-  /** Whoever was asked would not close the run. */
+  /** The person who was asked did not want to close the run. */
   | { readonly kind: "stays open" }
   | SettledRun
   | {
-      /** Its actions are not known, so that they can't be listed. */
+      /** The plan is lost, so its actions can't be listed. */
       readonly kind: "without plan";
       readonly environment: Environment;
       readonly summary: Summary;
@@ -76,7 +76,7 @@ export interface SettledRun {
   readonly kind: "settled";
   readonly summary: Summary;
   readonly manifest: Manifest;
-  /** What has to be decided; only where nothing was. */
+  /** What has to be decided; undefined where something was. */
   readonly questions: Questions | undefined;
   /** Undefined where nothing was decided. */
   readonly rejects: WrittenRejects | undefined;
@@ -93,7 +93,7 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
   });
   const { ledger } = session;
   await refuseLost(context, session, options);
-  // While runs are lost, files may tell more than the ledger knows; that is put right first.
+  // While runs are lost, files may tell more than the ledger knows. That is mended first.
   if (session.lost().length === 0) await writeLeft(context, session);
   const found = findRun(ledger, options.run);
   const lost = session.lost().find(({ run }) => run === options.run);
@@ -108,7 +108,7 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
   return await settleByPlan(context, session, run, options);
 }
 
-/** A run whose plan tells each of its actions. */
+/** Settles a run whose plan is whole. */
 async function settleByPlan(
   context: RunContext,
   session: Session,
@@ -119,7 +119,7 @@ async function settleByPlan(
   const { ledger, environment } = session;
   const closes = decision === "abandon";
   await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
-  // Who only looks leaves no file behind, unless there is something to write.
+  // A command that decides nothing leaves no file behind, unless there is something to write.
   await using promises =
     decision === undefined ? openPromisesLate(context, session, run) : await openPromises(context, session, run);
   const settling = { ledger, plan, runNo: run.runNo, promises };
@@ -148,7 +148,7 @@ async function settleByPlan(
   return { kind: "settled", summary, manifest, questions, rejects };
 }
 
-/** Says what closing the run leaves, and asks; not where that was decided before. */
+/** Reports what closing the run means, and asks; unless that was decided before. */
 async function mayClose(
   { progress }: RunContext,
   { confirmClose }: SettleSettings,
@@ -167,7 +167,7 @@ function rejectsOf(context: RunContext, { ledger }: Session, run: RunRecord, pla
   return writeRejects({ ledger, run, plan, directory, encoding: manifest.options.encoding });
 }
 
-/** Carries out what was said of chunks. */
+/** Carries out a decision about chunks. */
 async function decide(
   context: RunContext,
   session: Session,
@@ -185,7 +185,7 @@ async function decide(
   const settlement = settlementOf(decision, options.reason);
   if (chunks.length === 0) progress.happened({ kind: "nothing to settle", run: run.run, chunk: only });
   for (const chunk of chunks) {
-    // Said of all at once, it would count one deed twice unseen.
+    // Decided about together with others, one deed could be counted twice unnoticed.
     if (decision === "sent" && only === undefined && isPromisedElsewhere(ledger, run, chunk)) {
       progress.happened({ kind: "chunk promised elsewhere", run: run.run, chunk, environment });
       continue;
@@ -198,7 +198,7 @@ async function decide(
   }
   await projectUnwritten(settling);
   if (run.state === "open" && !run.isClosing) tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
-  // A run that a person has put right is theirs to go on with, not theirs to wait for.
+  // A run that a person has settled may go on unasked.
   if (run.state === "open" && chunks.length > 0)
     noteStop(ledger, run.runNo, run.exitCode ?? EXIT_CODES["in-doubt"], false);
 }
@@ -210,7 +210,7 @@ function settlementOf(decision: Decision, reason: string | undefined): Settlemen
 const undecidedChunks = ({ ledger }: Session, { runNo }: RunRecord): readonly ChunkRecord[] =>
   UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, runNo, state));
 
-/** Whether the plan still holds every action that nothing is known of, and what `withRejects` are written from. */
+/** Whether the plan still holds every action without an outcome and, with `withRejects`, the rows of its rejects. */
 async function isPlanWhole(session: Session, run: RunRecord, withRejects: boolean): Promise<boolean> {
   try {
     await using plan = await openPlan(planDirectory(session.environment, run.run), run.manifest);
@@ -222,8 +222,8 @@ async function isPlanWhole(session: Session, run: RunRecord, withRejects: boolea
 }
 
 /**
- * A run that is closed, or to be closed, when its plan is lost. How many actions it holds is known, and not which: so they
- * can't be remembered as sent, and as long as they are in doubt nothing can be told from them.
+ * Settles a run that is closed, or is to be closed, when its plan is lost. The number of its actions is known, but not which
+ * they are. So they can't be noted as sent, and while they are in doubt no other action can be told from them.
  */
 function settleWithoutPlan(
   context: RunContext,
@@ -260,7 +260,7 @@ function settleWithoutPlan(
   return { kind: "without plan", environment, summary, manifest };
 }
 
-/** What a chunk's first actions left behind when they were settled without it. */
+/** Number of the chunk that holds the rest, when only a chunk's first actions were settled. */
 function restOf({ ledger }: Session, chunk: ChunkRecord, first: number): number | undefined {
   return openQuestions(ledger, chunk.runNo).find((each) => each.first === chunk.first + first)?.chunk;
 }

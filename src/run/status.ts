@@ -1,4 +1,4 @@
-/** What the ledger knows of an environment's runs. No lock is taken. */
+/** What the ledger knows about an environment's runs. Takes no lock. */
 
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, type Failure } from "../failure.ts";
@@ -29,7 +29,7 @@ import type { Settings } from "./settings.ts";
 import { type Summary, summarise } from "./summary.ts";
 export interface StatusSettings {
   readonly settings: Settings;
-  /** This one alone; without it, the last ones. */
+  /** Only this run; without it, the last ones. */
   readonly run?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface StatusSettings {
 export interface Status {
   /** Why nothing could be sent: the ledger lacks runs. */
   readonly problem: Failure | undefined;
-  /** Nothing was sent without one. */
+  /** Without one, nothing was sent from here. */
   readonly hasLedger: boolean;
   readonly lastSuccess: NotedEnd | undefined;
   readonly lastFailure: NotedEnd | undefined;
@@ -56,7 +56,7 @@ export interface RunStatus {
   readonly waiting: number;
 }
 
-/** How many runs are told of. */
+/** How many runs are listed. */
 const RUNS_TOLD = 20;
 
 export async function status({ cwd }: RunContext, { settings, run: name }: StatusSettings): Promise<Status> {
@@ -71,7 +71,7 @@ export async function status({ cwd }: RunContext, { settings, run: name }: Statu
   const named = name === undefined ? listRuns(ledger, RUNS_TOLD) : [findRun(ledger, name)];
   for (const run of named) if (run !== undefined) runs.push(await statusOf(ledger, run, environment));
   const next: string[] = [];
-  // Also those that are no longer among the last.
+  // Older runs too, not only the last ones.
   for (const run of name === undefined ? runsToDecide(ledger) : []) {
     const command = nextOf(run, await countsOf(ledger, run, environment), environment);
     if (command !== null) next.push(command);
@@ -102,8 +102,8 @@ async function statusOf(ledger: Ledger, run: RunRecord, environment: Environment
 }
 
 /**
- * What the next command would find: an answer that is stored counts as what it says, and only a process that holds the
- * lock has something in flight. Without one the answer of what was being sent is lost.
+ * What the next command would find. A stored answer counts as what it says. Only a process that holds the lock has something
+ * in flight; without one, the answer to what was being sent is lost.
  */
 async function countsOf(ledger: Ledger, run: RunRecord, environment: Environment): Promise<RunCounts> {
   const counts = countRun(ledger, run.runNo);
@@ -129,13 +129,13 @@ async function storedAnswers(ledger: Ledger, run: RunRecord, environment: Enviro
   }
 }
 
-/** Runs that may wait for a person's word, oldest first. */
+/** Runs that may wait for a person's decision, oldest first. */
 function runsToDecide(ledger: Ledger): readonly RunRecord[] {
   const runs = [...openRuns(ledger), ...runsWithDoubts(ledger)];
   return [...new Map(runs.map((run) => [run.runNo, run])).values()].toSorted((a, b) => a.runNo - b.runNo);
 }
 
-/** What decides about a run that waits for a person's word; null for one that does not. */
+/** The command for a run that waits for a person's decision; null for one that does not. */
 function nextOf(run: RunRecord, { inDoubt, inFlight, refused }: RunCounts, environment: Environment): string | null {
   if (run.isClosing) return closeCommand(run, environment);
   if (inDoubt > inFlight) return settleCommand(run.run, environment);

@@ -1,4 +1,4 @@
-/** A promises file that must not be written into: what it holds the ledger does not know, or it is no file of promises. */
+/** Promises files that must not be written into: the ledger does not know what they hold, or they are no promises files. */
 
 import { fileInShell } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
@@ -14,7 +14,7 @@ import { environmentFlags } from "./next-command.ts";
 export const hasLostRuns = (state: OutputState, environment: Environment): boolean =>
   hasUnknownRuns(state, environment) && !isOfResetSandbox(state, environment);
 
-/** Whether the file is of a sandbox that was reset since, so that nothing in it is lost. */
+/** Whether the file belongs to a sandbox that was reset since, so that nothing in it is lost. */
 export const isOfResetSandbox = (state: OutputState, environment: Environment): boolean =>
   hasUnknownRuns(state, environment) && wasReset(runListPath(environment.ledgerPath), state.lostRun.run);
 
@@ -24,7 +24,7 @@ const hasUnknownRuns = (state: OutputState, { ledgerNames }: Environment): state
   state.state === "strange" && state.lostRun !== undefined && ledgerNames.includes(state.lostRun.environment);
 
 /**
- * @param ofRun the run that has begun to write into it and goes on, so that no flag names another one.
+ * @param ofRun the run that writes into the file already, so that no flag can name another file.
  * @throws Failure `usage` for a file that must not be written into.
  */
 export function refuseStrangeOutput(
@@ -40,7 +40,7 @@ export function refuseStrangeOutput(
       "usage",
       `${displayPath(path, cwd)} holds runs of this environment that its ledger does not know: the ledger was lost or restored from an older copy, or a copy of its folder is used elsewhere. Nothing was sent.`,
       {
-        hint: `Give it back its memory: tickets results --import ${fileInShell(displayPath(path, cwd))} ${environmentFlags(environment)}\n${ofRun === undefined ? "If the file belongs to another ledger, name another file with --output." : `If the end of it belongs to another ledger, move it away: the rest of run ${ofRun} then goes into a file beside it.`}`,
+        hint: `Import what it lacks: tickets results --import ${fileInShell(displayPath(path, cwd))} ${environmentFlags(environment)}\n${ofRun === undefined ? "If the file belongs to another ledger, name another file with --output." : `If the end of it belongs to another ledger, move it away: the rest of run ${ofRun} then goes into a file beside it.`}`,
       },
     );
   }

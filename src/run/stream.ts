@@ -31,19 +31,19 @@ import type { Settings } from "./settings.ts";
 import { hasUnsentRows, type Summary, summarise } from "./summary.ts";
 export interface StreamSettings extends InputOptions {
   readonly settings: Settings;
-  /** File for the promises; `-`: where `RunContext.promisesTo` says; absent: one named after the input. */
+  /** File for the promises; `-`: where `RunContext.promisesTo` says; absent: a file named after the input. */
   readonly output?: string | undefined;
   readonly again: boolean;
-  /** Set a file aside that is in the way of the promises. */
+  /** Set aside a file that is in the way of the promises. */
   readonly force: boolean;
   readonly safeCsv: boolean;
-  /** Milliseconds after which nothing is begun any more. */
+  /** Milliseconds after which nothing new is begun. */
   readonly maxDuration?: number | undefined;
   /** Milliseconds to wait while another run holds the ledger. */
   readonly waitLock: number;
   /** When it began, by `performance.now()`. */
   readonly startedAt: number;
-  /** Asked before anything is sent to an environment that wants it; without it, it is sent. */
+  /** Asked before anything is sent to an environment with `confirm`; without it, sending starts unasked. */
   readonly confirm?: ((asked: Confirmation) => Promise<boolean>) | undefined;
 }
 
@@ -53,7 +53,7 @@ interface Confirmation {
   readonly host: string;
 }
 
-/** What a stream came to. */
+/** The result of a stream. */
 export interface StreamResult {
   readonly summary: Summary;
   readonly ending: StreamEnding;
@@ -62,24 +62,24 @@ export interface StreamResult {
 type StreamEnding =
   /** A run that came first did not finish; the input was not read. */
   | { readonly kind: "earlier run stopped" }
-  /** The same command was interrupted, and what its run came to is the answer. */
+  /** The same command was interrupted before; its run's result is reported. */
   | { readonly kind: "same input"; readonly isAgain: boolean }
-  /** A run of some of this input was to be sent again, and is done; whether this is a new wish can't be told. */
+  /** An interrupted `--again` run with some of this input is done. Whether this command asks for yet another can't be told. */
   | { readonly kind: "interrupted again" }
   | PlanEnding
   | { readonly kind: "not confirmed" }
   | { readonly kind: "sent"; readonly end: RunEnd };
 
-/** Nothing is sent: the input is invalid, nothing in it is new, or on purpose. */
+/** Nothing is sent: the input is invalid, nothing in it is new, or this is a dry run. */
 export interface PlanEnding extends CheckedInput {
   readonly kind: "nothing sent";
   readonly otherwise: "nothing new" | "dry run";
   readonly environment: Environment;
-  /** Runs with doubts, where the input waits for what they hold; the oldest first. */
+  /** Runs with doubts that the input waits for, oldest first. */
   readonly doubts: readonly string[];
 }
 
-/** Everything but sending: the ledger is only looked into, and the plan is thrown away. */
+/** Everything but sending: the ledger is only read, and the plan is thrown away. */
 export async function dryRun(context: RunContext, options: StreamSettings): Promise<StreamResult> {
   const { config, environment, neighbours } = options.settings;
   using ledger = openLedgerToPlan(context, environment);
@@ -113,7 +113,7 @@ export async function stream(context: RunContext, options: StreamSettings): Prom
   }
 }
 
-/** What a failure says of a command that has sent something already, for a run that came first. */
+/** Rewords a failure for a command that has already sent something for an earlier run. */
 function saidOfInput(cause: unknown, files: readonly string[]): unknown {
   if (!(cause instanceof Failure)) return cause;
   const { code, message, hint } = cause;
@@ -125,14 +125,14 @@ function saidOfInput(cause: unknown, files: readonly string[]): unknown {
   });
 }
 
-/** What `stream` has found out before it reads the input. */
+/** What `stream` knows before it reads the input. */
 interface Before {
   readonly session: Session;
   readonly resumed: Resumed | null;
   readonly deadline: number;
 }
 
-/** Checks the input, and sends what is new of it. Earlier runs are done. */
+/** Checks the input and sends what is new in it. Earlier runs are done. */
 async function sendInput(context: RunContext, options: StreamSettings, before: Before): Promise<StreamResult> {
   const { session, resumed } = before;
   const { ledger, environment } = session;
@@ -154,15 +154,14 @@ async function sendInput(context: RunContext, options: StreamSettings, before: B
     copyInputs: true,
     rereadFlags: inputFlags(options),
   }).catch(async (cause: unknown) => {
-    // What was written of the plan may be what filled the disk.
+    // The unfinished plan may be what filled the disk.
     await discard().catch(() => undefined);
     throw cause;
   });
   const { plan } = checked;
   const isNothingNew = plan.manifest !== undefined && plan.actions.planned === 0 && !hasUnsentRows(plan.rows);
   if (resumed !== null && !isNothingNew && hasSameInput(resumed.manifest, plan)) {
-    // The same command after an interruption: what the run came to is its answer. What the service has just rejected is
-    // not sent once more, and what can't be told from a repetition is none.
+    // The same command after an interruption reports that run's result. What the service has just rejected is not sent again.
     await discard();
     const isAgain = options.again && resumed.manifest.again;
     return { summary: resumed.summary, ending: { kind: "same input", isAgain } };
@@ -177,7 +176,7 @@ async function sendInput(context: RunContext, options: StreamSettings, before: B
     return { ...ended, summary: afterResumed(ended.summary, resumed?.summary) };
   }
   if (options.again && resumed?.manifest.again === true && sharesInput(resumed.manifest, plan)) {
-    // Nothing but this tells a repetition of the interrupted command from a wish to send once more.
+    // Whether this repeats the interrupted command or asks to send once more can't be told otherwise.
     await discard();
     const summary = { ...resumed.summary, exitCode: EXIT_CODES["stopped-early"] };
     return { summary, ending: { kind: "interrupted again" } };
@@ -185,7 +184,7 @@ async function sendInput(context: RunContext, options: StreamSettings, before: B
   return sendPlan(context, options, { ...before, run, output, checked, manifest: plan.manifest, discard });
 }
 
-/** Sends what is new of the input, if whoever is asked wants that. */
+/** Sends what is new in the input, once a person who has to be asked agrees. */
 async function sendPlan(
   context: RunContext,
   options: StreamSettings,
@@ -287,7 +286,7 @@ function endOfPlan(
   return { summary, ending: { kind: "nothing sent", otherwise, environment, doubts, ...checked } };
 }
 
-/** The command that shows what is wrong with an input. */
+/** The command that lists an input's problems. */
 function validateCommand(options: StreamSettings, environment: Environment): string {
   const words = [...options.files.map(fileInShell), ...inputFlags(options).map(inShell)];
   return `tickets validate ${words.join(" ")} ${environmentFlags(environment)}`;

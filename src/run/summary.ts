@@ -1,11 +1,11 @@
-/** What a command ended with. */
+/** The summary of a command. */
 
 import { type LeftToOthers, NOTHING_LEFT } from "../ledger/left-to-others.ts";
 import type { RunCounts } from "../ledger/runs.ts";
 import type { Manifest, RowCounts } from "../plan/files/manifest.ts";
 import type { Vanished } from "../plan/findings/vanished-tickets.ts";
 import type { PlanResult } from "../plan/make-plan.ts";
-/** The document of `--json` (design, Summary). Counts add up: rows and actions each to their parts. */
+/** The document of `--json`. Counts add up: rows and actions each to their parts. */
 export interface Summary {
   readonly run: string | null;
   readonly environment: string | null;
@@ -21,7 +21,7 @@ export interface Summary {
     readonly settledByHand: number;
     readonly notSent: number;
     readonly alreadySent: number;
-    /** Of those already sent, how many say something else now. */
+    /** Of those already sent, how many have other content now. */
     readonly changed: number;
     /** Of those not sent, how many are new but stand before others of their history that were accepted. */
     readonly late: number;
@@ -60,9 +60,9 @@ export function summarise(fields: {
   readonly exitCode: number;
   readonly plan: Pick<PlanResult | Manifest, "rows" | "actions" | "byAction">;
   readonly problems: { readonly errors: number; readonly warnings: number };
-  /** Undefined when nothing was sent: then all that is planned is not sent. */
+  /** Undefined when nothing was sent: then everything planned is not sent. */
   readonly counts?: RunCounts;
-  /** As it stands now; without it, as it stood when this was planned. */
+  /** As things are now; without it, as they were when this was planned. */
   readonly left?: LeftToOthers;
   readonly output?: string | null;
   readonly rejects?: readonly string[];
@@ -86,7 +86,7 @@ export function summarise(fields: {
       accepted: counts.accepted,
       rejected: counts.rejected,
       refused: counts.refused,
-      // What another run may still bring to the service is in doubt here too.
+      // What another run may still send is in doubt here too.
       inDoubt: counts.inDoubt + left.pending,
       settledByHand: counts.settledByHand,
       notSent: counts.notSent + left.waiting + left.open + late + superseded + unclear,
@@ -107,5 +107,5 @@ export function summarise(fields: {
   };
 }
 
-/** Whether rows were not sent that someone has to mend, or that wait for such. */
+/** Whether rows were not sent that someone has to mend, or that wait for those. */
 export const hasUnsentRows = ({ invalid, held }: RowCounts): boolean => invalid + held > 0;

@@ -1,4 +1,4 @@
-/** What lies in the system's temporary folder, which others may write into as well. */
+/** Folders in the system's temporary folder, which others may write into too. */
 
 import { lstatSync, readdirSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
@@ -12,7 +12,7 @@ const HINT = "Set TMPDIR to a writable folder of your own.";
 
 const PREFIX = "tickets-tmp-";
 
-/** Makes a folder that no one else has; whoever asks for it removes it. Its name tells the process. */
+/** Creates a folder of this process's own; the caller removes it. Its name holds the process id. */
 export async function makeTemporaryFolder(): Promise<string> {
   try {
     return await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
@@ -23,13 +23,13 @@ export async function makeTemporaryFolder(): Promise<string> {
 }
 
 /**
- * The folder in which all runs of this user meet, whatever their state directory. Another user who made it first could
- * hold every lock in it, or have a link written through.
+ * The folder that all runs of this user share, whatever their state directory. Another user who created it first could hold
+ * every lock in it, or place links there.
  *
  * @throws Failure `storage` when it isn't this user's alone.
  */
 export function sharedTemporaryFolder(): string {
-  // An id without an entry in the user database, as containers have, has no name.
+  // A user id without an entry in the user database, as in containers, has no name.
   const owner = process.getuid?.();
   const folder = join(tmpdir(), `tickets-${owner ?? userInfo().username}`);
   try {
@@ -46,7 +46,7 @@ export function sharedTemporaryFolder(): string {
   return folder;
 }
 
-/** Temporary folders of this user that processes left behind which died before `before`, in milliseconds since 1970. */
+/** Temporary folders that dead processes of this user left behind before `before`, in milliseconds since 1970. */
 export function leftTemporaryFolders(before: number): readonly string[] {
   const owner = process.getuid?.();
   return readdirSync(tmpdir()).flatMap((name) => {
@@ -63,7 +63,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (cause) {
-    // EPERM: it lives, and is another user's.
+    // EPERM: it is alive, and another user's.
     return errorCode(cause) === "EPERM";
   }
 }

@@ -1,4 +1,4 @@
-/** The trust that a person puts into the config of the working directory. */
+/** Trusting the config of the working directory. */
 
 import { type Config, displayPath, loadConfig } from "../config/config.ts";
 import { keepTrust } from "../config/trust.ts";
@@ -9,7 +9,7 @@ import { KNOWN_RULES } from "./rules.ts";
 /**
  * Trusts the config of the working directory as it is now. After this resolves that is on disk.
  *
- * @param configFlag a config that is named, and so trusted already.
+ * @param configFlag a config named by a flag; such a one is trusted already.
  * @throws Failure `usage` where a config is named, or the working directory has none.
  */
 export async function trustConfig(

@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 
-/** Who runs this process. A container's bare user id has no name. */
+/** Who runs this process. In a container a user id may have no name. */
 export function userName(): string {
   try {
     return userInfo().username;

@@ -10,13 +10,13 @@ import { tellOpened } from "./session.ts";
 import type { SettingsToCheck } from "./settings.ts";
 export interface PlanSettings extends InputOptions {
   readonly settings: SettingsToCheck;
-  /** Sees each row beside what the mapping makes of it. */
+  /** Called with each row and what the mapping makes of it. */
   readonly onRow?: OnRow | undefined;
 }
 
 /**
- * The checked input, and its plan for as long as it is not disposed. With an environment it is also checked against what
- * that one was sent, and what it has accepted is left out.
+ * The checked input, and its plan until it is disposed. With an environment, it is also checked against what was sent there,
+ * and what was accepted is left out.
  *
  * @throws Failure when the input can't be read at all, or the config can't be carried out.
  */

@@ -238,7 +238,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a state directory that is read-only", () =
     const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
     disk.setReadOnly(true);
     const env = { ...service.env, TICKETS_STATE_DIR: disk.path };
-    expectStorage(await place.tickets(SEND, { env }), /The folder \S+ can't be made \(/);
+    expectStorage(await place.tickets(SEND, { env }), /The folder \S+ can't be created \(/);
     expect(service.connections()).toBe(0);
   });
 
@@ -276,7 +276,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a state directory that is read-only", () =
     const env = { ...service.env, TMPDIR: disk.path };
     for (const command of [["plan", "sales.csv"], SEND]) {
       const ended = await place.tickets(command, { env });
-      expectStorage(ended, /\S+\/disk\S* can't be (made|written)/);
+      expectStorage(ended, /\S+\/disk\S* can't be (created|written)/);
       expect(ended.stderr).toContain("TMPDIR");
     }
     expect(service.connections()).toBe(0);
@@ -338,7 +338,7 @@ test("a ledger of a newer version is left alone", { tags: ["long"] }, async () =
     database.exec("PRAGMA user_version = 4711");
   }
   for (const command of [SEND, ["status", "--env", "playground"]])
-    expectStorage(await place.tickets(command, service), /written by a newer version of tickets \(format 4711, /);
+    expectStorage(await place.tickets(command, service), /written by a newer version of tickets \(format 4711; /);
   expect(service.sent()).toHaveLength(20);
 });
 
