@@ -50,20 +50,36 @@ const uses = Object.entries(region).flatMap(([place, entries]) =>
 
 /** The text of `CURRENCY_TABLE`. */
 export function currencyTable(): string {
-  const digits = [...digitsByCode()].sort(byCode).map(([code, count]) => `  ${code}: ${count},`);
-  const withdrawn = [...withdrawnCodes()].sort().map((code) => `  "${code}",`);
+  const byDigits = Map.groupBy([...digitsByCode()], ([, digits]) => digits ?? "none");
+  const groups = [...byDigits].sort(([one], [other]) => (String(one) < String(other) ? -1 : 1));
+  const entries = groups.map(
+    ([digits, codes]) =>
+      `  ${digits}:${wordsText(
+        codes.map(([code]) => code),
+        "    ",
+      )},`,
+  );
   return `/** Written by \`npm run generate\` from CLDR and ISO 4217. Change scripts/currencies.ts, or the packages that it reads. */
 
-/** Digits of the minor unit, for every code that ISO 4217 lists or listed lately; null for what is no money. */
-export const CURRENCY_DIGITS: Readonly<Record<string, number | null>> = {
-${digits.join("\n")}
+/** Every code that ISO 4217 lists or listed lately, by the digits of its minor unit; \`none\` are those that are no money. */
+export const CODES_BY_DIGITS: Readonly<Record<string, string>> = {
+${entries.join("\n")}
 };
 
 /** The codes that ISO 4217 no longer lists. */
-export const WITHDRAWN_CURRENCIES: readonly string[] = [
-${withdrawn.join("\n")}
-];
+export const WITHDRAWN_CODES: string =${wordsText([...withdrawnCodes()], "  ")};
 `;
+}
+
+const CODES_PER_LINE = 27;
+
+/** The codes in order, as text of several lines where they are many. */
+function wordsText(codes: readonly string[], indent: string): string {
+  const sorted = codes.toSorted();
+  const lines = Array.from({ length: Math.ceil(sorted.length / CODES_PER_LINE) }, (_, at) =>
+    sorted.slice(at * CODES_PER_LINE, (at + 1) * CODES_PER_LINE).join(" "),
+  );
+  return lines.length === 1 ? ` "${lines[0]}"` : `\n${indent}"${lines.join(` " +\n${indent}"`)}"`;
 }
 
 function digitsByCode(): ReadonlyMap<string, number | null> {
@@ -98,6 +114,3 @@ function withdrawnCodes(): ReadonlySet<string> {
   });
   return new Set([...WITHDRAWN_BEFORE.split(" "), ...ended.filter((code) => !ISO_SAYS.stillListed.includes(code))]);
 }
-
-const byCode = ([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number =>
-  one < other ? -1 : 1;

@@ -3,10 +3,14 @@
  * `Intl`, whose answer differs between versions of Node: the same file must have the same problems everywhere.
  */
 
-import { CURRENCY_DIGITS, WITHDRAWN_CURRENCIES } from "./currency-table.ts";
+import { CODES_BY_DIGITS, WITHDRAWN_CODES } from "./currency-table.ts";
 
-const DIGITS: ReadonlyMap<string, number | null> = new Map(Object.entries(CURRENCY_DIGITS));
-const WITHDRAWN: ReadonlySet<string> = new Set(WITHDRAWN_CURRENCIES);
+const DIGITS: ReadonlyMap<string, number | undefined> = new Map(
+  Object.entries(CODES_BY_DIGITS).flatMap(([digits, codes]) =>
+    codes.split(" ").map((code) => [code, digits === "none" ? undefined : Number(digits)]),
+  ),
+);
+const WITHDRAWN: ReadonlySet<string> = new Set(WITHDRAWN_CODES.split(" "));
 
 /** Every code that ISO 4217 lists or once listed, in order. */
 export const CURRENCY_CODES: readonly string[] = [...new Set([...DIGITS.keys(), ...WITHDRAWN])].sort();
@@ -27,7 +31,7 @@ export function isWithdrawnCurrency(code: string): boolean {
 
 /** Decimal digits of a currency's minor unit; undefined for what is not money or was withdrawn long ago. */
 export function currencyDigits(code: string): number | undefined {
-  return DIGITS.get(code) ?? undefined;
+  return DIGITS.get(code);
 }
 
 /** The most that any currency has. */
