@@ -11,195 +11,133 @@ export interface Rule {
   readonly example: string;
 }
 
+/** A table of rules: most have this severity and this source, and the others say theirs. */
+export function rulesOf<Id extends string>(
+  severity: Severity,
+  source: string,
+  rules: Readonly<Record<Id, Pick<Rule, "reason" | "example"> & Partial<Rule>>>,
+): Readonly<Record<Id, Rule>> {
+  const entries = Object.entries<Partial<Rule>>(rules).map(([id, rule]) => [id, { severity, source, ...rule }]);
+  return Object.fromEntries(entries) as Record<Id, Rule>; // the same keys
+}
+
 const FIELD_TYPES = "specification, Field types";
 const PER_ACTION = "specification, Fields per action";
 const CONTRADICTION =
   "specification, Further observations on the sample payloads: whether the service accepts it is not shown";
 
 /** The rules of one action by itself. The sandbox refuses by these same rules. */
-export const ACTION_RULES = {
+export const ACTION_RULES = rulesOf("error", FIELD_TYPES, {
   "item-shape": {
-    severity: "error",
     reason: "An item is an object with the keys action and data, nothing else.",
     source: "specification, Request body",
     example: '{"action":"newEvent"}',
   },
   "action-unknown": {
-    severity: "error",
     reason: "The specification lists all actions.",
     source: "specification, Request body",
     example: '"action":"sellTicket"',
   },
-  "field-unknown": {
-    severity: "error",
-    reason: "The name is not one of the 25 fields.",
-    source: FIELD_TYPES,
-    example: '"eventid"',
-  },
+  "field-unknown": { reason: "The name is not one of the 25 fields.", example: '"eventid"' },
   "field-not-accepted": {
-    severity: "error",
     reason: "The field exists, but this action does not take it.",
     source: PER_ACTION,
     example: "price on scannedTicket",
   },
   "field-required": {
-    severity: "error",
     reason: "All required fields must be sent.",
     source: PER_ACTION,
     example: "newEvent without currency",
   },
   "ticket-reference-missing": {
-    severity: "error",
     reason: "The ticket is named by ticketId or nftId.",
     source: PER_ACTION,
     example: "scannedTicket without ticketId and nftId",
   },
   "ticket-reference-both": {
-    severity: "error",
     reason: "No more than one of ticketId and nftId is accepted.",
     source: PER_ACTION,
     example: "scannedTicket with ticketId and nftId",
   },
   "claim-recipient-missing": {
-    severity: "error",
     reason: "A claim names the wallet (to), the user (userId) or both.",
     source: PER_ACTION,
     example: "claimedTicket with ticketId only",
   },
   "field-null": {
-    severity: "error",
     reason: 'null means "leave unchanged" and only optional fields of updates can be left unchanged.',
     source: "specification, Null versus empty",
     example: '"price":null',
   },
-  "field-type": {
-    severity: "error",
-    reason: "Each field has one JSON type.",
-    source: FIELD_TYPES,
-    example: '"price":12.5 (a number; prices are text)',
-  },
+  "field-type": { reason: "Each field has one JSON type.", example: '"price":12.5 (a number; prices are text)' },
   "too-long": {
-    severity: "error",
     reason: "Lengths are limited, counted in Unicode code points.",
     source: "specification, Limits",
     example: "a ticketId of 256 characters",
   },
   "text-not-unicode": {
-    severity: "error",
     reason: "Half a surrogate pair can't be written in UTF-8, so a different text would arrive.",
     source: "RFC 8259, sections 8.1 and 8.2",
     example: '"ticketId":"\\ud800"',
   },
-  "id-empty": {
-    severity: "error",
-    reason: "An empty reference references nothing.",
-    source: FIELD_TYPES,
-    example: '"ticketId":""',
-  },
-  "url-invalid": {
-    severity: "error",
-    reason: "URLs are http or https.",
-    source: FIELD_TYPES,
-    example: "ftp://example.com/a.png",
-  },
-  "currency-unknown": {
-    severity: "error",
-    reason: "Currencies are ISO 4217 codes of exactly 3 characters.",
-    source: FIELD_TYPES,
-    example: "EURO",
-  },
+  "id-empty": { reason: "An empty reference references nothing.", example: '"ticketId":""' },
+  "url-invalid": { reason: "URLs are http or https.", example: "ftp://example.com/a.png" },
+  "currency-unknown": { reason: "Currencies are ISO 4217 codes of exactly 3 characters.", example: "EURO" },
   "currency-withdrawn": {
     severity: "warn",
     reason: "The code is not in the current ISO 4217 list; which codes the service takes is not shown.",
-    source: FIELD_TYPES,
     example: "DEM",
   },
-  "latitude-range": {
-    severity: "error",
-    reason: "A latitude is a number from -90 to 90.",
-    source: FIELD_TYPES,
-    example: "91",
-  },
-  "longitude-range": {
-    severity: "error",
-    reason: "A longitude is a number from -180 to 180.",
-    source: FIELD_TYPES,
-    example: "-180.5",
-  },
-  "u64-invalid": {
-    severity: "error",
-    reason: "Times are unsigned 64-bit integers, Unix seconds.",
-    source: FIELD_TYPES,
-    example: "-1",
-  },
-  "price-invalid": {
-    severity: "error",
-    reason: "A price is a decimal number written as text.",
-    source: FIELD_TYPES,
-    example: "12,50",
-  },
-  "uuid-invalid": { severity: "error", reason: "The id is a UUID.", source: FIELD_TYPES, example: "template-7" },
-  "nft-id-invalid": {
-    severity: "error",
-    reason: "An nftId has the form <CHAIN>-<number>-<number>.",
-    source: FIELD_TYPES,
-    example: "MATIC-12",
-  },
+  "latitude-range": { reason: "A latitude is a number from -90 to 90.", example: "91" },
+  "longitude-range": { reason: "A longitude is a number from -180 to 180.", example: "-180.5" },
+  "u64-invalid": { reason: "Times are unsigned 64-bit integers, Unix seconds.", example: "-1" },
+  "price-invalid": { reason: "A price is a decimal number written as text.", example: "12,50" },
+  "uuid-invalid": { reason: "The id is a UUID.", example: "template-7" },
+  "nft-id-invalid": { reason: "An nftId has the form <CHAIN>-<number>-<number>.", example: "MATIC-12" },
   "wallet-invalid": {
-    severity: "error",
     reason: "The wallet address is damaged; what is sent to it can't be called back.",
-    source: FIELD_TYPES,
     example: "0x52908400098527886E0F7030069857D2E4169Ee7 (checksum)",
   },
   "wallet-unusual": {
     severity: "warn",
     reason: "The address is not of the 0x form, so its correctness can't be checked here.",
-    source: FIELD_TYPES,
     example: "tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb",
   },
   "metadata-invalid": {
-    severity: "error",
     reason: "Attributes are a list of objects with trait_type and value, optionally display_type.",
-    source: FIELD_TYPES,
     example: '[{"trait":"Row"}]',
   },
   "json-duplicate-key": {
-    severity: "error",
     reason: "Of a key that stands twice in one object, one value would be lost.",
     source: "specification, Request body",
     example: '{"price":"1","price":"2"}',
   },
   "sold-ticket-without-user": {
-    severity: "error",
     reason: "The table requires userId on soldTicket; a sample omits it.",
     source: CONTRADICTION,
     example: "soldTicket without userId",
   },
   "update-ticket-name": {
-    severity: "error",
     reason: "The table gives updateTicket no name; a sample sends it.",
     source: CONTRADICTION,
     example: "name on updateTicket",
   },
   "update-ticket-description": {
-    severity: "error",
     reason: "The table gives updateTicket no description; a sample sends it.",
     source: CONTRADICTION,
     example: "description on updateTicket",
   },
   "update-event-image-url": {
-    severity: "error",
     reason: "The table gives updateEvent no imageUrl; a sample sends it.",
     source: CONTRADICTION,
     example: "imageUrl on updateEvent",
   },
   "metadata-template-id": {
-    severity: "error",
     reason: "Which actions accept metadataTemplateId is not shown.",
     source: CONTRADICTION,
     example: "metadataTemplateId on soldTicket",
   },
-} as const satisfies Record<string, Rule>;
+});
 
 export type ActionRule = keyof typeof ACTION_RULES;
 

@@ -1,4 +1,4 @@
-import { ACTION_RULES, type Rule } from "../actions/rules.ts";
+import { ACTION_RULES, type Rule, rulesOf } from "../actions/rules.ts";
 
 const ORDER = "specification, Limits: actions are processed in the order sent";
 const NEVER_TWICE = "the promise that nothing is sent twice";
@@ -8,71 +8,55 @@ const FIELD_MEANINGS = "specification, Field meanings";
 const LIKELY = "likely, not stated by the specification";
 
 /** What is probably a mistake in one action, although the service's tables allow it. */
-export const LIKELY_RULES = {
+export const LIKELY_RULES = rulesOf("warn", LIKELY, {
   "order-time-missing": {
-    severity: "warn",
     reason: "Without orderTime the service stamps the time of sending, not the time of the sale or deed.",
     source: "specification, Field types: orderTime defaults to the current Unix time",
     example: "soldTicket without orderTime",
   },
   "looks-like-milliseconds": {
-    severity: "warn",
     reason: "Times are Unix seconds; as seconds this one is thousands of years away.",
     source: FIELD_MEANINGS,
     example: '"orderTime":1767225600000',
   },
   "looks-like-no-unix-time": {
-    severity: "warn",
     reason:
       "Times are Unix seconds; as seconds this one is years away, and its digits are those of a date, of a spreadsheet's day or of thousandths.",
     source: FIELD_MEANINGS,
     example: '"orderTime":20260501',
   },
   "id-looks-mangled": {
-    severity: "warn",
     reason:
       "Spreadsheets and scripts write such text in place of an id, or such signs around it: several tickets may share it, or no other export has it.",
-    source: LIKELY,
     example:
       '"ticketId":"1.84E+10", "123456789012345000", "####", "#WERT!", "03. Nov", "TRUE", "-", "unknown", "{{id}}-1", "=\\"00123\\"" or "\'00123"',
   },
   "text-looks-damaged": {
-    severity: "warn",
     reason:
       "A character was lost or misread before the text came here, or a spreadsheet or script wrote something in its place, so a different text would be registered, and several ids may have become one.",
-    source: LIKELY,
     example: '"eventName":"CafÃ©", "Kaj?te", "#REF!" or "undefined"',
   },
   "control-character": {
-    severity: "warn",
     reason:
       "Nobody sees or types such a character, so an id that holds one is not the id it looks like, and a public text keeps it forever.",
-    source: LIKELY,
     example: '"ticketId":"T-1\\u0001"',
   },
   "update-without-change": {
-    severity: "warn",
     reason:
       "What an update leaves out is not changed, so one with only an id does nothing: its columns may have been renamed.",
     source: "specification, Null versus empty",
     example: '{"action":"updateTicket","data":{"ticketId":"T-1"}}',
   },
   "end-before-start": {
-    severity: "warn",
     reason: "The event ends before it starts.",
-    source: LIKELY,
     example: '"startTime":1767225600,"endTime":1767222000',
   },
   "order-time-far": {
-    severity: "warn",
     reason: "A time before 2009, or more than two days from now, was probably read from the wrong column.",
-    source: LIKELY,
     example: '"orderTime":1000000000 (2001-09-09)',
   },
   "event-time-far": {
-    severity: "warn",
     reason: "An event that starts or ends more than ten years from now is probably a mistake.",
-    source: LIKELY,
     example: '"startTime":4102444800 (2100-01-01)',
   },
   "url-with-login": {
@@ -83,52 +67,42 @@ export const LIKELY_RULES = {
     example: "https://anna:secret@example.com/a.png",
   },
   "url-unusual": {
-    severity: "warn",
     reason:
       "It has the form of a URL, but no name server knows such a host, a % in it encodes no character, it holds a character that no URL may hold, or a script or spreadsheet left a placeholder or a failed formula in it.",
     source: "RFC 1123, section 2.1, and RFC 3986, section 2",
     example: "https://a..b/x, https://example.com/100%zz, https://example.com/{{seat}}",
   },
   "callback-not-public": {
-    severity: "warn",
     reason: "The service calls callbackUrl from outside, where this host is not reachable.",
     source: "specification, Field meanings: publicly reachable without authentication",
     example: "http://localhost:8080/hook",
   },
   "payload-too-long": {
-    severity: "warn",
     reason: "A request holds at most 5000 actions; tickets stream splits longer ones.",
     source: LIMITS,
     example: "a payload.json of 5001 items",
   },
-} as const satisfies Record<string, Rule>;
+});
 
 /** What can only be seen across actions: in their order, and against what the environment has accepted. */
-export const CROSS_ACTION_RULES = {
+export const CROSS_ACTION_RULES = rulesOf("error", NEVER_TWICE, {
   "id-zeros-lost": {
-    severity: "error",
     reason:
       "A spreadsheet removes the leading zeros of a number, and what was accepted would look new. Between two ids of one input this is a warning.",
-    source: NEVER_TWICE,
     example: '"ticketId":"123456789", where "000123456789" was accepted',
   },
   "event-not-registered": {
-    severity: "error",
     reason:
       "An event is registered before its tickets are. Where it may have been registered elsewhere, this is one warning per event; `complete: true` in the environment says that nothing was.",
     source: `${STATES}, rule 1`,
     example: "a soldTicket that stands before the newEvent of its event",
   },
   "event-registered-twice": {
-    severity: "error",
     reason: "An event is registered once, and what is written to the blockchain stays.",
-    source: NEVER_TWICE,
     example: "two newEvent with the same eventId in one input",
   },
   "ticket-sold-twice": {
-    severity: "error",
     reason: "A ticket is registered by one soldTicket; when it changes hands, that is a resoldTicket.",
-    source: NEVER_TWICE,
     example: "two soldTicket with the same ticketId in one input",
   },
   "ticket-not-sold": {
@@ -139,7 +113,6 @@ export const CROSS_ACTION_RULES = {
     example: "a scannedTicket that stands before the soldTicket of its ticket",
   },
   "resold-to-holder": {
-    severity: "error",
     reason: "The buyer of a resale differs from the user who held the ticket.",
     source: `${STATES}, rule 2`,
     example: "a resoldTicket with the userId of the soldTicket before it",
@@ -159,7 +132,6 @@ export const CROSS_ACTION_RULES = {
       '"price":"12.505" or "1.250" for an event in EUR, "1.250" or "48.00000000000001" for one that was registered elsewhere',
   },
   "depends-on-invalid": {
-    severity: "error",
     reason: "An earlier row of the same ticket, or the row that registers its event, is invalid and not sent.",
     source: ORDER,
     example: "the scannedTicket of a ticket whose soldTicket has no price",
@@ -174,11 +146,9 @@ export const CROSS_ACTION_RULES = {
     severity: "warn",
     reason:
       "Equal scans or resales within one minute are several if times have no seconds, and copies if a file holds its rows twice.",
-    source: NEVER_TWICE,
     example: "a log by the minute to which a job has appended all of its rows once more",
   },
   "imported-history": {
-    severity: "error",
     reason:
       "The ledger was imported from a promises file, which does not say which deed of this kind the ticket or event had.",
     source: "what a promises file holds: ids, and no times, buyers or contents",
@@ -187,7 +157,6 @@ export const CROSS_ACTION_RULES = {
   changed: {
     severity: "warn",
     reason: "An accepted action is not sent again, but the input now says something else about it.",
-    source: NEVER_TWICE,
     example: "a soldTicket whose price differs from the one that was accepted",
   },
   "history-late": {
@@ -205,20 +174,16 @@ export const CROSS_ACTION_RULES = {
     example: "an updateTicket that was rejected yesterday, before one that was accepted",
   },
   "history-unclear": {
-    severity: "error",
     reason:
       "Contents repeat, and which of them were accepted can't be told; or two deeds of the same time may be one; or a deed may be an accepted one whose time is read in another zone, or without its seconds; or a resale without a time goes to someone to whom an accepted one went that the input lacks, at another price; or a mended row did not name its ticket or event when it was rejected, so that its place among what was accepted is not known; or it comes from a rejects file that the ledger does not know. Nothing is sent, or left out, on a guess.",
-    source: NEVER_TWICE,
     example: "updateTicket A, B and A were accepted, and the input has only B",
   },
   "key-shared": {
-    severity: "error",
     reason:
       "The key of a source says which deed a row is; two tickets or events can't be one deed, nor can rows that say different things.",
-    source: NEVER_TWICE,
     example: "key: an order's number, in rows of several tickets",
   },
-} as const satisfies Record<string, Rule>;
+});
 
 export type CrossActionRule = keyof typeof CROSS_ACTION_RULES;
 

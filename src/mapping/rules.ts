@@ -1,200 +1,149 @@
-import type { Rule } from "../actions/rules.ts";
+import { rulesOf } from "../actions/rules.ts";
 
 const ROWS = "how rows become actions: docs/mapping.md";
 
 /** What can be wrong with a row before it is an action. Rules of actions (`ACTION_RULES`) are used where they fit. */
-export const MAPPING_RULES = {
+export const MAPPING_RULES = rulesOf("error", ROWS, {
   "not-clearable": {
-    severity: "error",
     reason: "The clear word sends a field's default, which only an update does, and only for fields that have one.",
     source: "specification, Null versus empty and the defaults of Field types",
     example: "\\clear in metadataAttributes",
   },
   "action-conflict": {
-    severity: "error",
     reason: "The row names a different action from --action.",
-    source: ROWS,
     example: "--action soldTicket for a row with action = newEvent",
   },
   "column-ambiguous": {
-    severity: "error",
     reason: "Two names of the row mean the same field, and nothing says which one counts.",
-    source: ROWS,
     example: '{"ticketId":"a","ticket_id":"b"}',
   },
   "open-actions": {
-    severity: "error",
     reason: "tickets:actions of a rejects file names something that the row does not give.",
-    source: ROWS,
     example: "tickets:actions = 2:soldTicket",
   },
   "time-without-zone": {
-    severity: "error",
     reason: "A local time is not an instant until its zone is known, which is never guessed.",
-    source: ROWS,
     example: "2026-05-01 20:00:00",
   },
   "time-unreadable": {
-    severity: "error",
     reason: "The text is in none of the declared time formats. Day and month are never guessed.",
-    source: ROWS,
     example: "3/4/26 without a declared format",
   },
   "time-skipped": {
-    severity: "error",
     reason: "The clocks of the zone skip this hour, so this local time never existed.",
-    source: ROWS,
     example: "2026-03-29 02:30:00 in Europe/Berlin",
   },
   "value-unknown": {
-    severity: "error",
     reason: "The value table lacks the value and declares no else.",
-    source: ROWS,
     example: "map: {VIP: 79.50} for a row with Product = Crew",
   },
   "value-unexpected": {
-    severity: "error",
     reason: "The column does not hold what the source's expect declares.",
-    source: ROWS,
     example: "expect: {Currency: EUR} for a row with Currency = USD",
   },
   "amount-not-divisible": {
-    severity: "error",
     reason: "The total does not divide into equal parts of that many decimals, and the source declares no remainder.",
-    source: ROWS,
     example: "10.00 divided by 3",
   },
   "each-unreadable": {
-    severity: "error",
     reason: "What each repeats by is not a count, not a list, or has text that its pattern does not match.",
-    source: ROWS,
     example: 'each: {count: "{Quantity}"} for a row with Quantity = two',
   },
   "list-missing": {
-    severity: "error",
     reason: "A row without the list that each repeats by is not the same as one whose list is empty or null.",
-    source: ROWS,
     example: "each: {path: barcodes} for a row without the key barcodes",
   },
   "ids-otherwise": {
-    severity: "error",
     reason:
       "The source makes its ids differently than when some of it was sent; that would look new now and be sent again.",
     source: "the promise that nothing is sent twice",
     example: 'ticketId: "{Event}-{Order}-{Position}", which was "{Order}-{Position}"',
   },
   "key-missing": {
-    severity: "error",
     reason:
       "No row of the file has a key that the source reads, like a table that lacks a column: the key was renamed or is misspelt.",
-    source: ROWS,
     example: '"{buyer.id}" for a file whose rows have buyer_id',
   },
   "lookup-missing": {
-    severity: "error",
     reason: "The lookup file has no row for this one.",
-    source: ROWS,
     example: "an attendee whose order is not in orders.csv",
   },
   "lookup-ambiguous": {
-    severity: "error",
     reason: "The lookup file has several rows for this one, and nothing says which one counts.",
-    source: ROWS,
     example: "two orders of the same reference in orders.csv",
   },
   "lookup-fits-nothing": {
     severity: "warn",
     reason:
       "A lookup with missing: empty finds nothing for any row, so its file may be the wrong one, or its values written differently.",
-    source: ROWS,
     example: 'where: {Code: "{Voucher}"} for discounts.csv with early, and rows with EARLY',
   },
   "value-not-named": {
     severity: "warn",
     reason:
       "A column that a when compares holds a value that no when, skip or expect of the source names, so its meaning may be lost.",
-    source: ROWS,
     example: "when: {checkin: yes} for rows with checkin = ja",
   },
   "value-near": {
     severity: "warn",
     reason:
       "A value that when or skip names occurs in no row, but one spelt almost like it does; or a map spells it differently from the row, which took its else.",
-    source: ROWS,
     example: "when: {Status: refunded} for rows with Status = Refunded",
   },
   "fill-down-empty": {
-    severity: "error",
     reason: "A blank cell of a fillDown column has no row above to take its value from.",
-    source: ROWS,
     example: "fillDown: Order for a first row without Order",
   },
   "totals-line": {
-    severity: "error",
     reason:
       "The row sums up the others, as at the end of reports: its ticket has a word such as Total for an id, or the last amount is the sum of all before it.",
-    source: ROWS,
     example: "Summe;;;1250.00 as the last row",
   },
   "event-told-differently": {
     severity: "warn",
     reason:
       "Rows of one event give its newEvent different fields; the first row counts, and nothing says that it is right.",
-    source: ROWS,
     example: "Gala and Gala 2026 as eventName in two rows of the event e7",
   },
   "column-by-position": {
     severity: "warn",
     reason:
       "A column that is taken by its position becomes a different one as soon as the export gains or loses a column.",
-    source: ROWS,
     example: "columns: {seat: 7} without the header that is expected there",
   },
   "nothing-mapped": {
-    severity: "error",
     reason:
       "No row of the file gives an action, and all have values that the source names nowhere: the source fits another file.",
-    source: ROWS,
     example: "when: {Status: paid} for a file with Status = Bezahlt in all rows",
   },
   "one-event-of-two-files": {
     severity: "warn",
     reason: "A source with a constant eventId reads several files, and nothing says that they belong to one event.",
-    source: ROWS,
     example: 'match: "attendees*.csv" for attendees-gala.csv and attendees-ball.csv',
   },
   "key-empty": {
-    severity: "error",
     reason: "The source's key is empty for the row, so it can't be told from others.",
-    source: ROWS,
     example: 'key: "{Barcode}" for a row without barcode',
   },
   "rejects-misread": {
-    severity: "error",
     reason:
       "A row of a rejects file is read differently than when it was rejected, so that its cells, or the numbers in its tickets:actions, mean another deed.",
-    source: ROWS,
     example: "sales.rejects.csv streamed without the source that sales.csv had",
   },
   "rejects-row-twice": {
-    severity: "error",
     reason: "Two rows have the same tickets:row but differ, so nothing tells which one the bad row became.",
-    source: ROWS,
     example: "a rejected row that was split into two",
   },
   "mended-gives-more": {
-    severity: "error",
     reason: "A bad row whose mended version was accepted gives more actions now than were accepted or asked for.",
-    source: ROWS,
     example: "a mended sale whose order is refunded a night later, by its lookup or by an action new in the mapping",
   },
   "mended-unsure": {
     severity: "warn",
     reason:
       "A row that reads like a mended one is not sent, even where it names no ticket or event and may be another row, may give something more now, or differs from what was accepted.",
-    source: ROWS,
     example: ",,North without a ticketId, again in another night's export",
   },
-} as const satisfies Record<string, Rule>;
+});
 
 export type MappingRule = keyof typeof MAPPING_RULES;

@@ -1,96 +1,73 @@
-import { ACTION_RULES, type Rule } from "../actions/rules.ts";
+import { ACTION_RULES, rulesOf } from "../actions/rules.ts";
 
 const SERVICE_BODY = "specification, Request body";
 const CSV = "RFC 4180";
 const JSON_TEXT = "RFC 8259";
 
 /** What the readers find: rows that can't be read as rows, or hardly are what they are read as, before any mapping. */
-export const READER_RULES = {
+export const READER_RULES = rulesOf("error", CSV, {
   "cell-count": {
-    severity: "error",
     reason:
       "A row with more or fewer cells than the header has a delimiter too many or too few, so its values are under the wrong columns.",
-    source: CSV,
     example: "price,currency in the header, 12,50,EUR in the row",
   },
   "header-repeated": {
-    severity: "error",
     reason:
       "A row of column names, in any order and spelling, is the header of another file that was appended to this one. Where the order differs, the values after it are under the wrong columns and are not read.",
-    source: CSV,
     example: "ticketId,userId in the header, and User ID,Ticket ID in a row",
   },
   "csv-quotes": {
-    severity: "error",
     reason:
       "After a quote that is not closed, not doubled or not at the edge of its cell, nobody can tell where rows end, so reading stops there.",
-    source: CSV,
     example: 't-1,5" single,EUR',
   },
   "lone-carriage-return": {
-    severity: "error",
     reason:
       "In a table whose lines end in LF or CRLF, a carriage return outside quotes is another program's line end: two rows are joined into one.",
-    source: CSV,
     example: "t-1 CR t-2 LF in a table whose other lines end in LF",
   },
   "rows-in-cell": {
-    severity: "error",
     reason:
       "A quoted cell whose lines look like rows of the table comes from a lone quote that another one closes rows later; the rows between would be lost.",
-    source: CSV,
     example: 't-1,EUR,"call above t-2,EUR,seat " in a table of three columns',
   },
   "row-too-long": {
-    severity: "error",
     reason:
       "A row over 1 MiB means a quote that never closes, or the wrong file: all fields of an action together are far shorter.",
     source: "specification, Field types (the longest field has 10240 characters)",
     example: "a cell that holds an image as base64",
   },
-  "json-invalid": {
-    severity: "error",
-    reason: "The text is not JSON.",
-    source: JSON_TEXT,
-    example: '{"action": newEvent}',
-  },
+  "json-invalid": { reason: "The text is not JSON.", source: JSON_TEXT, example: '{"action": newEvent}' },
   "json-duplicate-key": ACTION_RULES["json-duplicate-key"],
   "json-not-object": {
-    severity: "error",
     reason: "A row is a JSON object: {action, data}, or columns and values.",
     source: SERVICE_BODY,
     example: '["newEvent", "wave-26"]',
   },
   "json-not-array": {
-    severity: "error",
     reason: "A .json file is a request body: one array of {action, data}.",
     source: SERVICE_BODY,
     example: '{"action":"newEvent","data":{}} without [ ] around it',
   },
-} as const satisfies Record<string, Rule>;
+});
 
 export type ReaderRule = keyof typeof READER_RULES;
 
 /** What the readers find in a whole input, however its rows are. */
-export const INPUT_RULES = {
+export const INPUT_RULES = rulesOf("warn", "good practice", {
   "input-empty": {
     severity: "error",
     reason:
       "A table or payload of 0 bytes is more often a failed export than a night without sales; --allow-empty accepts it.",
-    source: "good practice",
     example: "sales.csv of 0 bytes, where a quiet night has a header",
   },
   "input-no-rows": {
-    severity: "warn",
     reason: "An input without rows gives nothing to send; that may be right, or it is the export of another day.",
-    source: "good practice",
     example: "sales.csv with a header only",
   },
   "input-twice": {
-    severity: "warn",
     reason:
       "Two inputs with the same bytes are an export and its copy, or two nights on which the same happened; deeds without times are then sent for each.",
-    source: "good practice",
     example: "updates-10.csv and updates-11.csv, byte for byte",
   },
   "looks-like-utf8": {
@@ -101,12 +78,11 @@ export const INPUT_RULES = {
     example: "sales.csv in UTF-8 with --encoding windows-1252, where Gärten becomes GÃ¤rten",
   },
   "last-line-unended": {
-    severity: "warn",
     reason:
       "A last line without its line end may be cut off: an export that was interrupted, or is still being written, looks like that.",
     source: "RFC 4180, 2; NDJSON, 3.1",
     example: "t-2,EUR,12.5 at the very end, where t-2,EUR,12.50 was to be",
   },
-} as const satisfies Record<string, Rule>;
+});
 
 export type InputRule = keyof typeof INPUT_RULES;
