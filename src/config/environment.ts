@@ -251,9 +251,7 @@ function refuseWrongTwin(config: Config, name: string, baseUrl: string, env: Nod
     new Failure(
       "usage",
       `${name} says sameServiceAs: ${other} (${displayOrigin(place ?? "config", config.cwd)}), ${what}`,
-      {
-        hint: `${hint} Nothing was sent.`,
-      },
+      { hint: `${hint} Nothing was sent.` },
     );
   if (other === name) throw refuse("which is itself", "Name the other environment, or remove the line.");
   if (other === SANDBOX)

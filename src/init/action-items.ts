@@ -98,9 +98,7 @@ export function entryOffered(
     },
   };
   return [
-    {
-      comment: "# Optional: checkedInTicket ends a ticket's life, scannedTicket is for tickets that may come again.",
-    },
+    { comment: "# Optional: checkedInTicket ends a ticket's life, scannedTicket is for tickets that may come again." },
     ...(flag === undefined ? [] : [valuesTold(flag)]),
     ...switchedOff({ items: [{ block: [item] }] }),
   ];

@@ -68,11 +68,7 @@ function priceLines(
   const evidence = amountsOf(price);
   if (evidence === undefined)
     return [
-      {
-        key: "price",
-        value: ask("its texts are no amounts in any one way"),
-        note: `perhaps ${templateText(price)}`,
-      },
+      { key: "price", value: ask("its texts are no amounts in any one way"), note: `perhaps ${templateText(price)}` },
     ];
   const blank: Steps = price.filled < price.rows ? { blank: { inQuotes: "0" } } : {};
   const also = others.length === 0 ? "" : `; also ${namesText(others)}`;
@@ -191,11 +187,7 @@ export function amountLines(
   if (only !== undefined && others.length === 0)
     return [{ key: "price", value: only.value, note: `guess: the only way that fits, ${told(only.reading)}` }];
   return [
-    {
-      key: "price",
-      value: ONE_OF_THE_NEXT,
-      note: "how amounts are written is never guessed; remove this line",
-    },
+    { key: "price", value: ONE_OF_THE_NEXT, note: "how amounts are written is never guessed; remove this line" },
     ...ways.map(({ key, value, reading }) => choice({ key, value, note: `reads ${told(reading)}` })),
   ];
 }

@@ -47,9 +47,7 @@ export async function samplesOf(names: readonly string[], options: SamplingOptio
     throw new Failure(
       "usage",
       "Standard input has no name to choose its source by, so it can't be read beside other files.",
-      {
-        hint: "Save it as a file, or look at it alone: tickets init -",
-      },
+      { hint: "Save it as a file, or look at it alone: tickets init -" },
     );
   const found: FoundSample[] = [];
   for (const file of files) {
@@ -92,9 +90,7 @@ async function sampleOf(
         throw new Failure(
           "usage",
           `${cleanText(file.name, 200)}:${row.line} ${row.findings[0]?.message ?? "can't be read."}`,
-          {
-            ...(row.findings[0]?.hint !== undefined && { hint: row.findings[0].hint }),
-          },
+          { ...(row.findings[0]?.hint !== undefined && { hint: row.findings[0].hint }) },
         );
       }
       if (rows.length === ROWS_LOOKED_AT) {
@@ -116,9 +112,7 @@ async function sampleOf(
     throw new Failure(
       "usage",
       `${cleanText(file.name, 200)} holds actions already ({action, data}); they need no config.`,
-      {
-        hint: `Check it: tickets validate ${inShell(file.name)}`,
-      },
+      { hint: `Check it: tickets validate ${inShell(file.name)}` },
     );
   const common = {
     fileName: file.path === "-" ? "export" : basename(file.name),

@@ -206,9 +206,6 @@ function damaged(file: InputFile, cause: unknown): Failure {
   return new Failure(
     "usage",
     `${shownName(file)} is damaged, cut off or not ${kind}-compressed (${cleanText(reason)}).`,
-    {
-      hint: "Make or copy it again; nothing of it is used.",
-      cause,
-    },
+    { hint: "Make or copy it again; nothing of it is used.", cause },
   );
 }

@@ -34,10 +34,7 @@ export function resolveEncoding(label: string): string {
       throw new Failure(
         "usage",
         `${cleanText(label.trim(), 40)} can't be read; only encodings that browsers know can.`,
-        {
-          hint: `Convert the file first: iconv -f CP${label.replace(/\D/g, "")} -t UTF-8.`,
-          cause,
-        },
+        { hint: `Convert the file first: iconv -f CP${label.replace(/\D/g, "")} -t UTF-8.`, cause },
       );
     const near = nearest(label, COMMON_LABELS);
     throw new Failure("usage", `There is no encoding called "${cleanText(label, 40)}".`, {
@@ -174,10 +171,7 @@ function noCharacter(
     return new Failure(
       "usage",
       `${name} is probably not ${encoding}: it gives the control character U+${code} in line ${line}.`,
-      {
-        hint,
-        cause,
-      },
+      { hint, cause },
     );
   }
   const decodeOne = encoding === "windows-1252" ? windows1252 : streamingDecoder(encoding);

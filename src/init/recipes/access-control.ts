@@ -25,10 +25,7 @@ export const ACCESS_CONTROL: readonly Recipe[] = [
     },
     remarks: {
       zone: { fillIn: "the time zone of the venue" },
-      "actions.scannedTicket.fields.orderTime": {
-        fillIn: "the date on which the evening began",
-        part: "2026-05-09",
-      },
+      "actions.scannedTicket.fields.orderTime": { fillIn: "the date on which the evening began", part: "2026-05-09" },
     },
   },
 ];

@@ -37,8 +37,6 @@ export const ALFIO: readonly Recipe[] = [
         { checkedInTicket: { when: { Status: "CHECKED_IN" } } },
       ],
     },
-    remarks: {
-      "actions.soldTicket.fields.orderTime": { note: "the offset counts, not the zone in brackets" },
-    },
+    remarks: { "actions.soldTicket.fields.orderTime": { note: "the offset counts, not the zone in brackets" } },
   },
 ];

@@ -23,9 +23,7 @@ export const EVENTBRITE: readonly Recipe[] = [
         { newEvent: { fields: { eventName: "Spring Gala #7", currency: "USD" } } },
         {
           soldTicket: {
-            when: {
-              "Attendee Status": ["Attending", "Checked In", "Refunded", "Not Attending", "Transferred"],
-            },
+            when: { "Attendee Status": ["Attending", "Checked In", "Refunded", "Not Attending", "Transferred"] },
             fields: {
               userId: "{Email}",
               price: { from: "{Total Paid}", thousands: "," },

@@ -32,10 +32,7 @@ export const HIEVENTS: readonly Recipe[] = [
         {
           scannedTicket: {
             when: { Status: ["ACTIVE", "CANCELLED"] },
-            each: {
-              in: "{Check Ins}",
-              match: "(?<list>.+?) \\((?<at>\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d)\\)",
-            },
+            each: { in: "{Check Ins}", match: "(?<list>.+?) \\((?<at>\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d)\\)" },
             fields: { orderTime: { from: "{item.at}", format: "yyyy-MM-dd HH:mm:ss" } },
           },
         },
@@ -47,9 +44,7 @@ export const HIEVENTS: readonly Recipe[] = [
         },
       ],
     },
-    remarks: {
-      "actions.soldTicket.fields.price.map.Standing": { fillIn: "its price", forEach: "Product Name" },
-    },
+    remarks: { "actions.soldTicket.fields.price.map.Standing": { fillIn: "its price", forEach: "Product Name" } },
   },
   {
     name: "hievents-events",

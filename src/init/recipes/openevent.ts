@@ -32,9 +32,7 @@ export const OPENEVENT: readonly Recipe[] = [
         { invalidatedTicket: { when: { Status: "cancelled" } } },
       ],
     },
-    remarks: {
-      "fields.eventId": { fillIn: "the id of the event, which the export does not name" },
-    },
+    remarks: { "fields.eventId": { fillIn: "the id of the event, which the export does not name" } },
   },
   {
     name: "openevent-attendees",
@@ -73,8 +71,6 @@ export const OPENEVENT: readonly Recipe[] = [
         { invalidatedTicket: { when: { Status: "cancelled" } } },
       ],
     },
-    remarks: {
-      "fields.eventId": { fillIn: "the id of the event, which the export does not name" },
-    },
+    remarks: { "fields.eventId": { fillIn: "the id of the event, which the export does not name" } },
   },
 ];

@@ -41,9 +41,7 @@ export const PRETIX: readonly Recipe[] = [
         { invalidatedTicket: { when: { Status: "canceled" } } },
       ],
     },
-    remarks: {
-      zone: { fillIn: "the event's time zone, which the export does not name" },
-    },
+    remarks: { zone: { fillIn: "the event's time zone, which the export does not name" } },
   },
   {
     name: "pretix-scans",
@@ -63,15 +61,11 @@ export const PRETIX: readonly Recipe[] = [
         {
           scannedTicket: {
             when: { "Scan type": "Entry", Result: "Successful" },
-            fields: {
-              orderTime: { from: "{Date} {Time}", format: ["yyyy-MM-dd H:mm", "yyyy-MM-dd H:mm:ss"] },
-            },
+            fields: { orderTime: { from: "{Date} {Time}", format: ["yyyy-MM-dd H:mm", "yyyy-MM-dd H:mm:ss"] } },
           },
         },
       ],
     },
-    remarks: {
-      zone: { fillIn: "the event's time zone, which the export does not name" },
-    },
+    remarks: { zone: { fillIn: "the event's time zone, which the export does not name" } },
   },
 ];

@@ -29,8 +29,6 @@ export const TITO: readonly Recipe[] = [
         { invalidatedTicket: { when: { "Void Status": ["void", "voided", "true", "Yes"] } } },
       ],
     },
-    remarks: {
-      zone: { fillIn: "the time zone of the export's times" },
-    },
+    remarks: { zone: { fillIn: "the time zone of the export's times" } },
   },
 ];

@@ -41,19 +41,14 @@ export const WEEZTIX: readonly Recipe[] = [
               { order_status: "paid", ticket_invalidated: ["true", "1", "yes"] },
               { order_status: "paid", order_invalidated: ["true", "1", "yes"] },
             ],
-            fields: {
-              orderTime: { from: ["{ticket_invalidated_at}", "{order_invalidated_at}"], format: "iso" },
-            },
+            fields: { orderTime: { from: ["{ticket_invalidated_at}", "{order_invalidated_at}"], format: "iso" } },
           },
         },
       ],
     },
     remarks: {
       zone: { fillIn: "the time zone of the export's times" },
-      "expect.paid_currency": {
-        fillIn: "the event's currency; another one is a problem",
-        sameIn: "paid_currency",
-      },
+      "expect.paid_currency": { fillIn: "the event's currency; another one is a problem", sameIn: "paid_currency" },
       "fields.eventId": { fillIn: "the id of the event, which the export does not hold" },
     },
   },
