@@ -11,10 +11,10 @@ import type { DeepReadonly } from "../mapping/schema-words.ts";
 import type { SourceConfig } from "../mapping/source.ts";
 import { openFile } from "../readers/open-file.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, pathKey, positionAt } from "./document.ts";
-import { explainIssues, isRecord, problemLine, valueAt } from "./explain.ts";
+import { explainIssues, isRecord, keysAt, problemLine, valueAt } from "./explain.ts";
 import { MODULE_NAME, openExplorer } from "./explorer.ts";
 import { toPath, userConfigDirectory } from "./paths.ts";
-import { configSchema, type ParsedConfig, type ParsedEnvironment } from "./schema.ts";
+import { configSchema, type ParsedConfig, type ParsedEnvironment, variablePart } from "./schema.ts";
 import { digestOfConfig, isTrusted, trustProblems } from "./trust.ts";
 
 /** One entry of `environments`; paths are absolute, `baseUrl` is normalised, `timeout` in milliseconds. */
@@ -363,16 +363,6 @@ function sharedEnvironmentProblems(documents: readonly ConfigDocument[], cwd: st
     }
   }
   return problems;
-}
-
-function keysAt(document: ConfigDocument, path: ConfigPath): readonly string[] {
-  const value = valueAt(document, path);
-  return isRecord(value) && !Array.isArray(value) ? Object.keys(value) : [];
-}
-
-/** How an environment's name stands in variables: `pre-prod` → `PRE_PROD`. */
-export function variablePart(name: string): string {
-  return name.toUpperCase().replaceAll("-", "_");
 }
 
 const MOST_SHOWN = 50;

@@ -6,11 +6,10 @@ import { nearest } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { parseBaseUrl } from "./base-url.ts";
-import { type Config, displayPath, type EnvironmentConfig, originOf, variablePart } from "./config.ts";
+import { type Config, displayPath, type EnvironmentConfig, originOf } from "./config.ts";
 import { parseDuration } from "./duration.ts";
 import { toPath, userStateDirectory } from "./paths.ts";
-import { ENVIRONMENT_NAME, LIMITS } from "./schema.ts";
-import { rangeText } from "./words.ts";
+import { ENVIRONMENT_NAME, LIMITS, rangeText, variablePart } from "./schema.ts";
 
 /** Where a key is; never the key. */
 export type KeySource =
@@ -95,44 +94,40 @@ const DEFAULT_TIMEOUT_MS = 120_000;
  */
 export function resolveEnvironment(config: Config, choice: EnvironmentChoice): Environment {
   const { name, origin } = chooseName(config, choice);
-  const settings = settle(config, name, choice);
-  const origins = { name: origin, ...settings.origins };
+  const { values, origins } = settle(config, name, choice);
   const { configFlag, flags: { stateDir } = {} } = choice;
   const named = [
     ...["--env", name],
     ...(configFlag === undefined ? [] : ["--config", configFlag]),
     ...(stateDir === undefined ? [] : ["--state-dir", stateDir]),
   ];
-  if (name === SANDBOX) {
-    refuseSandboxAddress(choice.env);
-    return frozen({
-      ...settings.values,
-      name,
-      kind: "sandbox",
-      baseUrl: "",
-      keySource: { kind: "built-in" },
-      complete: true,
-      named,
-      origins: { ...origins, baseUrl: "built in", apiKey: "built in", complete: "built in" },
-    });
-  }
-  const address = baseUrlOf(config, name, choice.env);
-  refuseWrongTwin(config, name, address.value, choice.env);
-  const key = keySourceOf(config, name, choice.env);
-  return frozen({
-    ...settings.values,
+  const service = name === SANDBOX ? sandbox(choice.env) : serviceOf(config, name, choice.env);
+  return Object.freeze({
+    ...values,
+    ...service.values,
     name,
-    kind: "service",
-    baseUrl: address.value,
-    keySource: key.value,
     named,
-    origins: { ...origins, baseUrl: address.origin, apiKey: key.origin },
+    origins: Object.freeze({ name: origin, ...origins, ...service.origins }),
   });
 }
 
-function frozen(environment: Environment): Environment {
-  Object.freeze(environment.origins);
-  return Object.freeze(environment);
+function sandbox(env: NodeJS.ProcessEnv) {
+  refuseSandboxAddress(env);
+  const keySource: KeySource = { kind: "built-in" };
+  return {
+    values: { kind: "sandbox", baseUrl: "", keySource, complete: true },
+    origins: { baseUrl: "built in", apiKey: "built in", complete: "built in" },
+  } as const;
+}
+
+function serviceOf(config: Config, name: string, env: NodeJS.ProcessEnv) {
+  const address = baseUrlOf(config, name, env);
+  refuseWrongTwin(config, name, address.value, env);
+  const key = keySourceOf(config, name, env);
+  return {
+    values: { kind: "service", baseUrl: address.value, keySource: key.value },
+    origins: { baseUrl: address.origin, apiKey: key.origin },
+  } as const;
 }
 
 /** Environments that could be named, sorted, with the sandbox; each with where it is declared. */
@@ -282,115 +277,85 @@ function refuseWrongTwin(config: Config, name: string, baseUrl: string, env: Nod
 
 type Settings = Omit<Environment, "name" | "kind" | "baseUrl" | "keySource" | "named" | "origins">;
 
+/** What the config says of an environment, by its keys there. */
+type Declared = Partial<EnvironmentConfig>;
+
+/** The settings that are called otherwise than their keys in the config. */
+const CALLED: Readonly<Partial<Record<keyof Declared, keyof EnvironmentSettings>>> = { timeout: "timeoutMs" };
+
 /** Reads the settings of an environment, and notes where each comes from. */
 class SettingReader {
   readonly origins: Partial<Record<keyof EnvironmentSettings, string>> = {};
   readonly problems: string[] = [];
   readonly #config: Config;
   readonly #name: string;
-  readonly #env: EnvironmentChoice["env"];
+  readonly #choice: EnvironmentChoice;
+  readonly #declared: Declared;
 
-  constructor(config: Config, name: string, env: EnvironmentChoice["env"]) {
+  constructor(config: Config, name: string, choice: EnvironmentChoice) {
     this.#config = config;
     this.#name = name;
-    this.#env = env;
+    this.#choice = choice;
+    this.#declared = config.environments.get(name) ?? {};
   }
 
-  from<T>(key: keyof EnvironmentSettings, value: T | undefined, otherwise: T, configKey: string = key): T {
-    this.origins[key] =
-      value === undefined ? "default" : (originOf(this.#config, ["environments", this.#name, configKey]) ?? "config");
+  from<K extends keyof Declared, T>(key: K, otherwise: T): NonNullable<Declared[K]> | T {
+    const value = this.#declared[key];
+    const origin = value === undefined ? "default" : originOf(this.#config, ["environments", this.#name, key]);
+    this.#note(key, origin ?? "config");
     return value ?? otherwise;
   }
 
   /** A setting that a flag and a variable override. Text that can't be read is a problem and counts as not given. */
-  overridable<T>(
-    setting: {
-      readonly key: keyof EnvironmentSettings;
-      readonly configKey?: string;
-      readonly flag: string;
-      readonly variable: string;
-    },
-    flag: string | number | undefined,
-    read: (text: string) => { readonly value: T } | { readonly problem: string },
-    value: T | undefined,
+  overridable<K extends keyof Declared & keyof EnvironmentFlags, T extends Declared[K]>(
+    key: K,
+    read: Reading<NonNullable<Declared[K]>>,
     otherwise: T,
-  ): T {
-    const given =
-      flag !== undefined
-        ? { text: String(flag), origin: `flag ${setting.flag}` }
-        : this.#env[setting.variable]
-          ? { text: this.#env[setting.variable] ?? "", origin: setting.variable }
-          : undefined;
-    if (given === undefined) return this.from(setting.key, value, otherwise, setting.configKey);
-    const result = read(given.text);
-    this.origins[setting.key] = given.origin;
+  ): NonNullable<Declared[K]> | T {
+    const { flags = {}, env } = this.#choice;
+    const words = key.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`);
+    const [flag, variable] = [`--${words}`, `TICKETS_${variablePart(words)}`];
+    const isFlag = flags[key] !== undefined;
+    const text = String(flags[key] ?? env[variable] ?? "");
+    if (!isFlag && text === "") return this.from(key, otherwise);
+    const result = read(text);
+    this.#note(key, isFlag ? `flag ${flag}` : variable);
     if ("value" in result) return result.value;
-    this.problems.push(`${given.origin.replace(/^flag /, "")} ${result.problem}`);
+    this.problems.push(`${isFlag ? flag : variable} ${result.problem}`);
     return otherwise;
+  }
+
+  #note(key: keyof Declared, origin: string): void {
+    this.origins[CALLED[key] ?? (key as keyof EnvironmentSettings)] = origin; // as `settle` asks for them
   }
 }
 
 function settle(
   config: Config,
   name: string,
-  { env, flags = {} }: EnvironmentChoice,
+  choice: EnvironmentChoice,
 ): { readonly values: Settings; readonly origins: Readonly<Record<keyof EnvironmentSettings, string>> } {
-  const declared: Partial<EnvironmentConfig> = config.environments.get(name) ?? {};
-  const settings = new SettingReader(config, name, env);
+  const settings = new SettingReader(config, name, choice);
   const { origins, problems } = settings;
   const owner = ledgerOwnerOf(config, name);
-
   const values: Settings = {
-    chunkSize: settings.overridable(
-      { key: "chunkSize", flag: "--chunk-size", variable: "TICKETS_CHUNK_SIZE" },
-      flags.chunkSize,
-      wholeNumberFrom(LIMITS.chunkSize),
-      declared.chunkSize,
-      LIMITS.chunkSize[1],
-    ),
-    maxChunkBytes: settings.from("maxChunkBytes", declared.maxChunkBytes, DEFAULT_MAX_CHUNK_BYTES),
-    timeoutMs: settings.overridable(
-      { key: "timeoutMs", configKey: "timeout", flag: "--timeout", variable: "TICKETS_TIMEOUT" },
-      flags.timeout,
-      durationFrom,
-      declared.timeout,
-      DEFAULT_TIMEOUT_MS,
-    ),
-    retries: settings.overridable(
-      { key: "retries", flag: "--retries", variable: "TICKETS_RETRIES" },
-      flags.retries,
-      wholeNumberFrom(LIMITS.retries),
-      declared.retries,
-      8,
-    ),
-    retryStatuses: settings.from("retryStatuses", declared.retryStatuses, []),
-    ...optional(
-      "rate",
-      settings.overridable(
-        { key: "rate", flag: "--rate", variable: "TICKETS_RATE" },
-        flags.rate,
-        rateFrom,
-        declared.rate,
-        undefined,
-      ),
-    ),
-    lanes: settings.overridable(
-      { key: "lanes", flag: "--lanes", variable: "TICKETS_LANES" },
-      flags.lanes,
-      wholeNumberFrom(LIMITS.lanes),
-      declared.lanes,
-      1,
-    ),
-    maxRejected: settings.from("maxRejected", declared.maxRejected, 100),
-    refusalsAreWhole: settings.from("refusalsAreWhole", declared.refusalsAreWhole, false),
-    complete: settings.from("complete", declared.complete, false),
-    ...optional("statusPath", settings.from("statusPath", declared.statusPath, undefined)),
-    ...optional("sameServiceAs", settings.from("sameServiceAs", declared.sameServiceAs, undefined)),
-    ...optional("output", settings.from("output", declared.output, undefined)),
-    confirm: settings.from("confirm", declared.confirm, name === "production"),
-    freshConnection: settings.from("freshConnection", declared.freshConnection, true),
-    accept: settings.from("accept", declared.accept, []),
-    ...stateOf(config, owner, env, flags.stateDir, (origin) => {
+    chunkSize: settings.overridable("chunkSize", wholeNumberFrom(LIMITS.chunkSize), LIMITS.chunkSize[1]),
+    maxChunkBytes: settings.from("maxChunkBytes", DEFAULT_MAX_CHUNK_BYTES),
+    timeoutMs: settings.overridable("timeout", durationFrom, DEFAULT_TIMEOUT_MS),
+    retries: settings.overridable("retries", wholeNumberFrom(LIMITS.retries), 8),
+    retryStatuses: settings.from("retryStatuses", []),
+    ...optional("rate", settings.overridable("rate", rateFrom, undefined)),
+    lanes: settings.overridable("lanes", wholeNumberFrom(LIMITS.lanes), 1),
+    maxRejected: settings.from("maxRejected", 100),
+    refusalsAreWhole: settings.from("refusalsAreWhole", false),
+    complete: settings.from("complete", false),
+    ...optional("statusPath", settings.from("statusPath", undefined)),
+    ...optional("sameServiceAs", settings.from("sameServiceAs", undefined)),
+    ...optional("output", settings.from("output", undefined)),
+    confirm: settings.from("confirm", name === "production"),
+    freshConnection: settings.from("freshConnection", true),
+    accept: settings.from("accept", []),
+    ...stateOf(config, owner, choice, (origin) => {
       origins.stateDir = origin;
     }),
     ledgerOwner: owner,
@@ -414,18 +379,17 @@ function optional<K extends string, T>(key: K, value: T | undefined): { readonly
 export function ownLedgerOf(
   config: Config,
   { name, ledgerOwner }: Environment,
-  { env, flags }: Pick<EnvironmentChoice, "env" | "flags">,
+  choice: Pick<EnvironmentChoice, "env" | "flags">,
 ): string | undefined {
   if (ledgerOwner === name) return undefined;
-  const { ledgerPath } = stateOf(config, name, env, flags?.stateDir, () => undefined);
+  const { ledgerPath } = stateOf(config, name, choice, () => undefined);
   return existsSync(ledgerPath) ? ledgerPath : undefined;
 }
 
 function stateOf(
   config: Config,
   name: string,
-  env: NodeJS.ProcessEnv,
-  flag: string | undefined,
+  { env, flags: { stateDir: flag } = {} }: Pick<EnvironmentChoice, "env" | "flags">,
   note: (origin: string) => void,
 ): { readonly stateDir: string; readonly ledgerPath: string } {
   const at = (stateDir: string, origin: string) => {
@@ -457,7 +421,7 @@ const wholeNumberFrom =
       : { problem: `needs ${rangeText(limits)}, not "${cleanText(text, 40)}"` };
   };
 
-const rateFrom: Reading<number | undefined> = (text) => {
+const rateFrom: Reading<number> = (text) => {
   const value = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : 0;
   return value > 0
     ? { value }

@@ -103,6 +103,12 @@ export function valueAt(document: ConfigDocument, path: ConfigPath): unknown {
   return value;
 }
 
+/** The keys of the map at `path`, if there is one. */
+export function keysAt(document: ConfigDocument, path: ConfigPath): readonly string[] {
+  const value = valueAt(document, path);
+  return isRecord(value) && !Array.isArray(value) ? Object.keys(value) : [];
+}
+
 /** An object or a list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;

@@ -2,10 +2,37 @@
 
 import * as z from "zod";
 import { SEVERITIES } from "../actions/problem.ts";
+import { Failure } from "../failure.ts";
 import { needs, oneOf, textValue } from "../mapping/schema-words.ts";
 import { SOURCE_TEXT, sourceSchema } from "../mapping/source.ts";
 import { parseBaseUrl } from "./base-url.ts";
-import { duration, wholeNumber, yesOrNo } from "./words.ts";
+import { parseDuration } from "./duration.ts";
+
+const yesOrNo = () => z.boolean({ error: needs("true or false") });
+
+/** A whole number of a range that flags and variables share; see `LIMITS`. */
+function wholeNumber([min, max]: readonly [number, number]) {
+  const error = needs(rangeText([min, max]));
+  return z.int({ error }).min(min, { error }).max(max, { error });
+}
+
+export function rangeText([min, max]: readonly [number, number]): string {
+  return max === Number.MAX_SAFE_INTEGER ? `a whole number from ${min}` : `a whole number from ${min} to ${max}`;
+}
+
+/** A duration as written, read as milliseconds. */
+const duration = () =>
+  z.string({ error: needs("a duration such as 90s, 2m or 1h30m") }).transform((text, context) => {
+    try {
+      const ms = parseDuration(text);
+      if (ms > 0) return ms;
+      context.addIssue({ code: "custom", message: "needs a duration above zero" });
+    } catch (cause) {
+      if (!(cause instanceof Failure)) throw cause;
+      context.addIssue({ code: "custom", message: cause.message });
+    }
+    return z.NEVER;
+  });
 
 /** Smallest and largest value of the numbers that configs, variables and flags set. */
 export const LIMITS = {
@@ -19,6 +46,11 @@ export const LIMITS = {
 
 export const ENVIRONMENT_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const ENVIRONMENT_NAME_RULE = "needs a name of lower-case letters, digits, - and _, such as playground";
+
+/** How an environment's name stands in variables: `pre-prod` → `PRE_PROD`. */
+export function variablePart(name: string): string {
+  return name.toUpperCase().replaceAll("-", "_");
+}
 
 /** Upper case only: a key pasted in place of the name of its variable is then nearly always noticed. */
 const VARIABLE_NAME = /^[A-Z_][A-Z0-9_]{0,127}$/;

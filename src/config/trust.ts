@@ -11,8 +11,9 @@ import { cleanText } from "../actions/text.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { Failure } from "../failure.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, positionAt } from "./document.ts";
-import { isRecord, valueAt } from "./explain.ts";
+import { keysAt, valueAt } from "./explain.ts";
 import { toPath, userStateDirectory } from "./paths.ts";
+import { variablePart } from "./schema.ts";
 
 /** The digest by which a config is trusted: of its whole text. */
 export function digestOfConfig(text: string): string {
@@ -37,7 +38,7 @@ export async function trustProblems(
     complain(path, `names ${cleanText(real, 200)}, which lies outside the config's folder`);
   };
   await checkPath(["stateDir"]);
-  for (const name of keysOf(valueAt(document, ["environments"]))) {
+  for (const name of keysAt(document, ["environments"])) {
     const path = ["environments", name];
     const variable = valueAt(document, [...path, "apiKey", "env"]);
     // The sandbox has no key; that is told.
@@ -51,26 +52,21 @@ export async function trustProblems(
     await checkPath([...path, "output"]);
     await checkPath([...path, "stateDir"]);
   }
-  for (const source of keysOf(valueAt(document, ["sources"])))
-    for (const lookup of keysOf(valueAt(document, ["sources", source, "lookup"])))
+  for (const source of keysAt(document, ["sources"]))
+    for (const lookup of keysAt(document, ["sources", source, "lookup"]))
       await checkPath(["sources", source, "lookup", lookup, "file"]);
   return problems;
 }
 
 /** A variable that holds a secret of something else, or the key of another environment, would go to this one's address. */
 function whyNotVariable(environment: string, variable: string, sameServiceAs: unknown): string | undefined {
-  const part = (name: string): string => name.toUpperCase().replaceAll("-", "_");
   if (!variable.startsWith("TICKETS_"))
     return `names the variable ${cleanText(variable, 60)}, which does not begin with TICKETS_`;
   const owner = /^TICKETS_(.+)_API_KEY$/.exec(variable)?.[1];
-  if (owner === undefined || owner === part(environment)) return undefined;
+  if (owner === undefined || owner === variablePart(environment)) return undefined;
   // The two have one address, or nothing is sent at all.
-  if (typeof sameServiceAs === "string" && owner === part(sameServiceAs)) return undefined;
+  if (typeof sameServiceAs === "string" && owner === variablePart(sameServiceAs)) return undefined;
   return `names ${cleanText(variable, 60)}, the key of another environment`;
-}
-
-function keysOf(value: unknown): readonly string[] {
-  return isRecord(value) && !Array.isArray(value) ? Object.keys(value) : [];
 }
 
 /** Where a path leads, links resolved, as far as there is anything. */
