@@ -74,16 +74,18 @@ const TICKET = ["ticketId", "nftId"] as const;
 /** Most actions that one request may hold ("Limits" in the specification). */
 export const MAX_ACTIONS_PER_REQUEST = 5000;
 
+/** What is true of an action unless its entry says otherwise. */
+const USUAL = { required: [], exclusive: [], anyOf: [], updates: false } as const;
+const OF_EVENT = { ...USUAL, about: "event" } as const;
+const OF_TICKET = { ...USUAL, about: "ticket", exclusive: TICKET } as const;
+
 /** The actions of the service ("Fields per action" in the specification), one entry each. */
 export const ACTIONS = {
   newEvent: {
-    about: "event",
+    ...OF_EVENT,
     effect: "register-event",
     required: ["eventId", "currency"],
-    exclusive: [],
-    anyOf: [],
     optional: EVENT_DETAILS,
-    updates: false,
     identity: "once",
     rank: 0,
     code: 0,
@@ -91,11 +93,9 @@ export const ACTIONS = {
     meaning: "Registers an event.",
   },
   updateEvent: {
-    about: "event",
+    ...OF_EVENT,
     effect: "change-event",
     required: ["eventId"],
-    exclusive: [],
-    anyOf: [],
     optional: ["currency", ...EVENT_DETAILS],
     updates: true,
     identity: "history",
@@ -105,13 +105,11 @@ export const ACTIONS = {
     meaning: "Changes an event.",
   },
   soldTicket: {
-    about: "ticket",
+    ...OF_TICKET,
     effect: "sell-ticket",
-    required: ["eventId", "ticketId", "userId", "price"],
     exclusive: [],
-    anyOf: [],
+    required: ["eventId", "ticketId", "userId", "price"],
     optional: ["imageUrl", "mediaUrl", "orderTime", "to", "metadataAttributes", "name", "description"],
-    updates: false,
     identity: "once",
     rank: 2,
     code: 2,
@@ -119,11 +117,8 @@ export const ACTIONS = {
     meaning: "Registers the sale of a ticket.",
   },
   updateTicket: {
-    about: "ticket",
+    ...OF_TICKET,
     effect: "change-ticket",
-    required: [],
-    exclusive: TICKET,
-    anyOf: [],
     optional: ["imageUrl", "mediaUrl", "metadataAttributes"],
     updates: true,
     identity: "history",
@@ -133,13 +128,10 @@ export const ACTIONS = {
     meaning: "Changes a ticket.",
   },
   resoldTicket: {
-    about: "ticket",
+    ...OF_TICKET,
     effect: "resell-ticket",
     required: ["userId", "price"],
-    exclusive: TICKET,
-    anyOf: [],
     optional: ["orderTime", "to"],
-    updates: false,
     identity: "history",
     rank: 4,
     code: 4,
@@ -147,13 +139,9 @@ export const ACTIONS = {
     meaning: "Registers the sale of a ticket by its holder to another user.",
   },
   scannedTicket: {
-    about: "ticket",
+    ...OF_TICKET,
     effect: "scan-ticket",
-    required: [],
-    exclusive: TICKET,
-    anyOf: [],
     optional: ["orderTime"],
-    updates: false,
     identity: "history",
     rank: 5,
     code: 5,
@@ -161,13 +149,9 @@ export const ACTIONS = {
     meaning: "Registers that a ticket was scanned; it stays valid.",
   },
   checkedInTicket: {
-    about: "ticket",
+    ...OF_TICKET,
     effect: "check-in-ticket",
-    required: [],
-    exclusive: TICKET,
-    anyOf: [],
     optional: ["orderTime"],
-    updates: false,
     identity: "once",
     rank: 6,
     code: 6,
@@ -175,13 +159,10 @@ export const ACTIONS = {
     meaning: "Registers that the holder of a ticket was let in.",
   },
   claimedTicket: {
-    about: "ticket",
+    ...OF_TICKET,
     effect: "claim-ticket",
-    required: [],
-    exclusive: TICKET,
     anyOf: ["to", "userId"],
     optional: ["orderTime"],
-    updates: false,
     identity: "recipient",
     rank: 7,
     code: 7,
@@ -189,13 +170,9 @@ export const ACTIONS = {
     meaning: "Registers that a user took the ticket into a wallet.",
   },
   invalidatedTicket: {
-    about: "ticket",
+    ...OF_TICKET,
     effect: "invalidate-ticket",
-    required: [],
-    exclusive: TICKET,
-    anyOf: [],
     optional: ["orderTime"],
-    updates: false,
     identity: "once",
     rank: 8,
     code: 8,

@@ -11,8 +11,6 @@ import { nearest } from "./nearest.ts";
 import type { ActionRule } from "./rules.ts";
 import { codePoints } from "./text.ts";
 
-export { currencyDigits } from "./currencies.ts";
-
 /** What is wrong with a value. */
 export interface Fault {
   readonly rule: ActionRule;
@@ -25,8 +23,6 @@ export interface Fault {
 export const U64_MAX = 18446744073709551615n;
 
 const PRICE = /^\d+(\.\d+)?$/;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const NFT_ID = /^\S+-\d+-\d+$/;
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const TRAIT_KEYS = new Set(["trait_type", "value", "display_type"]);
 
@@ -82,9 +78,14 @@ const text =
       });
   };
 
-const anything = (faultIn: (value: unknown) => Fault | undefined, keywords: JsonSchema): KindSchema => {
-  return () => z.unknown().check(refusing(faultIn)).register(KEYWORDS, keywords);
-};
+const anything =
+  (faultIn: (value: unknown) => Fault | undefined, keywords: JsonSchema): KindSchema =>
+  () =>
+    z.unknown().check(refusing(faultIn)).register(KEYWORDS, keywords);
+
+/** A text of one form, which is its pattern in JSON Schema, too. */
+const formed = (form: RegExp, fault: Fault, pattern: string): KindSchema =>
+  text((value) => (form.test(value) ? undefined : fault), { pattern });
 
 const degrees = (rule: "latitude-range" | "longitude-range", limit: number): KindSchema =>
   anything(
@@ -113,43 +114,23 @@ const ATTRIBUTES: JsonSchema = {
 
 /** The schema of a value of each kind. Null is not its business. */
 export const KINDS: Record<FieldKind, KindSchema> = {
-  id: text(
-    (value) =>
-      value.trim() === ""
-        ? { rule: "id-empty", message: "is empty", hint: "Give the reference your own system uses." }
-        : undefined,
-    { pattern: "\\S" },
-  ),
+  id: formed(/\S/, { rule: "id-empty", message: "is empty", hint: "Give the reference your own system uses." }, "\\S"),
   text: text(() => undefined),
-  url: text(
-    (value) =>
-      isHttpUrl(value)
-        ? undefined
-        : {
-            rule: "url-invalid",
-            message: "is not an http or https URL",
-            hint: /\s/.test(value.trim())
-              ? "A blank inside a URL is written %20."
-              : "Write it in full, such as https://example.com/a.png.",
-          },
-    { pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^/\\s]\\S*$" },
-  ),
+  url: text(urlFault, { pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^/\\s]\\S*$" }),
   currency: text(currencyFault, { enum: CURRENCY_CODES }),
   latitude: degrees("latitude-range", 90),
   longitude: degrees("longitude-range", 180),
   u64: anything(u64Fault, { type: "integer", minimum: 0 }),
-  nftId: text(
-    (value) =>
-      NFT_ID.test(value)
-        ? undefined
-        : {
-            rule: "nft-id-invalid",
-            message: "is not of the form <CHAIN>-<number>-<number>",
-            hint: "Use the nftId that the service made, or name the ticket by ticketId.",
-          },
-    { pattern: "^\\S+-[0-9]+-[0-9]+$" },
+  nftId: formed(
+    /^\S+-\d+-\d+$/,
+    {
+      rule: "nft-id-invalid",
+      message: "is not of the form <CHAIN>-<number>-<number>",
+      hint: "Use the nftId that the service made, or name the ticket by ticketId.",
+    },
+    "^\\S+-[0-9]+-[0-9]+$",
   ),
-  price: text((value) => (PRICE.test(value) ? undefined : priceFault(value)), { pattern: "^[0-9]+(\\.[0-9]+)?$" }),
+  price: text(priceFault, { pattern: "^[0-9]+(\\.[0-9]+)?$" }),
   wallet: text(walletFault, { anyOf: [{ pattern: "^0x[0-9a-fA-F]{40}$" }, { pattern: "^(?!0[xX])\\S+$" }] }),
   metadata: anything(metadataFault, {
     anyOf: [
@@ -157,9 +138,11 @@ export const KINDS: Record<FieldKind, KindSchema> = {
       { type: "string", minLength: 2, contentMediaType: "application/json", contentSchema: ATTRIBUTES },
     ],
   }),
-  uuid: text((value) => (UUID.test(value) ? undefined : { rule: "uuid-invalid", message: "is not a UUID" }), {
-    pattern: "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
-  }),
+  uuid: formed(
+    /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
+    { rule: "uuid-invalid", message: "is not a UUID" },
+    "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
+  ),
 };
 
 function tooLong(value: string, { maxLength }: FieldSpec): Fault | undefined {
@@ -205,6 +188,14 @@ export function typeName(value: unknown): string {
   }
 }
 
+function urlFault(value: string): Fault | undefined {
+  if (isHttpUrl(value)) return undefined;
+  const hint = /\s/.test(value.trim())
+    ? "A blank inside a URL is written %20."
+    : "Write it in full, such as https://example.com/a.png.";
+  return { rule: "url-invalid", message: "is not an http or https URL", hint };
+}
+
 export function isHttpUrl(value: string): boolean {
   // Not `URL.canParse`: once it is compiled, Node 22 calls what has letters such as ü invalid.
   const parsed = URL.parse(value);
@@ -238,66 +229,45 @@ function u64Fault(value: unknown): Fault | undefined {
   return { rule: "u64-invalid", message: "is not an unsigned 64-bit whole number", hint };
 }
 
-/** What a mapping must declare for texts of which the marks leave no doubt, or say that they do. */
-const AMOUNT_MARKS: readonly (readonly [RegExp, string])[] = [
-  [/^\d{1,3}(?:,\d{3})+\.\d+$/, 'thousands: ","'],
-  [/^\d{1,3}(?:\.\d{3})+,\d+$/, 'decimal: ",", thousands: "."'],
-  [/^\d{1,3}(?:,\d{3})+$/, 'thousands: "," or decimal: ",", whichever the file means'],
+const MARKS_DECLARED = "How amounts are written must be declared in the mapping:";
+
+/** What to do about texts that are no price, by the first pattern that fits: never which of two readings is meant. */
+const PRICE_HINTS: readonly (readonly [RegExp, string])[] = [
+  [/^\d+,\d{1,2}$|^\d{4,},\d+$|^\d+,\d{4,}$/, 'A decimal comma must be declared in the mapping: decimal: ",".'],
+  [/^\d{1,3}(?:,\d{3})+\.\d+$/, `${MARKS_DECLARED} thousands: ",".`],
+  [/^\d{1,3}(?:\.\d{3})+,\d+$/, `${MARKS_DECLARED} decimal: ",", thousands: ".".`],
+  [/^\d{1,3}(?:,\d{3})+$/, `${MARKS_DECLARED} thousands: "," or decimal: ",", whichever the file means.`],
+  [/^[^\d.-]/, "Give the digits only; the currency is the event's."],
+  [/^-/, "A price is not negative; a refund is an invalidatedTicket."],
+  [/^/, "Give digits, and a point before the decimals."],
 ];
 
-function priceFault(value: string): Fault {
-  const message = "is not a decimal number such as 12.50";
-  if (/^\d+,\d{1,2}$|^\d{4,},\d+$|^\d+,\d{4,}$/.test(value))
-    return { rule: "price-invalid", message, hint: 'A decimal comma must be declared in the mapping: decimal: ",".' };
-  const declared = AMOUNT_MARKS.find(([pattern]) => pattern.test(value))?.[1];
-  if (declared !== undefined)
-    return {
-      rule: "price-invalid",
-      message,
-      hint: `How amounts are written must be declared in the mapping: ${declared}.`,
-    };
-  if (/^[^\d.-]/.test(value))
-    return { rule: "price-invalid", message, hint: "Give the digits only; the currency is the event's." };
-  if (value.startsWith("-"))
-    return { rule: "price-invalid", message, hint: "A price is not negative; a refund is an invalidatedTicket." };
-  return { rule: "price-invalid", message, hint: "Give digits, and a point before the decimals." };
+function priceFault(value: string): Fault | undefined {
+  if (PRICE.test(value)) return undefined;
+  const [, hint = ""] = PRICE_HINTS.find(([pattern]) => pattern.test(value)) ?? [];
+  return { rule: "price-invalid", message: "is not a decimal number such as 12.50", hint };
 }
 
 function walletFault(value: string): Fault | undefined {
+  const invalid = (message: string, hint: string): Fault => ({ rule: "wallet-invalid", message, hint });
   if (EVM_ADDRESS.test(value)) {
     if (hasRightChecksum(value)) return undefined;
-    return {
-      rule: "wallet-invalid",
-      message: "has a wrong checksum (EIP-55), so one of its characters is wrong",
-      hint: "Copy the address again from the wallet.",
-    };
+    return invalid("has a wrong checksum (EIP-55), so one of its characters is wrong", COPY_AGAIN);
   }
   if (/^0x/i.test(value))
-    return {
-      rule: "wallet-invalid",
-      message: `starts with ${value.slice(0, 2)} but is not 0x and 40 hexadecimal digits`,
-      hint: "Copy the address again from the wallet.",
-    };
+    return invalid(`starts with ${value.slice(0, 2)} but is not 0x and 40 hexadecimal digits`, COPY_AGAIN);
   if (/^[0-9a-f]{40}$/i.test(value))
-    return {
-      rule: "wallet-invalid",
-      message: "is 40 hexadecimal digits without the 0x before them",
-      hint: "Write 0x before them, if they are the address.",
-    };
-  if (NOTHING.test(value))
-    return {
-      rule: "wallet-invalid",
-      message: "is a script's word for nothing, not a wallet address",
-      hint: "Leave it out when the address is not known.",
-    };
-  if (value === "" || /\s/.test(value))
-    return {
-      rule: "wallet-invalid",
-      message: "is not a wallet address",
-      hint: "Leave it out when the address is not known.",
-    };
+    return invalid(
+      "is 40 hexadecimal digits without the 0x before them",
+      "Write 0x before them, if they are the address.",
+    );
+  if (NOTHING.test(value)) return invalid("is a script's word for nothing, not a wallet address", LEAVE_OUT);
+  if (value === "" || /\s/.test(value)) return invalid("is not a wallet address", LEAVE_OUT);
   return { rule: "wallet-unusual", message: "is not an address of the 0x form, so it can't be checked here" };
 }
+
+const COPY_AGAIN = "Copy the address again from the wallet.";
+const LEAVE_OUT = "Leave it out when the address is not known.";
 
 /** What programs write where there is no value. */
 const NOTHING = /^(?:null|\(null\)|nil|none|undefined|nan|n\/a|\\n|false|0|-+|\[object Object\])$/i;

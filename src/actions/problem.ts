@@ -23,6 +23,9 @@ export interface Finding {
   readonly mark?: string;
 }
 
+/** What a finding says of a field of an action and its value. */
+export const about = (field: string, value: string) => ({ field, pointer: `/data/${field}`, value });
+
 /** A finding with its place in an input file and its severity after the config's `rules`. */
 export interface Problem extends Finding {
   /** Input file as the user named it; `-` is standard input. */

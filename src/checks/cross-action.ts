@@ -8,11 +8,11 @@ import {
   type TicketEffect,
   withArticle,
 } from "../actions/actions.ts";
-import type { Severity } from "../actions/problem.ts";
+import { about, type Severity } from "../actions/problem.ts";
 import { type EventState, EventStates } from "./event-states.ts";
 import { LostZeros, type OtherSpelling } from "./lost-zeros.ts";
 import { priceDecimals } from "./price-decimals.ts";
-import { about, type CrossActionFinding, placeText, quoted, RowFindings } from "./row-findings.ts";
+import { type CrossActionFinding, placeText, quoted, RowFindings } from "./row-findings.ts";
 import { type Place, type TicketKind, TicketStates } from "./ticket-states.ts";
 
 /** What an environment is known to hold. Lookups are synchronous; a ledger or nothing stands behind them. */

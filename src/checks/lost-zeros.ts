@@ -1,9 +1,10 @@
 /** Ids that are the same number as another with other zeros in front: a spreadsheet may have taken them off. */
 
 import type { Action, ActionName } from "../actions/actions.ts";
+import { about } from "../actions/problem.ts";
 import { isNumber, otherSpellings } from "../actions/zero-ids.ts";
 import type { EventStates } from "./event-states.ts";
-import { about, placeText, quoted, type RowFindings } from "./row-findings.ts";
+import { placeText, quoted, type RowFindings } from "./row-findings.ts";
 import type { Place, TicketStates } from "./ticket-states.ts";
 
 type SpelledField = "eventId" | "ticketId";

@@ -1,9 +1,8 @@
 /** Prices with more decimals than their currency has, or with a point that may part thousands. */
 
 import { MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
-import type { Finding } from "../actions/problem.ts";
+import { about, type Finding } from "../actions/problem.ts";
 import type { EventState } from "./event-states.ts";
-import { about } from "./row-findings.ts";
 
 /** @returns what is wrong with the decimals of a price in its event's currency. */
 export function priceDecimals(price: string, event: EventState | undefined): Omit<Finding, "rule"> | undefined {

@@ -1,6 +1,6 @@
 /** What the checks across actions find in one row: its findings, and whether one of them holds the row back. */
 
-import type { Finding, Severity } from "../actions/problem.ts";
+import { about, type Finding, type Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import type { CrossActionRule } from "./rules.ts";
 import type { Place } from "./ticket-states.ts";
@@ -52,10 +52,6 @@ export class RowFindings {
     const hint = "Mend that row.";
     this.report("depends-on-invalid", { ...about(field, value), message, hint, ...(cause && { cause }) });
   }
-}
-
-export function about(field: string, value: string) {
-  return { field, pointer: `/data/${field}`, value };
 }
 
 export function quoted(id: string): string {

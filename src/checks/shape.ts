@@ -7,7 +7,7 @@ import { IS_FAST_PATH_ON } from "../actions/fast-path.ts";
 import { type FieldKind, type FieldName, type FieldSpec, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { issuesOf, telling } from "../actions/formats.ts";
 import { isFormulaError, looksMangled, mangledId, standsForNoText } from "../actions/mangled-ids.ts";
-import type { Finding } from "../actions/problem.ts";
+import { about, type Finding } from "../actions/problem.ts";
 import { recordOf } from "../actions/schemas.ts";
 import { cleanText } from "../actions/text.ts";
 import { NONE, validateItem } from "../actions/validate.ts";
@@ -63,7 +63,7 @@ const LIKELY: Partial<Record<FieldKind, Find<unknown>>> = {
   id: inId,
   nftId: inId,
   wallet: inName,
-  text: inText((field, value) => [...mistakesOfWords(field, value), ...mistakesOfText(field, `/data/${field}`, value)]),
+  text: inText((field, value) => [...mistakesOfWords(field, value), ...mistakesOfText(field, value)]),
   url: inText(mistakesOfUrl),
   metadata: (_, value) => mistakesOfAttributes(value),
   u64: (field, value, now) =>
@@ -131,9 +131,7 @@ function mistakesOfWhole(action: ActionName, data: Data): readonly Finding[] {
   if (isTime(start) && isTime(end) && end < start)
     findings.push({
       rule: "end-before-start",
-      field: "endTime",
-      pointer: "/data/endTime",
-      value: String(end),
+      ...about("endTime", String(end)),
       message: `The event ends (${dated(end)}) before it starts (${dated(start)}).`,
       hint: "Check whether the two are mixed up or their zones differ.",
     });
@@ -158,31 +156,21 @@ const looksDamaged = (text: string): boolean => damageIn(text) !== undefined;
 const textLooksDamaged = (text: string): boolean => looksDamaged(text) || wordWithLostLetter(text) !== undefined;
 
 function damaged(field: FieldName, value: string): Finding {
-  const what = damageTold(value);
   return {
     rule: "text-looks-damaged",
-    field,
-    pointer: `/data/${field}`,
-    value,
-    message: `${field} holds ${what}.`,
+    ...about(field, value),
+    message: `${field} holds ${damageTold(value)}.`,
     hint: "Export again as UTF-8, and check that --encoding, or the encoding of the source, is the file's.",
   };
 }
 
 /** An empty text would have been left out; this one would be read by everybody. */
 function textOfNone(field: FieldName, value: string): Finding {
-  const by = isFormulaError(value) ? "spreadsheet" : "script";
-  return {
-    rule: "text-looks-damaged",
-    field,
-    pointer: `/data/${field}`,
-    value,
-    message: `${field} holds ${cleanText(value, 40)}, which a ${by} writes where it has no text.`,
-    hint:
-      by === "spreadsheet"
-        ? "Mend the formula in the spreadsheet, and export again."
-        : "Check why the export has no value there.",
-  };
+  const [by, hint] = isFormulaError(value)
+    ? ["spreadsheet", "Mend the formula in the spreadsheet, and export again."]
+    : ["script", "Check why the export has no value there."];
+  const message = `${field} holds ${cleanText(value, 40)}, which a ${by} writes where it has no text.`;
+  return { rule: "text-looks-damaged", ...about(field, value), message, hint };
 }
 
 function damageTold(value: string): string {
@@ -210,9 +198,7 @@ function unseen(field: FieldName, value: string, kinds: RegExp): readonly Findin
   return [
     {
       rule: "control-character",
-      field,
-      pointer: `/data/${field}`,
-      value,
+      ...about(field, value),
       message: `${field} holds the ${what} character ${code}.`,
       hint: "It is invisible, but makes the text a different one. Find where it comes from, and export again without it.",
     },
@@ -229,7 +215,7 @@ function mistakesOfAttributes(attributes: unknown): readonly Finding[] {
     ...(worn === undefined ? [] : [damaged(field, worn)]),
     ...(none === undefined ? [] : [textOfNone(field, none)]),
     ...(steered === undefined ? [] : unseen(field, steered, CONTROL)),
-    ...(open === undefined ? [] : mistakesOfText(field, `/data/${field}`, open)),
+    ...(open === undefined ? [] : mistakesOfText(field, open)),
   ];
 }
 
@@ -265,9 +251,17 @@ const LIKELY_BELOW = 1e11;
 function mistakesOfTime(field: FieldName, value: number | bigint, now: number | undefined): readonly Finding[] {
   if (value < LIKELY_FROM || value >= LIKELY_BELOW) {
     const other = otherTime(value);
-    if (other !== undefined) return [noUnixTime(field, value, other)];
-    const unit = finerUnit(value);
-    if (unit !== undefined) return [tooFine(field, value, unit)];
+    if (other !== undefined) {
+      const message = `${field} looks like ${other.what}; the service reads Unix seconds, so ${dated(value)}.`;
+      return [{ rule: "looks-like-no-unix-time", ...about(field, String(value)), message, hint: other.hint }];
+    }
+    const finer = finerUnit(value);
+    if (finer !== undefined) {
+      const seconds = BigInt(value) / 10n ** BigInt(finer.digits);
+      const message = `${field} looks like ${finer.unit}; the service reads seconds.`;
+      const hint = `Give ${seconds}, which is ${dated(seconds)}.`;
+      return [{ rule: "looks-like-milliseconds", ...about(field, String(value)), message, hint }];
+    }
   }
   const far = now === undefined ? undefined : farTime(field, value, now, dated);
   return far === undefined ? NONE : [far];
@@ -294,17 +288,6 @@ function otherTime(time: number | bigint): { readonly what: string; readonly hin
   return undefined;
 }
 
-function noUnixTime(field: FieldName, value: number | bigint, { what, hint }: { what: string; hint: string }): Finding {
-  return {
-    rule: "looks-like-no-unix-time",
-    field,
-    pointer: `/data/${field}`,
-    value: String(value),
-    message: `${field} looks like ${what}; the service reads Unix seconds, so ${dated(value)}.`,
-    hint,
-  };
-}
-
 /** The instants of 1973 to 5138 (2262 in nanoseconds) in each unit; as seconds they are thousands of years away. */
 const FINER_UNITS = [
   { unit: "milliseconds", digits: 3, from: 1e11, below: 1e14 },
@@ -315,18 +298,6 @@ const FINER_UNITS = [
 function finerUnit(time: number | bigint): (typeof FINER_UNITS)[number] | undefined {
   if (time < 1e11 || (typeof time === "number" && !Number.isInteger(time))) return undefined;
   return FINER_UNITS.find(({ from, below }) => time >= from && time < below);
-}
-
-function tooFine(field: FieldName, value: number | bigint, { unit, digits }: (typeof FINER_UNITS)[number]): Finding {
-  const seconds = BigInt(value) / 10n ** BigInt(digits);
-  return {
-    rule: "looks-like-milliseconds",
-    field,
-    pointer: `/data/${field}`,
-    value: String(value),
-    message: `${field} looks like ${unit}; the service reads seconds.`,
-    hint: `Give ${seconds}, which is ${dated(seconds)}.`,
-  };
 }
 
 function isTime(value: unknown): value is number | bigint {

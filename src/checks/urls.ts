@@ -3,25 +3,24 @@
 import { BlockList, isIP } from "node:net";
 import type { FieldName } from "../actions/fields.ts";
 import { isFormulaError } from "../actions/mangled-ids.ts";
-import type { Finding } from "../actions/problem.ts";
+import { about, type Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
-
-const NONE: readonly Finding[] = Object.freeze([]);
+import { NONE } from "../actions/validate.ts";
 
 /** What is to be said of the URL in `field`, which the service's formats allow. */
 export function mistakesOfUrl(field: FieldName, value: string): readonly Finding[] {
   const parsed = URL.parse(value);
   if (parsed === null) return NONE;
   const { username, password, hostname } = parsed;
-  const about = { field, pointer: `/data/${field}`, value };
+  const ofField = about(field, value);
   const findings: Finding[] = [];
-  if (username !== "" || password !== "") findings.push({ ...about, ...LOGIN, message: `${field} ${LOGIN.message}` });
+  if (username !== "" || password !== "") findings.push({ ...ofField, ...LOGIN, message: `${field} ${LOGIN.message}` });
   const oddity = oddityOf(value, hostname);
   if (oddity !== undefined)
-    findings.push({ ...about, rule: "url-unusual", message: `${field} ${oddity.message}.`, hint: oddity.hint });
+    findings.push({ ...ofField, rule: "url-unusual", message: `${field} ${oddity.message}.`, hint: oddity.hint });
   else if (field === "callbackUrl" && isPrivate(hostname))
     findings.push({
-      ...about,
+      ...ofField,
       rule: "callback-not-public",
       message: `${field} leads to ${hostname}, which only your own machine or network can reach.`,
       hint: "The service calls it from outside: give a public address, or leave it out.",
@@ -29,20 +28,14 @@ export function mistakesOfUrl(field: FieldName, value: string): readonly Finding
   return findings;
 }
 
-interface Oddity {
-  readonly message: string;
-  readonly hint: string;
-}
-
 const LOOK = "Open it in a browser to check it; a % itself is written %25.";
 
-function oddityOf(value: string, hostname: string): Oddity | undefined {
+function oddityOf(value: string, hostname: string): Required<Pick<Finding, "message" | "hint">> | undefined {
   const [open] = PLACEHOLDER.exec(value) ?? [];
-  if (open !== undefined)
-    return {
-      message: `holds ${cleanText(open, 40)}, which a script should have replaced`,
-      hint: "Check why the export left the placeholder.",
-    };
+  if (open !== undefined) {
+    const message = `holds ${cleanText(open, 40)}, which a script should have replaced`;
+    return { message, hint: "Check why the export left the placeholder." };
+  }
   const formula = failedFormula(value);
   if (formula !== undefined)
     return {
@@ -73,10 +66,9 @@ function failedFormula(value: string): string | undefined {
 }
 
 /** Words that hold a URL with a login, such as a description or a trait. */
-export function mistakesOfText(field: FieldName, pointer: string, text: string): readonly Finding[] {
-  return holdsLogin(text)
-    ? [{ field, pointer, value: text, ...LOGIN, message: `${field} holds a URL that ${LOGIN.message}` }]
-    : NONE;
+export function mistakesOfText(field: FieldName, text: string): readonly Finding[] {
+  if (!holdsLogin(text)) return NONE;
+  return [{ ...about(field, text), ...LOGIN, message: `${field} holds a URL that ${LOGIN.message}` }];
 }
 
 export const holdsLogin = (text: string): boolean => text.includes("@") && URL_WITH_LOGIN.test(text);
@@ -100,23 +92,13 @@ function isHost(hostname: string): boolean {
     .every((label) => /^(?!-)[a-z0-9_-]{1,63}$/.test(label) && !label.endsWith("-"));
 }
 
+const PRIVATE_SUBNETS =
+  "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.168.0.0/16 ::/127 fc00::/7 fe80::/10";
 const PRIVATE = new BlockList();
-for (const [address, bits] of [
-  ["0.0.0.0", 8],
-  ["10.0.0.0", 8],
-  ["100.64.0.0", 10],
-  ["127.0.0.0", 8],
-  ["169.254.0.0", 16],
-  ["172.16.0.0", 12],
-  ["192.168.0.0", 16],
-] as const)
-  PRIVATE.addSubnet(address, bits, "ipv4");
-for (const [address, bits] of [
-  ["::", 127],
-  ["fc00::", 7],
-  ["fe80::", 10],
-] as const)
-  PRIVATE.addSubnet(address, bits, "ipv6");
+for (const subnet of PRIVATE_SUBNETS.split(" ")) {
+  const [address = "", bits] = subnet.split("/");
+  PRIVATE.addSubnet(address, Number(bits), address.includes(":") ? "ipv6" : "ipv4");
+}
 
 function isPrivate(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
