@@ -273,6 +273,62 @@ function chunksWith(ledger: Ledger, runNo: number, outcomes: readonly Outcome[])
 export const hasOutcome = (ledger: Ledger, runNo: number, seq: number): boolean =>
   ledger.get("SELECT 1 AS one FROM actions WHERE run_no = ? AND seq = ?", runNo, seq) !== undefined;
 
+/** The actions of a run that have outcomes, from a number to before another. */
+export const decidedWithin = (ledger: Ledger, runNo: number, first: number, end: number): ReadonlySet<number> =>
+  numbersIn(ledger.all("SELECT seq FROM actions WHERE run_no = ? AND seq >= ? AND seq < ?", runNo, first, end));
+
+/** The same of those that the service has: at most so many. */
+export const takenWithin = (
+  ledger: Ledger,
+  runNo: number,
+  { first, end, most }: Readonly<Record<"first" | "end" | "most", number>>,
+): ReadonlySet<number> =>
+  numbersIn(
+    ledger.all(
+      `SELECT seq FROM actions WHERE run_no = ? AND seq >= ? AND seq < ? AND outcome IN ${TAKEN} LIMIT ?`,
+      ...[runNo, first, end, most],
+    ),
+  );
+
+const numbersIn = (rows: readonly SqlRow[]): ReadonlySet<number> => new Set(rows.map(({ seq }) => Number(seq)));
+
+/** Number of the run's last action that was taken; 0 for none. */
+export function lastTaken(ledger: Ledger, runNo: number): number {
+  const sql = `SELECT seq FROM actions WHERE run_no = ? AND outcome IN ${TAKEN} ORDER BY seq DESC LIMIT 1`;
+  return Number(ledger.get(sql, runNo)?.seq ?? 0);
+}
+
+/** A deed that the service has. */
+export interface TakenDeed {
+  readonly run: string;
+  /** Unique to the deed. */
+  readonly place: string;
+  readonly content: Buffer;
+}
+
+/** Deeds of an identity that other runs have sent since a time, in their order. */
+export function takenSince(ledger: Ledger, identity: Buffer, runNo: number, since: string): readonly TakenDeed[] {
+  const sql = `SELECT run, seq, identities.content AS content
+    FROM identities JOIN actions USING (run_no, seq) JOIN runs USING (run_no)
+    WHERE identities.identity = ? AND taken = 1 AND run_no <> ? AND at > ? ORDER BY run_no, seq`;
+  return ledger.all(sql, identity, runNo, since).map(({ run, seq, content }) => ({
+    run: String(run),
+    place: `${run} ${seq}`,
+    content: Buffer.from(content as Uint8Array), // a BLOB NOT NULL column
+  }));
+}
+
+/** The promises that a run was given, those of items in doubt too. */
+export function* promisesGiven(ledger: Ledger, runNo: number): Generator<string> {
+  const rows = ledger.iterate(
+    `SELECT action_promise FROM actions WHERE run_no = ? AND action_promise IS NOT NULL
+     UNION ALL SELECT response ->> 'actionPromise' FROM doubted_items WHERE run_no = ? AND json_type(response, '$.actionPromise') = 'text'`,
+    runNo,
+    runNo,
+  );
+  for (const { action_promise } of rows) yield String(action_promise);
+}
+
 /** How many outcomes of a run are of each action. */
 export const countByAction = (ledger: Ledger, runNo: number): Readonly<Record<string, number>> =>
   Object.fromEntries(

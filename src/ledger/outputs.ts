@@ -1,6 +1,22 @@
-/** The output files that a ledger knows. */
+/** The output files that a ledger knows: how much of each is on disk, and what it holds. */
 
-import type { Ledger } from "./ledger.ts";
+import { type Ledger, readMeta, writeMeta } from "./ledger.ts";
+
+export type OutputKind = "promises" | "rejects";
+
+/** A file as the ledger left it. */
+interface KnownOutput {
+  readonly length: number;
+  /** Nanoseconds since 1970, as text; empty where nobody looked since. */
+  readonly mtimeNs: string;
+}
+
+/** Bytes of a file, from `start` on, with their digest (hex). */
+interface Segment {
+  readonly start: number;
+  readonly length: number;
+  readonly sha256: string;
+}
 
 export const knownOutputs = (ledger: Ledger): ReadonlySet<string> =>
   new Set(ledger.all("SELECT path FROM outputs").map(({ path }) => String(path)));
@@ -29,3 +45,109 @@ export function adoptOutput(
     ledger.run("INSERT INTO output_segments (path, start, length, sha256) VALUES (?, 0, ?, ?)", path, length, sha256);
   });
 }
+
+export function knownOutput(ledger: Ledger, path: string): KnownOutput | undefined {
+  const row = ledger.get("SELECT length, mtime_ns FROM outputs WHERE path = ?", path);
+  return row && { length: Number(row.length), mtimeNs: String(row.mtime_ns) };
+}
+
+/** What was written into a file, in order. */
+export const segmentsOf = (ledger: Ledger, path: string): readonly Segment[] =>
+  ledger
+    .all("SELECT start, length, sha256 FROM output_segments WHERE path = ? ORDER BY start", path)
+    .map(({ start, length, sha256 }) => ({ start: Number(start), length: Number(length), sha256: String(sha256) }));
+
+/** Paths of files of a length of which all bytes are known. */
+export const outputsOfLength = (ledger: Ledger, length: number): readonly string[] =>
+  ledger
+    .all(
+      "SELECT path FROM outputs JOIN output_segments AS segments USING (path) WHERE outputs.length = ? GROUP BY path HAVING sum(segments.length) = ?",
+      length,
+      length,
+    )
+    .map(({ path }) => String(path));
+
+/** Part of a transaction: the file begins. */
+export function noteFreshOutput(ledger: Ledger, path: string, kind: OutputKind): void {
+  ledger.run("DELETE FROM output_segments WHERE path = ?", path);
+  ledger.run("INSERT OR REPLACE INTO outputs (path, kind, length, mtime_ns) VALUES (?, ?, 0, '')", path, kind);
+}
+
+/** Part of a transaction: the file ends with this segment now. */
+export function noteAppended(
+  ledger: Ledger,
+  path: string,
+  { start, length, sha256, mtimeNs }: Segment & Pick<KnownOutput, "mtimeNs">,
+): void {
+  ledger.run("UPDATE outputs SET length = ?, mtime_ns = ? WHERE path = ?", start + length, mtimeNs, path);
+  if (length > 0)
+    ledger.run(
+      "INSERT OR REPLACE INTO output_segments (path, start, length, sha256) VALUES (?, ?, ?, ?)",
+      path,
+      start,
+      length,
+      sha256,
+    );
+}
+
+/** A file that was moved is the ledger's where it stands now. */
+export function adoptMoved(ledger: Ledger, path: string, movedFrom: string): void {
+  ledger.transaction(() => {
+    ledger.run(
+      "INSERT INTO outputs (path, kind, length, mtime_ns) SELECT ?, kind, length, '' FROM outputs WHERE path = ?",
+      path,
+      movedFrom,
+    );
+    ledger.run("UPDATE output_segments SET path = ? WHERE path = ?", path, movedFrom);
+    ledger.run("DELETE FROM outputs WHERE path = ?", movedFrom);
+    ledger.run("UPDATE runs SET output = ? WHERE output = ?", path, movedFrom);
+    ledger.run("UPDATE OR IGNORE rejects_files SET path = ? WHERE path = ?", path, movedFrom);
+  });
+}
+
+/** What a file is about to be replaced by. */
+export function replacementOf(ledger: Ledger, path: string): Omit<Segment, "start"> | undefined {
+  const row = ledger.get("SELECT length, sha256 FROM replaced_outputs WHERE path = ?", path);
+  return row && { length: Number(row.length), sha256: String(row.sha256) };
+}
+
+/** Part of a transaction: the file is about to be replaced. */
+export function noteReplacing(ledger: Ledger, path: string, { length, sha256 }: Omit<Segment, "start">): void {
+  ledger.run("INSERT OR REPLACE INTO replaced_outputs (path, length, sha256) VALUES (?, ?, ?)", path, length, sha256);
+}
+
+/** Part of a transaction: the file is what it was to be replaced by. */
+export function noteReplaced(ledger: Ledger, path: string, mtimeNs: string): void {
+  ledger.run("DELETE FROM output_segments WHERE path = ?", path);
+  ledger.run(
+    "UPDATE outputs SET length = (SELECT length FROM replaced_outputs WHERE path = outputs.path), mtime_ns = ? WHERE path = ?",
+    mtimeNs,
+    path,
+  );
+  ledger.run(
+    "INSERT INTO output_segments (path, start, length, sha256) SELECT path, 0, length, sha256 FROM replaced_outputs WHERE path = ?",
+    path,
+  );
+  ledger.run("DELETE FROM replaced_outputs WHERE path = ?", path);
+}
+
+/** Part of a transaction: a file holds what the run leaves to do of an input, by its number. */
+export function noteRejectsFile(ledger: Ledger, runNo: number, input: number, path: string): void {
+  ledger.run("INSERT OR IGNORE INTO rejects_files (run_no, input, path) VALUES (?, ?, ?)", runNo, input, path);
+}
+
+/** Paths of a run's rejects files, in the order of its inputs. */
+export const rejectsFilesOf = (ledger: Ledger, runNo: number): readonly string[] =>
+  ledger
+    .all("SELECT path FROM rejects_files WHERE run_no = ? ORDER BY input, path", runNo)
+    .map(({ path }) => String(path));
+
+/** Part of a transaction: the invalid rows of a run are in its rejects files. */
+export function noteInvalidRowsWritten(ledger: Ledger, run: string): void {
+  writeMeta(ledger, invalidRowsOf(run), "written");
+}
+
+export const areInvalidRowsWritten = (ledger: Ledger, run: string): boolean =>
+  readMeta(ledger, invalidRowsOf(run)) !== undefined;
+
+const invalidRowsOf = (run: string): string => `invalid rows of ${run}`;

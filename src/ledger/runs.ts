@@ -189,6 +189,25 @@ export function runsWithDoubts(ledger: Ledger): readonly RunRecord[] {
     .map(toRun);
 }
 
+/** Runs of which actions may still reach the service, or may have reached it, also closed ones: oldest first. */
+export function undecidedRuns(ledger: Ledger): readonly RunRecord[] {
+  return ledger
+    .all(
+      `SELECT ${RUN_COLUMNS} FROM runs
+       WHERE run_no IN (SELECT run_no FROM chunks WHERE state IN (SELECT value FROM json_each(?))) ORDER BY run_no`,
+      JSON.stringify(UNDECIDED_STATES),
+    )
+    .map(toRun);
+}
+
+/** Whether another run was open at a time, or has ended since. */
+export const hasRunSince = (ledger: Ledger, runNo: number, at: string): boolean =>
+  ledger.get(
+    "SELECT 1 AS one FROM runs WHERE run_no <> ? AND (ended_at IS NULL OR ended_at > ?) LIMIT 1",
+    runNo,
+    at,
+  ) !== undefined;
+
 /** The newest run, finished or not. */
 export function lastRun(ledger: Ledger): RunRecord | undefined {
   return listRuns(ledger, 1)[0];
@@ -298,6 +317,23 @@ export function reopenRefused(ledger: Ledger, runNo: number): void {
   });
 }
 
+/** Bytes of the shortest chunk of a run that was split. */
+export function shortestSplit(ledger: Ledger, runNo: number): number | undefined {
+  const row = ledger.get("SELECT min(length) AS length FROM chunks WHERE run_no = ? AND state = 'split'", runNo);
+  return optionalNumber(row?.length);
+}
+
+/** Whether promises of the run stand in its output. */
+export const hasProjected = (ledger: Ledger, runNo: number): boolean =>
+  ledger.get(
+    "SELECT 1 AS one FROM chunks JOIN tallies USING (run_no, chunk) WHERE run_no = ? AND projected = 1 AND outcome <> 'not sent' LIMIT 1",
+    runNo,
+  ) !== undefined;
+
+/** Whether what some chunk of the run leaves to do is in its rejects. */
+export const hasRejectsWritten = (ledger: Ledger, runNo: number): boolean =>
+  ledger.get("SELECT 1 AS one FROM chunks WHERE run_no = ? AND rejects_written = 1 LIMIT 1", runNo) !== undefined;
+
 /** Notes where the promises of a run go from now on. */
 export function noteOutput(ledger: Ledger, runNo: number, path: string): void {
   ledger.run("UPDATE runs SET output = ? WHERE run_no = ?", path, runNo);
@@ -322,6 +358,16 @@ export function enterImportedRun(ledger: Ledger, run: string, from: string, to: 
 
 export function noteManifest(ledger: Ledger, runNo: number, manifest: string): void {
   ledger.run("UPDATE runs SET manifest = ? WHERE run_no = ?", manifest, runNo);
+}
+
+/** A run of which only promises were known has its plan again. */
+export function reopenRun(ledger: Ledger, runNo: number, manifest: string, output: string | undefined): void {
+  ledger.run(
+    "UPDATE runs SET manifest = ?, state = 'open', ended_at = NULL, output = ? WHERE run_no = ?",
+    manifest,
+    output ?? null,
+    runNo,
+  );
 }
 
 export function endRun(ledger: Ledger, runNo: number, state: RunState, exitCode: number, at: string): void {

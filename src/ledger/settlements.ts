@@ -11,6 +11,28 @@ export interface NotedSettlement {
   readonly reason: string | undefined;
 }
 
+/** Part of a transaction. */
+export function noteSettlement(
+  ledger: Ledger,
+  runNo: number,
+  { chunk, decision, who, at, reason }: NotedSettlement,
+): void {
+  ledger.run(
+    "INSERT INTO settlements (run_no, chunk, decision, who, at, reason) VALUES (?, ?, ?, ?, ?, ?)",
+    runNo,
+    chunk ?? null,
+    decision,
+    who,
+    at,
+    reason ?? null,
+  );
+}
+
+/** Whether a person has decided about the chunk before, whatever became of it since. */
+export function wasSettledByHand(ledger: Ledger, runNo: number, chunk: number): boolean {
+  return ledger.get("SELECT 1 AS one FROM settlements WHERE run_no = ? AND chunk = ?", runNo, chunk) !== undefined;
+}
+
 /** All of a run, oldest first. */
 export const settlementsOf = (ledger: Ledger, runNo: number): readonly NotedSettlement[] =>
   ledger

@@ -13,10 +13,22 @@ import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
+import { hasOutcome } from "../ledger/outcomes.ts";
+import {
+  adoptMoved,
+  knownOutput,
+  noteAppended,
+  noteFreshOutput,
+  noteReplaced,
+  noteReplacing,
+  type OutputKind,
+  outputsOfLength,
+  replacementOf,
+  segmentsOf,
+} from "../ledger/outputs.ts";
+import { findRun } from "../ledger/runs.ts";
 import { syncDirectory } from "../plan/files/append-file.ts";
 import { labelIn, type RunLabel } from "./promise-lines.ts";
-
-export type OutputKind = "promises" | "rejects";
 
 export interface Appended {
   /** Part of a transaction: notes what the file holds now. */
@@ -72,16 +84,16 @@ export async function inspectOutput(
     throw storageFailure(path, cause);
   }
   if (size === 0) return { state: "fresh" };
-  const known = ledger.get("SELECT length, mtime_ns FROM outputs WHERE path = ?", path);
+  const known = knownOutput(ledger, path);
   if (known === undefined) {
     const movedFrom = await formerPath(ledger, path, size);
     if (movedFrom !== undefined) return { state: "ours", length: size, torn: false, movedFrom };
     return strange("tickets did not write it for this environment", await unknownRunIn(ledger, path, size));
   }
   if (await isReplacement(ledger, path, size)) return { state: "ours", length: size, torn: false, isReplaced: true };
-  const length = Number(known.length);
+  const { length } = known;
   if (size < length) return strange("it is shorter than tickets left it");
-  if (size !== length || String(known.mtime_ns) !== String(mtimeNs)) {
+  if (size !== length || known.mtimeNs !== String(mtimeNs)) {
     const changed = await changedSegment(ledger, path);
     if (changed !== undefined)
       return strange(`it was changed after tickets wrote it (between byte ${changed.start} and ${changed.end})`);
@@ -98,34 +110,15 @@ export async function inspectOutput(
 
 /** Whether the file is what `replaceOutput` was about to put there. */
 async function isReplacement(ledger: Ledger, path: string, size: number): Promise<boolean> {
-  const next = ledger.get("SELECT length, sha256 FROM replaced_outputs WHERE path = ?", path);
-  return next !== undefined && Number(next.length) === size && (await hashRange(path, 0, size)) === next.sha256;
+  const next = replacementOf(ledger, path);
+  return next?.length === size && (await hashRange(path, 0, size)) === next.sha256;
 }
 
 /** Where the ledger left a file that stands at a path it does not know: these very bytes, where there is no file any more. */
 async function formerPath(ledger: Ledger, path: string, size: number): Promise<string | undefined> {
-  const sql =
-    "SELECT path FROM outputs JOIN output_segments AS segments USING (path) WHERE outputs.length = ? GROUP BY path HAVING sum(segments.length) = ?";
-  for (const row of ledger.all(sql, size, size)) {
-    const former = String(row.path);
+  for (const former of outputsOfLength(ledger, size))
     if (!existsSync(former) && (await changedSegment(ledger, former, path)) === undefined) return former;
-  }
   return undefined;
-}
-
-/** A file that was moved is the ledger's where it stands now. */
-export function adoptMoved(ledger: Ledger, path: string, movedFrom: string): void {
-  ledger.transaction(() => {
-    ledger.run(
-      "INSERT INTO outputs (path, kind, length, mtime_ns) SELECT ?, kind, length, '' FROM outputs WHERE path = ?",
-      path,
-      movedFrom,
-    );
-    ledger.run("UPDATE output_segments SET path = ? WHERE path = ?", path, movedFrom);
-    ledger.run("DELETE FROM outputs WHERE path = ?", movedFrom);
-    ledger.run("UPDATE runs SET output = ? WHERE output = ?", path, movedFrom);
-    ledger.run("UPDATE OR IGNORE rejects_files SET path = ? WHERE path = ?", path, movedFrom);
-  });
 }
 
 /**
@@ -138,11 +131,9 @@ async function changedSegment(
   path: string,
   at = path,
 ): Promise<{ readonly start: number; readonly end: number } | undefined> {
-  const segments = ledger.all("SELECT start, length, sha256 FROM output_segments WHERE path = ? ORDER BY start", path);
-  for (const segment of segments) {
-    const start = Number(segment.start);
-    const end = start + Number(segment.length);
-    if ((await hashRange(at, start, end)) !== segment.sha256) return { start, end };
+  for (const { start, length, sha256 } of segmentsOf(ledger, path)) {
+    const end = start + length;
+    if ((await hashRange(at, start, end)) !== sha256) return { start, end };
   }
   return undefined;
 }
@@ -165,12 +156,12 @@ const LAST_BYTES = 256 * 1024;
  */
 async function unknownRunIn(ledger: Ledger, path: string, size: number): Promise<RunLabel | undefined> {
   const text = (await readRange(path, Math.max(0, size - LAST_BYTES), size)).toString("utf8");
-  const sql = "SELECT 1 AS one FROM actions JOIN runs USING (run_no) WHERE run = ? AND seq = ?";
   for (const line of text.trimEnd().split("\n").toReversed()) {
     const label = labelIn(line);
     if (label === undefined) continue;
     const { environment, run, seq } = label;
-    if (ledger.get(sql, run, seq) === undefined) return { environment, run };
+    const known = findRun(ledger, run);
+    if (known === undefined || !hasOutcome(ledger, known.runNo, seq)) return { environment, run };
   }
   return undefined;
 }
@@ -262,10 +253,7 @@ export async function openOutput(options: {
     throw storageFailure(path, cause);
   }
   if (state.state === "fresh") {
-    ledger.transaction(() => {
-      ledger.run("DELETE FROM output_segments WHERE path = ?", path);
-      ledger.run("INSERT OR REPLACE INTO outputs (path, kind, length, mtime_ns) VALUES (?, ?, 0, '')", path, kind);
-    });
+    ledger.transaction(() => noteFreshOutput(ledger, path, kind));
   }
   const length = state.state === "fresh" ? 0 : state.length;
   const output = new OutputFile(ledger, path, file, await file.stat({ bigint: true }), length);
@@ -311,7 +299,7 @@ async function takeUp(
   }
   if (isReplaced) {
     const { mtimeNs } = await file.stat({ bigint: true });
-    ledger.transaction(() => noteReplaced(ledger, path, mtimeNs));
+    ledger.transaction(() => noteReplaced(ledger, path, String(mtimeNs)));
   }
 }
 
@@ -370,20 +358,7 @@ export class OutputFile implements AsyncDisposable {
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     return {
       record(target) {
-        target.run(
-          "UPDATE outputs SET length = ?, mtime_ns = ? WHERE path = ?",
-          start + bytes.length,
-          String(mtimeNs),
-          path,
-        );
-        if (bytes.length > 0)
-          target.run(
-            "INSERT OR REPLACE INTO output_segments (path, start, length, sha256) VALUES (?, ?, ?, ?)",
-            path,
-            start,
-            bytes.length,
-            sha256,
-          );
+        noteAppended(target, path, { start, length: bytes.length, sha256, mtimeNs: String(mtimeNs) });
       },
     };
   }
@@ -415,19 +390,13 @@ export async function replaceOutput(
     await writeAnew(temporary, bytes, mode);
     const now = await inspectOutput(ledger, path);
     if (now.state !== "ours" || now.length !== state.length || now.torn) throw new OutputChanged(path);
-    ledger.transaction(() =>
-      ledger.run(
-        "INSERT OR REPLACE INTO replaced_outputs (path, length, sha256) VALUES (?, ?, ?)",
-        path,
-        bytes.length,
-        createHash("sha256").update(bytes).digest("hex"),
-      ),
-    );
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    ledger.transaction(() => noteReplacing(ledger, path, { length: bytes.length, sha256 }));
     crashPoint("replacing");
     await rename(temporary, real);
     await syncDirectory(dirname(real));
     const { mtimeNs } = await stat(real, { bigint: true });
-    return { record: (target) => noteReplaced(target, path, mtimeNs) };
+    return { record: (target) => noteReplaced(target, path, String(mtimeNs)) };
   } catch (cause) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw storageFailure(path, cause);
@@ -439,21 +408,6 @@ async function writeAnew(path: string, bytes: Buffer, mode: number): Promise<voi
   await using file = await open(path, "wx", mode);
   await file.writeFile(bytes);
   await file.sync();
-}
-
-/** Part of a transaction: the file is what it was to be replaced by. */
-function noteReplaced(ledger: Ledger, path: string, mtimeNs: bigint): void {
-  ledger.run("DELETE FROM output_segments WHERE path = ?", path);
-  ledger.run(
-    "UPDATE outputs SET length = (SELECT length FROM replaced_outputs WHERE path = outputs.path), mtime_ns = ? WHERE path = ?",
-    String(mtimeNs),
-    path,
-  );
-  ledger.run(
-    "INSERT INTO output_segments (path, start, length, sha256) SELECT path, 0, length, sha256 FROM replaced_outputs WHERE path = ?",
-    path,
-  );
-  ledger.run("DELETE FROM replaced_outputs WHERE path = ?", path);
 }
 
 /** `<stem>.<extension>`, or with a number where that is taken. */

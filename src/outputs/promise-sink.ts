@@ -6,6 +6,8 @@ import { errorCode } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
+import { knownOutput } from "../ledger/outputs.ts";
+import { hasProjected } from "../ledger/runs.ts";
 import { freeName, OutputChanged, type OutputFile, type OutputState, openOutput } from "./output-file.ts";
 import { type LineStyle, promiseFormat, promiseLines, promisesHeader, type RunLabel } from "./promise-lines.ts";
 
@@ -59,11 +61,7 @@ export async function openPromiseFile(options: {
 
 /** Whether the run's promises of an earlier command should stand in the file at `path`. */
 export function hasPromisesIn(ledger: Ledger, runNo: number, path: string): boolean {
-  const grown = ledger.get("SELECT 1 AS one FROM outputs WHERE path = ? AND length > 0", path);
-  if (grown === undefined) return false;
-  const sql =
-    "SELECT 1 AS one FROM chunks JOIN tallies USING (run_no, chunk) WHERE run_no = ? AND projected = 1 AND outcome <> 'not sent' LIMIT 1";
-  return ledger.get(sql, runNo) !== undefined;
+  return (knownOutput(ledger, path)?.length ?? 0) > 0 && hasProjected(ledger, runNo);
 }
 
 /** What a process that died may have been appending to a promises file of a run: the lines that are not recorded yet. */

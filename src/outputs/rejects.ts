@@ -12,9 +12,17 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { openOutcomesOfChunk, SUPERSEDED } from "../ledger/outcomes.ts";
+import { areInvalidRowsWritten, noteInvalidRowsWritten, noteRejectsFile, rejectsFilesOf } from "../ledger/outputs.ts";
 import { copiesOf, firstRejectedIn, noteRejected, noteRules, rejectedKeys } from "../ledger/rejected-rows.ts";
 import { historiesOfRow, historyAsked, type RowPlace } from "../ledger/row-places.ts";
-import { type ChunkRecord, chunksOf, isInOrderOfTime, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
+import {
+  type ChunkRecord,
+  chunksOf,
+  hasRejectsWritten,
+  isInOrderOfTime,
+  type RunRecord,
+  wasEnteredAgain,
+} from "../ledger/runs.ts";
 import { DECIDED_STATES } from "../ledger/states.ts";
 import {
   OPEN_ACTIONS_COLUMN,
@@ -91,7 +99,7 @@ export async function writeRejects(options: RejectsOptions & { readonly director
     records.push((to) => {
       record(to);
       noteRows(to, options, rejects);
-      to.run("INSERT OR IGNORE INTO rejects_files (run_no, input, path) VALUES (?, ?, ?)", run.runNo, at, path);
+      noteRejectsFile(to, run.runNo, at, path);
     });
   }
   if (records.length > 0) crashPoint("rejects placed");
@@ -99,10 +107,7 @@ export async function writeRejects(options: RejectsOptions & { readonly director
     for (const record of records) record(ledger);
     noteWritten(ledger, options, found);
   });
-  const paths = ledger
-    .all("SELECT path FROM rejects_files WHERE run_no = ? ORDER BY input, path", run.runNo)
-    .map((row) => String(row.path))
-    .filter((path) => existsSync(path));
+  const paths = rejectsFilesOf(ledger, run.runNo).filter((path) => existsSync(path));
   const isWhole = [...written.values()].every(({ added, held }) => added === held);
   return { paths, written, accepted: found.nothingOpen, areUnclear: isWhole && areUnclear(found) };
 }
@@ -130,8 +135,6 @@ interface FoundOpen {
 }
 
 async function findOpenRows({ ledger, run, plan }: RejectsOptions): Promise<FoundOpen> {
-  const first =
-    ledger.get("SELECT 1 AS one FROM chunks WHERE run_no = ? AND rejects_written = 1 LIMIT 1", run.runNo) === undefined;
   const open = new Map<number, Map<number, OpenRow>>();
   const note = (
     { input, row: number, reason, open: actions = [], gives = actions, place }: z.infer<typeof OPEN_OF_ROW>,
@@ -146,8 +149,8 @@ async function findOpenRows({ ledger, run, plan }: RejectsOptions): Promise<Foun
     row.gives.push(...gives);
     if (seq !== undefined) for (const action of actions) row.seqOf.set(action, seq);
   };
-  const alreadyNoted = ledger.get("SELECT value FROM meta WHERE key = ?", `invalid rows of ${run.run}`) !== undefined;
-  const invalid = first && !alreadyNoted ? await readInvalid(plan) : [];
+  const areWritten = areInvalidRowsWritten(ledger, run.run) || hasRejectsWritten(ledger, run.runNo);
+  const invalid = areWritten ? [] : await readInvalid(plan);
   for (const row of invalid.filter(isOpen)) note(row);
   const chunks = DECIDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state)).filter(
     ({ rejectsWritten }) => !rejectsWritten,
@@ -228,7 +231,7 @@ function placeWithoutRuns(place: RowPlace | undefined): RowPlace | undefined {
 /** Part of a transaction. */
 function noteWritten(ledger: Ledger, { run }: RejectsOptions, { chunks }: FoundOpen): void {
   for (const chunk of chunks) changeChunk(ledger, "writeRejects", chunk);
-  ledger.run("INSERT OR IGNORE INTO meta (key, value) VALUES (?, 'written')", `invalid rows of ${run.run}`);
+  noteInvalidRowsWritten(ledger, run.run);
 }
 
 const ROW_PLACE = z.object({

@@ -6,10 +6,9 @@ import { basename, dirname, join, resolve } from "node:path";
 import { fileInShell } from "../actions/text.ts";
 import { displayPath } from "../config/config.ts";
 import { Failure } from "../failure.ts";
-import { isKnownOutput } from "../ledger/outputs.ts";
+import { adoptMoved, isKnownOutput } from "../ledger/outputs.ts";
 import { stemOf } from "../mapping/rejects-names.ts";
 import {
-  adoptMoved,
   inspectOutput,
   makeOutputFolder,
   type OutputState,

@@ -8,6 +8,7 @@ import { mergeOutcomes } from "../ledger/known-state.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
 import { isPromisedElsewhere } from "../ledger/promised-elsewhere.ts";
 import { type ChunkRecord, chunksOf, countRun, findRun, noteStop, type RunRecord } from "../ledger/runs.ts";
+import { wasSettledByHand } from "../ledger/settlements.ts";
 import { UNDECIDED_STATES } from "../ledger/states.ts";
 import { canWriteRejects, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
@@ -22,7 +23,6 @@ import {
   settleNotSent,
   settleNotSentWithoutPlan,
   settleSent,
-  wasSettledByHand,
 } from "../sending/by-hand.ts";
 import { projectUnwritten, recover, type SettleContext } from "../sending/settle.ts";
 import { closeSuperseded } from "../sending/superseded.ts";

@@ -6,6 +6,7 @@ import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes, SUPERSEDED } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, chunksOf, endRun, type RunRecord } from "../ledger/runs.ts";
+import { noteSettlement } from "../ledger/settlements.ts";
 import type { Plan } from "../plan/files/plan.ts";
 import { chunkFacts, runFacts } from "./settle.ts";
 import { type ItemFacts, toOutcomes } from "./settling.ts";
@@ -104,7 +105,7 @@ export async function settleNotSent(
     cut.apply();
     changeChunk(ledger, "settleNotSent", chunk);
     forgetDoubtedItems(ledger, cut.head);
-    note(ledger, chunk.runNo, chunk.chunk, settlement);
+    noteSettlement(ledger, chunk.runNo, { ...settlement, chunk: chunk.chunk });
   });
 }
 
@@ -138,7 +139,7 @@ export function closeWithoutPlan(ledger: Ledger, run: RunRecord, settlement: Set
 
 /** Part of a transaction: notes the decision; the first one stays. */
 function noteClosing(ledger: Ledger, { runNo, isClosing }: RunRecord, settlement: Settlement): void {
-  if (!isClosing) note(ledger, runNo, undefined, settlement);
+  if (!isClosing) noteSettlement(ledger, runNo, { ...settlement, chunk: undefined });
 }
 
 /**
@@ -147,7 +148,7 @@ function noteClosing(ledger: Ledger, { runNo, isClosing }: RunRecord, settlement
 export function settleNotSentWithoutPlan(ledger: Ledger, chunk: ChunkRecord, settlement: Settlement): void {
   ledger.transaction(() => {
     changeChunk(ledger, "closeUnlisted", chunk);
-    note(ledger, chunk.runNo, chunk.chunk, settlement);
+    noteSettlement(ledger, chunk.runNo, { ...settlement, chunk: chunk.chunk });
   });
 }
 
@@ -180,28 +181,6 @@ async function settleWhole(
     apply();
     insertOutcomes(ledger, chunk.runNo, rows);
     changeChunk(ledger, event, chunk);
-    note(ledger, chunk.runNo, chunk.chunk, settlement);
+    noteSettlement(ledger, chunk.runNo, { ...settlement, chunk: chunk.chunk });
   });
-}
-
-function note(
-  ledger: Ledger,
-  runNo: number,
-  chunk: number | undefined,
-  { decision, who, at, reason }: Settlement,
-): void {
-  ledger.run(
-    "INSERT INTO settlements (run_no, chunk, decision, who, at, reason) VALUES (?, ?, ?, ?, ?, ?)",
-    runNo,
-    chunk ?? null,
-    decision,
-    who,
-    at,
-    reason ?? null,
-  );
-}
-
-/** Whether a person has decided about the chunk before, whatever became of it since. */
-export function wasSettledByHand(ledger: Ledger, runNo: number, chunk: number): boolean {
-  return ledger.get("SELECT 1 AS one FROM settlements WHERE run_no = ? AND chunk = ?", runNo, chunk) !== undefined;
 }

@@ -9,7 +9,7 @@ import { endAttempt } from "../ledger/attempts.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import { IMPORTED_MAPPING } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { insertOutcomes, SENT_ELSEWHERE } from "../ledger/outcomes.ts";
+import { decidedWithin, insertOutcomes, SENT_ELSEWHERE } from "../ledger/outcomes.ts";
 import { notePromisedElsewhere } from "../ledger/promised-elsewhere.ts";
 import { isWithin, keepEntryNumber, type LostRun, type Span } from "../ledger/run-list.ts";
 import {
@@ -21,6 +21,7 @@ import {
   enterRun,
   noteEnteredAgain,
   type RunRecord,
+  reopenRun,
 } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
 import { parseManifest } from "../plan/files/manifest.ts";
@@ -169,12 +170,7 @@ function countOutside(chunks: readonly ChunkRecord[], spans: readonly Span[]): n
 async function becomePlanned(ledger: Ledger, plan: Plan, run: RunRecord, lost: LostRun): Promise<void> {
   const parts = await missingParts(ledger, plan, run, lost.planned);
   ledger.transaction(() => {
-    ledger.run(
-      "UPDATE runs SET manifest = ?, state = 'open', ended_at = NULL, output = ? WHERE run_no = ?",
-      manifestIn(plan),
-      lost.outputs.at(-1) ?? null,
-      run.runNo,
-    );
+    reopenRun(ledger, run.runNo, manifestIn(plan), lost.outputs.at(-1));
     noteEnteredAgain(ledger, run.run);
     for (const { lane, state, ...part } of parts) {
       const parent = { runNo: run.runNo, chunk: undefined, lane, httpStatus: undefined };
@@ -195,15 +191,8 @@ async function missingParts(
 ): Promise<readonly Part[]> {
   const parts: Part[] = [];
   for (const initial of plan.manifest.chunks) {
-    const end = initial.first + initial.count;
-    const outcomes = ledger.all(
-      "SELECT seq FROM actions WHERE run_no = ? AND seq >= ? AND seq < ?",
-      runNo,
-      initial.first,
-      end,
-    );
-    if (outcomes.length === initial.count) continue;
-    const known = new Set(outcomes.map(({ seq }) => Number(seq)));
+    const known = decidedWithin(ledger, runNo, initial.first, initial.first + initial.count);
+    if (known.size === initial.count) continue;
     let open: { -readonly [K in keyof Part]: Part[K] } | undefined;
     let offset = initial.offset;
     for (const [at, line] of (await plan.lines(initial)).entries()) {

@@ -3,6 +3,7 @@
 import { randomInt } from "node:crypto";
 import { hash128 } from "../checks/ticket-states.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { promisesGiven } from "../ledger/outcomes.ts";
 
 export interface RunPromises {
   has(promise: string): boolean;
@@ -76,12 +77,6 @@ function slotsFor(expected: number): number {
 /** What the run has been given so far, by an earlier process. */
 export function promisesOfRun(ledger: Ledger, runNo: number, expected: number): RunPromises {
   const promises = createRunPromises(expected);
-  const rows = ledger.iterate(
-    `SELECT action_promise FROM actions WHERE run_no = ? AND action_promise IS NOT NULL
-     UNION ALL SELECT response ->> 'actionPromise' FROM doubted_items WHERE run_no = ? AND json_type(response, '$.actionPromise') = 'text'`,
-    runNo,
-    runNo,
-  );
-  for (const { action_promise } of rows) promises.add(String(action_promise));
+  for (const promise of promisesGiven(ledger, runNo)) promises.add(promise);
   return promises;
 }

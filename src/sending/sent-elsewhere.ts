@@ -8,8 +8,8 @@ import { digestOf, identityText, importedIdentityText } from "../actions/identit
 import { parseJson } from "../actions/json.ts";
 import { unplacedActions } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { SENT_ELSEWHERE, SUPERSEDED } from "../ledger/outcomes.ts";
-import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
+import { SENT_ELSEWHERE, SUPERSEDED, takenSince } from "../ledger/outcomes.ts";
+import { type ChunkRecord, chunksOf, hasRunSince } from "../ledger/runs.ts";
 import { CONTENT_BYTES, type IndexRecord } from "../plan/files/index-file.ts";
 import type { Plan } from "../plan/files/plan.ts";
 import { closeUnsent } from "./chunk-parts.ts";
@@ -24,7 +24,7 @@ export async function closeSentElsewhere(ledger: Ledger, plan: Plan, runNo: numb
   const { createdAt } = plan.manifest;
   // The run has sent these itself, as its promises show; their place in it was not known when they were imported.
   const unplaced = unplacedActions(ledger, runNo);
-  if (unplaced.size === 0 && !hasLaterRun(ledger, runNo, createdAt)) return 0;
+  if (unplaced.size === 0 && !hasRunSince(ledger, runNo, createdAt)) return 0;
   const chunks = chunksOf(ledger, runNo, "planned");
   const statusOf = new Map<number, string>();
   for (const chunk of chunks) {
@@ -35,7 +35,7 @@ export async function closeSentElsewhere(ledger: Ledger, plan: Plan, runNo: numb
         continue;
       }
       const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
-      const later = identitiesOf(action, record).flatMap((each) => takenLater(ledger, each, runNo, createdAt));
+      const later = identitiesOf(action, record).flatMap((each) => takenSince(ledger, each, runNo, createdAt));
       if (later.length === 0) continue;
       const isThis =
         actionSpec(record.action).identity === "once" || later.some(({ content }) => content.equals(record.content));
@@ -68,7 +68,7 @@ export async function findPromisedElsewhere(
 ): Promise<ReadonlyMap<number, PromisedElsewhere>> {
   const promised = new Map<number, PromisedElsewhere>();
   const { createdAt } = plan.manifest;
-  if (!hasLaterRun(ledger, runNo, createdAt)) return promised;
+  if (!hasRunSince(ledger, runNo, createdAt)) return promised;
   const counted = new Set<string>();
   for (const chunk of chunks.toSorted((one, other) => other.first - one.first)) {
     const [lines, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
@@ -76,7 +76,7 @@ export async function findPromisedElsewhere(
       const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
       const isOnce = actionSpec(record.action).identity === "once";
       const later = identitiesOf(action, record)
-        .flatMap((each) => takenLater(ledger, each, runNo, createdAt))
+        .flatMap((each) => takenSince(ledger, each, runNo, createdAt))
         .filter(({ place }) => !counted.has(place));
       const same = later.find(({ content }) => isOnce || content.equals(record.content));
       const found = same ?? later.find(({ content }) => content.equals(ONLY_IDS));
@@ -91,11 +91,6 @@ export async function findPromisedElsewhere(
 /** The content of a deed of which an import gave only the ids. */
 const ONLY_IDS = Buffer.alloc(CONTENT_BYTES);
 
-function hasLaterRun(ledger: Ledger, runNo: number, createdAt: string): boolean {
-  const sql = "SELECT 1 AS one FROM runs WHERE run_no <> ? AND (ended_at IS NULL OR ended_at > ?) LIMIT 1";
-  return ledger.get(sql, runNo, createdAt) !== undefined;
-}
-
 /** The identities under which a deed may be known. An import knows neither keys nor which deed of a history it is. */
 function identitiesOf(action: Action, { identity, keyed }: IndexRecord): readonly Buffer[] {
   const imported = importedIdentityText(action);
@@ -104,23 +99,4 @@ function identitiesOf(action: Action, { identity, keyed }: IndexRecord): readonl
     ...(keyed ? [digestOf(identityText(action))] : []),
     ...(imported === undefined ? [] : [digestOf(imported)]),
   ];
-}
-
-interface LaterDeed {
-  readonly run: string;
-  /** Unique to the deed. */
-  readonly place: string;
-  readonly content: Buffer;
-}
-
-/** Deeds of an identity that other runs have sent since, in their order. */
-function takenLater(ledger: Ledger, identity: Buffer, runNo: number, createdAt: string): readonly LaterDeed[] {
-  const sql = `SELECT run, seq, identities.content AS content
-    FROM identities JOIN actions USING (run_no, seq) JOIN runs USING (run_no)
-    WHERE identities.identity = ? AND taken = 1 AND run_no <> ? AND at > ? ORDER BY run_no, seq`;
-  return ledger.all(sql, identity, runNo, createdAt).map(({ run, seq, content }) => ({
-    run: String(run),
-    place: `${run} ${seq}`,
-    content: Buffer.from(content as Uint8Array), // a BLOB NOT NULL column
-  }));
 }

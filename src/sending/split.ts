@@ -4,7 +4,7 @@ import { endAttempt } from "../ledger/attempts.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes } from "../ledger/outcomes.ts";
-import { addChunks, type ChunkRecord } from "../ledger/runs.ts";
+import { addChunks, type ChunkRecord, shortestSplit } from "../ledger/runs.ts";
 import { chunkFacts, projectUnwritten, runFacts, type SettleContext } from "./settle.ts";
 import { toOutcomes } from "./settling.ts";
 
@@ -13,8 +13,7 @@ import { toOutcomes } from "./settling.ts";
  * bytes, not actions: a single huge action must not make every other request small too.
  */
 export function tooLargeFrom(ledger: Ledger, runNo: number): number {
-  const row = ledger.get("SELECT min(length) AS length FROM chunks WHERE run_no = ? AND state = 'split'", runNo);
-  return row?.length == null ? Number.POSITIVE_INFINITY : Number(row.length);
+  return shortestSplit(ledger, runNo) ?? Number.POSITIVE_INFINITY;
 }
 
 /** Replaces a chunk by its two halves, in order, in one transaction. */

@@ -8,7 +8,7 @@ import { identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
 import { asBuffer, free } from "../disk/buffers.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { SUPERSEDED, TAKEN } from "../ledger/outcomes.ts";
+import { lastTaken, SUPERSEDED, takenWithin } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
 import { RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
@@ -57,12 +57,14 @@ async function supersedeInLane(
 ): Promise<void> {
   const runNo = open[0]?.runNo ?? 0;
   const from = open.reduce((least, { first }) => Math.min(least, first), Number.POSITIVE_INFINITY);
-  const behind = ofLane.filter((chunk) => takenBehind(ledger, runNo, chunk, from, 1).length > 0);
+  const takenBehind = ({ first, count }: ChunkBorders, most: number): ReadonlySet<number> =>
+    takenWithin(ledger, runNo, { first: Math.max(first, from + 1), end: first + count, most });
+  const behind = ofLane.filter((chunk) => takenBehind(chunk, 1).size > 0);
   const end = behind.reduce((most, { first, count }) => Math.max(most, first + count), 0);
   const before = open.filter(({ first }) => first < end);
   for await (const deeds of openDeeds(plan, before)) {
     for (const chunk of behind) {
-      const taken = new Set(takenBehind(ledger, runNo, chunk, from, chunk.count));
+      const taken = takenBehind(chunk, chunk.count);
       await readHistories(plan, chunk, (seq, history, readDeed) => {
         const waiting = taken.has(seq) ? deeds.get(history) : undefined;
         if (waiting === undefined) return;
@@ -134,28 +136,6 @@ async function readHistories(
 
 function timeIn(data: Uint8Array): bigint | undefined {
   return timeOf((parseJson(asBuffer(data).toString("utf8")) as ActionData).orderTime); // written by the planner
-}
-
-/** Number of the run's last action that was taken. */
-function lastTaken(ledger: Ledger, runNo: number): number {
-  const sql = `SELECT seq FROM actions WHERE run_no = ? AND outcome IN ${TAKEN} ORDER BY seq DESC LIMIT 1`;
-  return Number(ledger.get(sql, runNo)?.seq ?? 0);
-}
-
-/** Numbers of a planned chunk's actions that were taken and stand behind action `from`; at most `most` of them. */
-function takenBehind(
-  ledger: Ledger,
-  runNo: number,
-  { first, count }: ChunkBorders,
-  from: number,
-  most: number,
-): readonly number[] {
-  return ledger
-    .all(
-      `SELECT seq FROM actions WHERE run_no = ? AND seq >= ? AND seq < ? AND outcome IN ${TAKEN} LIMIT ?`,
-      ...[runNo, Math.max(first, from + 1), first + count, most],
-    )
-    .map(({ seq }) => Number(seq));
 }
 
 /**

@@ -170,6 +170,16 @@ describe("the chunks table", () => {
   });
 });
 
+describe("SQL", () => {
+  it("stands in src/ledger/, in the sandbox, and where a plan keeps what does not fit into memory", () => {
+    const sql = /\b(?:SELECT [\w*]|INSERT (?:OR \w+ )?INTO |REPLACE INTO |UPDATE (?:OR \w+ )?\w+ SET |DELETE FROM )/;
+    const ofScratch = files.filter((path) => /\bcreateScratch\(/.test(readFileSync(join(SRC, path), "utf8")));
+    const allowed = (path: string): boolean =>
+      ["ledger", "sandbox"].includes(layerOf(path)) || ofScratch.includes(path);
+    expect(files.filter((path) => !allowed(path) && sql.test(readFileSync(join(SRC, path), "utf8")))).toEqual([]);
+  });
+});
+
 describe("the files of src/", () => {
   it("import each other in no circle, types included", () => {
     const imports = files.map((path): [string, readonly string[]] => [

@@ -2,10 +2,10 @@ import { type Action, actionSpec, registersEvent } from "../../actions/actions.t
 import { parseJson } from "../../actions/json.ts";
 import { Failure } from "../../failure.ts";
 import { ticketKey } from "../../ledger/known-state.ts";
-import type { Ledger, SqlRow } from "../../ledger/ledger.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending, PendingDeed } from "../../ledger/pending.ts";
 import { presentIdentity } from "../../ledger/renamed-deeds.ts";
-import { type ChunkRecord, chunksOf } from "../../ledger/runs.ts";
+import { type ChunkRecord, chunksOf, type RunRecord, undecidedRuns } from "../../ledger/runs.ts";
 import { UNDECIDED_STATES } from "../../ledger/states.ts";
 import type { IndexRecord } from "../files/index-file.ts";
 import { openPlan, unreadableDoubt } from "../files/plan.ts";
@@ -16,13 +16,9 @@ export async function pendingIdentities(ledger: Ledger, planDirectory: (run: str
   const tickets = new Map<string, string>();
   const newEvents = new Map<string, string>();
   const updatedEvents = new Set<string>();
-  const states = UNDECIDED_STATES.map((state) => `'${state}'`).join(", ");
-  const rows = ledger.all(
-    `SELECT DISTINCT run_no, run, runs.state AS run_state, manifest FROM chunks JOIN runs USING (run_no) WHERE chunks.state IN (${states}) ORDER BY run_no`,
-  );
-  for (const row of rows) {
-    const run = String(row.run);
-    for await (const { chunk, records, lines } of undecidedOf(ledger, row, planDirectory(run))) {
+  for (const record of undecidedRuns(ledger)) {
+    const { run } = record;
+    for await (const { chunk, records, lines } of undecidedOf(ledger, record, planDirectory(run))) {
       for (const [at, { identity, content }] of records.entries()) {
         const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
         const { data } = action;
@@ -54,14 +50,14 @@ interface UndecidedChunk {
 }
 
 /** @throws Failure `storage` where the plan can't tell; it says what is left to do with the run. */
-async function* undecidedOf(ledger: Ledger, run: SqlRow, directory: string): AsyncGenerator<UndecidedChunk> {
+async function* undecidedOf(ledger: Ledger, run: RunRecord, directory: string): AsyncGenerator<UndecidedChunk> {
   try {
-    await using plan = await openPlan(directory, String(run.manifest));
-    for (const chunk of UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, Number(run.run_no), state))) {
+    await using plan = await openPlan(directory, run.manifest);
+    for (const chunk of UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state))) {
       const [records, lines] = await Promise.all([plan.records(chunk), plan.lines(chunk)]);
       yield { chunk, records, lines };
     }
   } catch (cause) {
-    throw cause instanceof Failure && String(run.run_state) !== "open" ? unreadableDoubt(directory, cause) : cause;
+    throw cause instanceof Failure && run.state !== "open" ? unreadableDoubt(directory, cause) : cause;
   }
 }
