@@ -1,3 +1,7 @@
+/** Texts as they are shown: on a terminal, in messages, in a shell. */
+
+import { relative } from "node:path";
+
 /** What steers a terminal or is not seen: control and format characters (bidirectional, zero-width, tags), line separators, fillers. */
 const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu;
 
@@ -70,10 +74,18 @@ export function quotedInShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
+const LONGEST_PATH = 4096;
+
 /** A word to be pasted into a shell: quoted where it holds more than letters, digits and what stands in plain paths. */
 export function inShell(text: string): string {
-  const word = cleanText(text, 4096);
+  const word = cleanText(text, LONGEST_PATH);
   return /^[\w./:@%+=,-]+$/.test(word) ? word : quotedInShell(word);
+}
+
+/** How a file is called in messages: relative when it lies in or below the working directory. */
+export function displayPath(file: string, cwd: string): string {
+  const inside = relative(cwd, file);
+  return cleanText(inside === "" || inside.startsWith("..") ? file : inside, LONGEST_PATH);
 }
 
 /** A file to be pasted into a shell: never taken for a flag. */

@@ -48,10 +48,15 @@ export class RowFindings {
 
   dependsOn(cause: Place | undefined, field: string, value: string): void {
     this.cause ??= cause;
-    const message = `It depends on ${cause === undefined ? "an earlier row" : placeText(cause)}, which is invalid and not sent.`;
-    const hint = "Mend that row.";
-    this.report("depends-on-invalid", { ...about(field, value), message, hint, ...(cause && { cause }) });
+    this.report("depends-on-invalid", { ...about(field, value), ...dependsOnInvalid(cause) });
   }
+}
+
+/** What is said of a row that depends on one that is invalid. */
+export function dependsOnInvalid(cause: Place | undefined) {
+  const row = cause === undefined ? "an earlier row" : placeText(cause);
+  const message = `It depends on ${row}, which is invalid and not sent.`;
+  return { message, hint: "Mend that row.", ...(cause && { cause }) };
 }
 
 export function quoted(id: string): string {
@@ -59,5 +64,5 @@ export function quoted(id: string): string {
 }
 
 export function placeText({ source, line }: Place): string {
-  return `${cleanText(source)}:${line}`;
+  return `${cleanText(source, 200)}:${line}`;
 }

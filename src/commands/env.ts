@@ -1,7 +1,7 @@
 /** `tickets env`: what would be used, and why; and what a person says of an environment's config and ledger. */
 
-import { cleanText, count, fileInShell } from "../actions/text.ts";
-import { type Config, displayPath } from "../config/config.ts";
+import { cleanText, count, displayPath, fileInShell } from "../actions/text.ts";
+import type { Config } from "../config/config.ts";
 import { displayOrigin } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { DiskUse } from "../run/disk-use.ts";

@@ -1,8 +1,7 @@
 /** `tickets init`: a starter config from exports. Asks nothing, sends nothing, overwrites nothing. */
 
 import { resolve } from "node:path";
-import { cleanText, count, inShell } from "../actions/text.ts";
-import { displayPath } from "../config/config.ts";
+import { cleanText, count, displayPath, inShell } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { EXAMPLE } from "../init/example.ts";
 import { type GuessedSource, guessConfig } from "../init/guess.ts";

@@ -2,8 +2,7 @@
 
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
-import { count, escapeUnseen, number } from "../actions/text.ts";
-import { displayPath } from "../config/config.ts";
+import { count, displayPath, escapeUnseen, number } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { PlanResult } from "../plan/make-plan.ts";
 import { createPreview } from "../run/preview.ts";

@@ -1,7 +1,6 @@
 /** `tickets results`: writes the promises of a run again; with `--import`, refills a ledger from them. */
 
-import { count } from "../actions/text.ts";
-import { displayPath } from "../config/config.ts";
+import { count, displayPath } from "../actions/text.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { importResults as importFile } from "../run/import.ts";
 import { writeResults } from "../run/results.ts";

@@ -1,7 +1,6 @@
 /** The words of a run's end: what it stopped for, what it came to, and what leads on. */
 
-import { cleanText, count, number } from "../actions/text.ts";
-import { displayPath } from "../config/config.ts";
+import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { describeKeySource, type Environment } from "../config/environment.ts";
 import type { ChunkRecord } from "../ledger/runs.ts";
 import { rejectionText } from "../outputs/rejection-text.ts";

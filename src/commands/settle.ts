@@ -1,8 +1,7 @@
 /** `tickets settle`: a person says what became of a chunk, or closes a run. */
 
 import { type Action, actionSpec } from "../actions/actions.ts";
-import { cleanText, count, number } from "../actions/text.ts";
-import { displayPath } from "../config/config.ts";
+import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { RowsOfFile } from "../outputs/rejects.ts";
 import { environmentFlags, settleCommand } from "../run/next-command.ts";

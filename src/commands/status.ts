@@ -1,7 +1,6 @@
 /** `tickets status`: what the ledger knows. It takes no lock. */
 
-import { cleanText, count, escapeUnseen } from "../actions/text.ts";
-import { displayPath } from "../config/config.ts";
+import { cleanText, count, displayPath, escapeUnseen } from "../actions/text.ts";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";

@@ -1,7 +1,6 @@
 /** The words of what happens in the core: one entry for each kind of event, and of what is under way. */
 
-import { cleanText, count, number } from "../actions/text.ts";
-import { displayPath } from "../config/config.ts";
+import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { displayOrigin } from "../config/environment.ts";
 import { environmentFlags } from "../run/next-command.ts";
 import type { MendedRun, OpenedLedger, Progress, RunEvent, WhyElsewhere, WorkUnderWay } from "../run/progress.ts";

@@ -1,11 +1,11 @@
 /** Finds, reads and checks the config files; everything that is wrong with them is told at once. */
 
 import { lstat, stat } from "node:fs/promises";
-import { basename, dirname, extname, join, relative, resolve } from "node:path";
+import { basename, dirname, extname, join, resolve } from "node:path";
 import type { CosmiconfigResult, PublicExplorer } from "cosmiconfig";
 import { nearest } from "../actions/nearest.ts";
 import type { Severity } from "../actions/problem.ts";
-import { cleanText, quoted } from "../actions/text.ts";
+import { cleanText, displayPath, quoted } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { DeepReadonly } from "../mapping/schema-words.ts";
 import type { SourceConfig } from "../mapping/source.ts";
@@ -126,14 +126,6 @@ async function foundConfig(
     isTrusted: await isTrusted(file, digest, env),
     needsTrust: await trustProblems(document, env),
   };
-}
-
-const LONGEST_PATH = 4096;
-
-/** How a file is called in messages: relative when it lies in or below the working directory. */
-export function displayPath(file: string, cwd: string): string {
-  const inside = relative(cwd, file);
-  return cleanText(inside === "" || inside.startsWith("..") ? file : inside, LONGEST_PATH);
 }
 
 /** Where the value at `path` was declared, as `/path/tickets.config.yaml:12`; undefined when no config declares it. */

@@ -3,10 +3,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { nearest } from "../actions/nearest.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, displayPath } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { parseBaseUrl } from "./base-url.ts";
-import { type Config, displayPath, type EnvironmentConfig, originOf } from "./config.ts";
+import { type Config, type EnvironmentConfig, originOf } from "./config.ts";
 import { parseDuration } from "./duration.ts";
 import { toPath, userStateDirectory } from "./paths.ts";
 import { ENVIRONMENT_NAME, LIMITS, rangeText, variablePart } from "./schema.ts";

@@ -10,6 +10,7 @@ import { dirname } from "node:path";
 import { setAside } from "../disk/aside.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { makeFolder } from "../disk/folders.ts";
+import { syncDirectory } from "../disk/sync.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
@@ -27,7 +28,6 @@ import {
   segmentsOf,
 } from "../ledger/outputs.ts";
 import { findRun } from "../ledger/runs.ts";
-import { syncDirectory } from "../plan/files/append-file.ts";
 import { labelIn, type RunLabel } from "./promise-lines.ts";
 
 export interface Appended {

@@ -1,6 +1,7 @@
 /** Faults of the config that show only when its rules meet an input. */
 
-import { type Config, displayPath } from "../config/config.ts";
+import { displayPath } from "../actions/text.ts";
+import type { Config } from "../config/config.ts";
 import { type ConfigDocument, positionAt } from "../config/document.ts";
 import { Failure } from "../failure.ts";
 import { MappingError } from "../mapping/mapping-error.ts";

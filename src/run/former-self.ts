@@ -5,8 +5,8 @@
 
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { cleanText, count, inShell } from "../actions/text.ts";
-import { type Config, displayPath } from "../config/config.ts";
+import { cleanText, count, displayPath, inShell } from "../actions/text.ts";
+import type { Config } from "../config/config.ts";
 import { type Environment, ledgerOwnerOf } from "../config/environment.ts";
 import { Key, peekKey, readKey } from "../config/key.ts";
 import type { Neighbour } from "../config/neighbours.ts";

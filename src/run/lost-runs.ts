@@ -2,8 +2,7 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { cleanText, count, fileInShell } from "../actions/text.ts";
-import { displayPath } from "../config/config.ts";
+import { cleanText, count, displayPath, fileInShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { type Ledger, readMeta, runListPath } from "../ledger/ledger.ts";

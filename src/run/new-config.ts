@@ -2,7 +2,7 @@
 
 import { lstat, open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { displayPath } from "../config/config.ts";
+import { displayPath } from "../actions/text.ts";
 import { setAside } from "../disk/aside.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";

@@ -1,7 +1,6 @@
 /** The commands to type next. */
 
-import { fileInShell, inShell } from "../actions/text.ts";
-import { displayPath } from "../config/config.ts";
+import { displayPath, fileInShell, inShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import type { RunRecord } from "../ledger/runs.ts";
 import type { RunContext } from "./context.ts";

@@ -3,8 +3,7 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { fileInShell } from "../actions/text.ts";
-import { displayPath } from "../config/config.ts";
+import { displayPath, fileInShell } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { adoptMoved, isKnownOutput } from "../ledger/outputs.ts";
 import { stemOf } from "../mapping/rejects-names.ts";

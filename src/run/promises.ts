@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { displayPath } from "../config/config.ts";
+import { displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { acquireLock } from "../ledger/lock.ts";

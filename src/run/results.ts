@@ -5,7 +5,7 @@ import { rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { displayPath } from "../config/config.ts";
+import { displayPath } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import { outcomesOfRun } from "../ledger/outcomes.ts";

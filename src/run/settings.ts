@@ -2,7 +2,8 @@
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Config, displayPath, loadConfig } from "../config/config.ts";
+import { displayPath } from "../actions/text.ts";
+import { type Config, loadConfig } from "../config/config.ts";
 import { type Environment, type EnvironmentFlags, ownLedgerOf, resolveEnvironment } from "../config/environment.ts";
 import type { Key } from "../config/key.ts";
 import { type Neighbour, readNeighbours, secondLedger } from "../config/neighbours.ts";

@@ -1,7 +1,6 @@
 /** Promises files that must not be written into: the ledger does not know what they hold, or they are no promises files. */
 
-import { fileInShell } from "../actions/text.ts";
-import { displayPath } from "../config/config.ts";
+import { displayPath, fileInShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { runListPath } from "../ledger/ledger.ts";

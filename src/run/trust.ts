@@ -1,6 +1,7 @@
 /** Trusting the config of the working directory. */
 
-import { type Config, displayPath, loadConfig } from "../config/config.ts";
+import { displayPath } from "../actions/text.ts";
+import { type Config, loadConfig } from "../config/config.ts";
 import { keepTrust } from "../config/trust.ts";
 import { Failure } from "../failure.ts";
 import type { RunContext } from "./context.ts";

@@ -4,7 +4,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { displayPath } from "../config/config.ts";
+import { displayPath } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";

@@ -1,7 +1,7 @@
 /** The actionPromises that a run was given, so that none counts for two actions. */
 
 import { randomInt } from "node:crypto";
-import { hash128 } from "../checks/ticket-states.ts";
+import { hash128 } from "../actions/hash128.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { promisesGiven } from "../ledger/outcomes.ts";
 

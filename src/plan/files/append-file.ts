@@ -1,4 +1,4 @@
-/** Files of the plan: buffered appending, reading by lines, and making both durable. */
+/** Files of a plan: appended to through a buffer, read by lines, copied in ranges. */
 
 import { type FileHandle, open } from "node:fs/promises";
 
@@ -159,16 +159,4 @@ export async function copyRanges(
     }
   }
   await target.sync();
-}
-
-/** Brings a file that was written by others to the disk. */
-export async function syncFile(path: string): Promise<void> {
-  await using handle = await open(path, "r+");
-  await handle.sync();
-}
-
-/** Makes a rename or a new file in `directory` survive a power cut. */
-export async function syncDirectory(directory: string): Promise<void> {
-  await using handle = await open(directory, "r");
-  await handle.sync();
 }

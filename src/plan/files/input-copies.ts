@@ -4,11 +4,12 @@ import { constants } from "node:fs";
 import { chmod, copyFile, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { syncDirectory, syncFile } from "../../disk/sync.ts";
 import { fileFailure } from "../../readers/bytes.ts";
 import { refuseUnfinished, type Watched } from "../../readers/finished.ts";
 import type { InputFile } from "../../readers/input-file.ts";
 import { type OpenedFile, openFile, openStream } from "../../readers/open-file.ts";
-import { syncDirectory, syncFile, writeAll } from "./append-file.ts";
+import { writeAll } from "./append-file.ts";
 
 /** Copies of the inputs, by the path in the plan's folder. */
 export interface Copies extends AsyncDisposable {

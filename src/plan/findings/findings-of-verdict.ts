@@ -13,26 +13,25 @@ import { isPersonal } from "../../actions/fields.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
 import type { Finding } from "../../actions/problem.ts";
 import { cleanText, masked } from "../../actions/text.ts";
+import { dependsOnInvalid, placeText } from "../../checks/row-findings.ts";
 import { type AcceptedDeed, acceptedAt, acceptedData } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { OPEN_ACTIONS_COLUMN, openActionText } from "../../mapping/open-actions.ts";
 import type { Candidate, CandidateLines } from "../candidates/candidates.ts";
 import { replaces } from "../identity/late-beside-keys.ts";
-import type { Detail, GivenPlace, RowPlace } from "../identity/verdicts.ts";
+import type { Detail, GivenPlace, InputLine } from "../identity/verdicts.ts";
 import { differingFields } from "./changed-actions.ts";
 
 /** Where the rows and the accepted actions that a finding names can be looked up. */
 export interface KnownPlaces {
   readonly comparedWith: Ledger | undefined;
   readonly lines: CandidateLines;
-  readonly placeOf: (place: RowPlace) => Cause;
+  readonly placeOf: (place: InputLine) => Cause;
   /** Whether a source of the config says what the rows of an input give, which may be more than one action. */
   readonly isOfSource: (input: number) => boolean;
 }
 
 type Cause = NonNullable<Finding["cause"]>;
-
-const textOf = ({ source, line }: Cause): string => `${cleanText(source, 200)}:${line}`;
 
 /** Undefined where there is nothing to say: a repeated action is told once it is known that its first one is sent. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a plain list of what is said of each kind
@@ -50,7 +49,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "late":
       return {
         rule: "history-late",
-        message: `It was not accepted, but ${action} of the same ${about} that come after it were, up to ${textOf(places.placeOf(detail.before))}: sent now, it would undo them.`,
+        message: `It was not accepted, but ${action} of the same ${about} that come after it were, up to ${placeText(places.placeOf(detail.before))}: sent now, it would undo them.`,
         hint: allTheSame(candidate, places, candidate.nth > 0),
       };
     case "late in time":
@@ -86,17 +85,17 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         hint: `Undo what was changed at the source. To send the new ones, stream this row alone with --again and their names in ${OPEN_ACTIONS_COLUMN}: this one is ${nameOf(candidate)}.`,
       };
     case "in two inputs":
-      return inTwoInputs(action, detail, textOf(places.placeOf(detail.other)));
+      return inTwoInputs(action, detail, placeText(places.placeOf(detail.other)));
     case "in two rows":
       return {
         rule: "history-unclear",
-        message: `The same ${action} of this ${about}, of the same second, stands at ${textOf(places.placeOf(detail.other))} too: whether they are one deed or two can't be told.`,
+        message: `The same ${action} of this ${about}, of the same second, stands at ${placeText(places.placeOf(detail.other))} too: whether they are one deed or two can't be told.`,
         hint: "Remove the row if it is a copy of the other. If they are two deeds, stream their rows alone with --again.",
       };
     case "same minute":
       return {
         rule: "same-minute",
-        message: `The same ${action} of this ${about}, of the same minute, stands at ${textOf(places.placeOf(detail.other))} too: each is sent.`,
+        message: `The same ${action} of this ${about}, of the same minute, stands at ${placeText(places.placeOf(detail.other))} too: each is sent.`,
         hint: "Remove the row if it is a copy of the other. Times with seconds tell deeds apart.",
       };
     case "told otherwise":
@@ -108,7 +107,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         hint: "If the source's zone or format was changed, here or where the file comes from, put it back as it was. To send this one all the same, stream its row alone with --again.",
       };
     case "turned":
-      return turned(action, detail, textOf(places.placeOf(detail.other)));
+      return turned(action, detail, placeText(places.placeOf(detail.other)));
     case "in two sources":
       return {
         rule: "history-unclear",
@@ -130,7 +129,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "key repeated":
       return {
         rule: "key-shared",
-        message: `The key of this row is that of another ${action} of this ${about}, at ${textOf(places.placeOf(detail.at))}, which says something else.`,
+        message: `The key of this row is that of another ${action} of this ${about}, at ${placeText(places.placeOf(detail.at))}, which says something else.`,
         hint: "Make the source's key one that no two rows share, or remove the row that is no longer right.",
       };
   }
@@ -245,12 +244,7 @@ function turned(action: ActionName, { stood }: Extract<Detail, { kind: "turned" 
 
 /** A row that waits for one that is invalid. */
 export function heldBack(cause: Cause): Finding {
-  return {
-    rule: "depends-on-invalid",
-    message: `It depends on ${textOf(cause)}, which is invalid and not sent.`,
-    hint: "Mend that row.",
-    cause,
-  };
+  return { rule: "depends-on-invalid", ...dependsOnInvalid(cause) };
 }
 
 function changed(candidate: Candidate, deed: AcceptedDeed, places: KnownPlaces): Finding {
@@ -344,7 +338,7 @@ const toldDeed = (deed: AcceptedDeed, places: KnownPlaces): ToldContent => ({
 
 const toldLine = (line: GivenPlace, places: KnownPlaces): ToldContent => ({
   data: dataOfLine(line, places),
-  place: ` (${textOf(places.placeOf(line))})`,
+  place: ` (${placeText(places.placeOf(line))})`,
 });
 
 function dataOf(deed: AcceptedDeed, { comparedWith }: KnownPlaces): ActionData {
@@ -358,19 +352,19 @@ function dataOfLine(line: Parameters<CandidateLines["of"]>[0], { lines }: KnownP
 
 function acceptedPlace(deed: AcceptedDeed, { comparedWith }: KnownPlaces): string {
   const at = comparedWith && acceptedAt(comparedWith, deed);
-  return at === undefined ? "" : ` (${cleanText(at.source, 200)}:${at.line})`;
+  return at === undefined ? "" : ` (${placeText(at)})`;
 }
 
 function saidElsewhere(
   { accepted: deed, at }: Extract<Detail, { kind: "in two sources" }>,
   places: KnownPlaces,
 ): string {
-  if (at !== undefined) return `at ${textOf(places.placeOf(at))}`;
+  if (at !== undefined) return `at ${placeText(places.placeOf(at))}`;
   return `which was accepted${deed === undefined ? "" : acceptedPlace(deed, places)}`;
 }
 
 function owner({ accepted: deed, at }: Extract<Detail, { kind: "key shared" }>, places: KnownPlaces): string {
-  if (deed === undefined) return at === undefined ? "in this input" : `at ${textOf(places.placeOf(at))}`;
+  if (deed === undefined) return at === undefined ? "in this input" : `at ${placeText(places.placeOf(at))}`;
   const { ticketId, nftId, eventId } = dataOf(deed, places);
   return `"${cleanText(String(ticketId ?? nftId ?? eventId), 60)}", which was accepted under it${acceptedPlace(deed, places)}`;
 }

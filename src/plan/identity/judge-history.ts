@@ -12,7 +12,7 @@ import { groupHistory, type InputOfHistory, type KnownOfHistory, standingsOf } f
 import { replaces } from "./late-beside-keys.ts";
 import { laterAccepted, timesOfKnown } from "./late-by-time.ts";
 import { findCopies, findOverlaps, type TimedDeed } from "./overlapping-inputs.ts";
-import type { FoundVerdicts, RowPlace } from "./verdicts.ts";
+import type { FoundVerdicts, InputLine } from "./verdicts.ts";
 
 /** Nothing where it has no time. */
 function sayingOf(at: number, { said }: HistoryDeed): readonly TimedSaying[] {
@@ -53,7 +53,7 @@ export class JudgedHistory {
   readonly #known: readonly KnownOfHistory[];
   readonly #input: readonly InputOfHistory[];
   /** The first row that is not sent and may be any deed of the history. */
-  readonly #held: RowPlace | undefined;
+  readonly #held: InputLine | undefined;
 
   /** @param blockedRows deeds of rows that are not sent, in order. */
   constructor(group: DeedGroup, blockedRows: readonly BlockedDeed[], found: FoundVerdicts) {

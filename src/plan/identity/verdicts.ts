@@ -28,14 +28,14 @@ export type Verdict = (typeof VERDICTS)[number];
 /** Accepted, or perhaps so. */
 const OLD: ReadonlySet<Verdict> = new Set(["sent", "changed", "pending"]);
 
-/** Where a row stands: number of the input, line. */
-export interface RowPlace {
+/** A line of an input, by its number: where a row stands. */
+export interface InputLine {
   readonly input: number;
   readonly line: number;
 }
 
 /** A candidate, with where its line and its row stand. */
-export type GivenPlace = RowPlace & Pick<Candidate, "start" | "length">;
+export type GivenPlace = InputLine & Pick<Candidate, "start" | "length">;
 
 /** What there is to say of a verdict. */
 export type Detail =
@@ -44,7 +44,7 @@ export type Detail =
   | { readonly kind: "changed"; readonly from: AcceptedDeed }
   /** `isExpected`: nothing need be said of it. */
   | { readonly kind: "repeated"; readonly first: number; readonly isExpected: boolean }
-  | { readonly kind: "late"; readonly before: RowPlace }
+  | { readonly kind: "late"; readonly before: InputLine }
   /** This one of a later time was accepted. */
   | { readonly kind: "late in time"; readonly than: AcceptedDeed }
   /** Late: its row was rejected, and this stood behind it then. */
@@ -52,7 +52,7 @@ export type Detail =
   /** Unclear: whether its row, which was rejected, stood before some of these. */
   | { readonly kind: "unplaced"; readonly why: Unplaced; readonly accepted: readonly AcceptedDeed[] }
   | { readonly kind: "superseded"; readonly since: AcceptedDeed; readonly isFromRejects: boolean }
-  | { readonly kind: "held"; readonly by: RowPlace }
+  | { readonly kind: "held"; readonly by: InputLine }
   | {
       readonly kind: "unclear";
       /** Perhaps only because rows behind were left out. */
@@ -71,22 +71,22 @@ export type Detail =
       readonly given: readonly GivenPlace[];
     }
   /** Unclear: with a deed of another input that has its time, and says the same or something else. */
-  | { readonly kind: "in two inputs"; readonly other: RowPlace; readonly isSame: boolean }
+  | { readonly kind: "in two inputs"; readonly other: InputLine; readonly isSame: boolean }
   /** Unclear: another row of its input has its time and says the same. */
-  | { readonly kind: "in two rows"; readonly other: RowPlace }
+  | { readonly kind: "in two rows"; readonly other: InputLine }
   /** New: likewise, but their time has no seconds. */
-  | { readonly kind: "same minute"; readonly other: RowPlace }
+  | { readonly kind: "same minute"; readonly other: InputLine }
   /** Unclear: it may be this accepted one, told with another time. */
   | { readonly kind: "told otherwise"; readonly accepted: AcceptedDeed; readonly isCutShort: boolean }
   /** Unclear: another deed of its history is told with another time than it was accepted with, or its whole file seems to be. */
   | { readonly kind: "beside told otherwise" }
   /** Unclear: in the run that rejected both rows, this one stood on the other side of that one; or no run had both. */
-  | { readonly kind: "turned"; readonly other: RowPlace; readonly stood: "before" | "behind" | "unknown" }
+  | { readonly kind: "turned"; readonly other: InputLine; readonly stood: "before" | "behind" | "unknown" }
   /** Unclear: another source says the same, now or before. */
-  | { readonly kind: "in two sources"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
-  | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: RowPlace }
+  | { readonly kind: "in two sources"; readonly accepted?: AcceptedDeed; readonly at?: InputLine }
+  | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: InputLine }
   /** With another deed of the same ticket or event, which says something else. */
-  | { readonly kind: "key repeated"; readonly at: RowPlace }
+  | { readonly kind: "key repeated"; readonly at: InputLine }
   /** With a deed of another source. */
   | { readonly kind: "key of source"; readonly source: string };
 

@@ -10,8 +10,8 @@
  * share and no action its order.
  */
 
+import { hash128 } from "../../actions/hash128.ts";
 import type { KnownState } from "../../checks/cross-action.ts";
-import { hash128 } from "../../checks/ticket-states.ts";
 
 /** What of an action decides about its lane. */
 export interface Referring {
