@@ -83,18 +83,18 @@ export interface EnvironmentChoice {
 
 const SANDBOX = "sandbox";
 
-const DEFAULT_MAX_CHUNK_BYTES = 8 * 1024 * 1024; // gateways of this kind take at most 10 MB (design §9)
+const DEFAULT_MAX_CHUNK_BYTES = 8 * 1024 * 1024; // gateways of this kind take at most 10 MB
 const DEFAULT_TIMEOUT_MS = 120_000;
 
 /**
  * Chooses the environment (`--env`, `TICKETS_ENV`, the config's `env`, else the sandbox while nothing is configured) and
- * settles every value by flag, variable, config, default, in this order.
+ * takes every value from flag, variable, config, default, in this order.
  *
  * Throws a `usage` failure when nothing or something unknown is chosen or a value can't be used; nothing was sent then.
  */
 export function resolveEnvironment(config: Config, choice: EnvironmentChoice): Environment {
   const { name, origin } = chooseName(config, choice);
-  const { values, origins } = settle(config, name, choice);
+  const { values, origins } = resolveSettings(config, name, choice);
   const { configFlag, flags: { stateDir } = {} } = choice;
   const named = [
     ...["--env", name],
@@ -197,12 +197,12 @@ function refuseSandboxAddress(env: NodeJS.ProcessEnv): void {
   });
 }
 
-export interface Settled<T> {
+export interface Sourced<T> {
   readonly value: T;
   readonly origin: string;
 }
 
-export function baseUrlOf(config: Config, name: string, env: NodeJS.ProcessEnv): Settled<string> {
+export function baseUrlOf(config: Config, name: string, env: NodeJS.ProcessEnv): Sourced<string> {
   const variable = `TICKETS_${variablePart(name)}_BASE_URL`;
   const written = env[variable];
   if (written) {
@@ -219,7 +219,7 @@ export function baseUrlOf(config: Config, name: string, env: NodeJS.ProcessEnv):
   });
 }
 
-export function keySourceOf(config: Config, name: string, env: NodeJS.ProcessEnv): Settled<KeySource> {
+export function keySourceOf(config: Config, name: string, env: NodeJS.ProcessEnv): Sourced<KeySource> {
   const variable = `TICKETS_${variablePart(name)}_API_KEY`;
   const environment = config.environments.get(name);
   const declared = environment?.apiKey;
@@ -326,11 +326,11 @@ class SettingReader {
   }
 
   #note(key: keyof Declared, origin: string): void {
-    this.origins[CALLED[key] ?? (key as keyof EnvironmentSettings)] = origin; // as `settle` asks for them
+    this.origins[CALLED[key] ?? (key as keyof EnvironmentSettings)] = origin; // as `resolveSettings` asks for them
   }
 }
 
-function settle(
+function resolveSettings(
   config: Config,
   name: string,
   choice: EnvironmentChoice,

@@ -76,7 +76,7 @@ const apiKey = z
   .refine((source) => Object.keys(source).length === 1, { error: "needs exactly one of env, file and command" })
   .meta({ minProperties: 1, maxProperties: 1 });
 
-/** 5xx and 408 leave a chunk in doubt unless listed; other statuses have a meaning of their own (design: the table of answers). */
+/** 5xx and 408 leave a chunk in doubt unless listed; other statuses have a meaning of their own (docs/guarantees.md, What an answer means). */
 const retryStatus = z
   .int({ error: needs("a status: 408 or 500 to 599") })
   .refine((status) => status === 408 || (status >= 500 && status <= 599), {

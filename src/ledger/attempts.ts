@@ -66,7 +66,7 @@ export function storeAnswer(
   changeChunk(ledger, "answer", { runNo, chunk }, { http_status: status, answer: body, answered_at: at });
 }
 
-/** The stored answer of a chunk that was answered but not settled. */
+/** The stored answer of a chunk that was answered and has no outcomes yet. */
 export function readAnswer(
   ledger: Ledger,
   { runNo, chunk }: ChunkRecord,
@@ -87,7 +87,7 @@ export function keepDoubtedAnswer(ledger: Ledger, { runNo, chunk }: ChunkRecord,
   );
 }
 
-/** Part of a transaction: the answer that was stored for a chunk can't be settled after all. */
+/** Part of a transaction: the answer that was stored for a chunk does not say what became of each action after all. */
 export function doubtStored(ledger: Ledger, chunk: ChunkRecord, detail: string, answer: Uint8Array): void {
   keepDoubtedAnswer(ledger, chunk, answer);
   changeChunk(ledger, "doubtAnswer", chunk, { detail });

@@ -62,7 +62,7 @@ export const CHUNK_EVENTS = {
     writes: { http_status: "given", detail: null, answer: "given", answered_at: "given" },
     when: "the answer says what became of its actions",
   },
-  settle: { from: ["answered"], to: "settled", writes: { answer: null }, when: "the answer became outcomes" },
+  record: { from: ["answered"], to: "settled", writes: { answer: null }, when: "the answer became outcomes" },
   giveBack: {
     from: ["sending"],
     to: "planned",
@@ -80,7 +80,7 @@ export const CHUNK_EVENTS = {
     from: ["answered"],
     to: "in doubt",
     writes: { detail: "given", answer: null },
-    when: "an answer that an earlier version stored can't be settled",
+    when: "an answer that an earlier version stored does not say what became of each action",
   },
   split: {
     from: ["planned"],

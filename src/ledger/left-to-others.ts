@@ -36,7 +36,7 @@ function isAnyUndecidedBefore(ledger: Ledger, runNo: number): boolean {
   return ledger.get(sql, runNo) !== undefined;
 }
 
-/** An import settles too, but does not say whether all of a doubt was taken. */
+/** An import decides too, but does not say whether all of a doubt was taken. */
 function areAllSettledAsSent(ledger: Ledger, runNo: number, createdAt: string): boolean {
   const decisions = ledger.all(
     "SELECT DISTINCT decision FROM settlements WHERE run_no < ? AND at >= ? AND decision <> 'abandon'",

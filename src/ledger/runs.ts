@@ -407,8 +407,8 @@ export function countRun(ledger: Ledger, runNo: number): RunCounts {
   );
   const outcomes = new Map<string, number>();
   for (const { outcome, n } of tallies) outcomes.set(String(outcome), (outcomes.get(String(outcome)) ?? 0) + Number(n));
-  // A chunk that is not settled has no action rows: its actions stand in the plan, and the chunk's state is theirs.
-  const unsettled = new Map(
+  // A chunk that is not decided has no action rows: its actions stand in the plan, and the chunk's state is theirs.
+  const undecided = new Map(
     ledger
       .all(
         "SELECT state, sum(count) AS n FROM chunks WHERE run_no = ? AND state IN ('planned', 'sending', 'answered', 'refused', 'in doubt') GROUP BY state",
@@ -441,11 +441,11 @@ export function countRun(ledger: Ledger, runNo: number): RunCounts {
   return {
     accepted: of(outcomes, "accepted"),
     rejected: of(outcomes, "rejected"),
-    refused: of(unsettled, "refused"),
-    inDoubt: of(unsettled, "in doubt") + of(unsettled, "sending") + of(unsettled, "answered"),
-    inFlight: of(unsettled, "sending") + of(unsettled, "answered"),
+    refused: of(undecided, "refused"),
+    inDoubt: of(undecided, "in doubt") + of(undecided, "sending") + of(undecided, "answered"),
+    inFlight: of(undecided, "sending") + of(undecided, "answered"),
     settledByHand: of(outcomes, "settled by hand"),
-    notSent: of(outcomes, "not sent") + of(unsettled, "planned") + unlisted,
+    notSent: of(outcomes, "not sent") + of(undecided, "planned") + unlisted,
     superseded,
     chunks: { total: Number(chunks?.total), settled: Number(chunks?.settled ?? 0) },
     byAction: Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Cutting a text between rows, so that each range can be read by itself (design: the plan on all cores). */
+/** Cutting a text between rows, so that each range can be read by itself. */
 
 import { MAX_ROW_BYTES, type RangeStart } from "./row-parser.ts";
 

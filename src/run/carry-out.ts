@@ -26,9 +26,9 @@ import { openPlan, type Plan } from "../plan/files/plan.ts";
 import type { ServiceClient } from "../sending/client.ts";
 import { sendLanes } from "../sending/lanes.ts";
 import { pause } from "../sending/pause.ts";
+import { type RecordContext, recover } from "../sending/record-answer.ts";
 import type { SendContext, Stop, StopRequest } from "../sending/send.ts";
 import { closeSentElsewhere } from "../sending/sent-elsewhere.ts";
-import { recover, type SettleContext } from "../sending/settle.ts";
 import { closeSuperseded } from "../sending/superseded.ts";
 import type { RunContext } from "./context.ts";
 import { endedPlans } from "./ended-plans.ts";
@@ -58,14 +58,14 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   const { progress } = context;
   await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
   await using promises = await openPromises(context, session, run);
-  const settling: SettleContext = { ledger, plan, runNo: run.runNo, promises };
-  await recover(settling);
+  const recording: RecordContext = { ledger, plan, runNo: run.runNo, promises };
+  await recover(recording);
   if (environment.refusalsAreWhole) reopenRefused(ledger, run.runNo);
   tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
   const elsewhere = await closeSentElsewhere(ledger, plan, run.runNo);
   if (elsewhere > 0) progress.happened({ kind: "sent elsewhere", run: run.run, actions: elsewhere });
   const before = { ...countRun(ledger, run.runNo), at: performance.now() };
-  const stops = await sendUntilStopped(context, options, settling);
+  const stops = await sendUntilStopped(context, options, recording);
   progress.advanced(undefined);
   const [stop = { kind: "finished" }] = stops;
 
@@ -162,12 +162,12 @@ export function tellSuperseded({ progress }: RunContext, actions: number): void 
 async function sendUntilStopped(
   context: RunContext,
   options: CarryOutOptions,
-  settling: SettleContext,
+  recording: RecordContext,
 ): Promise<readonly Stop[]> {
   const { session, run } = options;
   const waiting = inDoubtOrRefused(session, run);
   if (waiting.length > 0) return waiting;
-  const stops = await send(context, options, settling);
+  const stops = await send(context, options, recording);
   // In an answer that lacks promises in several places, each gap is a doubt of its own.
   const isTold = (chunk: number): boolean => stops.some((stop) => "chunk" in stop && stop.chunk.chunk === chunk);
   return [...stops, ...inDoubtOrRefused(session, run).filter((stop) => "chunk" in stop && !isTold(stop.chunk.chunk))];
@@ -206,18 +206,18 @@ function inDoubtOrRefused({ ledger }: Session, run: RunRecord): readonly Stop[] 
 async function send(
   context: RunContext,
   { session, run, deadline }: CarryOutOptions,
-  settling: SettleContext,
+  recording: RecordContext,
 ): Promise<readonly Stop[]> {
   const { environment, ledger } = session;
   const lanes = plannedLanes(ledger, run.runNo);
   if (lanes.length === 0) return [{ kind: "finished" }];
   const key = await session.key();
-  const { path: output } = settling.promises;
-  session.runList.sending(ledger, { ...run, output }, settling.plan.manifest);
+  const { path: output } = recording.promises;
+  session.runList.sending(ledger, { ...run, output }, recording.plan.manifest);
   crashPoint("listed");
   using timer = stopAfter(deadline, context.stop);
   const sending: SendContext = {
-    ...settling,
+    ...recording,
     environment,
     progress: sendingProgress(context, session, run, lanes.length),
     stop: timer.signal,

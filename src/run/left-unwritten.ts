@@ -6,7 +6,7 @@ import { unprojectedChunks } from "../ledger/outcomes.ts";
 import { chunksOf, type RunRecord, unwrittenRuns } from "../ledger/runs.ts";
 import { canWriteRejects, writeRejects } from "../outputs/rejects.ts";
 import { openPlan, type Plan } from "../plan/files/plan.ts";
-import { projectUnwritten } from "../sending/settle.ts";
+import { projectUnwritten } from "../sending/record-answer.ts";
 import { noteInList, rejectsDirectory } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { planDirectory } from "./places.ts";

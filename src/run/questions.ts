@@ -5,7 +5,7 @@ import type { Environment } from "../config/environment.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type ChunkRecord, type RunRecord, wholeOf } from "../ledger/runs.ts";
 import type { Plan } from "../plan/files/plan.ts";
-import { actionsOf } from "../sending/settle.ts";
+import { actionsOf } from "../sending/record-answer.ts";
 import { findSuperseded } from "../sending/superseded.ts";
 export interface Questions {
   readonly run: string;

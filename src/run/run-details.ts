@@ -8,7 +8,7 @@ import { placesOfChunk } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf, type RunRecord, wholeOf } from "../ledger/runs.ts";
 import { type NotedSettlement, settlementsOf } from "../ledger/settlements.ts";
 import { openPlan } from "../plan/files/plan.ts";
-import { actionsOf } from "../sending/settle.ts";
+import { actionsOf } from "../sending/record-answer.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { environmentFlags } from "./next-command.ts";
 import { planDirectory } from "./places.ts";

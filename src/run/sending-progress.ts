@@ -16,7 +16,7 @@ export function sendingProgress(
   const manifest = parseManifest(run.manifest);
   let done = before.accepted + before.rejected + before.settledByHand;
   let rejected = before.rejected;
-  let settled = before.chunks.settled;
+  let decided = before.chunks.settled;
   let of = before.chunks.total;
   const show = (more: { readonly attempts?: number; readonly waiting?: Wait } = {}): void =>
     progress.advanced({
@@ -24,7 +24,7 @@ export function sendingProgress(
       unit: "actions",
       done,
       total: manifest.actions.planned,
-      chunk: { number: Math.min(settled + 1, of), of },
+      chunk: { number: Math.min(decided + 1, of), of },
       lanes,
       rejected,
       ...more,
@@ -32,11 +32,11 @@ export function sendingProgress(
   show();
   return {
     sending: (_chunk, attempt) => show({ attempts: attempt }),
-    settled: (chunk, counts) => {
+    decided: (chunk, counts) => {
       done += counts.accepted + counts.rejected;
       rejected += counts.rejected;
-      settled += 1;
-      of = Math.max(of, settled);
+      decided += 1;
+      of = Math.max(of, decided);
       progress.happened({ kind: "chunk settled", chunk, ...counts });
       show();
     },

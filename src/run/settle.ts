@@ -24,7 +24,7 @@ import {
   settleNotSentWithoutPlan,
   settleSent,
 } from "../sending/by-hand.ts";
-import { projectUnwritten, recover, type SettleContext } from "../sending/settle.ts";
+import { projectUnwritten, type RecordContext, recover } from "../sending/record-answer.ts";
 import { closeSuperseded } from "../sending/superseded.ts";
 import { noteInList, rejectsDirectory, tellSuperseded } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
@@ -175,7 +175,7 @@ async function decide(
   options: Pick<SettleSettings, "chunk" | "first" | "reason"> & {
     readonly decision: "sent" | "not-sent";
     readonly chunks: readonly ChunkRecord[];
-    readonly settling: SettleContext;
+    readonly settling: RecordContext;
   },
 ): Promise<void> {
   const { progress } = context;

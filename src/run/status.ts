@@ -19,7 +19,7 @@ import {
 } from "../ledger/runs.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import { openPlan } from "../plan/files/plan.ts";
-import { countStored } from "../sending/settle.ts";
+import { countStored } from "../sending/record-answer.ts";
 import type { RunContext } from "./context.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";

@@ -36,7 +36,7 @@ export interface AnswerHeaders {
 
 export type Reading =
   | {
-      readonly kind: "settled";
+      readonly kind: "decided";
       readonly items: readonly ItemOutcome[];
       /** The answer has a `status` of its own, as the specification shows; it is `success` then. */
       readonly hasStatus: boolean;
@@ -72,7 +72,7 @@ export type ItemDoubt = keyof typeof ITEM_DOUBTS;
 /**
  * Decides what became of the chunk whose actions are `sent`, from what the client saw.
  *
- * @param promises those that the run was given before; a settled answer adds its own.
+ * @param promises those that the run was given before; an answer that decides adds its own.
  */
 export function readExchange(
   exchange: Exchange,
@@ -131,7 +131,7 @@ function readAnswer(
   body: Buffer,
   sent: readonly SentAction[],
   promises: RunPromises,
-): Extract<Reading, { kind: "settled" }> | string {
+): Extract<Reading, { kind: "decided" }> | string {
   let text: string;
   let parsed: unknown;
   try {
@@ -179,7 +179,7 @@ function readAnswer(
     );
   }
   for (const promise of given) promises.add(promise);
-  return { kind: "settled", items, hasStatus };
+  return { kind: "decided", items, hasStatus };
 }
 
 /** An item is a "no" only if it says that its action was not taken, and nothing to the contrary. */

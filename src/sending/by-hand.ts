@@ -8,8 +8,8 @@ import { insertOutcomes, SUPERSEDED } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, chunksOf, endRun, type RunRecord } from "../ledger/runs.ts";
 import { noteSettlement } from "../ledger/settlements.ts";
 import type { Plan } from "../plan/files/plan.ts";
-import { chunkFacts, runFacts } from "./settle.ts";
-import { type ItemFacts, toOutcomes } from "./settling.ts";
+import { type ItemFacts, toOutcomes } from "./outcomes.ts";
+import { chunkFacts, runFacts } from "./record-answer.ts";
 import { findSuperseded } from "./superseded.ts";
 
 const DECISIONS = ["sent", "not-sent", "abandon"] as const;

@@ -8,8 +8,8 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { type AttemptEnd, endAttempt, keepDoubtedAnswer, markSending, storeAnswer } from "../ledger/attempts.ts";
 import { type ChunkRecord, nextPlannedChunk } from "../ledger/runs.ts";
 import type { ItemOutcome } from "./answer.ts";
-import { type SettleContext, settle } from "./settle.ts";
-import type { ChunkFacts } from "./settling.ts";
+import type { ChunkFacts } from "./outcomes.ts";
+import { type RecordContext, recordAnswer } from "./record-answer.ts";
 
 export interface ChunkLog {
   /** The lane's next planned chunk; undefined when nothing of it is left to send. */
@@ -23,25 +23,25 @@ export interface ChunkLog {
   readonly intend: (chunk: ChunkRecord) => number;
   /**
    * Notes what became of the attempt. After this returns it is on disk, except an answer that says what became of every
-   * action: the next intent or `settle` stores that.
+   * action: the next intent or `record` stores that.
    */
   readonly conclude: (chunk: ChunkRecord, conclusion: Conclusion) => void;
   /**
-   * Turns answers that are not settled yet into outcomes, and first stores one that no intent has stored. After this
+   * Turns answers that are not recorded yet into outcomes, and first stores one that no intent has stored. After this
    * resolves, the outcomes and their lines of the promises file are on disk.
    */
-  readonly settle: () => Promise<void>;
+  readonly record: () => Promise<void>;
 }
 
 type Conclusion =
-  | SettlingAnswer
+  | DecidingAnswer
   | (AttemptEnd & {
-      /** An answer that can't be settled; it may hold promises that are given only once. */
+      /** An answer that does not say what became of each action; it may hold promises that are given only once. */
       readonly doubted?: Uint8Array;
     });
 
 /** An answer that says what became of each action. */
-interface SettlingAnswer {
+interface DecidingAnswer {
   readonly event: "answer";
   readonly facts: ChunkFacts;
   readonly status: number;
@@ -53,17 +53,17 @@ interface SettlingAnswer {
 
 /**
  * @param inTurn does one thing after the other, across all lanes.
- * @param onSettled is told of each answer whose outcomes are on disk.
+ * @param onRecorded is told of each answer whose outcomes are on disk.
  */
 export function openChunkLog(
-  context: SettleContext,
+  context: RecordContext,
   lane: number,
   inTurn: (work: () => Promise<void>) => Promise<void>,
-  onSettled: (answer: SettlingAnswer) => void,
+  onRecorded: (answer: DecidingAnswer) => void,
 ): ChunkLog {
   const { ledger, runNo } = context;
-  let unstored: SettlingAnswer | undefined;
-  const unsettled: SettlingAnswer[] = [];
+  let unstored: DecidingAnswer | undefined;
+  const unrecorded: DecidingAnswer[] = [];
   /** Carries out a change that stores the answer too. */
   const storing = <T>(change: () => T): T => {
     const answer = unstored;
@@ -71,7 +71,7 @@ export function openChunkLog(
       if (answer !== undefined) storeAnswer(ledger, answer.facts.chunk, answer);
       return change();
     });
-    if (answer !== undefined) unsettled.push(answer);
+    if (answer !== undefined) unrecorded.push(answer);
     unstored = undefined;
     return result;
   };
@@ -93,16 +93,16 @@ export function openChunkLog(
         if (doubted !== undefined && doubted.length > 0) keepDoubtedAnswer(ledger, chunk, doubted);
       });
     },
-    settle: async () => {
+    record: async () => {
       if (unstored !== undefined) {
         storing(() => undefined);
         crashPoint("stored");
       }
-      for (let answer = unsettled.shift(); answer !== undefined; answer = unsettled.shift()) {
+      for (let answer = unrecorded.shift(); answer !== undefined; answer = unrecorded.shift()) {
         const { facts, items, at, body } = answer;
-        await inTurn(() => settle(context, facts, items, at));
+        await inTurn(() => recordAnswer(context, facts, items, at));
         free(body);
-        onSettled(answer);
+        onRecorded(answer);
       }
     },
   };

@@ -6,8 +6,8 @@ import { insertOutcomes } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, nextChunkNumber } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
 import type { Plan } from "../plan/files/plan.ts";
-import { chunkFacts, runFacts } from "./settle.ts";
-import { toOutcomes } from "./settling.ts";
+import { toOutcomes } from "./outcomes.ts";
+import { chunkFacts, runFacts } from "./record-answer.ts";
 
 /**
  * The chunk as stretches of actions in one state each. The first keeps the chunk's number, the others have the next free

@@ -45,7 +45,7 @@ export function openConnections(): Connections {
       const socket = awaited.early;
       if (socket === undefined) return false;
       // TLS reports what it has handed over some turns of the event loop later.
-      return socket instanceof TLSSocket ? settled(socket) : true;
+      return socket instanceof TLSSocket ? isUnsentAfterTls(socket) : true;
     },
     stopConnecting() {
       const socket = connecting;
@@ -61,7 +61,7 @@ export function openConnections(): Connections {
 /** Turns of the event loop within which TLS reports all that it has handed over; TLS within TLS too. */
 const TLS_TURNS = 2;
 
-async function settled(socket: Socket): Promise<boolean> {
+async function isUnsentAfterTls(socket: Socket): Promise<boolean> {
   for (let passed = 0; passed < TLS_TURNS; passed += 1) await turn();
   return socket.destroyed || isUnsent(socket);
 }

@@ -27,9 +27,9 @@ import type { ChunkState } from "../ledger/states.ts";
 import { parseManifest } from "../plan/files/manifest.ts";
 import { type Plan, planFiles } from "../plan/files/plan.ts";
 import { cutChunk, replaceChunk } from "./chunk-parts.ts";
+import { type ItemFacts, toOutcomes } from "./outcomes.ts";
+import { chunkFacts, runFacts } from "./record-answer.ts";
 import { findPromisedElsewhere, type PromisedElsewhere } from "./sent-elsewhere.ts";
-import { chunkFacts, runFacts } from "./settle.ts";
-import { type ItemFacts, toOutcomes } from "./settling.ts";
 
 /** Of such a run the ledger knows only what its promises file said; it has no plan. */
 export const isImportedRun = ({ manifest }: Pick<RunRecord, "manifest">): boolean =>
@@ -156,7 +156,7 @@ const countDoubted = (ledger: Ledger, { runNo }: RunRecord): number =>
 
 const NOT_SENT: ItemFacts = { outcome: "not sent", status: "not-sent" };
 
-/** Chunks without outcomes. A stored answer is settled as usual: it says more than the list. */
+/** Chunks without outcomes. A stored answer is recorded as usual: it says more than the list. */
 const MENDED_STATES = ["planned", "in doubt", "refused"] as const satisfies readonly ChunkState[];
 
 function countOutside(chunks: readonly ChunkRecord[], spans: readonly Span[]): number {

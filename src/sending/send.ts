@@ -1,4 +1,4 @@
-/** Sending a lane: for each chunk write the intent, send, settle, report. */
+/** Sending a lane: for each chunk write the intent, send, record the answer, report. */
 
 import { setImmediate as turn } from "node:timers/promises";
 import { cleanText } from "../actions/text.ts";
@@ -8,12 +8,12 @@ import { sentActions } from "../plan/files/chunk-actions.ts";
 import { type AnswerHeaders, type Exchange, type ItemOutcome, type Reading, readExchange } from "./answer.ts";
 import { type ChunkLog, openChunkLog } from "./chunk-log.ts";
 import type { ServiceClient } from "./client.ts";
+import type { ChunkFacts } from "./outcomes.ts";
 import { pause } from "./pause.ts";
 import { isProxyAsking } from "./proxy.ts";
+import { chunkFacts, type RecordContext } from "./record-answer.ts";
 import { backoffMs, retryAfterMs } from "./retry.ts";
 import type { RunPromises } from "./run-promises.ts";
-import { chunkFacts, type SettleContext } from "./settle.ts";
-import type { ChunkFacts } from "./settling.ts";
 import { rejectTooLarge, splitChunk, tooLargeFrom } from "./split.ts";
 
 /** Why sending ended, of a run or of one of its lanes. */
@@ -47,7 +47,7 @@ export type StopRequest = "SIGINT" | "SIGTERM" | "SIGHUP" | "max-duration";
 /** What the sender reports while it works. Every function returns at once. */
 export interface SendProgress {
   readonly sending: (chunk: ChunkRecord, attempt: number) => void;
-  readonly settled: (chunk: ChunkRecord, counts: { readonly accepted: number; readonly rejected: number }) => void;
+  readonly decided: (chunk: ChunkRecord, counts: { readonly accepted: number; readonly rejected: number }) => void;
   readonly waiting: (chunk: ChunkRecord, detail: string, waitMs: number) => void;
   /** Called once, when an answer has no `status` of its own. */
   readonly withoutStatus: () => void;
@@ -67,7 +67,7 @@ interface ServiceHabits {
   readonly refusalsAreWhole: boolean;
 }
 
-export interface SendContext extends SettleContext {
+export interface SendContext extends RecordContext {
   readonly environment: ServiceHabits;
   readonly progress: SendProgress;
   /** Aborted, with a StopRequest as its reason, when no further request should start. */
@@ -86,7 +86,7 @@ export interface Common {
   readonly promises: RunPromises;
   /** An answer without a status of its own has been reported. */
   toldWithoutStatus: boolean;
-  /** How many answers settled a chunk. As long as it grows, the service is there and takes something. */
+  /** How many answers decided a chunk. As long as it grows, the service is there and takes something. */
   answers: number;
   /**
    * `performance.now()` before which no lane sends: the service or the rate asks for the wait, or the service can't be
@@ -131,16 +131,16 @@ interface Sender {
 export async function sendLane(context: SendContext, lane: Lane): Promise<LaneEnd> {
   const { common, number } = lane;
   const log = openChunkLog(context, number, common.inTurn, ({ facts, items }) =>
-    context.progress.settled(facts.chunk, countItems(items)),
+    context.progress.decided(facts.chunk, countItems(items)),
   );
   const wake = AbortSignal.any([context.stop, common.halt]);
   try {
     const end = await sendChunks({ context, lane, log, wake, retries: 0, answersBefore: common.answers });
-    await log.settle();
+    await log.record();
     return end;
   } catch (cause) {
     // Whatever broke, an answer that came is stored if it can be.
-    await log.settle().catch(() => undefined);
+    await log.record().catch(() => undefined);
     throw cause;
   }
 }
@@ -155,7 +155,7 @@ async function sendChunks(sender: Sender): Promise<LaneEnd> {
     if (stopped !== undefined) return stopped;
     const early = lane.common.notBefore - performance.now();
     if (early > 0) {
-      await log.settle();
+      await log.record();
       await pause(early, wake);
       continue;
     }
@@ -197,7 +197,7 @@ interface Landed {
   readonly reading: Reading;
   /** When it came, UTC in ISO 8601. */
   readonly at: string;
-  /** Why the previous answer could not be settled. A full disk must not cost the answer that is on its way. */
+  /** Why the previous answer could not be recorded. A full disk must not cost the answer that is on its way. */
   readonly failed: { readonly cause: unknown } | undefined;
 }
 
@@ -216,7 +216,7 @@ async function fly({ context, lane: { client, common }, log }: Sender, facts: Ch
   await turn();
   const sent = sentActions(actions);
   if (following !== undefined) plan.expect(following);
-  const failed = await log.settle().then(
+  const failed = await log.record().then(
     () => undefined,
     (cause: unknown) => ({ cause }),
   );
@@ -230,8 +230,8 @@ async function fly({ context, lane: { client, common }, log }: Sender, facts: Ch
 /** Notes what became of the chunk. Returns why the lane ends, if it does. */
 async function conclude(sender: Sender, landed: Landed): Promise<LaneEnd | undefined> {
   const { reading, failed } = landed;
-  if (reading.kind === "settled") return takeAnswer(sender, landed, reading);
-  await noteUnsettled(sender, landed, reading);
+  if (reading.kind === "decided") return takeAnswer(sender, landed, reading);
+  await noteUndecided(sender, landed, reading);
   if (failed !== undefined) throw failed.cause;
   const { chunk } = landed.facts;
   switch (reading.kind) {
@@ -249,17 +249,17 @@ async function conclude(sender: Sender, landed: Landed): Promise<LaneEnd | undef
   }
 }
 
-type Settled = Extract<Reading, { readonly kind: "settled" }>;
-type Unsettled = Exclude<Reading, Settled>;
+type Decided = Extract<Reading, { readonly kind: "decided" }>;
+type Undecided = Exclude<Reading, Decided>;
 type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "retry" }>;
 
-/** The answer says what became of each action. It is settled while the next chunk flies, or at once where it holds doubts. */
+/** The answer says what became of each action. It is recorded while the next chunk flies, or at once where it holds doubts. */
 async function takeAnswer(
   { context: { ledger, runNo, progress }, lane: { number, common }, log }: Sender,
   { facts, exchange, at, failed }: Landed,
-  { items, hasStatus }: Settled,
+  { items, hasStatus }: Decided,
 ): Promise<LaneEnd | undefined> {
-  if (exchange.kind !== "answer") throw new Error("an answer was settled that never came");
+  if (exchange.kind !== "answer") throw new Error("an answer decided that never came");
   const { chunk } = facts;
   const { status, body } = exchange;
   common.answers += 1;
@@ -270,7 +270,7 @@ async function takeAnswer(
   common.rejected += countItems(items).rejected;
   log.conclude(chunk, { event: "answer", facts, status, body, items, at });
   const isDoubtful = items.some(({ outcome }) => outcome === "in doubt");
-  if (failed !== undefined || isDoubtful) await log.settle();
+  if (failed !== undefined || isDoubtful) await log.record();
   if (failed !== undefined) throw failed.cause;
   if (!isDoubtful) return undefined;
   const doubt = chunksOf(ledger, runNo, "in doubt").find(({ lane }) => lane === number) ?? chunk;
@@ -278,15 +278,15 @@ async function takeAnswer(
 }
 
 /** The chunk as a whole is to be sent again, or waits for a person; one that is too large becomes smaller, or is rejected. */
-async function noteUnsettled(
+async function noteUndecided(
   { context, lane: { common }, log }: Sender,
   { facts: { chunk }, exchange, at }: Landed,
-  reading: Unsettled,
+  reading: Undecided,
 ): Promise<void> {
   if (reading.kind === "too large" && chunk.count === 1) {
     await common.inTurn(() => rejectTooLarge(context, chunk, at));
     common.rejected += 1;
-    context.progress.settled(chunk, { accepted: 0, rejected: 1 });
+    context.progress.decided(chunk, { accepted: 0, rejected: 1 });
     return;
   }
   const isRefused = reading.kind === "refused" && !context.environment.refusalsAreWhole;

@@ -5,8 +5,8 @@ import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, shortestSplit } from "../ledger/runs.ts";
-import { chunkFacts, projectUnwritten, runFacts, type SettleContext } from "./settle.ts";
-import { toOutcomes } from "./settling.ts";
+import { toOutcomes } from "./outcomes.ts";
+import { chunkFacts, projectUnwritten, type RecordContext, runFacts } from "./record-answer.ts";
 
 /**
  * The size in bytes from which a chunk of this run is known to be too large: that of the shortest one that was split. In
@@ -17,7 +17,7 @@ export function tooLargeFrom(ledger: Ledger, runNo: number): number {
 }
 
 /** Replaces a chunk by its two halves, in order, in one transaction. */
-export async function splitChunk({ ledger, plan }: SettleContext, chunk: ChunkRecord): Promise<void> {
+export async function splitChunk({ ledger, plan }: RecordContext, chunk: ChunkRecord): Promise<void> {
   const half = Math.ceil(chunk.count / 2);
   const lines = await plan.lines(chunk);
   const parts: { first: number; count: number; offset: number; length: number }[] = [];
@@ -35,7 +35,7 @@ export async function splitChunk({ ledger, plan }: SettleContext, chunk: ChunkRe
 }
 
 /** Rejects a single action that is too large on its own: it can't be made smaller. */
-export async function rejectTooLarge(context: SettleContext, chunk: ChunkRecord, at: string): Promise<void> {
+export async function rejectTooLarge(context: RecordContext, chunk: ChunkRecord, at: string): Promise<void> {
   const { ledger, plan, runNo } = context;
   const facts = await chunkFacts(plan, chunk);
   const item = {

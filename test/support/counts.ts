@@ -1,9 +1,9 @@
-/** The two sums that hold at the end of every command: rows and actions are equal to their parts (design, five sentences). */
+/** The two sums that hold at the end of every command: rows and actions are equal to their parts. */
 
 import { expect } from "vitest";
 import type { Ended } from "./bin.ts";
 
-/** The document of `--json`, as the design words it; written down here again so that a slip in the program shows. */
+/** The document of `--json`, as docs/cli.md has it; written down here again so that a slip in the program shows. */
 export interface Summary {
   readonly run: string | null;
   readonly environment: string | null;

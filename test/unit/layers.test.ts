@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 const SRC = fileURLToPath(new URL("../../src", import.meta.url));
 
 /**
- * The arrows of the design: what each folder of src/ may import besides itself. `failure.ts` is a leaf for all.
+ * The arrows of CONTRIBUTING.md: what each folder of src/ may import besides itself. `failure.ts` is a leaf for all.
  * The sandbox is the other side: what talks to it never shares more with it than the tables of the service.
  */
 const MAY_IMPORT = {

@@ -1,6 +1,6 @@
 /**
  * A history in the order in which its deeds were first tried. One that was rejected and is asked for again later keeps the
- * place where it was tried first (design, Identity). Pure: it reads and sends nothing.
+ * place where it was tried first (docs/guarantees.md, Histories). Pure: it reads and sends nothing.
  */
 
 /** A deed as the service was asked for it. */

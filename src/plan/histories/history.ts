@@ -1,4 +1,4 @@
-/** A history holds the deeds of one kind of one ticket or event (design, Identity): what is known of them, and what becomes of them. */
+/** A history holds the deeds of one kind of one ticket or event (docs/guarantees.md, Histories): what is known of them, and what becomes of them. */
 
 export interface HistoryDeed {
   /** Everything it says, as a digest: equal for two deeds that say the same. */

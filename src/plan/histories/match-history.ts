@@ -1,5 +1,5 @@
 /**
- * Which deeds of a history the service has accepted already, and what becomes of the others (design, Identity). A history
+ * Which deeds of a history the service has accepted already, and what becomes of the others (docs/guarantees.md, Histories). A history
  * holds the deeds of one kind of one ticket or event. Pure: it reads and sends nothing.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Which of the deeds that rows give under one key of their source the service has accepted already (design, Identity). The key
+ * Which of the deeds that rows give under one key of their source the service has accepted already (docs/guarantees.md, A row that gives several deeds). The key
  * tells the row. Several deeds of a kind that one row gives are told apart by what they say, never by their number, since a
  * list may grow at either end. Pure: it reads and sends nothing.
  */

@@ -1,7 +1,7 @@
 /**
  * The order of deeds beside those that a key of their source identifies. The key tells which deed a row is, not that it may come
  * when others came: what undoes a later deed of the same ticket or event is late, superseded or held with a key as without one
- * (design, Identity).
+ * (docs/guarantees.md, Histories).
  */
 
 import { type Action, type ActionData, type ActionName, actionSpec, type Effect } from "../../actions/actions.ts";

@@ -1,4 +1,4 @@
-/** Which candidates are deeds that the environment has accepted already (design, Identity). */
+/** Which candidates are deeds that the environment has accepted already (docs/guarantees.md, What counts as already sent). */
 
 import { actionSpec } from "../../actions/actions.ts";
 import { hasKeyedDeeds } from "../../ledger/keyed-deeds.ts";

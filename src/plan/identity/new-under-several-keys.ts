@@ -1,6 +1,6 @@
 /**
  * Deeds that rows of one run tell alike under several keys. A key tells apart the deeds of its own source alone, so that of two
- * sources they may be one deed or two, and nothing of it is sent on a guess; what happens once is one (design, Identity).
+ * sources they may be one deed or two, and nothing of it is sent on a guess; what happens once is one (docs/guarantees.md, A key that is new).
  */
 
 import { actionSpec, registers } from "../../actions/actions.ts";

@@ -52,7 +52,7 @@ const IS_NFT = 1;
 const HAS_EVENT = 2;
 const HAS_TICKET = 4;
 /** An action has named it together with its event, or what is known of it was asked for. */
-const IS_SETTLED = 8;
+const IS_RESOLVED = 8;
 /** An nftId whose ticketId an action gave. */
 const IS_TOLD = 16;
 
@@ -184,7 +184,7 @@ class Groups implements LaneGroups {
     if (ticket !== undefined) nodes.join(node, ticket);
     if (nft !== undefined) nodes.join(node, nft);
     if (nft !== undefined && ticket !== undefined) nodes.mark(nft, IS_TOLD);
-    if (event !== undefined) for (const each of [ticket, nft]) if (each !== undefined) nodes.mark(each, IS_SETTLED);
+    if (event !== undefined) for (const each of [ticket, nft]) if (each !== undefined) nodes.mark(each, IS_RESOLVED);
     if (event === undefined && ticket !== undefined) this.#ask(ticket, { ticketId: String(ticketId) });
     if (event === undefined && nft !== undefined) this.#ask(nft, { nftId: String(nftId) });
     this.#noteAction(node, bytes);
@@ -193,8 +193,8 @@ class Groups implements LaneGroups {
   /** Asks what is known of a ticket that no action so far has named together with its event. */
   #ask(node: number, ref: { readonly ticketId: string } | { readonly nftId: string }): void {
     const nodes = this.#nodes;
-    if (nodes.marked(node, IS_SETTLED) !== 0) return;
-    nodes.mark(node, IS_SETTLED);
+    if (nodes.marked(node, IS_RESOLVED) !== 0) return;
+    nodes.mark(node, IS_RESOLVED);
     const known = this.#knownState.ticket(ref);
     if (known?.eventId !== undefined) nodes.join(node, nodes.of("event", known.eventId));
     if (known?.ticketId === undefined || !("nftId" in ref)) return;

@@ -1,4 +1,4 @@
-/** The design's §9, line by line and fault by fault: what the service took, how the command ends, what the ledger knows, and what the next same command does. */
+/** What an answer means (docs/guarantees.md), line by line and fault by fault: what the service took, how the command ends, what the ledger knows, and what the next same command does. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";

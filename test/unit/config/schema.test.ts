@@ -5,7 +5,7 @@ import { explainIssues, problemLine } from "../../../src/config/explain.ts";
 import { parseConfigText } from "../../../src/config/parse-document.ts";
 import { configJsonSchema, configSchema } from "../../../src/config/schema.ts";
 
-/** The example of the design, whole. */
+/** A whole config. */
 const DESIGN_EXAMPLE = String.raw`
 sources:
   orders:
@@ -48,7 +48,7 @@ const source = (text: string) => problemsOf(`sources:\n  s:\n    ${text}\n`);
 const field = (text: string) => source(`fields: {${text}}`);
 
 describe("sources", () => {
-  test("the example of the design is taken as it stands, every scalar as its text", () => {
+  test("a whole config is taken as it stands, every scalar as its text", () => {
     expect(problemsOf(DESIGN_EXAMPLE)).toEqual([]);
     const parsed = configSchema.parse(parseConfigText("c.yaml", DESIGN_EXAMPLE)?.value);
     expect(parsed.sources?.orders).toMatchObject({

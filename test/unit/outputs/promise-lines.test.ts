@@ -30,7 +30,7 @@ const rejected = (response: string, status = "error"): OutcomeRow => {
 };
 
 describe("a line of NDJSON", () => {
-  it("holds what the design says, in its order", () => {
+  it("holds what docs/cli.md says, in its order", () => {
     expect(promiseLines([sold()], LABEL, "ndjson")).toBe(
       '{"source":"sales.csv","line":4,"action":"soldTicket","eventId":"E1","ticketId":"T1","status":"success",' +
         '"actionPromise":"9d2c6e10-5b1f-4f0e-8a77-6b1e2f3a0001","environment":"playground","run":"7f3a0c11","seq":3,' +

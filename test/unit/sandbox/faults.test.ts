@@ -169,7 +169,7 @@ describe("a fault script", () => {
     expect(() => parseFaultText(text, "x")).toThrow(expect.objectContaining({ code: "usage" }));
   });
 
-  test("knows the faults that the design names, and more", () => {
+  test("knows the faults that a service of this kind can have", () => {
     expect(FAULTS).toEqual([
       ...["latency", "status", "redirect", "drop", "hang", "cut", "count", "shuffle", "failure-items"],
       ...["replaced-items", "contradiction", "denial", "promise-value", "missing-promise"],

@@ -38,7 +38,7 @@ const read = (
 
 /** The class, and the outcomes where there are some. */
 function gist(reading: Reading): readonly string[] {
-  return [reading.kind, ...(reading.kind === "settled" ? reading.items.map(({ outcome }) => outcome) : [])];
+  return [reading.kind, ...(reading.kind === "decided" ? reading.items.map(({ outcome }) => outcome) : [])];
 }
 
 describe("the literal answers of fixtures/service", () => {
@@ -57,7 +57,7 @@ describe("the literal answers of fixtures/service", () => {
   it.each(requests)("accepted/$file accepts every action of its request", ({ file }) => {
     const sent = json<readonly Action[]>(`requests/${file}`);
     const reading = read(answer(200, fixture(`responses/accepted/${file}`)), sent, []);
-    expect(gist(reading)).toEqual(["settled", ...sent.map(() => "accepted")]);
+    expect(gist(reading)).toEqual(["decided", ...sent.map(() => "accepted")]);
   });
 
   it.each(requests)("accepted/$file cut anywhere is in doubt", ({ file }) => {
@@ -70,7 +70,7 @@ describe("the literal answers of fixtures/service", () => {
   });
 });
 
-describe("each line of the design's table", () => {
+describe("each line of the table in docs/guarantees.md", () => {
   const whole = {
     status: "success",
     data: [{ status: "success", action: "newEvent", eventId: "E1", actionPromise: "p" }],
@@ -108,16 +108,16 @@ describe("each line of the design's table", () => {
     ["504 where 503 may be retried", answer(504, ""), [503], "in doubt"],
     ["a status beyond all", answer(999, ""), [], "in doubt"],
     ["an informational status as the answer", answer(199, ""), [], "in doubt"],
-    ["200", answer(200, whole), [], "settled"],
-    ["299", answer(299, whole), [], "settled"],
+    ["200", answer(200, whole), [], "decided"],
+    ["299", answer(299, whole), [], "decided"],
     ["200 cut off, although what came is whole JSON", answer(200, whole, { whole: false }), [], "in doubt"],
-    ["200 with a byte order mark", answer(200, `\ufeff${JSON.stringify(whole)}`), [], "settled"],
+    ["200 with a byte order mark", answer(200, `\ufeff${JSON.stringify(whole)}`), [], "decided"],
     ["200 in another encoding", answer(200, Buffer.from(JSON.stringify(whole), "utf16le")), [], "in doubt"],
     ["200 that is not UTF-8", answer(200, Buffer.from([0x7b, 0xff, 0x7d])), [], "in doubt"],
     ["200 with two documents", answer(200, `${JSON.stringify(whole)}\n${JSON.stringify(whole)}`), [], "in doubt"],
     ["200 with a list in place of the object", answer(200, [whole]), [], "in doubt"],
     ["200 with text for data", answer(200, { status: "success", data: "x" }), [], "in doubt"],
-    ["200 without a status of its own", answer(200, { data: whole.data }), [], "settled"],
+    ["200 without a status of its own", answer(200, { data: whole.data }), [], "decided"],
     [
       "200 that calls itself an error, over items that are accepted",
       answer(200, { ...whole, status: "error" }),
@@ -310,18 +310,18 @@ const ONE_SALE: readonly (readonly [string, unknown, string])[] = [
 describe("one item", () => {
   it.each(ONE_SALE)("%s", (_name, item, meaning) => {
     const reading = read(answer(200, { status: "success", data: [item] }), [SALE], []);
-    expect(gist(reading)).toEqual(meaning === "doubt" ? ["in doubt"] : ["settled", meaning]);
+    expect(gist(reading)).toEqual(meaning === "doubt" ? ["in doubt"] : ["decided", meaning]);
   });
 
   it("inherits nothing from a key called __proto__", () => {
     const text = `{"data":[{"__proto__":{"status":"success","action":"soldTicket","eventId":"E1","ticketId":"T1","actionPromise":"p"}}]}`;
-    expect(gist(read(answer(200, text), [SALE], []))).toEqual(["settled", "in doubt"]);
+    expect(gist(read(answer(200, text), [SALE], []))).toEqual(["decided", "in doubt"]);
   });
 
   it("may echo an id of digits as a number", () => {
     const scan: Action = { action: "scannedTicket", data: { ticketId: "10042" } };
     const item = { status: "success", action: "scannedTicket", ticketId: 10042, actionPromise: "p" };
-    expect(gist(read(answer(200, { data: [item] }), [scan], []))).toEqual(["settled", "accepted"]);
+    expect(gist(read(answer(200, { data: [item] }), [scan], []))).toEqual(["decided", "accepted"]);
     const padded: Action = { action: "scannedTicket", data: { ticketId: "010042" } };
     expect(gist(read(answer(200, { data: [item] }), [padded], []))).toEqual(["in doubt"]);
     // A number with other digits than the id may look the same to JavaScript.
@@ -335,19 +335,19 @@ describe("one item", () => {
       answer(200, `{"data":[{"status":"success","action":"scannedTicket","ticketId":${id},"actionPromise":"p"}]}`);
     const scan = (ticketId: string): Action => ({ action: "scannedTicket", data: { ticketId } });
     const exact = "12345678901234567890";
-    expect(gist(read(answerWith(exact), [scan(exact)], []))).toEqual(["settled", "accepted"]);
+    expect(gist(read(answerWith(exact), [scan(exact)], []))).toEqual(["decided", "accepted"]);
     const rounded = String(Number(exact));
     expect(gist(read(answerWith(exact), [scan(rounded)], []))).toEqual(["in doubt"]);
   });
 
   it("need not echo an id that was sent as null", () => {
     const item = { status: "success", action: "updateTicket", ticketId: "T1", actionPromise: "p" };
-    expect(gist(read(answer(200, { data: [item] }), [CLEARED], []))).toEqual(["settled", "accepted"]);
+    expect(gist(read(answer(200, { data: [item] }), [CLEARED], []))).toEqual(["decided", "accepted"]);
   });
 
   it("names the ticket as it was sent: by nftId", () => {
     const item = { status: "success", action: "updateTicket", nftId: "X-1-2", actionPromise: "p" };
-    expect(gist(read(answer(200, { data: [item] }), [UPDATE], []))).toEqual(["settled", "accepted"]);
+    expect(gist(read(answer(200, { data: [item] }), [UPDATE], []))).toEqual(["decided", "accepted"]);
     const other = { ...item, nftId: "X-1-3" };
     expect(gist(read(answer(200, { data: [other] }), [UPDATE], []))).toEqual(["in doubt"]);
   });
@@ -356,7 +356,7 @@ describe("one item", () => {
     const item = `{"status":"error","amount":12345678901234567890,"__proto__":{"a":1},"list":[1,2.50,-0,1e400]}`;
     const reading = read(answer(200, `{"data":[${item}]}`), [SALE], []);
     expect(reading).toEqual({
-      kind: "settled",
+      kind: "decided",
       items: [{ outcome: "rejected", status: "error", response: item }],
       hasStatus: false,
     });
@@ -365,7 +365,7 @@ describe("one item", () => {
   it("that says nothing of itself is kept whole, and why it is in doubt", () => {
     const item = `{"result":{"status":"success","amount":12345678901234567890}}`;
     expect(read(answer(200, `{"data":[${item}]}`), [SALE], [])).toEqual({
-      kind: "settled",
+      kind: "decided",
       items: [{ outcome: "in doubt", status: "", response: item, why: "no status" }],
       hasStatus: false,
     });
@@ -375,7 +375,7 @@ describe("one item", () => {
     const promise = " pro\tmise ";
     const item = { status: "success", action: "soldTicket", eventId: "E1", ticketId: "T1", actionPromise: promise };
     expect(read(answer(200, { data: [item] }), [SALE], [])).toEqual({
-      kind: "settled",
+      kind: "decided",
       items: [{ outcome: "accepted", status: "success", actionPromise: promise }],
       hasStatus: false,
     });
@@ -408,12 +408,12 @@ describe("an answer as a whole", () => {
   it("is in doubt when it has the promise of an earlier chunk of the run, and then gives none to it", () => {
     const promises = createRunPromises();
     const of = (...data: readonly object[]) => read(answer(200, { data }), sales, [], promises);
-    expect(gist(of(success("T1", "p1"), success("T2", "p2")))).toEqual(["settled", "accepted", "accepted"]);
+    expect(gist(of(success("T1", "p1"), success("T2", "p2")))).toEqual(["decided", "accepted", "accepted"]);
     expect(of(success("T1", "p3"), success("T2", "p1"))).toMatchObject({
       kind: "in doubt",
       detail: 'HTTP 200, but item 2 repeats the actionPromise "p1" of an earlier action of this run',
     });
-    expect(gist(of(success("T1", "p3"), success("T2", "p4")))).toEqual(["settled", "accepted", "accepted"]);
+    expect(gist(of(success("T1", "p3"), success("T2", "p4")))).toEqual(["decided", "accepted", "accepted"]);
   });
 
   it.each([
@@ -425,12 +425,12 @@ describe("an answer as a whole", () => {
     [200, "in doubt"],
     [true, "in doubt"],
     [{ code: "success" }, "in doubt"],
-    ["success", "settled"],
-    [undefined, "settled"],
+    ["success", "decided"],
+    [undefined, "decided"],
   ])("whose status is %j is %s, whatever its items say", (status, kind) => {
     const reading = read(answer(200, { status, data: [success("T1", "p1"), success("T2", "p2")] }), sales, []);
     expect(reading.kind).toBe(kind);
-    if (reading.kind === "settled") expect(reading.hasStatus).toBe(status !== undefined);
+    if (reading.kind === "decided") expect(reading.hasStatus).toBe(status !== undefined);
     else expect(reading).toMatchObject({ detail: expect.stringContaining("the answer's status is ") });
   });
 
@@ -468,9 +468,9 @@ describe("an answer as a whole", () => {
     { ok: true },
     { failed: 2 },
     { errorCode: "0", errorMessage: "" },
-  ])("that says %j is settled", (more) => {
+  ])("that says %j is decided", (more) => {
     const data = [success("T1", "p1"), success("T2", "p2")];
-    expect(read(answer(200, { ...more, data }), sales, []).kind).toBe("settled");
+    expect(read(answer(200, { ...more, data }), sales, []).kind).toBe("decided");
   });
 
   it.each([
@@ -500,12 +500,12 @@ describe("an answer as a whole", () => {
     ["escapes", (text: string) => text.replaceAll("success", "\\u0073uccess")],
   ])("with %s says the same", (_name, write) => {
     const text = JSON.stringify({ status: "success", data: [success("T1", "p1"), success("T2", "p2")] });
-    expect(gist(read(answer(200, write(text)), sales, []))).toEqual(["settled", "accepted", "accepted"]);
+    expect(gist(read(answer(200, write(text)), sales, []))).toEqual(["decided", "accepted", "accepted"]);
   });
 
-  it("with an item in doubt still settles the others", () => {
+  it("with an item in doubt still decides the others", () => {
     const data = [success("T1", ""), success("T2", "p")];
-    expect(gist(read(answer(200, { data }), sales, []))).toEqual(["settled", "in doubt", "accepted"]);
+    expect(gist(read(answer(200, { data }), sales, []))).toEqual(["decided", "in doubt", "accepted"]);
   });
 
   it.each(["[", '{"a":'])("that nests without end (%s) is no fault of ours", (open) => {
@@ -514,7 +514,7 @@ describe("an answer as a whole", () => {
     for (const number of ["1", "12345678901234567890"]) {
       const text = `{"data":[{"status":"error","n":${number},"x":${nested}}]}`;
       // Newer engines write what older ones can't.
-      expect(read(answer(200, text), [SALE], []).kind).toMatch(/^(in doubt|settled)$/);
+      expect(read(answer(200, text), [SALE], []).kind).toMatch(/^(in doubt|decided)$/);
     }
   });
 
@@ -530,7 +530,7 @@ describe("an answer as a whole", () => {
     );
     const reading = read(answer(200, { data }), sent, []);
     expect(
-      reading.kind === "settled" && reading.items.map((item) => ("actionPromise" in item ? item.actionPromise : "-")),
+      reading.kind === "decided" && reading.items.map((item) => ("actionPromise" in item ? item.actionPromise : "-")),
     ).toEqual(sent.map((_, at) => (at % 7 === 3 ? "-" : `p${at}`)));
   });
 });

@@ -46,7 +46,7 @@ async function begin() {
     },
     [Symbol.asyncDispose]: async () => undefined,
   };
-  // The names of its inputs are all that settling asks of a plan.
+  // The names of its inputs are all that is asked of a plan.
   const plan = { manifest: { inputs: [{ name: "events.csv" }] } } as unknown as Plan;
   const told: number[] = [];
   const log = openChunkLog(
@@ -83,7 +83,7 @@ it("an answer is on disk with the next intent, its outcomes before its promises,
   send();
   expect(onDisk()).toEqual(["answered, stored", "sending", "planned"]);
   expect(told).toEqual([]);
-  await log.settle();
+  await log.record();
   expect(written.map(({ found }) => found)).toEqual([
     ["settled", "answered, stored", "planned"],
     ["settled, projected", "settled", "planned"],
@@ -91,11 +91,11 @@ it("an answer is on disk with the next intent, its outcomes before its promises,
   expect(told).toEqual([1, 2]);
 });
 
-it("what is the last of a lane is stored before it is settled", async () => {
+it("what is the last of a lane is stored before it is recorded", async () => {
   const { log, onDisk, written, told, send } = await begin();
   for (let at = 0; at < 3; at += 1) {
     send();
-    await log.settle();
+    await log.record();
   }
   expect(written.map(({ found }) => found)).toEqual([
     ["settled", "planned", "planned"],
@@ -105,7 +105,7 @@ it("what is the last of a lane is stored before it is settled", async () => {
   expect(written.map(({ lines }) => JSON.parse(lines).actionPromise)).toEqual(["p-1", "p-2", "p-3"]);
   expect(onDisk()).toEqual(["settled, projected", "settled, projected", "settled, projected"]);
   expect(told).toEqual([1, 2, 3]);
-  await log.settle();
+  await log.record();
   expect(written).toHaveLength(3);
 });
 
@@ -113,7 +113,7 @@ it.each([
   ["giveBack", "planned"],
   ["refuse", "refused"],
   ["doubt", "in doubt"],
-] as const)("of a chunk without an answer that can be settled, %s is on disk at once", async (event, state) => {
+] as const)("of a chunk without an answer that decides, %s is on disk at once", async (event, state) => {
   const { ledger, runNo, log, onDisk, written } = await begin();
   const chunk = log.next();
   if (chunk === undefined) throw new Error("nothing is planned");
@@ -125,7 +125,7 @@ it.each([
   expect(
     ledger.all("SELECT answer FROM doubted_answers").map(({ answer }) => String(Buffer.from(answer as Uint8Array))),
   ).toEqual(["half an answer"]);
-  await log.settle();
+  await log.record();
   expect(written).toEqual([]);
 });
 
@@ -133,7 +133,7 @@ it("promises that can't be written leave the outcomes in the ledger, for the nex
   const { log, onDisk, told, send, fill } = await begin();
   send();
   fill();
-  await expect(log.settle()).rejects.toThrow("no room");
+  await expect(log.record()).rejects.toThrow("no room");
   expect(onDisk()).toEqual(["settled", "planned", "planned"]);
   expect(told).toEqual([]);
 });

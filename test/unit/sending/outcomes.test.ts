@@ -14,14 +14,14 @@ import type { LineStyle } from "../../../src/outputs/promise-lines.ts";
 import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
 import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
 import type { ItemOutcome } from "../../../src/sending/answer.ts";
-import { settleInLedger } from "../../../src/sending/settling.ts";
+import { recordOutcomes } from "../../../src/sending/outcomes.ts";
 
 const AT = "2026-11-21T03:00:00.000Z";
 const STYLE: LineStyle = { label: { environment: "x", run: "7f3a0c11" }, format: "ndjson", safeCsv: false };
 const RUN = { runNo: 1, inputs: ["sales.csv"] };
 
 async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "tickets-settling-"));
+  const path = await mkdtemp(join(tmpdir(), "tickets-outcomes-"));
   onTestFinished(() => rm(path, { recursive: true }));
   return path;
 }
@@ -69,9 +69,9 @@ describe("a chunk with an answer of every kind", () => {
     return { chunk, actions: toChunkActions(Buffer.concat([Buffer.alloc(1), bytes]), COUNT), index };
   };
 
-  it("is settled action by action, with its doubts in chunks of their own", async () => {
+  it("is recorded action by action, with its doubts in chunks of their own", async () => {
     const ledger = await answered(COUNT, bytes.length);
-    const lines = settleInLedger(ledger, RUN, factsOf(ledger), items, AT, STYLE).trimEnd().split("\n");
+    const lines = recordOutcomes(ledger, RUN, factsOf(ledger), items, AT, STYLE).trimEnd().split("\n");
     expect(lines).toHaveLength(COUNT - 3);
     expect(lines.map((line) => JSON.parse(line))).toEqual(
       outcomesOfChunk(ledger, 1, 1).map(({ seq, chunk, source, line, action, eventId, ticketId, ...row }) => ({
@@ -99,14 +99,14 @@ describe("a chunk with an answer of every kind", () => {
     ]);
   });
 
-  it("that can't be settled is not settled by half", async () => {
+  it("that can't be recorded is not recorded by half", async () => {
     const ledger = await answered(COUNT, bytes.length);
     ledger.run("CREATE TRIGGER full BEFORE INSERT ON tallies BEGIN SELECT RAISE(ABORT, 'no room'); END");
-    expect(() => settleInLedger(ledger, RUN, factsOf(ledger), items, AT, STYLE)).toThrow("no room");
+    expect(() => recordOutcomes(ledger, RUN, factsOf(ledger), items, AT, STYLE)).toThrow("no room");
     ledger.run("DROP TRIGGER full");
     expect(ledger.get("SELECT count(*) AS n FROM actions")).toEqual({ n: 0 });
     expect(chunksOf(ledger, 1)).toMatchObject([{ state: "answered" }]);
-    settleInLedger(ledger, RUN, factsOf(ledger), items, AT, STYLE);
+    recordOutcomes(ledger, RUN, factsOf(ledger), items, AT, STYLE);
     expect(countRun(ledger, 1).accepted).toBe(COUNT - 4);
   });
 });
@@ -138,7 +138,7 @@ describe("merging", () => {
       outcome(2, 2, "soldTicket", { eventId: "E", ticketId: "T", userId: "ann", price: "1" }),
       outcome(3, 1, "resoldTicket", { ticketId: "T", userId: "bob", price: "2" }),
     ]);
-    for (const each of chunksOf(ledger, 1)) changeChunk(ledger, "settle", each);
+    for (const each of chunksOf(ledger, 1)) changeChunk(ledger, "record", each);
     mergeOutcomes(ledger);
     expect(ledger.all("SELECT ticket, event_id, holder, state FROM tickets")).toEqual([
       { ticket: "ticket:T", event_id: "E", holder: "bob", state: "sold" },
@@ -162,7 +162,7 @@ describe("merging", () => {
         outcome(5, 1, "updateEvent", { eventId: "E", currency: "USD" }),
         ...more,
       ]);
-      changeChunk(ledger, "settle", chunk);
+      changeChunk(ledger, "record", chunk);
       mergeOutcomes(ledger);
       expect(ledger.all("SELECT event_id, currency FROM events")).toEqual([{ event_id: "E", currency: "USD" }]);
       return ledger.all("SELECT * FROM tickets WHERE ticket <> 'ticket:other' ORDER BY ticket");
@@ -188,7 +188,7 @@ it("a ledger of version 1 is counted, whether it is only looked at or brought to
     if (chunk === undefined) throw new Error("the run has a chunk");
     const actions = toChunkActions(Buffer.concat([Buffer.alloc(1), data]), 1);
     const items: ItemOutcome[] = [{ outcome: "accepted", status: "success", actionPromise: "p" }];
-    settleInLedger(ledger, RUN, { chunk, actions, index: Buffer.alloc(RECORD_BYTES) }, items, AT, STYLE);
+    recordOutcomes(ledger, RUN, { chunk, actions, index: Buffer.alloc(RECORD_BYTES) }, items, AT, STYLE);
   }
   const older = new DatabaseSync(path);
   // What later versions added.

@@ -1,4 +1,4 @@
-/** The part of settling that needs no service: an answer that was read becomes outcomes and promise lines. */
+/** An answer that was read becomes outcomes, and lines of the promises. */
 
 import { cleanText } from "../actions/text.ts";
 import { keepDoubtedItems } from "../ledger/attempts.ts";
@@ -39,7 +39,7 @@ export interface ItemFacts {
  * An answered chunk becomes outcomes, in one transaction. After it returns they are on disk. Returns the chunk's lines of
  * the promises file.
  */
-export function settleInLedger(
+export function recordOutcomes(
   ledger: Ledger,
   run: RunFacts,
   facts: ChunkFacts,
@@ -59,7 +59,7 @@ export function settleInLedger(
         item.outcome === "in doubt" ? [{ seq: facts.chunk.first + at, response: item.response }] : [],
       ),
     );
-    changeChunk(ledger, "settle", facts.chunk);
+    changeChunk(ledger, "record", facts.chunk);
   });
   return promiseLines(known, style.label, style.format, style.safeCsv);
 }

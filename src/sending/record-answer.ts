@@ -14,11 +14,11 @@ import type { PromiseSink } from "../outputs/promise-sink.ts";
 import { sentActions } from "../plan/files/chunk-actions.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
 import { type ItemOutcome, readExchange } from "./answer.ts";
+import { type ChunkFacts, type RunFacts, recordOutcomes } from "./outcomes.ts";
 import { promisesOfRun } from "./run-promises.ts";
-import { type ChunkFacts, type RunFacts, settleInLedger } from "./settling.ts";
 
-/** What settling needs. */
-export interface SettleContext {
+/** What the outcomes of a run are recorded with. */
+export interface RecordContext {
   readonly ledger: Ledger;
   readonly plan: Plan;
   readonly runNo: number;
@@ -31,7 +31,7 @@ export async function actionsOf(plan: Plan, chunk: ChunkBorders): Promise<readon
   return (await plan.lines(chunk)).map((line) => parseJson(line.toString("utf8")) as Action);
 }
 
-export const runFacts = ({ plan, runNo }: Pick<SettleContext, "plan" | "runNo">): RunFacts => ({
+export const runFacts = ({ plan, runNo }: Pick<RecordContext, "plan" | "runNo">): RunFacts => ({
   runNo,
   inputs: plan.manifest.inputs.map(({ name }) => name),
 });
@@ -41,23 +41,23 @@ export async function chunkFacts(plan: Plan, chunk: ChunkRecord): Promise<ChunkF
 }
 
 /**
- * Settles a chunk. After it resolves every outcome is in the ledger and every line of the promises file on disk. If the
+ * Notes what an answer says of a chunk. After it resolves every outcome is in the ledger and every line of the promises file on disk. If the
  * process dies in between, the ledger knows that the lines are missing (`projectUnwritten`).
  */
-export async function settle(
-  context: SettleContext,
+export async function recordAnswer(
+  context: RecordContext,
   facts: ChunkFacts,
   items: readonly ItemOutcome[],
   at: string,
 ): Promise<void> {
   const { ledger, promises } = context;
-  const lines = settleInLedger(ledger, runFacts(context), facts, items, at, promises.style);
+  const lines = recordOutcomes(ledger, runFacts(context), facts, items, at, promises.style);
   free(facts.index);
   crashPoint("settled");
   await project(context, facts.chunk.chunk, lines);
 }
 
-type ProjectContext = Omit<SettleContext, "plan">;
+type ProjectContext = Omit<RecordContext, "plan">;
 
 async function project(
   { ledger, promises, runNo }: ProjectContext,
@@ -73,7 +73,7 @@ async function project(
   crashPoint("recorded");
 }
 
-/** Writes the promises of chunks that were settled when the process died before their lines were noted. */
+/** Writes the promises of chunks that had outcomes when the process died before their lines were noted. */
 export async function projectUnwritten(context: ProjectContext): Promise<void> {
   const { ledger, runNo, promises } = context;
   for (const chunk of unprojectedChunks(ledger, runNo)) {
@@ -108,25 +108,25 @@ export async function countStored(
   };
   for (const chunk of chunksOf(ledger, runNo, "answered")) {
     const { reading } = readStored(ledger, await chunkFacts(plan, chunk));
-    if (reading.kind === "settled") for (const { outcome } of reading.items) add(outcome, 1);
+    if (reading.kind === "decided") for (const { outcome } of reading.items) add(outcome, 1);
     else add("in doubt", chunk.count);
   }
   return counts;
 }
 
 /**
- * Puts right what a crash left: an answer that was stored is settled from the store; a chunk that was being sent is in
+ * Puts right what a crash left: an answer that was stored becomes outcomes; a chunk that was being sent is in
  * doubt, since its answer is lost.
  */
-export async function recover(context: SettleContext): Promise<void> {
+export async function recover(context: RecordContext): Promise<void> {
   const { ledger, plan, runNo } = context;
   dropEmptyChunks(ledger, runNo);
   await projectUnwritten(context);
   for (const chunk of chunksOf(ledger, runNo, "answered")) {
     const facts = await chunkFacts(plan, chunk);
     const { reading, body, at } = readStored(ledger, facts);
-    if (reading.kind === "settled") {
-      await settle(context, facts, reading.items, at);
+    if (reading.kind === "decided") {
+      await recordAnswer(context, facts, reading.items, at);
       continue;
     }
     // An earlier version, which did not look as closely, has stored it.
