@@ -13,7 +13,7 @@ import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
 import { RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
 import { timeOf } from "../plan/identity/deed-contents.ts";
-import { replaces } from "../plan/identity/late-beside-keys.ts";
+import { replaces } from "../plan/identity/history-of-candidate.ts";
 import { closeUnsent } from "./chunk-parts.ts";
 
 /** A deed of a history, as the plan holds it. */

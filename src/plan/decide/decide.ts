@@ -12,10 +12,10 @@ import { openBeside } from "../identity/blocked-deeds.ts";
 import { matchDeeds } from "../identity/match-deeds.ts";
 import { findLastAccepted } from "../rejects/find-row-places.ts";
 import { createHeldRows } from "./held-rows.ts";
-import { Deciding, type DecidingOptions } from "./one-pass.ts";
+import { OnePass, type PassOptions } from "./one-pass.ts";
 import type { Selection } from "./selection.ts";
 
-export interface SelectOptions extends DecidingOptions {
+export interface SelectOptions extends PassOptions {
   /** The ledger to compare with, undefined when no environment is named. */
   readonly ledger: Ledger | undefined;
   readonly again: boolean;
@@ -85,7 +85,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
   for (;;) {
     const log = problems.fork();
     log.absorb(found.problems);
-    const selection = await new Deciding(options, { comparedWith, verdicts, lines }, found, log).run();
+    const selection = await new OnePass(options, { comparedWith, verdicts, lines }, found, log).run();
     if (selection === undefined) continue;
     problems.absorb(log);
     const lastAccepted = await findLastAccepted({

@@ -3,7 +3,7 @@
 import { actionSpec } from "../../actions/actions.ts";
 import type { Problem } from "../../actions/problem.ts";
 import type { Candidate, CandidateLines } from "../candidates/candidates.ts";
-import { historyOf, replaces } from "../identity/late-beside-keys.ts";
+import { historyOf, replaces } from "../identity/history-of-candidate.ts";
 
 type Place = Pick<Problem, "source" | "line">;
 

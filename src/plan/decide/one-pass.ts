@@ -21,14 +21,14 @@ import { reasonOf } from "../findings/findings-of-row.ts";
 import { findingOf, heldBack, type KnownPlaces } from "../findings/findings-of-verdict.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
 import { digestOfTold } from "../findings/told-warnings.ts";
-import { historyOf } from "../identity/late-beside-keys.ts";
+import { historyOf } from "../identity/history-of-candidate.ts";
 import type { Verdicts } from "../identity/verdicts.ts";
 import { type Fate, Fates, isSurelyDone, UNDECIDED } from "./fates.ts";
 import { HeldHistories } from "./held-histories.ts";
 import { causeOf, type HeldRows } from "./held-rows.ts";
 import { type Selection, SelectionTally } from "./selection.ts";
 
-export interface DecidingOptions {
+export interface PassOptions {
   readonly directory: string;
   readonly compiled: Compiled;
   /** Actions of invalid rows, at their places among the candidates; may be read again. */
@@ -75,8 +75,8 @@ interface RowFates {
   readonly undecided: readonly Candidate[];
 }
 
-export class Deciding {
-  readonly #options: DecidingOptions;
+export class OnePass {
+  readonly #options: PassOptions;
   readonly #known: Known;
   readonly #found: FoundRows;
   readonly #log: ProblemLog;
@@ -95,7 +95,7 @@ export class Deciding {
   #mustRepeat = false;
 
   /** @param found takes rows that turn out to be invalid. */
-  constructor(options: DecidingOptions, known: Known, found: FoundRows, log: ProblemLog) {
+  constructor(options: PassOptions, known: Known, found: FoundRows, log: ProblemLog) {
     const { compiled, sources } = options;
     const { verdicts, lines, comparedWith } = known;
     this.#options = options;

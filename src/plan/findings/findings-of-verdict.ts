@@ -18,7 +18,7 @@ import { type AcceptedDeed, acceptedAt, acceptedData } from "../../ledger/known-
 import type { Ledger } from "../../ledger/ledger.ts";
 import { OPEN_ACTIONS_COLUMN, openActionText } from "../../mapping/open-actions.ts";
 import type { Candidate, CandidateLines } from "../candidates/candidates.ts";
-import { replaces } from "../identity/late-beside-keys.ts";
+import { replaces } from "../identity/history-of-candidate.ts";
 import type { Detail, GivenPlace, InputLine } from "../identity/verdicts.ts";
 import { differingFields } from "./changed-actions.ts";
 

@@ -9,7 +9,7 @@ import type { BlockedDeed } from "./blocked-deeds.ts";
 import { historyDeed, plainlyPriced } from "./deed-contents.ts";
 import type { DeedGroup } from "./deed-group.ts";
 import type { Doubtful } from "./doubtful-candidates.ts";
-import { replaces } from "./late-beside-keys.ts";
+import { replaces } from "./history-of-candidate.ts";
 
 export interface GroupHistory {
   /** Oldest first; what is pending comes last. */

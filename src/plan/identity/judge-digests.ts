@@ -12,7 +12,7 @@ import { contentAt, identityAt, RECORD_BYTES, readOrigin } from "../files/index-
 import type { DeedsBeside } from "./accepted-under-other-keys.ts";
 import type { BlockedHistories } from "./blocked-deeds.ts";
 import { comesWithRows, type MatchOptions } from "./deed-group.ts";
-import { replaces } from "./late-beside-keys.ts";
+import { replaces } from "./history-of-candidate.ts";
 import { createProbableSet } from "./probable-set.ts";
 import type { FoundVerdicts } from "./verdicts.ts";
 

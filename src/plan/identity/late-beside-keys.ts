@@ -4,28 +4,18 @@
  * (docs/guarantees.md, Histories).
  */
 
-import { type Action, type ActionData, type ActionName, actionSpec, type Effect } from "../../actions/actions.ts";
-import { digestOf, identityText } from "../../actions/identity.ts";
+import type { Action, ActionData } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
 import { hasKeyedDeeds, keyedDeeds } from "../../ledger/keyed-deeds.ts";
 import { type AcceptedDeed, acceptedData, type TriedDeed, triedDeeds } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { type Standings, UNPLACED, type Unplaced, whyUnplaced } from "../../ledger/row-places.ts";
-import { actionOf, type Candidate, type CandidateLines, identityOf, readCandidates } from "../candidates/candidates.ts";
+import { type Candidate, type CandidateLines, identityOf, readCandidates } from "../candidates/candidates.ts";
 import { contentAt } from "../files/index-file.ts";
 import { mayBeOfMinute, shiftBetween } from "../histories/retold-times.ts";
 import type { BlockedDeed, BlockedHistories } from "./blocked-deeds.ts";
 import { timeOf } from "./deed-contents.ts";
-
-/** Of these the last one counts, so that an earlier one must not come after it. */
-const REPLACING: ReadonlySet<Effect> = new Set(["change-event", "change-ticket", "resell-ticket"]);
-
-export const replaces = (action: ActionName): boolean => REPLACING.has(actionSpec(action).effect);
-
-/** What identifies a candidate's history: the digest that would identify the candidate itself if it had no key. */
-export function historyOf(candidate: Candidate, lines: CandidateLines): Buffer {
-  return candidate.keyed ? digestOf(identityText(actionOf(candidate, lines))) : identityOf(candidate);
-}
+import { historyOf, replaces } from "./history-of-candidate.ts";
 
 /** A new deed that would come after a later one. */
 export type OutOfOrder =

@@ -6,7 +6,7 @@
 
 import type { ActionName } from "../../actions/actions.ts";
 import type { DeedVerdict, InputDeed, KnownDeed } from "../histories/history.ts";
-import { replaces } from "./late-beside-keys.ts";
+import { replaces } from "./history-of-candidate.ts";
 
 /** The time of a known deed by its number: as it was accepted, else as it came later. */
 type TimeOfKnown = (of: number) => bigint | undefined;

@@ -5,7 +5,6 @@ import { hasKeyedDeeds } from "../../ledger/keyed-deeds.ts";
 import type { AcceptedDeed } from "../../ledger/known-state.ts";
 import { actionOf, type Candidate } from "../candidates/candidates.ts";
 import { contentAt } from "../files/index-file.ts";
-import { greatestShift, mayBeOfMinute, retoldAmong } from "../histories/retold-times.ts";
 import { deedsBeside, findUnderOtherKeys } from "./accepted-under-other-keys.ts";
 import { type BlockedDeed, type BlockedHistories, readBlockedHistories } from "./blocked-deeds.ts";
 import { DeedGroup, type MatchOptions, triedOf } from "./deed-group.ts";
@@ -14,6 +13,7 @@ import { judgeByDigests } from "./judge-digests.ts";
 import { JudgedHistory } from "./judge-history.ts";
 import { KeyedDeeds } from "./judge-keyed.ts";
 import { judgeByRecipient, judgeOnce } from "./judge-once.ts";
+import { judgeRetold, shiftsOfInputs } from "./judge-retold.ts";
 import { findBesideBlocked, findOutOfOrder } from "./late-beside-keys.ts";
 import { findLeftAccepted } from "./missing-accepted.ts";
 import { findOnceUnderOtherKeys, findToldTwice } from "./new-under-several-keys.ts";
@@ -86,43 +86,6 @@ async function judgeUnderOtherKeys(
   for (const each of await findUnderOtherKeys(ledger, directory, { lines, inputs, isOpen, take: toDoubtful })) {
     const group = new DeedGroup(options, each.identity, each.candidates, each.tried);
     judgeByRule(group, blockedRows.get(each.identity) ?? [], found);
-  }
-}
-
-function judgeRetold(found: FoundVerdicts): void {
-  for (const ofFile of Map.groupBy(found.compared, ({ candidate }) => candidate.input).values()) {
-    for (const [{ candidate, acceptedAt }, retold] of retoldAmong(ofFile)) {
-      const accepted = acceptedAt(retold.of);
-      if (accepted === undefined) continue;
-      const isCutShort = retold.minutes === 0;
-      found.set(candidate.seq, "unclear", { kind: "told otherwise", accepted, isCutShort });
-    }
-  }
-  judgeBesideRetold(found);
-}
-
-/** Seconds by which what has no key shows that inputs, by their numbers, are moved to later times. */
-function shiftsOfInputs(found: FoundVerdicts): ReadonlyMap<number, number> {
-  const byFile = Map.groupBy(found.compared, ({ candidate }) => candidate.input);
-  return new Map([...byFile].map(([input, compared]) => [input, greatestShift(compared)]));
-}
-
-/** Where times are told otherwise, what stands beside them has no place by its own: moved, it may only seem to be the last one. */
-function judgeBesideRetold(found: FoundVerdicts): void {
-  const shiftOf = shiftsOfInputs(found);
-  for (const { open, accepted, seqs } of found.chains) {
-    const isRetold = seqs.some((seq) => found.detailOf(seq)?.kind === "told otherwise");
-    for (const { candidate, time } of open) {
-      const shift = BigInt(shiftOf.get(candidate.input) ?? 0);
-      const isDoubtful =
-        time !== undefined &&
-        accepted.some((other) => {
-          const isMoved = other.time < time && time - shift <= other.time;
-          return isMoved || (!other.isStanding && mayBeOfMinute(other.time, time));
-        });
-      if ((isRetold || isDoubtful) && found.isNew(candidate.seq))
-        found.set(candidate.seq, "unclear", { kind: "beside told otherwise" });
-    }
   }
 }
 

@@ -7,7 +7,7 @@ import type { Pending } from "../../ledger/pending.ts";
 import type { AskedAt } from "../../ledger/row-places.ts";
 import { type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
 import type { BlockedDeed, BlockedHistories } from "./blocked-deeds.ts";
-import { historyOf, replaces } from "./late-beside-keys.ts";
+import { historyOf, replaces } from "./history-of-candidate.ts";
 
 export interface LeftOptions {
   readonly ledger: Ledger;

@@ -7,7 +7,7 @@ import { actionSpec, registers } from "../../actions/actions.ts";
 import { type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
 import { contentAt } from "../files/index-file.ts";
 import type { InputKey } from "./accepted-under-other-keys.ts";
-import { historyOf } from "./late-beside-keys.ts";
+import { historyOf } from "./history-of-candidate.ts";
 import { createProbableSet } from "./probable-set.ts";
 
 interface SeveralKeysOptions {

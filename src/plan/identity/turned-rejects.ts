@@ -9,7 +9,7 @@ import type { FirstRejected, OpenSince } from "../../ledger/rejected-rows.ts";
 import { type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
 import { contentAt } from "../files/index-file.ts";
 import { timeOf } from "./deed-contents.ts";
-import { historyOf, replaces } from "./late-beside-keys.ts";
+import { historyOf, replaces } from "./history-of-candidate.ts";
 
 /** Another candidate of the same history, and whether this one stood before or behind it in their run; unknown where none had both. */
 export interface Turned {

@@ -16,7 +16,7 @@ import {
 import type { PlacedRow } from "../candidates/rows-not-sent.ts";
 import { contentAt } from "../files/index-file.ts";
 import { historiesOf } from "../identity/blocked-deeds.ts";
-import { historyOf, replaces } from "../identity/late-beside-keys.ts";
+import { historyOf, replaces } from "../identity/history-of-candidate.ts";
 import type { Verdicts } from "../identity/verdicts.ts";
 
 /** The last deeds of an input that were accepted before, or that another run may bring. */

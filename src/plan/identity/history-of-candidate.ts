@@ -1,0 +1,15 @@
+/** Which history a candidate belongs to, and whether it undoes what stands before it there. */
+
+import { type ActionName, actionSpec, type Effect } from "../../actions/actions.ts";
+import { digestOf, identityText } from "../../actions/identity.ts";
+import { actionOf, type Candidate, type CandidateLines, identityOf } from "../candidates/candidates.ts";
+
+/** Of these the last one counts, so that an earlier one must not come after it. */
+const REPLACING: ReadonlySet<Effect> = new Set(["change-event", "change-ticket", "resell-ticket"]);
+
+export const replaces = (action: ActionName): boolean => REPLACING.has(actionSpec(action).effect);
+
+/** What identifies a candidate's history: the digest that would identify the candidate itself if it had no key. */
+export function historyOf(candidate: Candidate, lines: CandidateLines): Buffer {
+  return candidate.keyed ? digestOf(identityText(actionOf(candidate, lines))) : identityOf(candidate);
+}
