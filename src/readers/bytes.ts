@@ -25,25 +25,7 @@ export interface BytesOptions {
 }
 
 /** The bytes of an opened input, decompressed, while size and SHA-256 of what is stored are kept. */
-export interface ByteSource extends AsyncDisposable {
-  /** Blocks of the decompressed content. May be called once. */
-  blocks(): AsyncGenerator<Buffer, void>;
-  /** Reads what is left, only to count and hash it. */
-  drain(): Promise<void>;
-  /**
-   * Makes sure that the end that was read is the end: a file that was changed just now is watched for a while. Throws a
-   * usage failure when it is still being written.
-   */
-  believeEnd(): Promise<void>;
-  /** Size as stored, before it is read; 0 where that is not known, as for a pipe. */
-  readonly storedBytes: number;
-  /** Bytes read so far, as stored. */
-  readonly bytesRead: number;
-  /** Hex SHA-256 of the bytes as stored; undefined until all of them have been read. */
-  readonly sha256: string | undefined;
-  /** The same of the decompressed bytes; undefined where not all of them were given, too. */
-  readonly contentSha256: string | undefined;
-}
+export type ByteSource = Awaited<ReturnType<typeof openBytes>>;
 
 /** A usage failure for an error of the file system, in one sentence. */
 export function fileFailure(file: { readonly name: string }, cause: unknown): Failure {
@@ -60,7 +42,7 @@ export function fileFailure(file: { readonly name: string }, cause: unknown): Fa
 }
 
 /** Opens an input. Throws a usage failure when that is not possible. */
-export async function openBytes(file: InputFile, options: BytesOptions = {}): Promise<ByteSource> {
+export async function openBytes(file: InputFile, options: BytesOptions = {}) {
   const { signal, maxInputBytes, clock = SYSTEM_CLOCK } = options;
   const raw = await openRaw(file, options);
   const watched = options.contentPath === undefined ? raw.watched : options.original;
@@ -131,20 +113,30 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}): Pr
   }
 
   return {
+    /** Blocks of the decompressed content. May be called once. */
     blocks,
-    async drain() {
+    /** Reads what is left, only to count and hash it. */
+    async drain(): Promise<void> {
       while ((await read()) !== undefined);
     },
-    async believeEnd() {
+    /**
+     * Makes sure that the end that was read is the end: a file that was changed just now is watched for a while. Throws a
+     * usage failure when it is still being written.
+     */
+    async believeEnd(): Promise<void> {
       if (watched !== undefined) await watchEnd(file, watched, clock, signal);
     },
+    /** Size as stored, before it is read; 0 where that is not known, as for a pipe. */
     storedBytes: raw.size,
+    /** Bytes read so far, as stored. */
     get bytesRead() {
       return bytesRead;
     },
+    /** Hex SHA-256 of the bytes as stored; undefined until all of them have been read. */
     get sha256() {
       return sha256;
     },
+    /** The same of the decompressed bytes; undefined where not all of them were given, too. */
     get contentSha256() {
       return file.compression === "none" ? sha256 : contentSha256;
     },

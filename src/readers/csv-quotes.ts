@@ -16,21 +16,13 @@ export interface CsvDialect {
 }
 
 /** Follows one row byte by byte without keeping any of it. */
-export interface RowTracker {
-  /** Goes on to the row's end: the index of the line end's last byte, or -1 when it is still to come or a fault was found. */
-  feed(bytes: Buffer, from: number): number;
-  /** What the end of the input means for the row. */
-  finish(): void;
-  readonly fault: QuoteFault | undefined;
-  /** Line ends so far, the row's own included. */
-  readonly lineEnds: number;
-}
+export type RowTracker = ReturnType<typeof trackRow>;
 
 const CR = 13;
 const LF = 10;
 
 /** Tracks a row from its first byte on. It knows the grammar strictly, so a row that it passes has borders to rely on. */
-export function trackRow({ delimiter, quote, crEndsRows }: CsvDialect): RowTracker {
+export function trackRow({ delimiter, quote, crEndsRows }: CsvDialect) {
   let state: "cell-start" | "unquoted" | "quoted" | "quote-in-quoted" | "cr-after-quote" = "cell-start";
   let column = 0;
   let lineEnds = 0;
@@ -43,6 +35,7 @@ export function trackRow({ delimiter, quote, crEndsRows }: CsvDialect): RowTrack
     return -1;
   }
 
+  /** Goes on to the row's end: the index of the line end's last byte, or -1 when it is still to come or a fault was found. */
   function feed(bytes: Buffer, from: number): number {
     for (let at = from; at < bytes.length; at += 1) {
       const byte = bytes[at] ?? 0;
@@ -70,13 +63,15 @@ export function trackRow({ delimiter, quote, crEndsRows }: CsvDialect): RowTrack
 
   return {
     feed,
-    finish() {
+    /** What the end of the input means for the row. */
+    finish(): void {
       if (fault === undefined && state === "quoted") fail("never-closed", openedAfter);
     },
-    get fault() {
+    get fault(): QuoteFault | undefined {
       return fault;
     },
-    get lineEnds() {
+    /** Line ends so far, the row's own included. */
+    get lineEnds(): number {
       return lineEnds;
     },
   };

@@ -76,12 +76,12 @@ class CsvTable implements CsvParser {
   readonly #wantedLine: number;
   #delimiter: string | undefined;
   #dialect: CsvDialect | undefined;
-  #header: readonly string[] | undefined;
+  header: readonly string[] | undefined;
   /** The file was written by `tickets` with `--safe-csv`. */
   #isGuarded: boolean;
-  #headerLine: number | undefined;
+  headerLine: number | undefined;
   #secondHeader: ReturnType<typeof compileSecondHeader>;
-  #stopped = false;
+  stopped = false;
   /** What was taken and belongs to a row that has not ended. */
   #carry: Buffer = EMPTY;
   #rowLine: number;
@@ -102,10 +102,10 @@ class CsvTable implements CsvParser {
       after === undefined
         ? undefined
         : { delimiter: after.delimiter.charCodeAt(0), quote: this.#quote, crEndsRows: false };
-    this.#header = after?.header;
-    this.#isGuarded = this.#header?.includes(GUARDED_COLUMN) ?? false;
-    this.#headerLine = after?.headerLine;
-    this.#secondHeader = compileSecondHeader(this.#header ?? []);
+    this.header = after?.header;
+    this.#isGuarded = this.header?.includes(GUARDED_COLUMN) ?? false;
+    this.headerLine = after?.headerLine;
+    this.#secondHeader = compileSecondHeader(this.header ?? []);
     this.#rowLine = (after?.lineEnds ?? 0) + 1;
     // What is read on in a file is a part of a large one.
     this.#bytesTaken = after === undefined ? 0 : FAST_FROM_BYTES;
@@ -118,24 +118,12 @@ class CsvTable implements CsvParser {
     return before + (this.#long?.tracker.lineEnds ?? countLineEnds(open, 0, open.length, this.#dialect.crEndsRows));
   }
 
-  get stopped(): boolean {
-    return this.#stopped;
-  }
-
-  get header(): readonly string[] | undefined {
-    return this.#header;
-  }
-
-  get headerLine(): number | undefined {
-    return this.#headerLine;
-  }
-
   get delimiter(): string | undefined {
-    return this.#header === undefined ? undefined : this.#delimiter;
+    return this.header === undefined ? undefined : this.#delimiter;
   }
 
   take(block: Buffer): Row[] {
-    if (this.#stopped || block.length === 0) return [];
+    if (this.stopped || block.length === 0) return [];
     const bytes = this.#carry.length === 0 ? block : Buffer.concat([this.#carry, block]);
     this.#bytesTaken += block.length;
     if (this.#dialect === undefined) return this.#readHeader(bytes, false);
@@ -148,9 +136,9 @@ class CsvTable implements CsvParser {
   }
 
   end(): Row[] {
-    if (this.#stopped) return [];
+    if (this.stopped) return [];
     const rows = this.#dialect === undefined ? this.#readHeader(this.#carry, true) : [];
-    if (this.#stopped || this.#dialect === undefined) return rows;
+    if (this.stopped || this.#dialect === undefined) return rows;
     if (this.#long !== undefined) {
       this.#long.tracker.finish();
       rows.push(this.#longRow(this.#long));
@@ -161,7 +149,7 @@ class CsvTable implements CsvParser {
   }
 
   #stopAt(row: Row): Row[] {
-    this.#stopped = true;
+    this.stopped = true;
     this.#carry = EMPTY;
     return [row];
   }
@@ -170,52 +158,54 @@ class CsvTable implements CsvParser {
   #readHeader(bytes: Buffer, ended: boolean): Row[] {
     let start = 0;
     while (this.#rowLine < this.#wantedLine) {
-      const title = titleLine(bytes, start, ended);
-      if (title === undefined) {
-        this.#carry = Buffer.from(bytes.subarray(start));
-        return this.#carry.length > MAX_ROW_BYTES ? this.#stopAt(rowTooLong(this.#rowLine, this.#carry, false)) : [];
-      }
+      const title = firstRow(bytes, start, -1, ended); // quotes above the header mean nothing
+      if (title === undefined) return this.#waitForEnd(bytes.subarray(start));
       const text = bytes.toString("utf8", start, title.end);
       // A rejects file of the source: it has no titles.
       if (this.#rowLine === 1 && text.includes(REASON_COLUMN)) break;
-      const declared = SEPARATOR_LINE.exec(text)?.[1];
-      if (declared !== undefined && declared.charCodeAt(0) < 0x80) this.#delimiter ??= declared;
+      this.#declaresDelimiter(text);
       this.#rowLine += 1;
       start = title.next;
       if (start === bytes.length && ended) return [];
     }
     for (;;) {
       const line = firstRow(bytes, start, this.#quote, ended);
-      if (line === undefined) {
-        this.#carry = Buffer.from(bytes.subarray(start));
-        return this.#carry.length > MAX_ROW_BYTES ? this.#stopAt(rowTooLong(this.#rowLine, this.#carry, false)) : [];
-      }
+      if (line === undefined) return this.#waitForEnd(bytes.subarray(start));
       const text = bytes.toString("utf8", start, line.end);
-      const declared = SEPARATOR_LINE.exec(text)?.[1];
-      if (declared !== undefined && declared.charCodeAt(0) < 0x80) this.#delimiter ??= declared;
-      else if (text !== "") {
-        if (line.end - start > MAX_ROW_BYTES)
-          return this.#stopAt(rowTooLong(this.#rowLine, bytes.subarray(start, line.end), false));
-        return this.#acceptHeader(bytes, start, line, text, ended);
-      } else if (start === bytes.length) {
-        this.#carry = EMPTY;
-        return [];
+      if (!this.#declaresDelimiter(text)) {
+        if (text !== "") return this.#acceptHeader(bytes, start, line, text, ended);
+        if (start === bytes.length) return this.#waitForEnd(EMPTY);
       }
       this.#rowLine += line.lineEnds;
       start = line.next;
     }
   }
 
+  /** Keeps the beginning of a line, a copy: the block may be reused. */
+  #waitForEnd(open: Buffer): Row[] {
+    this.#carry = Buffer.from(open);
+    return open.length > MAX_ROW_BYTES ? this.#stopAt(rowTooLong(this.#rowLine, this.#carry, false)) : [];
+  }
+
+  /** Whether it is a line such as `sep=;`. */
+  #declaresDelimiter(text: string): boolean {
+    const declared = SEPARATOR_LINE.exec(text)?.[1];
+    if (declared === undefined || declared.charCodeAt(0) >= 0x80) return false;
+    this.#delimiter ??= declared;
+    return true;
+  }
+
   #acceptHeader(bytes: Buffer, start: number, line: FirstRow, text: string, ended: boolean): Row[] {
+    const row = bytes.subarray(start, line.end);
+    if (row.length > MAX_ROW_BYTES) return this.#stopAt(rowTooLong(this.#rowLine, row, false));
     this.#delimiter ??= detectDelimiter(text, this.#options.quote);
     this.#dialect = { delimiter: this.#delimiter.charCodeAt(0), quote: this.#quote, crEndsRows: line.endsInCr };
-    const row = bytes.subarray(start, line.end);
     const cells = readCsvRow(row, this.#dialect);
     if (cells === undefined) return this.#stopAt(this.#quoteRow(row, this.#rowLine, this.#dialect));
     this.#isGuarded = cells.includes(GUARDED_COLUMN);
-    this.#header = this.#isGuarded ? cells.map(unguardCell) : cells;
-    this.#secondHeader = compileSecondHeader(this.#header);
-    this.#headerLine = this.#rowLine;
+    this.header = this.#isGuarded ? cells.map(unguardCell) : cells;
+    this.#secondHeader = compileSecondHeader(this.header);
+    this.headerLine = this.#rowLine;
     this.#rowLine += line.lineEnds;
     this.#carry = EMPTY;
     return this.#readRows(bytes.subarray(line.next), this.#dialect, ended);
@@ -229,7 +219,7 @@ class CsvTable implements CsvParser {
       const last = this.#long.tracker.feed(bytes, 0);
       if (last === -1 && this.#long.tracker.fault === undefined) return rows;
       rows.push(this.#longRow(this.#long));
-      if (this.#stopped) return rows;
+      if (this.stopped) return rows;
       this.#rowLine += this.#long.tracker.lineEnds;
       this.#long = undefined;
       start = last + 1;
@@ -263,8 +253,8 @@ class CsvTable implements CsvParser {
       for (const each of read.rows) {
         const row = this.#judge(bytes, each, using);
         rows.push(row);
-        this.#stopped = row.kind === "malformed" && !row.bordersKnown;
-        if (this.#stopped) return rows;
+        this.stopped = row.kind === "malformed" && !row.bordersKnown;
+        if (this.stopped) return rows;
       }
       if (read.broken !== undefined) {
         const { start, end, line } = read.broken;
@@ -296,21 +286,21 @@ class CsvTable implements CsvParser {
 
   #longRow({ head, tracker }: { readonly head: Buffer; readonly tracker: RowTracker }): Row {
     if (tracker.fault === undefined) return rowTooLong(this.#rowLine, head, true);
-    this.#stopped = true;
+    this.stopped = true;
     return quoteFaultRow(this.#known(), head, this.#rowLine, tracker.fault);
   }
 
   #judge(bytes: Buffer, row: CsvRow, using: CsvDialect): Row {
     const { line, cells } = row;
     const length = row.end - row.start;
-    if (length > MAX_ROW_BYTES || row.returnIn !== undefined || cells.length !== this.#header?.length)
+    if (length > MAX_ROW_BYTES || row.returnIn !== undefined || cells.length !== this.header?.length)
       return this.#malformedRow(bytes.subarray(row.start, row.end), row);
     const plain = this.#isGuarded ? cells.map(unguardCell) : cells;
     const second = this.#secondHeader(plain);
     if (second !== undefined) return secondHeaderRow(bytes.subarray(row.start, row.end), line, second);
     if (!row.hasQuotes) return { kind: "cells", line, cells: plain };
     const separator = String.fromCharCode(using.delimiter);
-    const found = findRowsInCell(cells, this.#header, separator, line, (cell) => lineEndsIn(cell, using));
+    const found = findRowsInCell(cells, this.header, separator, line, (cell) => lineEndsIn(cell, using));
     return found === undefined
       ? { kind: "cells", line, cells: plain }
       : { kind: "cells", line, cells: plain, findings: [rowsInCellFinding(this.#known(), found)] };
@@ -330,66 +320,42 @@ class CsvTable implements CsvParser {
   }
 
   #known(): KnownTable {
-    return { header: this.#header, delimiter: this.#delimiter };
+    return { header: this.header, delimiter: this.#delimiter };
   }
 
   leave(): RangeStart | undefined {
     // Rows are counted by their quotes where a file is cut, so without the fast path it is not.
     if (this.#fastFrom === Number.POSITIVE_INFINITY) return undefined;
-    if (this.#dialect === undefined || this.#dialect.crEndsRows || this.#stopped || this.#long !== undefined)
+    if (this.#dialect === undefined || this.#dialect.crEndsRows || this.stopped || this.#long !== undefined)
       return undefined;
     return { rest: this.#carry, lineEnds: this.#rowLine - 1, quote: this.#quote };
   }
 }
 
-interface FirstRow {
-  readonly end: number;
-  readonly next: number;
-  readonly endsInCr: boolean;
-  readonly hasQuotes: boolean;
-  readonly lineEnds: number;
-}
-
-/** A line above the header, whose quotes mean nothing; undefined when its end is still to come. */
-function titleLine(
-  bytes: Buffer,
-  start: number,
-  ended: boolean,
-): { readonly end: number; readonly next: number } | undefined {
-  for (let at = start; at < bytes.length; at += 1) {
-    if (bytes[at] === LF) return { end: at, next: at + 1 };
-    if (bytes[at] !== CR) continue;
-    if (at + 1 === bytes.length && !ended) return undefined;
-    return { end: at, next: bytes[at + 1] === LF ? at + 2 : at + 1 };
-  }
-  return ended ? { end: bytes.length, next: bytes.length } : undefined;
-}
+type FirstRow = NonNullable<ReturnType<typeof firstRow>>;
 
 /** The row at `start`, while it is not known yet how rows end; undefined when its end is still to come. */
-function firstRow(bytes: Buffer, start: number, quote: number, ended: boolean): FirstRow | undefined {
+function firstRow(bytes: Buffer, start: number, quote: number, ended: boolean) {
   let inQuotes = false;
-  let hasQuotes = false;
   let lfs = 0;
   let crs = 0;
   for (let at = start; at < bytes.length; at += 1) {
     const byte = bytes[at];
-    if (byte === quote) {
-      inQuotes = !inQuotes;
-      hasQuotes = true;
-    } else if (byte === LF) {
+    if (byte === quote) inQuotes = !inQuotes;
+    else if (byte === LF) {
       lfs += 1;
-      if (!inQuotes) return { end: at, next: at + 1, endsInCr: false, hasQuotes, lineEnds: lfs };
+      if (!inQuotes) return { end: at, next: at + 1, endsInCr: false, lineEnds: lfs };
     } else if (byte === CR) {
       if (at + 1 === bytes.length && !ended) return undefined;
       const lfFollows = bytes[at + 1] === LF;
       if (!lfFollows) crs += 1;
       if (inQuotes) continue;
-      if (lfFollows) return { end: at, next: at + 2, endsInCr: false, hasQuotes, lineEnds: lfs + 1 };
-      return { end: at, next: at + 1, endsInCr: at + 1 < bytes.length, hasQuotes, lineEnds: lfs + crs };
+      if (lfFollows) return { end: at, next: at + 2, endsInCr: false, lineEnds: lfs + 1 };
+      return { end: at, next: at + 1, endsInCr: at + 1 < bytes.length, lineEnds: lfs + crs };
     }
   }
   if (!ended) return undefined;
-  return { end: bytes.length, next: bytes.length, endsInCr: false, hasQuotes, lineEnds: lfs };
+  return { end: bytes.length, next: bytes.length, endsInCr: false, lineEnds: lfs };
 }
 
 /** Whether a row may end in the block. */

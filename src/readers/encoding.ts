@@ -4,21 +4,10 @@ import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 
 /** Labels for suggestions only; any other that `TextDecoder` knows is taken too. */
-const COMMON_LABELS = [
-  ...["utf-8", "utf8", "utf-16le", "utf-16be", "utf-16", "latin1", "latin2", "ascii", "iso-8859-1", "iso-8859-2"],
-  ...[
-    "iso-8859-5",
-    "iso-8859-7",
-    "iso-8859-9",
-    "iso-8859-15",
-    "windows-1250",
-    "windows-1251",
-    "windows-1252",
-    "cp1252",
-  ],
-  ...["windows-1253", "windows-1254", "windows-1255", "windows-1256", "windows-1257", "windows-1258", "macintosh"],
-  ...["koi8-r", "koi8-u", "shift_jis", "sjis", "euc-jp", "iso-2022-jp", "gbk", "gb2312", "gb18030", "big5", "euc-kr"],
-] as const;
+const COMMON_LABELS =
+  "utf-8 utf8 utf-16le utf-16be utf-16 latin1 latin2 ascii iso-8859-1 iso-8859-2 iso-8859-5 iso-8859-7 iso-8859-9 iso-8859-15 " +
+  "windows-1250 windows-1251 windows-1252 cp1252 windows-1253 windows-1254 windows-1255 windows-1256 windows-1257 windows-1258 " +
+  "macintosh koi8-r koi8-u shift_jis sjis euc-jp iso-2022-jp gbk gb2312 gb18030 big5 euc-kr";
 
 /** The bytes 0x80 to 0x9F of windows-1252 (WHATWG Encoding Standard): Node 22 decodes them as control characters. */
 const WINDOWS_1252_HIGH = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
@@ -36,7 +25,7 @@ export function resolveEncoding(label: string): string {
         `${cleanText(label.trim(), 40)} can't be read; only encodings that browsers know can.`,
         { hint: `Convert the file first: iconv -f CP${label.replace(/\D/g, "")} -t UTF-8.`, cause },
       );
-    const near = nearest(label, COMMON_LABELS);
+    const near = nearest(label, COMMON_LABELS.split(" "));
     throw new Failure("usage", `There is no encoding called "${cleanText(label, 40)}".`, {
       hint:
         near === undefined

@@ -21,50 +21,6 @@ export interface OpenInputOptions extends BytesOptions {
   readonly csv?: CsvOptions | undefined;
 }
 
-/** An opened input: what is known of it from its first bytes, and its rows. */
-export interface Input extends AsyncDisposable {
-  readonly file: InputFile;
-  readonly format: InputFormat;
-  /** CSV and TSV: the cells of the header as written; undefined when there is none, as in an empty file. */
-  readonly header: readonly string[] | undefined;
-  /** Physical line of the header. */
-  readonly headerLine: number | undefined;
-  readonly delimiter: string | undefined;
-  /** Canonical name of the encoding it is read in. */
-  readonly encoding: string;
-  /** It begins with a byte order mark, which wins over any encoding that is declared. */
-  readonly hasBom: boolean;
-  /** What its bytes so far would be as UTF-8, where they are read in another encoding. */
-  readonly asUtf8: AsUtf8 | undefined;
-  /**
-   * The rows in their order, up to 1000 at a time; may be called once. The event loop gets its turn between batches. A
-   * malformed row whose borders are not known is the last one. Throws a usage failure where the input can't be read on.
-   */
-  batches(): AsyncGenerator<readonly Row[], void>;
-  /**
-   * The same as `batches`, may be called instead: what was read already and what can't be cut comes as rows, all else as
-   * ranges of about `rangeBytes`, to be read by `rangeParser` in any order. When a row of a range is the last that can be
-   * read, no more is to be asked for, and `drain` called.
-   */
-  parts(rangeBytes: number): AsyncGenerator<Part, void>;
-  /** How the ranges of `parts` are read; undefined where there are none. */
-  readonly ranged: RangeFormat | undefined;
-  /** Reads to the end, for size and SHA-256 only. */
-  drain(): Promise<void>;
-  /** There is nothing in it, or nothing but blanks. */
-  readonly isEmpty: boolean;
-  /** The last line, where it lacks its line end; known when the batches have ended. */
-  readonly unendedLine: number | undefined;
-  /** Size of the file as stored, before it is read; 0 where that is not known. */
-  readonly storedBytes: number;
-  /** Size of the input as stored (compressed, if it is). Final when the batches have ended. */
-  readonly bytesRead: number;
-  /** Hex SHA-256 of the input as stored. Throws before the batches have ended. */
-  readonly sha256: string;
-  /** Hex SHA-256 of the input decompressed; undefined where not all of it was read. */
-  readonly contentSha256: string | undefined;
-}
-
 type Part = { readonly kind: "rows"; readonly rows: readonly Row[] } | ({ readonly kind: "range" } & Range);
 
 /** How the ranges of an input are read. Plain data. */
@@ -84,31 +40,20 @@ export async function openInput(file: InputFile, options: OpenInputOptions = {})
   const wanted = options.encoding === undefined ? "utf-8" : resolveEncoding(options.encoding);
   const source = await openBytes(file, options);
   try {
-    return await startReading(file, source, wanted, options);
+    return await Input.open(file, source, wanted, options);
   } catch (error) {
     await source[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-async function startReading(
-  file: InputFile,
-  source: ByteSource,
-  wanted: string,
-  options: OpenInputOptions,
-): Promise<Input> {
-  const text = await InputText.open(file, source, wanted);
-  const beginning = await text.next();
-  const format = file.format === "detect" ? formatOf(beginning ?? EMPTY) : file.format;
-  const input = new OpenedInput(file, source, text, format, options);
-  await input.readHeader(beginning);
-  return input;
-}
-
-class OpenedInput implements Input {
+/** An opened input: what is known of it from its first bytes, and its rows. */
+export class Input implements AsyncDisposable {
   readonly file: InputFile;
   readonly format: InputFormat;
+  /** There is nothing in it, or nothing but blanks. */
   isEmpty = false;
+  /** The last line, where it lacks its line end; known when the batches have ended. */
   unendedLine: number | undefined;
   readonly #source: ByteSource;
   readonly #text: InputText;
@@ -120,7 +65,13 @@ class OpenedInput implements Input {
   #hasEnded = false;
   #sha256: string | undefined;
 
-  constructor(file: InputFile, source: ByteSource, text: InputText, format: InputFormat, options: OpenInputOptions) {
+  private constructor(
+    file: InputFile,
+    source: ByteSource,
+    text: InputText,
+    format: InputFormat,
+    options: OpenInputOptions,
+  ) {
     this.file = file;
     this.format = format;
     this.#source = source;
@@ -132,10 +83,21 @@ class OpenedInput implements Input {
     text.parser = parser;
   }
 
+  static async open(file: InputFile, source: ByteSource, wanted: string, options: OpenInputOptions): Promise<Input> {
+    const text = await InputText.open(file, source, wanted);
+    const beginning = await text.next();
+    const format = file.format === "detect" ? formatOf(beginning ?? EMPTY) : file.format;
+    const input = new Input(file, source, text, format, options);
+    await input.#readHeader(beginning);
+    return input;
+  }
+
+  /** CSV and TSV: the cells of the header as written; undefined when there is none, as in an empty file. */
   get header(): readonly string[] | undefined {
     return this.#csv?.header;
   }
 
+  /** Physical line of the header. */
   get headerLine(): number | undefined {
     return this.#csv?.headerLine;
   }
@@ -144,36 +106,44 @@ class OpenedInput implements Input {
     return this.#csv?.delimiter;
   }
 
+  /** Canonical name of the encoding it is read in. */
   get encoding(): string {
     return this.#text.encoding;
   }
 
+  /** It begins with a byte order mark, which wins over any encoding that is declared. */
   get hasBom(): boolean {
     return this.#text.hasBom;
   }
 
+  /** What its bytes so far would be as UTF-8, where they are read in another encoding. */
   get asUtf8(): AsUtf8 | undefined {
     return this.#text.asUtf8;
   }
 
+  /** Size of the file as stored, before it is read; 0 where that is not known. */
   get storedBytes(): number {
     return this.#source.storedBytes;
   }
 
+  /** Size of the input as stored (compressed, if it is). Final when the batches have ended. */
   get bytesRead(): number {
     return this.#source.bytesRead;
   }
 
+  /** Hex SHA-256 of the input as stored. Throws before the batches have ended. */
   get sha256(): string {
     if (this.#sha256 === undefined)
       throw new Failure("internal", `${shownName(this.file)} has not been read to its end.`);
     return this.#sha256;
   }
 
+  /** Hex SHA-256 of the input decompressed; undefined where not all of it was read. */
   get contentSha256(): string | undefined {
     return this.#source.contentSha256;
   }
 
+  /** How the ranges of `parts` are read; undefined where there are none. */
   get ranged(): RangeFormat | undefined {
     const { format, header, headerLine, delimiter } = this;
     if (this.#csv === undefined) return format === "ndjson" ? { format } : undefined;
@@ -182,7 +152,7 @@ class OpenedInput implements Input {
   }
 
   /** Reads until the header is known, from the first block on. */
-  async readHeader(beginning: Buffer | undefined): Promise<void> {
+  async #readHeader(beginning: Buffer | undefined): Promise<void> {
     // Blanks beyond the first block are read as any text.
     const isBlank = beginning === undefined || beginning.every((byte) => byte <= 0x20);
     const after = isBlank && beginning !== undefined ? await this.#text.next() : undefined;
@@ -206,6 +176,10 @@ class OpenedInput implements Input {
     this.#rows = block === undefined ? [] : this.#parser.take(block);
   }
 
+  /**
+   * The rows in their order, up to 1000 at a time; may be called once. The event loop gets its turn between batches. A
+   * malformed row whose borders are not known is the last one. Throws a usage failure where the input can't be read on.
+   */
   async *batches(): AsyncGenerator<readonly Row[], void> {
     for (;;) {
       const rows = this.#rows;
@@ -226,6 +200,11 @@ class OpenedInput implements Input {
     await this.drain();
   }
 
+  /**
+   * The same as `batches`, may be called instead: what was read already and what can't be cut comes as rows, all else as
+   * ranges of about `rangeBytes`, to be read by `rangeParser` in any order. When a row of a range is the last that can be
+   * read, no more is to be asked for, and `drain` called.
+   */
   async *parts(rangeBytes: number): AsyncGenerator<Part, void> {
     const how = this.ranged;
     const start = this.#hasEnded || how === undefined ? undefined : this.#parser.leave?.();
@@ -259,6 +238,7 @@ class OpenedInput implements Input {
     }
   }
 
+  /** Reads to the end, for size and SHA-256 only. */
   async drain(): Promise<void> {
     await this.#text.close();
     await this.#source.drain();

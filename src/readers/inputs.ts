@@ -65,10 +65,7 @@ function toInputFormat(text: string): InputFormat {
   if (format !== undefined) return format;
   const near = nearest(text, INPUT_FORMATS);
   throw new Failure("usage", `There is no input format "${cleanText(text, 40)}".`, {
-    hint:
-      near === undefined
-        ? `Formats are ${INPUT_FORMATS.join(", ")}.`
-        : `Did you mean ${near}? Formats are ${INPUT_FORMATS.join(", ")}.`,
+    hint: `${near === undefined ? "" : `Did you mean ${near}? `}Formats are ${INPUT_FORMATS.join(", ")}.`,
   });
 }
 
@@ -128,12 +125,7 @@ function compareNames(a: string, b: string): number {
 
 const partsOf = (name: string): readonly string[] => name.split(/(\d+)/);
 
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
-}
+const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined)) !== undefined;
 
 function toInputFile(name: string, cwd: string, fromGlob: boolean, inputFormat: InputFormat | undefined): InputFile {
   if (name === "-") return { path: "-", name, format: inputFormat ?? "detect", compression: "none", fromGlob };
@@ -171,11 +163,8 @@ async function identityOf(name: string, cwd: string): Promise<string> {
 
 /** For a link that can't be followed; undefined for all else. */
 async function linkFailure(name: string, path: string, cause: unknown): Promise<Failure | undefined> {
-  const isLink = await lstat(path).then(
-    (found) => found.isSymbolicLink(),
-    () => false,
-  );
-  if (!isLink) return undefined;
+  const found = await lstat(path).catch(() => undefined);
+  if (found?.isSymbolicLink() !== true) return undefined;
   const target = cleanText(await readlink(path), 300);
   const isCircle = errorCode(cause) === "ELOOP";
   return new Failure(

@@ -36,32 +36,20 @@ export class JsonArrayParser implements RowParser {
   #depth = 0;
   #inString = false;
   #escaped = false;
-  #lineEnds = 0;
+  lineEnds = 0;
   #itemLine = 1;
   #items = 0;
-  #isStopped = false;
-  #fault: { readonly line: number; readonly message: string; readonly hint: string | undefined } = {
-    line: 1,
-    message: "",
-    hint: undefined,
-  };
-
-  get lineEnds(): number {
-    return this.#lineEnds;
-  }
-
-  get stopped(): boolean {
-    return this.#isStopped;
-  }
+  stopped = false;
+  #fault: { readonly line: number; readonly message: string; readonly hint?: string } = { line: 1, message: "" };
 
   take(block: Buffer): Row[] {
     const rows: Row[] = [];
-    if (this.#isStopped || block.length === 0) return rows;
+    if (this.stopped || block.length === 0) return rows;
     const bytes = this.#carry.length === 0 ? block : Buffer.concat([this.#carry, block]);
     this.#start = 0;
     for (let at = this.#carry.length; at < bytes.length; at += 1) {
       at = this.#takeAt(at, bytes, rows);
-      if (this.#isStopped) return rows;
+      if (this.stopped) return rows;
     }
     this.#carry = OPEN_PHASES.has(this.#phase) ? Buffer.from(bytes.subarray(this.#start)) : EMPTY;
     if (this.#carry.length <= MAX_ROW_BYTES) return rows;
@@ -71,14 +59,14 @@ export class JsonArrayParser implements RowParser {
   }
 
   end(): Row[] {
-    if (this.#isStopped || this.#phase === "start" || this.#phase === "done") return [];
+    if (this.stopped || this.#phase === "start" || this.#phase === "done") return [];
     if (this.#phase === "not-array") return this.#stop([], notArray(this.#carry, this.#itemLine));
     if (this.#phase === "fault") return this.#stop([], this.#faultRow(this.#carry));
     if (this.#phase === "in-scalar") {
       const rows: Row[] = [];
       this.#endItem(rows, this.#carry);
-      if (this.#isStopped) return rows;
-      return this.#stop(rows, this.#endsEarly(this.#lineEnds + 1));
+      if (this.stopped) return rows;
+      return this.#stop(rows, this.#endsEarly(this.lineEnds + 1));
     }
     if (this.#phase === "in-container" || this.#phase === "in-string") {
       const { message } = invalidJson(this.#carry.toString(), this.#itemLine);
@@ -91,7 +79,7 @@ export class JsonArrayParser implements RowParser {
         }),
       );
     }
-    return this.#stop([], this.#endsEarly(this.#lineEnds + 1));
+    return this.#stop([], this.#endsEarly(this.lineEnds + 1));
   }
 
   /** Takes the byte at a place, or all to the end of a container; returns the place of the last that was taken. */
@@ -102,7 +90,7 @@ export class JsonArrayParser implements RowParser {
       return end;
     }
     const byte = bytes[at] ?? 0;
-    if (byte === LF) this.#lineEnds += 1;
+    if (byte === LF) this.lineEnds += 1;
     switch (this.#phase) {
       case "in-string":
         if (this.#escaped) this.#escaped = false;
@@ -111,7 +99,7 @@ export class JsonArrayParser implements RowParser {
         return at;
       case "in-scalar":
         if (!isWhite(byte) && byte !== COMMA && byte !== 0x5d) return at;
-        if (byte === LF) this.#lineEnds -= 1;
+        if (byte === LF) this.lineEnds -= 1;
         this.#endItem(rows, bytes.subarray(this.#start, at));
         return at - 1; // this byte again, after the item
       case "fault":
@@ -158,7 +146,7 @@ export class JsonArrayParser implements RowParser {
   #begin(phase: Phase, at: number): void {
     this.#phase = phase;
     this.#start = at;
-    this.#itemLine = this.#lineEnds + 1;
+    this.#itemLine = this.lineEnds + 1;
   }
 
   #beginItem(byte: number, at: number): void {
@@ -180,27 +168,24 @@ export class JsonArrayParser implements RowParser {
             hint: "Nothing after this item was read.",
           });
     rows.push(row);
-    this.#isStopped = row.kind === "malformed" && !row.bordersKnown;
+    this.stopped = row.kind === "malformed" && !row.bordersKnown;
   }
 
   /** From here to the line's end is what the report shows of the fault. */
   #beginFault(at: number, message: string, hint?: string): void {
     this.#phase = "fault";
     this.#start = at;
-    this.#fault = { line: this.#lineEnds + 1, message, hint };
+    this.#fault = { line: this.lineEnds + 1, message, ...(hint !== undefined && { hint }) };
   }
 
   #faultRow(bytes: Buffer): Row {
-    const { line, message, hint } = this.#fault;
-    return malformed(line, rawText(bytes), false, {
-      rule: "json-invalid",
-      message: `${message} Nothing after it was read.`,
-      ...(hint === undefined ? {} : { hint }),
-    });
+    const { line, ...fault } = this.#fault;
+    const message = `${fault.message} Nothing after it was read.`;
+    return malformed(line, rawText(bytes), false, { rule: "json-invalid", ...fault, message });
   }
 
   #stop(rows: Row[], row: Row): Row[] {
-    this.#isStopped = true;
+    this.stopped = true;
     this.#carry = EMPTY;
     rows.push(row);
     return rows;
@@ -221,7 +206,7 @@ export class JsonArrayParser implements RowParser {
       else if (byte === 0x7d || byte === 0x5d) {
         level -= 1;
         if (level === 0) break;
-      } else if (byte === LF) this.#lineEnds += 1;
+      } else if (byte === LF) this.lineEnds += 1;
     }
     this.#escaped = at > bytes.length;
     this.#depth = level;

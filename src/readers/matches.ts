@@ -6,7 +6,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { glob } from "tinyglobby";
 import { fileFailure } from "./bytes.ts";
 
-export interface Matches {
+interface Matches {
   /** Everything but directories, links that lead nowhere included. */
   readonly files: readonly string[];
   /** Directories under which nothing matches either. */
@@ -70,16 +70,10 @@ async function shown(path: string, entries: readonly Dirent[], followsLinks: boo
   return all;
 }
 
-function leadsSomewhere(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isFile() || found.isDirectory(),
-    () => false,
-  );
+async function leadsSomewhere(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() === true || found?.isDirectory() === true;
 }
 
-function isDirectory(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-}
+const isDirectory = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined))?.isDirectory() === true;

@@ -11,21 +11,7 @@ export interface Range {
   readonly isLast: boolean;
 }
 
-export interface RangeCutter {
-  /** Takes the next block, which must not change afterwards; gives the range that is full by it. */
-  take(block: Buffer): Range | undefined;
-  /** The rows that are whole, when the text can't be read on. */
-  whole(): Range | undefined;
-  /** What is left when the text has ended. */
-  end(): Range | undefined;
-  /** True when no end of a row was found for so long that a reader had better see what is there. */
-  readonly isLost: boolean;
-  /** What was taken and not given yet. */
-  readonly pending: readonly Buffer[];
-  /** Line ends in all that was taken, and in all that was given. */
-  readonly lineEnds: number;
-  readonly lineEndsGiven: number;
-}
+export type RangeCutter = ReturnType<typeof createRangeCutter>;
 
 const LF = 10;
 
@@ -36,7 +22,7 @@ const LF = 10;
  *
  * @param rangeBytes size from which a range is given.
  */
-export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBytes: number): RangeCutter {
+export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBytes: number) {
   let pending: Buffer[] = [];
   let size = 0;
   let isQuoted = false;
@@ -92,22 +78,28 @@ export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBy
 
   if (rest.length > 0) add(rest);
   return {
-    take(block) {
+    /** Takes the next block, which must not change afterwards; gives the range that is full by it. */
+    take(block: Buffer): Range | undefined {
       add(block);
       return size >= rangeBytes && cut.size > 0 ? give(cut, false) : undefined;
     },
-    whole: () => (cut.size === 0 ? undefined : give(cut, false)),
-    end: () => (size === 0 ? undefined : give({ size, lines }, true)),
-    get isLost() {
+    /** The rows that are whole, when the text can't be read on. */
+    whole: (): Range | undefined => (cut.size === 0 ? undefined : give(cut, false)),
+    /** What is left when the text has ended. */
+    end: (): Range | undefined => (size === 0 ? undefined : give({ size, lines }, true)),
+    /** True when no end of a row was found for so long that a reader had better see what is there. */
+    get isLost(): boolean {
       return cut.size === 0 && size > rangeBytes + MAX_ROW_BYTES;
     },
-    get pending() {
+    /** What was taken and not given yet. */
+    get pending(): readonly Buffer[] {
       return pending;
     },
-    get lineEnds() {
+    /** Line ends in all that was taken, and in all that was given. */
+    get lineEnds(): number {
       return lines;
     },
-    get lineEndsGiven() {
+    get lineEndsGiven(): number {
       return linesGiven;
     },
   };

@@ -5,27 +5,23 @@ import { shownName } from "./names.ts";
 
 type Named = { readonly name: string };
 
-/** Looks at the inputs of a command, or at their rows, one after the other. */
-export interface RejectsApart {
-  /**
-   * Throws a usage failure once rejects and something else were seen: a row that stands in both is one deed to a person
-   * and two to the ledger, which would be sent twice, or after what comes later in its history.
-   *
-   * @param line of the row that shows it, where the file may hold both.
-   */
-  see(file: Named, isRejects: boolean, line?: number): void;
-}
-
 interface Seen {
   readonly file: Named;
   readonly line: number | undefined;
 }
 
-export function keepRejectsApart(): RejectsApart {
+/** Looks at the inputs of a command, or at their rows, one after the other. */
+export function keepRejectsApart() {
   let rejects: Seen | undefined;
   let other: Seen | undefined;
   return {
-    see(file, isRejects, line) {
+    /**
+     * Throws a usage failure once rejects and something else were seen: a row that stands in both is one deed to a person
+     * and two to the ledger, which would be sent twice, or after what comes later in its history.
+     *
+     * @param line of the row that shows it, where the file may hold both.
+     */
+    see(file: Named, isRejects: boolean, line?: number): void {
       if (isRejects) rejects ??= { file, line };
       else other ??= { file, line };
       if (rejects !== undefined && other !== undefined) throw refuseTogether(rejects, other);

@@ -13,30 +13,25 @@ export interface AsUtf8 {
   readonly first: { readonly line: number; readonly word: Buffer } | undefined;
 }
 
-export interface Utf8Watch {
-  readonly seen: AsUtf8;
-  /** @param line asked for once: the line in which the block begins. */
-  take(block: Buffer, line: () => number): void;
-  /** The text has ended. */
-  end(): void;
-}
+export type Utf8Watch = ReturnType<typeof watchUtf8>;
 
 const MOST_COUNTED = 100;
 const LONGEST_WORD = 40;
 const LF = 10;
 
 /** Looks at the bytes as they are stored. In a text that is not UTF-8 nothing is looked at behind its first wrong byte. */
-export function watchUtf8(): Utf8Watch {
+export function watchUtf8() {
   let isValid = true;
   let characters = 0;
   let first: AsUtf8["first"];
   /** The beginning of a character, whose end is in the next block. */
   let rest: Buffer = Buffer.alloc(0);
   return {
-    get seen() {
+    get seen(): AsUtf8 {
       return { isValid, characters, first };
     },
-    take(block, line) {
+    /** @param line asked for once: the line in which the block begins. */
+    take(block: Buffer, line: () => number): void {
       if (!isValid) return;
       if (rest.length === 0 && isAscii(block)) {
         isValid = !block.includes(0);
@@ -53,7 +48,8 @@ export function watchUtf8(): Utf8Watch {
         if (byte >= 0xc0) characters += 1;
       }
     },
-    end() {
+    /** The text has ended. */
+    end(): void {
       if (rest.length > 0) isValid = false;
     },
   };
