@@ -17,11 +17,29 @@ export const DEFAULT_CLEAR_WORD = "\\clear";
 /** Reads a trimmed text that is not empty. Returns undefined after adding to `findings` why it can't. */
 export type Coerce = (text: string, findings: Finding[]) => FieldValue | undefined;
 
+/** Why a text can't be read; `what` is the end of a sentence that begins with the field. */
+interface Unreadable {
+  readonly rule: ActionRule | MappingRule;
+  readonly what: string;
+  readonly hint: string;
+}
+type Reader = (text: string, toInstant: ToInstant | undefined) => FieldValue | Unreadable;
+
+const unreadable = (rule: Unreadable["rule"], what: string, hint: string): Unreadable => ({ rule, what, hint });
+
 /** How texts become values of `field` in `action`; `zone` is that of local times. Formats and limits are not checked here (see `validateItem`). */
 export function coercerOf(action: ActionName, field: FieldName, clearWord: string, zone?: string): Coerce {
   const toInstant = zone === undefined ? undefined : zoneOf(zone);
-  const read = READERS[fieldSpec(field).kind](field, toInstant);
-  return (text, findings) => (text === clearWord ? clear(action, field, text, findings) : read(text, findings));
+  const read = READERS[fieldSpec(field).kind];
+  if (read === undefined) return (text, findings) => (text === clearWord ? clear(action, field, text, findings) : text);
+  return (text, findings) => {
+    if (text === clearWord) return clear(action, field, text, findings);
+    const value = read(text, toInstant);
+    if (typeof value !== "object" || !("what" in value)) return value;
+    const { rule, what, hint } = value;
+    findings.push({ rule, field, value: text, message: `${field} ${what}.`, hint });
+    return undefined;
+  };
 }
 
 function clear(action: ActionName, field: FieldName, text: string, findings: Finding[]): "" | 0 | undefined {
@@ -40,32 +58,12 @@ function clear(action: ActionName, field: FieldName, text: string, findings: Fin
   return undefined;
 }
 
-function unreadable(
-  findings: Finding[],
-  field: FieldName,
-  rule: ActionRule | MappingRule,
-  value: string,
-  message: string,
-  hint: string,
-): undefined {
-  findings.push({ rule, field, value, message: `${field} ${message}.`, hint });
-}
-
-const asText = (): Coerce => (text) => text;
-
-const READERS: Record<FieldKind, (field: FieldName, toInstant: ToInstant | undefined) => Coerce> = {
-  id: asText,
-  text: asText,
-  url: asText,
-  currency: asText,
-  nftId: asText,
-  price: asText,
-  wallet: asText,
-  uuid: asText,
-  latitude: (field) => (text, findings) => readDegrees(field, text, findings),
-  longitude: (field) => (text, findings) => readDegrees(field, text, findings),
-  u64: (field, toInstant) => (text, findings) => readTime(field, text, toInstant, findings),
-  metadata: (field) => (text, findings) => readMetadata(field, text, findings),
+/** What is not here is text. */
+const READERS: Partial<Record<FieldKind, Reader>> = {
+  latitude: readDegrees,
+  longitude: readDegrees,
+  u64: readTime,
+  metadata: readMetadata,
 };
 
 /** Scripts write small numbers as `-5e-05`. */
@@ -77,13 +75,13 @@ export function readDecimal(text: string): number | bigint | ExactNumber | undef
   return DECIMAL.test(text) ? exactNumber(text.replace(/^\+/, "").replace(/^(-?)0+(?=\d)/, "$1")) : undefined;
 }
 
-function readDegrees(field: FieldName, text: string, findings: Finding[]): FieldValue | undefined {
+function readDegrees(text: string): FieldValue | Unreadable {
   const degrees = readDecimal(text);
   if (degrees !== undefined) return degrees;
   const hint = /^[+-]?\d+,\d+$/.test(text)
     ? "Write a decimal point, not a comma."
     : "Give degrees as a decimal number, such as 52.5163; south and west are negative.";
-  return unreadable(findings, field, "field-type", text, "is not a decimal number", hint);
+  return unreadable("field-type", "is not a decimal number", hint);
 }
 
 const DIGITS = /^\d+$/;
@@ -100,105 +98,68 @@ export function readDigits(text: string): number | bigint | undefined {
   return exact <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(exact) : exact;
 }
 
-function readTime(
-  field: FieldName,
-  text: string,
-  toInstant: ToInstant | undefined,
-  findings: Finding[],
-): number | bigint | undefined {
+function readTime(text: string, toInstant: ToInstant | undefined): number | bigint | Unreadable {
   const digits = readDigits(text);
   if (digits !== undefined) return digits;
   const time = parseIso(text);
   if (time === undefined) {
     if (/^[+-]?[\d.,]+(?:[eE][+-]?\d+)?$/.test(text))
       return unreadable(
-        findings,
-        field,
         "u64-invalid",
-        text,
         "is not an unsigned 64-bit whole number",
         "Give Unix seconds as plain digits; a spreadsheet may have changed them.",
       );
     return unreadable(
-      findings,
-      field,
       "time-unreadable",
-      text,
       "is neither Unix seconds nor a time such as 2026-05-01T20:00:00+02:00",
       'Declare how the source writes it, such as format: "d.M.yyyy HH:mm" with its zone.',
     );
   }
   if (time.kind === "impossible")
-    return unreadable(findings, field, "time-unreadable", text, "is a time that does not exist", "Check its parts.");
-  if (time.kind === "instant") return instantOf(field, time.seconds, text, findings);
-  const inZone = time.zone === undefined ? toInstant : namedZone(time.zone);
-  if (inZone === undefined)
+    return unreadable("time-unreadable", "is a time that does not exist", "Check its parts.");
+  let seconds: number | undefined;
+  if (time.kind === "instant") seconds = time.seconds;
+  else {
+    const inZone = time.zone === undefined ? toInstant : namedZone(time.zone);
+    if (inZone === undefined)
+      return unreadable(
+        "time-without-zone",
+        "is a local time without a zone",
+        "Write the offset, such as 2026-05-01T20:00:00+02:00, or declare the zone of the source in the config, such as zone: Europe/Berlin.",
+      );
+    seconds = inZone(time.local);
+  }
+  if (seconds === undefined)
     return unreadable(
-      findings,
-      field,
-      "time-without-zone",
-      text,
-      "is a local time without a zone",
-      "Write the offset, such as 2026-05-01T20:00:00+02:00, or declare the zone of the source in the config, such as zone: Europe/Berlin.",
+      "time-skipped",
+      "is in the hour that the clocks skip",
+      "Is the zone the one in which the file writes its times?",
     );
-  const seconds = inZone(time.local);
-  if (seconds !== undefined) return instantOf(field, seconds, text, findings);
-  return unreadable(
-    findings,
-    field,
-    "time-skipped",
-    text,
-    "is in the hour that the clocks skip",
-    "Is the zone the one in which the file writes its times?",
-  );
+  return seconds >= 0 ? seconds : unreadable("u64-invalid", "is before 1970", BEFORE_1970);
 }
 
 export const BEFORE_1970 = "Unix seconds can't express it; leave it out.";
 
-/** `seconds`, unless they are before 1970. */
-function instantOf(field: FieldName, seconds: number, text: string, findings: Finding[]): number | undefined {
-  if (seconds >= 0) return seconds;
-  return unreadable(findings, field, "u64-invalid", text, "is before 1970", BEFORE_1970);
-}
-
 const EXAMPLE = 'Write [{"trait_type":"Row","value":"A"}].';
 
-function readMetadata(field: FieldName, text: string, findings: Finding[]): FieldValue | undefined {
+function readMetadata(text: string): FieldValue | Unreadable {
   let parsed: unknown;
   try {
     parsed = parseJson(text);
   } catch {
-    return unreadable(findings, field, "metadata-invalid", text, "is text that is not JSON", EXAMPLE);
+    return unreadable("metadata-invalid", "is text that is not JSON", EXAMPLE);
   }
-  if (!Array.isArray(parsed))
-    return unreadable(findings, field, "metadata-invalid", text, "is JSON, but not a list of attributes", EXAMPLE);
+  if (!Array.isArray(parsed)) return unreadable("metadata-invalid", "is JSON, but not a list of attributes", EXAMPLE);
   if (!parsed.every(isFlat))
-    return unreadable(
-      findings,
-      field,
-      "metadata-invalid",
-      text,
-      "has an attribute that holds a list or an object",
-      EXAMPLE,
-    );
+    return unreadable("metadata-invalid", "has an attribute that holds a list or an object", EXAMPLE);
   const twice = duplicateKey(text, parsed);
-  if (twice !== undefined)
-    return unreadable(
-      findings,
-      field,
-      "json-duplicate-key",
-      text,
-      `has a key twice in one attribute${twice === "" ? "" : ` (${twice})`}`,
-      "Leave one out.",
-    );
-  return parsed;
+  if (twice === undefined) return parsed;
+  const where = twice === "" ? "" : ` (${twice})`;
+  return unreadable("json-duplicate-key", `has a key twice in one attribute${where}`, "Leave one out.");
 }
 
 /** Whether an attribute holds plain values only. */
-function isFlat(attribute: unknown): boolean {
-  return (
-    typeof attribute !== "object" ||
-    attribute === null ||
-    !Object.values(attribute).some((value) => isJsonObject(value) || Array.isArray(value))
-  );
-}
+const isFlat = (attribute: unknown): boolean =>
+  typeof attribute !== "object" ||
+  attribute === null ||
+  !Object.values(attribute).some((value) => isJsonObject(value) || Array.isArray(value));

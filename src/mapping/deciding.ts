@@ -1,11 +1,10 @@
 /** The columns whose values decide what a row gives, so that a preview can count what each value comes to. */
 
 import { withExactNumbers } from "./exact-numbers.ts";
-import { MappingError } from "./mapping-error.ts";
-import { columnsOf, namesOf, pathsOf, type Read, type Scope } from "./names.ts";
+import { columnsOf, emptyScope, namesOf, pathsOf, type Read } from "./names.ts";
 import type { Row } from "./row.ts";
 import type { ConditionMap, SourceConfig } from "./source.ts";
-import { readColumn } from "./when.ts";
+import { columnReader } from "./when.ts";
 
 export interface DecidingColumn {
   /** As `when` calls it. */
@@ -37,7 +36,7 @@ export function decidingColumns(
       .filter((label) => !label.includes(".") || !added.has(label.split(".")[0] ?? "")),
   );
   return [...labels].flatMap((label) => {
-    const read = readerOf(() => readColumn(label, names, []));
+    const read = columnReader(label, names);
     return read === undefined ? [] : [{ label, read: (row) => textOf(row, read) }];
   });
 }
@@ -47,25 +46,7 @@ function comparesValues(condition: ConditionMap[string]): boolean {
   return "not" in condition && condition.not !== undefined;
 }
 
-/** A label that is no column by itself, such as the counter of `each`, is not counted. */
-function readerOf(compile: () => Read): Read | undefined {
-  try {
-    return compile();
-  } catch (cause) {
-    if (cause instanceof MappingError) return undefined;
-    throw cause;
-  }
-}
-
 function textOf(row: Row, read: Read): string | undefined {
   if (row.kind === "malformed") return undefined;
-  const scope: Scope = {
-    cells: row.kind === "cells" ? row.cells : [],
-    value: row.kind === "object" ? withExactNumbers(row) : {},
-    n: 1,
-    item: undefined,
-    turn: 0,
-    findings: [],
-  };
-  return read(scope);
+  return read(row.kind === "cells" ? emptyScope({ cells: row.cells }) : emptyScope({ value: withExactNumbers(row) }));
 }

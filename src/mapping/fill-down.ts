@@ -5,12 +5,7 @@ import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { Columns } from "./names.ts";
 import type { MappingRule } from "./rules.ts";
 
-export interface FillDown {
-  /** The cells with what they take from above; what can't be filled is a finding. */
-  fill(cells: readonly string[], findings: Finding[]): readonly string[];
-  /** A row that could not be read stands between: what it held is not known. */
-  forget(): void;
-}
+export type FillDown = ReturnType<typeof compileFillDown>;
 
 /**
  * @param isMended whether the rows come from a rejects file, in which other rows stand above than in the export.
@@ -22,7 +17,7 @@ export function compileFillDown(
   isJson: boolean,
   isMended: boolean,
   path: RulePath,
-): FillDown {
+) {
   if (isJson) throw new MappingError(path, "needs a table; rows of JSON have no cell above");
   const filled = [config].flat().map((label, at) => ({
     label,
@@ -30,7 +25,8 @@ export function compileFillDown(
     above: "",
   }));
   return {
-    fill(cells, findings) {
+    /** The cells with what they take from above; what can't be filled is a finding. */
+    fill(cells: readonly string[], findings: Finding[]): readonly string[] {
       let whole: string[] | undefined;
       for (const column of filled) {
         const { label, index, above } = column;
@@ -51,7 +47,8 @@ export function compileFillDown(
       }
       return whole ?? cells;
     },
-    forget() {
+    /** A row that could not be read stands between: what it held is not known. */
+    forget(): void {
       for (const column of filled) column.above = "";
     },
   };

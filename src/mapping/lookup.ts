@@ -3,7 +3,7 @@
 import { quote } from "./columns.ts";
 import type { FileFinding } from "./file-finding.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
-import { columnsOf, type Names, type Read, type Scope } from "./names.ts";
+import { columnsOf, emptyScope, type Names, type Read, type Scope } from "./names.ts";
 import type { MappingRule } from "./rules.ts";
 import type { LookupConfig } from "./source.ts";
 import { compileTemplate } from "./template.ts";
@@ -35,8 +35,6 @@ export function compileLookup(
   path: RulePath,
   tally: LookupTally,
 ): Names {
-  if (config.missing !== undefined && config.missing !== "error" && config.missing !== "empty")
-    throw new MappingError([...path, "missing"], "is neither error nor empty");
   const columns = columnsOf(table.file, table.header, { aliases: {}, path }, config.csv?.guards === "strip");
   const where = Object.entries(config.where).map(([column, template]) => ({
     ofTable: columns.read(column, [...path, "where", column]),
@@ -78,7 +76,7 @@ export function compileLookup(
   return {
     read(column, at): Read {
       const read = columns.read(column, at);
-      const ofTable: Scope = { cells: [], value: {}, n: 0, item: undefined, turn: 0, findings: [] };
+      const ofTable = emptyScope();
       return (scope) => {
         const row = find(scope);
         if (typeof row === "string") return "";
@@ -91,7 +89,7 @@ export function compileLookup(
 
 function indexOf(table: LookupTable, keys: readonly Read[]): ReadonlyMap<string, Found> {
   const index = new Map<string, Found>();
-  const scope: Scope = { cells: [], value: {}, n: 0, item: undefined, turn: 0, findings: [] };
+  const scope = emptyScope();
   for (const row of table.rows) {
     scope.cells = row;
     const key = keys.map((read) => read(scope));

@@ -6,6 +6,7 @@ import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
 import { quote } from "./columns.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
+import { isList } from "./schema-words.ts";
 import type { ColumnAliases, PositionConfig } from "./source.ts";
 import { createWantedKeys, type WantedKeys } from "./wanted-keys.ts";
 
@@ -35,6 +36,12 @@ export interface Scope {
   readonly onIdCell?: (cell: IdCell) => void;
 }
 
+/** The scope of a row of which nothing else is known. */
+export const emptyScope = (known: Partial<Scope> = {}): Scope => ({
+  ...{ cells: [], value: {}, n: 1, item: undefined, turn: 0, findings: [] },
+  ...known,
+});
+
 /** A trimmed text of the row; empty when there is none. Adds to the scope's findings what can't be read. */
 export type Read = (scope: Scope) => string;
 
@@ -54,9 +61,6 @@ export interface EachNames {
   readonly outer?: "json" | readonly string[];
   readonly outerList?: string;
 }
-
-/** A column's reader that also knows how its lookup is called. */
-export type LookupNames = ReadonlyMap<string, Names>;
 
 interface OwnNames {
   readonly aliases: ColumnAliases;
@@ -97,12 +101,7 @@ export function columnsOf(
   { aliases, path: aliasPath }: OwnNames,
   guards: boolean,
 ): Columns {
-  const indexes = new Map<string, number[]>();
-  for (const [index, name] of header.entries()) {
-    const known = indexes.get(name.trim());
-    if (known === undefined) indexes.set(name.trim(), [index]);
-    else known.push(index);
-  }
+  const indexes = Map.groupBy(header.keys(), (index) => header[index]?.trim() ?? "");
   const used = new Set<number>();
 
   const reader = (index: number): Read => {
@@ -199,7 +198,7 @@ function indexAt(header: readonly string[], what: string, { at, named }: Positio
 }
 
 const isPosition = (alias: ColumnAliases[string]): alias is PositionConfig =>
-  typeof alias === "object" && !Array.isArray(alias);
+  typeof alias === "object" && !isList(alias);
 
 function positionIn(header: readonly string[], choice: string): number | undefined {
   const position = /^[1-9]\d{0,4}$/.test(choice) ? Number(choice) : undefined;
@@ -287,7 +286,12 @@ function leafText(leaf: unknown, name: string, { findings }: Scope): string {
 }
 
 /** All names of a rule: columns first, then what `each` and the lookups add. */
-export function namesOf(columns: Columns, each: EachNames, lookups: LookupNames, isJson: boolean): Names {
+export function namesOf(
+  columns: Columns,
+  each: EachNames,
+  lookups: ReadonlyMap<string, Names>,
+  isJson: boolean,
+): Names {
   const added = (name: string, path: RulePath): Read | undefined => {
     if (each.counts && name === "n") return ({ n }) => String(n);
     const [head = "", ...rest] = name.split(".");

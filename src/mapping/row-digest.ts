@@ -12,16 +12,7 @@ import { parseVerbatim, stringifyJson } from "../actions/json.ts";
 import { OPEN_ACTIONS_COLUMN, OWN_COLUMNS, ROW_COLUMN } from "./open-actions.ts";
 import type { Row } from "./row.ts";
 
-export interface RowDigester {
-  /** Characters of the row's values where they are cheap to count, else 0. Equal rows have equal sizes. */
-  size(row: Row): number;
-  /** Begins with the row's size. */
-  digest(row: Row): string;
-  /** What the row has in `tickets:row`; undefined where nothing there was written by `tickets`. */
-  written(row: Row): string | undefined;
-  /** What the row has in `tickets:actions`; undefined where all of its actions are open. */
-  open(row: Row): string | undefined;
-}
+export type RowDigester = ReturnType<typeof createRowDigester>;
 
 /** A digest; of a row that stands several times in an input, which of them it is follows. */
 const KEY = /^\d+\.[0-9a-f]{32}(?:#[1-9]\d*)?$/;
@@ -37,7 +28,7 @@ export const digestOfKey = (key: string): string => key.replace(/#.*/, "");
 export const keyOf = (digest: string, nth: number): string => (nth === 1 ? digest : `${digest}#${nth}`);
 
 /** @param readAs what the rows of the file are read as, whatever the file is called. */
-export function createRowDigester(header: readonly string[] | undefined, readAs: string): RowDigester {
+export function createRowDigester(header: readonly string[] | undefined, readAs: string) {
   const columns = (header ?? [])
     .map((name, index) => ({ name: name.trim(), index }))
     .filter(({ name }) => !OWN_COLUMNS.has(name))
@@ -61,14 +52,18 @@ export function createRowDigester(header: readonly string[] | undefined, readAs:
     });
   };
   return {
+    /** Characters of the row's values where they are cheap to count, else 0. Equal rows have equal sizes. */
     size,
-    digest: (row) => `${size(row)}.${digestHex(stringifyJson([readAs, row.kind, said(row)]))}`,
-    written(row) {
+    /** Begins with the row's size. */
+    digest: (row: Row): string => `${size(row)}.${digestHex(stringifyJson([readAs, row.kind, said(row)]))}`,
+    /** What the row has in `tickets:row`; undefined where nothing there was written by `tickets`. */
+    written(row: Row): string | undefined {
       if (row.kind === "malformed" || (row.kind === "cells" && own === -1)) return undefined;
       const value = row.kind === "cells" ? row.cells[own]?.trim() : row.value[ROW_COLUMN];
       return typeof value === "string" && KEY.test(value) ? value : undefined;
     },
-    open(row) {
+    /** What the row has in `tickets:actions`; undefined where all of its actions are open. */
+    open(row: Row): string | undefined {
       if (row.kind === "malformed") return undefined;
       const value = row.kind === "cells" ? row.cells[open] : row.value[OPEN_ACTIONS_COLUMN];
       return typeof value === "string" && value.trim() !== "" ? value.trim() : undefined;

@@ -21,3 +21,6 @@ export type DeepReadonly<T> = T extends readonly (infer Item)[]
   : T extends object
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T;
+
+/** `Array.isArray` does not narrow readonly lists. */
+export const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);

@@ -17,6 +17,7 @@ import {
   type Columns,
   columnsOf,
   type EachNames,
+  emptyScope,
   type Names,
   namesOf,
   pathsOf,
@@ -34,10 +35,10 @@ import type {
   TraitRules,
   ValueRule,
 } from "./source.ts";
-import { compileTemplate, constantText, isConstant } from "./template.ts";
+import { compileTemplate, constantText, firstFilled, isConstant } from "./template.ts";
 import { compileValue, isSteps, type Parsing, type ValueContext } from "./value.ts";
 import { type ValueWatch, type WatchedColumn, watchValues } from "./value-watch.ts";
-import { compileWhen, readColumn, type When } from "./when.ts";
+import { columnReader, compileWhen, readColumn, type When } from "./when.ts";
 
 export interface SourceSettings {
   readonly fileName: string;
@@ -248,7 +249,7 @@ function compileSkip({ config, path, columns, isJson }: Source): readonly Skip[]
   return Object.entries(config.skip ?? {}).map(([column, values]) => ({
     label: column,
     read: readColumn(column, names, [...path, "skip", column]),
-    values: new Set([values].flat().map((text) => text.trim())),
+    values: textsOf(values),
   }));
 }
 
@@ -263,7 +264,7 @@ function watchOf({ config, namesIn }: Source, rules: readonly ActionRules[]): Va
   const add = (label: string, says: Omit<WatchedColumn, "label" | "read" | "isOfItem">): void => {
     const plain = plainName(label);
     const known = byLabel.get(plain);
-    const read = known?.read ?? readerOf(plain, names);
+    const read = known?.read ?? columnReader(plain, names);
     if (read === undefined) return;
     byLabel.set(plain, {
       label: plain,
@@ -296,15 +297,6 @@ const plainName = (label: string): string => /^\{([^{}]+)\}$/.exec(label)?.[1]?.
 /** The names in a column's label, which may be a template. */
 const namesOfLabel = (label: string): readonly string[] =>
   label.includes("{") ? [...label.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name.trim()) : [label];
-
-function readerOf(label: string, names: Names): Read | undefined {
-  try {
-    return readColumn(label, names, []);
-  } catch (cause) {
-    if (cause instanceof MappingError) return undefined;
-    throw cause;
-  }
-}
 
 /** Fields of the source that none of its actions takes: most likely a wrong name or a forgotten action. */
 function refuseUnusedFields({ config, path, relaxedRules }: Source): void {
@@ -352,7 +344,12 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
     fields,
     each,
     when: rules.when === undefined ? undefined : compileWhen(rules.when, outer, [...path, "when"]),
-    key: config.key === undefined ? undefined : compileKey(config.key, names, source),
+    key:
+      config.key === undefined
+        ? undefined
+        : firstFilled([config.key].flat(), (template) =>
+            compileTemplate(template, names, [...source.path, "key"], "any column is"),
+          ),
     onceBy: registersEvent(action) ? fields.find(({ field }) => field === "eventId") : undefined,
     cells,
   };
@@ -382,18 +379,6 @@ function compileInnerEach(config: NonNullable<ActionConfig["each"]>, source: Sou
   if (source.each.names.outer !== undefined)
     throw new MappingError(path, "is inside two others", "Only two lists, one in the other, have names.");
   return each;
-}
-
-function compileKey(key: string | readonly string[], names: Names, source: Source): Read {
-  const path = [...source.path, "key"];
-  const choices = [key].flat().map((template) => compileTemplate(template, names, path, "any column is"));
-  return (scope) => {
-    for (const read of choices) {
-      const text = read(scope);
-      if (text !== "") return text;
-    }
-    return "";
-  };
 }
 
 function compileFields(
@@ -500,7 +485,7 @@ function constantField(
   { relaxedRules }: Source,
   path: RulePath,
 ): FieldReader {
-  const scope: Scope = { cells: [], value: {}, n: 1, item: undefined, turn: 0, findings: [] };
+  const scope = emptyScope();
   const text = template(scope);
   const value = text === "" ? undefined : coerce(text, scope.findings);
   const [finding] = scope.findings;

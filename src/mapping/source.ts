@@ -19,8 +19,9 @@ const named = <S extends z.ZodType>(id: string, schema: S): S => schema.meta({ i
 
 const text = (what = "text") => textValue(what).meta({ [SOURCE_TEXT]: true });
 const blankOrText = () => z.string({ error: needs("text") }).meta({ [SOURCE_TEXT]: true });
-const texts = (what: string) =>
-  z.union([text(), z.array(text(), { error: needs("a list") }).min(1, { error: "is empty" })], { error: needs(what) });
+const listOf = <Item extends z.ZodType>(item: Item, error = needs("a list")) =>
+  z.array(item, { error }).min(1, { error: "is empty" });
+const texts = (what: string) => z.union([text(), listOf(text())], { error: needs(what) });
 const mapOf = <V extends z.ZodType>(value: V) => z.record(z.string(), value, { error: needs("a map") });
 const wholeText = (smallest: 0 | 1) =>
   z
@@ -50,7 +51,7 @@ const test = named(
   z.union(
     [
       blankOrText(),
-      z.array(blankOrText(), { error: needs("a list") }).min(1, { error: "is empty" }),
+      listOf(blankOrText()),
       z.strictObject({
         not: z.union([blankOrText(), z.array(blankOrText())], { error: needs("text or a list of texts") }),
       }),
@@ -62,7 +63,7 @@ const test = named(
 
 const values = named(
   "values",
-  z.union([blankOrText(), z.array(blankOrText(), { error: needs("a list") }).min(1, { error: "is empty" })], {
+  z.union([blankOrText(), listOf(blankOrText())], {
     error: needs("text or a list of texts"),
   }),
 );
@@ -75,37 +76,28 @@ const condition = named(
   }),
 );
 
+/** The ways in which one becomes several. */
+const repetition = <More extends z.ZodRawShape>(more: More) =>
+  z.union(
+    [
+      z.strictObject({ count: text(), ...more }),
+      z.strictObject({ path: text(), ...more }),
+      z.strictObject({ in: text(), match: regularExpression(), ...more }),
+    ],
+    { error: needs("{count: ...}, {path: ...} or {in: ..., match: ...}") },
+  );
+
 /**
  * Each of the repetitions becomes several: `{item}` is then of this one and `{outer}` of the one around it, which its `path`,
  * `in` and `count` call `{item}`. `{n}` counts on over all of the row.
  */
-const innerEach = named(
-  "innerEach",
-  z.union(
-    [
-      z.strictObject({ count: text() }),
-      z.strictObject({ path: text() }),
-      z.strictObject({ in: text(), match: regularExpression() }),
-    ],
-    { error: needs("{count: ...}, {path: ...} or {in: ..., match: ...}") },
-  ),
-);
+const innerEach = named("innerEach", repetition({}));
 
 /**
  * One row becomes several: by a count, by the items of a path (`{item.x}` is a value of one), or by each match of a pattern,
  * whose named groups are `{item.name}`. `{n}` is the index in all of them, from 1.
  */
-const each = named(
-  "each",
-  z.union(
-    [
-      z.strictObject({ count: text(), each: innerEach.optional() }),
-      z.strictObject({ path: text(), each: innerEach.optional() }),
-      z.strictObject({ in: text(), match: regularExpression(), each: innerEach.optional() }),
-    ],
-    { error: needs("{count: ...}, {path: ...} or {in: ..., match: ...}") },
-  ),
-);
+const each = named("each", repetition({ each: innerEach.optional() }));
 
 /** The steps from a cell to a value, always in this order: from, map, blank, parse, divide. */
 const steps = named(
@@ -230,7 +222,7 @@ const column = named(
   z.union(
     [
       text(),
-      z.array(text(), { error: needs("a list") }).min(1, { error: "is empty" }),
+      listOf(text()),
       z.strictObject({
         at: wholeText(1),
         named: z

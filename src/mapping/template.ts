@@ -7,6 +7,7 @@ type TemplatePart = string | { readonly name: string };
 
 /** Splits a template at its names; `{{` and `}}` are braces. */
 export function templateParts(template: string, path: RulePath): readonly TemplatePart[] {
+  const fault = (what: string, hint?: string) => new MappingError(path, `${JSON.stringify(template)} ${what}`, hint);
   const parts: TemplatePart[] = [];
   let text = "";
   for (let at = 0; at < template.length; at += 1) {
@@ -17,21 +18,12 @@ export function templateParts(template: string, path: RulePath): readonly Templa
       text += character;
       at += 1;
     } else if (character === "}") {
-      throw new MappingError(
-        path,
-        `${JSON.stringify(template)} has a } without {`,
-        "Write }} for a brace that is text.",
-      );
+      throw fault("has a } without {", "Write }} for a brace that is text.");
     } else {
       const end = template.indexOf("}", at);
       const name = end === -1 ? "" : template.slice(at + 1, end).trim();
-      if (end === -1)
-        throw new MappingError(
-          path,
-          `${JSON.stringify(template)} has a { without }`,
-          "Write {{ for a brace that is text.",
-        );
-      if (name === "") throw new MappingError(path, `${JSON.stringify(template)} has no name between { and }`);
+      if (end === -1) throw fault("has a { without }", "Write {{ for a brace that is text.");
+      if (name === "") throw fault("has no name between { and }");
       if (text !== "") parts.push(text);
       text = "";
       parts.push({ name });
@@ -83,5 +75,17 @@ export function compileTemplate(template: string, names: Names, path: RulePath, 
       text += cell;
     }
     return filled ? text.trim() : "";
+  };
+}
+
+/** Of several rules, the text of the first that is not empty. */
+export function firstFilled<Rule>(rules: readonly Rule[], compile: (rule: Rule, at: number) => Read): Read {
+  const readers = rules.map(compile);
+  return (scope) => {
+    for (const read of readers) {
+      const text = read(scope);
+      if (text !== "") return text;
+    }
+    return "";
   };
 }

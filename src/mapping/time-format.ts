@@ -4,7 +4,7 @@ import { DateTime } from "luxon";
 import { readDigits } from "./coerce.ts";
 import { literalPattern } from "./literal-pattern.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
-import { exists, type LocalTime, offsetSeconds, parseIso, secondsAsUtc } from "./time.ts";
+import { exists, type IsoTime, type LocalTime, offsetSeconds, parseIso, secondsAsUtc } from "./time.ts";
 import { namedZone, zoneOf } from "./zone.ts";
 
 /** What a text is as a time. */
@@ -14,10 +14,7 @@ export type ReadTime =
 
 /** Undefined when the text has another form. */
 type Parse = (text: string) => Parsed | undefined;
-type Parsed =
-  | { readonly kind: "instant"; readonly seconds: number | bigint }
-  | { readonly kind: "local"; readonly local: LocalTime; readonly zone?: string }
-  | { readonly kind: "impossible" };
+type Parsed = IsoTime | { readonly kind: "instant"; readonly seconds: number | bigint };
 
 const MONTHS = "January February March April May June July August September October November December".split(" ");
 const WEEKDAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");

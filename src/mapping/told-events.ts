@@ -25,18 +25,10 @@ interface Telling {
 
 type EventFields = readonly (readonly [FieldName, string])[];
 
-interface EventWatch {
-  /** `cells` is what the row's columns say, `read` what it makes of them, asked only where the cells are new. */
-  see(eventId: string, line: number, cells: string, read: () => EventFields): void;
-  take(): readonly ToldEvent[];
-  join(told: readonly ToldEvent[]): void;
-  findings(): readonly FileFinding[];
-}
-
 /** Differences that are told; each is of one event and field. */
 const MOST_TOLD = 100;
 
-export function watchEvents(): EventWatch {
+export function watchEvents() {
   const fresh = new Map<string, { cells: string; readonly fields: Map<FieldName, ToldField> }>();
   const known = new Map<string, Map<FieldName, Telling>>();
   const differences = new Map<string, FileFinding & { readonly line: number; readonly field: FieldName }>();
@@ -53,7 +45,8 @@ export function watchEvents(): EventWatch {
     });
   };
   return {
-    see(eventId, line, cells, read) {
+    /** `cells` is what the row's columns say, `read` what it makes of them, asked only where the cells are new. */
+    see(eventId: string, line: number, cells: string, read: () => EventFields): void {
       let entry = fresh.get(eventId);
       if (entry?.cells === cells) return;
       if (entry === undefined) {
@@ -68,12 +61,12 @@ export function watchEvents(): EventWatch {
           entry.fields.set(field, { ...told, other: { value, line } });
       }
     },
-    take() {
+    take(): readonly ToldEvent[] {
       const told = [...fresh].map(([eventId, { fields }]) => ({ eventId, fields: [...fields.values()] }));
       fresh.clear();
       return told;
     },
-    join(told) {
+    join(told: readonly ToldEvent[]): void {
       for (const { eventId, fields } of told) {
         const before = known.get(eventId) ?? new Map<FieldName, Telling>();
         known.set(eventId, before);
@@ -86,7 +79,7 @@ export function watchEvents(): EventWatch {
       }
     },
     // By their rows: which were joined first depends on where the file was cut.
-    findings: () =>
+    findings: (): readonly FileFinding[] =>
       [...differences.values()]
         .sort((one, other) => one.line - other.line || (one.field < other.field ? -1 : 1))
         .slice(0, MOST_TOLD),

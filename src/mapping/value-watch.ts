@@ -38,19 +38,7 @@ interface RowOutcome extends SeenRow {
   readonly isSkipped: boolean;
 }
 
-export interface ValueWatch {
-  /** Looks at what differs within a row; before `see` of the row. */
-  seeItem(scope: Scope, row: SeenRow): void;
-  see(scope: Scope, row: RowOutcome): void;
-  /** A value table took by its `else` what it holds in another spelling. */
-  seeElse(label: string, known: string, text: string, row: SeenRow): void;
-  /** What the rows since the last call held. */
-  take(): SeenValues;
-  /** Adds what rows held, in the order of the file. */
-  join(seen: SeenValues): void;
-  /** What is to be said of all rows that were joined. */
-  findings(): readonly FileFinding[];
-}
+export type ValueWatch = ReturnType<typeof watchValues>;
 
 /** What some rows held. Plain data. */
 export interface SeenValues {
@@ -78,13 +66,10 @@ interface Strange {
   readonly digests: bigint;
 }
 
-interface Else {
+interface Else extends Omit<Strange, "untaken"> {
   readonly label: string;
   readonly known: string;
   readonly text: string;
-  readonly rows: number;
-  readonly line: number;
-  readonly digests: bigint;
 }
 
 /** Values that are named nowhere are told up to so many; a column of more is no status. */
@@ -93,7 +78,7 @@ const MOST_TOLD = 8;
 /** Of a longer text the beginning tells it from others. */
 const MOST_TEXT = 200;
 
-export function watchValues(columns: readonly WatchedColumn[]): ValueWatch {
+export function watchValues(columns: readonly WatchedColumn[]) {
   const watched = columns.map((column) => ({
     ...column,
     unmet: new Set([...column.named].filter((value) => value !== "")),
@@ -134,21 +119,25 @@ export function watchValues(columns: readonly WatchedColumn[]): ValueWatch {
     scope.findings = findings;
   };
   return {
-    seeItem: (scope, row) => look(scope, true, { ...row, gave: true, isSkipped: false }),
-    see(scope, row) {
+    /** Looks at what differs within a row; before `see` of the row. */
+    seeItem: (scope: Scope, row: SeenRow): void => look(scope, true, { ...row, gave: true, isSkipped: false }),
+    see(scope: Scope, row: RowOutcome): void {
       fresh.rows += 1;
       fresh.gaveAny ||= row.gave;
       look(scope, false, row);
     },
-    seeElse(label, known, text, { line, digest }) {
+    /** A value table took by its `else` what it holds in another spelling. */
+    seeElse(label: string, known: string, text: string, { line, digest }: SeenRow): void {
       addElse(fresh.elses, { label, known, text, rows: 1, line, digests: digest() });
     },
-    take() {
+    /** What the rows since the last call held. */
+    take(): SeenValues {
       const taken = fresh;
       fresh = nothingSeen();
       return taken;
     },
-    join(seen) {
+    /** Adds what rows held, in the order of the file. */
+    join(seen: SeenValues): void {
       rows += seen.rows;
       gaveAny ||= seen.gaveAny;
       for (const [at, { met, strange }] of seen.columns.entries()) {
@@ -164,7 +153,8 @@ export function watchValues(columns: readonly WatchedColumn[]): ValueWatch {
       }
       for (const each of seen.elses.values()) addElse(elses, each);
     },
-    findings: () => [
+    /** What is to be said of all rows that were joined. */
+    findings: (): readonly FileFinding[] => [
       ...watched.flatMap(nearMisses),
       ...[...elses.values()].map(takenByElse),
       ...watched.flatMap(notNamed),

@@ -9,7 +9,7 @@ import type { Names, Read, Scope } from "./names.ts";
 import { listed } from "./names.ts";
 import type { MappingRule } from "./rules.ts";
 import type { ValueRule, ValueSteps } from "./source.ts";
-import { compileTemplate, type EmptyWhen } from "./template.ts";
+import { compileTemplate, type EmptyWhen, firstFilled } from "./template.ts";
 import { compileTime } from "./time-format.ts";
 
 /** What the parse step of a value can be. */
@@ -38,19 +38,8 @@ export function isSteps(rule: unknown): rule is ValueSteps {
 export function compileValue(rule: ValueRule, context: ValueContext): Read {
   const { names, path, emptyWhen } = context;
   if (typeof rule === "string") return compileTemplate(rule, names, path, emptyWhen);
-  if (!isSteps(rule)) {
-    const choices = rule.map((choice, at) =>
-      compileValue(choice, { ...context, displays: false, path: [...path, at] }),
-    );
-    return (scope) => {
-      for (const read of choices) {
-        const text = read(scope);
-        if (text !== "") return text;
-      }
-      return "";
-    };
-  }
-  return compileSteps(rule, context);
+  if (isSteps(rule)) return compileSteps(rule, context);
+  return firstFilled(rule, (choice, at) => compileValue(choice, { ...context, displays: false, path: [...path, at] }));
 }
 
 type Step = (text: string, scope: Scope) => string;
@@ -210,9 +199,16 @@ function timeStep(steps: ValueSteps, { path, label, parsing, zone, zonePath }: V
       });
       return "";
     }
-    const isLooked = time === undefined && looks > 0;
-    if (isLooked) looks -= 1;
-    findings.push({ field: label, value: text, ...timeFault(label, time?.kind, formats, isLooked ? text : "") });
+    if (time === undefined) looks -= 1;
+    const { rule, what, hint } =
+      time === undefined
+        ? {
+            rule: "time-unreadable",
+            what: `is not written as ${formats.join(" or ")}`,
+            hint: timeHint(looks < 0 ? "" : text),
+          }
+        : TIME_FAULTS[time.kind];
+    findings.push({ rule, field: label, value: text, message: `${label} ${what}.`, hint });
     return "";
   };
 }
@@ -220,46 +216,29 @@ function timeStep(steps: ValueSteps, { path, label, parsing, zone, zonePath }: V
 /** Trying every common format takes long, and a column that is written otherwise is told by its first texts. */
 const MOST_LOOKS = 200;
 
-/** What a text that is no time in these formats is told. */
-function timeFault(
-  label: string,
-  kind: "no-zone" | "impossible" | "skipped-hour" | "unknown-zone" | undefined,
-  formats: readonly string[],
-  text: string,
-): { readonly rule: MappingRule; readonly message: string; readonly hint: string } {
-  switch (kind) {
-    case "no-zone":
-      return {
-        rule: "time-without-zone",
-        message: `${label} is a local time without a zone.`,
-        hint: "Declare it for the source, such as zone: Europe/Berlin.",
-      };
-    case "skipped-hour":
-      return {
-        rule: "time-skipped",
-        message: `${label} is in the hour that the clocks skip.`,
-        hint: "Is the zone the one in which the file writes its times?",
-      };
-    case "impossible":
-      return {
-        rule: "time-unreadable",
-        message: `${label} is a time that does not exist.`,
-        hint: "Is the format right? Day and month may be the other way round.",
-      };
-    case "unknown-zone":
-      return {
-        rule: "time-unreadable",
-        message: `${label} names an unknown zone, or an abbreviation that several zones share.`,
-        hint: "Write the offset.",
-      };
-    case undefined:
-      return {
-        rule: "time-unreadable",
-        message: `${label} is not written as ${formats.join(" or ")}.`,
-        hint: timeHint(text),
-      };
-  }
-}
+/** What a text that is no time in these formats is told: the end of a sentence that begins with its field. */
+const TIME_FAULTS = {
+  "no-zone": {
+    rule: "time-without-zone",
+    what: "is a local time without a zone",
+    hint: "Declare it for the source, such as zone: Europe/Berlin.",
+  },
+  "skipped-hour": {
+    rule: "time-skipped",
+    what: "is in the hour that the clocks skip",
+    hint: "Is the zone the one in which the file writes its times?",
+  },
+  impossible: {
+    rule: "time-unreadable",
+    what: "is a time that does not exist",
+    hint: "Is the format right? Day and month may be the other way round.",
+  },
+  "unknown-zone": {
+    rule: "time-unreadable",
+    what: "names an unknown zone, or an abbreviation that several zones share",
+    hint: "Write the offset.",
+  },
+} as const satisfies Record<string, { readonly rule: MappingRule; readonly what: string; readonly hint: string }>;
 
 function timeHint(text: string): string {
   const [only, ...others] = text === "" ? [] : formatsThatRead(text);

@@ -21,18 +21,9 @@ export interface FoundKeys {
   readonly lists: readonly string[];
 }
 
-export interface WantedKeys {
-  want(names: readonly string[], list: string | undefined, isIn: (value: unknown) => boolean): void;
-  /** Looks at a row, whatever it gives. */
-  seeRow(value: unknown): void;
-  seeItems(list: string, items: readonly unknown[]): void;
-  takeFound(): FoundKeys;
-  join(found: FoundKeys): void;
-  /** The names of each key that no row had which was joined; keys of items only where there were items. */
-  neverFound(): readonly (readonly string[])[];
-}
+export type WantedKeys = ReturnType<typeof createWantedKeys>;
 
-export function createWantedKeys(): WantedKeys {
+export function createWantedKeys() {
   const wanted = new Map<string, WantedKey>();
   /** Those that this mapper has not met yet, so that a file whose rows have all keys costs nothing more. */
   let unmet: WantedKey[] = [];
@@ -48,25 +39,26 @@ export function createWantedKeys(): WantedKeys {
     if (met) unmet = unmet.filter(({ isFresh }) => !isFresh);
   };
   return {
-    want(names, list, isIn) {
+    want(names: readonly string[], list: string | undefined, isIn: (value: unknown) => boolean): void {
       const id = JSON.stringify([list, names[0]]);
       if (wanted.has(id)) return;
       const key = { names, list, isIn, isFresh: false, isFound: false };
       wanted.set(id, key);
       unmet.push(key);
     },
-    seeRow(value) {
+    /** Looks at a row, whatever it gives. */
+    seeRow(value: unknown): void {
       fresh.rows = true;
       if (unmet.length > 0) look(undefined, value);
     },
-    seeItems(list, items) {
+    seeItems(list: string, items: readonly unknown[]): void {
       if (items.length > 0) fresh.lists.add(list);
       for (const item of items) {
         if (unmet.length === 0) return;
         look(list, item);
       }
     },
-    takeFound() {
+    takeFound(): FoundKeys {
       const keys = [...wanted].filter(([, { isFresh }]) => isFresh);
       for (const [, key] of keys) key.isFresh = false;
       const taken = { rows: fresh.rows, keys: keys.map(([id]) => id), lists: [...fresh.lists] };
@@ -74,7 +66,7 @@ export function createWantedKeys(): WantedKeys {
       fresh.lists.clear();
       return taken;
     },
-    join({ rows, keys, lists }) {
+    join({ rows, keys, lists }: FoundKeys): void {
       known.rows ||= rows;
       for (const list of lists) known.lists.add(list);
       for (const id of keys) {
@@ -82,7 +74,8 @@ export function createWantedKeys(): WantedKeys {
         if (key !== undefined) key.isFound = true;
       }
     },
-    neverFound() {
+    /** The names of each key that no row had which was joined; keys of items only where there were items. */
+    neverFound(): readonly (readonly string[])[] {
       return [...wanted.values()]
         .filter(({ isFound, list }) => !isFound && (list === undefined ? known.rows : known.lists.has(list)))
         .map(({ names }) => names);

@@ -1,7 +1,8 @@
 /** Conditions of rows. */
 
-import type { RulePath } from "./mapping-error.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { Names, Read, Scope } from "./names.ts";
+import { isList } from "./schema-words.ts";
 import type { Condition, ConditionMap, WhenConfig } from "./source.ts";
 import { compileTemplate } from "./template.ts";
 
@@ -23,9 +24,8 @@ export interface When {
 }
 
 export function compileWhen(config: WhenConfig, names: Names, path: RulePath): When {
-  const isList = Array.isArray(config);
   const maps: readonly ConditionMap[] = [config].flat();
-  const alternatives = maps.map((map, at) => compileMap(map, names, isList ? [...path, at] : path));
+  const alternatives = maps.map((map, at) => compileMap(map, names, isList(config) ? [...path, at] : path));
   const looked = alternatives.flatMap((each) => each.looked);
   const [only] = alternatives;
   if (only !== undefined && alternatives.length === 1) return only;
@@ -55,10 +55,9 @@ interface Test extends Pick<Looked, "presenceOnly" | "named" | "takesOthers"> {
 }
 
 function compileCondition(condition: Condition): Test {
-  if (typeof condition === "string") return equalTo(condition);
-  if (isList(condition)) return oneOf(condition);
+  if (typeof condition === "string" || isList(condition)) return oneOf(condition);
   if ("not" in condition) {
-    const { accepts, named } = typeof condition.not === "string" ? equalTo(condition.not) : oneOf(condition.not);
+    const { accepts, named } = oneOf(condition.not);
     return { accepts: (text) => !accepts(text), presenceOnly: false, named, takesOthers: true };
   }
   const wanted = condition.empty === "true";
@@ -66,17 +65,18 @@ function compileCondition(condition: Condition): Test {
   return { accepts: (text) => (text === "") === wanted, presenceOnly: true, named: [""], takesOthers: !wanted };
 }
 
-function equalTo(wanted: string): Test {
-  const exact = wanted.trim();
-  return { accepts: (text) => text === exact, presenceOnly: exact === "", named: [exact], takesOthers: false };
+function oneOf(wanted: string | readonly string[]): Test {
+  const known = new Set([wanted].flat().map((text) => text.trim()));
+  const presenceOnly = typeof wanted === "string" && known.has("");
+  return { accepts: (text) => known.has(text), presenceOnly, named: [...known], takesOthers: false };
 }
 
-function oneOf(wanted: readonly string[]): Test {
-  const known = new Set(wanted.map((text) => text.trim()));
-  return { accepts: (text) => known.has(text), presenceOnly: false, named: [...known], takesOthers: false };
-}
-
-/** `Array.isArray` does not narrow readonly lists. */
-function isList(condition: object): condition is readonly string[] {
-  return Array.isArray(condition);
+/** Reads a column, or undefined for a name that is no column by itself, such as the counter of `each`. */
+export function columnReader(column: string, names: Names): Read | undefined {
+  try {
+    return readColumn(column, names, []);
+  } catch (cause) {
+    if (cause instanceof MappingError) return undefined;
+    throw cause;
+  }
 }
