@@ -52,13 +52,13 @@ const ZERO = { default: 0, whenOmitted: "0" } as const;
 const NONE = { whenOmitted: "none" } as const;
 const PUBLIC = { onChain: "as is" } as const;
 const OFF_CHAIN = { onChain: false } as const;
+const ID_255 = { kind: "id", maxLength: 255, ...NONE } as const;
 const URL_255 = { kind: "url", maxLength: 255 } as const;
+const MEDIA = { ...URL_255, ...BLANK, ...OFF_CHAIN } as const;
 
 export const FIELDS = {
   eventId: {
-    kind: "id",
-    maxLength: 255,
-    ...NONE,
+    ...ID_255,
     ...OFF_CHAIN,
     meaning: "Your reference of the event, used in every action that needs the event.",
   },
@@ -71,17 +71,13 @@ export const FIELDS = {
   },
   shopUrl: { ...URL_255, ...BLANK, ...PUBLIC, meaning: "Main shop or page where the tickets were sold." },
   coverImageUrl: { ...URL_255, ...BLANK, ...PUBLIC, meaning: "Main cover image of the event." },
-  coverMediaUrl: { ...URL_255, ...BLANK, ...OFF_CHAIN, meaning: "Main cover media of the event, such as a video." },
+  coverMediaUrl: { ...MEDIA, meaning: "Main cover media of the event, such as a video." },
   defaultNftImageUrl: {
-    ...URL_255,
-    ...BLANK,
-    ...OFF_CHAIN,
+    ...MEDIA,
     meaning: "Image of every ticket of the event that has no imageUrl of its own.",
   },
   defaultNftMediaUrl: {
-    ...URL_255,
-    ...BLANK,
-    ...OFF_CHAIN,
+    ...MEDIA,
     meaning: "Media of every ticket of the event that has no mediaUrl of its own.",
   },
   latitude: { kind: "latitude", ...ZERO, ...PUBLIC, meaning: "Place of the event, in degrees from -90 to 90." },
@@ -95,16 +91,12 @@ export const FIELDS = {
     meaning: "Address the service calls back; publicly reachable without authentication.",
   },
   ticketId: {
-    kind: "id",
-    maxLength: 255,
-    ...NONE,
+    ...ID_255,
     onChain: "as SHA-256 hash",
     meaning: "Your reference of the ticket.",
   },
   userId: {
-    kind: "id",
-    maxLength: 255,
-    ...NONE,
+    ...ID_255,
     ...OFF_CHAIN,
     meaning: "Your reference of the user the ticket refers to.",
     personal: true,
@@ -117,13 +109,11 @@ export const FIELDS = {
     meaning: "The service's NFT id <CHAIN>-<number>-<number>, an alternative to ticketId.",
   },
   imageUrl: {
-    ...URL_255,
-    ...BLANK,
-    ...OFF_CHAIN,
+    ...MEDIA,
     meaning: "Main image of the ticket.",
     relaxable: { updateEvent: "update-event-image-url" },
   },
-  mediaUrl: { ...URL_255, ...BLANK, ...OFF_CHAIN, meaning: "Main media of the ticket." },
+  mediaUrl: { ...MEDIA, meaning: "Main media of the ticket." },
   price: {
     kind: "price",
     ...NONE,

@@ -9,8 +9,7 @@ export const isNumber = (id: string): boolean => /^\d+$/.test(id);
  * @param lengths of ids that begin with a zero. An id without one has no other spelling where there are none.
  */
 export function otherSpellings(id: string, lengths: ReadonlySet<number>): readonly string[] {
-  if (id.charCodeAt(0) !== 0x30 && lengths.size === 0) return NONE;
-  if (!isNumber(id)) return NONE;
+  if ((id.charCodeAt(0) !== 0x30 && lengths.size === 0) || !isNumber(id)) return NONE;
   const number = id.replace(/^0+(?=\d)/, "");
   const padded = [...lengths].filter((length) => length > number.length).map((length) => number.padStart(length, "0"));
   return [number, ...padded].filter((spelling) => spelling !== id);

@@ -8,7 +8,7 @@ import type { ColumnProfile } from "./column-profile.ts";
 import { flow, type Line, type Value } from "./config-text.ts";
 import { minorUnitsIn, tellsTicketPrice, tellsTotal } from "./header-words.ts";
 import type { Columns } from "./unknown-columns.ts";
-import { ask, choice, inner, namesText, ONE_OF_THE_NEXT, rowsText, template, templateText } from "./words.ts";
+import { alsoText, ask, choice, inner, ONE_OF_THE_NEXT, rowsText, template, templateText } from "./words.ts";
 
 /** A column of amounts, to be divided by the number of tickets or not. */
 interface PriceChoice {
@@ -71,7 +71,7 @@ function priceLines(
       { key: "price", value: ask("its texts are no amounts in any one way"), note: `perhaps ${templateText(price)}` },
     ];
   const blank: Steps = price.filled < price.rows ? { blank: { inQuotes: "0" } } : {};
-  const also = others.length === 0 ? "" : `; also ${namesText(others)}`;
+  const also = alsoText(others);
   const unit = unitOf(price, currency);
   if (unit !== undefined && [...price.values.keys()].some((text) => /[.,]\d{1,2}\D*$/.test(text)))
     return [

@@ -1,6 +1,7 @@
 /** A config as data with notes beside its keys, and as the YAML that is written of it. */
 
 import { Document, Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
+import { isList } from "../mapping/schema-words.ts";
 
 /** A key of the config with its value, or a comment on lines of its own. */
 export type Line = Entry | Comment;
@@ -20,34 +21,22 @@ export interface Comment {
 }
 
 /** A text is plain where nothing in it has a meaning in YAML, else in quotes; a list stands on one line. */
-export type Value = string | InQuotes | Plain | readonly Value[] | Pattern | Flow | Block | Items;
-
-interface InQuotes {
-  readonly inQuotes: string;
-}
-
-/** A regular expression: in single quotes a backslash is one. */
-interface Pattern {
-  readonly pattern: string;
-}
-
-interface Plain {
-  readonly plain: string;
-}
+export type Value =
+  | string
+  | readonly Value[]
+  | { readonly inQuotes: string }
+  | { readonly plain: string }
+  /** A regular expression: in single quotes a backslash is one. */
+  | { readonly pattern: string }
+  | Flow
+  /** A map with each key on a line of its own. */
+  | { readonly block: readonly Line[] }
+  /** A list with each item on a line of its own. */
+  | { readonly items: readonly (Value | Comment)[] };
 
 /** A map on one line. */
 interface Flow {
   readonly flow: readonly (readonly [string, Value])[];
-}
-
-/** A map with each key on a line of its own. */
-interface Block {
-  readonly block: readonly Line[];
-}
-
-/** A list with each item on a line of its own. */
-interface Items {
-  readonly items: readonly (Value | Comment)[];
 }
 
 /** A map on one line, of what is defined. */
@@ -118,7 +107,6 @@ function nodeOf(value: Value, indent: number): Node {
 
 const PLAIN_TEXT = /^[\p{L}\p{N}](?:[\p{L}\p{N} _.()/–-]*[\p{L}\p{N})_])?$/u;
 
-const isList = (value: Value): value is readonly Value[] => Array.isArray(value);
 const isComment = (line: Value | Line): line is Comment => typeof line === "object" && "comment" in line;
 
 function scalarOf(text: string, type: "PLAIN" | "QUOTE_SINGLE" | "QUOTE_DOUBLE"): Scalar<string> {

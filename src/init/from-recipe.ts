@@ -2,7 +2,8 @@
 
 import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
-import type { ActionConfig, Condition, ConditionMap, SourceConfig, WhenConfig } from "../mapping/source.ts";
+import { isList } from "../mapping/schema-words.ts";
+import type { ActionConfig, ConditionMap, SourceConfig, WhenConfig } from "../mapping/source.ts";
 import type { ColumnProfile } from "./column-profile.ts";
 import { expectLines, type Skips, skipLines } from "./conditions.ts";
 import { type Comment, type Entry, type Line, switchedOff, type Value } from "./config-text.ts";
@@ -58,9 +59,7 @@ const expected = (view: View): readonly Entry[] =>
     .flatMap((line) => ("key" in line ? [line] : []));
 
 /** The maps of a condition, of which one must hold. */
-const mapsOf = (when: WhenConfig | undefined): readonly ConditionMap[] =>
-  when === undefined ? [] : isListOfMaps(when) ? when : [when];
-const isListOfMaps = (when: WhenConfig): when is readonly ConditionMap[] => Array.isArray(when);
+const mapsOf = (when: WhenConfig | undefined): readonly ConditionMap[] => [when ?? []].flat();
 
 const columnsCompared = (action: ActionConfig | undefined): readonly string[] =>
   mapsOf(action?.when).flatMap((map) => Object.keys(map));
@@ -68,11 +67,8 @@ const columnsCompared = (action: ActionConfig | undefined): readonly string[] =>
 /** The values of a column that a condition takes. */
 const valuesOf = (map: ConditionMap, name: string): readonly string[] => {
   const condition = map[name] ?? [];
-  if (typeof condition === "string") return [condition];
-  return isListOfTexts(condition) ? condition : [];
+  return typeof condition === "string" || isList(condition) ? [condition].flat() : [];
 };
-const isListOfTexts = (condition: Condition): condition is Extract<Condition, readonly string[]> =>
-  Array.isArray(condition);
 
 /** The texts of the column that say the same but for capitals, blanks and marks. */
 const spellingsOf = (value: string, { values }: ColumnProfile): readonly string[] =>
@@ -134,7 +130,7 @@ function conditionLines(view: View, when: WhenConfig | undefined, told: Set<stri
   const { evidence, isOff } = view;
   const toldOf = (map: ConditionMap): readonly Comment[] => (isOff ? [] : valuesToldOnce(map, evidence, told));
   if (when === undefined) return [];
-  if (!isListOfMaps(when)) return [{ key: "when", value: asInFile(when, evidence) }, ...toldOf(when)];
+  if (!isList(when)) return [{ key: "when", value: asInFile(when, evidence) }, ...toldOf(when)];
   // Of several those that stand in the file; of none, all.
   const present = when.filter((map) => isOff || absentIn(map, evidence) === undefined);
   return [{ key: "when", value: { items: present.flatMap((map) => [asInFile(map, evidence), ...toldOf(map)]) } }];

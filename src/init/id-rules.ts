@@ -8,12 +8,12 @@ import { WORDS, wordsOf } from "./header-words.ts";
 import { areUniqueTogether, EVENT_ID_NAME, isIdName, isIdOfOther, mayBeId } from "./id-columns.ts";
 import type { Evidence } from "./sample.ts";
 import type { Columns } from "./unknown-columns.ts";
-import { ask, inner, namesText, rowsText, template, templateText } from "./words.ts";
+import { alsoText, ask, inner, namesText, rowsText, template, templateText } from "./words.ts";
 
 export function eventRule([event, ...others]: readonly ColumnProfile[]): Entry {
   const key = "eventId";
   if (event === undefined) return { key, value: ask("the id of the event: no column is called so") };
-  const told = `${event.values.size} different in ${rowsText(event.rows)}${others.length === 0 ? "" : `; also ${namesText(others)}`}`;
+  const told = `${event.values.size} different in ${rowsText(event.rows)}${alsoText(others)}`;
   if (!EVENT_ID_NAME.test(wordsOf(event.name).join("")))
     return { key, value: ask("the id of the event"), note: `or ${templateText(event)}, if that is one: ${told}` };
   return { key, value: template(event), note: `guess by name: ${told}` };
@@ -95,11 +95,13 @@ export function knownTicketRule(columns: Columns): Entry {
       note: `guess by name: ${differ(ticket)}`,
     };
   const [first, ...others] = columns.all.filter((column) => (isUnique(column) || isIdName(column)) && mayBeId(column));
-  const also = others.length === 0 ? "" : `; also ${namesText(others)}`;
   return {
     key: "ticketId",
     value: ask(NO_TICKET),
-    note: first === undefined ? undefined : `or ${templateText(first)}, if that is one: ${differ(first)}${also}`,
+    note:
+      first === undefined
+        ? undefined
+        : `or ${templateText(first)}, if that is one: ${differ(first)}${alsoText(others)}`,
   };
 }
 
@@ -109,10 +111,6 @@ export function userRule(
 ): Entry {
   const [user, ...others] = new Set(candidates);
   if (user === undefined) return { key: "userId", value: ask(what) };
-  const also = others.length === 0 ? "" : `; also ${namesText(others)}`;
-  return {
-    key: "userId",
-    value: template(user),
-    note: `guess: filled in ${user.filled} of ${rowsText(user.rows)}${also}`,
-  };
+  const note = `guess: filled in ${user.filled} of ${rowsText(user.rows)}${alsoText(others)}`;
+  return { key: "userId", value: template(user), note };
 }

@@ -1,7 +1,9 @@
 /** The rules of a recipe, with what this file shows: which columns it has, how it writes amounts and times, what is to be filled in. */
 
 import { placeholder } from "../mapping/placeholder.ts";
+import { isList } from "../mapping/schema-words.ts";
 import type { EachConfig, FieldRules, SourceConfig, TraitRules, ValueRule, ValueSteps } from "../mapping/source.ts";
+import { isSteps, isTraits } from "../mapping/value.ts";
 import { amountsOf, readsAll } from "./amount-evidence.ts";
 import { amountLines } from "./amount-rules.ts";
 import type { Entry, Line, Value } from "./config-text.ts";
@@ -109,7 +111,7 @@ function knownLines(
 
 /** Of columns of which the first that is not empty counts, those that the file has; one where it has none. */
 function withoutMissing(view: View, rule: ValueRule): ValueRule {
-  if (isRules(rule)) {
+  if (isList(rule)) {
     const known = rule.filter((each) => missingIn(view, each) === undefined);
     return known.length > 0 ? known : rule.slice(-1);
   }
@@ -117,12 +119,6 @@ function withoutMissing(view: View, rule: ValueRule): ValueRule {
   const known = rule.from.filter((each) => missingIn(view, each) === undefined);
   return { ...rule, from: known.length > 0 ? known : rule.from.slice(-1) };
 }
-
-const isSteps = (rule: ValueRule | TraitRules): rule is ValueSteps =>
-  typeof rule === "object" && Object.hasOwn(rule, "from");
-const isRules = (rule: ValueRule | TraitRules): rule is Extract<ValueRule, readonly unknown[]> => Array.isArray(rule);
-const isTraits = (rule: ValueRule | TraitRules): rule is TraitRules =>
-  typeof rule === "object" && !isSteps(rule) && !isRules(rule);
 
 /** A column that stands in a template of the data and that the file does not have. */
 function missingIn({ source, evidence }: View, data: unknown): string | undefined {
@@ -154,11 +150,8 @@ function asFileIsWritten(evidence: Evidence, field: string, rule: ValueRule): re
     const found = amountsOf(column);
     if (found === undefined) return undefined;
     if (found.readings.length === 1 && readsAll(column, { decimal, thousands, signs: [sign].flat() })) return undefined;
-    return amountLines(
-      column,
-      found,
-      Object.fromEntries(Object.entries(more).map(([key, text]) => [key, dataValue(text, key)])),
-    );
+    const steps = Object.entries(more).map(([key, text]) => [key, dataValue(text, key)]);
+    return amountLines(column, found, Object.fromEntries(steps));
   }
   const found = timesOf(column);
   if (typeof format !== "string" || found === undefined || !isTimeField(field)) return undefined;

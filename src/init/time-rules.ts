@@ -7,7 +7,7 @@ import type { ColumnProfile } from "./column-profile.ts";
 import { type Entry, flow, type Line } from "./config-text.ts";
 import type { OrderTime } from "./order-time.ts";
 import { clockOf, type TimeEvidence, timesOf, unixOf } from "./time-evidence.ts";
-import { ask, choice, inner, namesText, template, templateText } from "./words.ts";
+import { alsoText, ask, choice, inner, namesText, template, templateText } from "./words.ts";
 
 const TIME_FIELDS = ["orderTime", "startTime", "endTime"] as const;
 
@@ -32,7 +32,7 @@ export function orderTimeLines(
   const deed = DEEDS[action] ?? "the deed";
   if (time.kind === "column") {
     const rule = timeRule(time.column, columns);
-    return [time.also.length === 0 ? rule : { ...rule, note: `${rule.note}; also ${namesText(time.also)}` }];
+    return [{ ...rule, note: `${rule.note}${alsoText(time.also)}` }];
   }
   if (time.kind === "perhaps")
     return [

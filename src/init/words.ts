@@ -54,3 +54,7 @@ export const namesText = (columns: readonly ColumnProfile[]): string =>
     .slice(0, 4)
     .map(({ name }) => quoted(name))
     .join(", ");
+
+/** `; also "A", "B"`, or nothing. */
+export const alsoText = (others: readonly ColumnProfile[]): string =>
+  others.length === 0 ? "" : `; also ${namesText(others)}`;

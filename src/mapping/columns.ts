@@ -107,13 +107,10 @@ export function publicName(field: FieldName): string | undefined {
 /** The action that a file's name stands for by convention; of several prefixes the longest counts. */
 export function actionOfFileName(fileName: string): ActionName | undefined {
   const folded = fileName.toLowerCase();
-  let best: { readonly action: ActionName; readonly length: number } | undefined;
-  for (const action of ACTION_NAMES) {
-    for (const prefix of actionSpec(action).fileNames) {
-      if (folded.startsWith(prefix) && prefix.length > (best?.length ?? 0)) best = { action, length: prefix.length };
-    }
-  }
-  return best?.action;
+  const meant = ACTION_NAMES.flatMap((action) =>
+    actionSpec(action).fileNames.map((prefix) => ({ action, prefix })),
+  ).filter(({ prefix }) => folded.startsWith(prefix));
+  return meant.sort((one, other) => other.prefix.length - one.prefix.length)[0]?.action;
 }
 
 /** `events*, sales*, …`, for messages. */

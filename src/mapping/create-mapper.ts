@@ -4,9 +4,9 @@ import type { ActionName } from "../actions/actions.ts";
 import { DEFAULT_CLEAR_WORD } from "./coerce.ts";
 import type { LookupTable } from "./lookup.ts";
 import type { Mapper } from "./mapper.ts";
-import { createNamedMapper, namedSource } from "./named.ts";
+import { createNamedMapper, refuseRules } from "./named.ts";
 import { createObjectMapper } from "./objects.ts";
-import type { SourceConfig } from "./source.ts";
+import type { NamedSource } from "./source.ts";
 import { SourceMapper } from "./source-mapper.ts";
 import { withTotals } from "./totals.ts";
 
@@ -18,7 +18,7 @@ export interface MapperOptions {
   /** `--action`. */
   readonly action?: ActionName;
   /** The source of the config that the file matches. */
-  readonly source?: { readonly name: string; readonly config: SourceConfig };
+  readonly source?: NamedSource;
   /** The lookup files of the source, by their names in it. */
   readonly lookups?: ReadonlyMap<string, LookupTable>;
   /** The file is a request body: every row is an `{action, data}` item, or should be. */
@@ -60,7 +60,8 @@ function mapperOf(options: MapperOptions): Mapper {
     clearWord,
     relaxedRules,
     isPayload: options.isPayload === true && source === undefined && action === undefined,
-    source: source === undefined ? undefined : namedSource(source.name, source.config),
+    source,
   };
+  if (source !== undefined) refuseRules(source);
   return header === undefined ? createObjectMapper(settings) : createNamedMapper({ ...settings, header });
 }

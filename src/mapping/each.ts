@@ -100,6 +100,14 @@ function compileOne(config: EachConfig, names: Names, rows: JsonRows, path: Rule
   return byMatch(config.in, config.match, names, path);
 }
 
+const unreadable = (field: string, value: string | undefined, what: string, hint: string): Finding => ({
+  rule: "each-unreadable" satisfies MappingRule,
+  field,
+  ...(value !== undefined && { value }),
+  message: `${field} ${what}.`,
+  hint,
+});
+
 function byCount(template: string, names: Names, path: RulePath): Each {
   const read = compileTemplate(template, names, path, "any column is");
   return {
@@ -109,14 +117,9 @@ function byCount(template: string, names: Names, path: RulePath): Each {
       const text = read(scope);
       const count = /^\d{1,9}$/.test(text) ? Number(text) : undefined;
       if (count !== undefined && count <= MOST_REPETITIONS) return new Array(count).fill(undefined);
-      scope.findings.push({
-        rule: "each-unreadable" satisfies MappingRule,
-        field: template,
-        value: text,
-        message:
-          count === undefined ? `${template} is not a whole number to count by.` : `${template} is too large a count.`,
-        hint: `Give a whole number from 0 to ${MOST_REPETITIONS}; leave out rows without one with when.`,
-      });
+      const what = count === undefined ? "is not a whole number to count by" : "is too large a count";
+      const hint = `Give a whole number from 0 to ${MOST_REPETITIONS}; leave out rows without one with when.`;
+      scope.findings.push(unreadable(template, text, what, hint));
       return [];
     },
   };
@@ -145,12 +148,9 @@ function byPath(listPath: string, { keys, optional }: JsonRows, path: RulePath, 
           hint: `If rows without it give nothing, say so in the source: optional: [${listPath}].`,
         });
       if (list !== undefined && list !== null)
-        findings.push({
-          rule: "each-unreadable" satisfies MappingRule,
-          field: listPath,
-          message: `${listPath} is ${typeName(list)}, not a list.`,
-          hint: "Name the list that holds the tickets.",
-        });
+        findings.push(
+          unreadable(listPath, undefined, `is ${typeName(list)}, not a list`, "Name the list that holds the tickets."),
+        );
       return [];
     },
   };
@@ -160,13 +160,6 @@ function byMatch(template: string, written: string, names: Names, path: RulePath
   const read = compileTemplate(template, names, [...path, "in"], "all columns are");
   const pattern = compilePattern(written);
   if (typeof pattern === "string") throw new MappingError([...path, "match"], pattern);
-  const fault = (text: string, message: string, hint: string): Finding => ({
-    rule: "each-unreadable" satisfies MappingRule,
-    field: template,
-    value: text,
-    message,
-    hint,
-  });
   return {
     by: template,
     names: { counts: true, item: pattern.groups },
@@ -175,24 +168,16 @@ function byMatch(template: string, written: string, names: Names, path: RulePath
       if (text === "") return [];
       const found = pattern.matchesIn(text);
       if (found === undefined) {
-        scope.findings.push(
-          fault(
-            text,
-            `${template} is too long for its match (${text.length} characters).`,
-            "Is the right column named?",
-          ),
-        );
+        const what = `is too long for its match (${text.length} characters)`;
+        scope.findings.push(unreadable(template, text, what, "Is the right column named?"));
         return [];
       }
       const { items, rest } = found;
-      if (/[\p{L}\p{N}]/u.test(rest))
-        scope.findings.push(
-          fault(
-            text,
-            `${template} holds text that its match does not cover: ${JSON.stringify(rest.trim().slice(0, 60))}.`,
-            "Widen match until only marks and blanks are left between its matches.",
-          ),
-        );
+      if (/[\p{L}\p{N}]/u.test(rest)) {
+        const what = `holds text that its match does not cover: ${JSON.stringify(rest.trim().slice(0, 60))}`;
+        const hint = "Widen match until only marks and blanks are left between its matches.";
+        scope.findings.push(unreadable(template, text, what, hint));
+      }
       return items;
     },
   };

@@ -29,7 +29,7 @@ import { MappingError } from "./mapping-error.ts";
 import { unguard } from "./names.ts";
 import { selectOpenActions } from "./open-actions.ts";
 import type { MappingRule } from "./rules.ts";
-import type { SourceConfig } from "./source.ts";
+import type { NamedSource } from "./source.ts";
 
 /** What holds for all rows of a file. */
 export interface NamedSettings {
@@ -42,34 +42,16 @@ export interface NamedSettings {
   readonly source: NamedSource | undefined;
 }
 
-/** What a source says of a file whose columns are called like fields. */
-export interface NamedSource {
-  readonly name: string;
-  readonly action: ActionName | undefined;
-  readonly zone: string | undefined;
-  readonly guards: boolean;
-  readonly hasRules: boolean;
-}
-
 /** Throws `MappingError` for parts of a source that need `actions`. */
-export function namedSource(name: string, config: SourceConfig): NamedSource {
-  const path = ["sources", name];
-  for (const key of ["fields", "each", "expect", "skip", "columns", "lookup", "optional", "key", "fillDown"] as const) {
-    if (config[key] !== undefined && config.actions === undefined)
+export function refuseRules({ name, config }: NamedSource): void {
+  if (config.actions !== undefined) return;
+  for (const key of ["fields", "each", "expect", "skip", "columns", "lookup", "optional", "key", "fillDown"] as const)
+    if (config[key] !== undefined)
       throw new MappingError(
-        [...path, key],
+        ["sources", name, key],
         "needs actions",
         "List what each row gives, such as actions: [soldTicket: {}].",
       );
-  }
-  const { action } = config;
-  return {
-    name,
-    action,
-    zone: config.zone,
-    guards: config.csv?.guards === "strip",
-    hasRules: config.actions !== undefined,
-  };
 }
 
 interface UsedColumn {
@@ -107,7 +89,7 @@ export function compileColumns(
         .filter(({ field }) => takes.has(field))
         .map((column) => ({
           ...column,
-          coerce: coercerOf(action, column.field, settings.clearWord, settings.source?.zone),
+          coerce: coercerOf(action, column.field, settings.clearWord, settings.source?.config.zone),
         })),
       refused: all.filter(({ field }) => !takes.has(field)),
     };
@@ -123,7 +105,7 @@ export function createNamedMapper(settings: NamedSettings & { readonly header: r
   const fileName = settings.fileName === "" ? "the input" : settings.fileName;
   const columns = readColumns(header);
   if (columns.conflict !== undefined) throw conflictFailure(fileName, columns.conflict);
-  const named = settings.action ?? settings.source?.action;
+  const named = settings.action ?? settings.source?.config.action;
   const byColumn = named === undefined && columns.action !== undefined;
   const fixed = named ?? (byColumn ? undefined : actionOfFileName(settings.fileName));
   if (fixed === undefined && !byColumn) throw unknownActionFailure(fileName);
@@ -137,7 +119,7 @@ export function createNamedMapper(settings: NamedSettings & { readonly header: r
   }
   const compiled = compileColumns(columns, fixed, settings);
   const clean =
-    settings.source?.guards === true
+    settings.source?.config.csv?.guards === "strip"
       ? (cells: readonly string[]) => cells.map((cell) => unguard(cell.trim()))
       : undefined;
   return {
@@ -153,7 +135,7 @@ export function createNamedMapper(settings: NamedSettings & { readonly header: r
 /** How the action of a file's rows is known. */
 export function howNamed({ action, source }: NamedSettings, byColumn: boolean): string {
   if (action !== undefined) return "--action";
-  if (source?.action !== undefined) return `source ${source.name}`;
+  if (source?.config.action !== undefined) return `source ${source.name}`;
   return byColumn ? "by column action" : "by file name";
 }
 
@@ -178,7 +160,8 @@ export function understandingOf(
     if (name !== undefined) publicFields.push(name);
   }
   const notes = [...columns.notes];
-  if (source?.hasRules === true) notes.push(`the rules of source ${source.name} are not used, because of --action`);
+  if (source?.config.actions !== undefined)
+    notes.push(`the rules of source ${source.name} are not used, because of --action`);
   for (const { field, index } of fixed?.refused ?? [])
     notes.push(`${quote(header[index] ?? field)} is not used: ${fixed?.action} takes no ${field}`);
   if (fixed !== undefined)

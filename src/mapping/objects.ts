@@ -34,7 +34,7 @@ const MOST_KEY_SETS = 1000;
 
 /** A mapper for JSON rows. What it understands shows with the rows: the keys may differ from one to the next. */
 export function createObjectMapper(settings: NamedSettings): Mapper {
-  const named = settings.action ?? settings.source?.action;
+  const named = settings.action ?? settings.source?.config.action;
   const fixed = named ?? actionOfFileName(settings.fileName);
   const how = howNamed(settings, fixed === undefined);
   const compiledByKeys = new Map<string, { readonly keys: readonly string[]; readonly compiled: CompiledColumns }>();

@@ -6,14 +6,9 @@ import { literalPattern } from "./literal-pattern.ts";
 import { MappingError } from "./mapping-error.ts";
 import { wholeMatcher } from "./pattern.ts";
 import { inputsOfRejects, type LikelyNames } from "./rejects-names.ts";
-import type { SourceConfig } from "./source.ts";
+import type { NamedSource, SourceConfig } from "./source.ts";
 
 export type Sources = Readonly<Record<string, SourceConfig>>;
-
-interface Selected {
-  readonly name: string;
-  readonly config: SourceConfig;
-}
 
 /**
  * The source that `--source` names, else the one whose `match` fits the file's base name, with or without its `.gz` or
@@ -28,7 +23,7 @@ export function selectSource(
   fileName: string,
   wanted: string | undefined,
   isRejects = false,
-): Selected | undefined {
+): NamedSource | undefined {
   const names = Object.keys(sources);
   if (wanted !== undefined) {
     const config = Object.hasOwn(sources, wanted) ? sources[wanted] : undefined;
@@ -48,7 +43,7 @@ export function selectSource(
 }
 
 /** The source of the input that a rejects file comes from. */
-function sourceOfInputs(sources: Sources, inputs: readonly LikelyNames[], fileName: string): Selected | undefined {
+function sourceOfInputs(sources: Sources, inputs: readonly LikelyNames[], fileName: string): NamedSource | undefined {
   const found = inputs.flatMap((likely) => {
     for (const names of likely) {
       const source = sourceMatching(sources, names);
@@ -63,7 +58,7 @@ function sourceOfInputs(sources: Sources, inputs: readonly LikelyNames[], fileNa
 }
 
 /** The one source that matches any of the names. */
-function sourceMatching(sources: Sources, fileNames: readonly string[]): Selected | undefined {
+function sourceMatching(sources: Sources, fileNames: readonly string[]): NamedSource | undefined {
   const [first, second] = Object.entries(sources).flatMap(([name, config]) => {
     const fileName = fileNames.find((each) => matches(config, each));
     return fileName === undefined ? [] : [{ name, config, fileName }];
@@ -72,7 +67,7 @@ function sourceMatching(sources: Sources, fileNames: readonly string[]): Selecte
   return first === undefined ? undefined : { name: first.name, config: first.config };
 }
 
-function twoSources(fileName: string, first: Selected, second: Selected): MappingError {
+function twoSources(fileName: string, first: NamedSource, second: NamedSource): MappingError {
   return new MappingError(
     ["sources", second.name, "match"],
     `${fileName} matches two sources, ${first.name} and ${second.name}.`,

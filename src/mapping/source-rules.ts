@@ -36,7 +36,7 @@ import type {
   ValueRule,
 } from "./source.ts";
 import { compileTemplate, constantText, firstFilled, isConstant } from "./template.ts";
-import { compileValue, isSteps, type Parsing, type ValueContext } from "./value.ts";
+import { compileValue, isTraits, type Parsing, type ValueContext } from "./value.ts";
 import { type ValueWatch, type WatchedColumn, watchValues } from "./value-watch.ts";
 import { columnReader, compileWhen, readColumn, type When } from "./when.ts";
 
@@ -471,10 +471,6 @@ function compileField(
       return found === "" ? undefined : coerce(found, scope.findings);
     },
   };
-}
-
-function isTraits(rule: ValueRule | TraitRules): rule is TraitRules {
-  return typeof rule === "object" && !Array.isArray(rule) && !isSteps(rule);
 }
 
 /** A field that is the same in every row is read and checked once, in the config. */

@@ -291,6 +291,10 @@ export const sourceSchema = z.strictObject(
 
 /** One entry of `sources`. Texts are as they stand in the file; paths of lookup files are absolute. */
 export type SourceConfig = DeepReadonly<z.output<typeof sourceSchema>>;
+export interface NamedSource {
+  readonly name: string;
+  readonly config: SourceConfig;
+}
 /** Own names for columns. */
 export type ColumnAliases = NonNullable<SourceConfig["columns"]>;
 /** A column by its position, and the headers of which it must have one. */

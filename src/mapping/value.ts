@@ -8,7 +8,8 @@ import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { Names, Read, Scope } from "./names.ts";
 import { listed } from "./names.ts";
 import type { MappingRule } from "./rules.ts";
-import type { ValueRule, ValueSteps } from "./source.ts";
+import { isList } from "./schema-words.ts";
+import type { TraitRules, ValueRule, ValueSteps } from "./source.ts";
 import { compileTemplate, type EmptyWhen, firstFilled } from "./template.ts";
 import { compileTime } from "./time-format.ts";
 
@@ -31,9 +32,11 @@ export interface ValueContext {
   readonly displays: boolean;
 }
 
-export function isSteps(rule: unknown): rule is ValueSteps {
-  return typeof rule === "object" && rule !== null && !Array.isArray(rule) && Object.hasOwn(rule, "from");
-}
+export const isSteps = (rule: ValueRule | TraitRules): rule is ValueSteps =>
+  typeof rule === "object" && !isList(rule) && Object.hasOwn(rule, "from");
+
+export const isTraits = (rule: ValueRule | TraitRules): rule is TraitRules =>
+  typeof rule === "object" && !isList(rule) && !isSteps(rule);
 
 export function compileValue(rule: ValueRule, context: ValueContext): Read {
   const { names, path, emptyWhen } = context;
