@@ -193,28 +193,20 @@ export function actionsThat(...effects: readonly Effect[]): readonly ActionName[
 const EVENT_REGISTERING: ReadonlySet<unknown> = new Set(actionsThat("register-event"));
 
 /** Whether it is the name of an action that registers an event. */
-export function registersEvent(action: unknown): boolean {
-  return EVENT_REGISTERING.has(action);
-}
+export const registersEvent = (action: unknown): boolean => EVENT_REGISTERING.has(action);
 
 const REGISTERING: ReadonlySet<unknown> = new Set(actionsThat("register-event", "sell-ticket"));
 
 /** Whether it is the name of an action that registers an event or a ticket. */
-export function registers(action: unknown): boolean {
-  return REGISTERING.has(action);
-}
+export const registers = (action: unknown): boolean => REGISTERING.has(action);
 
-export function isActionName(name: string): name is ActionName {
-  return Object.hasOwn(ACTIONS, name);
-}
+export const isActionName = (name: string): name is ActionName => Object.hasOwn(ACTIONS, name);
 
 /** `a soldTicket`, `an updateTicket`. */
 export const withArticle = (action: ActionName): string => `${/^[aeiou]/.test(action) ? "an" : "a"} ${action}`;
 
 /** The table's entry with its optional properties visible. */
-export function actionSpec(name: ActionName): ActionSpec {
-  return ACTIONS[name];
-}
+export const actionSpec = (name: ActionName): ActionSpec => ACTIONS[name];
 
 /** The fields of an action, keyed by name; in update actions `null` means "leave unchanged". */
 export type ActionData = { readonly [F in FieldName]?: FieldValue<F> | null };
@@ -233,9 +225,7 @@ const ACCEPTED: ReadonlyMap<ActionName, readonly FieldName[]> = new Map(
 );
 
 /** All fields that an action takes, required ones first. */
-export function acceptedFields(action: ActionName): readonly FieldName[] {
-  return ACCEPTED.get(action) ?? [];
-}
+export const acceptedFields = (action: ActionName): readonly FieldName[] => ACCEPTED.get(action) ?? [];
 
 /** "eventId: present for event actions and for soldTicket" (specification, Response body): for those that take one. */
 const ECHOES_EVENT: ReadonlySet<unknown> = new Set(
@@ -243,6 +233,4 @@ const ECHOES_EVENT: ReadonlySet<unknown> = new Set(
 );
 
 /** Whether the service's answer to the action of this name says its eventId. */
-export function echoesEvent(action: unknown): boolean {
-  return ECHOES_EVENT.has(action);
-}
+export const echoesEvent = (action: unknown): boolean => ECHOES_EVENT.has(action);

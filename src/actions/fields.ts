@@ -195,14 +195,10 @@ interface ValueOfKind {
 
 export type FieldValue<F extends FieldName = FieldName> = ValueOfKind[(typeof FIELDS)[F]["kind"]];
 
-export function isFieldName(name: string): name is FieldName {
-  return Object.hasOwn(FIELDS, name);
-}
+export const isFieldName = (name: string): name is FieldName => Object.hasOwn(FIELDS, name);
 
 /** Whether the field names a person. */
-export function isPersonal(name: string): boolean {
-  return isFieldName(name) && fieldSpec(name).personal === true;
-}
+export const isPersonal = (name: string): boolean => isFieldName(name) && fieldSpec(name).personal === true;
 
 /** The rule by which the action's field is let in, or left out, although the table says otherwise. */
 export function relaxingRule(action: string, name: FieldName): ActionRule | undefined {
@@ -211,6 +207,4 @@ export function relaxingRule(action: string, name: FieldName): ActionRule | unde
 }
 
 /** The table's entry with its optional properties visible. */
-export function fieldSpec(name: FieldName): FieldSpec {
-  return FIELDS[name];
-}
+export const fieldSpec = (name: FieldName): FieldSpec => FIELDS[name];

@@ -185,11 +185,7 @@ function parsedOr(text: string): unknown {
 /** 128 bits of SHA-256: with ten thousand million identities a chance meeting stays below 10^-18, so a hit needs no confirmation. */
 export const DIGEST_BYTES = 16;
 
-export function digestOf(text: string): Buffer {
-  return Buffer.from(digestHex(text), "hex");
-}
+export const digestOf = (text: string): Buffer => Buffer.from(digestHex(text), "hex");
 
 /** The same as hexadecimal text, which costs a third: Node makes no view of memory for it. */
-export function digestHex(text: string): string {
-  return hash("sha256", text).slice(0, DIGEST_BYTES * 2);
-}
+export const digestHex = (text: string): string => hash("sha256", text).slice(0, DIGEST_BYTES * 2);

@@ -17,9 +17,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** The same with every number as it is spelt, so that what `JSON.stringify` writes has the same numbers, digit by digit. */
-export function parseVerbatim(text: string): unknown {
-  return parseNumbers(text, rawJson);
-}
+export const parseVerbatim = (text: string): unknown => parseNumbers(text, rawJson);
 
 function parseNumbers(text: string, read: (source: string) => unknown): unknown {
   const revive = (_key: string, value: unknown, context?: { readonly source?: string }): unknown =>
@@ -52,9 +50,7 @@ export function stringifyJson(value: unknown, indent?: number): string {
 const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 
 /** The same as `stringifyJson` for a string, and faster for a short plain one. */
-export function quoteJson(text: string): string {
-  return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
-}
+export const quoteJson = (text: string): string => (ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`);
 
 /**
  * The first key that occurs twice in one object of valid JSON `text`, as a JSON pointer, or undefined.

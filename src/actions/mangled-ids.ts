@@ -51,9 +51,7 @@ const GUARDED = /^(?:[='].*|".*")$/s;
 /** What a script should have replaced. `%C3%BC` is text as URLs have it. */
 const PLACEHOLDER = /\{\{[^{}]*\}\}|\$\{[^{}]*\}|(?<![\w%])%[A-Za-z_]\w*%(?![\w%])/;
 
-export function looksMangled(value: string): boolean {
-  return standsForNone(value) || holdsPlaceholder(value);
-}
+export const looksMangled = (value: string): boolean => standsForNone(value) || holdsPlaceholder(value);
 
 function standsForNone(value: string): boolean {
   // Almost every id fails one of these at once; the expression need not run for it.

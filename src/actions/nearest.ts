@@ -25,6 +25,4 @@ export function foldSpelling(text: string): string {
 }
 
 /** Names are compared ignoring case, blanks, `_` and `-`. */
-export function fold(name: string): string {
-  return name.toLowerCase().replace(/[\s_-]+/g, "");
-}
+export const fold = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, "");

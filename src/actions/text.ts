@@ -16,9 +16,7 @@ export function cleanText(text: string, max = 80): string {
 }
 
 /** Such text in a message, in quotes. */
-export function quoted(text: string, max = 40): string {
-  return JSON.stringify(cleanText(text, max));
-}
+export const quoted = (text: string, max = 40): string => JSON.stringify(cleanText(text, max));
 
 /** What names a person, fit for a log: all but its ends is hidden. */
 export function masked(text: string): string {
@@ -28,9 +26,7 @@ export function masked(text: string): string {
 }
 
 /** Lines of our own, whatever stands in them: the same characters become blanks, all but the line ends. */
-export function cleanLines(text: string): string {
-  return text.replace(CONTROL, (run) => run.replace(/[^\n]+/g, " "));
-}
+export const cleanLines = (text: string): string => text.replace(CONTROL, (run) => run.replace(/[^\n]+/g, " "));
 
 /** JSON text of the same meaning without such characters: what stands in its strings is written as `\\u` escapes. */
 export function escapeUnseen(json: string): string {
@@ -65,14 +61,10 @@ export function number(value: number): string {
 }
 
 /** `1 row`, `2 rows` */
-export function count(value: number, noun: string): string {
-  return `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
-}
+export const count = (value: number, noun: string): string => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
 
 /** A word of a shell, exactly this text. */
-export function quotedInShell(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
+export const quotedInShell = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 const LONGEST_PATH = 4096;
 
@@ -89,6 +81,4 @@ export function displayPath(file: string, cwd: string): string {
 }
 
 /** A file to be pasted into a shell: never taken for a flag. */
-export function fileInShell(path: string): string {
-  return inShell(path.startsWith("-") && path !== "-" ? `./${path}` : path);
-}
+export const fileInShell = (path: string): string => inShell(path.startsWith("-") && path !== "-" ? `./${path}` : path);

@@ -59,10 +59,6 @@ export function dependsOnInvalid(cause: Place | undefined) {
   return { message, hint: "Mend that row.", ...(cause && { cause }) };
 }
 
-export function quoted(id: string): string {
-  return `"${cleanText(id, 60)}"`;
-}
+export const quoted = (id: string): string => `"${cleanText(id, 60)}"`;
 
-export function placeText({ source, line }: Place): string {
-  return `${cleanText(source, 200)}:${line}`;
-}
+export const placeText = ({ source, line }: Place): string => `${cleanText(source, 200)}:${line}`;

@@ -33,9 +33,7 @@ export interface ConfigDocument {
 }
 
 /** How a path is written in the maps of a document. */
-export function pathKey(path: ConfigPath): string {
-  return JSON.stringify(path);
-}
+export const pathKey = (path: ConfigPath): string => JSON.stringify(path);
 
 /** The place of the value at `path`, or of the nearest thing around it that stands in the file. */
 export function positionAt(document: ConfigDocument, path: ConfigPath, of: "key" | "value" = "value"): Position {

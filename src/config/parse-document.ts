@@ -202,6 +202,4 @@ function bareTemplate(map: YAMLMap): string | undefined {
 }
 
 /** Items of parsed collections are typed as unknown but are nodes. */
-function toNode(item: unknown): Node | null {
-  return isScalar(item) || isCollection(item) || isAlias(item) ? item : null;
-}
+const toNode = (item: unknown): Node | null => (isScalar(item) || isCollection(item) || isAlias(item) ? item : null);

@@ -48,9 +48,7 @@ export const ENVIRONMENT_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const ENVIRONMENT_NAME_RULE = "needs a name of lower-case letters, digits, - and _, such as playground";
 
 /** How an environment's name stands in variables: `pre-prod` → `PRE_PROD`. */
-export function variablePart(name: string): string {
-  return name.toUpperCase().replaceAll("-", "_");
-}
+export const variablePart = (name: string): string => name.toUpperCase().replaceAll("-", "_");
 
 /** Upper case only: a key pasted in place of the name of its variable is then nearly always noticed. */
 const VARIABLE_NAME = /^[A-Z_][A-Z0-9_]{0,127}$/;

@@ -16,9 +16,7 @@ import { toPath, userStateDirectory } from "./paths.ts";
 import { variablePart } from "./schema.ts";
 
 /** The digest by which a config is trusted: of its whole text. */
-export function digestOfConfig(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
+export const digestOfConfig = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** Everything in a config that needs trust, each with its place. */
 export async function trustProblems(

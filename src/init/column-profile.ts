@@ -25,9 +25,7 @@ export function profileColumn(name: string, index: number, cells: readonly strin
 }
 
 /** Whether every row has a text here that no other row has. */
-export function isUnique({ values, filled, rows }: ColumnProfile): boolean {
-  return filled === rows && values.size === rows;
-}
+export const isUnique = ({ values, filled, rows }: ColumnProfile): boolean => filled === rows && values.size === rows;
 
 /** Whether texts begin with what an exporter puts before a formula's first character. */
 export function hasGuards({ values }: ColumnProfile): boolean {

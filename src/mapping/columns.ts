@@ -119,6 +119,4 @@ export const FILE_NAME_PATTERNS: string = Object.values(ACTIONS)
   .join(", ");
 
 /** A header in a message. */
-export function quote(header: string): string {
-  return quoted(header, 60);
-}
+export const quote = (header: string): string => quoted(header, 60);

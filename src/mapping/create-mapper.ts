@@ -40,9 +40,7 @@ export function createMapper(options: MapperOptions): Mapper {
 }
 
 /** Whether a row says the same to a mapper that has not seen the rows above it: a cell that is filled from above does not. */
-export function readsRowsAlone({ source }: MapperOptions): boolean {
-  return source?.config.fillDown === undefined;
-}
+export const readsRowsAlone = ({ source }: MapperOptions): boolean => source?.config.fillDown === undefined;
 
 function mapperOf(options: MapperOptions): Mapper {
   const { fileName, header, source, action } = options;

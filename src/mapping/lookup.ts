@@ -100,9 +100,7 @@ function indexOf(table: LookupTable, keys: readonly Read[]): ReadonlyMap<string,
   return index;
 }
 
-function joined(key: readonly string[]): string {
-  return key.length === 1 ? (key[0] ?? "") : JSON.stringify(key);
-}
+const joined = (key: readonly string[]): string => (key.length === 1 ? (key[0] ?? "") : JSON.stringify(key));
 
 /** A lookup that may find nothing, and found nothing for any row: its file is another one, or is written otherwise. */
 export function fitsNothing(

@@ -201,9 +201,7 @@ function mapCells(compiled: CompiledColumns, cells: readonly string[]): Mapped {
 
 const EMPTY_ROW: Mapped = { kind: "skipped", reason: "empty row" };
 
-function isBlank(cells: readonly string[]): boolean {
-  return cells.every((cell) => cell.trim() === "");
-}
+const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell.trim() === "");
 
 /** Finishes a row whose fields are read: strange cells, the actions still open, the row's event. */
 export function mappedOf(

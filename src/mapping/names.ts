@@ -206,9 +206,7 @@ function positionIn(header: readonly string[], choice: string): number | undefin
 }
 
 /** Removes the apostrophe or TAB that exporters put before what a spreadsheet would take for a formula. */
-export function unguard(text: string): string {
-  return GUARDED.test(text) ? text.slice(1).trim() : text;
-}
+export const unguard = (text: string): string => (GUARDED.test(text) ? text.slice(1).trim() : text);
 const GUARDED = /^'[=+\-@|%\t\r]/;
 
 /** Names of JSON rows: a key, or a path such as `seating.row` and `codes.0`. Keys that a row lacks are empty. */

@@ -15,9 +15,8 @@ const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
 const STANDARD_INPUT = "stdin";
 
 /** What the promises and the rejects of an input begin with. `inputName` is its base name, "" for standard input. */
-export function stemOf(inputName: string): string {
-  return inputName === "" ? STANDARD_INPUT : inputName.replace(ENDING, "");
-}
+export const stemOf = (inputName: string): string =>
+  inputName === "" ? STANDARD_INPUT : inputName.replace(ENDING, "");
 
 /** Base names, the likelier ones in the earlier lists. */
 export type LikelyNames = readonly (readonly string[])[];

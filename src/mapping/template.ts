@@ -40,9 +40,7 @@ export function isConstant(template: string, path: RulePath): boolean {
 }
 
 /** What a template without names says: doubled braces are braces. */
-export function constantText(template: string, path: RulePath): string {
-  return templateParts(template, path).join("").trim();
-}
+export const constantText = (template: string, path: RulePath): string => templateParts(template, path).join("").trim();
 
 /**
  * A template is empty when its columns are: of an id, when one of them is (`F8VVL-` names no ticket); of other texts,

@@ -85,10 +85,6 @@ function columnName({ header }: KnownTable, index: number): string {
   return name === undefined || name === "" ? `Column ${index + 1}` : `Column ${index + 1} ("${cleanText(name, 40)}")`;
 }
 
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
-}
+const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-function shownDelimiter({ delimiter }: KnownTable): string {
-  return delimiter === "\t" ? "TAB" : (delimiter ?? ",");
-}
+const shownDelimiter = ({ delimiter }: KnownTable): string => (delimiter === "\t" ? "TAB" : (delimiter ?? ","));

@@ -223,9 +223,7 @@ export class JsonArrayParser implements RowParser {
   }
 }
 
-function isWhite(byte: number): boolean {
-  return byte === 0x20 || byte === LF || byte === 13 || byte === 9;
-}
+const isWhite = (byte: number): boolean => byte === 0x20 || byte === LF || byte === 13 || byte === 9;
 
 /** The row for a document whose outermost value is no array. */
 function notArray(head: Buffer, line: number): Row {
