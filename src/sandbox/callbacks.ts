@@ -22,13 +22,7 @@ export interface CallbackCounts {
   readonly dropped: number;
 }
 
-export interface Callbacks extends AsyncDisposable {
-  /** Takes a callback to deliver later; never waits. */
-  enqueue(callback: Callback): void;
-  counts(): CallbackCounts;
-  /** Resolves when nothing is waiting or on its way. */
-  idle(): Promise<void>;
-}
+export type Callbacks = ReturnType<typeof startCallbacks>;
 
 /** What waits for one callbackUrl. */
 interface Address {
@@ -42,7 +36,7 @@ interface Address {
  *
  * @param firstWaitMs Wait before the second try; it doubles with every further one.
  */
-export function startCallbacks({ firstWaitMs = FIRST_WAIT_MS }: { readonly firstWaitMs?: number } = {}): Callbacks {
+export function startCallbacks(firstWaitMs = FIRST_WAIT_MS) {
   const end = new AbortController();
   const addresses = new Map<string, Address>();
   const working = new Set<Promise<void>>();
@@ -61,7 +55,8 @@ export function startCallbacks({ firstWaitMs = FIRST_WAIT_MS }: { readonly first
   }
 
   return {
-    enqueue(callback) {
+    /** Takes a callback to deliver later; never waits. */
+    enqueue(callback: Callback): void {
       const { callbackUrl } = callback;
       const address = addresses.get(callbackUrl) ?? { waiting: [], working: 0 };
       if (end.signal.aborted || !isLoopbackUrl(callbackUrl) || address.waiting.length >= MAX_WAITING) {
@@ -82,7 +77,8 @@ export function startCallbacks({ firstWaitMs = FIRST_WAIT_MS }: { readonly first
         });
       working.add(worker);
     },
-    counts: () => ({ ...counts }),
+    counts: (): CallbackCounts => ({ ...counts }),
+    /** Resolves when nothing is waiting or on its way. */
     idle: () => idle.promise,
     async [Symbol.asyncDispose]() {
       end.abort();

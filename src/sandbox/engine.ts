@@ -1,7 +1,6 @@
 /** The service of the specification without its HTTP: requests in, results out, and a record of both. */
 
 import { randomBytes } from "node:crypto";
-import type { MetadataAttribute } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
 import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
@@ -15,18 +14,7 @@ import {
   WITHHELD,
 } from "./lifecycle.ts";
 import { openState, type ProcessedAction, type State } from "./state.ts";
-import {
-  type ActionStatus,
-  type EchoedIds,
-  type EventView,
-  echoedIds,
-  idIn,
-  type PromiseStatus,
-  statusOf,
-  type TicketView,
-  viewEvent,
-  viewTicket,
-} from "./view.ts";
+import { type EchoedIds, echoedIds, idIn, type PromiseStatus, statusOf, viewEvent, viewTicket } from "./view.ts";
 
 export interface EngineOptions {
   /** The SQLite file, made with its directory when missing; or `:memory:`. */
@@ -84,35 +72,7 @@ interface Counts {
   readonly byAction: Readonly<Record<string, { readonly accepted: number; readonly refused: number }>>;
 }
 
-export interface Engine extends Disposable {
-  /** Random, made with the state; a client's memory of this sandbox belongs to it. */
-  readonly instanceId: string;
-  /** When the state was made, in milliseconds since 1970. */
-  readonly createdAt: number;
-  /**
-   * Processes the items of one request in order, in one transaction, and gives one result an item. After it returns
-   * everything survives the end of the process. What it throws has processed nothing.
-   */
-  process(items: readonly unknown[], options?: ProcessOptions): readonly ResultItem[];
-  /** The record of everything processed, in order, refused items included. Reads page by page, so it may be long. */
-  processed(options?: { readonly after?: number }): Iterable<ProcessedAction>;
-  counts(): Counts;
-  event(eventId: string): EventView | undefined;
-  ticket(by: { readonly ticketId: string } | { readonly nftId: string }): TicketView | undefined;
-  /** The newest first. */
-  latest(limit: number): {
-    readonly events: readonly EventView[];
-    readonly tickets: readonly TicketView[];
-    readonly actions: readonly ProcessedAction[];
-  };
-  /** What has become of an accepted action. It depends on the action's age unless it was set. */
-  status(actionPromise: string): ActionStatus | undefined;
-  /** Rehearses a status; says whether the promise is known. */
-  setStatus(actionPromise: string, status: PromiseStatus): boolean;
-  /** Makes a metadata template known, as the service's studio tool would. */
-  setTemplate(id: string, attributes: readonly MetadataAttribute[]): void;
-  close(): void;
-}
+export type Engine = ReturnType<typeof openEngine>;
 
 const PAGE = 1000;
 const NONE_WITHHELD: ReadonlySet<number> = new Set();
@@ -122,7 +82,7 @@ const NONE_WITHHELD: ReadonlySet<number> = new Set();
  *
  * @throws Failure `usage` for a rule in `accept` that can't be relaxed, `storage` for a state that can't be opened.
  */
-export function openEngine(options: EngineOptions): Engine {
+export function openEngine(options: EngineOptions) {
   const { path, accept = [], now = Date.now, integratorName = "the sandbox's integrator" } = options;
   for (const rule of accept) assertRelaxable(rule);
   const relaxed = new Set(accept);
@@ -155,15 +115,22 @@ export function openEngine(options: EngineOptions): Engine {
 
   const view = { state, integratorName };
   return {
+    /** Random, made with the state; a client's memory of this sandbox belongs to it. */
     instanceId: state.instanceId,
+    /** When the state was made, in milliseconds since 1970. */
     createdAt: state.createdAt,
-    process(items, { withhold = NONE_WITHHELD, onCallback } = {}) {
+    /**
+     * Processes the items of one request in order, in one transaction, and gives one result an item. After it returns
+     * everything survives the end of the process. What it throws has processed nothing.
+     */
+    process(items: readonly unknown[], { withhold = NONE_WITHHELD, onCallback }: ProcessOptions = {}) {
       const callbacks: Callback[] = [];
-      const results = state.transaction(() => processAll(items, withhold, callbacks));
+      const results: readonly ResultItem[] = state.transaction(() => processAll(items, withhold, callbacks));
       if (onCallback !== undefined) for (const callback of callbacks) onCallback(callback);
       return results;
     },
-    *processed({ after = 0 } = {}) {
+    /** The record of everything processed, in order, refused items included. Reads page by page, so it may be long. */
+    *processed({ after = 0 }: { readonly after?: number } = {}): Generator<ProcessedAction> {
       // Page by page, so that no statement stays open over someone else's writing.
       for (let page = state.actionsAfter(after, PAGE); page.length > 0; ) {
         yield* page;
@@ -171,19 +138,24 @@ export function openEngine(options: EngineOptions): Engine {
       }
     },
     counts: () => toCounts(state.counts()),
-    event: (eventId) => viewEvent(state.event(eventId)),
-    ticket: (by) => viewTicket(view, "ticketId" in by ? state.ticket(by.ticketId) : ticketOfNft(state, by.nftId)),
-    latest: (limit) => ({
+    event: (eventId: string) => viewEvent(state.event(eventId)),
+    ticket: (by: { readonly ticketId: string } | { readonly nftId: string }) =>
+      viewTicket(view, "ticketId" in by ? state.ticket(by.ticketId) : ticketOfNft(state, by.nftId)),
+    /** The newest first. */
+    latest: (limit: number) => ({
       events: state.lastEvents(limit).flatMap((event) => viewEvent(event) ?? []),
       tickets: state.lastTickets(limit).flatMap((ticket) => viewTicket(view, ticket) ?? []),
       actions: state.lastActions(limit),
     }),
-    status: (actionPromise) => statusOf(state, actionPromise, now()),
-    setStatus(actionPromise, status) {
-      if (state.actionOf(actionPromise) === undefined) return false;
-      state.setStatus(actionPromise, status);
-      return true;
+    /** What has become of an accepted action. It depends on the action's age unless it was set. */
+    status: (actionPromise: string) => statusOf(state, actionPromise, now()),
+    /** Rehearses a status; says whether the promise is known. */
+    setStatus(actionPromise: string, status: PromiseStatus): boolean {
+      const isKnown = state.actionOf(actionPromise) !== undefined;
+      if (isKnown) state.setStatus(actionPromise, status);
+      return isKnown;
     },
+    /** Makes a metadata template known, as the service's studio tool would. */
     setTemplate: state.setTemplate,
     close: state.close,
     [Symbol.dispose]: state.close,

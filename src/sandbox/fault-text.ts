@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { LineCounter, parseDocument } from "yaml";
 import { Failure } from "../failure.ts";
-import { badScript, type FaultScript, scriptSchema, toLines } from "./faults.ts";
+import { badScript, type FaultScript, parseFaultScript } from "./faults.ts";
 
 /**
  * Reads a fault script from YAML or JSON text.
@@ -23,8 +23,6 @@ export function parseFaultText(text: string, place: string): FaultScript {
       place,
       document.errors.map((error) => `${at(error.pos[0])}${error.message}`),
     );
-  const parsed = scriptSchema.safeParse(document.toJS({ maxAliasCount: 100 }));
-  if (parsed.success) return parsed.data;
   const whereOf = (path: readonly PropertyKey[]): string => {
     for (let length = path.length; length > 0; length -= 1) {
       const node: unknown = document.getIn(path.slice(0, length), true);
@@ -33,7 +31,7 @@ export function parseFaultText(text: string, place: string): FaultScript {
     }
     return "1:1 ";
   };
-  throw badScript(place, toLines(parsed.error, whereOf));
+  return parseFaultScript(document.toJS({ maxAliasCount: 100 }), place, whereOf);
 }
 
 /** @throws Failure `usage` for a file that can't be read, or is no fault script. */

@@ -34,8 +34,6 @@ const onSchema = z.strictObject({
 /** How many items are processed before the fault, the first N of them for a number. */
 const processedSchema = z.union([z.literal("none"), z.literal("all"), count]);
 
-const commonShape = { on: onSchema.optional(), times: z.int().positive().optional() };
-
 const dateForm = z.enum(["imf", "rfc850", "asctime"]);
 
 /**
@@ -54,166 +52,93 @@ const FRAMINGS = [
   "late-twice",
 ] as const;
 
+/** A rule is for a fault, for some requests, and for so many times; the rest of its keys is the fault's own. */
+const ruleOf = <Fault extends string, Shape extends z.ZodRawShape>(fault: Fault, shape: Shape) =>
+  z.strictObject({ fault: z.literal(fault), on: onSchema.optional(), times: z.int().positive().optional(), ...shape });
+
+const items = itemsSchema.optional();
+const processed = processedSchema.optional();
+const LOCATION = z.string().regex(/^[!-~]+$/);
+const CODINGS = z.string().regex(/^[\w, -]*$/);
+const anything = z.unknown().optional();
+
 const ruleSchema = z.discriminatedUnion("fault", [
   // Adds to whatever else happens to the request.
-  z.strictObject({
-    fault: z.literal("latency"),
-    ...commonShape,
-    ms: z.union([milliseconds, z.tuple([milliseconds, milliseconds])]),
-  }),
+  ruleOf("latency", { ms: z.union([milliseconds, z.tuple([milliseconds, milliseconds])]) }),
   // Another status. Without a body a 2xx gives the ordinary answer, any other a short message.
-  z.strictObject({
-    fault: z.literal("status"),
-    ...commonShape,
+  ruleOf("status", {
     status: z.int().min(200).max(599),
-    processed: processedSchema.optional(),
-    body: z.unknown().optional(),
+    processed,
+    body: anything,
     headers: z.record(z.string().regex(/^[\w-]+$/), z.string().regex(/^[ -~]*$/)).optional(),
     /** In seconds, or as a date so many seconds ahead. */
     retryAfter: z.union([count, z.strictObject({ inSeconds: z.int(), form: dateForm.optional() })]).optional(),
     /** Shifts the answer's Date, and a Retry-After date with it. */
     clockSkewSeconds: z.int().optional(),
   }),
-  z.strictObject({
-    fault: z.literal("redirect"),
-    ...commonShape,
-    status: z.union([z.literal(301), z.literal(302), z.literal(303), z.literal(307), z.literal(308)]).optional(),
-    location: z
-      .string()
-      .regex(/^[!-~]+$/)
-      .optional(),
-    processed: processedSchema.optional(),
+  ruleOf("redirect", {
+    status: z.literal([301, 302, 303, 307, 308]).optional(),
+    location: LOCATION.optional(),
+    processed,
   }),
   // The connection ends without an answer: when the headers are in, when the body is in, or after processing.
-  z.strictObject({
-    fault: z.literal("drop"),
-    ...commonShape,
-    when: z.enum(["at-headers", "before", "after"]),
-    processed: processedSchema.optional(),
-    reset: z.boolean().optional(),
-  }),
-  z.strictObject({ fault: z.literal("hang"), ...commonShape, processed: processedSchema.optional() }),
+  ruleOf("drop", { when: z.enum(["at-headers", "before", "after"]), processed, reset: z.boolean().optional() }),
+  ruleOf("hang", { processed }),
   // The answer ends early: announced by its length, in chunks without their end, or cleanly.
-  z.strictObject({
-    fault: z.literal("cut"),
-    ...commonShape,
+  ruleOf("cut", {
     share: z.number().min(0).max(0.999).optional(),
     framing: z.enum(["length", "chunked", "clean"]).optional(),
   }),
-  z.strictObject({
-    fault: z.literal("count"),
-    ...commonShape,
-    by: z.int().refine((by) => by !== 0, "is 0, which changes nothing"),
-  }),
-  z.strictObject({ fault: z.literal("shuffle"), ...commonShape }),
+  ruleOf("count", { by: z.int().refine((by) => by !== 0, "is 0, which changes nothing") }),
+  ruleOf("shuffle", {}),
   // These items are not processed; `body` is what stands in their place.
-  z.strictObject({
-    fault: z.literal("failure-items"),
-    ...commonShape,
-    items: itemsSchema.optional(),
-    body: z.unknown().optional(),
-  }),
+  ruleOf("failure-items", { items, body: anything }),
   // These items are processed, and `body` stands in their place.
-  z.strictObject({
-    fault: z.literal("replaced-items"),
-    ...commonShape,
-    items: itemsSchema.optional(),
-    body: z.unknown(),
-  }),
+  ruleOf("replaced-items", { items, body: z.unknown() }),
   // These items keep their promise, beside another status.
-  z.strictObject({
-    fault: z.literal("contradiction"),
-    ...commonShape,
-    items: itemsSchema.optional(),
-    status: z.unknown().optional(),
-  }),
+  ruleOf("contradiction", { items, status: anything }),
   // `success` as ever, and `with` beside it, which denies it.
-  z.strictObject({
-    fault: z.literal("denial"),
-    ...commonShape,
+  ruleOf("denial", {
     where: z.enum(["top", "item"]).optional(),
-    items: itemsSchema.optional(),
+    items,
     with: z.record(z.string(), z.unknown()).optional(),
   }),
   // Another value as the promise; a text may be repeated to so many characters.
-  z.strictObject({
-    fault: z.literal("promise-value"),
-    ...commonShape,
-    items: itemsSchema.optional(),
-    value: z.unknown(),
-    length: z.int().positive().max(32_000_000).optional(),
-  }),
-  z.strictObject({
-    fault: z.literal("missing-promise"),
-    ...commonShape,
-    items: itemsSchema.optional(),
-    empty: z.boolean().optional(),
-  }),
-  z.strictObject({
-    fault: z.literal("duplicate-promise"),
-    ...commonShape,
-    items: itemsSchema.optional(),
-    of: z.enum(["neighbour", "earlier-request"]).optional(),
-  }),
-  z.strictObject({
-    fault: z.literal("echo-mismatch"),
-    ...commonShape,
-    items: itemsSchema.optional(),
-    field: z.enum(["action", "id"]).optional(),
-    value: z.unknown().optional(),
-  }),
-  z.strictObject({ fault: z.literal("extra-keys"), ...commonShape }),
-  z.strictObject({ fault: z.literal("duplicate-key"), ...commonShape, where: z.enum(["top", "item"]).optional() }),
+  ruleOf("promise-value", { items, value: z.unknown(), length: z.int().positive().max(32_000_000).optional() }),
+  ruleOf("missing-promise", { items, empty: z.boolean().optional() }),
+  ruleOf("duplicate-promise", { items, of: z.enum(["neighbour", "earlier-request"]).optional() }),
+  ruleOf("echo-mismatch", { items, field: z.enum(["action", "id"]).optional(), value: anything }),
+  ruleOf("extra-keys", {}),
+  ruleOf("duplicate-key", { where: z.enum(["top", "item"]).optional() }),
   // The answer's own status; without `status` it has none.
-  z.strictObject({ fault: z.literal("answer-status"), ...commonShape, status: z.unknown().optional() }),
+  ruleOf("answer-status", { status: anything }),
   // 1xx before the ordinary answer.
-  z.strictObject({
-    fault: z.literal("interim"),
-    ...commonShape,
-    statuses: z.array(z.int().min(100).max(199)).optional(),
-  }),
+  ruleOf("interim", { statuses: z.array(z.int().min(100).max(199)).optional() }),
   // The ordinary answer under a Content-Encoding, `announce` being what the header says.
-  z.strictObject({
-    fault: z.literal("encoding"),
-    ...commonShape,
+  ruleOf("encoding", {
     encoding: z.enum(["identity", "gzip", "deflate", "br", "zstd"]).optional(),
-    announce: z
-      .string()
-      .regex(/^[\w, -]*$/)
-      .optional(),
+    announce: CODINGS.optional(),
   }),
   // The ordinary answer as other bytes on the connection.
-  z.strictObject({ fault: z.literal("framing"), ...commonShape, as: z.enum(FRAMINGS) }),
+  ruleOf("framing", { as: z.enum(FRAMINGS) }),
   // Another status before the body is read; the connection stays. A 2xx has `items` bare failure items, which only a
   // guess can give. What comes of the body then may be processed all the same.
-  z.strictObject({
-    fault: z.literal("early-answer"),
-    ...commonShape,
+  ruleOf("early-answer", {
     status: z.int().min(200).max(599).optional(),
     items: z.int().nonnegative().max(5000).optional(),
     processed: z.enum(["none", "all"]).optional(),
   }),
   // A body that does not end before the client goes, or `mebibytes` are written.
-  z.strictObject({ fault: z.literal("endless"), ...commonShape, mebibytes: z.int().positive().max(65_536).optional() }),
-  z.strictObject({
-    fault: z.literal("drip"),
-    ...commonShape,
-    bytes: z.int().positive().optional(),
-    everyMs: milliseconds.optional(),
-  }),
+  ruleOf("endless", { mebibytes: z.int().positive().max(65_536).optional() }),
+  ruleOf("drip", { bytes: z.int().positive().optional(), everyMs: milliseconds.optional() }),
   // 413 before the body is read; then the connection is closed on whatever the client is still writing.
-  z.strictObject({ fault: z.literal("too-large"), ...commonShape }),
-  z.strictObject({ fault: z.literal("not-json"), ...commonShape, body: z.string().optional() }),
+  ruleOf("too-large", {}),
+  ruleOf("not-json", { body: z.string().optional() }),
   // The ordinary answer; then the kept-alive connection is closed, announced or not.
-  z.strictObject({
-    fault: z.literal("close"),
-    ...commonShape,
-    announce: z.boolean().optional(),
-    afterMs: milliseconds.optional(),
-  }),
+  ruleOf("close", { announce: z.boolean().optional(), afterMs: milliseconds.optional() }),
 ]);
 
-export const scriptSchema = z.strictObject({
+const scriptSchema = z.strictObject({
   seed: z.union([z.int(), z.string()]).optional(),
   rules: z.array(ruleSchema).max(1000),
 });
@@ -221,6 +146,8 @@ export const scriptSchema = z.strictObject({
 export type FaultRule = z.infer<typeof ruleSchema>;
 export type FaultScript = z.infer<typeof scriptSchema>;
 export type Fault = Exclude<FaultRule, { fault: "latency" }>;
+/** One that strikes when the body is read. */
+export type LateFault = Exclude<Fault, { fault: "too-large" | "early-answer" }>;
 export type ItemSelector = z.infer<typeof itemsSchema>;
 export type Processed = z.infer<typeof processedSchema>;
 
@@ -230,18 +157,20 @@ const NO_FAULTS: FaultScript = { rules: [] };
  * Checks a fault script.
  *
  * @param place Named in the error.
+ * @param whereOf where something of the script stands, for the error.
  * @throws Failure `usage` with every fault of the script.
  */
-export function parseFaultScript(value: unknown, place: string): FaultScript {
+export function parseFaultScript(
+  value: unknown,
+  place: string,
+  whereOf: (path: readonly PropertyKey[]) => string = () => "",
+): FaultScript {
   const parsed = scriptSchema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw badScript(
-    place,
-    toLines(parsed.error, () => ""),
-  );
+  throw badScript(place, toLines(parsed.error, whereOf));
 }
 
-export function toLines(error: z.ZodError, whereOf: (path: readonly PropertyKey[]) => string): readonly string[] {
+function toLines(error: z.ZodError, whereOf: (path: readonly PropertyKey[]) => string): readonly string[] {
   return error.issues.map((issue) => {
     const path = issue.path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");
     const message =
@@ -272,7 +201,7 @@ export interface RequestFacts {
 export interface ChosenFault {
   /** Wait this long before anything else, in milliseconds. */
   readonly latencyMs: number;
-  readonly fault: Fault | undefined;
+  readonly fault: LateFault | undefined;
   /** Numbers from 0 to below 1, the same ones for the same seed, request and rule. */
   readonly random: () => number;
 }

@@ -1,11 +1,12 @@
 /** Answers that go wrong on purpose, byte by byte where it must be. */
 
+import { once } from "node:events";
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { stringifyJson } from "../actions/json.ts";
 import type { ResultItem } from "./engine.ts";
-import { denialBy, type Fault, httpDate, type Processed, selectItems, tamper } from "./faults.ts";
+import { denialBy, type Fault, httpDate, type LateFault, type Processed, selectItems, tamper } from "./faults.ts";
 
 /** A request whose body is in, and what can be done with it. */
 export interface Exchange {
@@ -21,7 +22,7 @@ export interface Exchange {
 const MEBIBYTE = 1024 * 1024;
 
 /** Answers as the fault says. Resolves when all has been written, or the client is gone. */
-export async function answerBadly(fault: Fault, exchange: Exchange): Promise<void> {
+export async function answerBadly(fault: LateFault, exchange: Exchange): Promise<void> {
   const { response, items, process, random, signal } = exchange;
   const whole = (): string => stringifyJson({ status: "success", data: process(items) });
   switch (fault.fault) {
@@ -38,7 +39,9 @@ export async function answerBadly(fault: Fault, exchange: Exchange): Promise<voi
       return;
     case "hang":
       processSome(exchange, fault.processed ?? "none");
-      return gone(response, signal);
+      // Until the client or the sandbox ends.
+      await once(response, "close", { signal }).catch(() => undefined);
+      return;
     case "cut":
       return cut(response, whole(), fault.share ?? 0.5, fault.framing ?? "length");
     case "failure-items": {
@@ -75,15 +78,11 @@ export async function answerBadly(fault: Fault, exchange: Exchange): Promise<voi
       return sendEncoded(response, whole(), fault.encoding ?? "gzip", fault.announce);
     case "framing":
       return sendFramed(response, whole(), fault.as, signal);
-    case "early-answer": // strikes before the body is read, as too-large
-      return sendJson(response, fault.status ?? 403, { message: MESSAGES[fault.status ?? 403] });
     case "endless":
       process(items);
       return flood(response, fault.mebibytes ?? 1024);
     case "drip":
       return drip(response, Buffer.from(whole()), fault.bytes ?? 1, fault.everyMs ?? 1000, signal);
-    case "too-large": // strikes before the body is read; here only so that no fault is forgotten
-      return sendJson(response, 413, { message: "Request Too Long" });
     case "not-json":
       process(items);
       response.writeHead(200, { "Content-Type": "text/html" });
@@ -92,7 +91,7 @@ export async function answerBadly(fault: Fault, exchange: Exchange): Promise<voi
     case "close": {
       const { socket } = response;
       if (fault.announce) response.setHeader("Connection", "close");
-      const sent = new Promise<void>((resolve) => response.once("finish", resolve));
+      const sent = once(response, "finish");
       send(response, 200, whole());
       await sent;
       if (fault.afterMs !== undefined) await delay(fault.afterMs, undefined, { signal });
@@ -275,13 +274,6 @@ function closing(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   response.once("close", () => controller.abort());
   return controller.signal;
-}
-
-function gone(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  response.once("close", resolve);
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  return promise;
 }
 
 export function drainedOrGone(response: ServerResponse): Promise<void> {

@@ -1,6 +1,7 @@
 /** The sandbox over HTTP: `POST /stream` as specified, the state to look at, and faults on demand. Loopback only. */
 
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
@@ -8,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import type { MetadataAttribute } from "../actions/fields.ts";
 import { duplicateKey, parseJson } from "../actions/json.ts";
-import { Failure } from "../failure.ts";
+import { errorCode, Failure } from "../failure.ts";
 import { type CallbackCounts, type Callbacks, isLoopbackHost, startCallbacks } from "./callbacks.ts";
 import { type Engine, openEngine } from "./engine.ts";
 import { type Fault, type FaultScript, type Faults, openFaults, parseFaultScript } from "./faults.ts";
@@ -68,7 +69,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const ownEngine = "path" in options.engine ? openEngine(options.engine) : undefined;
   const engine = ownEngine ?? (options.engine as Engine); // without a path it is an engine
   const faults = openFaults(options.faults);
-  const callbacks = startCallbacks(options.callbackWaitMs === undefined ? {} : { firstWaitMs: options.callbackWaitMs });
+  const callbacks = startCallbacks(options.callbackWaitMs);
   const end = new AbortController();
   const context: Context = { engine, faults, callbacks, keyDigest: digest(apiKey), maxBodyBytes, signal: end.signal };
 
@@ -118,23 +119,16 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 }
 
-function listen(server: ReturnType<typeof createServer>, port: number): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", (cause: NodeJS.ErrnoException) => {
-    const taken = cause.code === "EADDRINUSE";
-    reject(
-      new Failure(
-        "usage",
-        taken ? `Port ${port} is taken.` : `The sandbox can't listen on port ${port} (${cause.code}).`,
-        {
-          hint: "Choose another with --port; 0 takes any free one.",
-          cause,
-        },
-      ),
-    );
-  });
-  server.listen({ host: HOST, port }, resolve);
-  return promise;
+async function listen(server: ReturnType<typeof createServer>, port: number): Promise<void> {
+  server.listen({ host: HOST, port });
+  try {
+    await once(server, "listening");
+  } catch (cause) {
+    const code = errorCode(cause);
+    const why =
+      code === "EADDRINUSE" ? `Port ${port} is taken.` : `The sandbox can't listen on port ${port} (${code}).`;
+    throw new Failure("usage", why, { hint: "Choose another with --port; 0 takes any free one.", cause });
+  }
 }
 
 interface Context {
