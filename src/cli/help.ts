@@ -17,9 +17,7 @@ const HELP: Readonly<Record<string, HelpEnd>> = {
       "tickets stream 'exports/*.ndjson.gz' --env production --quiet -o promises.ndjson",
     ],
   },
-  validate: {
-    examples: ["tickets validate payload.json", "tickets validate sales.csv --env playground"],
-  },
+  validate: { examples: ["tickets validate payload.json", "tickets validate sales.csv --env playground"] },
   plan: { examples: ["tickets plan sales.csv | head -n 3", "tickets plan export.csv --preview"] },
   init: {
     examples: [

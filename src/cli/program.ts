@@ -2,30 +2,23 @@
 
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
-import { cleanLines, cleanText } from "../actions/text.ts";
+import { cleanLines } from "../actions/text.ts";
 import type { Context } from "../commands/context.ts";
-import { EXIT_CODES, exitCodeOfError, Failure, isStop } from "../failure.ts";
+import { EXIT_CODES } from "../failure.ts";
 import type { Order } from "../plan/files/manifest.ts";
+import type { Allowance } from "../plan/make-plan.ts";
 import { helpEnd } from "./help.ts";
+import type { Flags, Options, Process } from "./run-command.ts";
 import { VERSION_FLAGS, version } from "./version.ts";
 import { wrapLines } from "./wrap.ts";
-
-export interface Process {
-  readonly stop: AbortSignal;
-  readonly abort: AbortSignal;
-  readonly onFirstSignal: (listener: (signal: NodeJS.Signals) => void) => void;
-}
 
 /** Runs the command line; resolves with the exit code. */
 export async function runProgram(args: readonly string[], process_: Process): Promise<number> {
   let exitCode: number = EXIT_CODES.ok;
-  const program = buildProgram(
-    process_,
-    (code) => {
-      exitCode = code;
-    },
-    args,
-  );
+  const done = (code: number): void => {
+    exitCode = code;
+  };
+  const program = buildProgram(process_, done, args);
   try {
     suggestByMeaning(program, args[0]);
     await program.parseAsync([...args], { from: "user" });
@@ -59,8 +52,6 @@ function suggestByMeaning(program: Command, word: string | undefined): void {
   });
 }
 
-type Flags = Record<string, unknown>;
-
 /** By command: flags, and an argument, that have an effect only beside one of these. */
 const ONLY_BESIDE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   status: { chunk: ["run"] },
@@ -80,14 +71,6 @@ function refuseIdle(command: Command): void {
       command.error(`error: ${nameOf(name)} has no effect without ${beside.map(nameOf).join(" or ")}`, {
         exitCode: EXIT_CODES.usage,
       });
-}
-
-/** Commands that send, check or change something; those that only look leave nothing, so that a monitor may call them often. */
-function leavesTrace(verb: string, flags: Flags): boolean {
-  if (verb === "results") return flags.import !== undefined;
-  if (verb === "env") return flags.rebind === true || flags.forgetLost === true;
-  if (verb === "prune") return flags.dryRun !== true;
-  return ["stream", "validate", "plan", "resume", "settle"].includes(verb);
 }
 
 const VANISHED = "name tickets that were sold earlier and are missing from this full export";
@@ -112,84 +95,9 @@ export function buildProgram(
       writeErr: (text) => process.stderr.write(wrapped(cleanLines(text), process.stderr, Number.POSITIVE_INFINITY)),
     });
 
-  /** Opens the terminal, calls the command, and notes its exit code. */
-  const run = async (
-    flags: Flags,
-    command: (context: Context) => Promise<number>,
-    kind?: "sending" | "listing",
-  ): Promise<void> => {
-    const [{ openTerminal }, { keepTrace, newTrace }] = await Promise.all([
-      import("./terminal.ts"),
-      import("../commands/trace.ts"),
-    ]);
-    const [startedAt, started] = [new Date(), performance.now()];
-    const verbose = flags.verbose === true;
-    const trace = newTrace();
-    let failure: unknown;
-    const terminal = await openTerminal({
-      quiet: flags.quiet === true,
-      verbose,
-      color: flags.color !== false,
-      logFormat: flags.logFormat === "json" ? "json" : "pretty",
-      isOutputText: kind === "listing" && flags.json !== true,
-      isOutputJson: flags.json === true,
-      stdin: process.stdin,
-      stdout: process.stdout,
-      stderr: process.stderr,
-      env: process.env,
-    });
-    process_.onFirstSignal((signal) => {
-      if (kind === "sending")
-        terminal.warn(
-          `${signal}: stopping after the request in flight; a second signal gives it up and leaves it in doubt.`,
-        );
-    });
-    let exitCode: number = EXIT_CODES.internal;
-    try {
-      exitCode = await command({
-        cwd: process.cwd(),
-        env: process.env,
-        stdin: process.stdin,
-        stdout: process.stdout,
-        reporter: terminal,
-        isStdoutTaken: flags.json === true,
-        verbose,
-        stop: process_.stop,
-        abort: process_.abort,
-        trace,
-      });
-      done(exitCode);
-    } catch (error) {
-      failure = error;
-      exitCode = exitCodeOfError(error, process_.stop);
-      if (!(error instanceof Failure)) throw error;
-      const { code, message, hint } = error;
-      done(exitCode);
-      terminal.progress(undefined);
-      terminal.error(hint === undefined ? message : `${message}\n${hint}`);
-      // A program that reads the document should find one, whatever happened.
-      if (flags.json === true)
-        terminal.out(`${JSON.stringify({ error: { code, message, hint: hint ?? null }, exitCode })}\n`);
-    } finally {
-      terminal.end(exitCode);
-      // Last of all: what it says has been said by then.
-      if (leavesTrace(verb, flags))
-        keepTrace(trace, {
-          command: verb,
-          args,
-          env: process.env,
-          startedAt,
-          durationMs: performance.now() - started,
-          exitCode,
-          error: isStop(failure, process_.stop)
-            ? `stopped by ${process_.stop.reason}`
-            : failure instanceof Error
-              ? failure.message
-              : undefined,
-          warnings: terminal.warnings,
-          version: version(),
-        });
-    }
+  const run = async (flags: Flags, command: (options: Options, context: Context) => Promise<number>): Promise<void> => {
+    const { runCommand } = await import("./run-command.ts");
+    done(await runCommand({ verb, flags, args }, process_, command));
   };
   let verb = "";
   program.hook("preAction", (_program, command) => {
@@ -228,69 +136,38 @@ export function buildProgram(
       .option("--encoding <name>", "encoding of the input (utf-8)")
       .option("--max-input-bytes <n>", "maximum size of one input after decompression, in bytes", parseCount)
       .option("--allow-empty", "accept a file of 0 bytes as an input without rows");
-  const inputOptions = (files: readonly string[], flags: Flags) => ({
-    files,
-    action: flags.action as (typeof ACTION_NAMES)[number] | undefined, // parseAction
-    limit: flags.limit as number | undefined, // parseCount, as are the next three
-    maxProblems: flags.maxProblems as number | undefined,
-    maxInputBytes: flags.maxInputBytes as number | undefined,
-    source: text(flags.source),
-    inputFormat: text(flags.inputFormat),
-    order: flags.order as Order, // one of the choices
-    encoding: text(flags.encoding),
-    allowEmpty: flags.allowEmpty === true,
-    ...environmentOptions(flags),
-    json: flags.json === true,
-  });
+  const pacing = (command: Command): Command =>
+    command
+      .option("--rate <n>", "maximum actions per second")
+      .option("--max-duration <time>", "stop cleanly at a chunk border, such as 2h")
+      .option("--wait-lock <time>", "wait for another run to end, such as 10m")
+      .option("--timeout <time>", "longest wait for an answer (120s)")
+      .option("--retries <n>", "retries of requests that were certainly not taken (8)");
 
-  answering(environment(input(program.command("stream"))))
+  const stream = answering(environment(input(program.command("stream"))))
     .description("check, plan, send; write promises")
     .option("-o, --output <file>", "promises: .ndjson or .csv by extension, - for stdout")
     .option("--again", "also send what this environment has already accepted")
     .option("--max-invalid <n>", "send the valid rows even if up to N (or N%) are invalid (0)", parseAllowance)
     .option("--chunk-size <n>", "actions per request, 1 to 5000 (5000)")
-    .option("--lanes <n>", "parallel requests, each for its own events, 1 to 64 (1)")
-    .option("--rate <n>", "maximum actions per second")
-    .option("--max-duration <time>", "stop cleanly at a chunk border, such as 2h")
-    .option("--wait-lock <time>", "wait for another run to end, such as 10m")
-    .option("--timeout <time>", "longest wait for an answer (120s)")
-    .option("--retries <n>", "retries of requests that were certainly not taken (8)")
+    .option("--lanes <n>", "parallel requests, each for its own events, 1 to 64 (1)");
+  pacing(stream)
     .option("-n, --dry-run", "everything but sending")
     .option("--report-vanished", VANISHED)
     .option("--force", "set aside an output file that can't be appended to")
     .option("--safe-csv", "guard CSV output against spreadsheet formulas")
     .option("-y, --yes", "don't ask before sending to production")
     .action((files: string[], flags: Flags) =>
-      run(
-        flags,
-        async (context) => {
-          const { stream } = await import("../commands/stream.ts");
-          return stream(
-            {
-              ...inputOptions(files, flags),
-              output: text(flags.output),
-              again: flags.again === true,
-              dryRun: flags.dryRun === true,
-              reportVanished: flags.reportVanished === true,
-              force: flags.force === true,
-              yes: flags.yes === true,
-              safeCsv: flags.safeCsv === true,
-              maxInvalid: flags.maxInvalid as { rows: number } | { percent: number } | undefined, // parseAllowance
-              maxDuration: await duration(flags.maxDuration),
-              waitLock: (await duration(flags.waitLock)) ?? 0,
-            },
-            context,
-          );
-        },
-        "sending",
+      run(flags, async (options, context) =>
+        (await import("../commands/stream.ts")).stream({ ...options, files }, context),
       ),
     );
 
   answering(environment(input(program.command("validate"))))
     .description("check only")
     .action((files: string[], flags: Flags) =>
-      run(flags, async (context) =>
-        (await import("../commands/validate.ts")).validate(inputOptions(files, flags), context),
+      run(flags, async (options, context) =>
+        (await import("../commands/validate.ts")).validate({ ...options, files }, context),
       ),
     );
 
@@ -304,17 +181,10 @@ export function buildProgram(
       parsePreview,
     )
     .action((files: string[], flags: Flags) =>
-      run(flags, async (context) =>
-        (await import("../commands/plan.ts")).plan(
-          {
-            ...inputOptions(files, flags),
-            output: text(flags.output),
-            reportVanished: flags.reportVanished === true,
-            preview: flags.preview === true ? 5 : (flags.preview as number | undefined), // parsePreview
-          },
-          context,
-        ),
-      ),
+      run(flags, async ({ preview, ...options }, context) => {
+        const { plan } = await import("../commands/plan.ts");
+        return plan({ ...options, files, preview: preview === true ? 5 : preview }, context);
+      }),
     );
 
   speaking(program.command("init"))
@@ -324,16 +194,8 @@ export function buildProgram(
     .option("--force", "set an existing config aside")
     .option("--encoding <name>", "encoding of the exports (utf-8)")
     .action((files: string[], flags: Flags) =>
-      run(flags, async (context) =>
-        (await import("../commands/init.ts")).init(
-          {
-            files,
-            output: text(flags.output),
-            force: flags.force === true,
-            encoding: text(flags.encoding),
-          },
-          context,
-        ),
+      run(flags, async (options, context) =>
+        (await import("../commands/init.ts")).init({ ...options, files }, context),
       ),
     );
 
@@ -341,7 +203,7 @@ export function buildProgram(
     .addArgument(new Argument("[what]", "which").choices(["payload", "config", "promises"]).default("payload"))
     .description("JSON Schema: payload, config, promises")
     .action((what: "payload" | "config" | "promises", flags: Flags) =>
-      run(flags, async (context) => (await import("../commands/schema.ts")).schema(what, context)),
+      run(flags, async (_, context) => (await import("../commands/schema.ts")).schema(what, context)),
     );
 
   answering(environment(program.command("status")))
@@ -350,48 +212,20 @@ export function buildProgram(
     .option("--chunk <n>", "every action of one chunk", parseCount)
     .option("--max-age <time>", "exit 4 if the last success is older, such as 26h, or there was none")
     .action((name: string | undefined, flags: Flags) =>
-      run(
-        flags,
-        async (context) =>
-          (await import("../commands/status.ts")).status(
-            {
-              run: name,
-              maxAge: await age(flags.maxAge),
-              chunk: flags.chunk as number | undefined,
-              ...environmentOptions(flags),
-              json: flags.json === true,
-            }, // parseCount
-            context,
-          ),
-        "listing",
+      run(flags, async (options, context) =>
+        (await import("../commands/status.ts")).status({ ...options, run: name }, context),
       ),
     );
 
-  answering(environment(program.command("resume")))
-    .argument("[run]", "run (the oldest unfinished one)")
-    .description("go on with a run")
-    .option("--rate <n>", "maximum actions per second")
-    .option("--max-duration <time>", "stop cleanly at a chunk border, such as 2h")
-    .option("--wait-lock <time>", "wait for another run to end, such as 10m")
-    .option("--timeout <time>", "longest wait for an answer (120s)")
-    .option("--retries <n>", "retries of requests that were certainly not taken (8)")
-    .action((name: string | undefined, flags: Flags) =>
-      run(
-        flags,
-        async (context) =>
-          (await import("../commands/resume.ts")).resume(
-            {
-              run: name,
-              ...environmentOptions(flags),
-              json: flags.json === true,
-              maxDuration: await duration(flags.maxDuration),
-              waitLock: (await duration(flags.waitLock)) ?? 0,
-            },
-            context,
-          ),
-        "sending",
-      ),
-    );
+  pacing(
+    answering(environment(program.command("resume")))
+      .argument("[run]", "run (the oldest unfinished one)")
+      .description("go on with a run"),
+  ).action((name: string | undefined, flags: Flags) =>
+    run(flags, async (options, context) =>
+      (await import("../commands/resume.ts")).resume({ ...options, run: name }, context),
+    ),
+  );
 
   answering(environment(program.command("settle")))
     .argument("<run>", "run")
@@ -417,26 +251,9 @@ export function buildProgram(
     .option("-y, --yes", "don't ask before a run is closed")
     .option("--wait-lock <time>", "wait for another run to end, such as 10m")
     .action((name: string, flags: Flags) =>
-      run(flags, async (context) =>
+      run(flags, async (options, context) =>
         (await import("../commands/settle.ts")).settle(
-          {
-            run: name,
-            decision:
-              flags.sent === true
-                ? "sent"
-                : flags.notSent === true
-                  ? "not-sent"
-                  : flags.abandon === true
-                    ? "abandon"
-                    : undefined,
-            chunk: flags.chunk as number | undefined, // parseCount
-            first: flags.first as number | undefined, // parseCount
-            reason: text(flags.reason),
-            yes: flags.yes === true,
-            ...environmentOptions(flags),
-            json: flags.json === true,
-            waitLock: (await duration(flags.waitLock)) ?? 0,
-          },
+          { ...options, run: name, decision: decisionOf(options) },
           context,
         ),
       ),
@@ -457,32 +274,10 @@ export function buildProgram(
     )
     .option("--wait-lock <time>", "with --import: wait for a run to end, such as 10m")
     .action((name: string | undefined, flags: Flags) =>
-      run(flags, async (context) => {
+      run(flags, async (options, context) => {
         const { importResults, results } = await import("../commands/results.ts");
-        if (typeof flags.import === "string") {
-          if (name !== undefined)
-            throw new Failure(
-              "usage",
-              `--import reads all promises of a file, not those of the run ${cleanText(name, 64)}.`,
-              {
-                hint: "Leave the run out.",
-              },
-            );
-          return importResults(
-            { file: flags.import, ...environmentOptions(flags), waitLock: (await duration(flags.waitLock)) ?? 0 },
-            context,
-          );
-        }
-        return results(
-          {
-            run: name,
-            output: text(flags.output),
-            force: flags.force === true,
-            safeCsv: flags.safeCsv === true,
-            ...environmentOptions(flags),
-          },
-          context,
-        );
+        if (options.import === undefined) return results({ ...options, run: name }, context);
+        return importResults({ ...options, run: name, file: options.import }, context);
       }),
     );
 
@@ -502,23 +297,14 @@ export function buildProgram(
     .option("--reason <text>", "with --forget-lost: why; kept in the list of runs")
     .option("--wait-lock <time>", "with --rebind and --forget-lost: wait for a run to end, such as 10m")
     .action((name: string | undefined, flags: Flags) =>
-      run(
-        flags,
-        async (context) => {
-          const { forgetLostRuns, rebindLedger, showEnvironment, trustConfig } = await import("../commands/env.ts");
-          const options = { name, ...environmentOptions(flags), json: flags.json === true };
-          if (flags.forgetLost === true)
-            return forgetLostRuns(
-              { ...options, reason: text(flags.reason), waitLock: (await duration(flags.waitLock)) ?? 0 },
-              context,
-            );
-          if (flags.trust === true) return trustConfig(options, context);
-          return flags.rebind === true
-            ? rebindLedger({ ...options, waitLock: (await duration(flags.waitLock)) ?? 0 }, context)
-            : showEnvironment(options, context);
-        },
-        "listing",
-      ),
+      run(flags, async (options, context) => {
+        const { forgetLostRuns, rebindLedger, showEnvironment, trustConfig } = await import("../commands/env.ts");
+        if (options.forgetLost) return forgetLostRuns({ ...options, name }, context);
+        if (options.trust) return trustConfig(options, context);
+        return options.rebind
+          ? rebindLedger({ ...options, name }, context)
+          : showEnvironment({ ...options, name }, context);
+      }),
     );
 
   answering(environment(program.command("prune")))
@@ -527,18 +313,7 @@ export function buildProgram(
     .option("-n, --dry-run", "only say what and how much")
     .option("--wait-lock <time>", "wait for a run to end, such as 10m")
     .action((flags: Flags) =>
-      run(flags, async (context) =>
-        (await import("../commands/prune.ts")).prune(
-          {
-            ...environmentOptions(flags),
-            olderThan: (await age(flags.olderThan)) ?? 0,
-            dryRun: flags.dryRun === true,
-            json: flags.json === true,
-            waitLock: (await duration(flags.waitLock)) ?? 0,
-          },
-          context,
-        ),
-      ),
+      run(flags, async (options, context) => (await import("../commands/prune.ts")).prune(options, context)),
     );
 
   speaking(environment(program.command("sandbox")))
@@ -548,18 +323,7 @@ export function buildProgram(
     .option("--faults <file>", "script of faults, YAML or JSON")
     .option("--key-env <name>", "variable that holds the key")
     .action((flags: Flags) =>
-      run(flags, async (context) =>
-        (await import("../commands/sandbox.ts")).serveSandbox(
-          {
-            ...environmentOptions(flags),
-            port: flags.port as number | undefined,
-            reset: flags.reset === true,
-            faults: text(flags.faults),
-            keyEnv: text(flags.keyEnv),
-          }, // parseCount
-          context,
-        ),
-      ),
+      run(flags, async (options, context) => (await import("../commands/sandbox.ts")).serveSandbox(options, context)),
     );
 
   for (const command of [program, ...program.commands])
@@ -571,23 +335,11 @@ export function buildProgram(
 const wrapped = (text: string, { isTTY, columns }: NodeJS.WriteStream, otherwise = 80): string =>
   wrapLines(text, isTTY && columns > 0 ? columns : otherwise);
 
-function environmentOptions(flags: Flags) {
-  const { chunkSize, lanes, rate, timeout, retries, stateDir } = flags;
-  return {
-    env: text(flags.env),
-    config: text(flags.config),
-    flags: {
-      chunkSize: text(chunkSize),
-      lanes: text(lanes),
-      rate: text(rate),
-      timeout: text(timeout),
-      retries: text(retries),
-      stateDir: text(stateDir),
-    },
-  };
+function decisionOf({ sent, notSent, abandon }: Options): "sent" | "not-sent" | "abandon" | undefined {
+  if (sent) return "sent";
+  if (notSent) return "not-sent";
+  return abandon ? "abandon" : undefined;
 }
-
-const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
 function parseAction(value: string): string {
   if (!isActionName(value)) throw new InvalidArgumentError(`Actions are ${ACTION_NAMES.join(", ")}.`);
@@ -606,22 +358,10 @@ function parsePreview(value: string): number {
   return Number(value);
 }
 
-function parseAllowance(value: string): { readonly rows: number } | { readonly percent: number } {
+function parseAllowance(value: string): Allowance {
   const parts = /^(\d+(?:\.\d+)?)(%?)$/.exec(value);
   if (parts === null) throw new InvalidArgumentError("Give a number of rows such as 10, or a share such as 2%.");
   if (parts[2] === "%" && Number(parts[1]) > 100) throw new InvalidArgumentError("More than 100% can't be invalid.");
   if (parts[2] === "%") return { percent: Number(parts[1]) };
   return { rows: parseCount(value) };
-}
-
-async function age(value: unknown): Promise<number | undefined> {
-  if (typeof value !== "string") return undefined;
-  const { parseAge } = await import("../config/duration.ts");
-  return parseAge(value);
-}
-
-async function duration(value: unknown): Promise<number | undefined> {
-  if (typeof value !== "string") return undefined;
-  const { parseDuration } = await import("../config/duration.ts");
-  return parseDuration(value);
 }

@@ -6,7 +6,7 @@ import { displayOrigin } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { DiskUse } from "../run/disk-use.ts";
 import { type EnvironmentView, type UsedEnvironment, viewEnvironment } from "../run/environment.ts";
-import { type Forgotten, forgetLostRuns as forget } from "../run/forget-lost.ts";
+import { type ForgetSettings, type Forgotten, forgetLostRuns as forget } from "../run/forget-lost.ts";
 import { environmentFlags } from "../run/next-command.ts";
 import { rebind } from "../run/rebind.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
@@ -72,16 +72,15 @@ function asText(
   cwd: string,
 ): string {
   const { lock, lastRun, disk } = stateOf(ledger);
-  const rows: [string, string, string][] = [
+  const rows = [
     ["baseUrl", baseUrl.value ?? "this machine; nothing leaves it", baseUrl.from],
-    ...(proxy === null ? [] : [["proxy", proxy, "HTTPS_PROXY"] satisfies [string, string, string]]),
+    ...(proxy === null ? [] : [["proxy", proxy, "HTTPS_PROXY"]]),
     ["apiKey", `${valueText(apiKey.source)} (${apiKey.state})`, apiKey.from],
+    ...Object.entries(settings).map(([setting, { value, from: origin }]) => [setting, valueText(value), origin]),
   ];
-  for (const [setting, { value, from: origin }] of Object.entries(settings))
-    rows.push([setting, valueText(value), origin]);
   const lines = [
     `${name}  (${displayOrigin(from, cwd)})`,
-    ...table(rows.map(([setting, value, origin]) => [setting, value, displayOrigin(origin, cwd)])),
+    ...table(rows.map(([setting = "", value = "", origin = ""]) => [setting, value, displayOrigin(origin, cwd)])),
     "",
     `  ledger    ${valueText(ledgerPath)}${ledger === undefined ? "  NEW" : ""}`,
     ...(lock === null ? [] : [`  lock      ${lock}`]),
@@ -93,15 +92,10 @@ function asText(
 }
 
 /** `ledger 1.2 MB, plans 3.4 MB, ballast 33.6 MB` */
-function describeDisk({ ledger, plans, ballast, sandbox, setAside }: DiskUse): string {
-  const parts: readonly (readonly [string, number])[] = [
-    ["ledger", ledger],
-    ["plans", plans],
-    ["ballast", ballast],
-    ["sandbox", sandbox],
-    ["set aside", setAside],
-  ];
-  return parts.flatMap(([name, bytes]) => (bytes === 0 ? [] : [`${name} ${describeBytes(bytes)}`])).join(", ");
+function describeDisk({ setAside, ...disk }: DiskUse): string {
+  return Object.entries({ ...disk, "set aside": setAside })
+    .flatMap(([part, bytes]) => (bytes === 0 ? [] : [`${part} ${describeBytes(bytes)}`]))
+    .join(", ");
 }
 
 function listText(
@@ -127,10 +121,7 @@ function table(rows: readonly (readonly string[])[]): readonly string[] {
   return rows.map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd());
 }
 
-export interface ForgetOptions extends EnvOptions {
-  readonly reason: string | undefined;
-  readonly waitLock: number;
-}
+export interface ForgetOptions extends EnvOptions, Omit<ForgetSettings, "settings"> {}
 
 /** `tickets env --forget-lost` */
 export async function forgetLostRuns(options: ForgetOptions, context: Context): Promise<number> {

@@ -52,8 +52,7 @@ const WIDE =
 
 /** Of one rule no more than half of what is shown, so that one mistake in a column does not hide the others. */
 function shownErrors(log: ProblemLog, most: number): readonly Problem[] {
-  const rules = log.tallies.filter(({ severity, first }) => severity === "error" && !isOfHeldRow(first)).length;
-  const ofOneRule = rules === 1 ? most : Math.max(1, Math.ceil(most / 2));
+  const ofOneRule = errorTallies(log).length === 1 ? most : Math.max(1, Math.ceil(most / 2));
   const seen = new Map<string, number>();
   return log.kept
     .filter((problem) => {
@@ -65,6 +64,9 @@ function shownErrors(log: ProblemLog, most: number): readonly Problem[] {
     })
     .slice(0, most);
 }
+
+const errorTallies = ({ tallies }: ProblemLog): ProblemLog["tallies"] =>
+  tallies.filter(({ severity, first }) => severity === "error" && !isOfHeldRow(first));
 
 /** Skip reasons told in one line; `tickets plan --preview` shows more. */
 const SKIP_REASONS_TOLD = 8;
@@ -127,7 +129,7 @@ export function tellProblems(
   const form = options.form === "line" ? problemLine : problemBlock;
   const errors = shownErrors(log, options.most);
   for (const problem of errors) reporter.error(form(problem, options.verbose));
-  const ofRows = log.tallies.filter(({ severity, first }) => severity === "error" && !isOfHeldRow(first));
+  const ofRows = errorTallies(log);
   const hidden = ofRows.reduce((sum, { count: times }) => sum + times, 0) - errors.length;
   if (hidden > 0) {
     reporter.error(

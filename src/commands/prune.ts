@@ -3,18 +3,14 @@
 import { number } from "../actions/text.ts";
 import { formatDuration } from "../config/duration.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { prune as pruneEnvironment, type Removable } from "../run/prune.ts";
+import { type PruneSettings, prune as pruneEnvironment, type Removable } from "../run/prune.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import type { Context } from "./context.ts";
 import { runContextOf } from "./run-context.ts";
 import { describeBytes } from "./words.ts";
 
-export interface PruneOptions extends EnvironmentOptions {
-  /** Milliseconds. */
-  readonly olderThan: number;
-  readonly dryRun: boolean;
+export interface PruneOptions extends EnvironmentOptions, Omit<PruneSettings, "settings"> {
   readonly json: boolean;
-  readonly waitLock: number;
 }
 
 export async function prune(options: PruneOptions, context: Context): Promise<number> {

@@ -1,18 +1,15 @@
 /** `tickets results`: writes the promises of a run again; with `--import`, refills a ledger from them. */
 
-import { count, displayPath } from "../actions/text.ts";
-import { EXIT_CODES } from "../failure.ts";
-import { importResults as importFile } from "../run/import.ts";
-import { writeResults } from "../run/results.ts";
+import { cleanText, count, displayPath } from "../actions/text.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { type ImportSettings, importResults as importFile } from "../run/import.ts";
+import { type ResultsSettings, writeResults } from "../run/results.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import type { Context } from "./context.ts";
 import { runContextOf } from "./run-context.ts";
 
-export interface ResultsOptions extends EnvironmentOptions {
-  readonly run: string | undefined;
-  readonly output: string | undefined;
-  readonly force: boolean;
-  readonly safeCsv: boolean;
+export interface ResultsOptions extends EnvironmentOptions, Omit<ResultsSettings, "settings" | "to"> {
+  readonly output?: string | undefined;
 }
 
 /** Writes the promises of a run again, from the ledger, in any format. Without a run: of all, oldest first. */
@@ -26,14 +23,18 @@ export async function results(options: ResultsOptions, context: Context): Promis
   return EXIT_CODES.ok;
 }
 
-export interface ImportOptions extends EnvironmentOptions {
-  readonly file: string;
-  readonly waitLock: number;
+export interface ImportOptions extends EnvironmentOptions, Omit<ImportSettings, "settings"> {
+  readonly run?: string | undefined;
 }
 
 /** Refills a lost or restored ledger from a promises file. */
 export async function importResults(options: ImportOptions, context: Context): Promise<number> {
   const { reporter, cwd } = context;
+  const { run: name } = options;
+  if (name !== undefined)
+    throw new Failure("usage", `--import reads all promises of a file, not those of the run ${cleanText(name, 64)}.`, {
+      hint: "Leave the run out.",
+    });
   context.trace.files = [options.file];
   const core = runContextOf(context);
   const settings = await loadSettings(core, options, "any");

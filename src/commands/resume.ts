@@ -1,17 +1,14 @@
 /** `tickets resume` */
 
 import { EXIT_CODES } from "../failure.ts";
-import { resume as resumeRun } from "../run/resume.ts";
+import { type ResumeSettings, resume as resumeRun } from "../run/resume.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import type { Context } from "./context.ts";
 import { runContextOf } from "./run-context.ts";
 import { traceSummary } from "./trace.ts";
 
-export interface ResumeOptions extends EnvironmentOptions {
-  readonly run: string | undefined;
+export interface ResumeOptions extends EnvironmentOptions, Omit<ResumeSettings, "settings" | "startedAt"> {
   readonly json: boolean;
-  readonly maxDuration: number | undefined;
-  readonly waitLock: number;
 }
 
 export async function resume(options: ResumeOptions, context: Context): Promise<number> {

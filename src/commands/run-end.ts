@@ -6,15 +6,15 @@ import type { ChunkRecord } from "../ledger/runs.ts";
 import { rejectionText } from "../outputs/rejection-text.ts";
 import { lanesOf, waitsForAnotherRun } from "../plan/files/manifest.ts";
 import { commandForDoubts, settleCommand } from "../run/next-command.ts";
-import { proxyOf } from "../run/proxy.ts";
 import type { RunEnd, RunStop } from "../run/run-end.ts";
 import { hasUnsentRows } from "../run/summary.ts";
 import { ITEM_DOUBTS } from "../sending/answer.ts";
-import { isProxyAsking } from "../sending/proxy.ts";
+import { isProxyAsking, proxyOf } from "../sending/proxy.ts";
 import type { Stop } from "../sending/send.ts";
 import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";
 import { describeActions, describeNothingOpen, describeUnsentRows } from "./summary.ts";
+
 /** How a run ended, told of every lane. */
 export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context): void {
   const { reporter, cwd, verbose } = context;

@@ -1,12 +1,15 @@
 /** `tickets sandbox`: the service on this machine, until it is stopped. */
 
+import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { cleanText, count } from "../actions/text.ts";
 import { BESIDE_DATABASE, setAside } from "../disk/aside.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { EXIT_CODES } from "../failure.ts";
+import { runListPath } from "../ledger/ledger.ts";
+import { setRunListAside } from "../ledger/run-list.ts";
 import { sandboxStatePath } from "../run/places.ts";
-import { setLedgerAside } from "../run/reset-sandbox.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { openEngine } from "../sandbox/engine.ts";
 import { readFaultFile } from "../sandbox/fault-text.ts";
@@ -18,11 +21,8 @@ import { runContextOf } from "./run-context.ts";
 
 const DEFAULT_PORT = 4010;
 
-export interface ServeOptions extends EnvironmentOptions {
-  readonly port: number | undefined;
-  readonly reset: boolean;
-  readonly faults: string | undefined;
-  readonly keyEnv: string | undefined;
+export interface ServeOptions extends EnvironmentOptions, Pick<RunSandboxOptions, "port" | "reset" | "keyEnv"> {
+  readonly faults?: string | undefined;
 }
 
 export async function serveSandbox(options: ServeOptions, context: Context): Promise<number> {
@@ -32,39 +32,48 @@ export async function serveSandbox(options: ServeOptions, context: Context): Pro
   makeFolder(dirname(statePath), { mode: 0o700 });
   return runSandbox(
     {
+      ...options,
       statePath,
-      reset: options.reset,
       afterReset: () => {
         const aside = setLedgerAside(environment.ledgerPath);
         if (aside !== undefined) reporter.info(`The sandbox's ledger was set aside as ${aside}.`);
       },
       accept: environment.accept,
       env,
-      ...(options.port !== undefined && { port: options.port }),
-      ...(options.faults !== undefined && { faultsFile: options.faults }),
-      ...(options.keyEnv !== undefined && { keyEnv: options.keyEnv }),
+      faultsFile: options.faults,
     },
     { out: { write: reporter.out }, err: { write: (text) => reporter.info(text.trimEnd()) } },
     stop,
   );
 }
 
+/**
+ * Sets aside the ledger and the list of runs of the old instance. The new one has accepted nothing, so they would be wrong
+ * about it.
+ *
+ * @returns the ledger's new name; undefined where there was none.
+ */
+function setLedgerAside(path: string): string | undefined {
+  const now = new Date();
+  setRunListAside(runListPath(path), now);
+  return existsSync(path) ? setAside(path, now, BESIDE_DATABASE) : undefined;
+}
+
 export interface RunSandboxOptions {
   /** The SQLite file that keeps the service's state; the key file stands beside it. */
   readonly statePath: string;
   /** Default 4010; 0 takes any free one. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** Sets the state aside first, so that a new instance starts. Nothing is deleted. */
-  readonly reset?: boolean;
+  readonly reset?: boolean | undefined;
   /** Done after a reset, before anything is served: what else belongs to the old instance is set aside here. */
   readonly afterReset?: () => void;
   /** A fault script, YAML or JSON (docs/sandbox.md). */
-  readonly faultsFile?: string;
+  readonly faultsFile?: string | undefined;
   /** Name of the environment variable that holds the key; else `TICKETS_SANDBOX_API_KEY`, else a key file. */
-  readonly keyEnv?: string;
+  readonly keyEnv?: string | undefined;
   /** Ids of rules that the sandbox shall not enforce. */
   readonly accept?: readonly string[];
-  readonly integratorName?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -82,7 +91,7 @@ export interface SandboxIo {
  *   can't be opened; `busy` for `reset` while another process uses the state.
  */
 export async function runSandbox(options: RunSandboxOptions, io: SandboxIo, signal: AbortSignal): Promise<number> {
-  const { statePath, port = DEFAULT_PORT, accept, integratorName } = options;
+  const { statePath, port = DEFAULT_PORT, accept } = options;
   const say = (line: string) => io.err.write(`${line}\n`);
   const faults = options.faultsFile === undefined ? undefined : readFaultFile(options.faultsFile);
   if (options.reset) {
@@ -93,7 +102,7 @@ export async function runSandbox(options: RunSandboxOptions, io: SandboxIo, sign
     );
     options.afterReset?.();
   }
-  using engine = openEngine({ path: statePath, ...(accept && { accept }), ...(integratorName && { integratorName }) });
+  using engine = openEngine({ path: statePath, ...(accept && { accept }) });
   const key = findKey(options.env, options.keyEnv, join(dirname(statePath), "sandbox.key"));
   await using sandbox = await startSandbox({
     engine,
@@ -114,13 +123,6 @@ export async function runSandbox(options: RunSandboxOptions, io: SandboxIo, sign
   io.out.write(`export TICKETS_LOCAL_BASE_URL=${sandbox.url} TICKETS_LOCAL_API_KEY=${key.inShell}\n`);
   say("  tickets stream FILE --env local");
   say("Stop with Ctrl-C.");
-  await aborted(signal);
+  if (!signal.aborted) await once(signal, "abort");
   return EXIT_CODES.ok;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) resolve();
-  else signal.addEventListener("abort", () => resolve(), { once: true });
-  return promise;
 }

@@ -6,27 +6,21 @@ import { EXIT_CODES } from "../failure.ts";
 import type { RowsOfFile } from "../outputs/rejects.ts";
 import { environmentFlags, settleCommand } from "../run/next-command.ts";
 import { planDirectory } from "../run/places.ts";
-import type { DoubtfulAction, Questions } from "../run/questions.ts";
+import type { DoubtfulAction, Questions } from "../run/run-details.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { type SettledRun, type SettleResult, type SettleSettings, settle as settleRun } from "../run/settle.ts";
-import type { Decision } from "../sending/by-hand.ts";
 import type { Context } from "./context.ts";
 import { shown } from "./problems.ts";
 import type { Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
 import { describeActions, describeNothingOpen } from "./summary.ts";
 
-export interface SettleOptions extends EnvironmentOptions {
-  readonly run: string;
-  readonly decision: Decision | undefined;
-  readonly chunk: number | undefined;
-  /** Only so many actions, from the chunk's beginning. */
-  readonly first: number | undefined;
-  readonly reason: string | undefined;
+export interface SettleOptions
+  extends EnvironmentOptions,
+    Omit<SettleSettings, "settings" | "startedAt" | "confirmClose"> {
   /** Don't ask before a run is closed. */
   readonly yes?: boolean;
   readonly json: boolean;
-  readonly waitLock: number;
 }
 
 /** Without a decision it only shows what has to be decided. */

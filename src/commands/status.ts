@@ -20,9 +20,9 @@ import { describeActions } from "./summary.ts";
 
 export interface StatusOptions extends EnvironmentOptions {
   readonly run: string | undefined;
-  readonly chunk: number | undefined;
+  readonly chunk?: number | undefined;
   /** Milliseconds; an older last success, or none, is exit 4. */
-  readonly maxAge: number | undefined;
+  readonly maxAge?: number | undefined;
   readonly json: boolean;
 }
 

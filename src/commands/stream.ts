@@ -2,24 +2,18 @@
 
 import { count } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
-import type { InputOptions } from "../run/check-input.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "../run/stream.ts";
 import type { Context } from "./context.ts";
 import { tellNothingSent } from "./input-words.ts";
 import { runContextOf } from "./run-context.ts";
 import { traceSummary } from "./trace.ts";
-export interface StreamOptions extends InputOptions, EnvironmentOptions {
-  readonly output?: string | undefined;
-  readonly again: boolean;
+
+export interface StreamOptions extends EnvironmentOptions, Omit<StreamSettings, "settings" | "startedAt" | "confirm"> {
   readonly dryRun: boolean;
-  readonly force: boolean;
   readonly json: boolean;
+  /** Don't ask before anything is sent. */
   readonly yes: boolean;
-  readonly safeCsv: boolean;
-  /** Milliseconds. */
-  readonly maxDuration?: number | undefined;
-  readonly waitLock: number;
 }
 
 export async function stream(options: StreamOptions, context: Context): Promise<number> {

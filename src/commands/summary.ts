@@ -25,57 +25,47 @@ export function describeActions(
     repeated = 0,
   }: { readonly inFlight?: number; readonly waiting?: number; readonly repeated?: number } = {},
 ): string {
-  const parts: readonly (readonly [number, string])[] = [
-    [actions.accepted, "accepted"],
-    [actions.rejected, "rejected"],
-    [actions.refused, "refused"],
-    [actions.inDoubt - inFlight, "in doubt"],
-    [inFlight, "in flight"],
-    [actions.settledByHand, "settled by hand"],
-    [actions.notSent, "not sent"],
+  const told = listOf({
+    accepted: actions.accepted,
+    rejected: actions.rejected,
+    refused: actions.refused,
+    "in doubt": actions.inDoubt - inFlight,
+    "in flight": inFlight,
+    "settled by hand": actions.settledByHand,
+    "not sent": actions.notSent,
     ...sentParts(actions, repeated),
-  ];
-  const told = parts.filter(([value]) => value > 0).map(([value, word]) => `${number(value)} ${word}`);
-  const among = Object.entries({ waiting, late: actions.late, superseded: actions.superseded })
-    .filter(([, value]) => value > 0)
-    .map(([part, value]) => `${number(value)} ${part}`);
-  const ofThese = among.length === 0 ? "" : `; of those not sent ${among.join(", ")}`;
-  return `${count(actions.total, "action")}${told.length === 0 ? "" : `: ${told.join(", ")}`}${ofThese}`;
+  });
+  const among = listOf({ waiting, late: actions.late, superseded: actions.superseded });
+  const ofThese = among === "" ? "" : `; of those not sent ${among}`;
+  return `${count(actions.total, "action")}${told === "" ? "" : `: ${told}`}${ofThese}`;
 }
 
-const sentParts = (
-  { alreadySent }: Pick<Summary["actions"], "alreadySent">,
-  repeated: number,
-): readonly (readonly [number, string])[] => [
-  [alreadySent - repeated, "already sent"],
-  [repeated, "repeated"],
-];
+/** `2 rejected, 40 already sent`: every part that is not zero. */
+const listOf = (parts: Readonly<Record<string, number>>): string =>
+  Object.entries(parts)
+    .filter(([, value]) => value > 0)
+    .map(([part, value]) => `${number(value)} ${part}`)
+    .join(", ");
+
+const sentParts = ({ alreadySent }: Pick<Summary["actions"], "alreadySent">, repeated: number) => ({
+  "already sent": alreadySent - repeated,
+  repeated,
+});
 
 /** `40 already sent, 1 repeated`; nothing where there are none. */
 export const describeSent = ({ actions, repeated }: Pick<PlanResult, "actions" | "repeated">): string =>
-  sentParts(actions, repeated)
-    .filter(([value]) => value > 0)
-    .map(([value, word]) => `${number(value)} ${word}`)
-    .join(", ");
+  listOf(sentParts(actions, repeated));
 
 /** `26 rows: 23 mapped, 2 skipped, 1 held` */
-export function describeRows(rows: Summary["rows"]): string {
-  const parts = (["mapped", "skipped", "invalid", "held", "mended"] as const)
-    .filter((part) => rows[part] > 0)
-    .map((part) => `${number(rows[part])} ${part}`);
-  return `${count(rows.read, "row")}${parts.length === 0 ? "" : `: ${parts.join(", ")}`}`;
+export function describeRows({ read, mapped, skipped, invalid, held, mended }: Summary["rows"]): string {
+  const parts = listOf({ mapped, skipped, invalid, held, mended });
+  return `${count(read, "row")}${parts === "" ? "" : `: ${parts}`}`;
 }
 
 /** `1 row invalid, 2 held` */
 export function describeUnsentRows({ invalid, held }: RowCounts): string {
-  const parts: readonly (readonly [number, string])[] = [
-    [invalid, "invalid"],
-    [held, "held"],
-  ];
-  return parts
-    .filter(([value]) => value > 0)
-    .map(([value, word], at) => `${at === 0 ? count(value, "row") : number(value)} ${word}`)
-    .join(", ");
+  if (invalid === 0) return `${count(held, "row")} held`;
+  return `${count(invalid, "row")} invalid${held === 0 ? "" : `, ${number(held)} held`}`;
 }
 
 /** Why invalid rows are missing from the rejects. */

@@ -4,7 +4,7 @@ import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { displayOrigin } from "../config/environment.ts";
 import { environmentFlags } from "../run/next-command.ts";
 import type { MendedRun, OpenedLedger, Progress, RunEvent, WhyElsewhere, WorkUnderWay } from "../run/progress.ts";
-import { proxyOf } from "../run/proxy.ts";
+import { proxyOf } from "../sending/proxy.ts";
 import type { Context } from "./context.ts";
 import { describeUnderstanding, tellChecked, tellPlanned } from "./input-words.ts";
 import type { ProgressState } from "./reporter.ts";
