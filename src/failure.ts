@@ -25,7 +25,11 @@ export class Failure extends Error {
   readonly code: FailureCode;
   readonly hint: string | undefined;
 
-  constructor(code: FailureCode, message: string, options: { readonly hint?: string; readonly cause?: unknown } = {}) {
+  constructor(
+    code: FailureCode,
+    message: string,
+    options: { readonly hint?: string | undefined; readonly cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "Failure";
     this.code = code;

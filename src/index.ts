@@ -19,11 +19,11 @@ export {
   validate,
 } from "./library.ts";
 export type { CheckedInput } from "./run/checked-input.ts";
-export type { PlanAside } from "./run/plan-aside.ts";
 export type { Progress, RunEvent, WorkUnderWay } from "./run/progress.ts";
 export type { RunEnd, RunStop } from "./run/run-end.ts";
 export type { SettleResult } from "./run/settle.ts";
 export type { RunStatus, Status } from "./run/status.ts";
 export type { StreamResult } from "./run/stream.ts";
 export type { Summary } from "./run/summary.ts";
+export type { PlanAside } from "./run/validate.ts";
 export { type Sandbox, type SandboxOptions, startSandbox } from "./sandbox/server.ts";

@@ -6,7 +6,6 @@ import type { InputOptions } from "./run/check-input.ts";
 import type { CheckedInput } from "./run/checked-input.ts";
 import type { RunContext } from "./run/context.ts";
 import { sandboxStatePath } from "./run/places.ts";
-import type { PlanAside } from "./run/plan-aside.ts";
 import type { Progress } from "./run/progress.ts";
 import { type ResumeSettings, resume as resumeRun } from "./run/resume.ts";
 import type { RunEnd } from "./run/run-end.ts";
@@ -14,7 +13,7 @@ import { type EnvironmentOptions, loadSettings, loadSettingsToCheck } from "./ru
 import { type SettleResult, type SettleSettings, settle as settleRun } from "./run/settle.ts";
 import { type Status, status as statusOf } from "./run/status.ts";
 import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "./run/stream.ts";
-import { type PlanSettings, plan as planInput, validate as validateInput } from "./run/validate.ts";
+import { type PlanAside, type PlanSettings, plan as planInput, validate as validateInput } from "./run/validate.ts";
 
 /** Which environment is meant, and what the core works with. Everything has a default. */
 export interface Surroundings {

@@ -7,19 +7,10 @@ import type { ChunkRecord } from "./runs.ts";
 /** Part of a transaction: the chunk is about to be sent. Returns the attempt's number, from 1. */
 export function markSending(ledger: Ledger, { runNo, chunk }: ChunkRecord, at: string): number {
   changeChunk(ledger, "intend", { runNo, chunk });
-  const row = ledger.get(
-    "SELECT coalesce(max(attempt), 0) + 1 AS attempt FROM attempts WHERE run_no = ? AND chunk = ?",
-    runNo,
-    chunk,
-  );
-  const attempt = Number(row?.attempt);
-  ledger.run(
-    "INSERT INTO attempts (run_no, chunk, attempt, started_at) VALUES (?, ?, ?, ?)",
-    runNo,
-    chunk,
-    attempt,
-    at,
-  );
+  const next = "SELECT coalesce(max(attempt), 0) + 1 AS attempt FROM attempts WHERE run_no = ? AND chunk = ?";
+  const attempt = Number(ledger.get(next, runNo, chunk)?.attempt);
+  const sql = "INSERT INTO attempts (run_no, chunk, attempt, started_at) VALUES (?, ?, ?, ?)";
+  ledger.run(sql, runNo, chunk, attempt, at);
   return attempt;
 }
 
@@ -36,34 +27,26 @@ export interface AttemptEnd {
 }
 
 /** Part of a transaction: ends the attempt under way, and changes its chunk. */
-export function endAttempt(ledger: Ledger, { runNo, chunk }: ChunkRecord, end: AttemptEnd): void {
-  ledger.run(
-    "UPDATE attempts SET ended_at = ?, class = ?, http_status = ?, detail = ? WHERE run_no = ? AND chunk = ? AND ended_at IS NULL",
-    end.at,
-    end.class,
-    end.httpStatus ?? null,
-    end.detail ?? null,
-    runNo,
-    chunk,
-  );
-  changeChunk(ledger, end.event, { runNo, chunk }, { http_status: end.httpStatus, detail: end.detail });
+export function endAttempt(ledger: Ledger, chunk: ChunkRecord, end: AttemptEnd): void {
+  noteEnd(ledger, chunk, end);
+  changeChunk(ledger, end.event, chunk, { http_status: end.httpStatus, detail: end.detail });
+}
+
+/** Of the attempt under way. */
+function noteEnd(ledger: Ledger, { runNo, chunk }: ChunkRecord, end: Omit<AttemptEnd, "event">): void {
+  const sql = `UPDATE attempts SET ended_at = ?, class = ?, http_status = ?, detail = ?
+    WHERE run_no = ? AND chunk = ? AND ended_at IS NULL`;
+  ledger.run(sql, end.at, end.class, end.httpStatus ?? null, end.detail ?? null, runNo, chunk);
 }
 
 /** Part of a transaction: keeps the answer as it came, so that a crash can't lose it. */
 export function storeAnswer(
   ledger: Ledger,
-  { runNo, chunk }: ChunkRecord,
-  answer: { readonly status: number; readonly body: Uint8Array; readonly at: string },
+  chunk: ChunkRecord,
+  { status, body, at }: { readonly status: number; readonly body: Uint8Array; readonly at: string },
 ): void {
-  ledger.run(
-    "UPDATE attempts SET ended_at = ?, class = 'settled', http_status = ? WHERE run_no = ? AND chunk = ? AND ended_at IS NULL",
-    answer.at,
-    answer.status,
-    runNo,
-    chunk,
-  );
-  const { status, body, at } = answer;
-  changeChunk(ledger, "answer", { runNo, chunk }, { http_status: status, answer: body, answered_at: at });
+  noteEnd(ledger, chunk, { class: "settled", httpStatus: status, detail: undefined, at });
+  changeChunk(ledger, "answer", chunk, { http_status: status, answer: body, answered_at: at });
 }
 
 /** The stored answer of a chunk that was answered and has no outcomes yet. */
@@ -78,13 +61,9 @@ export function readAnswer(
 
 /** Part of a transaction: keeps the last attempt's answer as it came, since it may hold promises that are given only once. */
 export function keepDoubtedAnswer(ledger: Ledger, { runNo, chunk }: ChunkRecord, answer: Uint8Array): void {
-  ledger.run(
-    `INSERT INTO doubted_answers (run_no, chunk, attempt, answer)
-     SELECT run_no, chunk, max(attempt), ? FROM attempts WHERE run_no = ? AND chunk = ? GROUP BY run_no, chunk`,
-    answer,
-    runNo,
-    chunk,
-  );
+  const sql = `INSERT INTO doubted_answers (run_no, chunk, attempt, answer)
+    SELECT run_no, chunk, max(attempt), ? FROM attempts WHERE run_no = ? AND chunk = ? GROUP BY run_no, chunk`;
+  ledger.run(sql, answer, runNo, chunk);
 }
 
 /** Part of a transaction: the answer that was stored for a chunk does not say what became of each action after all. */
@@ -108,16 +87,9 @@ export function doubtedItems(
   ledger: Ledger,
   { runNo, first, count }: Pick<ChunkRecord, "runNo" | "first" | "count">,
 ): ReadonlyMap<number, string> {
-  return new Map(
-    ledger
-      .all(
-        "SELECT seq, response FROM doubted_items WHERE run_no = ? AND seq >= ? AND seq < ?",
-        runNo,
-        first,
-        first + count,
-      )
-      .map(({ seq, response }) => [Number(seq), String(response)]),
-  );
+  const sql = "SELECT seq, response FROM doubted_items WHERE run_no = ? AND seq >= ? AND seq < ?";
+  const items = ledger.all(sql, runNo, first, first + count);
+  return new Map(items.map(({ seq, response }) => [Number(seq), String(response)]));
 }
 
 /** Part of a transaction: the actions will be sent again, so what was said about them no longer counts. */

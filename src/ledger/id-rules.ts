@@ -64,15 +64,9 @@ export function noteIdRules(ledger: Ledger, runNo: number, kinds: readonly Given
     const then = lastKnown(ledger, kind);
     if (then === undefined ? !kind.isSent && !kind.isKnown : saysNoMore(then, kind)) continue;
     const isSure = then !== undefined || kind.isKnown;
-    ledger.run(
-      "INSERT INTO id_rules (source, action, ways, key, run_no, sure) VALUES (?, ?, ?, ?, ?, ?)",
-      kind.source,
-      kind.action,
-      JSON.stringify(waysFromNowOn(then, kind)),
-      kind.key ?? null,
-      runNo,
-      isSure ? 1 : 0,
-    );
+    const ways = JSON.stringify(waysFromNowOn(then, kind));
+    const sql = "INSERT INTO id_rules (source, action, ways, key, run_no, sure) VALUES (?, ?, ?, ?, ?, ?)";
+    ledger.run(sql, kind.source, kind.action, ways, kind.key ?? null, runNo, isSure ? 1 : 0);
   }
 }
 
@@ -87,13 +81,14 @@ interface KnownIds extends Pick<SourceIds, "ways" | "key"> {
   readonly runNo: number;
 }
 
-const WAY = z.object({
-  field: z.enum(FIELD_NAMES),
-  rule: z.unknown(),
-  more: z.array(z.string()),
-  when: z.array(z.record(z.string(), z.unknown())),
-});
-const WAYS = z.array(WAY);
+const WAYS = z.array(
+  z.object({
+    field: z.enum(FIELD_NAMES),
+    rule: z.unknown(),
+    more: z.array(z.string()),
+    when: z.array(z.record(z.string(), z.unknown())),
+  }),
+);
 
 /** Skips a run of which the service took nothing of the kind: nothing of it can look new. */
 const LAST_KNOWN = `

@@ -74,27 +74,21 @@ function isSound(path: string): boolean {
 }
 
 function insert(database: DatabaseSync, invocation: Invocation): void {
-  const { startedAt, durationMs, command, files, exitCode, error, run, counts, warnings } = invocation;
+  const { durationMs, files, error, run, counts } = invocation;
   database
     .prepare(
       `INSERT INTO invocations (started_at, duration_ms, command, arguments, files, exit_code, error, run, counts, warnings, host, who, version)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       VALUES (:startedAt, :durationMs, :command, :arguments, :files, :exitCode, :error, :run, :counts, :warnings, :host, :who, :version)`,
     )
-    .run(
-      startedAt,
-      Math.round(durationMs),
-      command,
-      JSON.stringify(invocation.arguments),
-      JSON.stringify(files),
-      exitCode,
-      error ?? null,
-      run ?? null,
-      counts === undefined ? null : JSON.stringify(counts),
-      warnings,
-      invocation.host,
-      invocation.who,
-      invocation.version,
-    );
+    .run({
+      ...invocation,
+      durationMs: Math.round(durationMs),
+      arguments: JSON.stringify(invocation.arguments),
+      files: JSON.stringify(files),
+      error: error ?? null,
+      run: run ?? null,
+      counts: counts === undefined ? null : JSON.stringify(counts),
+    });
   database.prepare("DELETE FROM invocations WHERE id <= (SELECT max(id) FROM invocations) - ?").run(KEPT);
 }
 
@@ -131,7 +125,7 @@ export function lastSuccess(ledger: Ledger): NotedEnd | undefined {
     `SELECT ended_at, run, created_at FROM runs WHERE state = 'finished' AND exit_code = 0 AND manifest ->> '$.mapping' <> '${IMPORTED_MAPPING}'
      ORDER BY ended_at DESC LIMIT 1`,
   );
-  const end = noted === undefined ? undefined : toEnd(noted);
+  const end = noted && toEnd(noted);
   // One end by two clocks, which may differ by a millisecond.
   const isNoted = end !== undefined && (end.run === run?.run || end.endedAt >= String(run?.ended_at));
   if (run === undefined || isNoted) return end;
@@ -151,7 +145,7 @@ export function lastFailure(ledger: Ledger): NotedEnd | undefined {
   const row = ledger.get(
     `SELECT ${END_COLUMNS} FROM invocations WHERE exit_code <> 0 AND command <> 'settle' ORDER BY id DESC LIMIT 1`,
   );
-  return row === undefined ? undefined : toEnd(row);
+  return row && toEnd(row);
 }
 
 function toEnd({ started_at, duration_ms, command, files, exit_code, error, run }: SqlRow): NotedEnd {
@@ -160,8 +154,8 @@ function toEnd({ started_at, duration_ms, command, files, exit_code, error, run 
     command: String(command),
     files: JSON.parse(String(files)) as string[], // an array of them was written
     exitCode: Number(exit_code),
-    error: error === null || error === undefined ? null : String(error),
-    run: run === null || run === undefined ? null : String(run),
+    error: error == null ? null : String(error),
+    run: run == null ? null : String(run),
     durationMs: Number(duration_ms),
   };
 }

@@ -115,16 +115,13 @@ export function hasKeyedDeeds(ledger: Ledger): boolean {
  * @param identity what would identify them without their key.
  */
 export function keyedDeeds(ledger: Ledger, identity: Buffer): readonly KeyedDeed[] {
-  return ledger
-    .all(
-      "SELECT run_no, seq, content, taken, source, key FROM keyed_deeds WHERE identity = ? ORDER BY run_no, seq",
-      identity,
-    )
-    .map(({ run_no, seq, content, taken, source, key }) => ({
-      runNo: Number(run_no),
-      seq: Number(seq),
-      content: Buffer.from(content as Uint8Array), // a BLOB NOT NULL column
-      isTaken: Number(taken) === 1,
-      by: source === null || key === null ? undefined : { source: String(source), key: String(key) },
-    }));
+  const sql =
+    "SELECT run_no, seq, content, taken, source, key FROM keyed_deeds WHERE identity = ? ORDER BY run_no, seq";
+  return ledger.all(sql, identity).map(({ run_no, seq, content, taken, source, key }) => ({
+    runNo: Number(run_no),
+    seq: Number(seq),
+    content: Buffer.from(content as Uint8Array), // a BLOB NOT NULL column
+    isTaken: Number(taken) === 1,
+    by: source === null || key === null ? undefined : { source: String(source), key: String(key) },
+  }));
 }

@@ -284,7 +284,7 @@ interface Span {
 
 /** What is to be merged, in the order of the plan, also where a part of a chunk became a chunk of its own. */
 function stretchesOf(ledger: Ledger, runNo: number): readonly Span[] {
-  const spans: Span[] = [];
+  const spans: { -readonly [K in keyof Span]: Span[K] }[] = [];
   const chunks = ledger.all(
     `SELECT first, first + count AS end, NOT EXISTS (
        SELECT 1 FROM tallies WHERE tallies.run_no = chunks.run_no AND tallies.chunk = chunks.chunk
@@ -296,12 +296,10 @@ function stretchesOf(ledger: Ledger, runNo: number): readonly Span[] {
     const [first, end, saysAll] = [Number(chunk.first), Number(chunk.end), Number(chunk.says_all) === 1];
     const last = spans.at(-1);
     if (last === undefined || (first >= last.end && saysAll !== last.saysAll)) spans.push({ first, end, saysAll });
-    else
-      spans[spans.length - 1] = {
-        first: last.first,
-        end: Math.max(last.end, end),
-        saysAll: saysAll && last.saysAll,
-      };
+    else {
+      last.end = Math.max(last.end, end);
+      last.saysAll &&= saysAll;
+    }
   }
   return spans;
 }
@@ -336,20 +334,11 @@ function foldActions(ledger: Ledger, runNo: number): void {
   const known = (key: string): FoldedTicket => {
     const folded = tickets.get(key);
     if (folded !== undefined) return folded;
-    const row = ledger.get("SELECT event_id, holder, state FROM tickets WHERE ticket = ?", key);
-    const ticket: FoldedTicket =
-      row === undefined
-        ? { ...NEW_TICKET }
-        : {
-            eventId: row.event_id === null ? null : String(row.event_id),
-            holder: row.holder === null ? null : String(row.holder),
-            state: String(row.state) as TicketState, // the table's CHECK holds it to these
-          };
+    const row = ledger.get("SELECT event_id AS eventId, holder, state FROM tickets WHERE ticket = ?", key);
+    // The columns hold texts or NULL, and the table's CHECK holds the state to those there are.
+    const ticket = { ...NEW_TICKET, ...(row as FoldedTicket | undefined) };
     tickets.set(key, ticket);
     return ticket;
-  };
-  const sell = (key: string, ticket: FoldedTicket): void => {
-    tickets.set(key, ticket);
   };
   for (const span of stretchesOf(ledger, runNo)) {
     if (span.saysAll) {
@@ -363,7 +352,7 @@ function foldActions(ledger: Ledger, runNo: number): void {
          FROM actions WHERE ${RANGE} ORDER BY seq`,
         ...[runNo, from, Math.min(from + READ, span.end), runNo],
       );
-      for (const row of rows) fold(ledger, row, known, sell);
+      for (const row of rows) fold(ledger, row, known, (key, ticket) => tickets.set(key, ticket));
       if (tickets.size >= FOLD) write();
     }
   }
@@ -374,7 +363,7 @@ function fold(
   ledger: Ledger,
   row: SqlRow,
   known: (key: string) => FoldedTicket,
-  sell: (key: string, ticket: FoldedTicket) => void,
+  sell: (key: string, ticket: FoldedTicket) => unknown,
 ): void {
   const text = (column: string): string | null => (row[column] === null ? null : String(row[column]));
   const ticket = (): string => ticketKey({ ticketId: row.ticket_id, nftId: row.nft_id });

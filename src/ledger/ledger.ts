@@ -8,8 +8,6 @@ export type SqlRow = Record<string, SQLOutputValue>;
 /** An open ledger. Statements are prepared once; times are UTC in ISO 8601. */
 export interface Ledger extends Disposable {
   readonly path: string;
-  /** True when this process made the file. */
-  readonly isNew: boolean;
   /** How many rows were changed. */
   run(sql: string, ...values: SQLInputValue[]): number;
   get(sql: string, ...values: SQLInputValue[]): SqlRow | undefined;
@@ -35,9 +33,6 @@ export function rebind(ledger: Ledger, boundTo: string): void {
 }
 
 export function writeMeta(ledger: Ledger, key: string, value: string): void {
-  ledger.run(
-    "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-    key,
-    value,
-  );
+  const sql = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+  ledger.run(sql, key, value);
 }

@@ -38,10 +38,7 @@ function isAnyUndecidedBefore(ledger: Ledger, runNo: number): boolean {
 
 /** An import decides too, but does not say whether all of a doubt was taken. */
 function areAllSettledAsSent(ledger: Ledger, runNo: number, createdAt: string): boolean {
-  const decisions = ledger.all(
-    "SELECT DISTINCT decision FROM settlements WHERE run_no < ? AND at >= ? AND decision <> 'abandon'",
-    runNo,
-    createdAt,
-  );
+  const sql = "SELECT DISTINCT decision FROM settlements WHERE run_no < ? AND at >= ? AND decision <> 'abandon'";
+  const decisions = ledger.all(sql, runNo, createdAt);
   return decisions.length > 0 && decisions.every(({ decision }) => decision === "sent");
 }

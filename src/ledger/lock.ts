@@ -7,8 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
 import { makeFolder } from "../disk/folders.ts";
 import { Failure } from "../failure.ts";
-import { refuseNetworkFileSystem, storageFailure } from "./open-ledger.ts";
-import { sqliteErrorKind } from "./sqlite-errors.ts";
+import { refuseNetworkFileSystem, sqliteErrorKind, storageFailure } from "./open-ledger.ts";
 
 const HOLDER = z.object({ pid: z.number(), since: z.string(), command: z.string() });
 export type LockHolder = z.infer<typeof HOLDER>;
@@ -51,9 +50,7 @@ export async function acquireLock(options: {
         throw new Failure(
           "busy",
           `Another run holds ${what}${holder === undefined ? "" : ` (process ${holder.pid}, since ${holder.since}: ${holder.command})`}. Nothing was sent.`,
-          {
-            hint: "Run the command again later, or let it wait with --wait-lock 10m.",
-          },
+          { hint: "Run the command again later, or let it wait with --wait-lock 10m." },
         );
       }
       if (!told) onWait?.(holder);

@@ -13,7 +13,6 @@ import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { type Ledger, readMeta, rebind, runListPath, writeMeta } from "./ledger.ts";
 import { LEDGER_VERSION, migrate, standIn } from "./schema.ts";
-import { sqliteErrorKind } from "./sqlite-errors.ts";
 
 /** Magic numbers of network file systems in `statfs` (linux/magic.h): SQLite's locks and WAL are not safe on them. */
 const NETWORK_FILE_SYSTEMS = new Map([
@@ -74,13 +73,11 @@ export function openLedger(options: {
     if (version === 0 && database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined)
       throw damaged(path, "it is the database of another program");
     // Only now, since the first of them changes the file.
-    if (!readOnly) {
-      database.exec(`PRAGMA journal_mode = WAL; ${SAFETY}`);
-    }
+    if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; ${SAFETY}`);
     if (!isNew) checkIntegrity(database, path);
     if (readOnly) standIn(database, version);
     else migrate(database, version);
-    const ledger = wrap(database, path, isNew);
+    const ledger = wrap(database, path);
     if (!readOnly) fillBallast(path);
     if (boundTo !== undefined) bind(ledger, boundTo, readOnly);
     return ledger;
@@ -155,7 +152,7 @@ function fillBallast(path: string): void {
   }
 }
 
-function wrap(database: DatabaseSync, path: string, isNew: boolean): Ledger {
+function wrap(database: DatabaseSync, path: string): Ledger {
   let isExhausted = false;
   const statements = new Map<string, StatementSync>();
   const prepared = (sql: string): StatementSync => {
@@ -176,7 +173,6 @@ function wrap(database: DatabaseSync, path: string, isNew: boolean): Ledger {
   };
   return {
     path,
-    isNew,
     run: (sql, ...values) => guarded(() => Number(prepared(sql).run(...values).changes)),
     get: (sql, ...values) => guarded(() => prepared(sql).get(...values)),
     all: (sql, ...values) => guarded(() => prepared(sql).all(...values)),
@@ -218,9 +214,7 @@ const CHECKED_BYTES = 64 * 1024 * 1024;
 function checkIntegrity(database: DatabaseSync, path: string): void {
   if (statSync(path).size > CHECKED_BYTES) return;
   const result = String(database.prepare("PRAGMA quick_check(1)").get()?.quick_check);
-  if (result !== "ok") {
-    throw damaged(path, result);
-  }
+  if (result !== "ok") throw damaged(path, result);
 }
 
 function bind(ledger: Ledger, boundTo: string, readOnly: boolean): void {
@@ -263,9 +257,7 @@ export function refuseNetworkFileSystem(path: string, type = statfsSync(dirname(
     throw new Failure(
       "usage",
       `${dirname(path)} is on a network file system (${name}), where a ledger is not safe. Nothing was sent.`,
-      {
-        hint: "Choose a local folder with --state-dir.",
-      },
+      { hint: "Choose a local folder with --state-dir." },
     );
   }
 }
@@ -305,4 +297,23 @@ export function storageFailure(path: string, cause: unknown): unknown {
     return new Failure("storage", `${path}: ${message}`, { cause });
   }
   return cause;
+}
+
+const KINDS: ReadonlyMap<number, "locked" | "read-only" | "full" | "can't open" | "damaged"> = new Map([
+  [5, "locked"], // SQLITE_BUSY
+  [6, "locked"],
+  [8, "read-only"],
+  [10, "full"], // SQLITE_IOERR: a disk that takes no more, as far as SQLite knows
+  [11, "damaged"], // SQLITE_CORRUPT
+  [13, "full"],
+  [14, "can't open"],
+  [26, "damaged"], // SQLITE_NOTADB
+]);
+
+/** Undefined for what is no error of SQLite, or another one. */
+export function sqliteErrorKind(
+  cause: unknown,
+): "locked" | "read-only" | "full" | "can't open" | "damaged" | undefined {
+  const code = cause instanceof Error && "errcode" in cause ? Number(cause.errcode) : Number.NaN;
+  return KINDS.get(code & 0xff); // without what extends it
 }

@@ -101,23 +101,10 @@ function insertAlike(ledger: Ledger, runNo: number, rows: readonly NewOutcome[],
 }
 
 function insertOne(ledger: Ledger, runNo: number, row: NewOutcome): void {
-  ledger.run(
-    INSERT_ONE,
-    runNo,
-    row.seq,
-    row.chunk,
-    row.source,
-    row.line,
-    row.action,
-    row.data,
-    row.outcome,
-    row.status,
-    row.actionPromise ?? null,
-    row.response ?? null,
-    row.at,
-    row.identity,
-    row.content,
-  );
+  const { seq, chunk, source, line, action, data, outcome, status, at, identity, content } = row;
+  const [promise, response] = [row.actionPromise ?? null, row.response ?? null];
+  const values = [seq, chunk, source, line, action, data, outcome, status, promise, response, at, identity, content];
+  ledger.run(INSERT_ONE, runNo, ...values);
 }
 
 function tally(ledger: Ledger, runNo: number, rows: readonly NewOutcome[]): void {
@@ -132,16 +119,9 @@ function tally(ledger: Ledger, runNo: number, rows: readonly NewOutcome[]): void
     else count.actions += alike;
     from += alike;
   }
-  for (const { row, actions } of counts.values())
-    ledger.run(
-      `INSERT INTO tallies (run_no, chunk, action, outcome, actions) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET actions = actions + excluded.actions`,
-      runNo,
-      row.chunk,
-      row.action,
-      row.outcome,
-      actions,
-    );
+  const sql = `INSERT INTO tallies (run_no, chunk, action, outcome, actions) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET actions = actions + excluded.actions`;
+  for (const { row, actions } of counts.values()) ledger.run(sql, runNo, row.chunk, row.action, row.outcome, actions);
 }
 
 const COLUMNS =
@@ -149,13 +129,6 @@ const COLUMNS =
 
 const toOutcome = (row: SqlRow): OutcomeRow => {
   const text = (column: string): string | undefined => (row[column] === null ? undefined : String(row[column]));
-  const [eventId, ticketId, nftId, actionPromise, response] = [
-    text("event_id"),
-    text("ticket_id"),
-    text("nft_id"),
-    text("action_promise"),
-    text("response"),
-  ];
   return {
     seq: Number(row.seq),
     chunk: Number(row.chunk),
@@ -163,13 +136,13 @@ const toOutcome = (row: SqlRow): OutcomeRow => {
     line: Number(row.line),
     action: String(row.action),
     data: String(row.data),
-    ...(eventId !== undefined && { eventId }),
-    ...(ticketId !== undefined && { ticketId }),
-    ...(nftId !== undefined && { nftId }),
+    eventId: text("event_id"),
+    ticketId: text("ticket_id"),
+    nftId: text("nft_id"),
     outcome: String(row.outcome) as Outcome, // the table's CHECK holds it to these
     status: text("status") ?? "",
-    ...(actionPromise !== undefined && { actionPromise }),
-    ...(response !== undefined && { response }),
+    actionPromise: text("action_promise"),
+    response: text("response"),
     at: String(row.at),
   };
 };
@@ -177,21 +150,12 @@ const toOutcome = (row: SqlRow): OutcomeRow => {
 /** The outcomes of one chunk in the order of the plan. */
 export function outcomesOfChunk(ledger: Ledger, runNo: number, chunk: number): readonly OutcomeRow[] {
   // By the chunk's range in the plan, which the primary key finds; an index by chunk would cost every insert.
-  return ledger
-    .all(
-      `SELECT ${COLUMNS} FROM actions
-       WHERE run_no = ? AND chunk = ?
-       AND seq >= (SELECT first FROM chunks WHERE run_no = ? AND chunk = ?)
-       AND seq < (SELECT first + count FROM chunks WHERE run_no = ? AND chunk = ?)
-       ORDER BY seq`,
-      runNo,
-      chunk,
-      runNo,
-      chunk,
-      runNo,
-      chunk,
-    )
-    .map(toOutcome);
+  const sql = `SELECT ${COLUMNS} FROM actions
+    WHERE run_no = ? AND chunk = ?
+    AND seq >= (SELECT first FROM chunks WHERE run_no = ? AND chunk = ?)
+    AND seq < (SELECT first + count FROM chunks WHERE run_no = ? AND chunk = ?)
+    ORDER BY seq`;
+  return ledger.all(sql, runNo, chunk, runNo, chunk, runNo, chunk).map(toOutcome);
 }
 
 /** What leaves the row open: the service rejected it, or it was not sent, by any run. */
@@ -199,17 +163,11 @@ const OPEN: readonly Outcome[] = ["rejected", "not sent"];
 
 /** The outcomes of a chunk that leave their rows open. */
 export function openOutcomesOfChunk(ledger: Ledger, runNo: number, chunk: number): readonly OutcomeRow[] {
-  const open = ledger.get(
-    "SELECT 1 AS one FROM tallies WHERE run_no = ? AND chunk = ? AND outcome IN (SELECT value FROM json_each(?)) LIMIT 1",
-    runNo,
-    chunk,
-    JSON.stringify(OPEN),
-  );
-  return open === undefined
-    ? []
-    : outcomesOfChunk(ledger, runNo, chunk).filter(
-        ({ outcome, status }) => OPEN.includes(outcome) && status !== SENT_ELSEWHERE,
-      );
+  const sql = `SELECT 1 AS one FROM tallies
+    WHERE run_no = ? AND chunk = ? AND outcome IN (SELECT value FROM json_each(?)) LIMIT 1`;
+  if (ledger.get(sql, runNo, chunk, JSON.stringify(OPEN)) === undefined) return [];
+  const outcomes = outcomesOfChunk(ledger, runNo, chunk);
+  return outcomes.filter(({ outcome, status }) => OPEN.includes(outcome) && status !== SENT_ELSEWHERE);
 }
 
 /** Whether the run leaves rows open. */
@@ -219,25 +177,18 @@ export function leavesOpen(ledger: Ledger, runNo: number): boolean {
 
 /** Chunks that have outcomes but are not noted as written to the promises, in order. */
 export function unprojectedChunks(ledger: Ledger, runNo: number): readonly number[] {
-  return ledger
-    .all(
-      `SELECT chunk FROM chunks WHERE run_no = ? AND projected = 0 AND state IN ('settled', 'settled by hand') ORDER BY first, chunk`,
-      runNo,
-    )
-    .map(({ chunk }) => Number(chunk));
+  const sql = `SELECT chunk FROM chunks
+    WHERE run_no = ? AND projected = 0 AND state IN ('settled', 'settled by hand') ORDER BY first, chunk`;
+  return ledger.all(sql, runNo).map(({ chunk }) => Number(chunk));
 }
 
 /** The outcomes of a run in the order of the plan, a page at a time. */
 export function* outcomesOfRun(ledger: Ledger, runNo: number): Generator<readonly OutcomeRow[]> {
-  let last = 0;
-  for (;;) {
-    const page = ledger
-      .all(`SELECT ${COLUMNS} FROM actions WHERE run_no = ? AND seq > ? ORDER BY seq LIMIT 5000`, runNo, last)
-      .map(toOutcome);
-    const end = page.at(-1);
-    if (end === undefined) return;
-    last = end.seq;
+  const sql = `SELECT ${COLUMNS} FROM actions WHERE run_no = ? AND seq > ? ORDER BY seq LIMIT 5000`;
+  let page = ledger.all(sql, runNo, 0).map(toOutcome);
+  for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
     yield page;
+    page = ledger.all(sql, runNo, last.seq).map(toOutcome);
   }
 }
 
@@ -258,15 +209,9 @@ export function firstOutcomes(
 
 /** The chunks that have actions of the given outcomes, in the order of the plan. */
 function chunksWith(ledger: Ledger, runNo: number, outcomes: readonly Outcome[]): readonly number[] {
-  return ledger
-    .all(
-      `SELECT chunk FROM chunks WHERE run_no = ? AND chunk IN
-       (SELECT chunk FROM tallies WHERE run_no = ? AND outcome IN (SELECT value FROM json_each(?))) ORDER BY first, chunk`,
-      runNo,
-      runNo,
-      JSON.stringify(outcomes),
-    )
-    .map(({ chunk }) => Number(chunk));
+  const sql = `SELECT chunk FROM chunks WHERE run_no = ? AND chunk IN
+    (SELECT chunk FROM tallies WHERE run_no = ? AND outcome IN (SELECT value FROM json_each(?))) ORDER BY first, chunk`;
+  return ledger.all(sql, runNo, runNo, JSON.stringify(outcomes)).map(({ chunk }) => Number(chunk));
 }
 
 /** Whether it is known what became of an action. */
@@ -330,23 +275,15 @@ export function* promisesGiven(ledger: Ledger, runNo: number): Generator<string>
 }
 
 /** How many outcomes of a run are of each action. */
-export const countByAction = (ledger: Ledger, runNo: number): Readonly<Record<string, number>> =>
-  Object.fromEntries(
-    ledger
-      .all("SELECT action, sum(actions) AS n FROM tallies WHERE run_no = ? GROUP BY action", runNo)
-      .map(({ action, n }) => [String(action), Number(n)]),
-  );
+export function countByAction(ledger: Ledger, runNo: number): Readonly<Record<string, number>> {
+  const counts = ledger.all("SELECT action, sum(actions) AS n FROM tallies WHERE run_no = ? GROUP BY action", runNo);
+  return Object.fromEntries(counts.map(({ action, n }) => [String(action), Number(n)]));
+}
 
 /** The actions of a chunk that have rows of their own: where each came from, and its ids. */
-export const placesOfChunk = (
-  ledger: Ledger,
-  runNo: number,
-  chunk: number,
-): readonly Readonly<Record<string, unknown>>[] =>
-  ledger
-    .all(
-      "SELECT source, line, action, event_id AS eventId, ticket_id AS ticketId, nft_id AS nftId FROM actions WHERE run_no = ? AND chunk = ? ORDER BY seq",
-      runNo,
-      chunk,
-    )
-    .map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)));
+export function placesOfChunk(ledger: Ledger, runNo: number, chunk: number): readonly Readonly<SqlRow>[] {
+  const sql = `SELECT source, line, action, event_id AS eventId, ticket_id AS ticketId, nft_id AS nftId
+    FROM actions WHERE run_no = ? AND chunk = ? ORDER BY seq`;
+  const places = ledger.all(sql, runNo, chunk);
+  return places.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)));
+}

@@ -27,21 +27,13 @@ export const isKnownOutput = (ledger: Ledger, path: string): boolean =>
 /** One transaction: the promises file, as it is now, counts as written by this ledger's runs. */
 export function adoptOutput(
   ledger: Ledger,
-  {
-    path,
-    length,
-    mtimeNs,
-    sha256,
-  }: Readonly<Record<"path" | "mtimeNs" | "sha256", string>> & { readonly length: number },
+  output: Readonly<Record<"path" | "mtimeNs" | "sha256", string>> & { readonly length: number },
 ): void {
+  const { path, length, mtimeNs, sha256 } = output;
+  const sql = "INSERT OR REPLACE INTO outputs (path, kind, length, mtime_ns) VALUES (?, 'promises', ?, ?)";
   ledger.transaction(() => {
     ledger.run("DELETE FROM output_segments WHERE path = ?", path);
-    ledger.run(
-      "INSERT OR REPLACE INTO outputs (path, kind, length, mtime_ns) VALUES (?, 'promises', ?, ?)",
-      path,
-      length,
-      mtimeNs,
-    );
+    ledger.run(sql, path, length, mtimeNs);
     ledger.run("INSERT INTO output_segments (path, start, length, sha256) VALUES (?, 0, ?, ?)", path, length, sha256);
   });
 }

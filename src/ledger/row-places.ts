@@ -3,6 +3,7 @@
  * behind it is later than it.
  */
 
+import { z } from "zod";
 import type { Action, ActionName } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
@@ -66,23 +67,28 @@ export const rowNumbers = (ledger: Ledger, row: string): RowNumbers =>
   );
 
 /** Where a row that was not sent stood in its input. */
-export interface RowPlace {
+export const ROW_PLACE = z.object({
   /** By lane: number of the plan's first action behind the row; empty where the rows were put into another order. */
-  readonly firstBehind: readonly number[];
+  firstBehind: z.array(z.number()).readonly(),
   /** Histories in which it was known to have a deed. */
-  readonly histories: readonly {
-    /** Identity (hex) without a key. */
-    readonly history: string;
-    /** The last deed of the history that was accepted before and stands behind the row. */
-    readonly behind?: AskedAt | undefined;
-    /** Which of its deeds were accepted before could not be told, so any of those may stand behind the row. */
-    readonly isUndecided?: boolean | undefined;
-    /** A bad row behind it may be an accepted deed. That can't be told until the bad row is mended. */
-    readonly isBeforeBad?: boolean | undefined;
-  }[];
+  histories: z
+    .array(
+      z.object({
+        /** Identity (hex) without a key. */
+        history: z.string(),
+        /** The last deed of the history that was accepted before and stands behind the row. */
+        behind: z.object({ runNo: z.number(), seq: z.number() }).optional(),
+        /** Which of its deeds were accepted before could not be told, so any of those may stand behind the row. */
+        isUndecided: z.boolean().optional(),
+        /** A bad row behind it may be an accepted deed. That can't be told until the bad row is mended. */
+        isBeforeBad: z.boolean().optional(),
+      }),
+    )
+    .readonly(),
   /** Kinds of action of which something accepted before stands behind the row, or may. */
-  readonly kindsBehind: readonly string[];
-}
+  kindsBehind: z.array(z.string()).readonly(),
+});
+export type RowPlace = Readonly<z.infer<typeof ROW_PLACE>>;
 
 /** Part of a transaction. The first run that rejected the row says where it stood. */
 export function noteRowPlace(ledger: Ledger, row: string, place: RowPlace, isFirst: boolean): void {

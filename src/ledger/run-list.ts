@@ -44,42 +44,33 @@ const SPAN = z.tuple([COUNT, COUNT]);
  */
 const NUMBER = COUNT.optional();
 
+const entryOf = <Kind extends string, Shape extends z.ZodRawShape>(entry: Kind, shape: Shape) =>
+  z.strictObject({ entry: z.literal(entry), at: z.string(), ...shape });
+
+/** What the ledger holds of a run. */
+const HELD = { run: z.string(), number: NUMBER, attempts: COUNT, taken: COUNT };
+const MACHINE = { machine: z.string(), generation: COUNT };
+const BY_PERSON = { who: z.string(), reason: z.string() };
+
 const ENTRY = z.discriminatedUnion("entry", [
   /** Whose list it is from here on: the first line, and again whenever another machine continues it. */
-  z.strictObject({
-    entry: z.literal("list"),
-    at: z.string(),
-    machine: z.string(),
-    host: z.string(),
-    generation: COUNT,
-  }),
+  entryOf("list", { ...MACHINE, host: z.string() }),
   /** A command is about to send for this run. `attempts` and `taken` are what the ledger holds of it by then. */
-  z.strictObject({
-    entry: z.literal("run"),
-    at: z.string(),
-    run: z.string(),
-    number: NUMBER,
+  entryOf("run", {
+    ...HELD,
     createdAt: z.string(),
     boundTo: z.string(),
     actions: COUNT,
     chunks: COUNT,
     output: z.string().nullable(),
-    attempts: COUNT,
-    taken: COUNT,
-    machine: z.string(),
-    generation: COUNT,
+    ...MACHINE,
   }),
   /** From here on, the run's promises go to another file. */
-  z.strictObject({ entry: z.literal("output"), at: z.string(), run: z.string(), output: z.string() }),
+  entryOf("output", { run: z.string(), output: z.string() }),
   /** The command has ended, and this is what the ledger holds of the run. */
-  z.strictObject({
-    entry: z.literal("stopped"),
-    at: z.string(),
-    run: z.string(),
-    number: NUMBER,
+  entryOf("stopped", {
+    ...HELD,
     state: z.string(),
-    attempts: COUNT,
-    taken: COUNT,
     undecided: COUNT,
     rejected: COUNT,
     notSent: COUNT,
@@ -89,36 +80,19 @@ const ENTRY = z.discriminatedUnion("entry", [
     unsent: z.array(SPAN).optional(),
   }),
   /** A person was told what the ledger lacks of the run; from here on the ledger holds that in doubt. */
-  z.strictObject({
-    entry: z.literal("doubted"),
-    at: z.string(),
-    run: z.string(),
-    number: NUMBER,
+  entryOf("doubted", {
+    ...HELD,
     /** Earlier versions left it out, and the run was open then. */
     state: z.string().optional(),
     who: z.string(),
-    attempts: COUNT,
-    taken: COUNT,
     undecided: COUNT,
     planned: z.array(SPAN),
     unsent: z.array(SPAN).optional(),
   }),
   /** A person said that the ledger may do without these runs. */
-  z.strictObject({
-    entry: z.literal("forgotten"),
-    at: z.string(),
-    runs: z.array(z.string()),
-    who: z.string(),
-    reason: z.string(),
-  }),
+  entryOf("forgotten", { runs: z.array(z.string()), ...BY_PERSON }),
   /** A person said that these ledgers, which were sent from to the same address, are not earlier names of this one. */
-  z.strictObject({
-    entry: z.literal("apart"),
-    at: z.string(),
-    ledgers: z.array(z.string()),
-    who: z.string(),
-    reason: z.string(),
-  }),
+  entryOf("apart", { ledgers: z.array(z.string()), ...BY_PERSON }),
 ]);
 type Entry = z.infer<typeof ENTRY>;
 export type Span = z.infer<typeof SPAN>;
@@ -160,12 +134,7 @@ export interface RunListContent {
   readonly head: ListHead | undefined;
 }
 
-export interface ListHead {
-  readonly machine: string;
-  readonly host: string;
-  readonly generation: number;
-  readonly at: string;
-}
+export type ListHead = Readonly<Pick<Extract<Entry, { entry: "list" }>, "machine" | "host" | "generation" | "at">>;
 
 /** An entry as a line of the list, with a checksum, so that a damaged one is told from a true one. */
 export function runListLine(entry: Entry): string {
@@ -438,7 +407,7 @@ interface KnownRun {
 /** @param only this run. */
 function knownRuns(ledger: Ledger | undefined, only?: string): ReadonlyMap<string, KnownRun> {
   const rows = ledger?.all(
-    `SELECT run_no, run, state, manifest ->> '$.mapping' AS mapping,
+    `SELECT run_no AS runNo, run, state, manifest ->> '$.mapping' = '${IMPORTED_MAPPING}' AS isImported,
        coalesce((SELECT entry FROM listed_runs WHERE listed_runs.run_no = runs.run_no), 0) AS number,
        (SELECT count(*) FROM attempts WHERE attempts.run_no = runs.run_no) AS attempts,
        (SELECT coalesce(sum(actions), 0) FROM tallies WHERE tallies.run_no = runs.run_no AND outcome <> 'not sent') AS answered,
@@ -446,20 +415,8 @@ function knownRuns(ledger: Ledger | undefined, only?: string): ReadonlyMap<strin
      FROM runs WHERE run = coalesce(?, run)`,
     only ?? null,
   );
-  return new Map(
-    (rows ?? []).map(({ run_no, run, state, mapping, number, attempts, taken, answered }) => [
-      String(run),
-      {
-        runNo: Number(run_no),
-        state: String(state),
-        number: Number(number),
-        attempts: Number(attempts),
-        taken: Number(taken),
-        answered: Number(answered),
-        isImported: mapping === IMPORTED_MAPPING,
-      },
-    ]),
-  );
+  const known = (rows ?? []) as unknown as readonly (KnownRun & { readonly run: string })[]; // as selected
+  return new Map(known.map(({ run, ...rest }) => [run, { ...rest, isImported: Boolean(rest.isImported) }]));
 }
 
 /** The part of a plan's manifest that the list holds. */
@@ -605,21 +562,10 @@ export class RunList {
   }
 
   #begun(plan: RunOfPlan, output: string | undefined, { number, attempts, taken }: Standing): Entry {
-    return {
-      entry: "run",
-      at: now(),
-      run: plan.run,
-      number,
-      createdAt: plan.createdAt,
-      boundTo: plan.boundTo,
-      actions: plan.actions.planned,
-      chunks: plan.chunks.length,
-      output: output ?? null,
-      attempts,
-      taken,
-      machine: this.#machine,
-      generation: this.#generation,
-    };
+    const { run, createdAt, boundTo, actions, chunks } = plan;
+    const told = { createdAt, boundTo, actions: actions.planned, chunks: chunks.length, output: output ?? null };
+    const on = { machine: this.#machine, generation: this.#generation };
+    return { entry: "run", at: now(), run, number, ...told, attempts, taken, ...on };
   }
 
   #ended(ledger: Ledger, { run, runNo }: RunRecord): Extract<Entry, { entry: "stopped" }> {
@@ -662,11 +608,9 @@ function standingOf(ledger: Ledger, run: string): Standing {
 
 /** Part of a transaction: notes that the list has, or is about to have, this many entries about the run. */
 export function keepEntryNumber(ledger: Ledger, runNo: number, number: number): void {
-  ledger.run(
-    "INSERT INTO listed_runs (run_no, entry) VALUES (?, ?) ON CONFLICT (run_no) DO UPDATE SET entry = excluded.entry",
-    runNo,
-    number,
-  );
+  const sql =
+    "INSERT INTO listed_runs (run_no, entry) VALUES (?, ?) ON CONFLICT (run_no) DO UPDATE SET entry = excluded.entry";
+  ledger.run(sql, runNo, number);
 }
 
 /** What of an open run is still to be sent. */
@@ -754,8 +698,8 @@ function appendDurably(path: string, length: number, text: string): void {
 }
 
 /** Which machine this is, as a digest; empty where the system does not say, as in many containers and on macOS. */
-export function thisMachine(places: readonly string[] = ["/etc/machine-id", "/var/lib/dbus/machine-id"]): string {
-  for (const place of places) {
+export function thisMachine(): string {
+  for (const place of ["/etc/machine-id", "/var/lib/dbus/machine-id"]) {
     const id = existsSync(place) ? cleanText(readFileSync(place, "utf8").trim(), 200) : "";
     if (id !== "") return createHash("sha256").update(`tickets ${id}`).digest("hex").slice(0, 16);
   }

@@ -5,7 +5,7 @@ import { type GivenIds, noteIdRules } from "./id-rules.ts";
 import { type Ledger, readMeta, type SqlRow, writeMeta } from "./ledger.ts";
 import { SUPERSEDED } from "./outcomes.ts";
 import { type Mending, noteMendings } from "./rejected-rows.ts";
-import { type ChunkState, type RunState, UNDECIDED_STATES } from "./states.ts";
+import { type ChunkState, type Outcome, type RunState, UNDECIDED_STATES } from "./states.ts";
 
 export interface RunRecord {
   readonly runNo: number;
@@ -39,51 +39,39 @@ export interface ChunkRecord {
   readonly rejectsWritten: boolean;
 }
 
-const RUN_COLUMNS = `run_no, run, created_at, ended_at, state, stopped_by_person, exit_code, output, manifest,
+/** Of both tables, under the names that the records have. */
+const RUN_COLUMNS = `run_no AS runNo, run, created_at AS createdAt, ended_at AS endedAt, state,
+  stopped_by_person AS stoppedByPerson, exit_code AS exitCode, output, manifest,
   state = 'open' AND EXISTS (
     SELECT 1 FROM settlements WHERE settlements.run_no = runs.run_no AND chunk IS NULL AND decision = 'abandon'
-  ) AS is_closing`;
-const CHUNK_COLUMNS = "run_no, chunk, lane, first, count, offset, length, state, http_status, detail, rejects_written";
+  ) AS isClosing`;
+const CHUNK_COLUMNS = `run_no AS runNo, chunk, lane, first, count, offset, length, state,
+  http_status AS httpStatus, detail, rejects_written AS rejectsWritten`;
 
-const optional = (value: unknown): string | undefined =>
-  value === null || value === undefined ? undefined : String(value);
-const optionalNumber = (value: unknown): number | undefined =>
-  value === null || value === undefined ? undefined : Number(value);
-
-const toRun = (row: SqlRow): RunRecord => ({
-  runNo: Number(row.run_no),
-  run: String(row.run),
-  createdAt: String(row.created_at),
-  endedAt: optional(row.ended_at),
-  state: String(row.state) as RunState, // the table's CHECK holds it to these
-  stoppedByPerson: Number(row.stopped_by_person) === 1,
-  isClosing: Number(row.is_closing) === 1,
-  exitCode: optionalNumber(row.exit_code),
-  output: optional(row.output),
-  manifest: String(row.manifest),
-});
-
-const toChunk = (row: SqlRow): ChunkRecord => ({
-  runNo: Number(row.run_no),
-  chunk: Number(row.chunk),
-  lane: Number(row.lane),
-  first: Number(row.first),
-  count: Number(row.count),
-  offset: Number(row.offset),
-  length: Number(row.length),
-  state: String(row.state) as ChunkState, // the table's CHECK holds it to these
-  httpStatus: optionalNumber(row.http_status),
-  detail: optional(row.detail),
-  rejectsWritten: Number(row.rejects_written) === 1,
-});
-
-export interface PlannedChunk {
-  readonly lane: number;
-  readonly first: number;
-  readonly count: number;
-  readonly offset: number;
-  readonly length: number;
+function toRun(row: SqlRow): RunRecord {
+  const run = row as unknown as RunRecord; // the tables are STRICT, and a CHECK holds the state to those there are
+  return {
+    ...run,
+    endedAt: run.endedAt ?? undefined,
+    stoppedByPerson: Boolean(run.stoppedByPerson),
+    isClosing: Boolean(run.isClosing),
+    exitCode: run.exitCode ?? undefined,
+    output: run.output ?? undefined,
+  };
 }
+
+function toChunk(row: SqlRow): ChunkRecord {
+  const chunk = row as unknown as ChunkRecord; // likewise
+  const { httpStatus, detail, rejectsWritten } = chunk;
+  return {
+    ...chunk,
+    httpStatus: httpStatus ?? undefined,
+    detail: detail ?? undefined,
+    rejectsWritten: Boolean(rejectsWritten),
+  };
+}
+
+export type PlannedChunk = Pick<ChunkRecord, "lane" | "first" | "count" | "offset" | "length">;
 
 /** Enters a plan into the ledger; from then on it is a run, and survives the process. */
 export function enterRun(
@@ -101,13 +89,8 @@ export function enterRun(
   },
 ): RunRecord {
   return ledger.transaction(() => {
-    ledger.run(
-      "INSERT INTO runs (run, created_at, state, output, manifest) VALUES (?, ?, 'open', ?, ?)",
-      run.run,
-      run.at,
-      run.output ?? null,
-      run.manifest,
-    );
+    const sql = "INSERT INTO runs (run, created_at, state, output, manifest) VALUES (?, ?, 'open', ?, ?)";
+    ledger.run(sql, run.run, run.at, run.output ?? null, run.manifest);
     const record = findRun(ledger, run.run);
     if (record === undefined) throw new Error(`run ${run.run} vanished while it was entered`);
     for (const [at, chunk] of run.chunks.entries()) {
@@ -141,7 +124,7 @@ export const isInOrderOfTime = (
 
 export function findRun(ledger: Ledger, run: string): RunRecord | undefined {
   const row = ledger.get(`SELECT ${RUN_COLUMNS} FROM runs WHERE run = ?`, run);
-  return row === undefined ? undefined : toRun(row);
+  return row && toRun(row);
 }
 
 export const countRuns = (ledger: Ledger): number => Number(ledger.get("SELECT count(*) AS n FROM runs")?.n ?? 0);
@@ -181,12 +164,9 @@ export function openRuns(ledger: Ledger): readonly RunRecord[] {
 
 /** Runs with chunks that a person has to decide about, closed runs too; oldest first. */
 export function runsWithDoubts(ledger: Ledger): readonly RunRecord[] {
-  return ledger
-    .all(
-      `SELECT ${RUN_COLUMNS} FROM runs
-       WHERE run_no IN (SELECT run_no FROM chunks WHERE state IN ('in doubt', 'refused')) ORDER BY run_no`,
-    )
-    .map(toRun);
+  const sql = `SELECT ${RUN_COLUMNS} FROM runs
+    WHERE run_no IN (SELECT run_no FROM chunks WHERE state IN ('in doubt', 'refused')) ORDER BY run_no`;
+  return ledger.all(sql).map(toRun);
 }
 
 /** Runs of which actions may still reach the service, or may have reached it, also closed ones: oldest first. */
@@ -214,32 +194,23 @@ export function lastRun(ledger: Ledger): RunRecord | undefined {
 }
 
 export function chunksOf(ledger: Ledger, runNo: number, state?: ChunkState): readonly ChunkRecord[] {
-  const rows =
-    state === undefined
-      ? ledger.all(`SELECT ${CHUNK_COLUMNS} FROM chunks WHERE run_no = ? ORDER BY first, chunk`, runNo)
-      : ledger.all(
-          `SELECT ${CHUNK_COLUMNS} FROM chunks WHERE run_no = ? AND state = ? ORDER BY first, chunk`,
-          runNo,
-          state,
-        );
-  return rows.map(toChunk);
+  const sql = `SELECT ${CHUNK_COLUMNS} FROM chunks
+    WHERE run_no = ?${state === undefined ? "" : " AND state = ?"} ORDER BY first, chunk`;
+  return ledger.all(sql, runNo, ...(state === undefined ? [] : [state])).map(toChunk);
 }
 
 /** The lanes in which something is left to send. */
 export function plannedLanes(ledger: Ledger, runNo: number): readonly number[] {
-  return ledger
-    .all("SELECT DISTINCT lane FROM chunks WHERE run_no = ? AND state = 'planned' ORDER BY lane", runNo)
-    .map(({ lane }) => Number(lane));
+  const sql = "SELECT DISTINCT lane FROM chunks WHERE run_no = ? AND state = 'planned' ORDER BY lane";
+  return ledger.all(sql, runNo).map(({ lane }) => Number(lane));
 }
 
 /** The lane's next chunk. */
 export function nextPlannedChunk(ledger: Ledger, runNo: number, lane: number): ChunkRecord | undefined {
-  const row = ledger.get(
-    `SELECT ${CHUNK_COLUMNS} FROM chunks WHERE run_no = ? AND lane = ? AND state = 'planned' ORDER BY first, chunk LIMIT 1`,
-    runNo,
-    lane,
-  );
-  return row === undefined ? undefined : toChunk(row);
+  const sql = `SELECT ${CHUNK_COLUMNS} FROM chunks
+    WHERE run_no = ? AND lane = ? AND state = 'planned' ORDER BY first, chunk LIMIT 1`;
+  const row = ledger.get(sql, runNo, lane);
+  return row && toChunk(row);
 }
 
 /** The number that the run's next chunk will have. */
@@ -260,7 +231,9 @@ const PART_EVENTS: Partial<Record<ChunkState, ChunkEventName & `add${string}`>> 
 export function addChunks(
   ledger: Ledger,
   parent: Pick<ChunkRecord, "runNo" | "lane" | "httpStatus"> & { readonly chunk: number | undefined },
-  parts: readonly (Pick<ChunkRecord, "first" | "count" | "offset" | "length"> & { readonly detail?: string })[],
+  parts: readonly (Pick<ChunkRecord, "first" | "count" | "offset" | "length"> & {
+    readonly detail?: string | undefined;
+  })[],
   state: ChunkState,
 ): void {
   const { runNo, chunk, lane, httpStatus } = parent;
@@ -269,34 +242,21 @@ export function addChunks(
   const next = nextChunkNumber(ledger, runNo);
   for (const [at, part] of parts.entries()) {
     if (part.count < 1) throw new Error(`a part of chunk ${chunk} would hold no action`);
-    changeChunk(
-      ledger,
-      event,
-      { runNo, chunk: next + at },
-      {
-        ...part,
-        lane,
-        parent: chunk,
-        http_status: state === "planned" ? undefined : httpStatus,
-        detail: part.detail,
-      },
-    );
+    const status = state === "planned" ? undefined : httpStatus;
+    const given = { ...part, lane, parent: chunk, http_status: status, detail: part.detail };
+    changeChunk(ledger, event, { runNo, chunk: next + at }, given);
   }
 }
 
 /** The planned chunk that a chunk is a part of; undefined for one that was planned itself. */
 export function wholeOf(ledger: Ledger, { runNo, chunk }: Pick<ChunkRecord, "runNo" | "chunk">): number | undefined {
-  const row = ledger.get(
-    `WITH RECURSIVE above(chunk, parent) AS (
-       SELECT chunk, parent FROM chunks WHERE run_no = ? AND chunk = ?
-       UNION ALL
-       SELECT chunks.chunk, chunks.parent FROM chunks JOIN above ON chunks.chunk = above.parent WHERE run_no = ?
-     ) SELECT chunk FROM above WHERE parent IS NULL`,
-    runNo,
-    chunk,
-    runNo,
-  );
-  return row === undefined || Number(row.chunk) === chunk ? undefined : Number(row.chunk);
+  const sql = `WITH RECURSIVE above(chunk, parent) AS (
+      SELECT chunk, parent FROM chunks WHERE run_no = ? AND chunk = ?
+      UNION ALL
+      SELECT chunks.chunk, chunks.parent FROM chunks JOIN above ON chunks.chunk = above.parent WHERE run_no = ?
+    ) SELECT chunk FROM above WHERE parent IS NULL`;
+  const whole = Number(ledger.get(sql, runNo, chunk, runNo)?.chunk ?? chunk);
+  return whole === chunk ? undefined : whole;
 }
 
 /** Closes chunks that hold no action, as `settle --first 0` of earlier versions left them. */
@@ -320,7 +280,7 @@ export function reopenRefused(ledger: Ledger, runNo: number): void {
 /** Bytes of the shortest chunk of a run that was split. */
 export function shortestSplit(ledger: Ledger, runNo: number): number | undefined {
   const row = ledger.get("SELECT min(length) AS length FROM chunks WHERE run_no = ? AND state = 'split'", runNo);
-  return optionalNumber(row?.length);
+  return row?.length == null ? undefined : Number(row.length);
 }
 
 /** Whether promises of the run stand in its output. */
@@ -344,13 +304,9 @@ export function noteOutput(ledger: Ledger, runNo: number, path: string): void {
  * it.
  */
 export function enterImportedRun(ledger: Ledger, run: string, from: string, to: string): RunRecord {
-  ledger.run(
-    `INSERT INTO runs (run, created_at, ended_at, state, exit_code, manifest) VALUES (?, ?, ?, 'finished', 0, '')
-     ON CONFLICT (run) DO UPDATE SET created_at = min(created_at, excluded.created_at), ended_at = max(ended_at, excluded.ended_at)`,
-    run,
-    from,
-    to,
-  );
+  const sql = `INSERT INTO runs (run, created_at, ended_at, state, exit_code, manifest) VALUES (?, ?, ?, 'finished', 0, '')
+    ON CONFLICT (run) DO UPDATE SET created_at = min(created_at, excluded.created_at), ended_at = max(ended_at, excluded.ended_at)`;
+  ledger.run(sql, run, from, to);
   const record = findRun(ledger, run);
   if (record === undefined) throw new Error(`run ${run} vanished while it was imported`);
   return record;
@@ -376,12 +332,8 @@ export function endRun(ledger: Ledger, runNo: number, state: RunState, exitCode:
 
 /** Notes how the latest command on an unfinished run ended. */
 export function noteStop(ledger: Ledger, runNo: number, exitCode: number, byPerson: boolean): void {
-  ledger.run(
-    "UPDATE runs SET exit_code = ?, stopped_by_person = ? WHERE run_no = ?",
-    exitCode,
-    byPerson ? 1 : 0,
-    runNo,
-  );
+  const sql = "UPDATE runs SET exit_code = ?, stopped_by_person = ? WHERE run_no = ?";
+  ledger.run(sql, exitCode, byPerson ? 1 : 0, runNo);
 }
 
 /** Actions of a run by outcome, and what has no outcome yet by its chunk's state. */
@@ -401,55 +353,37 @@ export interface RunCounts {
 }
 
 export function countRun(ledger: Ledger, runNo: number): RunCounts {
-  const tallies = ledger.all(
-    "SELECT outcome, action, sum(actions) AS n FROM tallies WHERE run_no = ? GROUP BY outcome, action ORDER BY action",
-    runNo,
-  );
-  const outcomes = new Map<string, number>();
-  for (const { outcome, n } of tallies) outcomes.set(String(outcome), (outcomes.get(String(outcome)) ?? 0) + Number(n));
+  const sumOf = (sql: string): number => Number(ledger.get(sql, runNo)?.n);
+  const tallies = ledger.all(TALLIES, runNo).map(({ outcome, action, n }) => ({ outcome, action, n: Number(n) }));
+  const came = (to: Outcome): number => tallies.reduce((sum, { outcome, n }) => sum + (outcome === to ? n : 0), 0);
   // A chunk that is not decided has no action rows: its actions stand in the plan, and the chunk's state is theirs.
-  const undecided = new Map(
-    ledger
-      .all(
-        "SELECT state, sum(count) AS n FROM chunks WHERE run_no = ? AND state IN ('planned', 'sending', 'answered', 'refused', 'in doubt') GROUP BY state",
-        runNo,
-      )
-      .map((row) => [String(row.state), Number(row.n)]),
-  );
-  // Closed without its plan: their number is known, but not which they are.
-  const unlisted = Number(
-    ledger.get(
-      `SELECT coalesce(sum(count), 0) AS n FROM chunks WHERE run_no = ? AND state = 'abandoned'
-       AND NOT EXISTS (SELECT 1 FROM tallies WHERE tallies.run_no = chunks.run_no AND tallies.chunk = chunks.chunk)`,
-      runNo,
-    )?.n,
-  );
-  const superseded = outcomes.has("not sent")
-    ? Number(
-        ledger.get(
-          `SELECT count(*) AS n FROM chunks JOIN actions USING (run_no, chunk)
-           WHERE run_no = ? AND state = 'abandoned' AND seq >= first AND seq < first + count AND status = '${SUPERSEDED}'`,
-          runNo,
-        )?.n,
-      )
-    : 0;
-  const of = (map: ReadonlyMap<string, number>, key: string): number => map.get(key) ?? 0;
-  const chunks = ledger.get(
-    "SELECT count(*) AS total, sum(state IN ('settled', 'settled by hand')) AS settled FROM chunks WHERE run_no = ? AND state <> 'split'",
-    runNo,
-  );
+  const states = ledger.all(BY_STATE, runNo);
+  const actionsIn = (state: ChunkState): number => Number(states.find((each) => each.state === state)?.n ?? 0);
+  const inFlight = actionsIn("sending") + actionsIn("answered");
+  const chunks = ledger.get(CHUNKS, runNo);
   return {
-    accepted: of(outcomes, "accepted"),
-    rejected: of(outcomes, "rejected"),
-    refused: of(undecided, "refused"),
-    inDoubt: of(undecided, "in doubt") + of(undecided, "sending") + of(undecided, "answered"),
-    inFlight: of(undecided, "sending") + of(undecided, "answered"),
-    settledByHand: of(outcomes, "settled by hand"),
-    notSent: of(outcomes, "not sent") + of(undecided, "planned") + unlisted,
-    superseded,
+    accepted: came("accepted"),
+    rejected: came("rejected"),
+    refused: actionsIn("refused"),
+    inDoubt: actionsIn("in doubt") + inFlight,
+    inFlight,
+    settledByHand: came("settled by hand"),
+    notSent: came("not sent") + actionsIn("planned") + sumOf(UNLISTED),
+    superseded: tallies.some(({ outcome }) => outcome === "not sent") ? sumOf(SUPERSEDED_ACTIONS) : 0,
     chunks: { total: Number(chunks?.total), settled: Number(chunks?.settled ?? 0) },
     byAction: Object.fromEntries(
-      tallies.filter(({ outcome }) => outcome === "accepted").map(({ action, n }) => [String(action), Number(n)]),
+      tallies.filter(({ outcome }) => outcome === "accepted").map(({ action, n }) => [action, n]),
     ),
   };
 }
+
+const TALLIES = `SELECT outcome, action, sum(actions) AS n FROM tallies WHERE run_no = ?
+  GROUP BY outcome, action ORDER BY action`;
+const BY_STATE = "SELECT state, sum(count) AS n FROM chunks WHERE run_no = ? GROUP BY state";
+const CHUNKS = `SELECT count(*) AS total, sum(state IN ('settled', 'settled by hand')) AS settled
+  FROM chunks WHERE run_no = ? AND state <> 'split'`;
+/** Closed without its plan: their number is known, but not which they are. */
+const UNLISTED = `SELECT coalesce(sum(count), 0) AS n FROM chunks WHERE run_no = ? AND state = 'abandoned'
+  AND NOT EXISTS (SELECT 1 FROM tallies WHERE tallies.run_no = chunks.run_no AND tallies.chunk = chunks.chunk)`;
+const SUPERSEDED_ACTIONS = `SELECT count(*) AS n FROM chunks JOIN actions USING (run_no, chunk)
+  WHERE run_no = ? AND state = 'abandoned' AND seq >= first AND seq < first + count AND status = '${SUPERSEDED}'`;

@@ -277,26 +277,14 @@ export function standIn(database: DatabaseSync, from: number): void {
   definePresentIdentity(database);
   definePlainIdentity(database);
   if (from === 0 || from >= LEDGER_VERSION) return;
-  database.exec(ROW_NUMBERS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  database.exec(inTemp(ROW_NUMBERS));
   if (from >= 3) return;
   if (from === 1) database.exec(`CREATE TEMP VIEW tallies AS ${COUNT_OUTCOMES}`);
-  database.exec(
-    "CREATE TEMP TABLE doubted_items (run_no INTEGER, seq INTEGER, response TEXT, PRIMARY KEY (run_no, seq))",
-  );
-  database.exec(INVOCATIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
-  database.exec(MENDED_ROWS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
-  database.exec(ROW_ACTIONS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
-  database.exec(ROW_PLACES.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
-  database.exec(ROW_RULES.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
-  database.exec(ID_RULES.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
-  database.exec(RENAMED_BESIDE);
-  database.exec(KEYED_DEEDS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
-  database.exec(FILL_KEYED_DEEDS);
-  database.exec(LISTED_RUNS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
-  database.exec(ZERO_LENGTHS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
-  database.exec(FILL_ZERO_LENGTHS);
-  database.exec(REPLACED_OUTPUTS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  // What is changed in place there stands beside it here.
+  for (const statements of NIGHTS) database.exec(inTemp(statements === RENAME_DEEDS ? RENAMED_BESIDE : statements));
 }
+
+const inTemp = (tables: string): string => tables.replaceAll("CREATE TABLE", "CREATE TEMP TABLE");
 
 /** Brings the tables to the present version, all or nothing. */
 export function migrate(database: DatabaseSync, from: number): void {

@@ -3,7 +3,7 @@
  * crash can be put right, and a file that others changed is never written into.
  */
 
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { type BigIntStats, constants, createReadStream, existsSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -174,16 +174,13 @@ async function readRange(path: string, start: number, end: number): Promise<Buff
 }
 
 async function hashRange(path: string, start: number, end: number): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const block of createReadStream(path, { start, end: end - 1 })) hash.update(block);
-  return hash.digest("hex");
+  const read = createHash("sha256");
+  for await (const block of createReadStream(path, { start, end: end - 1 })) read.update(block);
+  return read.digest("hex");
 }
 
 async function isLink(path: string): Promise<boolean> {
-  return lstat(path).then(
-    (found) => found.isSymbolicLink(),
-    () => false,
-  );
+  return (await lstat(path).catch(() => undefined))?.isSymbolicLink() ?? false;
 }
 
 /** Makes the folder of an output, and what is missing above it, as `mkdir -p` does. */
@@ -355,7 +352,7 @@ export class OutputFile implements AsyncDisposable {
     this.#length += bytes.length;
     const { mtimeNs } = await file.stat({ bigint: true });
     this.#writtenAt = mtimeNs;
-    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    const sha256 = hash("sha256", bytes);
     return {
       record(target) {
         noteAppended(target, path, { start, length: bytes.length, sha256, mtimeNs: String(mtimeNs) });
@@ -390,8 +387,7 @@ export async function replaceOutput(
     await writeAnew(temporary, bytes, mode);
     const now = await inspectOutput(ledger, path);
     if (now.state !== "ours" || now.length !== state.length || now.torn) throw new OutputChanged(path);
-    const sha256 = createHash("sha256").update(bytes).digest("hex");
-    ledger.transaction(() => noteReplacing(ledger, path, { length: bytes.length, sha256 }));
+    ledger.transaction(() => noteReplacing(ledger, path, { length: bytes.length, sha256: hash("sha256", bytes) }));
     crashPoint("replacing");
     await rename(temporary, real);
     await syncDirectory(dirname(real));

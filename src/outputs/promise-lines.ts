@@ -62,16 +62,19 @@ export function promiseLines(rows: readonly Told[], label: RunLabel, format: Pro
   const sent = rows.filter(({ outcome }) => outcome !== "not sent");
   const delimiter = delimiterOf(format);
   if (delimiter === undefined) return ndjsonLines(sent, label);
-  const lines = sent.map((row) => toLine(row, label));
-  return stringify(
-    lines.map((line) => {
-      const cells = COLUMNS.map((column) =>
-        column === "response" ? (line.response === undefined ? "" : jsonText(line.response)) : line[column],
-      );
-      return safeCsv ? [...cells.map((cell) => (typeof cell === "string" ? guardCell(cell) : cell)), GUARDED] : cells;
-    }),
-    { record_delimiter: "unix", delimiter },
-  );
+  const lines = sent.map((row) => cellsOf(row, label));
+  const safe = (cell: string | number | undefined) => (typeof cell === "string" ? guardCell(cell) : cell);
+  return stringify(safeCsv ? lines.map((cells) => [...cells.map(safe), GUARDED]) : lines, {
+    record_delimiter: "unix",
+    delimiter,
+  });
+}
+
+function cellsOf(row: Told, { environment, run }: RunLabel): readonly (string | number | undefined)[] {
+  const status = row.outcome === "accepted" ? "success" : row.status;
+  const response = row.response === undefined ? undefined : jsonText(parseJson(row.response));
+  const told = { ...row, status, environment, run, response };
+  return COLUMNS.map((column) => told[column]);
 }
 
 /** Of which run and action a line is, in any format; the line may be torn, or anything. */
@@ -84,7 +87,7 @@ export function labelIn(line: string): (RunLabel & { readonly seq: number }) | u
   return { environment, run, seq: Number(seq) };
 }
 
-/** The same as `toLine` as JSON text, put together: that takes a fifth of the time. */
+/** JSON text that is put together: that takes a fifth of the time. */
 function ndjsonLines(rows: readonly Told[], { environment, run }: RunLabel): string {
   const label = `"environment":${quoted(environment)},"run":"${run}","seq":`;
   let source: string | undefined;
@@ -115,23 +118,3 @@ const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : escap
 
 /** What came from elsewhere must not steer the terminal on which a file is looked at. */
 const jsonText = (value: unknown): string => escapeUnseen(stringifyJson(value));
-
-function toLine(row: Told, { environment, run }: RunLabel) {
-  const { source, line, action, eventId, ticketId, nftId, status, actionPromise, response, seq, chunk, at } = row;
-  return {
-    source,
-    line,
-    action,
-    ...(eventId !== undefined && { eventId }),
-    ...(ticketId !== undefined && { ticketId }),
-    ...(nftId !== undefined && { nftId }),
-    status: row.outcome === "accepted" ? "success" : status,
-    ...(actionPromise !== undefined && { actionPromise }),
-    environment,
-    run,
-    seq,
-    chunk,
-    at,
-    ...(response !== undefined && { response: parseJson(response) }),
-  };
-}

@@ -13,8 +13,15 @@ import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { openOutcomesOfChunk, SUPERSEDED } from "../ledger/outcomes.ts";
 import { areInvalidRowsWritten, noteInvalidRowsWritten, noteRejectsFile, rejectsFilesOf } from "../ledger/outputs.ts";
-import { copiesOf, firstRejectedIn, noteRejected, noteRules, rejectedKeys } from "../ledger/rejected-rows.ts";
-import { historiesOfRow, historyAsked, type RowPlace } from "../ledger/row-places.ts";
+import {
+  copiesOf,
+  firstRejectedIn,
+  noteRejected,
+  noteRules,
+  type RejectedRow,
+  rejectedKeys,
+} from "../ledger/rejected-rows.ts";
+import { historiesOfRow, historyAsked, ROW_PLACE, type RowPlace } from "../ledger/row-places.ts";
 import {
   type ChunkRecord,
   chunksOf,
@@ -80,8 +87,6 @@ interface RejectsOptions {
   readonly ledger: Ledger;
   readonly run: RunRecord;
   readonly plan: Plan;
-  /** What the inputs were read with. */
-  readonly encoding: string | undefined;
 }
 
 /**
@@ -218,14 +223,10 @@ function noteRows(ledger: Ledger, { run, plan }: RejectsOptions, { rows, numbers
 
 /** A plan numbers other runs as the ledger did that was lost: which deed stood behind a row is not known any more. */
 function placeWithoutRuns(place: RowPlace | undefined): RowPlace | undefined {
-  return (
-    place && {
-      ...place,
-      histories: place.histories.map(({ behind, ...history }) =>
-        behind === undefined ? history : { ...history, isUndecided: true },
-      ),
-    }
+  const histories = place?.histories.map(({ behind, ...history }) =>
+    behind === undefined ? history : { ...history, isUndecided: true },
   );
+  return place && histories && { ...place, histories };
 }
 
 /** Part of a transaction. */
@@ -233,19 +234,6 @@ function noteWritten(ledger: Ledger, { run }: RejectsOptions, { chunks }: FoundO
   for (const chunk of chunks) changeChunk(ledger, "writeRejects", chunk);
   noteInvalidRowsWritten(ledger, run.run);
 }
-
-const ROW_PLACE = z.object({
-  firstBehind: z.array(z.number()),
-  histories: z.array(
-    z.object({
-      history: z.string(),
-      behind: z.object({ runNo: z.number(), seq: z.number() }).optional(),
-      isUndecided: z.boolean().optional(),
-      isBeforeBad: z.boolean().optional(),
-    }),
-  ),
-  kindsBehind: z.array(z.string()),
-}) satisfies z.ZodType<RowPlace>;
 
 const OPEN_OF_ROW = z.object({
   row: z.number(),
@@ -294,18 +282,11 @@ interface Rejects {
   readonly delimiter: string;
   readonly lines: readonly string[];
   /** Of each line: the key of its row (`tickets:row`), and the first of its actions that the service rejected. */
-  readonly rows: readonly {
+  readonly rows: readonly (Omit<RejectedRow, "runNo" | "readAs" | "isOneOfSeveral" | "isAgain"> & {
     readonly key: string;
-    /** Running number of the row. */
-    readonly number: number;
-    readonly seq: number | undefined;
-    readonly seqOf: ReadonlyMap<string, number>;
-    readonly place: RowPlace | undefined;
-    readonly isFromRejects: boolean;
-    readonly gives: readonly string[];
     /** What of it is named as open now; empty for all, or for what it named before. */
     readonly open: string;
-  }[];
+  })[];
   /** Running numbers of the input's rows that were ever rejected, by this ledger or another, by key. */
   readonly numbers: ReadonlyMap<string, number>;
   /** What the input was read as. */
@@ -319,7 +300,7 @@ interface Rejects {
  * @param known keys of all rows that were ever rejected.
  */
 async function readOpenRows(
-  { plan, encoding }: RejectsOptions,
+  { plan }: RejectsOptions,
   at: number,
   rows: ReadonlyMap<number, OpenRow>,
   numbers: RowNumbers,
@@ -336,8 +317,8 @@ async function readOpenRows(
     compression: source.compression as InputFile["compression"], // written by the planner
     fromGlob: false,
   };
+  const { safeCsv, encoding } = plan.manifest.options;
   const readWith = source.encoding ?? encoding;
-  const { safeCsv } = plan.manifest.options;
   await using input = await openInput(file, {
     contentPath,
     ...(readWith !== undefined && { encoding: readWith }),
@@ -366,16 +347,9 @@ async function readOpenRows(
       lines.push(rejectLine(row, input, open, key, safeCsv && GUARDED));
     }
   }
-  const table = input.header !== undefined;
-  const extension = table ? (input.format === "tsv" ? "tsv" : "csv") : "ndjson";
-  const columns =
-    input.header === undefined
-      ? ""
-      : csvLine(
-          [...plainCells(input.header, input.header), REASON_COLUMN, OPEN_ACTIONS_COLUMN, ROW_COLUMN],
-          input,
-          safeCsv && GUARDED_COLUMN,
-        );
+  const tableOf = input.format === "tsv" ? "tsv" : "csv";
+  const extension = input.header === undefined ? "ndjson" : tableOf;
+  const columns = input.header === undefined ? "" : headerLine(input.header, input, safeCsv && GUARDED_COLUMN);
   // Rejects are UTF-8, and say so where the source or a flag says otherwise of the input, or may.
   return {
     header: input.encoding === "utf-8" && !input.hasBom ? columns : `\ufeff${columns}`,
@@ -467,11 +441,8 @@ function readRows(text: string, extension: string, delimiter: string): readonly 
       .filter((line) => line !== "")
       .map((line) => {
         const row = parseVerbatim(line) as Readonly<Record<string, unknown>>; // written by `rejectLine`
-        return {
-          text: `${line}\n`,
-          said: stringifyJson({ ...row, [REASON_COLUMN]: "" }),
-          key: String(row[ROW_COLUMN]),
-        };
+        const said = stringifyJson({ ...row, [REASON_COLUMN]: "" });
+        return { text: `${line}\n`, said, key: String(row[ROW_COLUMN]) };
       });
   const [columns = [], ...rows]: string[][] = parse(text, { delimiter, bom: true });
   const [reason, key] = [columns.indexOf(REASON_COLUMN), columns.indexOf(ROW_COLUMN)];
@@ -526,6 +497,9 @@ function ownCell(row: Row, header: readonly string[] | undefined, column: string
 function plainCells(cells: readonly string[], header: readonly string[]): readonly string[] {
   return cells.filter((_cell, at) => !OWN_COLUMNS.has(header[at]?.trim() ?? ""));
 }
+
+const headerLine = (header: readonly string[], input: Input, guard: string | false): string =>
+  csvLine([...plainCells(header, header), REASON_COLUMN, OPEN_ACTIONS_COLUMN, ROW_COLUMN], input, guard);
 
 /** @param guard of a guarded file: what stands in its own column. */
 function csvLine(cells: readonly string[], input: Input, guard: string | false): string {

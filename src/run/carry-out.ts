@@ -31,14 +31,15 @@ import type { SendContext, Stop, StopRequest } from "../sending/send.ts";
 import { closeSentElsewhere } from "../sending/sent-elsewhere.ts";
 import { closeSuperseded } from "../sending/superseded.ts";
 import type { RunContext } from "./context.ts";
-import { endedPlans } from "./ended-plans.ts";
 import { commandForDoubts, environmentFlags, settleCommand, streamOfRejects } from "./next-command.ts";
 import { PLAN_KEPT_MS, planDirectory } from "./places.ts";
 import { openPromises } from "./promises.ts";
+import { endedPlans } from "./prune.ts";
 import type { RunEnd } from "./run-end.ts";
 import { sendingProgress } from "./sending-progress.ts";
 import type { Session } from "./session.ts";
 import { hasUnsentRows, summarise } from "./summary.ts";
+
 export interface CarryOutOptions {
   readonly session: Session;
   readonly run: RunRecord;
@@ -76,13 +77,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   };
   const done = stop.kind === "finished";
   if (!done) noteStop(ledger, run.runNo, exitCodeOf(stop, false), stop.kind === "stopped" && stop.by === "SIGINT");
-  const rejects = await writeRejects({
-    ledger,
-    run,
-    plan,
-    directory: rejectsDirectory(context, plan.manifest),
-    encoding: plan.manifest.options.encoding,
-  });
+  const rejects = await writeRejects({ ledger, run, plan, directory: rejectsDirectory(context, plan.manifest) });
   crashPoint("rejects written");
   // An interrupted run may end long after it was planned, when what it waited for is decided.
   const left = leftToOthers(ledger, run, plan.manifest.actions);

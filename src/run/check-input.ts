@@ -20,6 +20,7 @@ import type { RunContext } from "./context.ts";
 import { readingOf } from "./lookups.ts";
 import { createMappers, type OnRow, readAsSource } from "./mappers.ts";
 import { ALL_RULES } from "./rules.ts";
+
 /** Flags of every command that reads input. */
 export interface InputOptions {
   readonly files: readonly string[];
@@ -43,6 +44,7 @@ export interface CheckOptions extends InputOptions {
   readonly config: Config;
   /** Folder for the plan. */
   readonly directory: string;
+  /** What the plan calls itself. */
   readonly run: string;
   readonly environment: { readonly environment: Environment; readonly boundTo: string } | undefined;
   readonly ledger: Ledger | undefined;
@@ -94,21 +96,13 @@ function planOptions(
   options: CheckOptions,
 ): Omit<PlanOptions, "files" | "sources" | "readingOf" | "mapperFor" | "severities" | "problems"> {
   const { directory, run, copyInputs, encoding, maxInputBytes, allowEmpty, order = "input" } = options;
+  const { ledger, pending, again, lanes, limit, reportVanished = false, maxInvalid = { rows: 0 } } = options;
   return {
-    directory,
-    run,
-    copyInputs,
+    ...{ directory, run, copyInputs, ledger, pending, again, lanes, order, reportVanished, maxInvalid },
     reading: { encoding, maxInputBytes, stdin, allowEmpty },
     mappingDigest: mappingDigest(options),
     environment: options.environment && planEnvironment(options.environment),
-    ledger: options.ledger,
-    pending: options.pending,
-    again: options.again,
-    limit: options.limit ?? Number.POSITIVE_INFINITY,
-    order,
-    lanes: options.lanes,
-    reportVanished: options.reportVanished ?? false,
-    maxInvalid: options.maxInvalid ?? { rows: 0 },
+    limit: limit ?? Number.POSITIVE_INFINITY,
     workers: { count: workersOf(env) },
     onUnderstood: (file, understanding, input, values) =>
       progress.happened({ kind: "input understood", file, understanding, input, values }),

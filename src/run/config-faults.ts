@@ -6,6 +6,7 @@ import { type ConfigDocument, positionAt } from "../config/document.ts";
 import { Failure } from "../failure.ts";
 import { MappingError } from "../mapping/mapping-error.ts";
 import { hintOfNoSource } from "../mapping/select-source.ts";
+
 /** A failure that names each rule of the config that can't be carried out, with its file, line and column. */
 export function atItsPlace(config: Config, cause: unknown, cwd: string): unknown {
   if (!(cause instanceof MappingError)) return cause;
@@ -17,19 +18,15 @@ export function atItsPlace(config: Config, cause: unknown, cwd: string): unknown
     return { line, column, hint, text: `${displayPath(file, cwd)}:${line}:${column} ${fault.message}` };
   });
   const [only] = told;
-  if (told.length === 1 && only !== undefined)
-    return new Failure("usage", only.text, { cause, ...(only.hint !== undefined && { hint: only.hint }) });
+  if (told.length === 1 && only !== undefined) return new Failure("usage", only.text, { cause, hint: only.hint });
   const lines = told
     .sort((one, other) => one.line - other.line || one.column - other.column)
-    // A hint shared by several in a row is given after the last of them.
-    .map(
-      ({ text, hint }, at, all) =>
-        `  ${text}${hint === undefined || hint === all[at + 1]?.hint ? "" : `\n    ${hint}`}`,
-    );
-  return new Failure("usage", `${told.length} problems in the config:\n${lines.join("\n")}`, {
-    cause,
-    hint: "Nothing was sent.",
-  });
+    .map(({ text, hint }, at, all) => {
+      // A hint shared by several in a row is given after the last of them.
+      return hint === undefined || hint === all[at + 1]?.hint ? `  ${text}` : `  ${text}\n    ${hint}`;
+    });
+  const message = `${told.length} problems in the config:\n${lines.join("\n")}`;
+  return new Failure("usage", message, { cause, hint: "Nothing was sent." });
 }
 
 /** `Line 19 holds it as a comment`, for fields without a rule. */

@@ -8,6 +8,7 @@ import type { RunContext } from "./context.ts";
 import { closeCommand, environmentFlags } from "./next-command.ts";
 import type { Session } from "./session.ts";
 import type { Summary } from "./summary.ts";
+
 /** The exit code of an earlier run must not be hidden by a quiet end of this one. */
 export function afterResumed(summary: Summary, resumed: Summary | undefined): Summary {
   const exitCode = summary.exitCode === EXIT_CODES.ok && resumed !== undefined ? resumed.exitCode : summary.exitCode;

@@ -1,6 +1,6 @@
 /** Which environment would be used, and where each value came from. Sends nothing, runs no command, shows no key. */
 
-import { stat } from "node:fs/promises";
+import { statSync } from "node:fs";
 import { type Config, loadConfig } from "../config/config.ts";
 import { formatDuration } from "../config/duration.ts";
 import {
@@ -16,12 +16,12 @@ import { readNeighbours, secondLedger } from "../config/neighbours.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { isLocked, type LockHolder, readLockHolder } from "../ledger/lock.ts";
 import { lastRun, type RunRecord } from "../ledger/runs.ts";
+import { proxyOf } from "../sending/proxy.ts";
 import type { RunContext } from "./context.ts";
 import { type DiskUse, diskUseOf } from "./disk-use.ts";
 import { lookBeside } from "./former-self.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { lockPath } from "./places.ts";
-import { proxyOf } from "./proxy.ts";
 import { KNOWN_RULES } from "./rules.ts";
 import { type EnvironmentOptions, forgottenLedger } from "./settings.ts";
 
@@ -121,7 +121,7 @@ async function usedOf(environment: Environment, from: string, env: NodeJS.Proces
     apiKey: { source: describeKeySource(keySource), state: await keyPresence(keySource, env), from: origins.apiKey },
     settings,
     ledgerPath,
-    ledger: (await exists(ledgerPath)) ? ledgerStateOf(environment) : undefined,
+    ledger: exists(ledgerPath) ? ledgerStateOf(environment) : undefined,
   };
 }
 
@@ -136,13 +136,10 @@ function ledgerStateOf(environment: Environment): LedgerState {
   };
 }
 
-async function exists(path: string): Promise<boolean> {
+function exists(path: string): boolean {
   try {
-    await stat(path);
-    return true;
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (cause) {
-    const code = errorCode(cause);
-    if (code === "ENOENT" || code === "ENOTDIR") return false;
-    throw new Failure("storage", `Can't look at the ledger ${path} (${String(code)})`, { cause });
+    throw new Failure("storage", `Can't look at the ledger ${path} (${errorCode(cause)})`, { cause });
   }
 }

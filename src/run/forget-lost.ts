@@ -5,20 +5,20 @@ import { cleanText } from "../actions/text.ts";
 import { setAside } from "../disk/aside.ts";
 import { Failure } from "../failure.ts";
 import { runListPath } from "../ledger/ledger.ts";
-import { acquireLock } from "../ledger/lock.ts";
 import { openRunList, type RunListContent, readRunList, thisMachine } from "../ledger/run-list.ts";
 import { openRuns } from "../ledger/runs.ts";
 import { parseManifest } from "../plan/files/manifest.ts";
 import type { RunContext } from "./context.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { lostRunsOf, strayPlans } from "./lost-runs.ts";
-import { lockPath } from "./places.ts";
+import { lockLedger } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { userName } from "./user-name.ts";
 
 export interface ForgetSettings {
   readonly settings: Pick<Settings, "environment" | "former">;
-  readonly reason: string | undefined;
+  /** It can't do without. */
+  readonly reason?: string | undefined;
   readonly waitLock: number;
 }
 
@@ -51,13 +51,7 @@ export async function forgetLostRuns(context: RunContext, options: ForgetSetting
       hint: 'Give one with --reason "…".',
     });
   const reason = cleanText(options.reason, 500);
-  using _lock = await acquireLock({
-    what: `the ledger of ${environment.name}`,
-    path: lockPath(environment),
-    command: "tickets env --forget-lost",
-    waitMs: options.waitLock,
-    signal: context.stop,
-  });
+  using _lock = await lockLedger(context, environment, "tickets env --forget-lost", options.waitLock);
   const path = runListPath(environment.ledgerPath);
   const list = readOrSetAside(path, context);
   using ledger = openLedgerToRead(environment);
@@ -67,12 +61,8 @@ export async function forgetLostRuns(context: RunContext, options: ForgetSetting
   if (ledger !== undefined) runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
   if (list.head === undefined) runList.addStrays(strayPlans(environment, ledger, () => true));
   const apart = former.map(({ name }) => name);
-  if (former.length > 0)
-    runList.tellApart(
-      former.map(({ id }) => id),
-      userName(),
-      reason,
-    );
+  const ids = former.map(({ id }) => id);
+  if (former.length > 0) runList.tellApart(ids, userName(), reason);
   if (lost.length === 0 && former.length > 0) return { path, apart, lost: undefined };
   const runs = lost.map(({ run }) => run);
   const open = ledger === undefined ? [] : openRuns(ledger).flatMap(({ run }) => (runs.includes(run) ? [run] : []));

@@ -1,6 +1,8 @@
 /** Refills a lost or restored ledger from promises files. */
 
-import { existsSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { createReadStream, existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
@@ -8,13 +10,13 @@ import { changeChunk } from "../ledger/chunks.ts";
 import { IMPORTED, mergeOutcomes, rememberUnplaced } from "../ledger/known-state.ts";
 import { type Ledger, runListPath, writeMeta } from "../ledger/ledger.ts";
 import { leavesOpen } from "../ledger/outcomes.ts";
+import { adoptOutput, knownOutputs } from "../ledger/outputs.ts";
 import { wasReset } from "../ledger/run-list.ts";
 import { chunksOf, endRun, findRun, type RunRecord } from "../ledger/runs.ts";
 import { DECIDED_STATES, UNDECIDED_STATES } from "../ledger/states.ts";
 import { noteRejects } from "../outputs/rejects.ts";
 import { openPlan } from "../plan/files/plan.ts";
 import { isImportedRun } from "../sending/mend-lost.ts";
-import { adoptFile, originalsOf } from "./adopted-output.ts";
 import type { RunContext } from "./context.ts";
 import { completeRun, enterFromPlan, importRun, missingFrom, toOutcome } from "./imported-lines.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
@@ -23,6 +25,7 @@ import { planDirectory } from "./places.ts";
 import { mendEnd, type PromiseLine, readPromises } from "./promises-file.ts";
 import { openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
+
 export interface ImportSettings {
   readonly settings: Settings;
   readonly file: string;
@@ -176,7 +179,7 @@ async function noteRejectsOf(ledger: Ledger, run: RunRecord, directory: string):
   if (!existsSync(directory)) return;
   try {
     await using plan = await openPlan(directory, run.manifest);
-    await noteRejects({ ledger, run, plan, encoding: plan.manifest.options.encoding });
+    await noteRejects({ ledger, run, plan });
   } catch {
     // A damaged plan is as good as a lost one.
   }
@@ -186,4 +189,37 @@ async function noteRejectsOf(ledger: Ledger, run: RunRecord, directory: string):
 function isOnlyPromised({ ledger, runList }: Session, name: string): boolean {
   const run = findRun(ledger, name);
   return run !== undefined && isImportedRun(run) && !runList.content.runs.has(name);
+}
+
+/** The files that these runs wrote and of which the imported file is an exact copy: they become known as well. */
+async function originalsOf(
+  { ledger, runList }: Session,
+  path: string,
+  runs: readonly string[],
+): Promise<readonly string[]> {
+  const outputs = new Set(runs.flatMap((run) => runList.content.runs.get(run)?.outputs ?? []));
+  const known = knownOutputs(ledger);
+  const originals: string[] = [];
+  for (const output of outputs)
+    if (output !== path && !known.has(output) && (await areSameBytes(output, path))) originals.push(output);
+  return originals;
+}
+
+async function areSameBytes(one: string, other: string): Promise<boolean> {
+  const [found, expected] = await Promise.all([stat(one).catch(() => undefined), stat(other)]);
+  if (found?.isFile() !== true || found.size !== expected.size) return false;
+  return (await sha256Of(one)) === (await sha256Of(other));
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const block of createReadStream(path)) hash.update(block);
+  return hash.digest("hex");
+}
+
+/** Makes the file the ledger's own again, so that later runs append to it. */
+async function adoptFile(ledger: Ledger, path: string): Promise<void> {
+  const sha256 = await sha256Of(path);
+  const { size, mtimeNs } = await stat(path, { bigint: true });
+  adoptOutput(ledger, { path, length: Number(size), mtimeNs: String(mtimeNs), sha256 });
 }

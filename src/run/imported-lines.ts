@@ -20,6 +20,7 @@ import { enterLostRun } from "../sending/mend-lost.ts";
 import { planDirectory } from "./places.ts";
 import type { PromiseLine } from "./promises-file.ts";
 import type { Session } from "./session.ts";
+
 /** Enters a run that the ledger does not know from its plan; undefined where the plan is lost or damaged. */
 export async function enterFromPlan(
   { ledger, environment, lost }: Session,
@@ -80,13 +81,10 @@ export function importRun({ ledger, environment, boundTo }: Session, run: string
 /** The first and the last action of a chunk. */
 const endsOf = ({ first, count: actions }: ChunkRecord): readonly number[] => [first, first + actions - 1];
 
-export function missingFrom(
-  ledger: Ledger,
-  { runNo }: RunRecord,
-  lines: readonly PromiseLine[],
-): readonly PromiseLine[] {
-  return lines.filter(({ seq }) => !hasOutcome(ledger, runNo, seq));
-}
+type Lines = readonly PromiseLine[];
+
+export const missingFrom = (ledger: Ledger, { runNo }: RunRecord, lines: Lines): Lines =>
+  lines.filter(({ seq }) => !hasOutcome(ledger, runNo, seq));
 
 /**
  * Completes a run of which an older copy of the ledger does not know everything. Lines are placed by the numbers of their
@@ -113,11 +111,8 @@ export async function completeRun(
       if (chunk.state === "answered" && told.length < chunk.count)
         keepDoubtedAnswer(ledger, chunk, readAnswer(ledger, chunk).body);
       replaceChunk(ledger, chunk, parts);
-      forgetUnplaced(
-        ledger,
-        run.runNo,
-        rows.map(({ seq }) => seq).filter((seq) => unplaced.has(seq)),
-      );
+      const found = rows.flatMap(({ seq }) => (unplaced.has(seq) ? [seq] : []));
+      forgetUnplaced(ledger, run.runNo, found);
       insertOutcomes(ledger, run.runNo, rows);
       for (const { chunk: number, state } of parts)
         if (state === "settled") changeChunk(ledger, "project", { runNo: run.runNo, chunk: number });
@@ -188,8 +183,8 @@ export function toOutcome(line: PromiseLine): NewOutcome {
     data: stringifyJson(data),
     outcome: status === "success" ? "accepted" : status === "settled-by-hand" ? "settled by hand" : "rejected",
     status,
-    ...(actionPromise !== undefined && { actionPromise }),
-    ...(response !== undefined && { response: typeof response === "string" ? response : stringifyJson(response) }),
+    actionPromise,
+    response: response === undefined || typeof response === "string" ? response : stringifyJson(response),
     at,
     identity: digestOf(identity),
     // Only the ids are known, so no later action is ever called changed against it.

@@ -6,6 +6,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import type { RunContext } from "./context.ts";
 import { lookForLostRuns, lostRunsFailure } from "./lost-runs.ts";
+
 /** The ledger, read-only; undefined where there is none yet. */
 export function openLedgerToRead(environment: Environment): Ledger | undefined {
   if (!existsSync(environment.ledgerPath)) return undefined;

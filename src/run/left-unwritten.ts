@@ -44,13 +44,8 @@ async function writeLeftRejects(context: RunContext, session: Session, run: RunR
   const { ledger, environment } = session;
   await using plan = await openPlan(planDirectory(environment, run.run), run.manifest).catch(() => undefined);
   if (plan === undefined || !(await tellsRows(ledger, plan, run))) return [];
-  const { written } = await writeRejects({
-    ledger,
-    run,
-    plan,
-    directory: rejectsDirectory(context, plan.manifest),
-    encoding: plan.manifest.options.encoding,
-  });
+  const directory = rejectsDirectory(context, plan.manifest);
+  const { written } = await writeRejects({ ledger, run, plan, directory });
   return [...written.keys()];
 }
 

@@ -8,6 +8,7 @@ import type { SourceConfig } from "../mapping/source.ts";
 import { findingsOfText } from "../readers/content.ts";
 import { openInput } from "../readers/input.ts";
 import { resolveInputs } from "../readers/inputs.ts";
+
 /** Reads all of them into memory. */
 export async function readLookups(
   source: SourceConfig | undefined,
@@ -46,7 +47,7 @@ export function lookupFailure(
   { message, hint }: Pick<Finding, "message" | "hint">,
   code: "usage" | "input-invalid" = "usage",
 ): Failure {
-  return new Failure(code, `${cleanText(file, 200)}:${line} ${message}`, hint === undefined ? {} : { hint });
+  return new Failure(code, `${cleanText(file, 200)}:${line} ${message}`, { hint });
 }
 
 /** What a source's config says about how its files are read. */

@@ -26,6 +26,7 @@ import type { InputFile } from "../readers/input-file.ts";
 import { INPUT_RULES } from "../readers/rules.ts";
 import { atItsPlace, withSourcesNamed } from "./config-faults.ts";
 import { lookupFailure, readLookups } from "./lookups.ts";
+
 /** A file on its way through the mapping; one object for all its rows. */
 export interface MappedFile {
   readonly file: InputFile;

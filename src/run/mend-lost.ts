@@ -1,14 +1,17 @@
 /** Brings a run of which the ledger lacks a part up to what the list of runs says. */
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import type { LostRun } from "../ledger/run-list.ts";
 import { findRun, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
 import { openPlan, type Plan, planFiles } from "../plan/files/plan.ts";
+import type { Decision } from "../sending/by-hand.ts";
 import { enterLostRun, isImportedRun, mendLostRun } from "../sending/mend-lost.ts";
 import type { RunContext } from "./context.ts";
+import { lostRunsFailure } from "./lost-runs.ts";
 import { environmentFlags } from "./next-command.ts";
 import { planDirectory } from "./places.ts";
+import { whyNotImported } from "./promises-file.ts";
 import type { Session } from "./session.ts";
 import { userName } from "./user-name.ts";
 
@@ -63,4 +66,33 @@ async function openPlanOf({ environment }: Session, name: string, run: RunRecord
       },
     );
   }
+}
+
+/** Refuses a decision while the ledger lacks runs: what it only half remembers may not be what the person thinks of. */
+export async function refuseLost(
+  context: RunContext,
+  session: Session,
+  { decision, run: name }: { readonly decision: Decision | undefined; readonly run: string },
+): Promise<void> {
+  const lost = session.lost();
+  if (lost.length === 0) return;
+  const failure = lostRunsFailure(lost, session.environment, context.cwd, "Nothing was settled.");
+  if (decision !== undefined) throw failure;
+  const ofRun = lost.find(({ run }) => run === name);
+  if (ofRun === undefined) context.progress.happened({ kind: "runs are lost", problem: failure });
+  if (ofRun === undefined || ofRun.isDecided) return;
+  // What a later run was promised is no doubt of this one, so later runs count too.
+  const telling = lost.filter(({ run, createdAt }) => run === name || createdAt > ofRun.createdAt);
+  for (const each of telling) if (await hasMoreToImport(context, each)) throw failure;
+}
+
+/** Whether a run has promises that are not imported yet: only what they don't tell is in doubt. */
+async function hasMoreToImport({ progress }: RunContext, { unread }: LostRun): Promise<boolean> {
+  for (const path of unread) {
+    if (!existsSync(path)) continue;
+    const why = await whyNotImported(path);
+    if (why === undefined) return true;
+    progress.happened({ kind: "promises unusable", why });
+  }
+  return false;
 }

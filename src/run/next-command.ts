@@ -4,6 +4,7 @@ import { displayPath, fileInShell, inShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import type { RunRecord } from "../ledger/runs.ts";
 import type { RunContext } from "./context.ts";
+
 /**
  * The flags that name the environment in a command that is shown to people. Such a command comes after a colon and ends its
  * line, so that it can be copied.

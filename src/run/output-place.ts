@@ -17,9 +17,8 @@ import {
 import { delimiterOf, promiseFormat, promisesHeader } from "../outputs/promise-lines.ts";
 import type { RunContext } from "./context.ts";
 import { environmentFlags } from "./next-command.ts";
-import { lockOutput } from "./promises.ts";
+import { hasLostRuns, isOfResetSandbox, lockOutput, refuseStrangeOutput } from "./promises.ts";
 import type { Session } from "./session.ts";
-import { hasLostRuns, isOfResetSandbox, refuseStrangeOutput } from "./strange-output.ts";
 
 /** Where the promises go; undefined for standard output. Without `output`, the file is named after the first input. */
 export function outputPath(

@@ -2,6 +2,7 @@
 
 import { dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
+
 export const lockPath = (environment: Environment): string => join(dirname(environment.ledgerPath), "lock.db");
 export const runsDirectory = (environment: Environment): string => join(dirname(environment.ledgerPath), "runs");
 export const planDirectory = (environment: Environment, run: string): string => join(runsDirectory(environment), run);

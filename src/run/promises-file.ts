@@ -88,43 +88,30 @@ export async function readPromises(
     }
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    throw new Failure(
-      "usage",
-      `${name} can't be read as a promises file: ${cause instanceof Error ? cause.message : cause}`,
-      { cause },
-    );
+    const why = cause instanceof Error ? cause.message : cause;
+    throw new Failure("usage", `${name} can't be read as a promises file: ${why}`, { cause });
   }
   if (lines.length === 0) throw new Failure("usage", `${name} holds no promises.`);
   return { lines, end: { ...last, isIncomplete } };
 }
 
 /** Collects the lines of a file, each action once. */
-function collectLines(name: string): {
-  readonly lines: readonly PromiseLine[];
-  readonly add: (value: unknown, at: number) => void;
-} {
+function collectLines(name: string) {
   const lines: PromiseLine[] = [];
   /** What a line says about an action, by its run and number. */
   const saidOf = new Map<string, string>();
   const add = (value: unknown, at: number): void => {
-    const parsed = LINE.safeParse(value);
-    if (!parsed.success)
-      throw new Failure("usage", `${name}:${at} is not a line of a promises file. Nothing was imported.`, {
+    const refuse = (why: string): Failure =>
+      new Failure("usage", `${name}:${at} ${why}. Nothing was imported.`, {
         hint: "Name a promises file exactly as tickets wrote it.",
       });
-    const line = parsed.data;
+    const { data: line } = LINE.safeParse(value);
+    if (line === undefined) throw refuse("is not a line of a promises file");
     const place = `${line.run} ${line.seq}`;
     const said = JSON.stringify([line.action, line.status, line.actionPromise]);
     // A chunk's lines may have gone to standard output twice, before and after a kill.
     if (saidOf.get(place) === said) return;
-    if (saidOf.has(place))
-      throw new Failure(
-        "usage",
-        `${name}:${at} contradicts an earlier line about the same action. Nothing was imported.`,
-        {
-          hint: "Name a promises file exactly as tickets wrote it.",
-        },
-      );
+    if (saidOf.has(place)) throw refuse("contradicts an earlier line about the same action");
     saidOf.set(place, said);
     lines.push(line);
   };

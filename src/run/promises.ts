@@ -3,10 +3,12 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { displayPath } from "../actions/text.ts";
+import { displayPath, fileInShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import { Failure } from "../failure.ts";
+import { type Ledger, runListPath } from "../ledger/ledger.ts";
 import { acquireLock } from "../ledger/lock.ts";
+import { wasReset } from "../ledger/run-list.ts";
 import { noteOutput, type RunRecord } from "../ledger/runs.ts";
 import { freeName, inspectOutput, type OutputState } from "../outputs/output-file.ts";
 import { delimiterOf, promiseFormat, type RunLabel } from "../outputs/promise-lines.ts";
@@ -19,10 +21,11 @@ import {
 } from "../outputs/promise-sink.ts";
 import { parseManifest } from "../plan/files/manifest.ts";
 import type { RunContext } from "./context.ts";
+import { environmentFlags } from "./next-command.ts";
 import type { WhyElsewhere } from "./progress.ts";
 import type { Session } from "./session.ts";
-import { hasLostRuns, refuseStrangeOutput } from "./strange-output.ts";
 import { sharedTemporaryFolder } from "./temporary.ts";
+
 export async function openPromises(
   context: RunContext,
   { ledger, environment, runList }: Session,
@@ -144,4 +147,43 @@ function outputLockPath(path: string): string {
 /** How a run's promises name it: by its own environment, although another one that shares the ledger may finish it. */
 export function labelOf({ run, manifest }: RunRecord): RunLabel {
   return { environment: parseManifest(manifest).environment, run };
+}
+
+/** Whether the file shows that the environment's ledger was lost, or restored from an older backup. */
+export const hasLostRuns = (state: OutputState, environment: Environment): boolean =>
+  hasUnknownRuns(state, environment) && !isOfResetSandbox(state, environment);
+
+/** Whether the file belongs to a sandbox that was reset since, so that nothing in it is lost. */
+export const isOfResetSandbox = (state: OutputState, environment: Environment): boolean =>
+  hasUnknownRuns(state, environment) && wasReset(runListPath(environment.ledgerPath), state.lostRun.run);
+
+type WithUnknownRuns = Extract<OutputState, { state: "strange" }> & { readonly lostRun: RunLabel };
+
+const hasUnknownRuns = (state: OutputState, { ledgerNames }: Environment): state is WithUnknownRuns =>
+  state.state === "strange" && state.lostRun !== undefined && ledgerNames.includes(state.lostRun.environment);
+
+/**
+ * @param ofRun the run that writes into the file already, so that no flag can name another file.
+ * @throws Failure `usage` for a file that must not be written into.
+ */
+export function refuseStrangeOutput(
+  path: string,
+  state: OutputState,
+  { cwd }: Pick<RunContext, "cwd">,
+  environment: Environment,
+  ofRun?: string,
+): void {
+  if (state.state !== "strange") return;
+  if (hasLostRuns(state, environment)) {
+    throw new Failure(
+      "usage",
+      `${displayPath(path, cwd)} holds runs of this environment that its ledger does not know: the ledger was lost or restored from an older copy, or a copy of its folder is used elsewhere. Nothing was sent.`,
+      {
+        hint: `Import what it lacks: tickets results --import ${fileInShell(displayPath(path, cwd))} ${environmentFlags(environment)}\n${ofRun === undefined ? "If the file belongs to another ledger, name another file with --output." : `If the end of it belongs to another ledger, move it away: the rest of run ${ofRun} then goes into a file beside it.`}`,
+      },
+    );
+  }
+  throw new Failure("usage", `${displayPath(path, cwd)} is not appended to: ${state.why}. Nothing was sent.`, {
+    hint: "Name another file with --output, or set this one aside with --force (it is renamed, never deleted).",
+  });
 }

@@ -5,16 +5,15 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
-import { acquireLock } from "../ledger/lock.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { readRunList } from "../ledger/run-list.ts";
-import { listRuns } from "../ledger/runs.ts";
+import { isFullyWritten, isUndecided, listRuns } from "../ledger/runs.ts";
 import { planFiles } from "../plan/files/plan.ts";
 import type { RunContext } from "./context.ts";
 import { bytesIn } from "./disk-use.ts";
-import { endedPlans } from "./ended-plans.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
-import { lockPath, runsDirectory } from "./places.ts";
+import { planDirectory, runsDirectory } from "./places.ts";
+import { lockLedger } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { leftTemporaryFolders } from "./temporary.ts";
 
@@ -41,23 +40,17 @@ export interface Removable {
  * @throws Failure `usage` when the ledger lacks runs that were sent from here; `busy` while another run holds the lock.
  */
 export async function prune(
-  { cwd, stop: signal }: RunContext,
+  context: RunContext,
   { settings: { environment }, olderThan, dryRun, waitLock }: PruneSettings,
 ): Promise<readonly Removable[]> {
-  using _lock = await acquireLock({
-    what: `the ledger of ${environment.name}`,
-    path: lockPath(environment),
-    command: "tickets prune",
-    waitMs: waitLock,
-    signal,
-  });
+  using _lock = await lockLedger(context, environment, "tickets prune", waitLock);
   const list = readRunList(runListPath(environment.ledgerPath));
   using ledger = existsSync(environment.ledgerPath)
     ? openLedger({ path: environment.ledgerPath, boundTo: undefined, readOnly: true })
     : undefined;
   // The folder of a run that the ledger lacks may be all that is left of it.
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
-  if (lost.length > 0) throw lostRunsFailure(lost, environment, cwd);
+  if (lost.length > 0) throw lostRunsFailure(lost, environment, context.cwd);
 
   const before = Date.now() - olderThan;
   const removable = [
@@ -85,4 +78,16 @@ function plansToRemove(environment: Environment, ledger: Ledger, before: number)
     ...endedPlans(environment, ledger, before).map((path) => toRemove(path, "plan of an ended run")),
     ...strays.map((path) => toRemove(path, "plan that never became a run")),
   ];
+}
+
+/**
+ * Folders of runs that ended before `before` (milliseconds since 1970), with every outcome in the ledger and all outputs and
+ * rejects written.
+ */
+export function endedPlans(environment: Environment, ledger: Ledger, before: number): readonly string[] {
+  return listRuns(ledger)
+    .filter(({ state, endedAt }) => state !== "open" && endedAt !== undefined && Date.parse(endedAt) < before)
+    .filter(({ runNo }) => !isUndecided(ledger, runNo) && isFullyWritten(ledger, runNo))
+    .map(({ run }) => planDirectory(environment, run))
+    .filter((path) => existsSync(path));
 }

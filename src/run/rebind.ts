@@ -3,10 +3,9 @@
 import { existsSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import { readMeta, rebind as rebindLedger } from "../ledger/ledger.ts";
-import { acquireLock } from "../ledger/lock.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import type { RunContext } from "./context.ts";
-import { lockPath } from "./places.ts";
+import { lockLedger } from "./session.ts";
 import type { Settings } from "./settings.ts";
 
 export interface RebindSettings {
@@ -21,20 +20,14 @@ export interface RebindSettings {
  * @throws Failure `usage` for the sandbox, and where there is no ledger; `busy` while another run holds the lock.
  */
 export async function rebind(
-  { stop: signal }: RunContext,
+  context: RunContext,
   { settings: { environment }, waitLock }: RebindSettings,
 ): Promise<string | undefined> {
   const { name, kind, baseUrl, ledgerPath } = environment;
   if (kind === "sandbox")
     throw new Failure("usage", "The sandbox's ledger belongs to its instance; it has no address to change.");
   if (!existsSync(ledgerPath)) throw new Failure("usage", `There is no ledger of ${name} yet, so nothing to rebind.`);
-  using _lock = await acquireLock({
-    what: `the ledger of ${name}`,
-    path: lockPath(environment),
-    command: "tickets env --rebind",
-    waitMs: waitLock,
-    signal,
-  });
+  using _lock = await lockLedger(context, environment, "tickets env --rebind", waitLock);
   using ledger = openLedger({ path: ledgerPath, boundTo: undefined });
   const before = readMeta(ledger, "bound_to");
   rebindLedger(ledger, baseUrl);

@@ -17,6 +17,7 @@ import { openLedgerToRead } from "./ledger-to-read.ts";
 import { labelOf } from "./promises.ts";
 import { unknownRun } from "./resume.ts";
 import type { Settings } from "./settings.ts";
+
 export interface ResultsSettings {
   readonly settings: Settings;
   /** Without it, all runs, the oldest first. */
@@ -44,8 +45,7 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
       "usage",
       `There is no ledger of ${environment.name} at ${displayPath(environment.ledgerPath, cwd)}.`,
     );
-  const runs =
-    name === undefined ? [...listRuns(ledger)].reverse() : [findRun(ledger, name)].filter((run) => run !== undefined);
+  const runs = name === undefined ? listRuns(ledger).toReversed() : [findRun(ledger, name) ?? []].flat();
   if (name !== undefined && runs.length === 0) throw unknownRun(name, environment);
   const format = typeof to === "string" ? promiseFormat(to) : "ndjson";
   let written = 0;

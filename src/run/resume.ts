@@ -12,6 +12,7 @@ import { environmentFlags } from "./next-command.ts";
 import type { RunEnd } from "./run-end.ts";
 import { openSession, type Session, tellOpened } from "./session.ts";
 import type { Settings } from "./settings.ts";
+
 export interface ResumeSettings {
   readonly settings: Settings;
   /** Without it, the oldest unfinished one. */

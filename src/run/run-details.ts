@@ -1,17 +1,20 @@
 /** What the ledger knows of one run, down to its actions. */
 
 import { existsSync } from "node:fs";
+import type { Action } from "../actions/actions.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { placesOfChunk } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf, type RunRecord, wholeOf } from "../ledger/runs.ts";
 import { type NotedSettlement, settlementsOf } from "../ledger/settlements.ts";
-import { openPlan } from "../plan/files/plan.ts";
+import { openPlan, type Plan } from "../plan/files/plan.ts";
 import { actionsOf } from "../sending/record-answer.ts";
+import { findSuperseded } from "../sending/superseded.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { environmentFlags } from "./next-command.ts";
 import { planDirectory } from "./places.ts";
+
 export interface RunDetails {
   /** `whole` is the planned chunk of which a chunk is a part. */
   readonly chunks: readonly (ChunkRecord & { readonly whole: number | undefined })[];
@@ -44,11 +47,10 @@ export async function actionsOfChunk(
   if (ledger === undefined || chunk === undefined) throw new Failure("usage", `Run ${run.run} has no chunk ${number}.`);
   if (!existsSync(directory) && run.state !== "open") return actionsOfLedger(ledger, environment, run, chunk);
   await using plan = await openPlan(directory, run.manifest);
-  const [actions, records] = await Promise.all([actionsOf(plan, chunk), plan.records(chunk)]);
-  return actions.map(({ action, data: { eventId, ticketId, nftId } }, at) => {
-    const record = records[at];
-    const source = plan.manifest.inputs[record?.input ?? 0]?.name;
-    return { source, line: record?.line, action, eventId, ticketId, nftId, chunk: number, state: chunk.state };
+  return (await actionsOf(plan, chunk)).map(({ action: { action, data }, record: { input, line } }) => {
+    const { eventId, ticketId, nftId } = data;
+    const source = plan.manifest.inputs[input]?.name;
+    return { source, line, action, eventId, ticketId, nftId, chunk: number, state: chunk.state };
   });
 }
 
@@ -63,9 +65,58 @@ function actionsOfLedger(
     throw new Failure(
       "usage",
       `The plan of run ${run} was removed, and the ledger holds no action of its chunk ${chunk} (${state}).`,
-      {
-        hint: `Write what the ledger holds of the run: tickets results ${run} ${environmentFlags(environment)}`,
-      },
+      { hint: `Write what the ledger holds of the run: tickets results ${run} ${environmentFlags(environment)}` },
     );
   return rows.map((row) => ({ ...row, chunk, state }));
+}
+
+export interface Questions {
+  readonly run: string;
+  readonly environment: Environment;
+  readonly isOpen: boolean;
+  /** It can't be resumed: what was not sent goes into rejects. */
+  readonly isClosed: boolean;
+  readonly chunks: readonly OpenChunk[];
+  /** How many actions would undo something if they were sent now, since something later of their history was accepted. */
+  readonly superseded: number;
+}
+
+interface OpenChunk {
+  readonly chunk: ChunkRecord;
+  /** The planned chunk that it is a part of. */
+  readonly whole: number | undefined;
+  readonly actions: readonly DoubtfulAction[];
+}
+
+export interface DoubtfulAction {
+  readonly source: string;
+  readonly line: number;
+  readonly action: Action;
+}
+
+/** The doubtful actions, each with its place in the input. */
+export async function questionsOf(
+  ledger: Ledger,
+  environment: Environment,
+  plan: Plan,
+  chunks: readonly ChunkRecord[],
+  run: RunRecord,
+): Promise<Questions> {
+  const open: OpenChunk[] = [];
+  for (const chunk of chunks) {
+    const actions = (await actionsOf(plan, chunk)).map(({ action, record: { input, line } }) => {
+      return { source: plan.manifest.inputs[input]?.name ?? "", line, action };
+    });
+    open.push({ chunk, whole: wholeOf(ledger, chunk), actions });
+  }
+  const superseded = await findSuperseded(ledger, plan, chunks);
+  const isOpen = run.state === "open";
+  return {
+    run: run.run,
+    environment,
+    isOpen,
+    isClosed: !isOpen || run.isClosing,
+    chunks: open,
+    superseded: superseded.size,
+  };
 }

@@ -6,6 +6,7 @@ import type { SendProgress } from "../sending/send.ts";
 import type { RunContext } from "./context.ts";
 import type { Wait } from "./progress.ts";
 import type { Session } from "./session.ts";
+
 export function sendingProgress(
   { progress }: RunContext,
   { ledger }: Session,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { Key, readKey } from "../config/key.ts";
 import { type Ledger, readMeta, runListPath, writeMeta } from "../ledger/ledger.ts";
-import { acquireLock } from "../ledger/lock.ts";
+import { acquireLock, type LockHolder } from "../ledger/lock.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { type LostRun, openRunList, type RunList, readRunList, thisMachine } from "../ledger/run-list.ts";
 import { countRuns, findRun, listRuns } from "../ledger/runs.ts";
@@ -17,6 +17,7 @@ import type { BuiltInService, RunContext } from "./context.ts";
 import { lostRunsFailure, lostRunsOf, strayPlans } from "./lost-runs.ts";
 import { lockPath, PLAN_KEPT_MS, runsDirectory } from "./places.ts";
 import type { Settings } from "./settings.ts";
+
 /** A session that may send: it holds the environment's lock until it is disposed. */
 export interface Session extends AsyncDisposable {
   readonly environment: Environment;
@@ -62,14 +63,10 @@ export async function openSession(
   };
   if (options.sends === true && environment.kind === "service" && environment.keySource.kind !== "command")
     await keyOfService();
-  const lock = await acquireLock({
-    what: `the ledger of ${environment.name}`,
-    path: lockPath(environment),
-    command: options.command,
-    waitMs: options.waitLockMs,
-    signal: context.stop,
-    onWait: (holder) => progress.happened({ kind: "waiting for the lock", holder }),
-  });
+  const { command, waitLockMs } = options;
+  const lock = await lockLedger(context, environment, command, waitLockMs, (holder) =>
+    progress.happened({ kind: "waiting for the lock", holder }),
+  );
   let sandbox: BuiltInService | undefined;
   let ledger: Ledger | undefined;
   const close = async (): Promise<void> => {
@@ -120,6 +117,18 @@ export async function openSession(
     await close();
     throw cause;
   }
+}
+
+/** @throws Failure `busy` while another run holds it after `waitMs`. */
+export function lockLedger(
+  { stop }: RunContext,
+  environment: Environment,
+  command: string,
+  waitMs: number,
+  onWait?: (holder: LockHolder | undefined) => void,
+): Promise<Disposable> {
+  const [what, path] = [`the ledger of ${environment.name}`, lockPath(environment)];
+  return acquireLock({ what, path, command, waitMs, signal: stop, ...(onWait && { onWait }) });
 }
 
 /** Key in the ledger's meta table: a list of runs lies beside it. */

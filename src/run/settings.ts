@@ -15,6 +15,7 @@ import type { RunContext } from "./context.ts";
 import { lookBeside } from "./former-self.ts";
 import { environmentFlags } from "./next-command.ts";
 import { KNOWN_RULES } from "./rules.ts";
+
 /** Flags that say which environment is used and where its state is; `tickets env` shows the result. */
 export interface EnvironmentOptions {
   readonly env?: string | undefined;

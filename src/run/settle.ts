@@ -12,7 +12,7 @@ import { wasSettledByHand } from "../ledger/settlements.ts";
 import { UNDECIDED_STATES } from "../ledger/states.ts";
 import { canWriteRejects, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
-import { openPlan, type Plan } from "../plan/files/plan.ts";
+import { openPlan } from "../plan/files/plan.ts";
 import {
   closePlanned,
   closeWithoutPlan,
@@ -29,17 +29,17 @@ import { closeSuperseded } from "../sending/superseded.ts";
 import { noteInList, rejectsDirectory, tellSuperseded } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { writeLeft } from "./left-unwritten.ts";
-import { refuseLost } from "./lost-first.ts";
-import { mendLost } from "./mend-lost.ts";
+import { mendLost, refuseLost } from "./mend-lost.ts";
 import { closeCommand, environmentFlags, settleCommand, streamOfRejects } from "./next-command.ts";
 import { planDirectory } from "./places.ts";
 import { openPromises, openPromisesLate } from "./promises.ts";
-import { type Questions, questionsOf } from "./questions.ts";
 import { unknownRun } from "./resume.ts";
+import { type Questions, questionsOf } from "./run-details.ts";
 import { openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { type Summary, summarise } from "./summary.ts";
 import { userName } from "./user-name.ts";
+
 export interface SettleSettings {
   readonly settings: Settings;
   readonly run: string;
@@ -130,8 +130,10 @@ async function settleByPlan(
     if (!(await mayClose(context, options, session, run, true))) return { kind: "stays open" };
     if (run.state === "open") await closePlanned(ledger, plan, run, settlementOf(decision, options.reason));
   } else if (decision !== undefined) await decide(context, session, run, { ...options, decision, chunks, settling });
+  const { manifest } = plan;
   const questions = decision === undefined ? await questionsOf(ledger, environment, plan, chunks, run) : undefined;
-  const rejects = decision === undefined ? undefined : await rejectsOf(context, session, run, plan);
+  const directory = rejectsDirectory(context, manifest);
+  const rejects = decision === undefined ? undefined : await writeRejects({ ledger, run, plan, directory });
   crashPoint("rejects written");
   mergeOutcomes(ledger);
   crashPoint("merged");
@@ -139,7 +141,6 @@ async function settleByPlan(
   crashPoint("ended");
   if (closes) context.progress.happened({ kind: "run closed", run: run.run });
   if (decision !== undefined) noteInList(context, session, run);
-  const { manifest } = plan;
   const summary = summaryOf(context, session, findRun(ledger, run.run) ?? run, manifest, {
     rejects: rejects?.paths ?? [],
     output: promises.path ?? null,
@@ -159,12 +160,6 @@ async function mayClose(
   if (state !== "open" || isClosing) return true;
   progress.happened({ kind: "closing run", run, counts: countRun(ledger, runNo), hasPlan });
   return confirmClose === undefined || (await confirmClose());
-}
-
-function rejectsOf(context: RunContext, { ledger }: Session, run: RunRecord, plan: Plan): Promise<WrittenRejects> {
-  const { manifest } = plan;
-  const directory = rejectsDirectory(context, manifest);
-  return writeRejects({ ledger, run, plan, directory, encoding: manifest.options.encoding });
 }
 
 /** Carries out a decision about chunks. */

@@ -27,6 +27,7 @@ import { closeCommand, environmentFlags, settleCommand } from "./next-command.ts
 import { lockPath, planDirectory } from "./places.ts";
 import type { Settings } from "./settings.ts";
 import { type Summary, summarise } from "./summary.ts";
+
 export interface StatusSettings {
   readonly settings: Settings;
   /** Only this run; without it, the last ones. */

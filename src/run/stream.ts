@@ -24,11 +24,12 @@ import { writeLeft } from "./left-unwritten.ts";
 import { commandForDoubts, environmentFlags } from "./next-command.ts";
 import { makeWayForOutput, outputPath } from "./output-place.ts";
 import { planDirectory } from "./places.ts";
-import { planAside } from "./plan-aside.ts";
 import type { RunEnd } from "./run-end.ts";
 import { openSession, type Session, tellOpened } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { hasUnsentRows, type Summary, summarise } from "./summary.ts";
+import { planAside } from "./validate.ts";
+
 export interface StreamSettings extends InputOptions {
   readonly settings: Settings;
   /** File for the promises; `-`: where `RunContext.promisesTo` says; absent: a file named after the input. */
@@ -119,10 +120,7 @@ function saidOfInput(cause: unknown, files: readonly string[]): unknown {
   const { code, message, hint } = cause;
   const ofInput = (text: string): string =>
     text.replaceAll("Nothing was sent.", `Nothing of ${files.join(", ")} was sent.`);
-  return new Failure(code, ofInput(message), {
-    ...(hint !== undefined && { hint: ofInput(hint) }),
-    cause: cause.cause,
-  });
+  return new Failure(code, ofInput(message), { hint: hint && ofInput(hint), cause: cause.cause });
 }
 
 /** What `stream` knows before it reads the input. */

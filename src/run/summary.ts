@@ -5,6 +5,7 @@ import type { RunCounts } from "../ledger/runs.ts";
 import type { Manifest, RowCounts } from "../plan/files/manifest.ts";
 import type { Vanished } from "../plan/findings/vanished-tickets.ts";
 import type { PlanResult } from "../plan/make-plan.ts";
+
 /** The document of `--json`. Counts add up: rows and actions each to their parts. */
 export interface Summary {
   readonly run: string | null;
@@ -53,33 +54,28 @@ const NOTHING: RunCounts = {
   byAction: {},
 };
 
-export function summarise(fields: {
-  readonly run: string | null;
-  readonly environment: string | null;
-  readonly state: Summary["state"];
-  readonly exitCode: number;
+interface SummaryFields
+  extends Pick<Summary, "run" | "environment" | "state" | "exitCode" | "problems" | "durationMs">,
+    Partial<Pick<Summary, "output" | "rejects" | "next" | "resumed">> {
   readonly plan: Pick<PlanResult | Manifest, "rows" | "actions" | "byAction">;
-  readonly problems: { readonly errors: number; readonly warnings: number };
   /** Undefined when nothing was sent: then everything planned is not sent. */
   readonly counts?: RunCounts;
   /** As things are now; without it, as they were when this was planned. */
   readonly left?: LeftToOthers;
-  readonly output?: string | null;
-  readonly rejects?: readonly string[];
-  readonly durationMs: number;
-  readonly next?: string | null;
-  readonly resumed?: Summary | null;
   readonly vanished?: Vanished | undefined;
-}): Summary {
-  const { plan, problems } = fields;
+}
+
+export function summarise(fields: SummaryFields): Summary {
+  const { run, environment, state, exitCode, plan, problems, vanished } = fields;
+  const { output = null, rejects = [], next = null, resumed = null } = fields;
   const counts = fields.counts ?? { ...NOTHING, notSent: plan.actions.planned };
   const { pending, waiting, late, superseded, unclear } = plan.actions;
   const left = fields.left ?? { ...NOTHING_LEFT, pending, waiting };
   return {
-    run: fields.run,
-    environment: fields.environment,
-    state: fields.state,
-    exitCode: fields.exitCode,
+    run,
+    environment,
+    state,
+    exitCode,
     rows: plan.rows,
     actions: {
       total: plan.actions.total,
@@ -98,12 +94,12 @@ export function summarise(fields: {
     byAction: plan.byAction,
     chunks: counts.chunks,
     problems: { errors: problems.errors, warnings: problems.warnings },
-    output: fields.output ?? null,
-    rejects: fields.rejects ?? [],
+    output,
+    rejects,
     durationMs: Math.round(fields.durationMs),
-    next: fields.next ?? null,
-    resumed: fields.resumed ?? null,
-    ...(fields.vanished !== undefined && { vanished: fields.vanished }),
+    next,
+    resumed,
+    ...(vanished !== undefined && { vanished }),
   };
 }
 

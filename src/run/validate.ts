@@ -1,13 +1,55 @@
 /** Checks an input, and makes the plan of what would be sent. */
 
-import type { InputOptions } from "./check-input.ts";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Environment } from "../config/environment.ts";
+import { NOTHING_PENDING } from "../ledger/pending.ts";
+import { planFiles } from "../plan/files/plan.ts";
+import { pendingIdentities } from "../plan/identity/pending-deeds.ts";
+import { type CheckOptions, checkInput, type InputOptions } from "./check-input.ts";
 import type { CheckedInput } from "./checked-input.ts";
 import type { RunContext } from "./context.ts";
 import { openLedgerToPlan } from "./ledger-to-read.ts";
 import type { OnRow } from "./mappers.ts";
-import { type PlanAside, planAside } from "./plan-aside.ts";
+import { planDirectory } from "./places.ts";
 import { tellOpened } from "./session.ts";
 import type { SettingsToCheck } from "./settings.ts";
+import { makeTemporaryFolder } from "./temporary.ts";
+
+export interface PlanAside extends CheckedInput, AsyncDisposable {
+  /** The file of its actions, in order: NDJSON that is itself valid input. */
+  readonly actions: string;
+}
+
+interface AsideOptions
+  extends Omit<CheckOptions, "directory" | "environment" | "pending" | "copyInputs" | "rereadFlags"> {
+  readonly environment: Environment | undefined;
+}
+
+export async function planAside(context: RunContext, options: AsideOptions): Promise<PlanAside> {
+  const { environment, ledger } = options;
+  const directory = await makeTemporaryFolder();
+  const remove = (): Promise<void> => rm(directory, { recursive: true, force: true });
+  try {
+    const plan = join(directory, "plan");
+    const checked = await checkInput(context, {
+      ...options,
+      directory: plan,
+      environment: environment && { environment, boundTo: "" },
+      pending:
+        ledger === undefined || environment === undefined
+          ? NOTHING_PENDING
+          : await pendingIdentities(ledger, (id) => planDirectory(environment, id)),
+      copyInputs: false,
+      rereadFlags: [],
+    });
+    return { ...checked, actions: planFiles(plan).actions, [Symbol.asyncDispose]: remove };
+  } catch (cause) {
+    await remove();
+    throw cause;
+  }
+}
+
 export interface PlanSettings extends InputOptions {
   readonly settings: SettingsToCheck;
   /** Called with each row and what the mapping makes of it. */
@@ -25,17 +67,8 @@ export async function plan(context: RunContext, options: PlanSettings): Promise<
   const { config, environment } = settings;
   using ledger = environment === undefined ? undefined : openLedgerToPlan(context, environment);
   if (environment !== undefined) tellOpened(context, { ...settings, ledger }, false);
-  const run = "validate";
-  return await planAside(context, {
-    ...input,
-    config,
-    environment,
-    ledger,
-    run,
-    again: false,
-    lanes: 1,
-    safeCsv: false,
-  });
+  const fixed = { run: "validate", again: false, lanes: 1, safeCsv: false };
+  return await planAside(context, { ...input, ...fixed, config, environment, ledger });
 }
 
 /** The same without the plan: rows and actions counted, and every problem. */

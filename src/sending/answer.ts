@@ -67,7 +67,7 @@ export const ITEM_DOUBTS = {
   "success denied": "success beside an error, or something else that contradicts it",
   "perhaps taken": "a status that may mean that the service has it",
 } as const;
-export type ItemDoubt = keyof typeof ITEM_DOUBTS;
+type ItemDoubt = keyof typeof ITEM_DOUBTS;
 
 /**
  * Decides what became of the chunk whose actions are `sent`, from what the client saw.
@@ -90,18 +90,11 @@ export function readExchange(
       const detail = `HTTP ${status}`;
       const text = body.toString("utf8", 0, MOST_SHOWN_BYTES);
       if (status >= 200 && status < 300) {
-        if (early)
-          return {
-            kind: "in doubt",
-            detail: `${detail}, but the answer came before the whole request was sent`,
-            body: text,
-          };
-        if (!whole) {
-          const why = error === undefined ? "" : ` (${describe(error)})`;
-          return { kind: "in doubt", detail: `${detail}, but the answer was cut off${why}`, body: text };
-        }
+        const doubt = (why: string): Reading => ({ kind: "in doubt", detail: `${detail}, but ${why}`, body: text });
+        if (early) return doubt("the answer came before the whole request was sent");
+        if (!whole) return doubt(`the answer was cut off${error === undefined ? "" : ` (${describe(error)})`}`);
         const read = readAnswer(body, sent, promises);
-        return typeof read === "string" ? { kind: "in doubt", detail: `${detail}, but ${read}`, body: text } : read;
+        return typeof read === "string" ? doubt(read) : read;
       }
       if (retryStatuses.includes(status)) return { kind: "retry", detail, headers };
       if (status === 429) return { kind: "not taken", detail, headers };
@@ -268,9 +261,7 @@ function isIdentifier(promise: unknown): boolean {
   );
 }
 
-function toObject(value: unknown): JsonObject | undefined {
-  return isJsonObject(value) ? value : undefined;
-}
+const toObject = (value: unknown): JsonObject | undefined => (isJsonObject(value) ? value : undefined);
 
 /**
  * Gives items as JSON text, with every number as it was spelt; undefined where they nest too deeply to be parsed or written.

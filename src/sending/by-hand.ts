@@ -8,12 +8,11 @@ import { insertOutcomes, SUPERSEDED } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, chunksOf, endRun, type RunRecord } from "../ledger/runs.ts";
 import { noteSettlement } from "../ledger/settlements.ts";
 import type { Plan } from "../plan/files/plan.ts";
-import { type ItemFacts, toOutcomes } from "./outcomes.ts";
-import { chunkFacts, runFacts } from "./record-answer.ts";
+import { cutAfter } from "./chunk-parts.ts";
+import { outcomesOf } from "./record-answer.ts";
 import { findSuperseded } from "./superseded.ts";
 
-const DECISIONS = ["sent", "not-sent", "abandon"] as const;
-export type Decision = (typeof DECISIONS)[number];
+export type Decision = "sent" | "not-sent" | "abandon";
 
 export interface Settlement {
   readonly decision: Decision;
@@ -25,9 +24,8 @@ export interface Settlement {
 
 /** Chunks whose fate only a person can say. */
 export function openQuestions(ledger: Ledger, runNo: number): readonly ChunkRecord[] {
-  return [...chunksOf(ledger, runNo, "in doubt"), ...chunksOf(ledger, runNo, "refused")].sort(
-    (a, b) => a.first - b.first,
-  );
+  const open = [...chunksOf(ledger, runNo, "in doubt"), ...chunksOf(ledger, runNo, "refused")];
+  return open.sort((a, b) => a.first - b.first);
 }
 
 /** A chunk cut in two: the part that a decision is about, and the rest, which waits. */
@@ -38,23 +36,15 @@ interface Cut {
 }
 
 /** The chunk's first actions keep its number; the rest becomes a chunk of its own, in the same state. */
-async function cutAfter(ledger: Ledger, plan: Plan, chunk: ChunkRecord, count: number): Promise<Cut> {
+async function cutOff(ledger: Ledger, plan: Plan, chunk: ChunkRecord, count: number): Promise<Cut> {
   if (!(count > 0)) throw new Error(`a decision about ${count} actions of chunk ${chunk.chunk}`);
   if (count >= chunk.count) return { head: chunk, apply: () => undefined };
-  const lines = await plan.lines(chunk);
-  const length = lines.slice(0, count).reduce((sum, line) => sum + line.length + 1, 0);
-  const head = { ...chunk, count, length };
-  const rest = {
-    first: chunk.first + count,
-    count: chunk.count - count,
-    offset: chunk.offset + length,
-    length: chunk.length - length,
-  };
+  const [head, rest] = await cutAfter(plan, chunk, count);
   const apply = (): void => {
-    changeChunk(ledger, "cut", chunk, { count, length });
-    addChunks(ledger, chunk, [{ ...rest, ...(chunk.detail !== undefined && { detail: chunk.detail }) }], chunk.state);
+    changeChunk(ledger, "cut", chunk, head);
+    addChunks(ledger, chunk, [{ ...rest, detail: chunk.detail }], chunk.state);
   };
-  return { head, apply };
+  return { head: { ...chunk, ...head }, apply };
 }
 
 /**
@@ -69,14 +59,8 @@ export async function settleSent(
   settlement: Settlement,
   first: number,
 ): Promise<void> {
-  await settleWhole(
-    ledger,
-    plan,
-    await cutAfter(ledger, plan, chunk, first),
-    settlement,
-    () => ({ outcome: "settled by hand", status: "settled-by-hand" }),
-    "settleSent",
-  );
+  const cut = await cutOff(ledger, plan, chunk, first);
+  await settleWhole(ledger, plan, cut, settlement, () => SENT, "settleSent");
 }
 
 /**
@@ -93,7 +77,7 @@ export async function settleNotSent(
   settlement: Settlement,
   first: number,
 ): Promise<void> {
-  const cut = await cutAfter(ledger, plan, chunk, first);
+  const cut = await cutOff(ledger, plan, chunk, first);
   if (run.state !== "open" || run.isClosing) {
     // Its row goes into the rejects, and must not be sent from there after what came later.
     const superseded = await findSuperseded(ledger, plan, [cut.head]);
@@ -117,8 +101,14 @@ export async function closePlanned(ledger: Ledger, plan: Plan, run: RunRecord, s
   ledger.transaction(() => noteClosing(ledger, run, settlement));
   crashPoint("closing");
   for (const chunk of chunksOf(ledger, run.runNo, "planned")) {
-    const whole = await cutAfter(ledger, plan, chunk, chunk.count);
-    await settleWhole(ledger, plan, whole, settlement, () => NOT_SENT, "close");
+    await settleWhole(
+      ledger,
+      plan,
+      await cutOff(ledger, plan, chunk, chunk.count),
+      settlement,
+      () => NOT_SENT,
+      "close",
+    );
     crashPoint("settled");
   }
 }
@@ -157,6 +147,7 @@ interface ByHand {
   readonly status: string;
 }
 
+const SENT: ByHand = { outcome: "settled by hand", status: "settled-by-hand" };
 const NOT_SENT: ByHand = { outcome: "not sent", status: "not-sent" };
 const LEFT_BEHIND: ByHand = { outcome: "not sent", status: SUPERSEDED };
 
@@ -169,14 +160,8 @@ async function settleWhole(
   itemOf: (seq: number) => ByHand,
   event: "settleSent" | "close",
 ): Promise<void> {
-  const facts = await chunkFacts(plan, chunk);
   const said = doubtedItems(ledger, chunk);
-  const itemAt = (at: number): ItemFacts => {
-    const item = itemOf(chunk.first + at);
-    const response = said.get(chunk.first + at);
-    return response === undefined ? item : { ...item, response };
-  };
-  const rows = toOutcomes(runFacts({ plan, runNo: chunk.runNo }), facts, itemAt, settlement.at);
+  const rows = await outcomesOf(plan, chunk, (seq) => ({ ...itemOf(seq), response: said.get(seq) }), settlement.at);
   ledger.transaction(() => {
     apply();
     insertOutcomes(ledger, chunk.runNo, rows);

@@ -11,27 +11,7 @@ import type { ItemOutcome } from "./answer.ts";
 import type { ChunkFacts } from "./outcomes.ts";
 import { type RecordContext, recordAnswer } from "./record-answer.ts";
 
-export interface ChunkLog {
-  /** The lane's next planned chunk; undefined when nothing of it is left to send. */
-  readonly next: () => ChunkRecord | undefined;
-  /**
-   * A request with the chunk is about to leave. After this returns, that is on disk together with the previous answer: one
-   * commit per chunk on the critical path.
-   *
-   * @returns the attempt's number, from 1.
-   */
-  readonly intend: (chunk: ChunkRecord) => number;
-  /**
-   * Notes what became of the attempt. After this returns it is on disk, except an answer that says what became of every
-   * action: the next intent or `record` stores that.
-   */
-  readonly conclude: (chunk: ChunkRecord, conclusion: Conclusion) => void;
-  /**
-   * Turns answers that are not recorded yet into outcomes, and first stores one that no intent has stored. After this
-   * resolves, the outcomes and their lines of the promises file are on disk.
-   */
-  readonly record: () => Promise<void>;
-}
+export type ChunkLog = ReturnType<typeof openChunkLog>;
 
 type Conclusion =
   | DecidingAnswer
@@ -60,7 +40,7 @@ export function openChunkLog(
   lane: number,
   inTurn: (work: () => Promise<void>) => Promise<void>,
   onRecorded: (answer: DecidingAnswer) => void,
-): ChunkLog {
+) {
   const { ledger, runNo } = context;
   let unstored: DecidingAnswer | undefined;
   const unrecorded: DecidingAnswer[] = [];
@@ -76,13 +56,24 @@ export function openChunkLog(
     return result;
   };
   return {
-    next: () => nextPlannedChunk(ledger, runNo, lane),
-    intend: (chunk) => {
+    /** The lane's next planned chunk; undefined when nothing of it is left to send. */
+    next: (): ChunkRecord | undefined => nextPlannedChunk(ledger, runNo, lane),
+    /**
+     * A request with the chunk is about to leave. After this returns, that is on disk together with the previous answer: one
+     * commit per chunk on the critical path.
+     *
+     * @returns the attempt's number, from 1.
+     */
+    intend: (chunk: ChunkRecord): number => {
       const attempt = storing(() => markSending(ledger, chunk, new Date().toISOString()));
       crashPoint("intended");
       return attempt;
     },
-    conclude: (chunk, conclusion) => {
+    /**
+     * Notes what became of the attempt. After this returns it is on disk, except an answer that says what became of every
+     * action: the next intent or `record` stores that.
+     */
+    conclude: (chunk: ChunkRecord, conclusion: Conclusion): void => {
       if (conclusion.event === "answer") {
         unstored = conclusion;
         return;
@@ -93,7 +84,11 @@ export function openChunkLog(
         if (doubted !== undefined && doubted.length > 0) keepDoubtedAnswer(ledger, chunk, doubted);
       });
     },
-    record: async () => {
+    /**
+     * Turns answers that are not recorded yet into outcomes, and first stores one that no intent has stored. After this
+     * resolves, the outcomes and their lines of the promises file are on disk.
+     */
+    record: async (): Promise<void> => {
       if (unstored !== undefined) {
         storing(() => undefined);
         crashPoint("stored");

@@ -1,13 +1,14 @@
-/** A chunk whose actions do not all share one fate becomes several. */
+/** A chunk becomes several: not all of its actions share one fate, or the service calls it too large. */
 
+import { endAttempt } from "../ledger/attempts.ts";
 import { type ChunkEventName, changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes } from "../ledger/outcomes.ts";
-import { addChunks, type ChunkRecord, nextChunkNumber } from "../ledger/runs.ts";
+import { addChunks, type ChunkRecord, nextChunkNumber, shortestSplit } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
-import type { Plan } from "../plan/files/plan.ts";
-import { toOutcomes } from "./outcomes.ts";
-import { chunkFacts, runFacts } from "./record-answer.ts";
+import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
+import { type Fate, type ItemFacts, stretchesOf } from "./outcomes.ts";
+import { outcomesOf, projectUnwritten, type RecordContext } from "./record-answer.ts";
 
 /**
  * The chunk as stretches of actions in one state each. The first keeps the chunk's number, the others have the next free
@@ -24,25 +25,19 @@ export function cutChunk(
   stateOf: (seq: number) => ChunkState,
   whyOf: (seq: number) => string | undefined = () => undefined,
 ): readonly ChunkRecord[] {
-  const parts: { -readonly [K in keyof ChunkRecord]: ChunkRecord[K] }[] = [];
+  const fateOf = (seq: number): Fate => {
+    const state = stateOf(seq);
+    return { state, detail: whyOf(seq) ?? (state === chunk.state ? chunk.detail : undefined) };
+  };
+  const stretches = stretchesOf(chunk, lengthsOf(lines), fateOf);
   const next = nextChunkNumber(ledger, chunk.runNo);
-  let { offset } = chunk;
-  for (const [at, line] of lines.entries()) {
-    const [first, length] = [chunk.first + at, line.length + 1];
-    const state = stateOf(first);
-    const detail = whyOf(first) ?? (state === chunk.state ? chunk.detail : undefined);
-    const last = parts.at(-1);
-    if (last?.state === state && last.detail === detail) {
-      last.count += 1;
-      last.length += length;
-    } else {
-      const number = parts.length === 0 ? chunk.chunk : next + parts.length - 1;
-      parts.push({ ...chunk, chunk: number, first, count: 1, offset, length, state, detail });
-    }
-    offset += length;
-  }
-  return parts;
+  return stretches.map(({ detail, ...stretch }, at) => {
+    return { ...chunk, ...stretch, detail, chunk: at === 0 ? chunk.chunk : next + at - 1 };
+  });
 }
+
+/** Of lines in the plan, each with its newline. */
+export const lengthsOf = (lines: readonly Buffer[]): readonly number[] => lines.map(({ length }) => length + 1);
 
 /** By the state of the part that keeps the chunk's number. */
 const FOUND_EVENTS: Partial<Record<ChunkState, ChunkEventName & `found${string}`>> = {
@@ -57,13 +52,34 @@ const FOUND_EVENTS: Partial<Record<ChunkState, ChunkEventName & `found${string}`
 export function replaceChunk(ledger: Ledger, chunk: ChunkRecord, parts: readonly ChunkRecord[]): void {
   for (const { chunk: number, count, length, state, detail, ...part } of parts) {
     if (number !== chunk.chunk) {
-      addChunks(ledger, chunk, [{ ...part, count, length, ...(detail !== undefined && { detail }) }], state);
+      addChunks(ledger, chunk, [{ ...part, count, length, detail }], state);
       continue;
     }
     const event = FOUND_EVENTS[state];
     if (event === undefined) throw new Error(`the first part of chunk ${number} can't be found ${state}`);
     changeChunk(ledger, event, chunk, { count, length, detail });
   }
+}
+
+/**
+ * One transaction: the parts of `cutChunk` take the chunk's place, and the actions of those that are closed have outcomes.
+ *
+ * @param itemOf what is said of such an action, by its number in the plan.
+ */
+export async function divideChunk(
+  ledger: Ledger,
+  plan: Plan,
+  chunk: ChunkRecord,
+  parts: readonly ChunkRecord[],
+  itemOf: (seq: number) => ItemFacts,
+  at: string,
+): Promise<void> {
+  const closed = parts.filter(({ state }) => state === "abandoned");
+  const rows = await Promise.all(closed.map((part) => outcomesOf(plan, part, itemOf, at)));
+  ledger.transaction(() => {
+    replaceChunk(ledger, chunk, parts);
+    for (const ofPart of rows) insertOutcomes(ledger, chunk.runNo, ofPart);
+  });
 }
 
 /**
@@ -80,25 +96,64 @@ export async function closeUnsent(
 ): Promise<void> {
   if (statusOf.size === 0) return;
   const at = new Date().toISOString();
+  const stateOf = (seq: number): ChunkState => (statusOf.has(seq) ? "abandoned" : "planned");
+  const itemOf = (seq: number): ItemFacts => ({ outcome: "not sent", status: statusOf.get(seq) ?? "" });
   for (const chunk of chunks) {
-    const parts = cutChunk(ledger, chunk, await plan.lines(chunk), (seq) =>
-      statusOf.has(seq) ? "abandoned" : "planned",
-    );
-    const closed = parts.filter(({ state }) => state === "abandoned");
-    if (closed.length === 0) continue;
-    const rows = await Promise.all(
-      closed.map(async (part) =>
-        toOutcomes(
-          runFacts({ plan, runNo: chunk.runNo }),
-          await chunkFacts(plan, part),
-          (number) => ({ outcome: "not sent", status: statusOf.get(part.first + number) ?? "" }),
-          at,
-        ),
-      ),
-    );
-    ledger.transaction(() => {
-      replaceChunk(ledger, chunk, parts);
-      for (const ofPart of rows) insertOutcomes(ledger, chunk.runNo, ofPart);
-    });
+    const parts = cutChunk(ledger, chunk, await plan.lines(chunk), stateOf);
+    if (parts.some(({ state }) => state === "abandoned")) await divideChunk(ledger, plan, chunk, parts, itemOf, at);
   }
+}
+
+/**
+ * The size in bytes from which a chunk of this run is known to be too large: that of the shortest one that was split. In
+ * bytes, not actions: a single huge action must not make every other request small too.
+ */
+export function tooLargeFrom(ledger: Ledger, runNo: number): number {
+  return shortestSplit(ledger, runNo) ?? Number.POSITIVE_INFINITY;
+}
+
+/** Replaces a chunk by its two halves, in order, in one transaction. */
+export async function splitChunk({ ledger, plan }: RecordContext, chunk: ChunkRecord): Promise<void> {
+  const halves = await cutAfter(plan, chunk, Math.ceil(chunk.count / 2));
+  ledger.transaction(() => {
+    changeChunk(ledger, "split", chunk);
+    addChunks(ledger, chunk, halves, "planned");
+  });
+}
+
+/** The chunk's first actions, and the rest of it. */
+export async function cutAfter(
+  plan: Plan,
+  { first, offset, ...chunk }: ChunkBorders,
+  count: number,
+): Promise<readonly [ChunkBorders, ChunkBorders]> {
+  const lines = await plan.lines({ first, offset, ...chunk });
+  const length = lengthsOf(lines.slice(0, count)).reduce((sum, each) => sum + each, 0);
+  const rest = { count: chunk.count - count, offset: offset + length, length: chunk.length - length };
+  return [
+    { first, count, offset, length },
+    { first: first + count, ...rest },
+  ];
+}
+
+/** Rejects a single action that is too large on its own: it can't be made smaller. */
+export async function rejectTooLarge(context: RecordContext, chunk: ChunkRecord, at: string): Promise<void> {
+  const { ledger, plan, runNo } = context;
+  const item = {
+    outcome: "rejected",
+    status: "too-large",
+    response: JSON.stringify({ status: "too-large", message: "HTTP 413 for this action alone" }),
+  } as const;
+  const rows = await outcomesOf(plan, chunk, () => item, at);
+  ledger.transaction(() => {
+    endAttempt(ledger, chunk, {
+      event: "rejectTooLarge",
+      class: "too large",
+      httpStatus: 413,
+      detail: "too large on its own",
+      at,
+    });
+    insertOutcomes(ledger, runNo, rows);
+  });
+  await projectUnwritten(context);
 }

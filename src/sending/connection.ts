@@ -8,46 +8,43 @@ import { setImmediate as turn } from "node:timers/promises";
 import { TLSSocket } from "node:tls";
 import type { buildConnector } from "undici";
 
-/** The connections of one client, which has one request at a time. */
-export interface Connections {
-  /** Connects as `open` would; what comes back is watched. */
-  watched(open: buildConnector.connector): buildConnector.connector;
-  /** Call when a request begins to be written: the next bytes begin its answer. */
-  awaitAnswer(): void;
-  /**
-   * Whether the answer began before the whole request was handed to the system: such an answer can't be about all of it.
-   * Resolves false for one that only seemed to.
-   */
-  isEarly(): boolean | Promise<boolean>;
-  /** Gives up connecting. Returns how far it had come. */
-  stopConnecting(): "no connection" | "no handshake" | undefined;
-}
+export type Connections = ReturnType<typeof openConnections>;
 
-export function openConnections(): Connections {
+/** The connections of one client, which has one request at a time. */
+export function openConnections() {
   const awaited: Awaited = { head: false };
   let connecting: Socket | undefined;
 
   return {
-    watched: (open) => (options, callback) => {
-      const opened: unknown = open(options, (...[error, socket]) => {
-        connecting = undefined;
-        if (error !== null) callback(error, null);
-        else callback(null, watchHead(socket, awaited));
-      });
-      // undici's own connector returns the socket; that of a proxy does not.
-      if (opened instanceof Socket) connecting = opened;
-    },
-    awaitAnswer() {
+    /** Connects as `open` would; what comes back is watched. */
+    watched:
+      (open: buildConnector.connector): buildConnector.connector =>
+      (options, callback) => {
+        const opened: unknown = open(options, (...[error, socket]) => {
+          connecting = undefined;
+          if (error !== null) callback(error, null);
+          else callback(null, watchHead(socket, awaited));
+        });
+        // undici's own connector returns the socket; that of a proxy does not.
+        if (opened instanceof Socket) connecting = opened;
+      },
+    /** Call when a request begins to be written: the next bytes begin its answer. */
+    awaitAnswer(): void {
       awaited.head = true;
       awaited.early = undefined;
     },
-    isEarly() {
+    /**
+     * Whether the answer began before the whole request was handed to the system: such an answer can't be about all of it.
+     * Resolves false for one that only seemed to.
+     */
+    isEarly(): boolean | Promise<boolean> {
       const socket = awaited.early;
       if (socket === undefined) return false;
       // TLS reports what it has handed over some turns of the event loop later.
       return socket instanceof TLSSocket ? isUnsentAfterTls(socket) : true;
     },
-    stopConnecting() {
+    /** Gives up connecting. Returns how far it had come. */
+    stopConnecting(): "no connection" | "no handshake" | undefined {
       const socket = connecting;
       connecting = undefined;
       if (socket === undefined) return undefined;

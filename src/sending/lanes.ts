@@ -81,10 +81,8 @@ function diskFull(context: SendContext): Failure {
 function withDoubts(context: SendContext, cause: unknown): unknown {
   const doubts = describeDoubts(context);
   if (!(cause instanceof Failure) || doubts === undefined) return cause;
-  return new Failure(cause.code, `${cause.message} C${doubts.slice(1)}`, {
-    cause: cause.cause,
-    ...(cause.hint !== undefined && { hint: cause.hint }),
-  });
+  const { code, message, hint } = cause;
+  return new Failure(code, `${message} C${doubts.slice(1)}`, { cause: cause.cause, hint });
 }
 
 /** `chunk 3 is in doubt: its answer is lost.` */

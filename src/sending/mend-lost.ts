@@ -9,7 +9,7 @@ import { endAttempt } from "../ledger/attempts.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import { IMPORTED_MAPPING } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { decidedWithin, insertOutcomes, SENT_ELSEWHERE } from "../ledger/outcomes.ts";
+import { decidedWithin, SENT_ELSEWHERE } from "../ledger/outcomes.ts";
 import { notePromisedElsewhere } from "../ledger/promised-elsewhere.ts";
 import { isWithin, keepEntryNumber, type LostRun, type Span } from "../ledger/run-list.ts";
 import {
@@ -26,9 +26,8 @@ import {
 import type { ChunkState } from "../ledger/states.ts";
 import { parseManifest } from "../plan/files/manifest.ts";
 import { type Plan, planFiles } from "../plan/files/plan.ts";
-import { cutChunk, replaceChunk } from "./chunk-parts.ts";
-import { type ItemFacts, toOutcomes } from "./outcomes.ts";
-import { chunkFacts, runFacts } from "./record-answer.ts";
+import { cutChunk, divideChunk, lengthsOf } from "./chunk-parts.ts";
+import { type Fate, type ItemFacts, type Stretch, stretchesOf } from "./outcomes.ts";
 import { findPromisedElsewhere, type PromisedElsewhere } from "./sent-elsewhere.ts";
 
 /** Of such a run the ledger knows only what its promises file said; it has no plan. */
@@ -118,22 +117,7 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
     const told = parts.map((part) =>
       part.state === "in doubt" && part.detail === undefined ? { ...part, detail: WHY } : part,
     );
-    const rows = await Promise.all(
-      parts
-        .filter(({ state }) => state === "abandoned")
-        .map(async (part) =>
-          toOutcomes(
-            runFacts({ plan, runNo: run.runNo }),
-            await chunkFacts(plan, part),
-            (number) => itemOf(part.first + number),
-            at,
-          ),
-        ),
-    );
-    ledger.transaction(() => {
-      replaceChunk(ledger, chunk, told);
-      for (const ofPart of rows) insertOutcomes(ledger, run.runNo, ofPart);
-    });
+    await divideChunk(ledger, plan, chunk, told, itemOf, at);
   }
   ledger.transaction(() => {
     notePromisedElsewhere(ledger, run, doubtedElsewhere);
@@ -180,7 +164,7 @@ async function becomePlanned(ledger: Ledger, plan: Plan, run: RunRecord, lost: L
 }
 
 /** A part of a plan's chunk. */
-type Part = Pick<ChunkRecord, "lane" | "first" | "count" | "offset" | "length" | "state">;
+type Part = Stretch & Pick<ChunkRecord, "lane">;
 
 /** The parts of the plan without an imported outcome; those that were never sent are parts of their own. */
 async function missingParts(
@@ -190,25 +174,15 @@ async function missingParts(
   planned: readonly Span[],
 ): Promise<readonly Part[]> {
   const parts: Part[] = [];
-  for (const initial of plan.manifest.chunks) {
+  for (const { lane, ...initial } of plan.manifest.chunks) {
     const known = decidedWithin(ledger, runNo, initial.first, initial.first + initial.count);
     if (known.size === initial.count) continue;
-    let open: { -readonly [K in keyof Part]: Part[K] } | undefined;
-    let offset = initial.offset;
-    for (const [at, line] of (await plan.lines(initial)).entries()) {
-      const first = initial.first + at;
-      const state = isWithin({ first, count: 1 }, planned) ? "planned" : "in doubt";
-      const part: Part = { lane: initial.lane, first, count: 1, offset, length: line.length + 1, state };
-      if (known.has(first)) open = undefined;
-      else if (open?.state === state) {
-        open.count += 1;
-        open.length += part.length;
-      } else {
-        open = { ...part };
-        parts.push(open);
-      }
-      offset += part.length;
-    }
+    const fateOf = (seq: number): Fate => {
+      if (known.has(seq)) return { state: "settled" };
+      return { state: isWithin({ first: seq, count: 1 }, planned) ? "planned" : "in doubt" };
+    };
+    for (const stretch of stretchesOf(initial, lengthsOf(await plan.lines(initial)), fateOf))
+      if (stretch.state !== "settled") parts.push({ ...stretch, lane });
   }
   return parts;
 }

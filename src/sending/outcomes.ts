@@ -6,18 +6,12 @@ import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { insertOutcomes, type NewOutcome } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord } from "../ledger/runs.ts";
-import type { Outcome } from "../ledger/states.ts";
+import type { ChunkState, Outcome } from "../ledger/states.ts";
 import { type LineStyle, promiseLines } from "../outputs/promise-lines.ts";
 import type { ChunkActions } from "../plan/files/chunk-actions.ts";
 import { RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
-import { ITEM_DOUBTS, type ItemDoubt, type ItemOutcome } from "./answer.ts";
-
-/** What the outcomes of all chunks of a run share. */
-export interface RunFacts {
-  readonly runNo: number;
-  /** The names of its inputs, by number. */
-  readonly inputs: readonly string[];
-}
+import type { ChunkBorders } from "../plan/files/plan.ts";
+import { ITEM_DOUBTS, type ItemOutcome } from "./answer.ts";
 
 /** A chunk's actions, and where they came from. */
 export interface ChunkFacts {
@@ -25,14 +19,16 @@ export interface ChunkFacts {
   readonly actions: ChunkActions;
   /** The chunk's part of the plan's index. */
   readonly index: Buffer;
+  /** The names of the plan's inputs, by number. */
+  readonly inputs: readonly string[];
 }
 
 /** What became of an action, by the service or by a person. */
 export interface ItemFacts {
   readonly outcome: Outcome;
   readonly status: string;
-  readonly actionPromise?: string;
-  readonly response?: string;
+  readonly actionPromise?: string | undefined;
+  readonly response?: string | undefined;
 }
 
 /**
@@ -41,23 +37,21 @@ export interface ItemFacts {
  */
 export function recordOutcomes(
   ledger: Ledger,
-  run: RunFacts,
   facts: ChunkFacts,
   items: readonly ItemOutcome[],
   at: string,
   style: LineStyle,
 ): string {
-  const known = toOutcomes(run, facts, (index) => decided(items[index]), at);
+  const { runNo, first } = facts.chunk;
+  const known = toOutcomes(facts, (seq) => decided(items[seq - first]), at);
   const doubts = doubtfulParts(facts, items);
   ledger.transaction(() => {
-    insertOutcomes(ledger, run.runNo, known);
+    insertOutcomes(ledger, runNo, known);
     addChunks(ledger, facts.chunk, doubts, "in doubt");
     keepDoubtedItems(
       ledger,
-      run.runNo,
-      items.flatMap((item, at) =>
-        item.outcome === "in doubt" ? [{ seq: facts.chunk.first + at, response: item.response }] : [],
-      ),
+      runNo,
+      items.flatMap((item, at) => (item.outcome === "in doubt" ? [{ seq: first + at, response: item.response }] : [])),
     );
     changeChunk(ledger, "record", facts.chunk);
   });
@@ -68,23 +62,27 @@ function decided(item: ItemOutcome | undefined): ItemFacts | undefined {
   return item === undefined || item.outcome === "in doubt" ? undefined : item;
 }
 
-/** One row for every action of a chunk whose outcome is known. */
+/**
+ * One row for every action of a chunk whose outcome is known.
+ *
+ * @param itemOf what became of an action, by its number in the plan.
+ */
 export function toOutcomes(
-  { inputs }: RunFacts,
-  { chunk, actions, index }: ChunkFacts,
-  itemOf: (at: number) => ItemFacts | undefined,
+  { chunk, actions, index, inputs }: ChunkFacts,
+  itemOf: (seq: number) => ItemFacts | undefined,
   at: string,
 ): readonly NewOutcome[] {
   if (actions.count * RECORD_BYTES !== index.length)
     throw new Error(`chunk ${chunk.chunk} has a different number of actions than index records`);
   const rows: NewOutcome[] = [];
   for (let number = 0; number < actions.count; number += 1) {
-    const item = itemOf(number);
+    const seq = chunk.first + number;
+    const item = itemOf(seq);
     if (item === undefined) continue;
     const { action, data, eventId, ticketId, nftId } = actions.read(number);
     const { input, line, identity, content } = readRecord(index, number * RECORD_BYTES);
     rows.push({
-      seq: chunk.first + number,
+      seq,
       chunk: chunk.chunk,
       source: inputs[input] ?? "",
       line,
@@ -109,37 +107,54 @@ export function toOutcomes(
  * Items in doubt become chunks of their own, so that a chunk is in doubt as a whole or not at all; neighbours with the same
  * reason share one.
  */
-function doubtfulParts({ chunk, actions }: ChunkFacts, items: readonly ItemOutcome[]): readonly DoubtfulPart[] {
+function doubtfulParts({ chunk, actions }: ChunkFacts, items: readonly ItemOutcome[]): readonly Stretch[] {
   if (items.every(({ outcome }) => outcome !== "in doubt")) return [];
-  const parts: (Omit<DoubtfulPart, "detail"> & { readonly why: ItemDoubt; readonly response: string })[] = [];
-  let offset = chunk.offset;
-  for (const [at, item] of items.entries()) {
-    const length = actions.read(at).length + 1;
-    if (item.outcome === "in doubt") {
-      const last = parts.at(-1);
-      if (last?.why === item.why && last.offset + last.length === offset) {
-        last.count += 1;
-        last.length += length;
-      } else {
-        const { why, response } = item;
-        parts.push({ first: chunk.first + at, count: 1, offset, length, why, response });
-      }
-    }
-    offset += length;
-  }
-  return parts.map(({ why, response, ...part }) => ({
-    ...part,
-    detail: `${ITEM_DOUBTS[why]}: ${cleanText(response, MOST_SHOWN)}`,
-  }));
-}
-
-interface DoubtfulPart {
-  readonly first: number;
-  count: number;
-  readonly offset: number;
-  length: number;
-  readonly detail: string;
+  const lengths = items.map((_, at) => actions.read(at).length + 1);
+  const stretches = stretchesOf(chunk, lengths, (seq) => {
+    const item = items[seq - chunk.first];
+    return item?.outcome === "in doubt" ? { state: "in doubt", detail: ITEM_DOUBTS[item.why] } : { state: "settled" };
+  });
+  return stretches.flatMap((stretch) => {
+    const item = items[stretch.first - chunk.first];
+    if (item?.outcome !== "in doubt") return [];
+    return [{ ...stretch, detail: `${stretch.detail}: ${cleanText(item.response, MOST_SHOWN)}` }];
+  });
 }
 
 /** Characters of an item that are kept beside the reason; the whole of it is kept too. */
 const MOST_SHOWN = 300;
+
+/** Actions of a chunk that follow each other and share one fate. */
+export interface Stretch extends ChunkBorders, Fate {}
+
+/** What state the chunk of an action is to be in, and what is said of it. */
+export interface Fate {
+  readonly state: ChunkState;
+  readonly detail?: string | undefined;
+}
+
+/**
+ * A chunk as stretches of actions with one fate each, in order.
+ *
+ * @param lengths of its actions in bytes, newlines included.
+ * @param fateOf by the action's number in the plan.
+ */
+export function stretchesOf(
+  chunk: Pick<ChunkBorders, "first" | "offset">,
+  lengths: readonly number[],
+  fateOf: (seq: number) => Fate,
+): readonly Stretch[] {
+  const stretches: { -readonly [K in keyof Stretch]: Stretch[K] }[] = [];
+  let { offset } = chunk;
+  for (const [at, length] of lengths.entries()) {
+    const first = chunk.first + at;
+    const { state, detail } = fateOf(first);
+    const last = stretches.at(-1);
+    if (last?.state === state && last.detail === detail) {
+      last.count += 1;
+      last.length += length;
+    } else stretches.push({ first, count: 1, offset, length, state, detail });
+    offset += length;
+  }
+  return stretches;
+}

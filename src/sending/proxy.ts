@@ -2,7 +2,7 @@
 
 import { Failure } from "../failure.ts";
 
-export interface UsedProxy {
+interface UsedProxy {
   readonly url: string;
   /** Without user and password. */
   readonly shown: string;
@@ -55,4 +55,12 @@ const bare = (name: string): string =>
 /** Whether the proxy asks for a login: waiting does not help, and nothing of the request has left. */
 export function isProxyAsking(detail: string): boolean {
   return /Proxy response \(407\)/.test(detail);
+}
+
+/** The proxy that requests to an environment go through, if any. */
+export function proxyOf(
+  { kind, baseUrl }: { readonly kind: "sandbox" | "service"; readonly baseUrl: string },
+  env: NodeJS.ProcessEnv,
+): UsedProxy | undefined {
+  return kind === "sandbox" ? undefined : proxyFor(baseUrl, env);
 }

@@ -7,14 +7,15 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { doubtStored, endAttempt, readAnswer } from "../ledger/attempts.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
+import { type NewOutcome, outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf, dropEmptyChunks } from "../ledger/runs.ts";
 import { promiseLines } from "../outputs/promise-lines.ts";
 import type { PromiseSink } from "../outputs/promise-sink.ts";
 import { sentActions } from "../plan/files/chunk-actions.ts";
+import type { IndexRecord } from "../plan/files/index-file.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
 import { type ItemOutcome, readExchange } from "./answer.ts";
-import { type ChunkFacts, type RunFacts, recordOutcomes } from "./outcomes.ts";
+import { type ChunkFacts, type ItemFacts, recordOutcomes, toOutcomes } from "./outcomes.ts";
 import { promisesOfRun } from "./run-promises.ts";
 
 /** What the outcomes of a run are recorded with. */
@@ -25,19 +26,35 @@ export interface RecordContext {
   readonly promises: PromiseSink;
 }
 
-/** The actions of a chunk as they stand in the plan. */
-export async function actionsOf(plan: Plan, chunk: ChunkBorders): Promise<readonly Action[]> {
-  // The planner wrote and checked them, and the checksum says they are the same bytes.
-  return (await plan.lines(chunk)).map((line) => parseJson(line.toString("utf8")) as Action);
+/** An action as it stands in the plan, and where it came from. */
+interface PlannedAction {
+  /** Its number in the plan. */
+  readonly seq: number;
+  readonly action: Action;
+  readonly record: IndexRecord;
 }
 
-export const runFacts = ({ plan, runNo }: Pick<RecordContext, "plan" | "runNo">): RunFacts => ({
-  runNo,
-  inputs: plan.manifest.inputs.map(({ name }) => name),
-});
+export async function actionsOf(plan: Plan, chunk: ChunkBorders): Promise<readonly PlannedAction[]> {
+  const [lines, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
+  return records.map((record, at) => {
+    // The planner wrote and checked it, and the checksum says it is the same bytes.
+    const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action;
+    return { seq: chunk.first + at, action, record };
+  });
+}
 
 export async function chunkFacts(plan: Plan, chunk: ChunkRecord): Promise<ChunkFacts> {
-  return { chunk, ...(await plan.chunk(chunk)) };
+  return { chunk, inputs: plan.manifest.inputs.map(({ name }) => name), ...(await plan.chunk(chunk)) };
+}
+
+/** One row for every action of a chunk, by what is said of each, given its number in the plan. */
+export async function outcomesOf(
+  plan: Plan,
+  chunk: ChunkRecord,
+  itemOf: (seq: number) => ItemFacts,
+  at: string,
+): Promise<readonly NewOutcome[]> {
+  return toOutcomes(await chunkFacts(plan, chunk), itemOf, at);
 }
 
 /**
@@ -51,7 +68,7 @@ export async function recordAnswer(
   at: string,
 ): Promise<void> {
   const { ledger, promises } = context;
-  const lines = recordOutcomes(ledger, runFacts(context), facts, items, at, promises.style);
+  const lines = recordOutcomes(ledger, facts, items, at, promises.style);
   free(facts.index);
   crashPoint("settled");
   await project(context, facts.chunk.chunk, lines);
@@ -85,14 +102,8 @@ export async function projectUnwritten(context: ProjectContext): Promise<void> {
 /** An answer that was stored when the process died, read again. */
 function readStored(ledger: Ledger, { chunk, actions }: ChunkFacts) {
   const { body, at } = readAnswer(ledger, chunk);
-  const exchange = {
-    kind: "answer",
-    status: chunk.httpStatus ?? 200,
-    headers: {},
-    body,
-    whole: true,
-    early: false,
-  } as const;
+  const status = chunk.httpStatus ?? 200;
+  const exchange = { kind: "answer", status, headers: {}, body, whole: true, early: false } as const;
   return { reading: readExchange(exchange, sentActions(actions), [], promisesOfRun(ledger, chunk.runNo, 0)), body, at };
 }
 
@@ -134,14 +145,8 @@ export async function recover(context: RecordContext): Promise<void> {
   }
   const at = new Date().toISOString();
   for (const chunk of chunksOf(ledger, runNo, "sending")) {
-    ledger.transaction(() =>
-      endAttempt(ledger, chunk, {
-        event: "doubt",
-        class: "in doubt",
-        httpStatus: undefined,
-        detail: "the process ended before the answer came",
-        at,
-      }),
-    );
+    const detail = "the process ended before the answer came";
+    const end = { event: "doubt", class: "in doubt", httpStatus: undefined, detail, at } as const;
+    ledger.transaction(() => endAttempt(ledger, chunk, end));
   }
 }

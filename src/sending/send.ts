@@ -7,6 +7,7 @@ import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
 import { sentActions } from "../plan/files/chunk-actions.ts";
 import { type AnswerHeaders, type Exchange, type ItemOutcome, type Reading, readExchange } from "./answer.ts";
 import { type ChunkLog, openChunkLog } from "./chunk-log.ts";
+import { rejectTooLarge, splitChunk, tooLargeFrom } from "./chunk-parts.ts";
 import type { ServiceClient } from "./client.ts";
 import type { ChunkFacts } from "./outcomes.ts";
 import { pause } from "./pause.ts";
@@ -14,7 +15,6 @@ import { isProxyAsking } from "./proxy.ts";
 import { chunkFacts, type RecordContext } from "./record-answer.ts";
 import { backoffMs, retryAfterMs } from "./retry.ts";
 import type { RunPromises } from "./run-promises.ts";
-import { rejectTooLarge, splitChunk, tooLargeFrom } from "./split.ts";
 
 /** Why sending ended, of a run or of one of its lanes. */
 export type Stop =

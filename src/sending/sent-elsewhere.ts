@@ -5,7 +5,6 @@
 
 import { type Action, actionSpec } from "../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
-import { parseJson } from "../actions/json.ts";
 import { unplacedActions } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { SENT_ELSEWHERE, SUPERSEDED, takenSince } from "../ledger/outcomes.ts";
@@ -13,6 +12,7 @@ import { type ChunkRecord, chunksOf, hasRunSince } from "../ledger/runs.ts";
 import { CONTENT_BYTES, type IndexRecord } from "../plan/files/index-file.ts";
 import type { Plan } from "../plan/files/plan.ts";
 import { closeUnsent } from "./chunk-parts.ts";
+import { actionsOf } from "./record-answer.ts";
 
 /**
  * Closes, unsent, planned actions that another run has sent since, and those of whose history it has sent something: a
@@ -28,18 +28,16 @@ export async function closeSentElsewhere(ledger: Ledger, plan: Plan, runNo: numb
   const chunks = chunksOf(ledger, runNo, "planned");
   const statusOf = new Map<number, string>();
   for (const chunk of chunks) {
-    const [lines, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
-    for (const [at, record] of records.entries()) {
-      if (unplaced.has(chunk.first + at)) {
-        statusOf.set(chunk.first + at, SENT_ELSEWHERE);
+    for (const { seq, action, record } of await actionsOf(plan, chunk)) {
+      if (unplaced.has(seq)) {
+        statusOf.set(seq, SENT_ELSEWHERE);
         continue;
       }
-      const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
       const later = identitiesOf(action, record).flatMap((each) => takenSince(ledger, each, runNo, createdAt));
       if (later.length === 0) continue;
       const isThis =
         actionSpec(record.action).identity === "once" || later.some(({ content }) => content.equals(record.content));
-      statusOf.set(chunk.first + at, isThis ? SENT_ELSEWHERE : SUPERSEDED);
+      statusOf.set(seq, isThis ? SENT_ELSEWHERE : SUPERSEDED);
     }
   }
   await closeUnsent(ledger, plan, chunks, statusOf);
@@ -71,9 +69,7 @@ export async function findPromisedElsewhere(
   if (!hasRunSince(ledger, runNo, createdAt)) return promised;
   const counted = new Set<string>();
   for (const chunk of chunks.toSorted((one, other) => other.first - one.first)) {
-    const [lines, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
-    for (const [at, record] of [...records.entries()].reverse()) {
-      const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
+    for (const { seq, action, record } of (await actionsOf(plan, chunk)).toReversed()) {
       const isOnce = actionSpec(record.action).identity === "once";
       const later = identitiesOf(action, record)
         .flatMap((each) => takenSince(ledger, each, runNo, createdAt))
@@ -82,7 +78,7 @@ export async function findPromisedElsewhere(
       const found = same ?? later.find(({ content }) => content.equals(ONLY_IDS));
       if (found === undefined) continue;
       counted.add(found.place);
-      promised.set(chunk.first + at, { run: found.run, isOnce, isSame: same !== undefined });
+      promised.set(seq, { run: found.run, isOnce, isSame: same !== undefined });
     }
   }
   return promised;

@@ -120,15 +120,9 @@ async function readHistories(
     const { eventId, ticketId, nftId, data } = actions.read(at);
     const seq = chunk.first + at;
     // By the action's own ids: the index has the key where there is one.
-    const history = identityText({
-      action,
-      data: { eventId: eventId ?? null, ticketId: ticketId ?? null, nftId: nftId ?? null },
-    });
-    take(seq, history, () => ({
-      seq,
-      content: content.toString("hex"),
-      time: untimed ? undefined : timeIn(data),
-    }));
+    const ids = { eventId: eventId ?? null, ticketId: ticketId ?? null, nftId: nftId ?? null };
+    const history = identityText({ action, data: ids });
+    take(seq, history, () => ({ seq, content: content.toString("hex"), time: untimed ? undefined : timeIn(data) }));
   }
   free(actions.body);
   free(index);

@@ -66,6 +66,7 @@ async function begin() {
       chunk,
       actions: toChunkActions(Buffer.concat([Buffer.alloc(1), LINE]), 1),
       index: Buffer.alloc(RECORD_BYTES),
+      inputs: [],
     };
     const items = [{ outcome: "accepted", status: "success", actionPromise: `p-${chunk.chunk}` }] as const;
     log.conclude(chunk, { event: "answer", facts, status: 200, body: Buffer.alloc(9), items, at: AT });

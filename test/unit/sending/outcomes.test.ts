@@ -18,7 +18,6 @@ import { recordOutcomes } from "../../../src/sending/outcomes.ts";
 
 const AT = "2026-11-21T03:00:00.000Z";
 const STYLE: LineStyle = { label: { environment: "x", run: "7f3a0c11" }, format: "ndjson", safeCsv: false };
-const RUN = { runNo: 1, inputs: ["sales.csv"] };
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "tickets-outcomes-"));
@@ -66,12 +65,13 @@ describe("a chunk with an answer of every kind", () => {
       index.writeUInt32LE(at + 2, at * RECORD_BYTES + 4);
       index.writeUInt32BE(0xffff - at, at * RECORD_BYTES + 16);
     }
-    return { chunk, actions: toChunkActions(Buffer.concat([Buffer.alloc(1), bytes]), COUNT), index };
+    const actions = toChunkActions(Buffer.concat([Buffer.alloc(1), bytes]), COUNT);
+    return { chunk, actions, index, inputs: ["sales.csv"] };
   };
 
   it("is recorded action by action, with its doubts in chunks of their own", async () => {
     const ledger = await answered(COUNT, bytes.length);
-    const lines = recordOutcomes(ledger, RUN, factsOf(ledger), items, AT, STYLE).trimEnd().split("\n");
+    const lines = recordOutcomes(ledger, factsOf(ledger), items, AT, STYLE).trimEnd().split("\n");
     expect(lines).toHaveLength(COUNT - 3);
     expect(lines.map((line) => JSON.parse(line))).toEqual(
       outcomesOfChunk(ledger, 1, 1).map(({ seq, chunk, source, line, action, eventId, ticketId, ...row }) => ({
@@ -102,11 +102,11 @@ describe("a chunk with an answer of every kind", () => {
   it("that can't be recorded is not recorded by half", async () => {
     const ledger = await answered(COUNT, bytes.length);
     ledger.run("CREATE TRIGGER full BEFORE INSERT ON tallies BEGIN SELECT RAISE(ABORT, 'no room'); END");
-    expect(() => recordOutcomes(ledger, RUN, factsOf(ledger), items, AT, STYLE)).toThrow("no room");
+    expect(() => recordOutcomes(ledger, factsOf(ledger), items, AT, STYLE)).toThrow("no room");
     ledger.run("DROP TRIGGER full");
     expect(ledger.get("SELECT count(*) AS n FROM actions")).toEqual({ n: 0 });
     expect(chunksOf(ledger, 1)).toMatchObject([{ state: "answered" }]);
-    recordOutcomes(ledger, RUN, factsOf(ledger), items, AT, STYLE);
+    recordOutcomes(ledger, factsOf(ledger), items, AT, STYLE);
     expect(countRun(ledger, 1).accepted).toBe(COUNT - 4);
   });
 });
@@ -188,7 +188,7 @@ it("a ledger of version 1 is counted, whether it is only looked at or brought to
     if (chunk === undefined) throw new Error("the run has a chunk");
     const actions = toChunkActions(Buffer.concat([Buffer.alloc(1), data]), 1);
     const items: ItemOutcome[] = [{ outcome: "accepted", status: "success", actionPromise: "p" }];
-    recordOutcomes(ledger, RUN, { chunk, actions, index: Buffer.alloc(RECORD_BYTES) }, items, AT, STYLE);
+    recordOutcomes(ledger, { chunk, actions, index: Buffer.alloc(RECORD_BYTES), inputs: [] }, items, AT, STYLE);
   }
   const older = new DatabaseSync(path);
   // What later versions added.
