@@ -72,14 +72,8 @@ export const FIELDS = {
   shopUrl: { ...URL_255, ...BLANK, ...PUBLIC, meaning: "Main shop or page where the tickets were sold." },
   coverImageUrl: { ...URL_255, ...BLANK, ...PUBLIC, meaning: "Main cover image of the event." },
   coverMediaUrl: { ...MEDIA, meaning: "Main cover media of the event, such as a video." },
-  defaultNftImageUrl: {
-    ...MEDIA,
-    meaning: "Image of every ticket of the event that has no imageUrl of its own.",
-  },
-  defaultNftMediaUrl: {
-    ...MEDIA,
-    meaning: "Media of every ticket of the event that has no mediaUrl of its own.",
-  },
+  defaultNftImageUrl: { ...MEDIA, meaning: "Image of every ticket of the event that has no imageUrl of its own." },
+  defaultNftMediaUrl: { ...MEDIA, meaning: "Media of every ticket of the event that has no mediaUrl of its own." },
   latitude: { kind: "latitude", ...ZERO, ...PUBLIC, meaning: "Place of the event, in degrees from -90 to 90." },
   longitude: { kind: "longitude", ...ZERO, ...PUBLIC, meaning: "Place of the event, in degrees from -180 to 180." },
   startTime: { kind: "u64", ...ZERO, ...PUBLIC, meaning: "Start of the event, Unix timestamp in seconds." },
@@ -90,11 +84,7 @@ export const FIELDS = {
     ...OFF_CHAIN,
     meaning: "Address the service calls back; publicly reachable without authentication.",
   },
-  ticketId: {
-    ...ID_255,
-    onChain: "as SHA-256 hash",
-    meaning: "Your reference of the ticket.",
-  },
+  ticketId: { ...ID_255, onChain: "as SHA-256 hash", meaning: "Your reference of the ticket." },
   userId: {
     ...ID_255,
     ...OFF_CHAIN,
@@ -108,11 +98,7 @@ export const FIELDS = {
     ...OFF_CHAIN,
     meaning: "The service's NFT id <CHAIN>-<number>-<number>, an alternative to ticketId.",
   },
-  imageUrl: {
-    ...MEDIA,
-    meaning: "Main image of the ticket.",
-    relaxable: { updateEvent: "update-event-image-url" },
-  },
+  imageUrl: { ...MEDIA, meaning: "Main image of the ticket.", relaxable: { updateEvent: "update-event-image-url" } },
   mediaUrl: { ...MEDIA, meaning: "Main media of the ticket." },
   price: {
     kind: "price",

@@ -6,6 +6,9 @@ import { MappingError, type RulePath } from "./mapping-error.ts";
 export const DECIMAL_MARKS = [".", ","] as const;
 export const GROUP_MARKS = [".", ",", " ", "'"] as const;
 
+/** What stands between groups, as a pattern. */
+const GROUP_PATTERNS = { ".": "\\.", ",": ",", " ": "[ \\u00a0\\u202f]", "'": "['’]" } as const;
+
 export interface AmountOptions {
   readonly decimal: (typeof DECIMAL_MARKS)[number] | undefined;
   /** Between groups of three digits. */
@@ -28,14 +31,7 @@ export function compileAmount(
   if (point === thousands) throw new MappingError([...path, "thousands"], "is also the decimal mark");
   if (decimal === undefined && thousands === ".")
     throw new MappingError([...path, "thousands"], "is . while decimal is not declared", 'Add decimal: ",".');
-  const group =
-    thousands === undefined
-      ? undefined
-      : thousands === " "
-        ? "[ \\u00a0\\u202f]"
-        : thousands === "'"
-          ? "['’]"
-          : literalPattern(thousands);
+  const group = thousands === undefined ? undefined : GROUP_PATTERNS[thousands];
   const whole = group === undefined ? "\\d+" : `[${groupsFrom}-9]\\d{0,2}(?:${group}\\d{3})+|\\d+`;
   // Of kr and kr. the longer counts, or the rest would hold its point.
   const longestFirst = [...signs].sort((one, other) => other.length - one.length);

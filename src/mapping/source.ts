@@ -63,9 +63,7 @@ const test = named(
 
 const values = named(
   "values",
-  z.union([blankOrText(), listOf(blankOrText())], {
-    error: needs("text or a list of texts"),
-  }),
+  z.union([blankOrText(), listOf(blankOrText())], { error: needs("text or a list of texts") }),
 );
 
 /** A map: all of its columns; a list of maps: any of them. */
@@ -160,14 +158,16 @@ const attributes = named(
   ),
 );
 
-const fields = named("fields", fieldsSchema());
-
-function fieldsSchema() {
-  const shape = Object.fromEntries(
-    FIELD_NAMES.map((name) => [name, (name === "metadataAttributes" ? attributes : value).optional()]),
-  );
-  return z.strictObject(shape as FieldsShape, { error: needs("a map from fields to templates") }); // one entry per field, just built
-}
+const fields = named(
+  "fields",
+  z.strictObject(
+    Object.fromEntries(
+      FIELD_NAMES.map((name) => [name, (name === "metadataAttributes" ? attributes : value).optional()]),
+    ) as FieldsShape,
+    { error: needs("a map from fields to templates") },
+  ),
+);
+/** One entry per field, just built. */
 type FieldsShape = {
   [F in FieldName]: z.ZodOptional<F extends "metadataAttributes" ? typeof attributes : typeof value>;
 };
@@ -185,23 +185,16 @@ const mappedAction = named(
   ),
 );
 
-const actions = actionsSchema();
-
-function actionsSchema() {
-  const shape = Object.fromEntries(ACTION_NAMES.map((name) => [name, mappedAction.optional()]));
-  return z
-    .array(
-      z
-        .strictObject(shape as { [A in ActionName]: z.ZodOptional<typeof mappedAction> }, {
-          error: needs("a map with an action's name as its key"),
-        }) // one entry per action, just built
-        .refine((item) => Object.keys(item).length === 1, {
-          error: "needs exactly one action; a dash begins the next",
-        }),
-      { error: needs("a list of actions") },
-    )
-    .min(1, { error: "is empty" });
-}
+/** One entry per action, just built. */
+type ActionsShape = { [A in ActionName]: z.ZodOptional<typeof mappedAction> };
+const actions = listOf(
+  z
+    .strictObject(Object.fromEntries(ACTION_NAMES.map((name) => [name, mappedAction.optional()])) as ActionsShape, {
+      error: needs("a map with an action's name as its key"),
+    })
+    .refine((item) => Object.keys(item).length === 1, { error: "needs exactly one action; a dash begins the next" }),
+  needs("a list of actions"),
+);
 
 const csv = named(
   "csv",

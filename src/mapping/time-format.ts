@@ -169,18 +169,12 @@ function compileFormat(name: string, path: RulePath): Format {
 
 function checkParts(name: string, parts: readonly Part[], path: RulePath): void {
   const has = (...any: Part[]) => any.some((part) => parts.includes(part));
-  const problem = !has("day")
-    ? "has no day (d); join the date to it in from"
-    : !has("month", "monthName")
-      ? "has no month (M)"
-      : !has("year", "twoDigitYear")
-        ? "has no year (y)"
-        : has("hour12") !== has("halfDay")
-          ? "needs both h and a, or H"
-          : new Set(parts).size !== parts.length
-            ? "says something twice"
-            : undefined;
-  if (problem !== undefined) throw new MappingError(path, `the time format ${name} ${problem}`);
+  const refuse = (problem: string) => new MappingError(path, `the time format ${name} ${problem}`);
+  if (!has("day")) throw refuse("has no day (d); join the date to it in from");
+  if (!has("month", "monthName")) throw refuse("has no month (M)");
+  if (!has("year", "twoDigitYear")) throw refuse("has no year (y)");
+  if (has("hour12") !== has("halfDay")) throw refuse("needs both h and a, or H");
+  if (new Set(parts).size !== parts.length) throw refuse("says something twice");
 }
 
 /** No time is longer. */
