@@ -34,7 +34,6 @@ export interface KnownPlaces {
 type Cause = NonNullable<Finding["cause"]>;
 
 /** Undefined where there is nothing to say: a repeated action is told once it is known that its first one is sent. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a plain list of what is said of each kind
 export function findingOf(candidate: Candidate, detail: Detail, places: KnownPlaces): Finding | undefined {
   const { action } = candidate;
   const { about } = actionSpec(action);
@@ -73,11 +72,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         hint: allTheSame(candidate, places, true),
       };
     case "unclear":
-      return {
-        rule: "history-unclear",
-        message: `What of this ${about}'s ${action} was accepted can't be told, ${whyUnclear(detail)}. Accepted: ${listed(detail.accepted.map((deed) => toldDeed(deed, places)))}. This input: ${listed(detail.given.map((line) => toldLine(line, places)))}.`,
-        hint: remedyOfUnclear(detail),
-      };
+      return unclear(action, detail, places);
     case "unclear of row":
       return {
         rule: "history-unclear",
@@ -135,16 +130,42 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
   }
 }
 
-function whyUnclear({ isCut, ofHolder }: Extract<Detail, { kind: "unclear" }>): string {
-  if (ofHolder === true)
-    return "since one to the same user was accepted that says something else, such as another price, and the input lacks that one";
-  return isCut ? "since --limit leaves rows out" : "since the same ones repeat";
+function unclear(action: ActionName, detail: Unclear, places: KnownPlaces): Finding {
+  const { about } = actionSpec(action);
+  const accepted = listed(detail.accepted.map((deed) => toldDeed(deed, places)));
+  const given = listed(detail.given.map((line) => toldLine(line, places)));
+  const question =
+    detail.why === "forms"
+      ? `Whether this ${action} of this ${about} is another row's, rejected in another run, can't be told: the two may be one row in two forms.`
+      : `What of this ${about}'s ${action} was accepted can't be told, ${whyUnclear(detail)}.`;
+  return {
+    rule: "history-unclear",
+    message: `${question}${detail.accepted.length === 0 ? "" : ` Accepted: ${accepted}.`} This input: ${given}.`,
+    hint: remedyOfUnclear(detail),
+  };
 }
 
-function remedyOfUnclear({ isCut, ofHolder }: Extract<Detail, { kind: "unclear" }>): string {
+type Unclear = Extract<Detail, { kind: "unclear" }>;
+
+const WHY_UNCLEAR: Readonly<Record<Exclude<Unclear["why"], "forms">, string>> = {
+  repeats: "since the same ones repeat",
+  times: "since times were added or removed",
+  holder:
+    "since one to the same user was accepted that says something else, such as another price, and the input lacks that one",
+  rejected: "since a row that was rejected says just what was accepted",
+  "before unclear": "since this one stands before others of which that can't be told",
+};
+
+function whyUnclear({ isCut, why }: Unclear): string {
+  return why === "forms" || (isCut && why !== "holder") ? "since --limit leaves rows out" : WHY_UNCLEAR[why];
+}
+
+function remedyOfUnclear({ isCut, why }: Unclear): string {
+  if (why === "forms")
+    return "Remove the row that is no longer right. If both are right, stream them with --again in a file of their own.";
   if (isCut) return "Stream the file without --limit.";
   const others = "let the other rows through with rules: {history-unclear: warn}";
-  return ofHolder === true
+  return why === "holder"
     ? `Undo what was changed at the source, or ${others}. If it is a new one, stream its row alone with --again.`
     : `To send the rows that are new, stream them in a file of their own with --again. In the export, ${others}.`;
 }

@@ -3,7 +3,7 @@
  * place where it was tried first (docs/guarantees.md, Histories). Pure: it reads and sends nothing.
  */
 
-/** A deed as the service was asked for it. */
+/** A deed as it was sent to the service. */
 export interface Try {
   readonly content: string;
   readonly isTaken: boolean;
@@ -28,7 +28,7 @@ export interface FoundTry {
   readonly taken: number | undefined;
 }
 
-/** Beyond so many, a history is not worth reading. */
+/** A history with more readings is given up. */
 const MOST_READINGS = 32;
 
 /**
@@ -53,7 +53,7 @@ export function findTries(
   return found.find(({ length }) => length === most);
 }
 
-/** Each way in which the tries can be read as deeds; none where too many of them fit so far. */
+/** Each way in which the tries can be read as deeds; none where there are too many. */
 function readTries(
   tries: readonly Try[],
   fits: (reading: readonly PlacedTry[]) => boolean,
@@ -85,7 +85,7 @@ function waysToRead(reading: readonly PlacedTry[], each: Try, number: number): r
   return [...(open.length === 0 ? [reading] : open.toReversed().map(asRetry)), asNew];
 }
 
-/** Of equal ones between which nothing else was taken, the first are those that were: who asks for the others undoes nothing. */
+/** Of equal ones between which nothing else was taken, the first count as taken: sending the others undoes nothing. */
 function takenFirst(reading: readonly PlacedTry[]): readonly PlacedTry[] {
   const sorted = [...reading];
   for (const [at, each] of sorted.entries()) {

@@ -1,4 +1,4 @@
-/** Rows of rejects files that may be one row, as the exports of several nights had it. */
+/** Rows of rejects files that may be one row, in the forms that the exports of several nights gave it. */
 
 import {
   type DeedVerdict,
@@ -41,7 +41,7 @@ export function formsOfOtherRuns(
     ({ deed, run, isTimed }) =>
       !isTimed && all.some((other) => other.isTimed && other.run !== run && namesAs(deed)(other.deed)),
   );
-  // Which of the two an accepted one without a time is nobody knows either.
+  // Nobody knows either which of the two an accepted one without a time is.
   const taken = knownDeeds.filter(({ state, said }) => state !== "rejected" && said().time === undefined);
   const withTime = timed.filter(
     ({ deed, run }) =>
@@ -54,9 +54,9 @@ export function formsOfOtherRuns(
     const byRun = [...Map.groupBy(equal, ({ run }) => run).values()];
     const open = equal.filter(({ isDone }) => !isDone).toSorted((one, other) => other.run - one.run);
     if (byRun.length < 2) return [];
-    // Of several that one run had, nobody knows which the other had too.
+    // Where one run had several, nobody knows which of them the other run had.
     if (byRun.some(({ length }) => length > 1)) return open;
-    // The latest one has it as the source does by now, unless it is done with, or where it stands beside others is not known.
+    // The latest form is the source's present one, unless it is done with, or its place among the others is not known.
     const [latest, ...earlier] = open;
     const places = equal.map(({ at }) => at);
     const between = all.filter(
@@ -68,7 +68,7 @@ export function formsOfOtherRuns(
   return new Set([...[...withoutTime, ...withTime, ...beyond].map(({ at }) => at), ...retoldInOtherRuns(timed)]);
 }
 
-/** Whether some run had both among its rejects; also where nobody noted that. */
+/** Whether some run had both among its rejects; true where that was not noted. */
 function haveSharedRun(one: Numbers, other: Numbers): boolean {
   if (!one?.size || !other?.size) return true;
   return [...one.keys()].some((run) => other.has(run));
@@ -80,13 +80,13 @@ type Numbers = ReadonlyMap<number, number> | undefined;
 const lastRejectedIn = ({ rejectedIn, numbers }: Exclude<InputDeed, UnknownDeed>): number | undefined =>
   numbers?.size ? Math.max(...numbers.keys()) : rejectedIn;
 
-/** What two rejects have in common that may be one. */
+/** Equal for rejects that may be one row. */
 export function formOf({ content, said }: HistoryDeed): string {
   const { time, holder } = said();
   return holder === undefined ? content : `${time ?? ""} ${holder}`;
 }
 
-/** Numbers of those that may be one deed whose time another run read otherwise: both, since nobody knows which says it right. */
+/** Numbers of those that may be one deed whose time another run read differently: both, since nobody knows which is right. */
 function retoldInOtherRuns(
   timed: readonly { readonly at: number; readonly deed: HistoryDeed; readonly run: number }[],
 ): readonly number[] {
@@ -105,8 +105,7 @@ function retoldInOtherRuns(
 }
 
 /**
- * Of rejects that say the same, one behind another of which nobody can tell is not sent either: once it was accepted, nobody could
- * tell which of them that was.
+ * Holds back rejects that say the same as an unclear one before them: once accepted, nobody could tell which of them it was.
  */
 export function likeTheirEquals(
   input: readonly InputDeed[],
@@ -118,6 +117,6 @@ export function likeTheirEquals(
     const verdict = verdicts[at] ?? { kind: "new" };
     if (deed.content === undefined || deed.after === undefined || otherForms.has(at)) return verdict;
     if (verdict.kind === "unclear" || verdict.kind === "unplaced") untold.add(deed.content);
-    return verdict.kind === "new" && untold.has(deed.content) ? { kind: "unclear" } : verdict;
+    return verdict.kind === "new" && untold.has(deed.content) ? { kind: "unclear", why: "repeats" } : verdict;
   });
 }

@@ -3,7 +3,7 @@
 export interface HistoryDeed {
   /** Everything it says, as a digest: equal for two deeds that say the same. */
   readonly content: string;
-  /** Asked only where the contents do not decide. */
+  /** Called only where the contents do not decide. */
   readonly said: () => Said;
 }
 
@@ -11,7 +11,7 @@ export interface Said {
   readonly time: bigint | undefined;
   /** The content without the time; for a deed without a time, its content. */
   readonly rest: string;
-  /** Of a resale, whom it goes to: that names it, whatever is told otherwise of it. Undefined for other deeds. */
+  /** For a resale, the user it goes to, which names it whatever else differs. Undefined for other deeds. */
   readonly holder: string | undefined;
 }
 
@@ -33,15 +33,15 @@ export type InputDeed =
   | (HistoryDeed & {
       readonly isTimed: boolean;
       /**
-       * Of a row from a rejects file whose deed comes too late behind later ones: how many of the known deeds the service was asked
-       * for before it was rejected. Undefined where the ledger does not know the row.
+       * For a row from a rejects file whose deed may come too late: how many of the known deeds were sent before it was
+       * rejected. Undefined where the ledger does not know the row.
        */
       readonly after?: number | undefined;
-      /** Likewise: the known deed as which the service was asked for it, and rejected it. */
+      /** Likewise: the known deed as which it was sent and rejected. */
       readonly asked?: number | undefined;
-      /** Likewise: known deeds among those that are later than it all the same, since they stood behind its row. */
+      /** Likewise: those of these deeds that are later than it nevertheless, since they stood behind its row. */
       readonly behind?: ReadonlySet<number> | undefined;
-      /** Likewise: known deeds among those of which nobody knows whether they are later than it; of a scan, whether it is one of them. */
+      /** Likewise: those of these deeds of which nobody knows whether they are later; for a scan, whether it is one of them. */
       readonly unplaced?: ReadonlySet<number> | undefined;
       /** Likewise: known deeds that were accepted for just this action of its row when that was mended. */
       readonly became?: readonly number[] | undefined;
@@ -51,7 +51,7 @@ export type InputDeed =
       readonly numbers?: ReadonlyMap<number, number> | undefined;
     })
   | UnknownDeed
-  /** Of a row that was mended: the known deed with this number, surely. `rejectedIn`: the run that rejected the row. */
+  /** Of a row that was mended: certainly the known deed with this number. `rejectedIn`: the run that rejected the row. */
   | {
       readonly content: undefined;
       readonly is: number;
@@ -59,7 +59,7 @@ export type InputDeed =
       readonly numbers?: ReadonlyMap<number, number> | undefined;
     };
 
-/** Of an invalid row: nothing is known of it, but perhaps its time. */
+/** Of an invalid row: nothing is known of it, except perhaps its time. */
 export interface UnknownDeed {
   readonly content: undefined;
   readonly time: bigint | undefined;
@@ -74,17 +74,27 @@ export type DeedVerdict =
   /** The same deed with other content; not sent. */
   | { readonly kind: "changed"; readonly of: number }
   | { readonly kind: "new" }
-  /** New, but it stands before one that is old: sending it now would undo what came after. Of a time, before a resale without one. */
+  /** New, but it stands before an old one: sent now, it would undo that. With a time: before a resale without one. */
   | { readonly kind: "late"; readonly before: number }
   /** Rejected, by the service or as a bad row, and something later of its history was accepted since. */
   | { readonly kind: "superseded"; readonly since: number }
   /** New, beside a deed of which nobody knows whether it is old. */
   | { readonly kind: "held" }
-  /** Contents repeat in such a way that nobody can tell. `ofHolder`: a resale may be an accepted one that is told otherwise. */
-  | { readonly kind: "unclear"; readonly ofHolder?: true }
-  /** Of a row that was rejected, where nobody can tell where it stands beside what was accepted, or if it was accepted itself. */
+  | { readonly kind: "unclear"; readonly why: WhyUnclear }
+  /** Of a rejected row: nobody can tell where it stands among the accepted ones, or whether it is one of them. */
   | { readonly kind: "unplaced"; readonly why?: "undecided" }
-  /** Of an invalid row, with the accepted deed in whose place it stands, where it stands in one's place. */
+  /** Of an invalid row, with the accepted deed in whose place it stands, if there is one. */
   | { readonly kind: "unknown"; readonly inPlaceOf: number | undefined };
+
+/**
+ * Why it can't be told what of a history was accepted:
+ * - `repeats`: contents occur more than once.
+ * - `times`: times came or went.
+ * - `holder`: a resale may be an accepted one to the same user that is told otherwise.
+ * - `rejected`: a rejected row says just what was accepted.
+ * - `forms`: rows that different runs rejected may be one row, in two forms.
+ * - `before unclear`: it stands before one of which it can't be told.
+ */
+export type WhyUnclear = "repeats" | "times" | "holder" | "rejected" | "forms" | "before unclear";
 
 export type KnownInput = Exclude<InputDeed, { readonly content: undefined }>;

@@ -14,6 +14,7 @@ import {
   type KnownInput,
   namingOf,
   type Said,
+  type WhyUnclear,
 } from "./history.ts";
 import { mayBeRetelling } from "./retold-times.ts";
 import { endLength, oldLength, onlyWay, type Pair, sameContents } from "./sequences.ts";
@@ -21,7 +22,7 @@ import { endLength, oldLength, onlyWay, type Pair, sameContents } from "./sequen
 /**
  * @param known what the service was asked for, oldest first.
  * @param input in the order of the input.
- * @param isCut - rows of the input that come behind were left out, so that nobody knows what new ones stand before.
+ * @param isCut rows at the end of the input were left out, so that nobody knows which old ones the new ones stand before.
  * @returns one verdict for each of `input`.
  */
 export function matchHistory(
@@ -36,7 +37,7 @@ export function matchHistory(
     const otherForms = formsOfOtherRuns(known, input, new Set());
     return input.map(({ content }, at) => {
       if (content === undefined) return { kind: "unknown", inPlaceOf: undefined };
-      return otherForms.has(at) ? { kind: "unclear" } : open;
+      return otherForms.has(at) ? unclear("forms") : open;
     });
   }
 
@@ -57,29 +58,30 @@ export function matchHistory(
   const lastRetold = Math.max(-1, ...mayBeRetold);
   const lastOld = Math.max(-1, ...match.bound.keys());
   const lastUntimedOld = match.lastUntimedOld();
-  // What may be an accepted one, or stand before one: what stands before it may come too late.
-  const unclear = [...match.doubtful, ...match.leftBehind, ...match.unplaced(), ...match.accepted(otherForms)];
-  const lastUnclear = Math.max(isClear ? -1 : match.lastUntimedOpen(), ...unclear);
+  // These may be accepted ones, or stand before one, so what stands before them may come too late.
+  const untold = [...match.doubtful.keys(), ...match.leftBehind, ...match.unplaced(), ...match.accepted(otherForms)];
+  const lastUnclear = Math.max(isClear ? -1 : match.lastUntimedOpen(), ...untold);
   const verdicts = input.map((deed, at): DeedVerdict => {
     const bound = match.bound.get(at);
     if (isUnknown(deed)) return { kind: "unknown", inPlaceOf: bound?.of };
     // The same row may be given more often than it was mended.
     if (deed.content === undefined) return { kind: "old", of: deed.is };
     const isUnclear = match.doubtful.has(at) || (!isClear && !deed.isTimed) || match.areTimesLost;
-    if (isUnclear && (bound === undefined || (!match.areTimesLost && bound.kind === "old"))) return { kind: "unclear" };
+    if (isUnclear && (bound === undefined || (!match.areTimesLost && bound.kind === "old")))
+      return unclear(match.areTimesLost ? "times" : (match.doubtful.get(at) ?? match.whyUntold));
     if (bound !== undefined) return bound;
     const since = match.supersededBy(deed, at);
     if (since !== undefined) return { kind: "superseded", since };
     if (match.isUnplaced(deed, at)) return { kind: "unplaced" };
-    if (match.leftBehind.has(at)) return { kind: "unclear" };
-    if (otherForms.has(at)) return { kind: "unclear" };
-    // Two times tell by themselves, and scans with times are a set. Else what stands behind it counts.
+    if (match.leftBehind.has(at)) return unclear("rejected");
+    if (otherForms.has(at)) return unclear("forms");
+    // Two times tell the order by themselves, and scans with times are a set. Otherwise what stands behind it counts.
     const isInOrder = !deed.isTimed || deed.said().holder !== undefined;
     const before = deed.isTimed ? lastUntimedOld : lastOld;
     if (isInOrder && at < before) return { kind: "late", before };
-    if (isInOrder && (at < lastUnclear || (isCut && match.hasUntimedLeft()))) return { kind: "unclear" };
-    // What stands before such a one may come too late.
-    if (mayBeRetold.has(at) || (isInOrder && at < lastRetold)) return OF_HOLDER;
+    if (isInOrder && (at < lastUnclear || (isCut && match.hasUntimedLeft()))) return unclear("before unclear");
+    // What stands before such a resale may come too late.
+    if (mayBeRetold.has(at) || (isInOrder && at < lastRetold)) return unclear("holder");
     if (match.standsApart(deed, at)) return { kind: "unplaced", why: "undecided" };
     return open;
   });
@@ -90,18 +92,23 @@ type Neighbour = { readonly at: number; readonly of: number } | undefined;
 
 const NEW: DeedVerdict = { kind: "new" };
 const HELD: DeedVerdict = { kind: "held" };
-const OF_HOLDER: DeedVerdict = { kind: "unclear", ofHolder: true };
+const unclear = (why: WhyUnclear): DeedVerdict => ({ kind: "unclear", why });
 
-/** Binds deeds of the input to accepted ones, a rule after the other. */
+/** Binds deeds of the input to accepted ones, one rule after the other. */
 class Match {
   readonly bound = new Map<number, Extract<DeedVerdict, { readonly of: number }>>();
-  /** Deeds of the input of which it can't be told whether they are old. */
-  readonly doubtful = new Set<number>();
-  /** Deeds of the input that are not sent, since a known one stood behind them, or may have. */
+  /** Deeds of the input that may be old or new; nobody can tell. */
+  readonly doubtful = new Map<number, WhyUnclear>();
+  /** Deeds of the input that are not sent, since a known one stood behind them or may have. */
   readonly leftBehind = new Set<number>();
-  /** Times came or went, and of what stands more often than it was accepted nobody can tell which was: of none that is open. */
+  /** Why `untimed` could not tell which are old. */
+  whyUntold: WhyUnclear = "repeats";
+  /**
+   * Times came or went, and where the input has a deed more often than it was accepted, nobody can tell which was. That goes
+   * for all open deeds.
+   */
   areTimesLost = false;
-  /** Accepted deeds to which a row from a rejects file was bound since it says the same. */
+  /** Accepted deeds to which a row from a rejects file was bound because it says the same. */
   readonly #guessed = new Set<number>();
   readonly #known: readonly KnownDeed[];
   readonly #input: readonly InputDeed[];
@@ -119,7 +126,7 @@ class Match {
     this.#left.delete(of);
   }
 
-  /** The same, but of those that say the same, rejects of later runs stand first: what was accepted since is of them. */
+  /** As `#open`, but among deeds that say the same, rejects of later runs come first: what was accepted since is theirs. */
   #openLatestFirst(isTimed: boolean): (readonly [number, KnownInput])[] {
     const open = this.#open(isTimed);
     const equal = Map.groupBy(open, ([, { content }]) => content);
@@ -151,7 +158,7 @@ class Match {
     return [...this.#left].filter((of) => fits(this.#knownAt(of).said()));
   }
 
-  /** What the ledger itself says of a row. */
+  /** Binds what the ledger itself knows of mended rows. */
   mended(): void {
     for (const [at, deed] of this.#input.entries())
       if (deed.content === undefined && "is" in deed && this.#left.has(deed.is)) this.#bind(at, deed.is, "old");
@@ -168,7 +175,7 @@ class Match {
     }
   }
 
-  /** At the same time stands the same deed: what else it says was changed. */
+  /** A deed of the same time is the same deed; whatever differs was changed. */
   sameTime(): void {
     const open = this.#open(true);
     if (open.length === 0 || this.#left.size === 0) return;
@@ -186,7 +193,7 @@ class Match {
   timesThatCame(): void {
     const open = this.#open(true).filter(([, deed]) => !this.#wasRejectedItself(deed));
     if (open.length === 0 || this.#left.size === 0) return;
-    // As many of a content as the input still gives without a time are those.
+    // Of each content, as many accepted ones stay without a time as the input still gives without one.
     const untimed = Map.groupBy(
       this.#open(false).map(([, { content }]) => content),
       (content) => content,
@@ -198,10 +205,10 @@ class Match {
     for (const [content, ofs] of places) {
       const without = untimed.get(content)?.length ?? 0;
       const isOneOf = (deed: HistoryDeed): boolean => deed.said().rest === content;
-      // Of those the service rejected some, so that which of them it took is not said.
+      // The service rejected some of those, so nobody knows which of them it took.
       const wasRejected = this.#known.some((each) => each.state === "rejected" && isOneOf(each));
       if (without > 0 && wasRejected && ofs.length < without + open.filter(([, deed]) => isOneOf(deed)).length) {
-        for (const [at, deed] of [...open, ...this.#open(false)]) if (isOneOf(deed)) this.doubtful.add(at);
+        for (const [at, deed] of [...open, ...this.#open(false)]) if (isOneOf(deed)) this.doubtful.set(at, "times");
         ofs.length = 0;
       } else ofs.length = Math.max(0, ofs.length - without);
     }
@@ -213,11 +220,11 @@ class Match {
   }
 
   /**
-   * A mended row that says what was accepted of it is that deed; what says something else now was changed. Any other
-   * row from a rejects file that says what was accepted since it was rejected is that deed, if it was still to be sent then: of
-   * two rows that say the same, with another accepted between them, the first was superseded. Where it says what was accepted
-   * before, it may be that one, or say the same once more (A, B and a bad row that becomes A). Which of them does not matter where
-   * something later was accepted. A row that the ledger does not know may be any of that.
+   * A mended row that says what was accepted of it is that deed; if it says something else now, it was changed. Any other row
+   * from a rejects file that says what was accepted since it was rejected is that deed, if it was still to be sent then: of
+   * two rows that say the same, with another accepted between them, the first was superseded. A row that says what was
+   * accepted before it was rejected may be that deed, or say the same once more (A, B and a bad row that becomes A). Where
+   * something later was accepted, it does not matter which. A row that the ledger does not know may be any of these.
    */
   fromRejects(): void {
     for (const [at, { content, became = [] }] of this.#open(false)) {
@@ -230,7 +237,7 @@ class Match {
       const own = became.findLast((of) => this.#left.has(of) && !given.has(this.#knownAt(of).content));
       if (own !== undefined) this.#bind(at, own, "changed");
     }
-    // Which one may have become it depends on what is known of those before it.
+    // Which row may have become an accepted deed depends on what is known of the rows before it.
     for (let before = -1; before < this.bound.size; ) {
       before = this.bound.size;
       for (const [at, deed] of this.#openLatestFirst(false)) {
@@ -240,7 +247,7 @@ class Match {
         this.#guessed.add(own);
       }
     }
-    // What came out of turn, with `--again`, is taken for the last ones, beside which the fewest are left to be sent.
+    // What came out of turn, with `--again`, counts as the last ones, so that the fewest are left to be sent.
     for (const [at, deed] of this.#open(false).toReversed()) {
       const isUnplaced = this.isUnplaced(deed, at);
       const own = this.#acceptedSince(deed).findLast((of) => isUnplaced || this.#knownAt(of).isAgain());
@@ -250,7 +257,7 @@ class Match {
     for (const [at, { content, after, asked }] of this.#open(false)) {
       const mayBe = (of: number): boolean =>
         of >= (after ?? Number.POSITIVE_INFINITY) && this.#knownAt(of).content === content;
-      if (asked === undefined && [...this.#guessed].some(mayBe)) this.doubtful.add(at);
+      if (asked === undefined && [...this.#guessed].some(mayBe)) this.doubtful.set(at, "rejected");
     }
     for (const [at, deed] of this.#open(false)) {
       const { content, after, unplaced } = deed;
@@ -258,11 +265,11 @@ class Match {
       if (after === undefined) {
         if (unplaced !== undefined && [...unplaced].some(isSame)) this.leftBehind.add(at);
       } else if (this.#laterThan(after - 1, deed, at) !== undefined) this.leftBehind.add(at);
-      else if ([...this.#left].some(isSame)) this.doubtful.add(at);
+      else if ([...this.#left].some(isSame)) this.doubtful.set(at, "rejected");
     }
   }
 
-  /** What says just what a row from a rejects file says, and was accepted after the run that rejected that; oldest first. */
+  /** Deeds with the row's content that were accepted after the run that rejected it; oldest first. */
   #acceptedSince({ content, after }: KnownInput): readonly number[] {
     if (after === undefined) return [];
     const run = this.#known[after - 1]?.run;
@@ -272,14 +279,17 @@ class Match {
     });
   }
 
-  /** Whether the row was sent when that was accepted. It was not where it was superseded by then. */
+  /** Whether the row may have been sent when that deed was accepted: not if it was superseded by then. */
   #mayHaveBecome(deed: KnownInput, at: number, of: number): boolean {
     if (deed.after === undefined || this.#knownAt(of).isAgain() || this.isUnplaced(deed, at)) return false;
     const since = this.#laterThan(deed.after - 1, deed, at);
     return since === undefined || since >= of;
   }
 
-  /** Whether the service rejected just this, and accepted nothing of its history since: it is none that was accepted before. */
+  /**
+   * Whether the service rejected just this deed and has accepted nothing of its history since. Then it is none of those
+   * accepted before.
+   */
   #wasRejectedItself({ content, after, asked }: KnownInput): boolean {
     if (after === undefined || asked === undefined) return false;
     const own = this.#known[asked];
@@ -306,8 +316,8 @@ class Match {
   }
 
   /**
-   * Where a time came or went, another deed may be the accepted one with its time told otherwise: by a zone, or without its seconds.
-   * What stands beside them may be an accepted one too, then.
+   * Where a time came or went, another deed may be the accepted one with a different time: in another zone, or without its
+   * seconds. Then the deeds beside it may be accepted ones too.
    */
   timesToldTwice(): void {
     const open = [...this.#open(true), ...this.#open(false)];
@@ -324,13 +334,13 @@ class Match {
       const isSame = (said: Said): boolean => namingOf(said) === naming;
       const others = accepted.filter(isSame);
       if (!given.some((said) => isSame(said) && others.some((other) => areRetold(said, other)))) continue;
-      for (const [at, deed] of open) if (isSame(deed.said())) this.doubtful.add(at);
+      for (const [at, deed] of open) if (isSame(deed.said())) this.doubtful.set(at, "times");
     }
   }
 
   /**
-   * What stands without a time where one with a time is missing may be that one, and the one without a time that it was taken for
-   * may have its time by now.
+   * A deed without a time may be a missing one with a time. The one without a time that it was taken for may then have its
+   * time by now.
    */
   timesThatMayHaveGone(): void {
     const isMissing = this.#leftWhere(({ time }) => time !== undefined).map((of) => namingOf(this.#knownAt(of).said()));
@@ -346,12 +356,12 @@ class Match {
       each.state === "rejected" || isTimed(of) || came.has(of) ? [] : [namingOf(each.said())],
     );
     const maybeGone = new Set(isMissing).intersection(new Set(given)).intersection(new Set(untimed));
-    for (const [at, deed] of this.#open(true)) if (maybeGone.has(namingOf(deed.said()))) this.doubtful.add(at);
+    for (const [at, deed] of this.#open(true)) if (maybeGone.has(namingOf(deed.said()))) this.doubtful.set(at, "times");
   }
 
   /**
-   * Of what stands more often than it was accepted, the order tells which it was, if there is one way only to find the accepted
-   * ones in it.
+   * Where the input has a deed more often than it was accepted, the order tells which was accepted, if there is only one way
+   * to find the accepted ones in it.
    *
    * @param open what times that came or went may have bound.
    */
@@ -379,8 +389,8 @@ class Match {
   }
 
   /**
-   * Resales of which something but the holder is told otherwise, such as their prices once a spreadsheet has saved them: the
-   * holders tell them by their order, where that leaves no doubt.
+   * Resales of which something other than the holder differs, such as the price once a spreadsheet has saved it. The order of
+   * their holders tells which they are, where it leaves no doubt.
    */
   retoldInOrder(): void {
     // A row from a rejects file says nothing of where it stands beside what was accepted.
@@ -400,7 +410,7 @@ class Match {
       if (isOpen.has(at)) this.#bind(at, of, this.#isSame(at, of) ? "old" : "changed");
   }
 
-  /** What was accepted, or may have been, as far as it is known whom it went to. */
+  /** Resales that were accepted, or may have been, and whose holder is known. */
   #resales(): readonly number[] {
     const taken = this.#known.flatMap((deed, of) =>
       deed.state !== "rejected" && deed.said().holder !== undefined ? [of] : [],
@@ -408,7 +418,7 @@ class Match {
     return this.#asHappened(taken, (of) => this.#knownAt(of).said());
   }
 
-  /** By their times where all have one, else as they stand. */
+  /** Sorted by time where all have one, otherwise in their present order. */
   #asHappened(numbers: readonly number[], saidBy: (number: number) => Said | undefined): readonly number[] {
     const timed = numbers.map((number) => ({ number, said: saidBy(number) }));
     if (timed.every(({ said }) => said?.time !== undefined))
@@ -416,7 +426,7 @@ class Match {
     return timed.map(({ number }) => number);
   }
 
-  /** Without those to whom the ticket never came, since the service rejected it: that leaves no hole. */
+  /** Without those whom the ticket never reached, since the service rejected the resale: that leaves no hole. */
   #everHeld(given: readonly number[]): readonly number[] {
     const holdersOf = (isRejected: boolean): ReadonlySet<string | undefined> =>
       new Set(this.#known.flatMap(({ state, said }) => ((state === "rejected") === isRejected ? [said().holder] : [])));
@@ -428,9 +438,9 @@ class Match {
   }
 
   /**
-   * The longest end of what was accepted that stands at the beginning of the input, by its holders. None where it may as
-   * well be that the ticket went the same way once more: it is neither all that was accepted, nor does a content agree. To who
-   * holds it already it can't go.
+   * The longest end of the accepted resales that stands at the beginning of the input, by holders. None where the ticket may
+   * as well have gone the same way once more: where it is neither all that was accepted, nor agrees in any content. A ticket
+   * can't go to its present holder.
    */
   #byHolders(accepted: readonly number[], given: readonly number[]): readonly Pair[] {
     const fits = (of: number, at: number): boolean => {
@@ -441,7 +451,7 @@ class Match {
     };
     const contents = new Set(accepted.map((of) => this.#knownAt(of).content));
     const isWhole = endLength(accepted, given, fits) === accepted.length;
-    // A window does not say something else of one deed and the same of another in its place.
+    // In a window, no deed stands in the place of another one that the input has unchanged.
     const length = isWhole
       ? accepted.length
       : endLength(
@@ -455,7 +465,10 @@ class Match {
     return isPlain ? pairs : [];
   }
 
-  /** Whether the service rejected one to somebody to whom another was accepted: which of them the input tells otherwise is not said. */
+  /**
+   * Whether the service rejected a resale to somebody to whom it accepted another: then nobody knows which of the two the
+   * input has changed.
+   */
   #wasRejectedToo(accepted: readonly number[]): boolean {
     const holders = new Set(accepted.map((of) => this.#knownAt(of).said().holder));
     return this.#known.some(({ state, said }) => state === "rejected" && holders.has(said().holder));
@@ -465,7 +478,7 @@ class Match {
     return this.#contentAt(at) === this.#knownAt(of).content;
   }
 
-  /** Whether a resale may be an accepted one that is told otherwise. Times tell by themselves where both have one. */
+  /** Whether a resale may be an accepted one that was changed. Where both have a time, the times tell by themselves. */
   #mayBe(at: number, of: number): boolean {
     const [given, accepted] = [this.#saidAt(at), this.#knownAt(of).said()];
     if (given?.holder === undefined || given.holder !== accepted.holder) return false;
@@ -479,7 +492,7 @@ class Match {
     return times > rejected.length || (rejected.at(-1) ?? -1) < of;
   }
 
-  /** Numbers of the deeds of the input that would be sent, and may be accepted ones that it lacks, or superseded ones. */
+  /** Numbers of those deeds of the input that would be sent but may be missing accepted ones, or superseded ones. */
   mayBeRetold(): ReadonlySet<number> {
     const open = this.#openResales();
     const contents = new Set(this.#input.map(({ content }) => content));
@@ -507,19 +520,19 @@ class Match {
     return deed?.content === undefined ? undefined : deed.said();
   }
 
-  /** What has no times, on neither side. False where it can't be told which of it is old. */
+  /** Binds deeds that have no time on either side. False where it can't be told which of them are old. */
   untimed(isHeld: boolean): boolean {
     const open = this.#open(false);
     const contents = new Set(open.map(([, { content }]) => content));
     if (![...this.#left].some((of) => contents.has(this.#knownAt(of).content))) return true;
-    // Where all of the input is known, nothing need be asked of the others, unless contents repeat.
+    // Where all contents occur once, the accepted ones need not be asked for their times.
     const all = [...this.#left];
     const isOnce =
       contents.size === open.length && new Set(all.map((of) => this.#knownAt(of).content)).size === all.length;
     const left = isOnce ? all : this.#leftWhere(({ time }) => time === undefined);
     const accepted = left.map((of) => this.#knownAt(of).content);
     const isUnique = contents.size === open.length && new Set(accepted).size === accepted.length;
-    // Which of those that say the same is old can't be told by their order where they stand before one with a time.
+    // Where equal deeds stand before one with a time, their order does not tell which of them is old.
     const isBeforeTimed = open.some(([at]) => at < this.#lastTimed());
     if (!isUnique && !isHeld && isBeforeTimed && accepted.length < open.length) return false;
     if (!isUnique && this.#mayHoldRetold(left, open)) return false;
@@ -530,17 +543,19 @@ class Match {
         : (this.#byEnd(left, ats) ?? this.#byEnd(left, this.#everTaken(ats)) ?? this.#asTried(ats));
     const placed = pairs?.some((pair) => this.#crosses(pair)) === true ? this.#onlyWay(left, ats) : pairs;
     for (const { at, of } of placed ?? []) this.#bind(at, of, "old");
+    // Those that occur once were told, so only what is bound already, whose times went, speaks against it.
+    if (isUnique) this.whyUntold = "times";
     return placed !== undefined;
   }
 
-  /** Whether it would turn round what is bound already, of which the input has no time. */
+  /** Whether the pair is in the opposite order to one that is bound already and has no time in the input. */
   #crosses({ at, of }: Pair): boolean {
     return [...this.bound].some(
       ([place, bound]) => this.#saidAt(place)?.time === undefined && place < at !== bound.of < of,
     );
   }
 
-  /** Beside what is bound already, where there is one way only to find all of it in the order in which it was accepted. */
+  /** Pairs that fit what is bound already, if there is only one way to find all of it in the order in which it was accepted. */
   #onlyWay(left: readonly number[], ats: readonly number[]): readonly Pair[] | undefined {
     const accepted = [...left, ...[...this.bound.values()].map(({ of }) => of)].toSorted((one, other) => one - other);
     const places = [...ats, ...this.bound.keys()].toSorted((one, other) => one - other);
@@ -551,7 +566,7 @@ class Match {
     return onlyWay(accepted, places, fits)?.filter(({ at }) => !this.bound.has(at));
   }
 
-  /** Whether one that is told otherwise may be among those that repeat, also where just this was rejected since. */
+  /** Whether a changed one may be among those that repeat, even where just that was rejected since. */
   #mayHoldRetold(left: readonly number[], open: readonly (readonly [number, KnownInput])[]): boolean {
     const contents = new Set(open.map(([, { content }]) => content));
     const holders = new Set(open.flatMap(([, { said }]) => said().holder ?? []));
@@ -570,7 +585,7 @@ class Match {
     });
   }
 
-  /** By the end of what was accepted; undefined where counting says something else. */
+  /** Pairs by the end of what was accepted; undefined where counting gives another result. */
   #byEnd(left: readonly number[], ats: readonly number[]): readonly Pair[] | undefined {
     const given = ats.map((at) => this.#contentAt(at));
     const old = oldLength(
@@ -585,7 +600,7 @@ class Match {
     });
   }
 
-  /** Without what was rejected whenever the service was asked for it, which leaves no hole. */
+  /** Without deeds that were rejected each time they were sent, which leave no hole. */
   #everTaken(ats: readonly number[]): readonly number[] {
     const taken = new Set(this.#known.flatMap(({ state, content }) => (state === "rejected" ? [] : [content])));
     const rejected = new Set(this.#known.flatMap(({ state, content }) => (state === "rejected" ? [content] : [])));
@@ -621,8 +636,8 @@ class Match {
   }
 
   /**
-   * A deed of an invalid row stands in the place of the accepted one that has its time; of those without times, of the one
-   * that is missing between the two around it. Beyond the first and the last of them it may be a new one as well.
+   * A deed of an invalid row stands in the place of the accepted one with its time; without a time, in the place of the one
+   * that is missing between its two neighbours. Before the first and behind the last of them it may be a new one as well.
    */
   unknown(): void {
     const around = [...this.bound].flatMap(([at, { of }]) => (this.#isUntimed(of) ? { at, of } : []));
@@ -661,7 +676,7 @@ class Match {
     return Math.max(-1, ...untimed);
   }
 
-  /** Whether an accepted deed without a time is none of the input's. */
+  /** Whether some accepted deed without a time is missing in the input. */
   hasUntimedLeft(): boolean {
     return [...this.#left].some((of) => this.#isUntimed(of));
   }
@@ -670,7 +685,10 @@ class Match {
     return this.#knownAt(of).said().time === undefined;
   }
 
-  /** What was accepted since the deed was rejected, and is later than it; undefined where it was not, or nothing was. */
+  /**
+   * A later deed that was accepted since this one was rejected; undefined where there is none, or this one was never
+   * rejected.
+   */
   supersededBy(deed: KnownInput, at: number): number | undefined {
     const tried = deed.after === undefined ? this.#lastRejected(deed) : deed.after - 1;
     return tried === -1 && deed.after === undefined ? undefined : this.#laterThan(tried, deed, at);
@@ -684,8 +702,8 @@ class Match {
   }
 
   /**
-   * Whether something was accepted since of which nobody knows whether it is later: no run had both rows among its rejects, or
-   * which of some equal ones it is was guessed.
+   * Whether a deed was accepted since then of which nobody knows if it is later: no run had both rows among its rejects, or
+   * it was guessed among equal ones.
    */
   standsApart(deed: KnownInput, at: number): boolean {
     if (deed.after === undefined) return false;
@@ -696,7 +714,7 @@ class Match {
 
   /**
    * @param tried when the service rejected the deed.
-   * @param isSure only what surely stood before it is earlier.
+   * @param isSure count only those as earlier that certainly stood before it.
    */
   #laterThan(tried: number, deed: KnownInput, at: number, isSure = false): number | undefined {
     const { time } = deed.isTimed ? deed.said() : { time: undefined };
@@ -717,7 +735,7 @@ class Match {
     return since === -1 ? undefined : since;
   }
 
-  /** Whether a row that says what was accepted may as well be another accepted one that says the same. */
+  /** Whether a row that was bound to this accepted deed may as well be another accepted one that says the same. */
   #isOneOfEqual(of: number): boolean {
     const { content } = this.#knownAt(of);
     return (
@@ -726,7 +744,7 @@ class Match {
     );
   }
 
-  /** Where a row of rejects stood beside another when they were rejected, wherever it stands now. */
+  /** Where another row of rejects stood relative to this one when they were rejected, wherever they stand now. */
   #stood(place: number, { numbers }: KnownInput): "before" | "behind" | "unknown" {
     const other = this.#input[place];
     const others = other === undefined || isUnknown(other) ? undefined : other.numbers;
@@ -736,7 +754,7 @@ class Match {
     return Math.min(...others.keys()) > Math.min(...numbers.keys()) ? "behind" : "unknown";
   }
 
-  /** Those that may say what was accepted, with its time or without it. */
+  /** Those of the deeds that may be accepted ones, with their time or without it. */
   accepted(ats: Iterable<number>): readonly number[] {
     const taken = this.#known.filter(({ state }) => state !== "rejected");
     return [...ats].filter((at) => {
@@ -751,10 +769,10 @@ class Match {
     return this.#open(false).flatMap(([at, deed]) => (this.isUnplaced(deed, at) ? [at] : []));
   }
 
-  /** Whether it can't be told if some known deed is later than the deed, by neither its place nor its time. */
+  /** Whether neither place nor time tells if some known deed is later than this one. */
   isUnplaced({ unplaced, isTimed, rejectedIn, said }: KnownInput, at: number): boolean {
     if (unplaced === undefined || unplaced.size === 0) return false;
-    // What stands before it in its rejects, unless another run rejected that: the two need not have stood in one input.
+    // Those before it in its rejects are earlier, unless another run rejected them: the two need not have been in one input.
     const isOfOther = (place: number): boolean => {
       const other = this.#input[place];
       const run = other?.content === undefined ? undefined : other.rejectedIn;
@@ -770,11 +788,11 @@ class Match {
   }
 }
 
-/** Whether one of two that name the same has a time that the other lacks. */
+/** Whether two with the same name differ in that one of them has a time. */
 const lacksTimeOf = (one: Said, other: Said): boolean =>
   (one.time === undefined) !== (other.time === undefined) && namingOf(one) === namingOf(other);
 
-/** Whether one of them lacks a time and they say the same otherwise; or they are resales of the same time. */
+/** Whether only one has a time and they agree otherwise; or they are resales of the same time. */
 function mayBeOne(one: HistoryDeed, other: KnownInput): boolean {
   const [a, b] = [one.said(), other.said()];
   if (a.time !== undefined && b.time !== undefined) return b.holder !== undefined && a.time === b.time;

@@ -1,6 +1,6 @@
 /**
- * Deeds that may be accepted ones whose time is told otherwise. A source's zone is put right, or its log saved by a spreadsheet
- * that keeps no seconds: then each of its times is another one, and each of its deeds looks new, though nothing happened.
+ * Deeds that may be accepted ones with a different time. When a source's zone is corrected, or its log is saved by a
+ * spreadsheet that drops seconds, every time changes and every deed looks new, though nothing happened.
  */
 
 /** A timed deed of a history. */
@@ -15,7 +15,10 @@ export interface TimedSaying {
 
 /** A deed that would be sent. */
 export interface OpenSaying extends TimedSaying {
-  /** Place, among what the service was asked for, at which it rejected just this: what was accepted before is another one. -1 for none. */
+  /**
+   * Place, among what was sent, at which the service rejected just this deed; what was accepted before that is another one.
+   * -1 for none.
+   */
   readonly rejectedAt: number;
 }
 
@@ -42,16 +45,18 @@ export interface Retold extends Difference {
 }
 
 interface Difference {
-  /** By which a zone moved it, below 0 where it is earlier now; 0 where its seconds were cut off and no more. */
+  /** By how much a zone moved it, below 0 where it is earlier now; 0 where only its seconds were cut off. */
   readonly minutes: number;
-  /** Their seconds agree, or they lie in one minute: chance alone hardly does that. */
+  /** Their seconds agree, or they lie in one minute: hardly a coincidence. */
   readonly isPlain: boolean;
 }
 
 const MINUTE = 60;
 const QUARTER = 15 * MINUTE;
 const HOUR = 60 * MINUTE;
-/** Of UTC+14 from UTC. Dates without a time of day lie further apart, so that a pass for several days is none of them. */
+/**
+ * The distance of UTC+14 from UTC. Dates without a time of day lie further apart, so a pass for several days does not match.
+ */
 const REACH = 14 * HOUR;
 /**
  * Minutes from which zones differ by half and three quarter hours too, such as those of Newfoundland, India and Nepal from UTC. A
@@ -60,7 +65,7 @@ const REACH = 14 * HOUR;
 const ODD_ZONES_FROM = 150;
 
 /**
- * One accepted deed may be found for several: which of them it is, nobody knows.
+ * One accepted deed may be found for several; nobody knows which of them it is.
  *
  * @param open of a history.
  * @returns those of `open` that have one to be compared with.
@@ -79,7 +84,7 @@ export function findRetold(open: readonly OpenSaying[], accepted: readonly Accep
   });
 }
 
-/** Whether a zone, or seconds that were cut off, make the one time of the other. */
+/** Whether a zone, or cut seconds, turn one time into the other. */
 export const mayBeRetelling = (one: bigint, other: bigint): boolean =>
   areInReach(one, other) && differenceOf(Number(one), Number(other)) !== undefined;
 
@@ -88,7 +93,7 @@ function areInReach(one: bigint, other: bigint): boolean {
   return apart !== 0 && apart < REACH + MINUTE;
 }
 
-/** Undefined where neither a zone nor seconds that were cut off make the one time of the other. */
+/** Undefined where neither a zone nor cut seconds turn one time into the other. */
 function differenceOf(one: number, other: number): Difference | undefined {
   const [seconds, others] = [one % MINUTE, other % MINUTE];
   if (seconds !== others && seconds !== 0 && others !== 0) return undefined;
@@ -105,7 +110,7 @@ function differenceOf(one: number, other: number): Difference | undefined {
  * seconds lie whole hours apart once in 3600, and times by the minute once in 60.
  */
 const SHARE_IS_CHANCE_BELOW = { plain: 1 / 100, byTheMinute: 1 / 10 } as const;
-/** Minutes by which two zones come nearer and part in a year, where each has its summer time: London and Sydney. */
+/** Minutes by which the distance of two zones varies in a year, where each has summer time: London and Sydney. */
 const SUMMER_TIMES = 120;
 
 /**
@@ -129,7 +134,7 @@ export function retoldAmong<C extends Compared>(compared: readonly C[]): readonl
   });
 }
 
-/** Whether the first time may be the later one: it has no seconds, and both are of one minute. */
+/** Whether the first time may be the later one: it has no seconds, and both are in one minute. */
 export function mayBeOfMinute(one: bigint, other: bigint): boolean {
   const minute = BigInt(MINUTE);
   return one % minute === 0n && other > one && other - one < minute;
@@ -148,8 +153,8 @@ export function greatestShift(compared: readonly Compared[]): number {
 }
 
 /**
- * Minutes by which a file is moved: more than chance explains. Beside what most of its deeds show, a single one shows none, since
- * in a file of few rows that is no small share.
+ * Minutes by which a file is moved: shifts that more deeds show than chance explains. A single deed shows none beside what
+ * most others show, since in a file of few rows it is no small share.
  */
 function shiftsOf(compared: readonly Compared[]): readonly number[] {
   const couldBe = compared.filter(({ isBesideMissing }) => isBesideMissing);
@@ -169,8 +174,8 @@ function shiftsOf(compared: readonly Compared[]): readonly number[] {
 }
 
 /**
- * Whether they tell the hour of the day and nothing finer: any two of them lie whole hours apart. Dates have no more than two
- * hours of the day, that of winter and that of summer, and lie further apart than a zone reaches.
+ * Whether the times give the hour and nothing finer, so that any two of them lie whole hours apart. Dates have no more than
+ * two hours of the day, that of winter and that of summer, and lie further apart than a zone reaches.
  */
 function tellOnlyHours(compared: readonly Compared[]): boolean {
   const times = compared.map(({ time }) => Number(time));

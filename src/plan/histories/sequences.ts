@@ -6,7 +6,7 @@ export interface Pair {
   readonly of: number;
 }
 
-/** Places of all of `accepted` among `ats`, in their order, where there is one way only to find them so. */
+/** Places of all of `accepted` among `ats`, in their order, if there is only one way to find them. */
 export function onlyWay(
   accepted: readonly number[],
   ats: readonly number[],

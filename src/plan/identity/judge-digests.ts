@@ -1,6 +1,6 @@
 /**
- * What the digests in the index tell of each candidate, for many at once. Of an export that is sent every night nearly all is
- * known and unchanged.
+ * What the digests in the index tell about candidates, for many at once. In an export that is sent every night, nearly all
+ * are known and unchanged.
  */
 
 import { open } from "node:fs/promises";
@@ -16,7 +16,7 @@ import { replaces } from "./history-of-candidate.ts";
 import { createProbableSet } from "./probable-set.ts";
 import type { FoundVerdicts } from "./verdicts.ts";
 
-/** @returns the identities (hex) whose candidates have to be looked at together, or one by one. */
+/** @returns the identities (hex) whose candidates must be looked at together, or one by one. */
 export async function judgeByDigests(
   options: MatchOptions,
   blockedRows: BlockedHistories,

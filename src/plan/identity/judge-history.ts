@@ -192,7 +192,7 @@ export class JudgedHistory {
         this.#found.set(seq, "unclear", {
           kind: "unclear",
           isCut: this.#group.options.isCut,
-          ofHolder: verdict.ofHolder === true,
+          why: verdict.why,
           accepted: known.flatMap(({ accepted: deed }) => (deed?.isTaken === true ? deed : [])),
           given: input.flatMap(({ candidate }) => candidate ?? []),
         });

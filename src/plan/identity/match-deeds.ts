@@ -117,7 +117,8 @@ async function judgeOrderOfKeyed(
     if (order.kind === "late" || order.kind === "late in time" || order.kind === "stood before")
       found.set(seq, "late", order);
     else if (order.kind === "unplaced" || order.kind === "beside told otherwise") found.set(seq, "unclear", order);
-    else if (order.kind === "unclear") found.set(seq, "unclear", { ...order, isCut, given: [candidate] });
+    else if (order.kind === "unclear")
+      found.set(seq, "unclear", { ...order, isCut, why: "repeats", given: [candidate] });
     else found.set(seq, "superseded", { ...order, isFromRejects: rejected(row) !== undefined });
   }
 }

@@ -1,4 +1,4 @@
-/** Accepted deeds that an input does not have. Of its bad rows each may be one of these. */
+/** Accepted deeds that an input lacks. Each of its bad rows may be one of them. */
 
 import { keyedDeeds } from "../../ledger/keyed-deeds.ts";
 import { acceptedDeeds } from "../../ledger/known-state.ts";

@@ -24,7 +24,7 @@ export interface TimedDeed {
   readonly verdict: DeedVerdict;
 }
 
-/** What becomes of a deed that its history alone would take for a new one. */
+/** What becomes of a deed that would be new by its history alone. */
 type Overlap =
   /** It is the known deed that one of another input is. */
   | { readonly kind: "old" | "changed"; readonly of: number }
@@ -41,7 +41,7 @@ export async function findSharedTimes(directory: string): Promise<ReadonlySet<st
       const { action, untimed, keyed } = readOrigin(records, at);
       if (untimed || keyed || actionSpec(action).identity !== "history") continue;
       const identity = identityAt(records, at);
-      // A time that is none, because its rule was turned off, is told by its content.
+      // Where the rule for times is off, a value that is not a time is told by its content.
       const time = timeBytesAt(facts, number * FACTS_BYTES) ?? contentAt(records, at);
       if (seen.has(Buffer.concat([identity, time]))) shared.add(identity.toString("hex"));
     }

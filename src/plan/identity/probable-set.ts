@@ -1,12 +1,12 @@
-/** A set that may err on one side only, in 8 to 16 bytes an item. */
+/** A set that errs on one side only, with 8 to 16 bytes per item. */
 export interface ProbableSet {
-  /** Adds the item; false where it was surely not there before. */
+  /** Adds the item; false where it was certainly not in the set before. */
   has(digest: Buffer): boolean;
 }
 
 const FIRST_SLOTS = 1 << 12;
 
-/** @returns a set of digests, of which it keeps 32 bits: what it takes for known may be new, never the reverse. */
+/** @returns a set of digests, of which it keeps 32 bits: it may take a new one for known, never the reverse. */
 export function createProbableSet(): ProbableSet {
   let slots = new Uint32Array(FIRST_SLOTS);
   let used = 0;

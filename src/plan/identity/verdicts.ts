@@ -1,8 +1,9 @@
-/** What becomes of candidates beside what the environment has accepted, and what there is to say of it. */
+/** What becomes of candidates, given what the environment has accepted, and what to say about it. */
 
 import type { AcceptedDeed } from "../../ledger/known-state.ts";
 import type { Unplaced } from "../../ledger/row-places.ts";
 import type { Candidate } from "../candidates/candidates.ts";
+import type { WhyUnclear } from "../histories/history.ts";
 import type { Compared } from "../histories/retold-times.ts";
 import type { BlockedDeed } from "./blocked-deeds.ts";
 
@@ -13,9 +14,9 @@ const VERDICTS = [
   "changed",
   // Another run may still bring it to the service.
   "pending",
-  // The same deed stands earlier in this input; whether that one is sent, its row tells.
+  // The same deed stands earlier in this input, where it is decided whether it is sent.
   "repeated",
-  // What these four mean, histories/history.ts says (`DeedVerdict`).
+  // See `DeedVerdict` in histories/history.ts for these four.
   "late",
   "superseded",
   "held",
@@ -37,19 +38,19 @@ export interface InputLine {
 /** A candidate, with where its line and its row stand. */
 export type GivenPlace = InputLine & Pick<Candidate, "start" | "length">;
 
-/** What there is to say of a verdict. */
+/** The details of a verdict, for its message. */
 export type Detail =
   /** Of a row from a rejects file: the accepted deed that it is. */
   | { readonly kind: "sent"; readonly as: AcceptedDeed }
   | { readonly kind: "changed"; readonly from: AcceptedDeed }
-  /** `isExpected`: nothing need be said of it. */
+  /** `isExpected`: no message is needed. */
   | { readonly kind: "repeated"; readonly first: number; readonly isExpected: boolean }
   | { readonly kind: "late"; readonly before: InputLine }
   /** This one of a later time was accepted. */
   | { readonly kind: "late in time"; readonly than: AcceptedDeed }
-  /** Late: its row was rejected, and this stood behind it then. */
+  /** Late: its row was rejected, and this accepted deed stood behind it then. */
   | { readonly kind: "stood before"; readonly accepted: AcceptedDeed }
-  /** Unclear: whether its row, which was rejected, stood before some of these. */
+  /** Unclear: its row was rejected, and it is not known whether it stood before some of these. */
   | { readonly kind: "unplaced"; readonly why: Unplaced; readonly accepted: readonly AcceptedDeed[] }
   | { readonly kind: "superseded"; readonly since: AcceptedDeed; readonly isFromRejects: boolean }
   | { readonly kind: "held"; readonly by: InputLine }
@@ -57,12 +58,11 @@ export type Detail =
       readonly kind: "unclear";
       /** Perhaps only because rows behind were left out. */
       readonly isCut: boolean;
-      /** A resale to someone to whom an accepted one went that the input lacks, and that says something else. */
-      readonly ofHolder?: boolean;
+      readonly why: WhyUnclear;
       readonly accepted: readonly AcceptedDeed[];
       readonly given: readonly GivenPlace[];
     }
-  /** Which of those that its row gives under its key are new, and which were changed. */
+  /** Unclear: which deeds of its row, under its key, are new and which were changed. */
   | {
       readonly kind: "unclear of row";
       /** Under the key, and not in the row. */
@@ -70,24 +70,24 @@ export type Detail =
       /** In the row, and not accepted as they are. */
       readonly given: readonly GivenPlace[];
     }
-  /** Unclear: with a deed of another input that has its time, and says the same or something else. */
+  /** Unclear: another input has a deed of its time, with the same content or another. */
   | { readonly kind: "in two inputs"; readonly other: InputLine; readonly isSame: boolean }
   /** Unclear: another row of its input has its time and says the same. */
   | { readonly kind: "in two rows"; readonly other: InputLine }
-  /** New: likewise, but their time has no seconds. */
+  /** New: likewise, but the time has no seconds. */
   | { readonly kind: "same minute"; readonly other: InputLine }
-  /** Unclear: it may be this accepted one, told with another time. */
+  /** Unclear: it may be this accepted one with another time. */
   | { readonly kind: "told otherwise"; readonly accepted: AcceptedDeed; readonly isCutShort: boolean }
-  /** Unclear: another deed of its history is told with another time than it was accepted with, or its whole file seems to be. */
+  /** Unclear: another deed of its history, or its whole file, seems to have other times than were accepted. */
   | { readonly kind: "beside told otherwise" }
   /** Unclear: in the run that rejected both rows, this one stood on the other side of that one; or no run had both. */
   | { readonly kind: "turned"; readonly other: InputLine; readonly stood: "before" | "behind" | "unknown" }
   /** Unclear: another source says the same, now or before. */
   | { readonly kind: "in two sources"; readonly accepted?: AcceptedDeed; readonly at?: InputLine }
   | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: InputLine }
-  /** With another deed of the same ticket or event, which says something else. */
+  /** Shared with another deed of the same ticket or event, which says something else. */
   | { readonly kind: "key repeated"; readonly at: InputLine }
-  /** With a deed of another source. */
+  /** Shared with a deed of another source. */
   | { readonly kind: "key of source"; readonly source: string };
 
 /** One verdict per candidate; candidates may be asked for again and again. */
@@ -97,9 +97,9 @@ export interface Verdicts {
   detailOf(candidate: Candidate): Detail | undefined;
   /** Whether the candidate's deed is repeated further on. */
   isRepeated(candidate: Candidate): boolean;
-  /** Deeds of rows that are not sent which stand in the place of accepted ones. */
+  /** Deeds of unsent rows that stand in the place of accepted ones. */
   readonly closed: readonly BlockedDeed[];
-  /** Histories (hex) of bad rows of which an accepted deed is missing, so that it may be such a row. */
+  /** Histories (hex) of bad rows that lack an accepted deed, which may be such a row. */
   readonly missed: ReadonlySet<string>;
 }
 
@@ -183,7 +183,7 @@ export class FoundVerdicts {
     return detail?.kind === "repeated" ? detail.first : undefined;
   }
 
-  /** What repeats a deed that is not to be sent is what that one is, whichever look found it out. */
+  /** A repetition of a deed that is not sent gets the verdict of that one, whichever step found it. */
   followFirsts(): void {
     for (const [seq, detail] of this.#details) {
       if (detail.kind !== "repeated") continue;

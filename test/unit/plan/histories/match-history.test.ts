@@ -68,6 +68,27 @@ function judged(accepted: string, input: string): string {
     .join(" ");
 }
 
+describe("why it can't be told what was accepted", () => {
+  const whys = (accepted: string, input: string): string =>
+    matchHistory(runsOf(accepted), words(input).map(given))
+      .map((verdict) => (verdict.kind === "unclear" ? verdict.why : verdict.kind))
+      .join(", ");
+
+  it.each<[string, string, string, string]>([
+    ["contents repeat", "A B A", "B", "repeats"],
+    ["contents repeat around one with a time", "C1 B", "B C1 B", "repeats, old, repeats"],
+    ["a time came for one of several", "C B C", "C1 B C2 C3", "changed, old, changed, times"],
+    ["another resale to the same user", "Aa Ba", "Ac", "holder"],
+    ["one before such a resale", "Aa Ba", "Ca Ac Da", "holder, holder, new"],
+    ["a rejected row says what was accepted", "A B", "A<2*", "rejected"],
+    ["rejected in two runs, and nothing was accepted", "", "Aa<0@1 Ba<0@1 Ab<0@2 Bb<0@2", "forms, forms, new, new"],
+    ["another one stands before such a row", "A B", "C A<2*", "before unclear, rejected"],
+    ["times came, and what was rejected repeats", "-A -B A", "A1 B2 A3", "changed, times, times"],
+  ])("%s: %s, then %s", (_name, accepted, input, expected) => {
+    expect(whys(accepted, input)).toBe(expected);
+  });
+});
+
 describe("a history without times whose contents occur once", () => {
   it.each<[string, string, string, string]>([
     ["nothing was accepted", "", "A B", "new new"],
