@@ -194,8 +194,8 @@ function chunksSection(): string {
       .join(", "),
     cell(when),
   ]);
-  return `All that can happen to a chunk. What is not in this table is refused with an error, and changes nothing. Without a state before it, the
-event begins the chunk; without one after it, the chunk is removed. A column without a value gets what comes with the event. ${GENERATED}
+  return `Everything that can happen to a chunk. What is not in this table is refused with an error and changes nothing. Where no state is given before it, the
+event creates the chunk; where none is given after it, the chunk is removed. A column without a value gets what comes with the event. ${GENERATED}
 
 ${table(["event", "from", "to", "writes", "when"], rows)}`;
 }

@@ -36,7 +36,7 @@ export interface FieldSpec {
   /** Whether the value is written to the public blockchain, and if so how. */
   readonly onChain: false | "as is" | "as SHA-256 hash";
   readonly meaning: string;
-  /** It names a person: masked wherever a person reads it, unless `--verbose` is given. */
+  /** It names a person. Problems and previews mask its value unless `--verbose` is given; sentences that compare it with what was accepted always do. */
   readonly personal?: true;
   /** Exports use its name for other things too, and it becomes public: only a column of exactly that name, beside a ticket's id, is it. */
   readonly exactName?: true;
