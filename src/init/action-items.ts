@@ -1,4 +1,4 @@
-/** Items of the list of actions, and those that sales may have behind them: that a ticket is void, that it was let in. */
+/** Items of the list of actions, and those that may follow a sale: the ticket is void, or was let in. */
 
 import type { ActionName } from "../actions/actions.ts";
 import type { ColumnProfile } from "./column-profile.ts";
@@ -27,7 +27,7 @@ export function actionItem(
 }
 
 /**
- * Rows of sales that say that a ticket is void were sales before.
+ * Rows of sales that call a ticket void were sales before.
  *
  * @param ticket - the rules of its ticket, where the source has none for all actions.
  */
@@ -69,7 +69,7 @@ export function invalidationItems(
   ];
 }
 
-/** Whether an entry is a scan or the end of a ticket's life is not for a file to say, so it is a comment. */
+/** The file does not say whether an entry is a scan or the end of a ticket's life, so it becomes a comment. */
 export function entryOffered(
   { statuses: [status], entries }: Deciding,
   columns: readonly ColumnProfile[],

@@ -8,9 +8,9 @@ import { areMost, type ColumnProfile, cellsThat } from "./column-profile.ts";
 export interface AmountReading {
   readonly decimal: "." | ",";
   readonly thousands: string | undefined;
-  /** Texts that can be read so. */
+  /** How many texts can be read this way. */
   readonly fits: number;
-  /** How it reads the example of the evidence. */
+  /** What it makes of the evidence's example. */
   readonly example: string | undefined;
 }
 
@@ -20,11 +20,11 @@ export interface AmountEvidence {
   readonly readings: readonly AmountReading[];
   /** A text that the readings take differently, else the longest. */
   readonly example: string;
-  /** Digits, and at most two or more than three behind a point: nothing to decide. */
+  /** Only digits, with at most two or more than three of them behind a point: nothing to decide. */
   readonly isPlain: boolean;
 }
 
-/** Undefined where less than nine in ten texts are amounts in any way. */
+/** Undefined where fewer than nine in ten texts are amounts in any reading. */
 export function amountsOf({ values, filled }: ColumnProfile): AmountEvidence | undefined {
   const texts = [...values.keys()];
   if (texts.length === 0) return undefined;
@@ -57,7 +57,7 @@ export function readsAll({ values }: ColumnProfile, options: Omit<AmountOptions,
   return [...values.keys()].every((text) => read(text) !== undefined);
 }
 
-/** Of readings that agree on every text only the one that declares least is told. */
+/** Of readings that agree on every text, keeps the one that declares least. */
 function withoutRepeats(
   readings: readonly AmountReading[],
   texts: readonly string[],

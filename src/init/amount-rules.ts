@@ -32,7 +32,7 @@ export function priceLinesOf(
   return priceLines(only.column, others, only.quantity, currency);
 }
 
-/** Whether the columns say different things: what was paid in all, or without a fee, beside another amount. */
+/** Whether the columns mean different things: what was paid in all, or without a fee, beside another amount. */
 export const areRivals = (prices: readonly ColumnProfile[]): boolean =>
   prices.length > 1 && prices.some(({ name }) => tellsTotal(name));
 
@@ -49,7 +49,7 @@ export function choiceLines(choices: readonly PriceChoice[], currency: ColumnPro
   ];
 }
 
-/** A rule as a comment; what asks which rule is right is asked already. */
+/** A rule as a comment; the question which rule is right stands above it. */
 function asChoice(line: Line): readonly Line[] {
   if ("comment" in line) return [line];
   return line.value === ONE_OF_THE_NEXT ? [] : [choice(line)];

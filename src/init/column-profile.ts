@@ -32,20 +32,20 @@ export function hasGuards({ values }: ColumnProfile): boolean {
   return [...values.keys()].some((text) => /^'[=+\-@|%]/.test(text));
 }
 
-/** How many cells hold a text that is so. */
+/** How many cells hold a text that passes the test. */
 export function cellsThat(values: ReadonlyMap<string, number>, test: (text: string) => boolean): number {
   let cells = 0;
   for (const [text, times] of values) if (test(text)) cells += times;
   return cells;
 }
 
-/** All texts, or all but a few of many, which are then told by their rows. */
+/** Whether all texts match, or all but a few of many; the few become problems of their rows. */
 export function areNearlyAll(texts: readonly string[], pattern: RegExp): boolean {
   const fits = texts.filter((text) => pattern.test(text)).length;
   return fits >= texts.length * (texts.length < 40 ? 1 : 0.95);
 }
 
-/** Whether all cells are so, or all but a few of many: those are then told by their rows. */
+/** Whether all cells pass the test, or all but a few of many; the few become problems of their rows. */
 export function areMost({ values, filled }: ColumnProfile, test: (text: string) => boolean): boolean {
   let fits = 0;
   for (const [text, times] of values) if (test(text)) fits += times;

@@ -1,4 +1,4 @@
-/** What a source says of columns by whose values rows differ: `expect`, `skip` and the `when` of an action. */
+/** What a source says about columns whose values decide what a row gives: `expect`, `skip` and the `when` of an action. */
 
 import type { ActionName } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
@@ -14,8 +14,8 @@ const OTHERS_TOLD =
   "all that stand in this file; a row with another is an error if it gives an action, and skipped with a warning if no when takes that value";
 
 /**
- * `expect` of every column by whose values rows differ: all that stand in the file, exactly so. So a value that comes later
- * is told: as an error where its row gives an action, otherwise as a warning.
+ * `expect` for every such column: exactly the values in the file. So a new value is reported later: as an error where its row
+ * gives an action, otherwise as a warning.
  *
  * @param more - what is expected of other columns.
  */
@@ -48,7 +48,7 @@ export interface Skips {
   readonly column: ColumnProfile;
   /** Values whose rows are known to give nothing. */
   readonly known: readonly string[];
-  /** Values of which that is to be said. */
+  /** Values of which the user must say whether they give nothing. */
   readonly open: readonly string[];
 }
 
@@ -80,11 +80,11 @@ function takenOf(status: ColumnProfile, action: ActionName): readonly string[] {
   return isLog(action) ? words.in : [];
 }
 
-/** Of several only the surest decides whether there was a sale. */
+/** Of several statuses, only the surest decides whether there was a sale. */
 const conditioned = ({ statuses }: Deciding, action: ActionName): readonly ColumnProfile[] =>
   isLog(action) || !["soldTicket", "newEvent", "updateEvent"].includes(action) ? statuses : statuses.slice(0, 1);
 
-/** Statuses whose words say nothing; where none says anything, `when` asks. */
+/** Values of statuses that say nothing by their words; where none says anything, `when` asks. */
 export function skipsOfStatuses(deciding: Deciding, action: ActionName): readonly Skips[] {
   return conditioned(deciding, action).flatMap((column) => {
     const taken = takenOf(column, action);
@@ -109,7 +109,7 @@ export function statusWords(status: ColumnProfile | undefined) {
   return { sold: values.filter(saysSold), gone: values.filter(saysGone), in: values.filter(saysIn) };
 }
 
-/** The condition of an action: what each column by which rows differ must hold, as far as its words say so. */
+/** The condition of an action: what each such column must hold, as far as its words say so. */
 export function whenLines(
   deciding: Deciding,
   action: ActionName,
@@ -120,7 +120,7 @@ export function whenLines(
   const tests: Entry[] = [];
   for (const column of conditioned(deciding, action)) {
     const taken = takenOf(column, action);
-    // What let all of them in is expected of all that come.
+    // Where every row was let in, `expect` says so for later rows.
     if (isLog(action) && taken.length === 0 && saysOnlyLetIn(column)) continue;
     told.push(valuesTold(column));
     tests.push(

@@ -9,18 +9,18 @@ export type Line = Entry | Comment;
 export interface Entry {
   readonly key: string;
   readonly value: Value;
-  /** Told behind the value; behind the key of what stands on lines of its own. */
+  /** Written behind the value; behind the key where the value has lines of its own. */
   readonly note?: string | undefined;
   /** The column of the source's text in which the note begins where there is room, from 0. */
   readonly noteAt?: number | undefined;
 }
 
 export interface Comment {
-  /** With its `#`: what is a rule again without it has no blank behind it. */
+  /** With its `#`. A rule that is switched off has no blank behind the `#`. */
   readonly comment: string;
 }
 
-/** A text is plain where nothing in it has a meaning in YAML, else in quotes; a list stands on one line. */
+/** A text is plain if nothing in it has a meaning in YAML, else in quotes; a list is on one line. */
 export type Value =
   | string
   | readonly Value[]
@@ -80,7 +80,7 @@ const OPTIONS = {
   lineWidth: 0,
 };
 
-/** All is text, as the config is read: no word and no number needs quotes to stay what it is. */
+/** The config is read as text only, so no word and no number needs quotes to stay what it is. */
 const documentOf = (value: Value, indent: number): Document =>
   new Document(nodeOf(value, indent), { schema: "failsafe" });
 
@@ -156,7 +156,7 @@ function listOf(items: readonly (Value | Comment)[], indent: number): Node {
   return withComments(list, comments);
 }
 
-/** Comments below the last item; where there is nothing but comments, nothing is said, rather than that there is nothing. */
+/** Adds comments below the last item. Where there are only comments, the value is left out rather than written as empty. */
 function withComments(collection: YAMLMap | YAMLSeq, comments: readonly string[]): Node {
   const node = collection.items.length > 0 ? collection : scalarOf("", "PLAIN");
   if (collection.items.length > 0) node.comment = comments.join("\n");

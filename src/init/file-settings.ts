@@ -1,4 +1,4 @@
-/** What a source says of its files: their names, how they are written, the zone of their times. */
+/** What a source says about its files: their names, how they are written, the zone of their times. */
 
 import { cleanText } from "../actions/text.ts";
 import { type ColumnProfile, hasGuards } from "./column-profile.ts";
@@ -8,7 +8,7 @@ import type { Evidence } from "./sample.ts";
 import { clockOf, timesOf } from "./time-evidence.ts";
 import { ask } from "./words.ts";
 
-/** `match` for this file alone: what its config says of the event is not true of the next one. */
+/** `match` for this file alone: what its config says about the event does not hold for the next file. */
 export const onlyThisFile = (fileName: string): Entry => ({
   key: "match",
   value: { inQuotes: exactPattern(fileName) },
@@ -21,7 +21,7 @@ export const everySuchFile = (fileName: string): Entry => ({
   value: { inQuotes: widePattern(fileName) },
 });
 
-/** How the file is written, where that is not the usual. */
+/** How the file is written, where that is unusual. */
 export function csvLines(
   { delimiter, encoding, columns }: Evidence,
   hasGuarded = columns.some(hasGuards),

@@ -1,4 +1,4 @@
-/** A source for an export whose columns are called like fields, so that little or nothing has to be said of them. */
+/** A source for an export whose columns are named like fields, so that it needs few rules or none. */
 
 import { ACTION_NAMES, ACTIONS, type ActionName, isActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
@@ -33,7 +33,7 @@ interface NamedAction {
   readonly why: string;
 }
 
-/** Undefined where what the action needs must be looked for in columns that are called otherwise. */
+/** Undefined where what the action needs must be in columns with other names. */
 function namedAction(evidence: Evidence): Named | undefined {
   const { header, fileName, lists } = evidence;
   const { fields, action, conflict } = readColumns(header);
@@ -42,7 +42,7 @@ function namedAction(evidence: Evidence): Named | undefined {
   const used = (name: ActionName) => [...fieldsOf(name, new Set())].filter((field) => fields.has(field)).length;
   const has = (name: ActionName) => missingFields(name, (field) => fields.has(field)).length === 0 && used(name) >= 2;
   const said = actionOfFileName(fileName);
-  // What the name says is sent as that or not at all, as without a config.
+  // What the file name says decides, as without a config.
   if (said !== undefined) return has(said) ? { action: said, why: AS_FILE_NAME } : undefined;
   if (actionInFileName(fileName) !== undefined) return undefined;
   const isOfTickets = fields.has("ticketId") || fields.has("nftId");
@@ -50,13 +50,13 @@ function namedAction(evidence: Evidence): Named | undefined {
     (name) => has(name) && (ACTIONS[name].about === "ticket") === isOfTickets,
   ).sort((one, other) => used(other) - used(one));
   if (best === undefined) return undefined;
-  // Sales name their event, too; taken for a list of events they would be lost.
+  // Sales name their event too; taken for a list of events, they would be lost.
   if (ACTIONS[best].about === "event" && otherThan(best, evidence).some(({ name }) => mayTellSale(name)))
     return undefined;
   const why = `guess: most of its fields are there${others.length === 0 ? "" : `; ${others.slice(0, 3).join(", ")} could be meant too`}`;
   const isSure = best === "soldTicket" || best === "updateTicket" || ACTIONS[best].about === "event";
   if (isSure || (best === "claimedTicket" && fields.has("to"))) return { action: best, why };
-  // With an event or a price it may be a sale of which the rest is called otherwise, or has to be said.
+  // With an event or a price it may be a sale whose other columns have other names, or must be filled in.
   if (fields.has("eventId") || columnsOf(evidence).price !== undefined) return undefined;
   return { among: [best, ...others, ...scansToo(best, others)] };
 }
@@ -68,7 +68,7 @@ function otherThan(action: ActionName, { header, columns }: Evidence): readonly 
   return columns.filter(({ index }) => !own.has(index));
 }
 
-/** Of a table of tickets and users or times it may be anything that happens to a ticket. */
+/** A table of tickets and users or times may hold anything that happens to a ticket. */
 const scansToo = (...named: readonly [ActionName, readonly ActionName[]]): readonly ActionName[] =>
   (["scannedTicket", "checkedInTicket", "invalidatedTicket"] as const).filter((name) => !named.flat().includes(name));
 
@@ -112,7 +112,7 @@ function zoneOfFields({ header, columns }: Evidence): readonly Entry[] {
   return isLocal ? [{ key: "zone", value: ask("the time zone of times without one, such as Europe/Berlin") }] : [];
 }
 
-/** Undefined where the columns are not called so, or rules are needed and a list would be left out of them. */
+/** Undefined where the columns have other names, or where rules are needed and would leave out a list. */
 export function fromNames(evidence: Evidence): readonly Line[] | undefined {
   const named = namedAction(evidence);
   if (named === undefined) return undefined;
@@ -178,7 +178,7 @@ function hasTimeNowAndThen({ header, columns }: Evidence): boolean {
   return column !== undefined && column.filled > 0 && column.filled < column.rows;
 }
 
-/** Columns that are no field, or of a name that a rule can't hold. */
+/** Columns that are not fields, or whose name can't be written in a rule. */
 function besideFields({ header, columns }: Evidence): readonly ColumnProfile[] {
   const used = new Set(readColumns(header).fields.values());
   const counts = new Map<string, number>();
@@ -191,8 +191,8 @@ const isAsFieldsAre = ({ readings: [only, ...others], signs }: AmountEvidence): 
   others.length === 0 && signs.length === 0 && only?.decimal === "." && only.thousands === undefined;
 
 /**
- * Rules of columns called like fields, and the columns of their times; no rules where all are written as fields are read
- * without one, and nothing else is there, unless they are needed.
+ * Rules of columns named like fields, and the columns of their times. No rules, unless they are needed, where all are read
+ * correctly without any and there are no other columns.
  */
 function rulesOfNamed(
   evidence: Evidence,
@@ -258,7 +258,7 @@ function rulesOfNamed(
   return { lines: needsRules ? lines : [], times };
 }
 
-/** Whether the column called orderTime holds the time as far as can be told, or there is none to speak of. */
+/** Whether the column named orderTime holds the time, as far as can be told, or there is no time at all. */
 function isTimeAsNamed(time: OrderTime, given: ColumnProfile | undefined, action: ActionName): boolean {
   if (time.kind === "none") return true;
   if (given === undefined || given.filled === 0) return false;

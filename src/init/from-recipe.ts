@@ -1,4 +1,4 @@
-/** A source for an export of a known system: its recipe, with what this file shows. */
+/** A source for an export of a known system: its recipe, adapted to this file. */
 
 import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
@@ -33,7 +33,7 @@ export function fromRecipe(recipe: Recipe, evidence: Evidence): readonly Line[] 
   ];
 }
 
-/** What stands before `expect`, `skip` and the actions, in the recipe's order. */
+/** What comes before `expect`, `skip` and the actions, in the recipe's order. */
 function settings(view: View): readonly Line[] {
   const { zone, lookup, columns, each, fields } = view.source;
   const lines: Readonly<Record<string, () => readonly Line[]>> = {
@@ -51,7 +51,7 @@ function settings(view: View): readonly Line[] {
   return Object.keys(view.source).flatMap((key) => lines[key]?.() ?? []);
 }
 
-/** What the file does not have can't be expected of it. */
+/** Only columns that the file has can be expected. */
 const expected = (view: View): readonly Entry[] =>
   Object.entries(view.source.expect ?? {})
     .filter(([name]) => hasColumn(view.evidence, name))
@@ -74,7 +74,7 @@ const valuesOf = (map: ConditionMap, name: string): readonly string[] => {
 const spellingsOf = (value: string, { values }: ColumnProfile): readonly string[] =>
   [...values.keys()].filter((text) => fold(text) === fold(value));
 
-/** For columns that every action's condition looks at: a value that none of them names gives nothing. */
+/** For columns that every action's condition looks at: the values that none of them names, which give nothing. */
 function skipsOf({ actions = [], skip = {} }: SourceConfig, { columns }: Evidence): readonly Skips[] {
   const conditions = actions
     .flatMap((item) => Object.entries(item))
@@ -94,8 +94,8 @@ function skipsOf({ actions = [], skip = {} }: SourceConfig, { columns }: Evidenc
 }
 
 /**
- * The actions with the values of their conditions as they stand in this file, exactly so. An action of which no value stands
- * in the file becomes a comment: a value that comes later is told as one that nothing names.
+ * The actions, with the values of their conditions exactly as in this file. An action whose values the file lacks becomes a
+ * comment: should such a value come later, it is reported as named nowhere.
  */
 function actionItems(view: View): readonly (Value | Comment)[] {
   const told = new Set<string>();
@@ -131,7 +131,7 @@ function conditionLines(view: View, when: WhenConfig | undefined, told: Set<stri
   const toldOf = (map: ConditionMap): readonly Comment[] => (isOff ? [] : valuesToldOnce(map, evidence, told));
   if (when === undefined) return [];
   if (!isList(when)) return [{ key: "when", value: asInFile(when, evidence) }, ...toldOf(when)];
-  // Of several those that stand in the file; of none, all.
+  // Of several values, those in the file; if it has none of them, all.
   const present = when.filter((map) => isOff || absentIn(map, evidence) === undefined);
   return [{ key: "when", value: { items: present.flatMap((map) => [asInFile(map, evidence), ...toldOf(map)]) } }];
 }
@@ -161,11 +161,11 @@ function asInFile(map: ConditionMap, evidence: Evidence): Value {
   };
 }
 
-/** YAML takes some plain words for other things, which a reader may as well. */
+/** YAML takes some plain words for other things, and so may a reader. */
 const asText = (value: string): Value =>
   /^(?:yes|no|true|false|on|off|null|~|\d.*)$/i.test(value) ? { inQuotes: value } : value;
 
-/** The values of the columns that a condition looks at, told once. */
+/** The values of the columns that a condition looks at, each column once. */
 const valuesToldOnce = (map: ConditionMap, { columns }: Evidence, told: Set<string>): readonly Comment[] =>
   columns
     .filter(({ name }) => Object.hasOwn(map, name) && !told.has(name))

@@ -1,7 +1,7 @@
 /**
- * Exports → a starter config, with a source for each. Known systems are told by their headers and get their recipe; of others the columns are
- * guessed by name and by what their cells look like. What could be read in more than one way, and what no export says, is
- * written as `<FILL IN: …>`, which every command refuses until it is replaced.
+ * Exports → a starter config, with a source for each. Known systems are recognised by their headers and get their recipe; for
+ * others the columns are guessed by name and by what their cells look like. What can be read in more than one way, and what
+ * no export says, is written as `<FILL IN: …>`, which every command refuses until it is replaced.
  */
 
 import { cleanText, quoted } from "../actions/text.ts";
@@ -21,7 +21,7 @@ export interface GuessedSource {
   readonly name: string;
   /** Base name of its file. */
   readonly fileName: string;
-  /** Which system's export it is, where its headers tell. */
+  /** The system that wrote it, if its headers show that. */
   readonly system: string | undefined;
   readonly how: How;
 }
@@ -35,7 +35,7 @@ type How = "recipe" | "actions" | "fields" | "columns";
 export interface Guess {
   /** In the order of the samples. */
   readonly sources: readonly GuessedSource[];
-  /** Places in the samples, so that what registers events comes before sales, and those before the rest. */
+  /** Places in `samples`, ordered so that files which register events come before sales, and those before the rest. */
   readonly order: readonly number[];
   /** The whole config. */
   readonly yaml: string;
@@ -125,7 +125,7 @@ function draftOf(sample: Sample): Draft {
   return named === undefined ? draft("columns", fromColumns(evidence)) : draft("fields", named);
 }
 
-/** The actions that the source gives; what is a comment or is still to be said does not count. */
+/** The actions that the source gives, without those in comments or still to be filled in. */
 const actionsIn = (body: readonly Line[]): readonly string[] =>
   body.flatMap((line) => {
     if ("comment" in line) return [];
@@ -156,7 +156,7 @@ const headOf = (draft: Draft | undefined): string =>
     ? ""
     : `${quoted(draft.sample.fileName)}${draft.system === undefined ? "" : `: ${draft.system}`}. ${lookedAt(draft.sample)}`;
 
-/** What must be sent first has the smallest: what registers or changes events, then sales, then what happens to tickets. */
+/** The smallest rank is sent first: what registers or changes events, then sales, then what happens to tickets. */
 function rankOf({ actions }: Draft): number {
   if (actions.includes("soldTicket")) return 2;
   if (actions.includes("newEvent")) return 0;
@@ -177,7 +177,7 @@ function namesOf(drafts: readonly Draft[]): readonly string[] {
   });
 }
 
-/** The bodies, with patterns of which none takes a file of another: that would stop every command. */
+/** The bodies, with patterns that don't match each other's files, which would stop every command. */
 function withOwnMatches(drafts: readonly Draft[]): readonly (readonly Line[])[] {
   const wanted = drafts.map(({ sample: { fileName }, body }) => ({ fileName, pattern: patternIn(body) }));
   const found = withoutOverlap(wanted);

@@ -1,4 +1,7 @@
-/** Words by which the columns of an unknown export, and its statuses, are told: German, English, French, Italian, Spanish, Dutch, Portuguese. */
+/**
+ * Words that show what the columns and statuses of an unknown export mean, in German, English, French, Italian, Spanish,
+ * Dutch and Portuguese.
+ */
 
 /** Without capitals, accents and the like: `Événement` and `evenement` are one word. */
 function plainText(text: string): string {
@@ -64,7 +67,7 @@ export const TRAITS: Readonly<Record<string, string>> = {
 const STATUS_NAME =
   /(?:status|statut|zustand)$|^(?:etats?|stato|estado|estatus|toestand|situacao|situacion|situation|situazione|state)$/;
 
-/** Statuses that need no explanation, whole. Of others the user must say what they are. */
+/** Whole texts of statuses that need no explanation. The user must explain any others. */
 const SOLD =
   /^(?:paid|sold|completed?|confirmed|active|valid|attending|acquired|issued|success|successful|ok|bezahlt|verkauft|bestatigt|gultig|paye|payee?s?|vendue?s?|confirmee?s?|valide|validee|pagat[oa]|vendut[oa]|confermat[oa]|pagad[oa]|pag[oa]|vendid[oa]|confirmad[oa]|betaald|verkocht|bevestigd|geldig)$/;
 const GONE =
@@ -78,7 +81,7 @@ const OPEN =
 const TELLS_OF_LOSS =
   /\b(?:cancel|refund(?!able)|pending|unpaid|annul|anulad|rembours|reembols|rimbors|geannul|terugbetaal|en attente|in attesa|pendient|pendente)|stornier|\bstorno|erstattet/;
 const MOST_STATUS = 40;
-/** How a log tells what it let in, and what it did not. */
+/** What a log writes for those it let in, and for those it did not. */
 const LET_IN =
   /^(?:ok|okay|success|successful|granted|allowed|accepted|admitted|approved|passed?|permitted|valid|welcome|zugelassen|gewahrt|gultig|erfolgreich|accepte|autorise|valide|accettat[oa]|ammess[oa]|valid[oa]|aceptad[oa]|permitid[oa]|aceit[oa]|toegelaten|geldig)$/;
 const TURNED_AWAY =
@@ -116,13 +119,13 @@ export function areStatuses(values: readonly string[]): boolean {
 
 export function isLogStateName(name: string): boolean {
   const words = wordsOf(name);
-  // Who scanned and where is no state.
+  // Who scanned, and where, is not a state.
   if (words.some((word) => /^(?:by|von|durch|par|por|door|at|device|gate|operator|user|staff|count|id)$/.test(word)))
     return false;
   return words.some((word) => LOG_STATE_NAME.test(word));
 }
 
-/** What only a log has: what scanned, which way somebody went, and what came of it. */
+/** What only a log has: which device scanned, which way somebody went, and the result. */
 const OF_LOG =
   /^(?:devices?|gerate?|geraete?|readers?|lesegerat|appareil|dispositif|dispositivo|apparaat|results?|outcome|verdict|direction|inout|ergebnis|resultat|richtung|resultado|risultato|esito|direccion|direcao|direzione|sens|uitslag|resultaat)$/;
 export const tellsLog = (name: string): boolean => wordsOf(name).some((word) => OF_LOG.test(word));
@@ -214,14 +217,14 @@ const CENTS =
   /^(?:in)?(?:cents?|ct|cts|centimes?|centesim[oi]|centimos?|centavos?|pence|penny|pennies|rappen|ore|oere|grosz[ey]?|halere?u?|kopeks?|kopecks?|kopeek|paise|paisa|kurus|bani|stotinki|lipa|euro?cents?)$|^(?:price|amount|total|value|betrag|preis|prix|montant|prezzo|importo|precio|importe|preco|valor|prijs|bedrag|paid|fee)(?:in)?cents?$|^cents?(?:price|amount|total|value|betrag|preis|bedrag|prijs)$|^копе/u;
 const MINOR = /^(?:minor|minorunits?|subunits?|smallest|fils|millimes?|baisa)$/;
 
-/** How a column that counts hundredths or the like says so: its amounts are not what was paid. */
+/** How the name of a column says that it counts hundredths or the like, so that its amounts are not what was paid. */
 export function minorUnitsIn(name: string): "hundredths" | "by currency" | undefined {
   const words = [...wordsOf(name)];
   if (words.some((word) => CENTS.test(word))) return "hundredths";
   return words.some((word) => MINOR.test(word)) ? "by currency" : undefined;
 }
 
-/** What a file is of by a word of its name that is no prefix of the convention: `2026-05 cancellations.csv`. */
+/** What a file holds by a word in its name that is not a prefix of the convention: `2026-05 cancellations.csv`. */
 export function actionInFileName(fileName: string): "invalidatedTicket" | "resoldTicket" | "claimedTicket" | undefined {
   const words = wordsOf(fileName.replace(/\..*$/, ""));
   const says = (kind: TimeKind): boolean =>
@@ -263,7 +266,7 @@ const TICKET_NAMES: ReadonlySet<string> = new Set([
   ...WORDS.ticketId.split(" ").filter((word) => !/^(?:publicid|code|codice|codigo|uuid|guid|id)$/.test(word)),
   "nftid",
 ]);
-/** What an event may have as well: its cheapest price, the address of who arranges it, its kinds of tickets. */
+/** What an event may have too: its cheapest price, the organiser's address, its kinds of tickets. */
 const PERSON_OR_SEAT =
   /^(?:e?mail|emailaddress|courriel|correo|userid|(?:first|last|full)name|surname|vorname|nachname|prenom|cognome|apellidos?|tickettype|ticketname|seat|seatrow|seatnumber|seatno|sitzplatz|platznummer)$/;
 /** `Products sold` counts them. */

@@ -5,11 +5,11 @@ import { areMost, type ColumnProfile } from "./column-profile.ts";
 import { minorUnitsIn, WORDS, wordsOf } from "./header-words.ts";
 import { isTime } from "./time-evidence.ts";
 
-/** Names of amounts, which are whole numbers now and then. */
+/** Names of amounts, which may be whole numbers. */
 const AMOUNT_NAME =
   /^(?:fees?|price|prices|total|subtotal|amount|paid|tax|vat|cost|discount|refund(?:ed)?|balance|gebuehr|gebuhr|preis|betrag|prix|montant|frais|prezzo|importo|precio|importe|preco|valor|prijs|bedrag)$/;
 
-/** Ids are short and stand for something: no time, no amount, no answer to a question. */
+/** An id is short, and is not a time, an amount or an answer to a question. */
 export function mayBeId(column: ColumnProfile): boolean {
   const { name } = column;
   if (isTime(column) || isMoney(column) || isList(column)) return false;
@@ -41,7 +41,10 @@ export const EVENT_ID_NAME =
 
 const OTHER_IDS: ReadonlySet<string> = new Set([...WORDS.eventId.split(" "), ...WORDS.userId.split(" ")]);
 
-/** Whether it is called the id of an event or of a user, and so is none of a ticket, even where no two rows have the same. */
+/**
+ * Whether its name says that it is the id of an event or a user, and so not of a ticket, even where it is different in every
+ * row.
+ */
 export function isIdOfOther({ name }: ColumnProfile): boolean {
   const joined = wordsOf(name).join("");
   return OTHER_IDS.has(joined) || EVENT_ID_NAME.test(joined);

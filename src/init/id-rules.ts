@@ -69,10 +69,10 @@ function uniqueTogether(
   return undefined;
 }
 
-/** The ticket of something that may happen to it again and again, so it need not be different in every row. */
+/** The ticket column for something that may happen repeatedly, so it need not be different in every row. */
 export function knownTicket({ all, called: find }: Columns): ColumnProfile | undefined {
   const exact = WORDS.ticketId.split(" ");
-  // An id and nothing more may be that of the scan, or of the refund.
+  // A column named only "id" may hold the id of the scan, or of the refund.
   const isTicket = ({ name }: ColumnProfile): boolean => {
     const joined = wordsOf(name).join("");
     return exact.includes(joined) && !/^(?:id|uuid|guid)$/.test(joined);

@@ -1,6 +1,6 @@
-/** Patterns for `match` of sources that stand in one config, none of which takes a file of another. */
+/** Patterns for the `match` of sources in one config, none of which matches another's file. */
 
-/** The characters that mean something in a pattern; of a file's name any character stands for them. */
+/** Replaces the characters that mean something in a pattern by `?`, which matches any character. */
 const withoutMarks = (name: string): string => name.replace(/[*?{},[\]\\/]/g, "?");
 
 /** The name as `match` sees it. */
@@ -56,7 +56,7 @@ export function withoutOverlap(
     if (pair === undefined) return { patterns: ladders.map((_ladder, index) => at(index)) };
     const open = pair.filter((index) => !isLast(index));
     if (open.length === 0) return { alike: pair };
-    // The one that is wide enough to take the other's file gives way.
+    // The pattern that is wide enough to match the other's file gives way.
     const [one, other] = pair;
     const isWide = (index: number): boolean =>
       overlap(at(index), exactPattern(wanted[index === one ? other : one]?.fileName ?? ""));

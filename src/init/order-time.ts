@@ -25,7 +25,7 @@ const KINDS: Readonly<Partial<Record<ActionName, TimeKind>>> = {
   invalidatedTicket: "loss",
 };
 
-/** From so many rows on it is strange that all of them have one and the same time, whatever its column is called. */
+/** From this many rows on it is strange that all have the same time, whatever the column is called. */
 const MANY_ROWS = 10;
 
 export interface OrderTimeOptions {
@@ -65,7 +65,7 @@ export function orderTimeOf(action: ActionName, { columns, rows, events, ids }: 
   }
   const sales = action === "resoldTicket" ? surestFirst(of("sale")) : [];
   if (sales.length > 0) return { kind: "perhaps", columns: sales, why: "it may be that of the first sale" };
-  // Times of day in a column that is not called like a time may be anything, and so may numbers but those of these years.
+  // Times of day in a column not named like a time may be anything, and so may numbers, except Unix times of these years.
   const unknown = of(undefined).filter(
     (column) => timesOf(column) !== undefined || (isUnixOfTheseYears(column) && !ids.includes(column)),
   );
@@ -88,7 +88,7 @@ function isUnixOfTheseYears({ values, filled, rows }: ColumnProfile): boolean {
 const FROM_2015 = 1_420_070_400;
 const BEFORE_2035 = 2_051_222_400;
 
-/** A time of day beside dates belongs to one of them. */
+/** Without times of day that stand beside dates: these belong to one of them. */
 function withoutClocks(columns: readonly ColumnProfile[]): readonly ColumnProfile[] {
   const dates = columns.filter((column) => clockOf(column) === undefined);
   return dates.length === 0 ? columns : dates;
@@ -106,14 +106,14 @@ function surestFirst(columns: readonly ColumnProfile[]): readonly ColumnProfile[
 
 const ALL_ROWS = "all rows";
 
-/** Where all rows, or all of each event, have one time, it may be that of the event; undefined where they differ. */
+/** Why a time may be that of the event: all rows, or all of each event, have the same one. Undefined where they differ. */
 function sameEverywhere(
   column: ColumnProfile,
   columns: readonly ColumnProfile[],
   rows: readonly (readonly string[])[],
   events: readonly ColumnProfile[],
 ): string | undefined {
-  // A date beside a time of day says nothing by itself.
+  // A date beside a time of day says nothing on its own.
   const clocks = clockOf(column) === undefined ? columns.filter((other) => clockOf(other) !== undefined) : [];
   const textOf = (cells: readonly string[]): string =>
     JSON.stringify([column, ...clocks].map(({ index }) => (cells[index] ?? "").trim()));

@@ -1,4 +1,7 @@
-/** The rules of a recipe, with what this file shows: which columns it has, how it writes amounts and times, what is to be filled in. */
+/**
+ * The rules of a recipe, adapted to this file: which columns it has, how it writes amounts and times, what is to be filled
+ * in.
+ */
 
 import { placeholder } from "../mapping/placeholder.ts";
 import { isList } from "../mapping/schema-words.ts";
@@ -13,7 +16,7 @@ import { timesFit, timesOf } from "./time-evidence.ts";
 import { isTimeField, timeRule } from "./time-rules.ts";
 import { ask, choice, MOST_VALUES, rowsText } from "./words.ts";
 
-/** A recipe beside a file. */
+/** A recipe and the file that it is adapted to. */
 export interface View {
   readonly source: SourceConfig;
   readonly remarks: Recipe["remarks"];
@@ -109,7 +112,7 @@ function knownLines(
   return [choice({ key, value: dataValue(rule), note: `this file has no column ${missing}` })];
 }
 
-/** Of columns of which the first that is not empty counts, those that the file has; one where it has none. */
+/** In a list of which the first non-empty column counts, keeps the columns that the file has; one, where it has none. */
 function withoutMissing(view: View, rule: ValueRule): ValueRule {
   if (isList(rule)) {
     const known = rule.filter((each) => missingIn(view, each) === undefined);
@@ -139,7 +142,7 @@ function textsIn(data: unknown): readonly string[] {
   return typeof data === "object" && data !== null ? Object.values(data).flatMap(textsIn) : [];
 }
 
-/** Amounts and times by what this file shows, where the recipe's way does not fit it, or is not the only one that does. */
+/** Amounts and times as this file writes them, where the recipe's way does not fit, or is not the only one that does. */
 function asFileIsWritten(evidence: Evidence, field: string, rule: ValueRule): readonly Line[] | undefined {
   const steps: ValueSteps | undefined = typeof rule === "string" ? { from: rule } : isSteps(rule) ? rule : undefined;
   if (steps === undefined || steps.map !== undefined || typeof steps.from !== "string") return undefined;
@@ -159,7 +162,7 @@ function asFileIsWritten(evidence: Evidence, field: string, rule: ValueRule): re
   return [timeRule(column, evidence.columns, field)];
 }
 
-/** An entry of the recipe, with what is said beside it; where its value is an example, the question for it. */
+/** An entry of the recipe with its remark; where its value is an example, the question for it. */
 export function answerLines(view: View, key: string, data: unknown, path: string): readonly Line[] {
   const remark = view.remarks[path];
   const fillIn = toFillIn(remark);

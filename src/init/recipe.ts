@@ -7,12 +7,12 @@ export interface Recipe {
   readonly name: string;
   /** The system and the export, in words. */
   readonly title: string;
-  /** Headers (of JSON rows: keys) that together occur in no other export. */
+  /** Headers (for JSON rows: keys) that together occur in no other export. */
   readonly headers: readonly string[];
   /** What a user should know before trusting it. */
   readonly notes: readonly string[];
   readonly source: SourceConfig;
-  /** What is said beside a key of the source, by its path: `fields.eventId`, `actions.soldTicket.fields.price`. */
+  /** Remarks about keys of the source, by their paths: `fields.eventId`, `actions.soldTicket.fields.price`. */
   readonly remarks: Readonly<Record<string, Remark>>;
 }
 
@@ -23,7 +23,7 @@ export interface FillIn {
   readonly fillIn: string;
   /** A column whose text is the value, where it is the same in all rows. */
   readonly sameIn?: string;
-  /** The entry is one of as many as this column has texts. */
+  /** There is one such entry for each text of this column. */
   readonly forEach?: string;
   /** The part of the value that is the example. */
   readonly part?: string;

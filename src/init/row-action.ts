@@ -13,7 +13,7 @@ export const AS_FILE_NAME = "as the file's name says";
 interface Taken {
   readonly action: ActionName;
   readonly why: string;
-  /** What must be answered first, where the name of the file says it in no way that counts without a config. */
+  /** What the user must answer first, where the file's name suggests an action but not by the naming convention. */
   readonly doubt?: string;
 }
 
@@ -41,7 +41,7 @@ export function takenFor(
     price === undefined &&
     (/scan|entr|gate|access|check/i.test(fileName) ||
       all.some(({ name }) => /gate|scan|entry/i.test(name)) ||
-      // Whoever sells notes the device, too, and the buyer.
+      // Sales may name a device too, but also the buyer.
       (all.some(({ name }) => tellsLog(name)) &&
         order === undefined &&
         find("userId").length === 0 &&

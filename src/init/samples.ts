@@ -22,11 +22,11 @@ export interface SamplingOptions {
   readonly cwd: string;
   readonly stdin: Readable;
   readonly signal: AbortSignal;
-  /** Of the files that are not UTF-8. */
+  /** The encoding of the files that are not UTF-8. */
   readonly encoding: string | undefined;
-  /** Told of files that a glob names and that are no exports. */
+  /** Called for matches of a glob that are not exports. */
   readonly onPassedOver: (message: string) => void;
-  /** Told of a file that is UTF-8, so that `encoding` is not its own. */
+  /** Called for a file that is UTF-8, for which `encoding` does not count. */
   readonly onUtf8: (file: InputFile, encoding: string) => void;
 }
 
@@ -129,7 +129,7 @@ async function sampleOf(
   };
 }
 
-/** How deep values in JSON rows are looked for, and how many of them. */
+/** How deep values in JSON rows are looked for, and how many. */
 const DEEPEST = 4;
 const MOST_PATHS = 500;
 

@@ -1,4 +1,4 @@
-/** The columns by which rows of one layout give different things: states, marks of a loss, entries. */
+/** The columns that decide what rows of one layout give: states, marks of a loss, entries. */
 
 import { ACTIONS, type ActionName } from "../actions/actions.ts";
 import { isMoney, isQuantity } from "./amount-evidence.ts";
@@ -18,13 +18,13 @@ import { called } from "./unknown-columns.ts";
 /** Something that happens to a ticket after its sale. */
 export const isDeed = (action: ActionName): boolean => action !== "soldTicket" && ACTIONS[action].about === "ticket";
 
-/** The columns by which rows of one layout give different things. */
+/** The columns that decide what a row gives. */
 export interface Deciding {
   /** With a few values each, the surest first. */
   readonly statuses: readonly ColumnProfile[];
-  /** Of which it matters whether they hold something, such as the time of a refund. */
+  /** Columns of which it matters whether they hold something, such as the time of a refund. */
   readonly marks: readonly ColumnProfile[];
-  /** Which would be one of these, and are empty in all rows. */
+  /** Columns that would be one of these but are empty in all rows. */
   readonly blanks: readonly ColumnProfile[];
   /** In a file of sales: times of entries, and columns that say whether there was one. */
   readonly entries: readonly ColumnProfile[];
@@ -56,7 +56,7 @@ export function decidingOf(
   const flags = all.filter(
     (column) => !known.includes(column) && !ofLog.includes(column) && isFlag(column) && tellsLossAsTime(column),
   );
-  // What is said of a ticket that is cancelled may be the reason, in whatever column.
+  // A text about a cancelled ticket may be the reason, in whatever column.
   const statuses = [
     ...(isSale || isLog(action) ? [...known, ...ofLog] : known.filter(({ name }) => isStatusName(name))),
     ...(action === "invalidatedTicket" ? [] : flags),
@@ -99,7 +99,7 @@ export function statusesOf(columns: readonly ColumnProfile[]): readonly ColumnPr
   return [...known, ...named, ...others].filter(hasFewValues);
 }
 
-/** A status has few values, which are no times and no amounts; in a short file their number says nothing. */
+/** A status has few values, none of them times or amounts; in a short file their number says nothing. */
 function hasFewValues(column: ColumnProfile): boolean {
   const { values, rows } = column;
   if (values.size === 0 || values.size > 30 || (rows >= 20 && values.size > rows / 2)) return false;

@@ -7,7 +7,7 @@ import { areNearlyAll, type ColumnProfile, cellsThat } from "./column-profile.ts
 /** One way to read the times of a column. */
 interface TimeReading {
   readonly format: string;
-  /** Whether what it reads is in no zone yet. */
+  /** Whether what it reads still needs a zone. */
   readonly isLocal: boolean;
   /** Whether it says a date only. */
   readonly isDate: boolean;
@@ -22,7 +22,7 @@ export interface TimeEvidence {
   readonly example: string;
 }
 
-/** Undefined where the texts are no times in any one way. Whole numbers are none: they may be anything. */
+/** Undefined where no single format reads the texts as times. Whole numbers don't count: they may be anything. */
 export function timesOf({ values, filled }: ColumnProfile): TimeEvidence | undefined {
   const texts = [...values.keys()];
   const [first] = texts;

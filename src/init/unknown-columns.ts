@@ -53,7 +53,7 @@ export interface Columns {
 export function columnsOf({ columns, rows }: Evidence): Columns {
   const counts = new Map<string, number>();
   for (const { name } of columns) counts.set(name, (counts.get(name) ?? 0) + 1);
-  // Of a header that occurs twice nobody can say which is meant, and one with braces can't stand in a template.
+  // A header that occurs twice is ambiguous, and one with braces can't be written in a template.
   const usable = columns.filter(({ name }) => /^[^{}]+$/.test(name) && counts.get(name) === 1);
   const all = usable.filter(({ filled }) => filled > 0);
   const find = (wanted: Wanted) => called(WORDS[wanted], all);
@@ -81,7 +81,7 @@ export function columnsOf({ columns, rows }: Evidence): Columns {
   };
 }
 
-/** Columns of amounts that are called like a price, what one ticket cost first. */
+/** Columns of amounts that are named like a price, the price of one ticket first. */
 export const pricesIn = (columns: readonly ColumnProfile[]): readonly ColumnProfile[] =>
   called(WORDS.price, columns)
     .filter((column) => amountsOf(column) !== undefined && !isTime(column))
@@ -95,7 +95,7 @@ export const eventColumns = (columns: readonly ColumnProfile[]): readonly Column
     (column) => !isTime(column),
   );
 
-/** Columns that are called like an id of whatever. */
+/** Columns that are named like an id of anything. */
 export const idColumns = (columns: readonly ColumnProfile[]): readonly ColumnProfile[] => [
   ...(["ticketId", "eventId", "userId"] as const).flatMap((id) => called(WORDS[id], columns)),
   ...columns.filter(isIdName),

@@ -1,4 +1,4 @@
-/** How the config speaks of columns and rows, and how it asks for what no export says. */
+/** How the config names columns and rows, and how it asks for what no export says. */
 
 import { cleanText, quoted } from "../actions/text.ts";
 import { placeholder } from "../mapping/placeholder.ts";
@@ -39,7 +39,7 @@ export function wrapped(text: string): readonly string[] {
   return text.match(new RegExp(`.{1,${WIDTH}}(?:\\s|$)`, "g"))?.map((line) => line.trimEnd()) ?? [];
 }
 
-/** A column in a template; no name with braces may stand there. */
+/** A column in a template; its name must not have braces. */
 export const inner = ({ name }: ColumnProfile): string => `{${name}}`;
 
 export const template = (column: ColumnProfile): Value => ({ inQuotes: inner(column) });

@@ -1,13 +1,13 @@
 /**
- * The actions that a source lists, so that it can be told whether `2:scannedTicket` in `tickets:actions` still means the action
- * that it meant when it was written: the numbers count what the mapping of then gave.
+ * The actions that a source lists. They tell whether `2:scannedTicket` in `tickets:actions` still means the action that it
+ * meant when it was written: its number counts what the mapping gave then.
  */
 
 import { digestHex } from "../actions/identity.ts";
 import { openNames, parseName } from "./open-actions.ts";
 import type { SourceConfig } from "./source.ts";
 
-/** Of each action in the list: its name, a digest of how often it repeats, and one of all that is said of it. */
+/** For each action in the list: its name, a digest of how often it repeats, and a digest of its whole rule. */
 export function actionRulesOf({ actions = [], each }: Pick<SourceConfig, "actions" | "each">): readonly string[] {
   return actions.flatMap((entry) =>
     Object.entries(entry).map(([name, rule]) => {
@@ -19,7 +19,7 @@ export function actionRulesOf({ actions = [], each }: Pick<SourceConfig, "action
 
 const DIGITS = 8;
 
-/** The first of the names that may mean another action by the rules of now than by those of then. */
+/** The first of the names that may mean a different action by the rules of now than by those of then. */
 export function findRenumbered(
   written: string,
   then: readonly string[],

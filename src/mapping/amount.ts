@@ -18,10 +18,10 @@ export interface AmountOptions {
 }
 
 /**
- * The amount with a decimal point and without marks, a minus before a negative one; undefined when it is not written as
- * declared. Nobody writes zeros before thousands, so `0,250` has no group: its mark is a decimal one.
+ * The amount with a decimal point and without grouping marks, a minus before a negative one; undefined when it is not written
+ * as declared. Nobody groups an amount that begins with zero, so the mark in `0,250` is a decimal one.
  *
- * @param groupsFrom "0" to read what has such zeros all the same, for messages.
+ * @param groupsFrom "0" to accept groups after a zero too, for messages.
  */
 export function compileAmount(
   { decimal, thousands, signs, path }: AmountOptions,
@@ -33,7 +33,7 @@ export function compileAmount(
     throw new MappingError([...path, "thousands"], "is . while decimal is not declared", 'Add decimal: ",".');
   const group = thousands === undefined ? undefined : GROUP_PATTERNS[thousands];
   const whole = group === undefined ? "\\d+" : `[${groupsFrom}-9]\\d{0,2}(?:${group}\\d{3})+|\\d+`;
-  // Of kr and kr. the longer counts, or the rest would hold its point.
+  // Of kr and kr. the longer one must match first, or its point would stay.
   const longestFirst = [...signs].sort((one, other) => other.length - one.length);
   const pattern = new RegExp(`^(${whole})(?:${literalPattern(point)}(\\d+))?$`);
   return (text) => {
@@ -63,7 +63,7 @@ function withoutSign(text: string, signs: readonly string[]): string {
   return text;
 }
 
-/** What happens to what does not divide: a problem, rounding half up, or one unit more for each of the first parts. */
+/** What happens to a remainder: a problem, rounding half up, or one unit more for each of the first parts. */
 export const REMAINDERS = ["error", "round", "first"] as const;
 export type Remainder = (typeof REMAINDERS)[number];
 

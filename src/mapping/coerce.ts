@@ -1,4 +1,4 @@
-/** The text of a cell → the value of a field, by the field's kind. What can't be read so is a finding, never a guess. */
+/** The text of a cell → the value of a field, by the field's kind. What can't be read is a finding, never a guess. */
 
 import type { ActionName } from "../actions/actions.ts";
 import { actionSpec } from "../actions/actions.ts";
@@ -85,7 +85,7 @@ function readDegrees(text: string): FieldValue | Unreadable {
 }
 
 const DIGITS = /^\d+$/;
-/** Digits of 2^64 - 1; a longer number is none of 64 bits. */
+/** Digits of 2^64 - 1; a longer number does not fit 64 bits. */
 const U64_DIGITS = 20;
 
 /** Unix seconds by their digits, exact; undefined when the text is not made of digits or has too many. */

@@ -1,4 +1,4 @@
-/** Columns that are called like fields: which column is which field, and what is said about the others. */
+/** Columns named like fields: which column is which field, and notes about the others. */
 
 import { ACTION_NAMES, ACTIONS, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec, relaxingRule } from "../actions/fields.ts";
@@ -88,8 +88,8 @@ export function fieldsOf(action: ActionName, relaxedRules: ReadonlySet<string>):
 }
 
 /**
- * What `action` can't do without and has no column, such as `price` or `ticketId or nftId`. A field that a rule of its own
- * requires, such as a sale's userId, is not among them: whether the service needs it is not shown.
+ * Required fields of `action` that have no column, such as `price` or `ticketId or nftId`. Not fields that only a relaxable
+ * rule requires, such as a sale's userId: the specification does not show whether the service needs them.
  */
 export function missingFields(action: ActionName, has: (field: FieldName) => boolean): readonly string[] {
   const { required, exclusive, anyOf } = actionSpec(action);

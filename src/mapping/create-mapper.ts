@@ -39,7 +39,7 @@ export function createMapper(options: MapperOptions): Mapper {
   return options.isPayload === true ? mapper : withTotals(mapper);
 }
 
-/** Whether a row says the same to a mapper that has not seen the rows above it: a cell that is filled from above does not. */
+/** Whether a mapper reads each row without the rows above it. One with `fillDown` does not. */
 export const readsRowsAlone = ({ source }: MapperOptions): boolean => source?.config.fillDown === undefined;
 
 function mapperOf(options: MapperOptions): Mapper {
@@ -47,7 +47,7 @@ function mapperOf(options: MapperOptions): Mapper {
   const clearWord = source?.config.clear ?? options.clearWord ?? DEFAULT_CLEAR_WORD;
   const relaxedRules = options.relaxedRules ?? new Set<string>();
   const lookups = options.lookups ?? new Map<string, LookupTable>();
-  // --action comes before the rules of a source; how its file is written stays true.
+  // --action overrides the rules of a source, but not how its file is written.
   if (source?.config.actions !== undefined && action === undefined) {
     const config = { ...source.config, actions: source.config.actions };
     return new SourceMapper({ fileName, header, name: source.name, config, clearWord, relaxedRules, lookups });

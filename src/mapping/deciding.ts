@@ -1,4 +1,4 @@
-/** The columns whose values decide what a row gives, so that a preview can count what each value comes to. */
+/** The columns whose values decide what a row gives, so that a preview can count what each value leads to. */
 
 import { withExactNumbers } from "./exact-numbers.ts";
 import { columnsOf, emptyScope, namesOf, pathsOf, type Read } from "./names.ts";
@@ -14,8 +14,8 @@ export interface DecidingColumn {
 }
 
 /**
- * What the `when` of a source's actions compare with values, in the order of the config. Left out are columns of which
- * only matters whether they are empty, those of lookups, and the items of `each`.
+ * The columns that the `when` of a source's actions compare with values, in the order of the config. Without columns of which
+ * it only matters whether they are empty, those of lookups, and the items of `each`.
  */
 export function decidingColumns(
   config: SourceConfig,

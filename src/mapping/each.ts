@@ -14,17 +14,17 @@ export interface Each {
   /** The items, one per repetition. What can't be read is a finding, and no item. */
   readonly items: (scope: Scope) => readonly unknown[];
   readonly names: EachNames;
-  /** What it repeats by, for a row that it repeats no time. */
+  /** What it repeats by, in words: for a row that it repeats zero times. */
   readonly by: string;
 }
 
-/** A count above this is a wrong column, and would fill the memory. */
+/** A larger count comes from a wrong column, and would fill the memory. */
 const MOST_REPETITIONS = 10_000;
 
-/** What rows of JSON hold; `keys` is undefined for a table. */
+/** What is known of JSON rows; `keys` is undefined for a table. */
 interface JsonRows {
   readonly keys: WantedKeys | undefined;
-  /** Names of what they may lack. */
+  /** Names of keys and lists that they may lack. */
   readonly optional: ReadonlySet<string>;
 }
 
@@ -72,7 +72,7 @@ export function namesOfBoth(outer: EachNames | undefined, inner: EachNames | und
   };
 }
 
-/** An item with the one that it stands in. */
+/** An item, with the item around it. */
 class Nested {
   readonly item: unknown;
   readonly outer: unknown;
@@ -87,7 +87,7 @@ function toNested(inner: EachNames, item: unknown, outer: unknown): unknown {
   return item instanceof Nested ? item : new Nested(item, outer);
 }
 
-/** Puts an item into the scope, under the names that it has there. */
+/** Puts an item into the scope. */
 export function enter(scope: Scope, item: unknown, outer: unknown): void {
   const isNested = item instanceof Nested;
   scope.item = isNested ? item.item : item;

@@ -1,12 +1,12 @@
 import type { Row } from "./row.ts";
 
 /**
- * A number in JSON that `String` might not give back as it was written, such as `12.50`, `1e3` and `-0`. What stands
- * before it keeps most texts from being taken for one, since reading a row so takes as long as all else.
+ * A number in JSON that `String` might not give back as it was written, such as `12.50`, `1e3` and `-0`. The character before
+ * it keeps digits inside texts from matching, since reading a row this way takes as long as all the rest.
  */
 const INEXACT = /[:,[\s](?:-?\d+[.eE]|-0)/;
 
-/** The row with every number as it was written: as text, where `String` of the value might say something else. */
+/** The row with every number as it was written: as text where `String` of the value might differ. */
 export function withExactNumbers(row: Extract<Row, { kind: "object" }>): Readonly<Record<string, unknown>> {
   if (!INEXACT.test(row.text)) return row.value;
   // A row's text is the JSON object that its value was parsed from.

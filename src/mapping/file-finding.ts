@@ -1,8 +1,8 @@
 import type { Finding } from "../actions/problem.ts";
 
-/** What is said of a whole file, with the line of the first row that shows it. */
+/** A finding about a whole file, with the line of the first row that shows it. */
 export interface FileFinding extends Finding {
   readonly line?: number;
-  /** It says nothing where only the first rows were read. */
+  /** It means nothing where only the first rows were read. */
   readonly isOfAllRows?: true;
 }

@@ -8,8 +8,8 @@ import type { MappingRule } from "./rules.ts";
 export type FillDown = ReturnType<typeof compileFillDown>;
 
 /**
- * @param isMended whether the rows come from a rejects file, in which other rows stand above than in the export.
- * @throws MappingError for rows of JSON, and for columns that are not there.
+ * @param isMended whether the rows come from a rejects file, where the row above is not the one above it in the export.
+ * @throws MappingError for rows of JSON, and for missing columns.
  */
 export function compileFillDown(
   config: string | readonly string[],
@@ -47,7 +47,7 @@ export function compileFillDown(
       }
       return whole ?? cells;
     },
-    /** A row that could not be read stands between: what it held is not known. */
+    /** Called for a row that could not be read: what it held is not known. */
     forget(): void {
       for (const column of filled) column.above = "";
     },

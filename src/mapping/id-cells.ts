@@ -1,4 +1,4 @@
-/** The cells that an id is put together from: what would be told of a whole id is told of its parts, too. */
+/** The cells that an id is put together from. They are watched for the same faults as a whole id. */
 
 import type { FieldName } from "../actions/fields.ts";
 import { looksMangled, mangledId } from "../actions/mangled-ids.ts";
@@ -7,10 +7,10 @@ import { cleanText } from "../actions/text.ts";
 import type { IdCell, Names, Read } from "./names.ts";
 import { isTotalsWord } from "./totals-words.ts";
 
-/** What `compile` makes of the names; tells the scope of each cell in the id that looks like none. */
+/** Compiles with the names, and tells the scope of each cell in the id that does not look like part of one. */
 export function watchIdCells(field: FieldName, names: Names, compile: (names: Names) => Read): Read {
   const columns: string[] = [];
-  /** What each of the columns held when it was last read; the rules of an id need not read all. */
+  /** What each column held when it was last read; the rules of an id need not read all of them. */
   const texts: string[] = [];
   const read = compile({
     read(name, path) {
@@ -31,7 +31,7 @@ export function watchIdCells(field: FieldName, names: Names, compile: (names: Na
     if (id === "" || scope.onIdCell === undefined) return id;
     for (let at = 0; at < columns.length; at += 1) {
       const text = texts[at] ?? "";
-      // What is the whole id is looked at with the action; what a value table replaced is no part of it.
+      // A cell that is the whole id is checked with the action; one that a value table replaced is not part of the id.
       if (text === "" || text === id || !id.includes(text)) continue;
       if (looksMangled(text) || (mayBeSum && isTotalsWord(text)))
         scope.onIdCell({ field, column: columns[at] ?? "", text });
@@ -42,7 +42,7 @@ export function watchIdCells(field: FieldName, names: Names, compile: (names: Na
 
 const isOfTicket = (field: FieldName): boolean => field === "ticketId" || field === "nftId";
 
-/** What is likely wrong with the cells; the same cell in several actions is told once. */
+/** What is likely wrong with the cells; the same cell in several actions gives one finding. */
 export function mangledCells(cells: readonly IdCell[]): readonly Finding[] {
   const found = new Map<string, Finding>();
   for (const { field, column, text } of cells)

@@ -1,6 +1,6 @@
 /**
- * How a source makes the ids that tell its deeds apart. Made otherwise, what was accepted looks new: the ledger keeps the
- * ways, so that a later config can be compared with them.
+ * How a source makes the ids that tell its deeds apart. Made in another way, accepted deeds would look new. So the ledger
+ * keeps the ways, and a later config is compared with them.
  */
 
 import { ACTION_NAMES, type ActionName, actionSpec, isActionName } from "../actions/actions.ts";
@@ -23,7 +23,7 @@ export interface IdWay {
   readonly rule: unknown;
   /** What the names in it depend on besides, such as the rows of a lookup. */
   readonly more: readonly string[];
-  /** Which rows the action takes: those of one of the maps. One without columns takes all. */
+  /** Which rows the action takes: those that one of the maps takes. A map without columns takes all. */
   readonly when: readonly Readonly<Record<string, unknown>>[];
 }
 
@@ -67,8 +67,8 @@ export function idRulesOf(source: SourceConfig): readonly IdRule[] {
 }
 
 /**
- * Undefined where no id is made otherwise: what was only added or taken out makes none so. For which rows a way is taken
- * matters only beside another one.
+ * Undefined where no id changes: ways that were only added, or only removed, change none. Which rows a way is for matters
+ * only beside another way.
  */
 export function changeOfWays(then: readonly IdWay[], now: readonly IdWay[]): ChangeOfWays | undefined {
   const byRule = changeBetween(then, now, coversRule, textOfWay);
@@ -91,7 +91,7 @@ function changeBetween(
     : { gone: [...new Set(gone.map(textOf))], added: [...new Set(added.map(textOf))] };
 }
 
-/** Those that none of the others stands for. */
+/** The ways that none of the others covers. */
 export function uncovered(
   ways: readonly IdWay[],
   others: readonly IdWay[],
@@ -103,7 +103,7 @@ export function uncovered(
 const coversWay: Covers = (wide, narrow) =>
   coversRule(wide, narrow) && narrow.when.every((rows) => wide.when.some((all) => takesAll(all, rows)));
 
-/** Whether it makes every id that the other one makes, and the same. */
+/** Whether the wide way makes every id that the narrow one makes, and makes it the same. */
 const coversRule: Covers = (wide, narrow) =>
   wide.field === narrow.field && isSame(wide.more, narrow.more) && coversValue(wide.rule, narrow.rule);
 
@@ -116,13 +116,13 @@ function coversValue(wide: unknown, narrow: unknown): boolean {
   if (!isSame(names, Object.keys(narrow))) return false;
   return names.every((name) => {
     const [all, some] = [wide[name], narrow[name]];
-    // What a table does not hold is a problem, unless there is an else.
+    // A value that the table lacks is a problem, unless there is an else.
     if (name === "map" && !names.includes("else") && isMap(all) && isMap(some)) return holdsAll(all, some);
     return coversValue(all, some);
   });
 }
 
-/** The names of headers may be more, behind those of the other: of a list the first present one counts. */
+/** The wide one may name more headers behind those of the narrow one: of a list, the first present one counts. */
 function coversTemplate(wide: string, narrow: string): boolean {
   const [parts, others] = [wide.split(NAMES), narrow.split(NAMES)];
   return (
@@ -137,7 +137,7 @@ function coversTemplate(wide: string, narrow: string): boolean {
 const OR = " or ";
 const NAMES = /(\{\{|\}\}|\{[^{}]*\})/;
 
-/** Whether rows that meet the second conditions meet the first, as far as it can be seen. */
+/** Whether rows that meet the second conditions also meet the first, as far as the config shows. */
 function takesAll(all: Readonly<Record<string, unknown>>, rows: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(all).every(([column, condition]) => {
     const [, other] = Object.entries(rows).find(([name]) => coversTemplate(column, name)) ?? [];
@@ -184,7 +184,7 @@ function plainWhen(when: WhenConfig | undefined, source: SourceConfig): IdWay["w
 const plainValues = (values: string | readonly string[]): readonly string[] =>
   [...new Set([values].flat().map((value) => value.trim()))].sort();
 
-/** The same for rules that are only written otherwise. */
+/** Equal for rules that differ only in how they are written. */
 function wayOf(rule: unknown, source: SourceConfig, each?: EachConfig): Pick<IdWay, "rule" | "more"> {
   const names = new Set<string>();
   const plain = plainRule(rule, (template) => plainTemplate(template, source, names));
@@ -199,7 +199,7 @@ function wayOf(rule: unknown, source: SourceConfig, each?: EachConfig): Pick<IdW
   return { rule: plain, more };
 }
 
-/** A list of one is what it holds, and so are steps that have nothing but `from`. */
+/** A list of one becomes its item, and steps with nothing but `from` become that. */
 function plainRule(rule: unknown, plain: (template: string) => string): unknown {
   if (typeof rule === "string") return plain(rule);
   if (Array.isArray(rule)) {
@@ -219,7 +219,7 @@ const plainTable = (table: unknown, plain: (template: string) => string): unknow
     ? Object.fromEntries(Object.entries(table).map(([known, value]) => [known, plainRule(value, plain)]))
     : table;
 
-/** `{{` stays; a name of the source's own is what it stands for: `{Ticket ID or Barcode}`, `{#3}`. */
+/** Keeps `{{`, and replaces the source's own names by what they stand for: `{Ticket ID or Barcode}`, `{#3}`. */
 function plainTemplate(template: string, source: SourceConfig, names = new Set<string>()): string {
   const parts = templateParts(template, []).map((part) => {
     if (typeof part === "string") return part.replaceAll(/[{}]/g, "$&$&");

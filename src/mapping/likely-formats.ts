@@ -17,7 +17,7 @@ export const MARKS: readonly (
 
 const CURRENCY_SIGN = /^(?:[A-Z]{0,3}\p{Sc}|[A-Z]{3}|kr\.?|Kč|zł|Ft|lei|Fr\.?)$/u;
 
-/** No amount is longer, and looking for its signs takes the square of its length. */
+/** No amount is longer, and the search for signs takes time quadratic in the length. */
 const MOST_AMOUNT_TEXT = 100;
 
 /** `$` of `$60.00`, `EUR` of `12,50 EUR`. */
@@ -81,7 +81,7 @@ export function formatsThatRead(text: string): readonly string[] {
   return found.includes("iso") ? ["iso"] : found.slice(0, 3);
 }
 
-/** The ways of writing amounts that read the text, as the config declares them; several where it can't be known. */
+/** The ways of writing amounts that fit the text, as the config declares them; several where more than one fits. */
 export function amountsThatRead(text: string): readonly string[] {
   const signs = signsOf(text);
   const sign = signs.length === 0 ? [] : [`sign: [${signs.map((each) => JSON.stringify(each)).join(", ")}]`];

@@ -16,7 +16,7 @@ export interface LookupTable {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** How often a lookup was asked by rows that say what to look for, and found a row. */
+/** How often rows with a key asked a lookup, and how often it found a row. */
 export interface LookupTally {
   asked: number;
   found: number;
@@ -102,7 +102,7 @@ function indexOf(table: LookupTable, keys: readonly Read[]): ReadonlyMap<string,
 
 const joined = (key: readonly string[]): string => (key.length === 1 ? (key[0] ?? "") : JSON.stringify(key));
 
-/** A lookup that may find nothing, and found nothing for any row: its file is another one, or is written otherwise. */
+/** A finding for a lookup that found nothing for any row: its file may be the wrong one, or its values written differently. */
 export function fitsNothing(
   name: string,
   { file }: LookupTable,

@@ -1,4 +1,4 @@
-/** What a mapping makes of a file: of each row, and of all of them. */
+/** What a mapping makes of a file: of each row, and of all rows together. */
 
 import type { Action, ActionName } from "../actions/actions.ts";
 import type { Finding } from "../actions/problem.ts";
@@ -24,9 +24,9 @@ export interface Understanding {
   readonly notes: readonly string[];
 }
 
-/** What is said of a row that is mapped, whether all of it could be read or not. */
+/** Notes about a mapped row, whether or not all of it could be read. */
 interface Noted {
-  /** What is likely wrong with the cells of the row, and does not show in its actions. */
+  /** What is likely wrong with the row's cells but does not show in its actions. */
   readonly likely?: readonly Finding[];
   /** The word by which a part of its ticket's id calls the row a line of totals. */
   readonly totals?: string;
@@ -45,24 +45,27 @@ export type Mapped =
       readonly nths?: readonly number[];
       /** With a key, what `tickets:actions` leaves out of the row. */
       readonly leftOut?: readonly { readonly action: Action; readonly key: string }[];
-      /** Why the row gives nothing else, where it only gives the event that it is the first row of. */
+      /** Why the row gives nothing else, where it gives only its event, as the first row of that. */
       readonly eventOnly?: string;
     })
   | { readonly kind: "skipped"; readonly reason: string }
   | (Noted & {
       readonly kind: "invalid";
       readonly findings: readonly Finding[];
-      /** What the row would have been, as far as it could be read, to find what depends on it. */
+      /** What the row would have given, as far as it could be read. It shows what depends on the row. */
       readonly attempted: readonly Action[];
       /** Which of the actions of its name each of `attempted` is (open-actions.ts), where the row gives others too. */
       readonly nths?: readonly number[];
-      /** Set where not even the action could be read: `attempted` is then one that as much as possible depends on, and not to be checked. */
+      /**
+       * Set where not even the action could be read. `attempted` is then the action on which most depends, and must not be
+       * checked.
+       */
       readonly isGuess?: true;
     });
 
 /** What some rows sum up to. Plain data. */
 export interface SeenAmounts {
-  /** Of all rows but the last, in 1/10000. */
+  /** Sum over all rows but the last, in 1/10000. */
   readonly sum: number;
   /** How many of them have an amount above zero. */
   readonly priced: number;
@@ -79,11 +82,11 @@ export interface LastRow {
   readonly cells: readonly string[] | undefined;
 }
 
-/** What some rows of a file show of it. Plain data, so that those who read parts of a file can put it together. */
+/** What some rows of a file show about it. Plain data, so that workers which read parts of a file can put it together. */
 export interface Seen {
   readonly values?: SeenValues;
   readonly amounts?: SeenAmounts;
-  /** How the rows tell the events that they name, for a newEvent which is given once. */
+  /** What the rows say about the events they name, for a newEvent that is given once. */
   readonly told?: readonly ToldEvent[];
   /** Keys of a source that were found in JSON rows. */
   readonly found?: FoundKeys;
@@ -96,21 +99,21 @@ export interface Seen {
 }
 
 export interface Mapper {
-  /** For JSON rows: as far as the rows show that were joined. */
+  /** For JSON rows: as far as the joined rows show it. */
   readonly understanding: Understanding;
   /** Reads one row. What it gives may depend on earlier rows of the file. */
   map(row: Row): Mapped;
   /**
-   * Takes back what `map` gave for a row that a later check refuses, so that a newEvent which a source gives once per
-   * event comes with the next row of the event.
+   * Takes back what `map` gave for a row that a later check refuses, so that a newEvent which is given once comes with the
+   * next row of the event.
    */
   retract?(actions: readonly Action[]): void;
   /** What the rows since the last call show of the file. */
   takeSeen?(): Seen;
-  /** Whether this mapper, which knows all rows before, would have given the same as one that knew some of them. */
+  /** Whether this mapper, which knows all earlier rows, would have given the same as the worker that knew only some. */
   agrees?(seen: Seen): boolean;
-  /** Adds to what is known of the file; in the order of its rows, whichever mapper read them. */
+  /** Adds to what is known about the file. Called in the order of its rows, whichever mapper read them. */
   join?(seen: Seen): void;
-  /** What can be said only after the last row was joined. */
+  /** Findings that need all rows: after the last one was joined. */
   findingsOfFile?(): readonly FileFinding[];
 }

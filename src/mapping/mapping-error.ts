@@ -26,11 +26,11 @@ export class MappingError extends Failure {
   }
 }
 
-/** Goes on after what is wrong with one part, so that all of it can be told at once. */
+/** Collects the faults of several parts, so that all are reported at once. */
 export interface Faults {
   /** Undefined where the work ended in a `MappingError`. */
   readonly attempt: <T>(work: () => T) => T | undefined;
-  /** Throws the first of what was found, with the others in it. */
+  /** Throws the first fault found, with the others in it. */
   readonly throwAny: () => void;
 }
 

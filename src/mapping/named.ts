@@ -1,4 +1,7 @@
-/** Rows whose columns are called like fields. The header is compiled once; a row is then one loop over the used columns. */
+/**
+ * Rows whose columns are named like fields. The header is compiled once; reading a row is then one loop over the used
+ * columns.
+ */
 
 import {
   ACTION_NAMES,
@@ -236,7 +239,7 @@ export function mappedOf(
   return eventId === undefined || eventId === "" ? { kind: "actions", actions } : { kind: "actions", actions, eventId };
 }
 
-/** Whose columns to read: the fixed action's, else those of the action that the row names. */
+/** The columns to read: those of the fixed action, else those of the action that the row names. */
 export function actionOfRow(
   { columns, fixed, byAction }: CompiledColumns,
   cells: readonly string[],

@@ -10,7 +10,7 @@ import { isList } from "./schema-words.ts";
 import type { ColumnAliases, PositionConfig } from "./source.ts";
 import { createWantedKeys, type WantedKeys } from "./wanted-keys.ts";
 
-/** A cell that is a part of an id, and looks like no part of one. */
+/** A cell that is part of an id, but does not look like it. */
 export interface IdCell {
   readonly field: FieldName;
   /** As the source calls it. */
@@ -27,12 +27,12 @@ export interface Scope {
   item: unknown;
   /** The item of the outer `each`, where one stands inside another. */
   outer?: unknown;
-  /** A number of its own for each row and each repetition: what is found once for them is kept under it. */
+  /** A number for each row and each repetition. What is looked up once for them is kept under it. */
   turn: number;
   findings: Finding[];
-  /** Told of a text that takes the `else` of a value table which holds it in another spelling. */
+  /** Called for a text that takes the `else` of a value table although the table holds it in another spelling. */
   readonly onElse?: (label: string, known: string, text: string) => void;
-  /** Told of a part of an id that looks like none. */
+  /** Called for a part of an id that does not look like one. */
   readonly onIdCell?: (cell: IdCell) => void;
 }
 
@@ -177,7 +177,7 @@ export function columnsOf(
   };
 }
 
-/** Place of a column that is declared by its position, from 0; its header must be the one that is named, if one is. */
+/** Place, from 0, of a column that is declared by its position. If the config names its header, that must be there. */
 function indexAt(header: readonly string[], what: string, { at, named }: PositionConfig, path: RulePath): number {
   const index = positionIn(header, at);
   if (index === undefined)
@@ -205,7 +205,7 @@ function positionIn(header: readonly string[], choice: string): number | undefin
   return position !== undefined && position <= header.length ? position - 1 : undefined;
 }
 
-/** Removes the apostrophe or TAB that exporters put before what a spreadsheet would take for a formula. */
+/** Removes the apostrophe that exporters put before what a spreadsheet would take for a formula. */
 export const unguard = (text: string): string => (GUARDED.test(text) ? text.slice(1).trim() : text);
 const GUARDED = /^'[=+\-@|%\t\r]/;
 
@@ -316,7 +316,7 @@ export function namesOf(
   };
   return {
     read(name, path) {
-      // The keys of JSON rows are not known yet, so there what `each` and the lookups add comes first.
+      // The keys of JSON rows are not known yet, so there the names that `each` and lookups add come first.
       const first = isJson ? added(name, path) : undefined;
       if (first !== undefined) return first;
       const column = columns.find(name, path);

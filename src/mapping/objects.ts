@@ -29,10 +29,10 @@ import type { MappingRule } from "./rules.ts";
 
 type ObjectRow = Extract<Row, { kind: "object" }>;
 
-/** Keys in use by rows of one file; beyond this many different sets the compiled ones are dropped. */
+/** How many different sets of keys of one file are kept compiled; beyond this many, all are dropped. */
 const MOST_KEY_SETS = 1000;
 
-/** A mapper for JSON rows. What it understands shows with the rows: the keys may differ from one to the next. */
+/** A mapper for JSON rows. Its understanding grows with the rows, whose keys may differ from one to the next. */
 export function createObjectMapper(settings: NamedSettings): Mapper {
   const named = settings.action ?? settings.source?.config.action;
   const fixed = named ?? actionOfFileName(settings.fileName);
@@ -86,12 +86,12 @@ export function createObjectMapper(settings: NamedSettings): Mapper {
   };
 }
 
-/** What is said of at most this many keys. */
+/** The most keys that are named. */
 const MOST_NAMES = 200;
 
 function merge(before: Understanding | undefined, next: Understanding): Understanding {
   if (before === undefined) return { ...next, columns: 0 };
-  // What brings nothing new leaves all as it is: workers tell the same keys again.
+  // Workers report the same keys again, so what is not new changes nothing.
   const both = (a: readonly string[], b: readonly string[]) => {
     const known = new Set(a);
     return b.every((name) => known.has(name)) ? a : [...new Set([...a, ...b])].slice(0, MOST_NAMES);
@@ -116,7 +116,7 @@ const ITEMS_UNDERSTOOD: Understanding = {
 
 const ITEM_KEYS: ReadonlySet<string> = new Set(["action", "data", ...OWN_COLUMNS]);
 
-/** An item of a request body and nothing else: it is taken as it is, also among the rows of a source. */
+/** Whether it is an item of a request body and nothing else. Such a row is taken as it is, even among the rows of a source. */
 export function isOnlyItem(value: ObjectRow["value"]): boolean {
   return isItem(value) && isJsonObject(value.data) && Object.keys(value).every((key) => ITEM_KEYS.has(key));
 }
@@ -130,7 +130,7 @@ function isItem(value: ObjectRow["value"]): boolean {
   return Object.keys(value).every((key) => ITEM_KEYS.has(key));
 }
 
-/** `{"Action": …, "Data": {…}}`: no flat row has an object called data, so it is an item that is called by wrong names. */
+/** `{"Action": …, "Data": {…}}`: no flat row has an object called data, so it is an item with misspelt keys. */
 function isItemInOtherLetters(value: ObjectRow["value"]): boolean {
   const keys = Object.keys(value);
   const find = (name: string): string | undefined => keys.find((key) => key.trim().toLowerCase() === name);

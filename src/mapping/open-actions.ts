@@ -11,22 +11,22 @@ import type { MappingRule } from "./rules.ts";
 
 export const REASON_COLUMN = "tickets:reason";
 export const OPEN_ACTIONS_COLUMN = "tickets:actions";
-/** Which row it was, before it was mended (row-digest.ts). */
+/** Holds the digest of the row before it was mended (row-digest.ts). */
 export const ROW_COLUMN = "tickets:row";
 
-/** Columns, or keys, that `tickets` gives to rejects and nobody else to anything. */
+/** Columns, or keys, that only `tickets` writes, and only into rejects. */
 export const REJECTS_COLUMNS = [REASON_COLUMN, OPEN_ACTIONS_COLUMN, ROW_COLUMN] as const;
 
 /** Whether a header, or the keys of a row, are those of a rejects file. */
 export const showRejects = (names: readonly string[]): boolean =>
   REJECTS_COLUMNS.some((column) => names.some((name) => name.trim() === column));
 
-/** Columns of ours that say nothing of the row's deeds. */
+/** Our own columns, which say nothing about the row's deeds. */
 export const OWN_COLUMNS: ReadonlySet<string> = new Set([...REJECTS_COLUMNS, GUARDED_COLUMN]);
 
 /**
- * Which of the actions of its name each is, from 1; 0 for one that is the only one of its name. This is what is kept of an
- * action's place in its row until a rejects file is written.
+ * For each action, its number among those of its name, from 1; 0 for the only one of its name. Until a rejects file is
+ * written, an action's place in its row is kept as this number.
  */
 export function nthOfName(actions: readonly Action[]): readonly number[] {
   const total = new Map<string, number>();
@@ -42,7 +42,7 @@ export function nthOfName(actions: readonly Action[]): readonly number[] {
 /** An action as `tickets:actions` names it. */
 export const openActionText = (action: string, nth: number): string => (nth === 0 ? action : `${nth}:${action}`);
 
-/** How many actions of each kind names of `tickets:actions` tell of: `2:scannedTicket` of two. */
+/** How many actions of each kind the names in `tickets:actions` imply: `2:scannedTicket` implies two. */
 export function countsOfNames(names: readonly string[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const name of names) {

@@ -5,25 +5,25 @@ import { RE2JS } from "re2js";
 export interface Pattern {
   /** Names of its groups, in their order. */
   readonly groups: readonly string[];
-  /** Its matches from left to right, and the text between and around them; undefined for more than can be looked through. */
+  /** Its matches from left to right, and the text between and around them; undefined where the text is too long to search. */
   readonly matchesIn: (text: string) => Matches | undefined;
 }
 
 interface Matches {
   /** The named groups of each match that is not empty; a group without a match is left out. */
   readonly items: readonly Readonly<Record<string, string>>[];
-  /** What no match took, a blank for each of them. */
+  /** The text outside the matches, with a blank for each match. */
   readonly rest: string;
 }
 
-/** Each search looks at most through the text that is left; so many characters in all take about half a second. */
+/** In characters, over all searches of one text; searching that much takes about half a second. */
 const MOST_LOOKED_AT = 4 * 1024 * 1024;
 
-/** Or, as text, why the pattern can't be read: an end of a sentence that begins with its name. */
+/** The pattern or, as text, why it can't be read: the end of a sentence that begins with its name. */
 export function compilePattern(pattern: string): Pattern | string {
   let compiled: RE2JS;
   try {
-    new RegExp(pattern, "u"); // what is no pattern there either must not be translated into one
+    new RegExp(pattern, "u"); // what is not a pattern there must not be translated into one
     if (/\\k/.test(pattern.replaceAll("\\\\", ""))) return REFERS_BACK;
     compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
   } catch (cause) {
@@ -49,7 +49,7 @@ export function compilePattern(pattern: string): Pattern | string {
   return { groups, matchesIn };
 }
 
-/** Whether a text as a whole matches; capitals are as good as small letters. For patterns that the code itself builds. */
+/** Tells whether a whole text matches, ignoring case. For patterns that the code itself builds. */
 export function wholeMatcher(pattern: string): (text: string) => boolean {
   const compiled = RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE);
   return (text) => compiled.testExact(text);
@@ -69,7 +69,7 @@ function withoutNull(
 
 const REFERS_BACK = "refers back to a group, which no linear-time pattern can: write out what may be there";
 
-/** What a linear engine can't do, and what does the same without. */
+/** What a linear engine can't do, and what to use instead. */
 const UNKNOWN_HERE: readonly (readonly [RegExp, string])[] = [
   [
     /\(\?<?[=!]/,

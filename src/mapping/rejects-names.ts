@@ -1,11 +1,11 @@
-/** How rejects files are called, and of which inputs a file that is called so may be. */
+/** The names of rejects files, and which inputs a file of such a name may come from. */
 
 /** Of all formats of inputs (readers/formats.ts). */
 export const ENDINGS: readonly string[] = ["csv", "tsv", "ndjson", "jsonl", "json"];
 const ENDING = new RegExp(`\\.(?:${ENDINGS.join("|")})(?:\\.(?:gz|zst))?$`, "i");
 const REJECTS = /^(.+)\.rejects(?:\..+)?\.(csv|tsv|ndjson)(?:\.(?:gz|zst))?$/i;
 
-/** Which endings an input may have whose rejects end so, unless --input-format said what it is. */
+/** By the ending of a rejects file, the endings that its input may have, unless --input-format named the format. */
 const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
   csv: ["csv"],
   tsv: ["tsv"],
@@ -22,8 +22,8 @@ export const stemOf = (inputName: string): string =>
 export type LikelyNames = readonly (readonly string[])[];
 
 /**
- * What the input may be called that a rejects file comes from, "" for standard input; of rejects of rejects the first
- * input. Of several readings of the name nothing says which is right. None for a file that is not called like rejects.
+ * The names that the input of a rejects file may have, "" for standard input; for rejects of rejects, those of the first
+ * input. Where the name can be read in several ways, nothing says which is right. None for a file not named like rejects.
  */
 export function inputsOfRejects(fileName: string): readonly LikelyNames[] {
   const [, stem = "", ending = ""] = REJECTS.exec(fileName) ?? [];
@@ -31,7 +31,7 @@ export function inputsOfRejects(fileName: string): readonly LikelyNames[] {
   const earlier = inputsOfRejects(`${stem}.${ending}`);
   const own = namesOf(stem, ending.toLowerCase());
   if (earlier.length > 0) return earlier.map((names) => [...names, ...own]);
-  // Of two inputs that are called the same, the second has its number behind the stem.
+  // Of two inputs with the same name, the second has its number behind the stem.
   const [, numbered] = /^(.+)\.(?:[2-9]|[1-9]\d+)$/.exec(stem) ?? [];
   return numbered === undefined ? [own] : [own, namesOf(numbered, ending.toLowerCase())];
 }

@@ -1,9 +1,9 @@
 /**
- * Tells a row by what it says: the same in tonight's export as in last night's, wherever it stands. A rejects file carries
- * the digest of each row as it was (`tickets:row`), so that a bad row of which a mended one was accepted is known again.
+ * Recognises a row by what it says, in tonight's export as in last night's, wherever it stands. A rejects file carries the
+ * digest of each row as it was (`tickets:row`), so that a bad row is recognised once its mended version was accepted.
  *
- * The digest covers the names and the trimmed values of the cells that are not empty, in the order of the names, and what
- * the rows are read as (the source, or the action), since the same cells mean another deed there. So neither the row's
+ * The digest covers the names and the trimmed values of the cells that are not empty, in the order of the names, and what the
+ * rows are read as (the source, or the action), since the same cells may mean another deed elsewhere. So neither the row's
  * line nor the file's name matters, nor the order of columns, nor a new column that the row leaves empty.
  */
 
@@ -14,7 +14,7 @@ import type { Row } from "./row.ts";
 
 export type RowDigester = ReturnType<typeof createRowDigester>;
 
-/** A digest; of a row that stands several times in an input, which of them it is follows. */
+/** A digest; for a row that occurs several times in an input, its number among the equal ones follows. */
 const KEY = /^\d+\.[0-9a-f]{32}(?:#[1-9]\d*)?$/;
 
 export const sizeOfKey = (key: string): number => Number.parseInt(key, 10);
@@ -52,11 +52,11 @@ export function createRowDigester(header: readonly string[] | undefined, readAs:
     });
   };
   return {
-    /** Characters of the row's values where they are cheap to count, else 0. Equal rows have equal sizes. */
+    /** The number of characters in the row's values where that is cheap to count, else 0. Equal rows have equal sizes. */
     size,
     /** Begins with the row's size. */
     digest: (row: Row): string => `${size(row)}.${digestHex(stringifyJson([readAs, row.kind, said(row)]))}`,
-    /** What the row has in `tickets:row`; undefined where nothing there was written by `tickets`. */
+    /** What `tickets` wrote into the row's `tickets:row`; undefined where it wrote nothing there. */
     written(row: Row): string | undefined {
       if (row.kind === "malformed" || (row.kind === "cells" && own === -1)) return undefined;
       const value = row.kind === "cells" ? row.cells[own]?.trim() : row.value[ROW_COLUMN];

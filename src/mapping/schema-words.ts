@@ -1,4 +1,4 @@
-/** Schema pieces that say what they need in the words of this product, and never repeat what stands there. */
+/** Schema pieces that say what they need in the words of this product, and never repeat the value. */
 
 import * as z from "zod";
 

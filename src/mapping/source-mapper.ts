@@ -26,7 +26,7 @@ export class SourceMapper implements Mapper {
   readonly #hasKey: boolean;
   /** What the conditions look at, for the reason why a row is skipped. */
   readonly #looked: readonly Looked[];
-  /** Whether newEvents stand beside other actions, and come without conditions. */
+  /** Whether the source gives newEvents without conditions beside other actions. */
   readonly #addsEvents: boolean;
   readonly #events = new GivenEvents();
   readonly #told = watchEvents();
@@ -142,7 +142,7 @@ export class SourceMapper implements Mapper {
     if (scope.findings.length > findingsBefore) draft.faulty.add(action);
   }
 
-  /** Notes what the row says of its event, whichever row gives it. */
+  /** Notes what the row says about its event, whichever row gives the newEvent. */
   #tellEvent({ fields, cells }: ActionRules, eventId: string): void {
     const scope = this.#scope;
     if (cells.length === 0) return;
@@ -267,7 +267,7 @@ export class SourceMapper implements Mapper {
     return { likely: mangledCells(this.#idCells), ...(totals !== undefined && { totals }) };
   }
 
-  /** A row with fewer cells than the header, as a line of totals may be: `skip` may know it by what it has. */
+  /** A row with fewer cells than the header, such as a line of totals: `skip` may match the cells that it has. */
   #skippedShort({ cells }: Extract<Row, { kind: "malformed" }>): Mapped | undefined {
     const scope = this.#scope;
     if (cells === undefined || this.#source.isJson) return undefined;
@@ -307,7 +307,7 @@ export class SourceMapper implements Mapper {
     return "the event was given by an earlier row"; // without conditions nothing else is left out
   }
 
-  /** An event without conditions comes with whichever row is its first, and says nothing of the row. */
+  /** An event without conditions comes with whichever row is first, so it says nothing about the row. */
   #isOnlyEvent(actions: readonly Action[]): boolean {
     return this.#addsEvents && actions.every(({ action }) => registersEvent(action));
   }
@@ -349,20 +349,20 @@ interface Draft {
   /** Those of the actions that have findings of their own. */
   readonly faulty: Set<Action | undefined>;
   readonly newEvents: Set<string>;
-  /** Why the row gives no action, where it is not for its conditions. */
+  /** Why the row gives no action, where that is not because of conditions. */
   whyNothing: string | undefined;
 }
 
 /**
- * What depends on a row that is not sent. A newEvent is left out of it that can be read and stands in the row only
- * because the row is the first of its event: the next row gives it.
+ * The actions on which others may depend, of a row that is not sent. Not a readable newEvent that the row gives only as the
+ * first of its event: the next row gives it.
  */
 function attemptedOf(actions: readonly Action[], faulty: Draft["faulty"]): readonly Action[] {
   const isOnlyEvents = actions.every(({ action }) => registersEvent(action));
   return actions.filter((action) => isOnlyEvents || !registersEvent(action.action) || faulty.has(action));
 }
 
-/** Which of the actions of its name each of `some` is, among all that the row gives. */
+/** For each of `some`, its number among the row's actions of its name. */
 function numbersIn(actions: readonly Action[], some: ReadonlySet<Action | undefined>): readonly number[] {
   return nthOfName(actions).filter((_nth, at) => some.has(actions[at]));
 }
@@ -378,7 +378,7 @@ function eventOf(actions: readonly Action[]): string | undefined {
   return eventId;
 }
 
-/** The same column read for several fields and tickets says the same each time. */
+/** A column that is read for several fields or tickets gives the same finding each time. */
 function withoutRepeats(findings: readonly Finding[]): readonly Finding[] {
   const known = new Set<string>();
   return findings.filter(({ rule, field, value, message }) => {

@@ -74,7 +74,7 @@ interface Source extends SourceSettings {
   readonly isJson: boolean;
   readonly each: Each | undefined;
   readonly lookupNames: ReadonlyMap<string, Names>;
-  /** All names, with what an `each` adds; without it those of a row as the source's own `each` repeats it. */
+  /** All names, with those that an `each` adds; without one, the names within the source's own `each`. */
   readonly namesIn: (added?: EachNames) => Names;
   readonly faults: Faults;
 }
@@ -106,7 +106,7 @@ export interface SourceRules {
   readonly openColumn: number;
   readonly watch: ValueWatch;
   readonly understanding: () => Understanding;
-  /** What is said of columns and lookups when all rows are read. */
+  /** Findings about columns and lookups, once all rows are read. */
   readonly columnFindings: () => readonly FileFinding[];
   readonly lookupFindings: () => readonly FileFinding[];
 }
@@ -180,7 +180,7 @@ export function compileSource(settings: SourceSettings): SourceRules {
   };
 }
 
-/** Columns of which nothing shows that they are still the ones that were meant. */
+/** Findings for columns taken by position alone: nothing shows that they are still the ones that were meant. */
 function byPosition(columns: Columns): readonly FileFinding[] {
   return columns.positions().map(({ name, at, header }) => ({
     rule: "column-by-position" satisfies MappingRule,
@@ -190,7 +190,9 @@ function byPosition(columns: Columns): readonly FileFinding[] {
   }));
 }
 
-/** Keys that no row has, as a table that lacks columns. Of the first rows it says nothing that they lack one. */
+/**
+ * Findings for keys that no row has, like a table that lacks columns. They mean nothing where only the first rows were read.
+ */
 function keysMissing({ keys }: Columns, optional: ReadonlySet<string>): readonly FileFinding[] {
   return (keys?.neverFound() ?? [])
     .filter((names) => !names.some((name) => optional.has(name)))
@@ -203,7 +205,7 @@ function keysMissing({ keys }: Columns, optional: ReadonlySet<string>): readonly
     }));
 }
 
-/** @returns what is said of the lookups when all rows are read. */
+/** @returns the findings about the lookups once all rows are read. */
 function compileLookups({ config, lookups, lookupNames, path, namesIn }: Source): () => readonly FileFinding[] {
   const tallies: { readonly name: string; readonly table: LookupTable; readonly tally: LookupTally }[] = [];
   const names = namesIn();
@@ -230,7 +232,7 @@ function compileExpect({ config, path, namesIn }: Source): readonly Expectation[
   }));
 }
 
-/** The texts that may stand at a column; templates among them are filled in from the row. */
+/** The texts that a column may have; templates among them are filled in from the row. */
 function allowedOf(expected: readonly string[], names: Names, path: RulePath): (scope: Scope) => ReadonlySet<string> {
   const isTemplate = (text: string): boolean => /[{}]/.test(text) && !isConstant(text, path);
   const fixed = new Set(
@@ -240,7 +242,7 @@ function allowedOf(expected: readonly string[], names: Names, path: RulePath): (
   );
   const templates = expected.filter(isTemplate).map((text) => compileTemplate(text, names, path, "any column is"));
   if (templates.length === 0) return () => fixed;
-  // What can't be filled in allows nothing, not an empty cell.
+  // A template that can't be filled in allows nothing, not even an empty cell.
   return (scope) => new Set([...fixed, ...templates.map((read) => read(scope)).filter((text) => text !== "")]);
 }
 
@@ -298,13 +300,13 @@ const plainName = (label: string): string => /^\{([^{}]+)\}$/.exec(label)?.[1]?.
 const namesOfLabel = (label: string): readonly string[] =>
   label.includes("{") ? [...label.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name.trim()) : [label];
 
-/** Fields of the source that none of its actions takes: most likely a wrong name or a forgotten action. */
+/** Refuses fields that none of the source's actions takes: most likely a wrong name, or a forgotten action. */
 function refuseUnusedFields({ config, path, relaxedRules }: Source): void {
   const actions = config.actions.map((entry) => actionOf(entry)[0]);
   const taken = new Set(actions.flatMap((action) => [...fieldsOf(action, relaxedRules)]));
   for (const field of Object.keys(config.fields ?? {}).filter(isFieldName)) {
     const at = [...path, "fields", field];
-    // The event of a row helps to spread the work, also where its actions do not carry it.
+    // A row's event helps to spread the work even where its actions do not carry it.
     if (!taken.has(field) && field !== "eventId")
       throw new MappingError(at, `is used by none of the source's actions (${actions.join(", ")})`);
   }
@@ -355,7 +357,7 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
   };
 }
 
-/** The names, with what is read of them kept. */
+/** The same names; every reader that they give is added to `reads`. */
 function noting(names: Names, reads: Read[]): Names {
   return {
     read(name, path) {
@@ -411,7 +413,7 @@ function compileFields(
   return readers;
 }
 
-/** The template of how many there are. */
+/** The template of the count. */
 function countOf(each: EachConfig | undefined): string | undefined {
   if (each === undefined) return undefined;
   if ("count" in each) return each.count;

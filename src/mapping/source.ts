@@ -1,6 +1,6 @@
 /**
  * The shape of `sources`: how rows of a real export become actions, as plain data, every leaf as the text that was written.
- * Checked here as far as its shape goes; what only a file's header can tell is checked where a mapper is made.
+ * Its shape is checked here; what only a file's header can show is checked when a mapper is made.
  */
 
 import * as z from "zod";
@@ -14,7 +14,7 @@ import { zoneFault } from "./zone.ts";
 /** Marks what the config's reader takes as its source text, so that `0123` and `yes` are text without quotes. */
 export const SOURCE_TEXT = "sourceText";
 
-/** A piece that the JSON Schema says once, under this name, however often it is used. */
+/** A piece that the JSON Schema defines once, under this name, however often it is used. */
 const named = <S extends z.ZodType>(id: string, schema: S): S => schema.meta({ id });
 
 const text = (what = "text") => textValue(what).meta({ [SOURCE_TEXT]: true });
@@ -45,7 +45,7 @@ const regularExpression = () =>
     if (typeof pattern === "string") context.addIssue({ code: "custom", message: pattern });
   });
 
-/** What stands at a column: one of several texts, not these, or empty or not. */
+/** What a column holds: one of several texts, none of them, or whether it is empty. */
 const test = named(
   "test",
   z.union(
@@ -105,7 +105,7 @@ const steps = named(
     map: mapOf(blankOrText()).optional(),
     /** For what the map does not hold; without it that is a problem. */
     else: blankOrText().optional(),
-    /** What an empty value becomes. */
+    /** The value in place of an empty one. */
     blank: blankOrText().optional(),
     decimal: oneOf(DECIMAL_MARKS).optional(),
     thousands: oneOf(GROUP_MARKS).optional(),
@@ -123,7 +123,9 @@ const steps = named(
     divide: text().optional(),
     /** Decimals after a division; otherwise as many as the amount has. */
     places: wholeText(0).optional(),
-    /** What happens to what does not divide: `error` (default), `round` (half up), `first` (the first tickets take one unit more each). */
+    /**
+     * What happens to a remainder: `error` (default), `round` (half up), `first` (the first tickets take one unit more each).
+     */
     remainder: oneOf(REMAINDERS).optional(),
     /** In metadataAttributes: the attribute's display_type. */
     display: text().optional(),

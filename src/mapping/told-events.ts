@@ -1,4 +1,4 @@
-/** Rows of one event that tell it differently: its newEvent is given once, by the first of them. */
+/** Rows of one event that describe it differently: its newEvent is given once, by the first of them. */
 
 import type { FieldName } from "../actions/fields.ts";
 import { quoted } from "../actions/text.ts";
@@ -25,7 +25,7 @@ interface Telling {
 
 type EventFields = readonly (readonly [FieldName, string])[];
 
-/** Differences that are told; each is of one event and field. */
+/** The most differences that are reported; each is about one field of one event. */
 const MOST_TOLD = 100;
 
 export function watchEvents() {
@@ -40,12 +40,12 @@ export function watchEvents() {
       line,
       field,
       value,
-      message: `Line ${first.line} says ${quoted(first.value, 60)} of the event ${quoted(eventId, 60)}, but this row ${quoted(value, 60)}. The first row counts.`,
+      message: `Line ${first.line} says ${quoted(first.value, 60)} about the event ${quoted(eventId, 60)}, but this row says ${quoted(value, 60)}. The first row counts.`,
       hint: "If the later one is right, mend the export or leave the first out with when; if they are two events, give each its own eventId.",
     });
   };
   return {
-    /** `cells` is what the row's columns say, `read` what it makes of them, asked only where the cells are new. */
+    /** `cells` is what the row's columns say; `read` gives what they mean, and is called only where the cells are new. */
     see(eventId: string, line: number, cells: string, read: () => EventFields): void {
       let entry = fresh.get(eventId);
       if (entry?.cells === cells) return;
@@ -78,7 +78,7 @@ export function watchEvents() {
         }
       }
     },
-    // By their rows: which were joined first depends on where the file was cut.
+    // Sorted by row: which were joined first depends on where the file was cut.
     findings: (): readonly FileFinding[] =>
       [...differences.values()]
         .sort((one, other) => one.line - other.line || (one.field < other.field ? -1 : 1))

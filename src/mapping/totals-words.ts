@@ -1,6 +1,6 @@
 import { fold } from "../actions/nearest.ts";
 
-/** How exports call a line of totals, folded (`fold`): lower case, without blanks, `_` and `-`. */
+/** What exports call a line of totals, folded (`fold`): lower case, without blanks, `_` and `-`. */
 const TOTALS_WORDS: ReadonlySet<string> = new Set([
   ...["total", "totals", "subtotal", "grandtotal", "sum", "totalsum", "sumtotal", "overalltotal"], // English
   ...["summe", "summen", "gesamt", "gesamtsumme", "gesamtbetrag", "zwischensumme", "endsumme", "insgesamt"], // German

@@ -1,4 +1,4 @@
-/** A line of totals that an export puts under its rows: it looks like a ticket, and its amount is that of all of them. */
+/** A line of totals below the rows of an export: it looks like a ticket, and its amount is the sum of all. */
 
 import type { Action } from "../actions/actions.ts";
 import { quoted } from "../actions/text.ts";
@@ -10,13 +10,13 @@ import { isTotalsWord } from "./totals-words.ts";
 
 const NOTHING: SeenAmounts = { sum: 0, priced: 0, filled: undefined, last: undefined };
 
-/** So many amounts don't sum up to one more by chance. */
+/** From this many amounts on, a sum is no coincidence. */
 const SURELY = 10;
-/** Fewer may, so that the row must also leave cells empty that all others fill. */
+/** With fewer it may be, so the row must also leave cells empty that all others fill. */
 const LIKELY = 3;
 const EMPTIED = 2;
 
-/** The mapper, with a row that sums up the others told as one. */
+/** The mapper, with a finding for a row that sums up the others. */
 export function withTotals(mapper: Mapper): Mapper {
   let fresh = NOTHING;
   let known = NOTHING;

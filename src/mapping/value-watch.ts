@@ -1,4 +1,4 @@
-/** Which values of the columns that conditions compare a file holds, against those that the source names. */
+/** Compares the values that a file has in the columns of conditions with those that the source names. */
 
 import { distance } from "fastest-levenshtein";
 import { digestHex } from "../actions/identity.ts";
@@ -8,7 +8,7 @@ import type { FileFinding } from "./file-finding.ts";
 import type { Read, Scope } from "./names.ts";
 import type { MappingRule } from "./rules.ts";
 
-/** A column whose values decide, and what the source says of them. */
+/** A column whose values decide, and what the source says about them. */
 export interface WatchedColumn {
   readonly label: string;
   readonly read: Read;
@@ -16,9 +16,9 @@ export interface WatchedColumn {
   readonly named: ReadonlySet<string>;
   /** A `not` takes whatever it does not name. */
   readonly takesOthers: boolean;
-  /** A condition takes some values only, so that a value which is named nowhere misses its action. */
+  /** A condition takes only some values, so a value that is named nowhere misses its action. */
   readonly isTested: boolean;
-  /** `skip` names all values that give nothing, or `expect` all that there are. */
+  /** `skip` names all values that give nothing, or `expect` names all values. */
   readonly isComplete: boolean;
   /** Read once for each repetition of `each`, since it may differ there; otherwise once a row. */
   readonly isOfItem: boolean;
@@ -32,9 +32,9 @@ interface SeenRow {
 
 /** What became of a row. */
 interface RowOutcome extends SeenRow {
-  /** Any action but its event came of it. */
+  /** It gave an action other than its event. */
   readonly gave: boolean;
-  /** `skip` took it, whatever else it holds. */
+  /** `skip` matched it, whatever else it holds. */
   readonly isSkipped: boolean;
 }
 
@@ -43,7 +43,7 @@ export type ValueWatch = ReturnType<typeof watchValues>;
 /** What some rows held. Plain data. */
 export interface SeenValues {
   readonly rows: number;
-  /** Any action but an event came of one of them. */
+  /** One of them gave an action other than an event. */
   readonly gaveAny: boolean;
   readonly columns: readonly SeenColumn[];
   /** By label, known value and text. */
@@ -62,7 +62,10 @@ interface Strange {
   readonly rows: number;
   readonly untaken: number;
   readonly line: number;
-  /** The sum of the digests of the rows that may be told, in 64 bits: whatever their order, and whoever counts them. */
+  /**
+   * The sum, in 64 bits, of the digests of the rows that may be reported: the same in any order, and however the rows were
+   * divided among workers.
+   */
   readonly digests: bigint;
 }
 
@@ -72,10 +75,10 @@ interface Else extends Omit<Strange, "untaken"> {
   readonly text: string;
 }
 
-/** Values that are named nowhere are told up to so many; a column of more is no status. */
+/** How many values that are named nowhere are kept; a column with more is not a status. */
 const MOST_KEPT = 1000;
 const MOST_TOLD = 8;
-/** Of a longer text the beginning tells it from others. */
+/** In characters; the beginning of a longer text tells it from others. */
 const MOST_TEXT = 200;
 
 export function watchValues(columns: readonly WatchedColumn[]) {
@@ -100,7 +103,7 @@ export function watchValues(columns: readonly WatchedColumn[]) {
   });
   let fresh = nothingSeen();
   const look = (scope: Scope, isOfItem: boolean, { line, digest, gave, isSkipped }: RowOutcome): void => {
-    // What can't be read in the row is told where it is needed.
+    // What can't be read in the row is reported where it is needed.
     const { findings } = scope;
     scope.findings = [];
     for (const [at, { met, strange }] of fresh.columns.entries()) {
@@ -111,7 +114,7 @@ export function watchValues(columns: readonly WatchedColumn[]) {
       else if (!isSkipped) {
         const value = text.slice(0, MOST_TEXT);
         const untaken = gave ? 0 : 1;
-        // A row of which nothing can be told, such as one that a `not` takes, need not be known again.
+        // A row about which nothing will be reported, such as one that a `not` takes, need not be recognised again.
         const isTold = isOpen(column, value, untaken) || meant[at]?.(value) === true;
         count(strange, value, { rows: 1, untaken, line, digests: isTold ? digest() : 0n });
       }
@@ -119,14 +122,14 @@ export function watchValues(columns: readonly WatchedColumn[]) {
     scope.findings = findings;
   };
   return {
-    /** Looks at what differs within a row; before `see` of the row. */
+    /** Looks at what differs within a row. Called before `see` of the row. */
     seeItem: (scope: Scope, row: SeenRow): void => look(scope, true, { ...row, gave: true, isSkipped: false }),
     see(scope: Scope, row: RowOutcome): void {
       fresh.rows += 1;
       fresh.gaveAny ||= row.gave;
       look(scope, false, row);
     },
-    /** A value table took by its `else` what it holds in another spelling. */
+    /** A value table used its `else` for a text that it holds in another spelling. */
     seeElse(label: string, known: string, text: string, { line, digest }: SeenRow): void {
       addElse(fresh.elses, { label, known, text, rows: 1, line, digests: digest() });
     },
@@ -153,7 +156,7 @@ export function watchValues(columns: readonly WatchedColumn[]) {
       }
       for (const each of seen.elses.values()) addElse(elses, each);
     },
-    /** What is to be said of all rows that were joined. */
+    /** The findings about all joined rows. */
     findings: (): readonly FileFinding[] => [
       ...watched.flatMap(nearMisses),
       ...[...elses.values()].map(takenByElse),
@@ -177,7 +180,7 @@ function count(strange: Map<string, Mutable<Strange>>, value: string, counts: St
 
 const sum64 = (one: bigint, other: bigint): bigint => BigInt.asUintN(64, one + other);
 
-/** What is told of rows with these values is the same as long as the rows are. */
+/** The same for the same rows with these values. */
 const markOf = (values: readonly (readonly [value: string, digests: bigint])[]): string =>
   digestHex(JSON.stringify(values.map(([value, digests]) => `${digests.toString(16)} ${value}`).sort()));
 
@@ -215,7 +218,7 @@ function nearMisses(column: Watched): readonly FileFinding[] {
   return [...named].flatMap((value) => {
     if (value === "") return [];
     const isUnmet = unmet.has(value);
-    // Another spelling beside the right one is told with the values that are not named, where those are told.
+    // Another spelling beside the right one is reported among the values that are not named, if those are reported.
     if (!isUnmet && isToldApart) return [];
     const meant = [...strange].filter(([text]) => (isUnmet ? isNear(value, text) : isSpelling(value, text)));
     const [first] = meant;
@@ -257,7 +260,7 @@ const isSpelling = (one: string, other: string): boolean => other !== "" && fold
 /** Spellings of a value that are shown. */
 const SPELLINGS = 5;
 
-/** Another spelling, or a letter of a longer word is another; other digits are another value. */
+/** Whether it is another spelling, or a longer word with one letter changed. Other digits make another value. */
 function isNear(one: string, other: string): boolean {
   const [a, b] = [foldSpelling(one), foldSpelling(other)];
   if (a === b) return true;
@@ -265,7 +268,7 @@ function isNear(one: string, other: string): boolean {
   return Math.min(a.length, b.length) >= 5 && distance(a, b) <= (a.length >= 10 ? 2 : 1);
 }
 
-/** Values that the source should know of and names nowhere. An empty cell is no value, unless its row is lost for it. */
+/** Values that the source should name and does not. An empty cell is not a value, unless its row is lost because of it. */
 function openValues(column: Watched): readonly (readonly [string, Strange])[] {
   return [...column.strange].filter(([value, { untaken }]) => isOpen(column, value, untaken));
 }

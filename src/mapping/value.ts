@@ -1,4 +1,4 @@
-/** A rule of a field → the text of the field: templates, lists, and steps in their fixed order. */
+/** The rule of a field → the text of the field: templates, lists, and steps in their fixed order. */
 
 import { foldSpelling, nearest } from "../actions/nearest.ts";
 import { type AmountOptions, compileAmount, divideAmount } from "./amount.ts";
@@ -154,7 +154,7 @@ function amountStep(steps: ValueSteps, { path, label }: ValueContext): Step {
   };
 }
 
-/** Both readings of what would be grouped in thousands if it did not begin with 0. */
+/** Explains both readings of a text that would be grouped in thousands if it did not begin with 0. */
 function groupsHint(options: AmountOptions): (text: string) => string | undefined {
   const { thousands, signs, path } = options;
   const grouped = compileAmount(options, "0");
@@ -216,7 +216,7 @@ function timeStep(steps: ValueSteps, { path, label, parsing, zone, zonePath }: V
   };
 }
 
-/** Trying every common format takes long, and a column that is written otherwise is told by its first texts. */
+/** Trying every common format takes long, and a column in another format shows in its first texts. */
 const MOST_LOOKS = 200;
 
 /** What a text that is no time in these formats is told: the end of a sentence that begins with its field. */
@@ -250,7 +250,7 @@ function timeHint(text: string): string {
   return `${[only, ...others].map((format) => `format: ${JSON.stringify(format)}`).join(" and ")} read it; which is right is never guessed.`;
 }
 
-/** More decimals no currency has. */
+/** No currency has more decimals. */
 const MOST_PLACES = 18;
 
 function compileDivide(steps: ValueSteps, context: ValueContext): Step | undefined {

@@ -1,14 +1,15 @@
-/** Which of the keys that a source names the rows of a JSON file have: a key that none has is a missing column. */
+/** Which of the keys that a source names occur in the rows of a JSON file. A key that no row has is a missing column. */
 
 /** A key or path that a rule of the source reads. */
 interface WantedKey {
-  /** What the config calls it: by its own name under `columns`, or as it stands. */
+  /** What the config calls it: its own name under `columns`, or the key itself. */
   readonly names: readonly string[];
   /** The path of the list in whose items it stands; undefined in the row itself. */
   readonly list: string | undefined;
   readonly isIn: (value: unknown) => boolean;
-  /** Whether rows since the last look had it, and any that were joined did. */
+  /** Whether rows since the last look had it. */
   isFresh: boolean;
+  /** Whether any joined row had it. */
   isFound: boolean;
 }
 
@@ -25,7 +26,7 @@ export type WantedKeys = ReturnType<typeof createWantedKeys>;
 
 export function createWantedKeys() {
   const wanted = new Map<string, WantedKey>();
-  /** Those that this mapper has not met yet, so that a file whose rows have all keys costs nothing more. */
+  /** Keys that this mapper has not met yet. Once a file has shown all of them, rows cost nothing more. */
   let unmet: WantedKey[] = [];
   const fresh = { rows: false, lists: new Set<string>() };
   const known = { rows: false, lists: new Set<string>() };
@@ -46,7 +47,7 @@ export function createWantedKeys() {
       wanted.set(id, key);
       unmet.push(key);
     },
-    /** Looks at a row, whatever it gives. */
+    /** Looks at a row, whatever actions it gives. */
     seeRow(value: unknown): void {
       fresh.rows = true;
       if (unmet.length > 0) look(undefined, value);
@@ -74,7 +75,7 @@ export function createWantedKeys() {
         if (key !== undefined) key.isFound = true;
       }
     },
-    /** The names of each key that no row had which was joined; keys of items only where there were items. */
+    /** The names of each key that no joined row had; keys of items only where there were items. */
     neverFound(): readonly (readonly string[])[] {
       return [...wanted.values()]
         .filter(({ isFound, list }) => !isFound && (list === undefined ? known.rows : known.lists.has(list)))

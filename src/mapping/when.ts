@@ -10,7 +10,7 @@ import { compileTemplate } from "./template.ts";
 export interface Looked {
   readonly label: string;
   readonly read: Read;
-  /** Whether only its being empty mattered, so that its values are not worth telling. */
+  /** Whether only its being empty matters, so that its values are not worth naming. */
   readonly presenceOnly: boolean;
   /** The values that the condition names. */
   readonly named: readonly string[];
@@ -61,7 +61,7 @@ function compileCondition(condition: Condition): Test {
     return { accepts: (text) => !accepts(text), presenceOnly: false, named, takesOthers: true };
   }
   const wanted = condition.empty === "true";
-  // An empty cell is known to it either way; what a cell holds only where it takes any.
+  // It always knows an empty cell; other values only where it takes any.
   return { accepts: (text) => (text === "") === wanted, presenceOnly: true, named: [""], takesOthers: !wanted };
 }
 

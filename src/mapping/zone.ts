@@ -1,4 +1,4 @@
-/** Local times → instants. Of an hour that occurs twice the earlier instant counts; an hour that does not exist has none. */
+/** Local times → instants. In an hour that occurs twice, the earlier instant counts; a time in a skipped hour has none. */
 
 import { distance } from "fastest-levenshtein";
 import { IANAZone } from "luxon";
@@ -16,7 +16,7 @@ const MOST_DAYS = 4000;
 const MOST_ZONES = 1000;
 const zones = new Map<string, ToInstant | undefined>();
 
-/** Undefined for a name that is no zone of the tz database. */
+/** Undefined for a name that is not a zone of the tz database. */
 export function zoneOf(name: string): ToInstant | undefined {
   if (!zones.has(name)) {
     if (zones.size >= MOST_ZONES) zones.clear();
@@ -48,7 +48,7 @@ function createZone(name: string): ToInstant | undefined {
       days.set(day, offsets);
     }
     const { before, after, changesAt } = offsets;
-    // Before the change counts first: in the hour that occurs twice that is the earlier instant.
+    // The offset before the change comes first: in the hour that occurs twice, it gives the earlier instant.
     if (asUtc - before < changesAt) return asUtc - before;
     return asUtc - after >= changesAt ? asUtc - after : undefined;
   };
@@ -61,7 +61,7 @@ interface Offsets {
   readonly changesAt: number;
 }
 
-/** No zone changes twice within the three days that are looked at. */
+/** Assumes that no zone changes twice within the three days that are looked at. */
 function offsetsBetween(start: number, end: number, offsetAt: (seconds: number) => number): Offsets {
   const before = offsetAt(start);
   const after = offsetAt(end);
@@ -96,7 +96,10 @@ function isAbbreviation(name: string): boolean {
   return /^(?:[A-Z]{2,5}|[A-Za-z]{3})$/.test(name) || MEANT.some(([pattern]) => pattern.test(name));
 }
 
-/** Why the config can't name the zone so; undefined for a place or UTC. Abbreviations leave summer time, or even the country, open. */
+/**
+ * Why the config can't name the zone this way; undefined for a place or UTC. Abbreviations leave summer time, or even the
+ * country, open.
+ */
 export function zoneFault(name: string): { readonly message: string; readonly near?: string | undefined } | undefined {
   const meant = MEANT.find(([pattern]) => pattern.test(name.trim()))?.[1];
   if (meant !== undefined) return { message: `names no place; write the zone of one, such as ${meant}` };
@@ -108,7 +111,7 @@ export function zoneFault(name: string): { readonly message: string; readonly ne
   return { message: "is not a time zone such as Europe/Berlin or UTC", near: nearestZone(name) };
 }
 
-/** A zone whose whole name, or whose place, is written so but for a letter or two. */
+/** A zone whose name, or whose place, differs by no more than a letter or two. */
 function nearestZone(written: string): string | undefined {
   const zones = Intl.supportedValuesOf("timeZone");
   const folded = fold(written);

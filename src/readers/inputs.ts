@@ -31,10 +31,11 @@ const EXTENSIONS = [...FORMAT_OF_EXTENSION.keys()].map((extension) => `.${extens
 const WORKBOOKS: readonly string[] = ["xlsx", "xls", "xlsm", "ods", "numbers"];
 
 /**
- * The inputs that the arguments of a command name, in their order; a glob's matches sorted by name, numbers in them as numbers. An existing path
- * wins over its meaning as a glob. Throws a usage failure for what is missing, unreadable, a directory (a glob may match
- * some beside files), a link that leads nowhere, a pipe that a glob matches, given twice, of unknown format, or written by this tool itself: promises, and rejects
- * that a glob named or that stand beside other files, as far as first lines show them.
+ * The inputs that the arguments of a command name, in their order; a glob's matches are sorted by name, with numbers as
+ * numbers. An existing path wins over its meaning as a glob. Throws a usage failure for an input that is missing, unreadable,
+ * a directory (unless a glob matches files too), a link that leads nowhere, a pipe that a glob matches, given twice, or of
+ * unknown format; and for files of our own, as far as their first lines show it: promises, and rejects that a glob named or
+ * that stand beside other files.
  */
 export async function resolveInputs(
   patterns: readonly string[],

@@ -11,7 +11,7 @@ const TIMEOUT_MS = 5_000;
 /** Of one address, and on their way to all of them. */
 const AT_ONCE = 4;
 const AT_ONCE_IN_ALL = 64;
-/** Of one address, so that one that takes nothing fills up its own places only. */
+/** For one address, so that one that takes nothing fills up only its own places. */
 const MAX_WAITING = 10_000;
 
 export interface CallbackCounts {
@@ -31,8 +31,8 @@ interface Address {
 }
 
 /**
- * Starts delivering, each address at its own pace: one that is dead or slow delays no other. After disposal nothing is sent
- * any more; what was waiting is dropped.
+ * Starts delivering, each address at its own pace: a dead or slow one delays no other. After disposal nothing more is sent,
+ * and what was waiting is dropped.
  *
  * @param firstWaitMs Wait before the second try; it doubles with every further one.
  */
@@ -88,7 +88,7 @@ export function startCallbacks(firstWaitMs = FIRST_WAIT_MS) {
   };
 }
 
-/** Lets so many through at a time, in the order in which they came. */
+/** Lets at most `atOnce` through at a time, in the order in which they came. */
 function createGate(atOnce: number) {
   let free = atOnce;
   const queue: (() => void)[] = [];
@@ -134,7 +134,7 @@ function post(url: string, body: string, signal: AbortSignal): Promise<number | 
     headers: { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) },
     signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     agent: false,
-    // "localhost" is this machine whatever a hosts file says.
+    // "localhost" is this machine, whatever a hosts file says.
     ...(new URL(url).hostname === "localhost" && { host: "127.0.0.1" }),
   });
   request.on("error", reject);

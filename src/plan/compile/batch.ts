@@ -1,4 +1,4 @@
-/** What a stretch of rows comes to: plain data that a worker can hand over, numbered from its own beginning. */
+/** The result of compiling a stretch of rows: plain data that a worker can hand over, numbered from its own beginning. */
 
 import type { Seen } from "../../mapping/mapper.ts";
 import type { CandidateBytes, OrderKey } from "../candidates/facts.ts";
@@ -14,19 +14,19 @@ export interface Batch {
   /** Rows that give their event and nothing else, by reason. */
   readonly eventOnlyReasons: ReadonlyMap<string, number>;
   readonly invalid: readonly BatchInvalid[];
-  /** Bad rows of which a mended one was accepted: neither invalid nor sent. */
+  /** Bad rows whose mended version was accepted: neither invalid nor sent. */
   readonly mended: readonly BatchMended[];
-  /** Of rows of JSON: the lines of the first that has keys of rejects, and of the first that has none. */
+  /** For JSON rows: the line of the first one with keys of rejects, and of the first one without. */
   readonly firstLines: { readonly rejects: number | undefined; readonly other: number | undefined };
-  /** Rows from rejects files (from 1, within the batch), and what they are there. */
+  /** Rows from rejects files (from 1, within the batch), and which rejected rows they are. */
   readonly rejected: readonly BatchRejected[];
-  /** Of rows of which `tickets:actions` leaves a part out, where a key of their source tells them. */
+  /** What `tickets:actions` leaves out of rows, where a key of their source tells their deeds. */
   readonly leftOut: readonly { readonly row: number; readonly deeds: readonly LeftOut[] }[];
-  /** Which rows are mended depends on the rows before, which a worker does not know. */
+  /** Which rows are mended depends on earlier rows, which a worker does not know. */
   readonly isUnsure: boolean;
   /** Events that its valid rows register. */
   readonly newEvents: readonly string[];
-  /** Where they are asked for: the events that valid rows name for actions that carry none. */
+  /** If asked for: the events that valid rows name for actions that carry none. */
   readonly rowEvents: readonly { readonly row: number; readonly eventId: string }[];
   readonly candidates: number;
   /** What is appended to the candidate files; rows are counted from 1 with the batch's first. */
@@ -34,7 +34,7 @@ export interface Batch {
   readonly problems: Pick<ProblemLog, "kept" | "tallies">;
   /** What its rows show of the file. */
   readonly seen: Seen | undefined;
-  /** What of its rows becomes public and was not told of an earlier batch. */
+  /** What becomes public of its rows and was not in an earlier batch. */
   readonly publicValues: PublicValues;
   /** What follows its last row could not be read as rows. */
   readonly isUnreadable: boolean;
@@ -46,17 +46,17 @@ export interface BatchInvalid {
   readonly row: number;
   readonly line: number;
   readonly reason: string;
-  /** Number of candidates of the batch that it stands behind. */
+  /** How many candidates of the batch stand before it. */
   readonly before: number;
   /** What others may depend on. */
   readonly attempted: readonly OrderKey[];
 }
 
-/** A row of the batch of which a mended one was accepted. It is done with, unless something of it is open. */
+/** A row of the batch whose mended version was accepted. It is done with, unless something of it is open. */
 export interface BatchMended extends Omit<BatchInvalid, "reason"> {
   /** Its key (`tickets:row`). */
   readonly key: string;
-  /** What it gives now beside what was accepted, and why it is not sent. */
+  /** What it gives now in addition to what was accepted, and why that is not sent. */
   readonly open: Pick<BatchInvalid, "reason" | "attempted"> | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Rows to checked candidates: everything that can be said of a row by itself. Runs beside itself in workers (worker.ts). */
+/** Rows to checked candidates: everything that can be said about a row by itself. Runs in workers too (worker.ts). */
 
 import { ACTION_NAMES, registersEvent } from "../../actions/actions.ts";
 import { digestHex, ownKeyText } from "../../actions/identity.ts";
@@ -39,7 +39,7 @@ export interface RowCompilerOptions {
   readonly now: number;
   /** Note the event that a row names for actions that carry none. */
   readonly notesEvents: boolean;
-  /** What the rows are read as, and the columns of a table, by which a row is known again. */
+  /** What the rows are read as, and the columns of a table: by both a row is recognised. */
   readonly readAs: string;
   /** The actions that the source lists (action-rules.ts). */
   readonly rules: readonly string[];
@@ -55,7 +55,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
     publicValues: seePublicValues(),
     digester: createRowDigester(options.header, options.readAs),
   };
-  /** The items of a JSON array are told by their number in the file. */
+  /** Items of a JSON array are identified by their number in the file. */
   let rowsBefore = 0;
   return {
     compile(rows, log) {
@@ -123,7 +123,7 @@ class CompiledRows {
     else this.#addMapped(row, mark, mapper.map(row));
   }
 
-  /** A bad row of which a mended one was accepted. */
+  /** A bad row whose mended version was accepted. */
   #addMended(row: Row, mark: MendedMark, mapped: Mapped | undefined): void {
     const { mapper, marks, severityOf, now } = this.#options;
     const given = givenBy(mapped);
@@ -158,7 +158,7 @@ class CompiledRows {
   }
 
   #addMapped(row: Row, mark: Mark, mapped: Mapped): void {
-    // What it may hide is no more skipped than sent.
+    // A row that may hide something is neither skipped nor sent.
     if (row.kind === "cells" && row.findings !== undefined && this.#report(row, row.findings)) {
       this.#rejectMapped(row.line, row.findings, mapped);
       return;
@@ -205,7 +205,7 @@ class CompiledRows {
       if (action === undefined) break;
       const isNewEvent = registersEvent(action.action);
       if (isNewEvent && typeof action.data.eventId === "string") this.#newEvents.add(action.data.eventId);
-      // A source gives the event with whichever of its rows comes first, so the row's key is not the event's.
+      // A source gives the event with whichever row comes first, so the row's key is not the event's.
       const key = isNewEvent ? undefined : keys?.[at];
       this.#ofFile.writer.add(action, { input, line, row, nth: nths[at] ?? 0 }, key);
     }
@@ -220,7 +220,7 @@ class CompiledRows {
     return reportFindings(this.#log, this.#options.file, severityOf, row, this.#rowsBefore + this.#row - 1, findings);
   }
 
-  /** A row that could not be read or mapped at all is an error, also where the config turned its finding off. */
+  /** A row that could not be read or mapped at all is an error, even where the config turned its finding off. */
   #reportUnusable(row: Row, findings: readonly Finding[]): void {
     if (this.#report(row, findings)) return;
     const [first] = findings;

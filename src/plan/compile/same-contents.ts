@@ -8,12 +8,13 @@ import { shownName } from "../../readers/names.ts";
 /** Notes what the inputs of a run hold. */
 export interface ContentsSeen {
   /**
-   * A file beside its packed self is one file given twice. Under another name it may be a copy, or another night's file that says
-   * the same: of what happens once, or has a time, that makes no difference; of other deeds it does.
+   * A file beside its packed form is one file given twice. Under another name it may be a copy, or another night's file that
+   * says the same. For deeds that happen once or have a time, that makes no difference; for others it does.
    *
    * @param input read to its end; it has rows.
-   * @param readAs what its rows are read as: the same bytes may mean other deeds in another file. "" where they say it themselves.
-   * @returns what to say where an earlier input holds the same and means the same.
+   * @param readAs what its rows are read as: the same bytes may mean other deeds in another file. "" where the rows say it
+   * themselves.
+   * @returns a finding where an earlier input has the same content and means the same.
    * @throws Failure `usage` where that one is the same file, packed or not.
    */
   note(input: Pick<Input, "file" | "contentSha256">, readAs: string): readonly ContentFinding[];
@@ -23,7 +24,7 @@ export function createContentsSeen(): ContentsSeen {
   const seen = new Map<string, { readonly file: Input["file"]; readonly readAs: string }[]>();
   return {
     note({ file, contentSha256 }, readAs) {
-      // Rows of rejects are known by their keys, and taken once.
+      // Rows of rejects are recognised by their keys, and taken once.
       if (contentSha256 === undefined || file.isRejects === true) return [];
       const same = seen.get(contentSha256) ?? [];
       const alike = same.filter((each) => each.readAs === readAs || each.readAs === "" || readAs === "");

@@ -1,4 +1,4 @@
-/** What becomes of candidates once it is known what of their own input is sent before them. */
+/** What becomes of candidates, once it is known what is sent before them from their own input. */
 
 import { type Action, actionSpec } from "../../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../../actions/identity.ts";
@@ -12,16 +12,16 @@ import { createWaiting, type Waiting } from "./waiting-for-runs.ts";
 /** What becomes of a candidate: `new` is sent, unless its row is invalid. */
 export type Fate = Exclude<Verdict, "repeated"> | "waiting" | "imported";
 
-/** Of these nobody can tell whether they were accepted; none is ever sent, whatever the config makes of their rules. */
+/** Nobody can tell whether these were accepted. None is ever sent, whatever severity the config gives their rules. */
 export const UNDECIDED: ReadonlySet<Fate> = new Set(["unclear", "key shared", "imported"]);
 
 export class Fates {
   readonly #verdicts: Verdicts;
   readonly #lines: CandidateLines;
-  /** Where promises were imported, which don't say all of their deeds. */
+  /** Set where promises were imported, which don't hold everything about their deeds. */
   readonly #imported: Ledger | undefined;
   readonly #waiting: Waiting;
-  /** First ones (by number) of repeated deeds, or those that stand in for them. */
+  /** The first of each repeated deed, by number, or the one that stands in for it. */
   readonly #brought = new Set<number>();
 
   constructor(verdicts: Verdicts, lines: CandidateLines, comparedWith: Ledger | undefined, pending: Pending) {
@@ -58,7 +58,7 @@ export class Fates {
     return detail?.kind === "repeated" ? detail.first : candidate.seq;
   }
 
-  /** It is sent: what repeats it need not be. */
+  /** It is sent, so its repetitions are not. */
   bring(candidate: Candidate): void {
     if (this.#verdicts.isRepeated(candidate) || this.#verdicts.of(candidate) === "repeated")
       this.#brought.add(this.#firstOf(candidate));
@@ -71,8 +71,8 @@ export class Fates {
 }
 
 /**
- * Whether just this deed was taken before, so that the bad row that it mends is done with. One of a history may also be another
- * deed that says the same (A, B, A), or much the same: then the bad row is told of again, rather than never.
+ * Whether just this deed was taken before, so that the bad row that it mends is done with. A deed of a history may be another
+ * one that says the same (A, B, A), or nearly the same: then the bad row is reported again, rather than never.
  */
 export function isSurelyDone({ action, untimed, keyed }: Candidate, fate: Fate): boolean {
   const isOneOfMany = !keyed && actionSpec(action).identity === "history";

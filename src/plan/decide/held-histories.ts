@@ -1,4 +1,4 @@
-/** Histories of which a deed of a row that is not sent stands before: what follows in them waits for that row. */
+/** Histories in which an unsent row has a deed: what follows in them waits for that row. */
 
 import { actionSpec } from "../../actions/actions.ts";
 import type { Problem } from "../../actions/problem.ts";
@@ -35,6 +35,6 @@ export class HeldHistories {
   }
 }
 
-/** Whether it must not come before what stands before it in its history: with a key, a scan is told apart from all others. */
+/** Whether it must keep its order in its history. A scan with a key need not: the key tells it from all others. */
 const isInOrder = ({ action, keyed }: Candidate): boolean =>
   actionSpec(action).identity === "history" && (!keyed || replaces(action));

@@ -33,7 +33,7 @@ export interface PassOptions {
   readonly compiled: Compiled;
   /** Actions of invalid rows, at their places among the candidates; may be read again. */
   readonly blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>;
-  /** Takes the rows that are held back for what stands around them. */
+  /** Takes the rows that are held back because of others. */
   readonly invalid: InvalidRows;
   /** Checks that know nothing of this input yet. */
   readonly crossChecks: () => CrossActionChecks;
@@ -62,7 +62,7 @@ export interface FoundRows {
   readonly held: HeldRows;
 }
 
-/** The candidates of a row that stand together, and what is to become of them. */
+/** Adjacent candidates of one row, and what becomes of them. */
 interface RowFates {
   /** The first of them. */
   readonly head: Candidate;
@@ -178,7 +178,7 @@ export class OnePass {
     const [head] = candidates;
     if (head === undefined) return undefined;
     const fates = candidates.map((candidate) => ({ candidate, fate: this.#fates.of(candidate, candidates) }));
-    // Where the rule that holds it back is turned off, it is sent all the same.
+    // Where the rule that holds it back is off, it is sent all the same.
     const open = fates.flatMap(({ candidate, fate }) => (fate === "new" || fate === "held" ? [candidate] : []));
     return {
       head,
@@ -195,7 +195,7 @@ export class OnePass {
     return candidates.map((candidate) => actionOf(candidate, this.#known.lines));
   }
 
-  /** What is wrong with an action of a row, beside the row itself and those before it. */
+  /** What is wrong with an action of a row, given the row itself and those before it. */
   #problemsOf(candidate: Candidate, fate: Fate, at: Place): readonly Problem[] {
     const findings: Finding[] = [];
     if (fate === "imported") findings.push(importedHistory(candidate));
@@ -212,7 +212,7 @@ export class OnePass {
     });
   }
 
-  /** What another run is about to bring counts as brought, for what follows it. */
+  /** For what follows, what another run may still send counts as sent. */
   #assume({ fates, at }: RowFates): void {
     const assumed = fates.flatMap(({ candidate, fate }) =>
       fate === "pending" || fate === "waiting" ? [candidate] : [],
@@ -287,7 +287,7 @@ export class OnePass {
 
   #marked(problem: Problem, candidates: readonly Candidate[]): Problem {
     if (this.#log.capacity.keeps !== "all") return problem;
-    // Whole: two scans of a ticket differ by their times alone.
+    // The whole lines: two scans of a ticket may differ only in their times.
     const actions = candidates.map((candidate) => this.#known.lines.of(candidate).toString("utf8").trimEnd());
     return { ...problem, mark: digestOfTold(["actions", ...actions]) };
   }
@@ -301,7 +301,7 @@ export class OnePass {
   }
 }
 
-/** Holds one after the other; they are few beside the candidates. */
+/** Gives the blocked rows one after the other; they are few compared with the candidates. */
 function holdsInOrder(blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>) {
   const iterator =
     Symbol.asyncIterator in blockedRows ? blockedRows[Symbol.asyncIterator]() : blockedRows[Symbol.iterator]();
@@ -318,7 +318,7 @@ function holdsInOrder(blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedR
 
 type Place = Pick<Problem, "source" | "line">;
 
-/** Where a row stands in the JSON array it was read from, as a pointer; undefined for rows of other formats. */
+/** JSON Pointer of a row in the array it was read from; undefined for rows of other formats. */
 function itemPointer(compiled: Compiled, input: number, row: number): string | undefined {
   if (compiled.inputs[input]?.format === "cells") return undefined;
   if (compiled.inputs[input]?.format !== "json") return "";
@@ -326,7 +326,7 @@ function itemPointer(compiled: Compiled, input: number, row: number): string | u
   return `/${row - before - 1}`;
 }
 
-/** A finding whose pointer leads from the top of the file; columns of a table have none. */
+/** The finding with its pointer from the top of the file; columns of a table have none. */
 function placed<F extends Finding>(finding: F, inFile: string | undefined): F {
   if (finding.pointer === undefined) return finding;
   if (inFile !== undefined) return { ...finding, pointer: `${inFile}${finding.pointer}` };

@@ -1,4 +1,4 @@
-/** What is sent of the candidates, and how all others are counted. */
+/** Which candidates are sent, and how all others are counted. */
 
 import type { ActionName } from "../../actions/actions.ts";
 import type { Candidate, KeptRange } from "../candidates/candidates.ts";
@@ -23,7 +23,7 @@ export interface Selection {
   readonly late: number;
   /** Rejected earlier, and not sent because something later of their history was accepted since. */
   readonly superseded: number;
-  /** Not sent because nobody can tell whether they were accepted, where the rule that says so is no error. */
+  /** Not sent because nobody can tell whether they were accepted, where the rule for that is not an error. */
   readonly unclear: number;
   readonly changed: { readonly count: number; readonly shown: readonly ChangedAction[] };
   readonly byAction: Readonly<Record<string, number>>;
@@ -31,11 +31,11 @@ export interface Selection {
   readonly kinds: readonly GivenKinds[];
   /** The rows that others are held for. */
   readonly heldFor: readonly HeldFor[];
-  /** What is open of invalid rows of which a part was accepted already, by row; of the others, all is. */
+  /** By row, what is open of invalid rows that were partly accepted before; of other rows, everything is open. */
   readonly openOfInvalid: ReadonlyMap<number, readonly string[]>;
-  /** Beside which rows that are not sent have their places. */
+  /** The accepted deeds among which unsent rows have their places. */
   readonly lastAccepted: LastAccepted;
-  /** Rows that were mended and of which nothing is left open but what is sent now. */
+  /** Mended rows of which nothing is open except what is sent now. */
   readonly mends: Compiled["mends"];
 }
 

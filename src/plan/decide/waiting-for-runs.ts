@@ -3,7 +3,7 @@ import { ticketKey } from "../../ledger/known-state.ts";
 import type { Pending } from "../../ledger/pending.ts";
 import type { Candidate } from "../candidates/candidates.ts";
 
-/** What depends on actions that another run may still bring to the service, and waits with them. */
+/** What depends on actions that another run may still send, and waits with them. */
 export interface Waiting {
   /** Whether the candidate depends on something that is pending, or that waits itself. */
   has(candidate: Candidate): boolean;

@@ -37,13 +37,13 @@ test("two rows that tell one event differently are told with both, by what they 
       "event-told-differently",
       5,
       "eventName",
-      'Line 2 says "Gala" of the event "e1", but this row "Gala 2026". The first row counts.',
+      'Line 2 says "Gala" about the event "e1", but this row says "Gala 2026". The first row counts.',
     ],
     [
       "event-told-differently",
       6,
       "startTime",
-      'Line 4 says "1777752000" of the event "e2", but this row "1777755600". The first row counts.',
+      'Line 4 says "1777752000" about the event "e2", but this row says "1777755600". The first row counts.',
     ],
   ]);
   const sorted = (findings: readonly FileFinding[]) => [...findings].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
