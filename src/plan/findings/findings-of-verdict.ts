@@ -81,6 +81,18 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       };
     case "in two inputs":
       return inTwoInputs(action, detail, placeText(places.placeOf(detail.other)));
+    case "told otherwise in two inputs":
+      return {
+        rule: "history-unclear",
+        message: `The ${action} of this ${about} at ${placeText(places.placeOf(detail.other))} may be the same one with its time told otherwise: left out, without its seconds, or read in another zone. Whether they are one deed or two can't be told.`,
+        hint: "Give one of the two files. If they are two deeds, stream the rows of one of them alone with --again.",
+      };
+    case "backwards":
+      return {
+        rule: "history-unclear",
+        message: `Another ${action} of this ${about} stands ${detail.stands} it, at ${placeText(places.placeOf(detail.other))}, and its orderTime is ${detail.stands === "before" ? "later" : "earlier"}: sent in this order, the earlier one would come last.`,
+        hint: "Send them in the order of their times with --order time. To send them as they stand here, stream them with --again.",
+      };
     case "in two rows":
       return {
         rule: "history-unclear",
@@ -236,7 +248,7 @@ function toldOtherwise(
   const beside = others.length === 0 ? "the same otherwise" : others.map(({ text }) => text).join(", ");
   return {
     rule: "history-unclear",
-    message: `It may be the ${action} of this ${about} that was accepted with the orderTime ${timeText(before)}${acceptedPlace(accepted, places)}, ${isCutShort ? "with or without its seconds" : "read in another zone"}: this one says ${timeText(now)}, and ${beside}. The input does not have that one.`,
+    message: `It may be the ${action} of this ${about} that was accepted with the orderTime ${timeText(before)}${acceptedPlace(accepted, places)}, ${isCutShort ? "with or without its seconds" : "read in another zone"}: this one says ${timeText(now)}, and ${beside}.`,
     hint: `If the source's ${isCutShort ? "format" : "zone or format"} was changed, here or where the file comes from, put it back as it was, or let the other rows through with rules: {history-unclear: warn}. If it is a new one, stream its row alone with --again.`,
   };
 }

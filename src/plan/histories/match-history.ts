@@ -82,7 +82,8 @@ export function matchHistory(
     if (isInOrder && (at < lastUnclear || (isCut && match.hasUntimedLeft()))) return unclear("before unclear");
     // What stands before such a resale may come too late.
     if (mayBeRetold.has(at) || (isInOrder && at < lastRetold)) return unclear("holder");
-    if (match.standsApart(deed, at)) return { kind: "unplaced", why: "undecided" };
+    if (match.standsApart(deed, at))
+      return deed.after === undefined ? unclear("repeats") : { kind: "unplaced", why: "undecided" };
     return open;
   });
   return likeTheirEquals(input, verdicts, otherForms);
@@ -212,11 +213,19 @@ class Match {
         ofs.length = 0;
       } else ofs.length = Math.max(0, ofs.length - without);
     }
+    const forms = formsOfOtherRuns(this.#known, this.#input, new Set(this.bound.keys()));
+    const mayBeOne = new Set<string>();
     for (const [at, deed] of open.toSorted(([, one], [, other]) => compareTimes(one.said(), other.said()))) {
-      const of = places.get(deed.said().rest)?.shift();
-      if (of !== undefined) this.#bind(at, of, "changed");
+      const { rest } = deed.said();
+      const of = places.get(rest)?.shift();
+      if (of === undefined) continue;
+      this.#bind(at, of, "changed");
+      if (forms.has(at)) mayBeOne.add(rest);
     }
     this.#placeTimes(open, ({ said }) => said().rest);
+    // Two rows of which each is taken for an accepted one may be one, and another one that accepted one.
+    for (const [at, deed] of open)
+      if (mayBeOne.has(deed.said().rest) && !this.bound.has(at)) this.doubtful.set(at, "forms");
   }
 
   /**
@@ -702,12 +711,12 @@ class Match {
   }
 
   /**
-   * Whether a deed was accepted since then of which nobody knows if it is later: no run had both rows among its rejects, or
-   * it was guessed among equal ones.
+   * Whether something was accepted since of which nobody knows whether it is later: no run had both rows among its rejects, or
+   * which of some equal ones it is was guessed, or the input lacks one that says the same.
    */
   standsApart(deed: KnownInput, at: number): boolean {
-    if (deed.after === undefined) return false;
     const rejected = this.#lastRejected(deed);
+    if (deed.after === undefined) return rejected !== -1 && this.#laterThan(rejected, deed, at, true) !== undefined;
     const tried = rejected === -1 ? deed.after - 1 : Math.min(rejected, deed.after - 1);
     return this.#laterThan(tried, deed, at, true) !== undefined;
   }
@@ -738,9 +747,12 @@ class Match {
   /** Whether a row that was bound to this accepted deed may as well be another accepted one that says the same. */
   #isOneOfEqual(of: number): boolean {
     const { content } = this.#knownAt(of);
-    return (
-      this.#guessed.has(of) &&
-      this.#known.some((each, other) => other !== of && each.state !== "rejected" && each.content === content)
+    return this.#known.some(
+      (each, other) =>
+        other !== of &&
+        each.state !== "rejected" &&
+        each.content === content &&
+        (this.#guessed.has(of) || this.#left.has(other)),
     );
   }
 

@@ -20,6 +20,7 @@ import { findOnceUnderOtherKeys, findToldTwice } from "./new-under-several-keys.
 import { findSharedTimes } from "./overlapping-inputs.ts";
 import { findTurned } from "./turned-rejects.ts";
 import { FoundVerdicts, type Verdicts } from "./verdicts.ts";
+import { findWithinRun } from "./within-run.ts";
 
 /**
  * Judges all candidates, in their order.
@@ -36,6 +37,7 @@ export async function matchDeeds(options: MatchOptions): Promise<Verdicts> {
   await judgeOrderOfKeyed(options, blockedRows, found);
   await judgeSeveralKeys(options, found);
   await judgeTurned(options, found);
+  await judgeWithinRun(options, found);
   const missed = await missedOf(options, blockedRows, found);
   await holdBesideBlocked(options, blockedRows, missed, found);
   found.followFirsts();
@@ -137,6 +139,14 @@ async function judgeTurned(options: MatchOptions, found: FoundVerdicts): Promise
   const isNew = (seq: number): boolean => found.isNew(seq);
   for (const [{ seq }, order] of await findTurned(directory, { lines, rejected, rejectedBeside, isNew, isByTime }))
     found.set(seq, "unclear", { kind: "turned", ...order });
+}
+
+async function judgeWithinRun(options: MatchOptions, found: FoundVerdicts): Promise<void> {
+  const { directory, lines, inputs, isByTime, isFromRejects, again } = options;
+  if (again) return;
+  const isNew = (seq: number): boolean => found.isNew(seq);
+  for (const [{ seq }, detail] of await findWithinRun(directory, { lines, inputs, isNew, isByTime, isFromRejects }))
+    found.set(seq, "unclear", detail);
 }
 
 /** See `Verdicts.missed`. */

@@ -4,35 +4,55 @@ export interface ProbableSet {
   has(digest: Buffer): boolean;
 }
 
+/** The same with a number beside each item. */
+export interface ProbableMap {
+  /** Adds the item with its number, unless it has one; the number that it had before, which may be that of another item. */
+  first(digest: Buffer, value: number): number | undefined;
+}
+
 const FIRST_SLOTS = 1 << 12;
 
 /** @returns a set of digests, of which it keeps 32 bits: it may take a new one for known, never the reverse. */
 export function createProbableSet(): ProbableSet {
+  const known = createProbableMap();
+  return { has: (digest) => known.first(digest, 0) !== undefined };
+}
+
+/** @returns a map by digests, of which it keeps 32 bits. The first of equal ones gives the number, or another digest before it. */
+export function createProbableMap(): ProbableMap {
   let slots = new Uint32Array(FIRST_SLOTS);
+  let values = new Uint32Array(FIRST_SLOTS);
   let used = 0;
-  const put = (into: Uint32Array, bits: number): boolean => {
-    const mask = into.length - 1;
-    for (let at = Math.imul(bits, 0x9e3779b1) >>> 0; ; at += 1) {
-      const there = into[at & mask];
-      if (there === bits) return true;
-      if (there !== 0) continue;
-      into[at & mask] = bits;
-      return false;
+  const slotOf = (bits: number): number => {
+    const mask = slots.length - 1;
+    let at = (Math.imul(bits, 0x9e3779b1) >>> 0) & mask;
+    while (slots[at] !== 0 && slots[at] !== bits) at = (at + 1) & mask;
+    return at;
+  };
+  const grow = (): void => {
+    const [smaller, valuesBefore] = [slots, values];
+    slots = new Uint32Array(smaller.length * 2);
+    values = new Uint32Array(smaller.length * 2);
+    for (const [from, bits] of smaller.entries()) {
+      if (bits === 0) continue;
+      const at = slotOf(bits);
+      slots[at] = bits;
+      values[at] = valuesBefore[from] ?? 0;
     }
   };
   return {
-    has(digest) {
-      let bits = 0;
-      for (let at = 0; at + 4 <= digest.length; at += 4) bits ^= digest.readInt32LE(at);
+    first(digest, value) {
+      let folded = 0;
+      for (let at = 0; at + 4 <= digest.length; at += 4) folded ^= digest.readInt32LE(at);
       // 0 marks a free slot.
-      if (put(slots, bits >>> 0 || 1)) return true;
+      const bits = folded >>> 0 || 1;
+      const at = slotOf(bits);
+      if (slots[at] !== 0) return values[at];
+      slots[at] = bits;
+      values[at] = value;
       used += 1;
-      if (used * 2 > slots.length) {
-        const larger = new Uint32Array(slots.length * 2);
-        for (const each of slots) if (each !== 0) put(larger, each);
-        slots = larger;
-      }
-      return false;
+      if (used * 2 > slots.length) grow();
+      return undefined;
     },
   };
 }

@@ -77,7 +77,10 @@ export async function findTurned(
     else if (isByTime) findIn(deeds, turned, (one, other) => (one.time === undefined) === (other.time === undefined));
     else findIn(deeds, turned);
   }
-  for (const [history, rows] of untimed) findApart(rows, turned, () => rejectedBeside(history));
+  for (const [history, rows] of untimed) {
+    findApart(rows, turned, () => rejectedBeside(history));
+    findAgainstRuns(rows, turned);
+  }
   return turned;
 }
 
@@ -111,6 +114,19 @@ function findApart(
     });
     if (other !== undefined && !turned.has(each.candidate))
       turned.set(each.candidate, { other: other.candidate, stood: "unknown" });
+  }
+}
+
+/** Rows that no run had both, and of which the one that a later run rejected stands before the other: it is likely the later one. */
+function findAgainstRuns(rows: readonly Beside[], turned: Map<Candidate, Turned>): void {
+  const open = rows.filter(({ isNew, runs }) => isNew && runs.size > 0);
+  for (const [at, deed] of open.entries()) {
+    const earliest = Math.min(...deed.runs);
+    for (const behind of open.slice(at + 1)) {
+      if (Math.max(...behind.runs) >= earliest || saysTheSame(deed.candidate, behind.candidate)) continue;
+      turned.set(deed.candidate, turned.get(deed.candidate) ?? { other: behind.candidate, stood: "unknown" });
+      turned.set(behind.candidate, turned.get(behind.candidate) ?? { other: deed.candidate, stood: "unknown" });
+    }
   }
 }
 
@@ -159,8 +175,9 @@ function findIn(
 
 /** Where both have times, those say which of them is the later one. */
 function isTurned(first: Rejected, second: Rejected): boolean {
-  if (first.place <= second.place || contentOf(first).equals(contentOf(second))) return false;
+  if (first.place <= second.place || saysTheSame(first.candidate, second.candidate)) return false;
   return first.time === undefined || second.time === undefined || first.time >= second.time;
 }
 
-const contentOf = ({ candidate: { block, at } }: Rejected): Buffer => contentAt(block, at);
+const saysTheSame = (one: Candidate, other: Candidate): boolean =>
+  contentAt(one.block, one.at).equals(contentAt(other.block, other.at));

@@ -72,6 +72,10 @@ export type Detail =
     }
   /** Unclear: another input has a deed of its time, with the same content or another. */
   | { readonly kind: "in two inputs"; readonly other: InputLine; readonly isSame: boolean }
+  /** Unclear: one of another input may be the same deed, with another time or without one. */
+  | { readonly kind: "told otherwise in two inputs"; readonly other: InputLine }
+  /** Unclear: it is of an earlier time than that one, and stands behind it; or the reverse. */
+  | { readonly kind: "backwards"; readonly other: InputLine; readonly stands: "before" | "behind" }
   /** Unclear: another row of its input has its time and says the same. */
   | { readonly kind: "in two rows"; readonly other: InputLine }
   /** New: likewise, but the time has no seconds. */

@@ -139,6 +139,7 @@ describe("a history without times whose contents come back, of which some were r
     ["which came back", "A -B A", "A B A B", "old superseded old new"],
     ["which came back and was accepted", "A -B A | B", "A B A B C", "old superseded old old new"],
     ["which the source has no more", "A -B A", "A A C", "old old new"],
+    ["of which the last one is gone", "A -B A", "A B", "old unclear"],
     ["the first of two that say the same", "-A B A", "A B A C", "superseded old old new"],
     ["the last of them", "A B -A", "A B A", "old old new"],
     ["it was tried again in vain", "A B -A | -A", "A B A C", "old old new new"],
@@ -402,6 +403,7 @@ describe("a history whose times come or go", () => {
     ["and those that came late stay late", "B1 | A C", "A C B A C", "late late changed:B1 old old"],
     ["not in the order in which it was accepted", "A1 B2", "B A A", "changed:B2 changed:A1 unclear"],
     ["all of it says the same", "A1 A2", "A A A", "changed:A1 changed:A2 new"],
+    ["two rejects that may be one stand before another", "A A", "A1<0@4 A1<0@5 A2<0@5", "changed:A changed:A unclear"],
   ])("%s: %s, then %s", (_name, accepted, input, verdicts) => {
     expect(judged(accepted, input)).toBe(verdicts);
   });
