@@ -179,7 +179,7 @@ function isClosed(way: Way): void {
   test("is judged by the times where both have one, also by a later stream", async () => {
     const field = await doubtOf(
       [0, 1],
-      [resale("T1", "a", 200), resale("T2", "b", 100), resale("T1", "c", 100), resale("T2", "d", 200)],
+      [resale("T1", "a", 200), resale("T2", "b", 100), resale("T1", "c", 200), resale("T2", "d", 200)],
       { way },
     );
     expect((await person(field)).said).toContain("1 action would undo a later one");
