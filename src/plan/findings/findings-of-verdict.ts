@@ -80,25 +80,11 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         hint: `Undo what was changed at the source. To send the new ones, stream this row alone with --again and their names in ${OPEN_ACTIONS_COLUMN}: this one is ${nameOf(candidate)}.`,
       };
     case "in two inputs":
-      return inTwoInputs(action, detail, placeText(places.placeOf(detail.other)));
     case "told otherwise in two inputs":
-      return {
-        rule: "history-unclear",
-        message: `The ${action} of this ${about} at ${placeText(places.placeOf(detail.other))} may be the same one with its time told otherwise: left out, without its seconds, or read in another zone. Whether they are one deed or two can't be told.`,
-        hint: "Give one of the two files. If they are two deeds, stream the rows of one of them alone with --again.",
-      };
     case "backwards":
-      return {
-        rule: "history-unclear",
-        message: `Another ${action} of this ${about} stands ${detail.stands} it, at ${placeText(places.placeOf(detail.other))}, and its orderTime is ${detail.stands === "before" ? "later" : "earlier"}: sent in this order, the earlier one would come last.`,
-        hint: "Send them in the order of their times with --order time. To send them as they stand here, stream them with --again.",
-      };
     case "in two rows":
-      return {
-        rule: "history-unclear",
-        message: `The same ${action} of this ${about}, of the same second, stands at ${placeText(places.placeOf(detail.other))} too: whether they are one deed or two can't be told.`,
-        hint: "Remove the row if it is a copy of the other. If they are two deeds, stream their rows alone with --again.",
-      };
+    case "turned":
+      return unclearBeside(action, detail, placeText(places.placeOf(detail.other)));
     case "same minute":
       return {
         rule: "same-minute",
@@ -113,8 +99,6 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         message: `Times of this input are told otherwise than they were accepted, so whether this ${action} of this ${about} is later than what was accepted can't be told: sent now, it may undo a later one.`,
         hint: "If the source's zone or format was changed, here or where the file comes from, put it back as it was. To send this one all the same, stream its row alone with --again.",
       };
-    case "turned":
-      return turned(action, detail, placeText(places.placeOf(detail.other)));
     case "in two sources":
       return {
         rule: "history-unclear",
@@ -139,6 +123,43 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         message: `The key of this row is that of another ${action} of this ${about}, at ${placeText(places.placeOf(detail.at))}, which says something else.`,
         hint: "Make the source's key one that no two rows share, or remove the row that is no longer right.",
       };
+  }
+}
+
+/** A deed that can't go beside another one of the same run. */
+function unclearBeside(
+  action: ActionName,
+  detail: Extract<
+    Detail,
+    { kind: "in two inputs" | "told otherwise in two inputs" | "backwards" | "in two rows" | "turned" }
+  >,
+  other: string,
+): Finding {
+  const rule = "history-unclear";
+  const { about } = actionSpec(action);
+  switch (detail.kind) {
+    case "in two inputs":
+      return inTwoInputs(action, detail, other);
+    case "told otherwise in two inputs":
+      return {
+        rule,
+        message: `The ${action} of this ${about} at ${other} may be the same one with its time told otherwise: left out, without its seconds, or read in another zone. Whether they are one deed or two can't be told.`,
+        hint: "Give one of the two files. If they are two deeds, stream the rows of one of them alone with --again.",
+      };
+    case "backwards":
+      return {
+        rule,
+        message: `Another ${action} of this ${about} stands ${detail.stands} it, at ${other}, and its orderTime is ${detail.stands === "before" ? "later" : "earlier"}: sent in this order, the earlier one would come last.`,
+        hint: "Send them in the order of their times with --order time. To send them as they stand here, stream them with --again.",
+      };
+    case "in two rows":
+      return {
+        rule,
+        message: `The same ${action} of this ${about}, of the same second, stands at ${other} too: whether they are one deed or two can't be told.`,
+        hint: "Remove the row if it is a copy of the other. If they are two deeds, stream their rows alone with --again.",
+      };
+    case "turned":
+      return turned(action, detail, other);
   }
 }
 
