@@ -379,7 +379,7 @@ describe("a row that is invalid tonight", () => {
     const mended = await field.stream(["updates.rejects.ndjson"]);
     expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 0, superseded: 3 });
     expect(mended.said).toContain(
-      "Its row was rejected, and the service has accepted a later updateTicket of the same ticket since",
+      "Its row was rejected, and the service has accepted another updateTicket of the same ticket since",
     );
     expect(images(field)).toBe("d");
   });

@@ -68,7 +68,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "superseded":
       return {
         rule: "history-superseded",
-        message: `${detail.isFromRejects ? "Its row was rejected, and the service" : "The service did not take it, and"} has accepted a later ${action} of the same ${about} since${acceptedPlace(detail.since, places)}: sent now, it would undo that one.`,
+        message: `${detail.isFromRejects ? "Its row was rejected, and the service" : "The service did not take it, and"} has accepted another ${action} of the same ${about} since${acceptedPlace(detail.since, places)}: sent now, it would undo that one.`,
         hint: allTheSame(candidate, places, true),
       };
     case "unclear":
