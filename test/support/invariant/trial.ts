@@ -2,7 +2,7 @@
 
 import { stringify } from "csv-stringify/sync";
 import fc, { type Arbitrary } from "fast-check";
-import { type Action, actionSpec } from "../../../src/actions/actions.ts";
+import type { Action } from "../../../src/actions/actions.ts";
 import { stringifyJson } from "../../../src/actions/json.ts";
 import { CRASH_POINTS, type CrashPoint } from "../../../src/disk/crash-points.ts";
 import type { FaultRule, FaultScript } from "../../../src/sandbox/faults.ts";
@@ -68,7 +68,7 @@ function trialArbitrary(seed: number): Arbitrary<Trial> {
         history: historyArbitrary({ maxLength: 120, forCells, byNftId: byNftId && !rejects && lanes === 1 })
           .filter((actions) => actions.length >= 5)
           .map(withResalesByTicketId)
-          .map((actions) => withTimesOfTheirOwn(timed ? actions.map(withScanTime) : actions)),
+          .map((actions) => withRisingTimes(actions, timed)),
       }),
     );
   return history.chain(({ forCells, history, lanes }) =>
@@ -93,22 +93,15 @@ function trialArbitrary(seed: number): Arbitrary<Trial> {
   );
 }
 
-/** Scans without a time can't be told from their like, so an input with them is not repeated in peace. */
-function withScanTime({ action, data }: Action, at: number): Action {
-  if (action !== "scannedTicket" || data.orderTime != null) return { action, data };
-  return { action, data: { ...data, orderTime: 1_700_000_000 + at } };
-}
-
-/** Two of one time may be one deed where they stand in different files, so that neither would be sent. */
-function withTimesOfTheirOwn(actions: readonly Action[]): readonly Action[] {
-  const seen = new Set<string>();
+/**
+ * Scans and resales have times that rise, or none. Without a time they can't be told from their like, so that such an input is not
+ * repeated in peace; of times that are told here and not there, or that lie in one minute, nobody knows whether they are one deed.
+ */
+function withRisingTimes(actions: readonly Action[], timed: boolean): readonly Action[] {
   return actions.map(({ action, data }, at) => {
-    const { ticketId, nftId, orderTime } = data;
-    if (actionSpec(action).identity !== "history" || orderTime == null) return { action, data };
-    const deed = [action, ticketId, nftId, orderTime].join(" ");
-    if (seen.has(deed)) return { action, data: { ...data, orderTime: 1_600_000_000 + at } };
-    seen.add(deed);
-    return { action, data };
+    if (action !== "scannedTicket" && action !== "resoldTicket") return { action, data };
+    const { orderTime: _, ...rest } = data;
+    return { action, data: timed ? { ...rest, orderTime: 1_700_000_000 + 61 * at } : rest };
   });
 }
 
