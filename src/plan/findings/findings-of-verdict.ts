@@ -82,6 +82,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "in two inputs":
     case "told otherwise in two inputs":
     case "backwards":
+    case "of one minute":
     case "in two rows":
     case "turned":
       return unclearBeside(action, detail, placeText(places.placeOf(detail.other)));
@@ -131,7 +132,9 @@ function unclearBeside(
   action: ActionName,
   detail: Extract<
     Detail,
-    { kind: "in two inputs" | "told otherwise in two inputs" | "backwards" | "in two rows" | "turned" }
+    {
+      kind: "in two inputs" | "told otherwise in two inputs" | "backwards" | "of one minute" | "in two rows" | "turned";
+    }
   >,
   other: string,
 ): Finding {
@@ -151,6 +154,12 @@ function unclearBeside(
         rule,
         message: `Another ${action} of this ${about} stands ${detail.stands} it, at ${other}, and its orderTime is ${detail.stands === "before" ? "later" : "earlier"}: sent in this order, the earlier one would come last.`,
         hint: "Send them in the order of their times with --order time. To send them as they stand here, stream them with --again.",
+      };
+    case "of one minute":
+      return {
+        rule,
+        message: `Another ${action} of this ${about}, at ${other}, is of the same minute, and one of the two times has no seconds: which of them is the later one can't be told.`,
+        hint: "Give both times their seconds. Or stream the earlier one in a file of its own first.",
       };
     case "in two rows":
       return {

@@ -16,7 +16,7 @@ import {
   type Said,
   type WhyUnclear,
 } from "./history.ts";
-import { mayBeRetelling } from "./retold-times.ts";
+import { areOfOneMoment, mayBeRetelling } from "./retold-times.ts";
 import { endLength, oldLength, onlyWay, type Pair, sameContents } from "./sequences.ts";
 
 /**
@@ -77,7 +77,7 @@ export function matchHistory(
     if (otherForms.has(at)) return unclear("forms");
     // Two times tell the order by themselves, and scans with times are a set. Otherwise what stands behind it counts.
     const isInOrder = !deed.isTimed || deed.said().holder !== undefined;
-    const before = deed.isTimed ? lastUntimedOld : lastOld;
+    const before = deed.isTimed ? Math.max(lastUntimedOld, match.lastOldOfMoment(deed)) : lastOld;
     if (isInOrder && at < before) return { kind: "late", before };
     if (isInOrder && (at < lastUnclear || (isCut && match.hasUntimedLeft()))) return unclear("before unclear");
     // What stands before such a resale may come too late.
@@ -685,6 +685,17 @@ class Match {
     return Math.max(-1, ...untimed);
   }
 
+  /** Place of the last old resale whose time does not tell whether it came before the deed; -1 where there is none. */
+  lastOldOfMoment({ said }: KnownInput): number {
+    const { time } = said();
+    const ofMoment = [...this.bound].flatMap(([at, { of }]) => {
+      const times = [this.#saidAt(at)?.time, this.#knownAt(of).said().time];
+      const isOne = times.some((other) => time !== undefined && other !== undefined && areOfOneMoment(time, other));
+      return isOne ? [at] : [];
+    });
+    return Math.max(-1, ...ofMoment);
+  }
+
   /** Whether some accepted deed without a time is missing in the input. */
   hasUntimedLeft(): boolean {
     return [...this.#left].some((of) => this.#isUntimed(of));
@@ -738,8 +749,10 @@ class Match {
     }
     const since = this.#known.findIndex((each, of) => {
       if ((of <= tried && !behind.has(of)) || each.state === "rejected") return false;
-      const other = time === undefined ? undefined : each.said().time;
-      return time === undefined || other === undefined ? !earlier.has(of) : other > time;
+      const { time: other, holder } = each.said();
+      const isTold =
+        time !== undefined && other !== undefined && (holder === undefined || !areOfOneMoment(time, other));
+      return isTold ? other > time : !earlier.has(of);
     });
     return since === -1 ? undefined : since;
   }

@@ -134,10 +134,10 @@ export function retoldAmong<C extends Compared>(compared: readonly C[]): readonl
   });
 }
 
-/** Whether the first time may be the later one: it has no seconds, and both are in one minute. */
-export function mayBeOfMinute(one: bigint, other: bigint): boolean {
+/** Whether two times do not tell which came first: they are equal, or of one minute, and one of them has no seconds. */
+export function areOfOneMoment(one: bigint, other: bigint): boolean {
   const minute = BigInt(MINUTE);
-  return one % minute === 0n && other > one && other - one < minute;
+  return one === other || (one / minute === other / minute && (one % minute === 0n || other % minute === 0n));
 }
 
 /** Seconds by which a zone may have moved a time to a later one, with its summer time; 0 where none has. */

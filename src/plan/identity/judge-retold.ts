@@ -1,6 +1,6 @@
 /** Deeds whose times are told otherwise than they were accepted with, and the resales and updates that stand beside them. */
 
-import { greatestShift, mayBeOfMinute, retoldAmong } from "../histories/retold-times.ts";
+import { areOfOneMoment, greatestShift, retoldAmong } from "../histories/retold-times.ts";
 import type { FoundVerdicts } from "./verdicts.ts";
 
 /** Of all histories together: what may be an accepted deed whose time is told otherwise, as that of its whole file, is not sent. */
@@ -33,7 +33,7 @@ function judgeBesideRetold(found: FoundVerdicts): void {
         time !== undefined &&
         accepted.some((other) => {
           const isMoved = other.time < time && time - shift <= other.time;
-          return isMoved || (!other.isStanding && mayBeOfMinute(other.time, time));
+          return isMoved || (!other.isStanding && areOfOneMoment(other.time, time));
         });
       if ((isRetold || isDoubtful) && found.isNew(candidate.seq))
         found.set(candidate.seq, "unclear", { kind: "beside told otherwise" });

@@ -12,7 +12,7 @@ import type { Ledger } from "../../ledger/ledger.ts";
 import { type Standings, UNPLACED, type Unplaced, whyUnplaced } from "../../ledger/row-places.ts";
 import { type Candidate, type CandidateLines, identityOf, readCandidates } from "../candidates/candidates.ts";
 import { contentAt } from "../files/index-file.ts";
-import { mayBeOfMinute, shiftBetween } from "../histories/retold-times.ts";
+import { areOfOneMoment, shiftBetween } from "../histories/retold-times.ts";
 import type { BlockedDeed, BlockedHistories } from "./blocked-deeds.ts";
 import { timeOf } from "./deed-contents.ts";
 import { historyOf, replaces } from "./history-of-candidate.ts";
@@ -69,26 +69,8 @@ export async function findOutOfOrder(
   directory: string,
   options: KeyedOrderOptions,
 ): Promise<readonly (readonly [Candidate, OutOfOrder])[]> {
-  const { lines, blockedRows, isCut, isNew, isOld, boundTo, standingsOf } = options;
-  const subjects = new Map<string, Subject>();
-  const keysAreKnown = hasKeyedDeeds(ledger);
-  for await (const batch of readCandidates(directory)) {
-    for (const candidate of batch) {
-      const { seq, keyed, action } = candidate;
-      if (!(keyed || keysAreKnown) || !replaces(action) || !isNew(seq)) continue;
-      const identity = historyOf(candidate, lines);
-      const name = identity.toString("hex");
-      const known = subjects.get(name);
-      if (known !== undefined) {
-        known.fresh.push(candidate);
-        continue;
-      }
-      const withKeys = keyedDeeds(ledger, identity);
-      if (!keyed && withKeys.length === 0) continue;
-      const accepted = [...triedDeeds(ledger, identity), ...withKeys].filter(({ isTaken }) => isTaken).sort(byAge);
-      if (accepted.length > 0) subjects.set(name, { accepted, fresh: [candidate], old: [] });
-    }
-  }
+  const { lines, blockedRows, isCut, isOld, boundTo, standingsOf } = options;
+  const subjects = await findSubjects(ledger, directory, options);
   if (subjects.size === 0) return [];
   const moved = new MovedInputs(ledger, options);
   for await (const batch of readCandidates(directory)) {
@@ -124,7 +106,8 @@ export async function findOutOfOrder(
         const other = time === undefined ? undefined : timeOfDeed(deed);
         // Of those whose place is not known, the times tell below.
         const isUnplaced = UNPLACED.has(standing);
-        if (time !== undefined && other !== undefined) return !isUnplaced && other > time;
+        if (time !== undefined && other !== undefined && !areOfOneMoment(other, time))
+          return !isUnplaced && other > time;
         if (earlier.has(nameOfDeed(deed))) return false;
         return isUnplaced ? undefined : true;
       };
@@ -136,17 +119,22 @@ export async function findOutOfOrder(
       const unplaced = accepted.filter((deed) => isLater(deed) === undefined);
       if (unplaced.length > 0)
         return [[candidate, { kind: "unplaced", why: whyUnplaced(unplaced.map(standingOf)), accepted }]];
-      const than = time === undefined ? undefined : accepted.find((deed) => (timeOfDeed(deed) ?? 0n) > time);
+      /** Undefined where their times do not tell which of the two came first. */
+      const timeApart = (deed: TriedDeed): bigint | undefined => {
+        const other = timeOfDeed(deed);
+        return time === undefined || other === undefined || areOfOneMoment(other, time) ? undefined : other;
+      };
+      const than = time === undefined ? undefined : accepted.find((deed) => (timeApart(deed) ?? 0n) > time);
       if (than !== undefined) return [[candidate, { kind: "late in time", than }]];
       const hasItsTime = (deed: TriedDeed): boolean =>
         deeds.some((each) => !each.candidate.untimed && each.of.includes(nameOfDeed(deed)));
       const seemsLater = accepted.some((deed) => {
         const other = time === undefined || hasItsTime(deed) ? undefined : acceptedTime(ledger, deed);
         if (time === undefined || other === undefined) return false;
-        return mayBeOfMinute(other, time) || (other < time && time - moved.shiftOf(candidate.input) <= other);
+        return areOfOneMoment(other, time) || (other < time && time - moved.shiftOf(candidate.input) <= other);
       });
       if (seemsLater) return [[candidate, { kind: "beside told otherwise" }]];
-      const timed = time === undefined ? [] : accepted.filter((deed) => timeOfDeed(deed) !== undefined);
+      const timed = accepted.filter((deed) => timeApart(deed) !== undefined);
       // Those whose times tell, and a copy of a row that stands before it, as in files that overlap, are nothing later.
       const notLater = new Set([...earlier, ...timed.map(nameOfDeed)]);
       const isLaterRow = ({ candidate: { seq, untimed }, of }: (typeof deeds)[number]): boolean =>
@@ -159,6 +147,34 @@ export async function findOutOfOrder(
       return isUnclear ? [[candidate, { kind: "unclear", accepted }]] : [];
     });
   });
+}
+
+/** By history (hex), those with new candidates of which something was accepted, and some deed has a key. */
+async function findSubjects(
+  ledger: Ledger,
+  directory: string,
+  { lines, isNew }: Pick<KeyedOrderOptions, "lines" | "isNew">,
+): Promise<ReadonlyMap<string, Subject>> {
+  const subjects = new Map<string, Subject>();
+  const keysAreKnown = hasKeyedDeeds(ledger);
+  for await (const batch of readCandidates(directory)) {
+    for (const candidate of batch) {
+      const { seq, keyed, action } = candidate;
+      if (!(keyed || keysAreKnown) || !replaces(action) || !isNew(seq)) continue;
+      const identity = historyOf(candidate, lines);
+      const name = identity.toString("hex");
+      const known = subjects.get(name);
+      if (known !== undefined) {
+        known.fresh.push(candidate);
+        continue;
+      }
+      const withKeys = keyedDeeds(ledger, identity);
+      if (!keyed && withKeys.length === 0) continue;
+      const accepted = [...triedDeeds(ledger, identity), ...withKeys].filter(({ isTaken }) => isTaken).sort(byAge);
+      if (accepted.length > 0) subjects.set(name, { accepted, fresh: [candidate], old: [] });
+    }
+  }
+  return subjects;
 }
 
 /** Changed deeds of an input of which the times are compared. */

@@ -6,6 +6,7 @@
 
 import type { ActionName } from "../../actions/actions.ts";
 import type { DeedVerdict, InputDeed, KnownDeed } from "../histories/history.ts";
+import { areOfOneMoment } from "../histories/retold-times.ts";
 import { replaces } from "./history-of-candidate.ts";
 
 /** The time of a known deed by its number: as it was accepted, else as it came later. */
@@ -43,6 +44,9 @@ export function laterAccepted(
   if (!isOpen || deed.content === undefined || !deed.isTimed || !replaces(action)) return undefined;
   const { time } = deed.said();
   if (time === undefined) return undefined;
-  const at = known.findIndex(({ state }, of) => state === "accepted" && (timeOf(of) ?? 0n) > time);
+  const at = known.findIndex(({ state }, of) => {
+    const other = timeOf(of);
+    return state === "accepted" && other !== undefined && other > time && !areOfOneMoment(other, time);
+  });
   return at === -1 ? undefined : at;
 }

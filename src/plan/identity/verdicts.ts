@@ -76,6 +76,8 @@ export type Detail =
   | { readonly kind: "told otherwise in two inputs"; readonly other: InputLine }
   /** Unclear: it is of an earlier time than that one, and stands behind it; or the reverse. */
   | { readonly kind: "backwards"; readonly other: InputLine; readonly stands: "before" | "behind" }
+  /** Unclear: that one is of the same minute, one of the two has no seconds, and the input has them the other way round. */
+  | { readonly kind: "of one minute"; readonly other: InputLine }
   /** Unclear: another row of its input has its time and says the same. */
   | { readonly kind: "in two rows"; readonly other: InputLine }
   /** New: likewise, but the time has no seconds. */

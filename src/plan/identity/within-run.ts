@@ -8,7 +8,7 @@ import { parseJson } from "../../actions/json.ts";
 import { type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
 import { contentAt } from "../files/index-file.ts";
 import { namingOf, type Said } from "../histories/history.ts";
-import { findRetold, mayBeOfMinute, retoldAmong } from "../histories/retold-times.ts";
+import { areOfOneMoment, findRetold, retoldAmong } from "../histories/retold-times.ts";
 import type { InputKey } from "./accepted-under-other-keys.ts";
 import { historyDeed } from "./deed-contents.ts";
 import { historyOf, replaces } from "./history-of-candidate.ts";
@@ -18,6 +18,8 @@ import { createProbableMap } from "./probable-set.ts";
 export type WithinRun =
   /** The other one stands before it (or behind it) and has a later (an earlier) time. */
   | { readonly kind: "backwards"; readonly other: Candidate; readonly stands: "before" | "behind" }
+  /** The other one is of the same minute, one of the two has no seconds, and in the input they stand the other way round. */
+  | { readonly kind: "of one minute"; readonly other: Candidate }
   /** The other one, of another input, may be the same deed. */
   | { readonly kind: "told otherwise in two inputs"; readonly other: Candidate };
 
@@ -45,7 +47,7 @@ export async function findWithinRun(
   const found = new Map<Candidate, WithinRun>();
   const histories = await gatherHistories(directory, options);
   findToldOtherwise(histories, options, found);
-  if (!options.isByTime) for (const deeds of histories) findBackwards(deeds, found);
+  for (const deeds of histories) (options.isByTime ? findOfOneMinute : findBackwards)(deeds, found);
   return found;
 }
 
@@ -87,18 +89,34 @@ function saidBy(candidate: Candidate, lines: CandidateLines): Said {
   return historyDeed(candidate.action, content, () => data).said();
 }
 
+const openResales = (deeds: readonly GivenDeed[], found: ReadonlyMap<Candidate, WithinRun>): readonly GivenDeed[] =>
+  deeds.filter(({ candidate, isNew }) => isNew && replaces(candidate.action) && !found.has(candidate));
+
 /** Of resales the last one that is sent counts, whatever their times say. */
 function findBackwards(deeds: readonly GivenDeed[], found: Map<Candidate, WithinRun>): void {
-  const open = deeds.filter(({ candidate, isNew }) => isNew && replaces(candidate.action) && !found.has(candidate));
   let latest: GivenDeed | undefined;
-  for (const deed of open) {
+  for (const deed of openResales(deeds, found)) {
     const [time, before] = [deed.said.time, latest?.said.time];
     if (time === undefined) continue;
-    if (latest !== undefined && before !== undefined && time < before && !mayBeOfMinute(time, before)) {
+    if (latest !== undefined && before !== undefined && time < before) {
       found.set(deed.candidate, { kind: "backwards", other: latest.candidate, stands: "before" });
       if (!found.has(latest.candidate))
         found.set(latest.candidate, { kind: "backwards", other: deed.candidate, stands: "behind" });
     } else latest = deed;
+  }
+}
+
+/** In the order of their times, those of which one stands first only because it has no seconds. */
+function findOfOneMinute(deeds: readonly GivenDeed[], found: Map<Candidate, WithinRun>): void {
+  const open = openResales(deeds, found);
+  for (const [at, { candidate, said }] of open.entries()) {
+    for (const behind of open.slice(at + 1)) {
+      if (said.time === undefined || behind.said.time === undefined || said.time === behind.said.time) continue;
+      if (!areOfOneMoment(said.time, behind.said.time)) break;
+      if (candidate.row < behind.candidate.row) continue;
+      found.set(candidate, { kind: "of one minute", other: behind.candidate });
+      found.set(behind.candidate, { kind: "of one minute", other: candidate });
+    }
   }
 }
 
