@@ -217,6 +217,12 @@ export class CrossActionChecks {
         message: `This sale comes after another action on ticket ${quoted(ticketId)}, at ${placeText(before)}.`,
         hint: "Put sales first, or use --order time.",
       });
+    } else if (this.#wasNamedBefore(ticketId)) {
+      this.#row.report("ticket-not-sold", {
+        ...about("ticketId", ticketId),
+        message: `This sale comes after another action on ticket ${quoted(ticketId)}, which was accepted before this input.`,
+        hint: "Sent now, it may undo that one: look what the service has of the ticket. Next time, stream sales first.",
+      });
     }
     this.#checkPrice(price, event);
     const status = this.#tickets.status(ticket);
@@ -225,6 +231,12 @@ export class CrossActionChecks {
     this.#tickets.setPlace(ticket, at);
     if (event !== undefined) this.#tickets.setEvent(ticket, event.number);
     if (userId != null) this.#tickets.setHolder(ticket, userId);
+  }
+
+  /** Whether something of a ticket was accepted, and no sale: that would say its event. */
+  #wasNamedBefore(ticketId: string): boolean {
+    const known = this.#options.knownState.ticket({ ticketId });
+    return known !== undefined && known.eventId === undefined;
   }
 
   #followTicket(action: Action, effect: LaterEffect, at: Place): void {

@@ -25,12 +25,16 @@ export const IMPORTED_MAPPING = "imported";
  * @param pending its ids are known too, with their leading zeros.
  */
 export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
+  let hasTickets: boolean | undefined;
   return {
     event: (eventId) => {
       const row = ledger.get("SELECT currency FROM events WHERE event_id = ?", eventId);
       return row === undefined ? undefined : { ...(row.currency !== null && { currency: String(row.currency) }) };
     },
     ticket: (ref) => {
+      // The sales of a first night ask this for each ticket.
+      hasTickets ??= ledger.get("SELECT 1 AS one FROM tickets LIMIT 1") !== undefined;
+      if (!hasTickets) return undefined;
       const row = ledger.get("SELECT event_id, holder, state FROM tickets WHERE ticket = ?", ticketKey(ref));
       if (row === undefined) return undefined;
       return {

@@ -197,11 +197,11 @@ describe("tickets", () => {
     expect(found([[resale("t", "bert")], [resale("t", "anna")]], { knownState: known })).toEqual(["", ""]);
   });
 
-  it("asks the environment once per ticket, and not for a sale", () => {
+  it("asks the environment once per ticket", () => {
     const asked: unknown[] = [];
     const knownState: KnownState = { ...NOTHING_KNOWN, ticket: (ref) => void asked.push(ref) };
     found([[event("e")], [sale("t")], [scan("t")], [scan("u")], [scan("u")]], { knownState });
-    expect(asked).toEqual([{ ticketId: "u" }]);
+    expect(asked).toEqual([{ ticketId: "t" }, { ticketId: "u" }]);
   });
 
   it("keeps ticketId and nftId apart", () => {
@@ -280,6 +280,15 @@ describe("tickets", () => {
     const rows = [[event("e")], [scan("t")], [sale("t")], [scan("t")]];
     expect(found(rows)).toEqual(["", "", "warn ticket-not-sold", ""]);
     expect(messages(rows)).toEqual(['This sale comes after another action on ticket "t", at in.csv:3.']);
+  });
+
+  it("warns of a sale of whose ticket something else was accepted before", () => {
+    const rows = [[event("e")], [sale("t")], [scan("t")]];
+    const knownState = memoryOf({ t: { state: "invalidated", holder: "anna" } });
+    expect(found(rows, { knownState })).toEqual(["", "warn ticket-not-sold", ""]);
+    expect(messages(rows, { knownState })).toEqual([
+      'This sale comes after another action on ticket "t", which was accepted before this input.',
+    ]);
   });
 });
 
