@@ -32,6 +32,8 @@ export async function judgeByDigests(
   const judgeOne = (seq: number, block: Buffer, at: number, isAccepted: boolean): void => {
     const { action, keyed, further, untimed, row, input } = readOrigin(block, at);
     const kind = actionSpec(action).identity;
+    if (kind === "history") found.hasHistories = true;
+    if (!untimed && replaces(action)) found.hasTimedResales = true;
     const rule = keyed ? "once" : kind;
     // newEvent and soldTicket that repeat within one input have rules of their own, but for those with a key.
     const repeatsMatter =

@@ -143,7 +143,7 @@ async function judgeTurned(options: MatchOptions, found: FoundVerdicts): Promise
 
 async function judgeWithinRun(options: MatchOptions, found: FoundVerdicts): Promise<void> {
   const { directory, lines, inputs, isByTime, isFromRejects, again } = options;
-  if (again) return;
+  if (again || !(inputs.length > 1 ? found.hasHistories : found.hasTimedResales)) return;
   const isNew = (seq: number): boolean => found.isNew(seq);
   for (const [{ seq }, detail] of await findWithinRun(directory, { lines, inputs, isNew, isByTime, isFromRejects }))
     found.set(seq, "unclear", detail);

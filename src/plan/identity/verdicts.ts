@@ -141,6 +141,9 @@ export class FoundVerdicts {
   readonly chains: ComparedChain[] = [];
   /** Whether some candidate with a key is none of what was accepted under it. */
   hasNewKeys = false;
+  /** Whether some candidate is a deed of a history; whether one of them is a resale with a time. */
+  hasHistories = false;
+  hasTimedResales = false;
 
   /** @param candidates how many there are. */
   constructor(candidates: number) {
