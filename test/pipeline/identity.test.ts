@@ -2021,6 +2021,15 @@ describe("rows of one run that tell of one ticket", () => {
       const told = await field.stream(["resales.csv"], { order });
       expect(told.exitCode, told.said).toBe(3);
       expect(told.said.match(/\[history-unclear\]/g), told.said).toHaveLength(2);
+      // The remedy of its hint: a person knows which one is the earlier.
+      for (const row of rows.toReversed()) {
+        await field.write("alone.csv", resales(row));
+        const alone = await field.stream(["alone.csv"], { again: true, action: "resoldTicket" });
+        expect(alone.summary?.actions, alone.said).toMatchObject({ accepted: 1 });
+      }
+      const all = await field.stream(["resales.csv"], { order });
+      expect(all.summary?.actions, all.said).toMatchObject({ accepted: 0, alreadySent: 2 });
+      expect(holders(field)).toEqual(["a", "b"]);
     },
   );
 

@@ -49,7 +49,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       return {
         rule: "history-late",
         message: `It was not accepted, but ${action} of the same ${about} that come after it were, up to ${placeText(places.placeOf(detail.before))}: sent now, it would undo them.`,
-        hint: allTheSame(candidate, places, candidate.nth > 0),
+        hint: allTheSame(candidate, places, candidate.nth > 0 || !candidate.untimed),
       };
     case "late in time":
       return {
@@ -97,7 +97,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "beside told otherwise":
       return {
         rule: "history-unclear",
-        message: `Times of this input are told otherwise than they were accepted, so whether this ${action} of this ${about} is later than what was accepted can't be told: sent now, it may undo a later one.`,
+        message: `Whether this ${action} of this ${about} is later than what was accepted can't be told: times of this input are told otherwise than they were accepted, or lie in the same minute, of which one gives no seconds. Sent now, it may undo a later one.`,
         hint: "If the source's zone or format was changed, here or where the file comes from, put it back as it was. To send this one all the same, stream its row alone with --again.",
       };
     case "in two sources":
@@ -159,7 +159,7 @@ function unclearBeside(
       return {
         rule,
         message: `Another ${action} of this ${about}, at ${other}, is of the same minute, and one of the two times has no seconds: which of them is the later one can't be told.`,
-        hint: "Give both times their seconds. Or stream the earlier one in a file of its own first.",
+        hint: "Give both times their seconds. If they have them, stream the two rows alone with --again, the earlier one first.",
       };
     case "in two rows":
       return {
