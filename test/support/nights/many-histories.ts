@@ -29,7 +29,7 @@ const DAY = 86_400;
 const OPENING = 1_760_000_000;
 const NEVER = Number.POSITIVE_INFINITY;
 /** Rules by which a sound row is not sent although it was never accepted. */
-const NOT_SENT_RULES: ReadonlySet<string> = new Set(["history-late", "history-superseded", "changed"]);
+const NOT_SENT_RULES: ReadonlySet<string> = new Set(["history-late", "history-superseded", "changed", "deed-repeated"]);
 
 interface Deed {
   /** What tells it from the others of its history, whatever else its row says. */
@@ -39,6 +39,8 @@ interface Deed {
   /** Night from which exports have it; later than those before it for a row that came late. */
   readonly shownFrom: number;
   readonly isTimeless: boolean;
+  /** Its time is written without seconds, always. */
+  readonly isToTheMinute: boolean;
   /** Nights on which its row has lost its time. */
   readonly untimedOn: ReadonlySet<number>;
   /** Nights on which its row is damaged. */
@@ -115,12 +117,20 @@ interface Habits {
   readonly rejectRate: number;
   readonly damageRate: number;
   readonly timesVary: boolean;
+  /** Every row of every export has its time. */
+  readonly alwaysTimed: boolean;
   /** What happens to a ticket happens within a minute or two. */
   readonly isHasty: boolean;
   /** How many rows lose their times on a night. */
   readonly timeLossRate: number;
   readonly repeats: boolean;
   readonly hasLate: boolean;
+  /** What the system's times are: some systems write whole minutes, some do so in some of their rows. */
+  readonly clock: "seconds" | "minutes" | "either";
+  /** Its exports begin with what happened last. */
+  readonly isNewestFirst: boolean;
+  /** A second file of every night has some of its rows once more, with times of its own. */
+  readonly hasSecondFile: boolean;
   /** A night whose export has its times without their seconds, or in another zone. */
   readonly toldOtherwise: { readonly on: number; readonly how: "without seconds" | "in another zone" } | undefined;
 }
@@ -160,17 +170,35 @@ export async function playHistories(random: Random): Promise<PlayedWorld> {
 function habitsOf(random: Random): Habits {
   const hasWindows = random() < 0.25;
   const oneOf = <T>(...choices: readonly T[]): T => choices[Math.floor(random() * choices.length)] as T; // within them
+  const kind = oneOf<Kind>(
+    "updateTicket",
+    "updateTicket",
+    "resoldTicket",
+    "resoldTicket",
+    "resoldTicket",
+    "scannedTicket",
+  );
+  const timesVary = random() < 0.5;
+  // Rows without times say nothing of their order, nor of whether two of them are one.
+  const alwaysTimed = KINDS[kind].isTimed && !timesVary && random() < 0.5;
+  const isHasty = random() < 0.25;
+  const clock = oneOf<Habits["clock"]>("seconds", "seconds", "seconds", "minutes", "either");
   return {
-    kind: oneOf<Kind>("updateTicket", "updateTicket", "resoldTicket", "resoldTicket", "resoldTicket", "scannedTicket"),
+    kind,
     nights: oneOf(2, 3, 4, 5),
     hasOneName: random() < 0.5,
     isSortedByHand: random() < 0.5,
     hasWindows,
     rejectRate: oneOf(0.15, 0.3, 0.5),
     damageRate: oneOf(0, 0.15, 0.3),
-    timesVary: random() < 0.5,
-    isHasty: random() < 0.15,
-    timeLossRate: oneOf(0, 0, 0.1, 0.25),
+    timesVary,
+    alwaysTimed,
+    isHasty,
+    timeLossRate: alwaysTimed ? 0 : oneOf(0, 0, 0.1, 0.25),
+    clock,
+    // What happened within a minute stands in its order, as far as anybody can tell.
+    isNewestFirst: alwaysTimed && !isHasty && clock === "seconds" && random() < 0.3,
+    hasSecondFile: alwaysTimed && random() < 0.3,
     // Of contents that come back, a part of the history does not say which of them it shows.
     repeats: random() < 0.6 && !hasWindows,
     hasLate: random() < 0.4,
@@ -199,11 +227,12 @@ function historyOf(ticket: string, habits: Habits, random: Random): History {
       price: ["18.00", "18.50", "20.00"][pick(3)] ?? "",
       shownFrom: Math.min(night, nights - 1) + (hasLate && random() < 0.15 ? 1 + pick(2) : 0),
       isTimeless: isMixed && random() < 0.4,
+      isToTheMinute: habits.clock === "minutes" || (habits.clock === "either" && random() < 0.3),
       untimedOn: new Set(nightsWhere(() => random() < habits.timeLossRate)),
       damagedOn: new Set(nightsWhere(() => random() < damageRate)),
     });
   }
-  const always = random() < 0.5;
+  const always = habits.alwaysTimed || random() < 0.5;
   const from = timesVary ? ([0, NEVER, pick(nights)][pick(3)] ?? 0) : always ? 0 : NEVER;
   const until = timesVary && random() < 0.3 ? pick(nights + 1) : NEVER;
   return {
@@ -318,14 +347,15 @@ async function play(
     judge();
   };
 
-  const timeOn = (night: number, { time }: Deed): number => {
+  const timeOn = (night: number, deed: Deed): number => {
     const { on, how } = habits.toldOtherwise ?? {};
+    const time = deed.isToTheMinute ? toTheMinute(deed.time) : deed.time;
     if (on !== night) return time;
-    return how === "in another zone" ? time + 3600 : time - (time % 60);
+    return how === "in another zone" ? time + 3600 : toTheMinute(time);
   };
 
   /** Writes a night's export; the tickets of its rows. */
-  const writeExport = async (night: number, name: string): Promise<readonly string[]> => {
+  const writeExport = async (night: number, name: string): Promise<readonly (readonly string[])[]> => {
     const rows = histories.flatMap((history) => {
       const shown = history.deeds.filter(
         ({ shownFrom }, at) => shownFrom <= night && at >= (history.windowFrom[night] ?? 0),
@@ -341,10 +371,24 @@ async function play(
         return columns.map((column) => (damaged as Readonly<Record<string, string>>)[column] ?? "");
       });
       if (own.length > 0) note(history.ticket, `${command + 1}. ${name}: ${listed(own)}`);
-      return own;
+      return habits.isNewestFirst ? own.reverse() : own;
     });
     await write(name, stringify([columns, ...rows]));
-    return rows.map(([ticket = ""]) => ticket);
+    return rows;
+  };
+
+  /** Some rows of a night's export, as a second system tells them. */
+  const writeSecond = async (name: string, rows: readonly (readonly string[])[]): Promise<void> => {
+    const at = columns.indexOf("orderTime");
+    const told = rows
+      .filter(() => random() < 0.2)
+      .map((row) => {
+        const time = Number(row[at]);
+        const other = [time, toTheMinute(time), time + 7200][Math.floor(random() * 3)];
+        note(row[0] ?? "", `${command + 1}. ${name}: ${listed([row.with(at, String(other))])}`);
+        return row.with(at, String(other));
+      });
+    await write(name, stringify([columns, ...told]));
   };
 
   /** What a person makes of a rejects file: most of its bad cells are put right, and some of its rows left out. */
@@ -409,14 +453,20 @@ async function play(
   for (let night = 0; night < nights; night += 1) {
     const name = hasOneName ? `${file}.csv` : `${file}-${night}.csv`;
     isHonest = random() < 0.15;
-    await writeExport(night, name);
-    await send([name]);
+    const rows = await writeExport(night, name);
+    if (habits.hasSecondFile) {
+      const second = name.replace(file, `${file}-box`);
+      await writeSecond(second, rows);
+      await send([name, second]);
+    } else {
+      await send([name]);
+    }
     if (random() < 0.55) await streamRejects(earlier);
   }
-  // In the end all that happened is shown, and right.
+  // In the end all that happened is shown, the latest rows too, and right.
   isHonest = true;
   const last = `${file}-last.csv`;
-  const tickets = await writeExport(NEVER, last);
+  const tickets = (await writeExport(nights + 2, last)).map(([ticket = ""]) => ticket);
   const checked = await run((context) =>
     validate({ files: [last], json: true, flags: {}, maxProblems: 100_000 }, context),
   );
@@ -437,6 +487,8 @@ async function play(
   const all = [...accepted.values()].reduce((sum, own) => sum + own.length, 0);
   return { findings: [...findings.values()], accepted: all, told: toldLines.size, mended };
 }
+
+const toTheMinute = (time: number): number => time - (time % 60);
 
 interface Problem {
   readonly line: number;
