@@ -19,6 +19,8 @@ import { type Place, type TicketKind, TicketStates } from "./ticket-states.ts";
 export interface KnownState {
   /** Undefined when the event is not known to be registered. */
   event(eventId: string): { readonly currency?: string } | undefined;
+  /** Whether something of the event was accepted, and no newEvent. */
+  isOnlyChanged(eventId: string): boolean;
   /** Undefined when no accepted action named the ticket. */
   ticket(ref: { readonly ticketId: string } | { readonly nftId: string }): KnownTicket | undefined;
   /** Whether it knows buyers of tickets by nftId alone, any of which may be a ticket that it knows by ticketId too. */
@@ -37,6 +39,7 @@ export interface KnownTicket {
 
 export const NOTHING_KNOWN: KnownState = {
   event: () => undefined,
+  isOnlyChanged: () => false,
   ticket: () => undefined,
   hasHoldersByNftId: () => false,
   otherSpelling: () => undefined,
@@ -183,6 +186,13 @@ export class CrossActionChecks {
         hint: "To change an event, use updateEvent.",
       });
       return;
+    }
+    if (this.#options.knownState.isOnlyChanged(eventId)) {
+      this.#row.report("event-registered-late", {
+        ...about("eventId", eventId),
+        message: `This newEvent comes after an updateEvent of ${quoted(eventId)}, which was accepted before this input.`,
+        hint: "Sent now, it may undo that one: look what the service has of the event. Next time, stream newEvent first.",
+      });
     }
     this.#events.register(event, at);
     if (currency != null) this.#events.setCurrency(event, currency);

@@ -101,6 +101,12 @@ export const CROSS_ACTION_RULES = rulesOf("error", NEVER_TWICE, {
     reason: "An event is registered once, and what is written to the blockchain stays.",
     example: "two newEvent with the same eventId in one input",
   },
+  "event-registered-late": {
+    severity: "warn",
+    reason: "A newEvent that comes after an updateEvent of its event was accepted may undo that update.",
+    source: LIKELY,
+    example: "a newEvent that the service rejected yesterday, when it accepted the updateEvent behind it",
+  },
   "ticket-sold-twice": {
     reason: "A ticket is registered by one soldTicket; when it changes hands, that is a resoldTicket.",
     example: "two soldTicket with the same ticketId in one input",

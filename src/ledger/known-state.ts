@@ -31,6 +31,11 @@ export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
       const row = ledger.get("SELECT currency FROM events WHERE event_id = ?", eventId);
       return row === undefined ? undefined : { ...(row.currency !== null && { currency: String(row.currency) }) };
     },
+    isOnlyChanged: (eventId) =>
+      ledger.get("SELECT 1 AS one FROM events WHERE event_id = ?", eventId) !== undefined &&
+      actionsThat("register-event").every(
+        (action) => acceptedDeeds(ledger, digestOf(identityText({ action, data: { eventId } }))).length === 0,
+      ),
     ticket: (ref) => {
       // The sales of a first night ask this for each ticket.
       hasTickets ??= ledger.get("SELECT 1 AS one FROM tickets LIMIT 1") !== undefined;

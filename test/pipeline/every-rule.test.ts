@@ -175,6 +175,15 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
     before: (field) => accept(field, NEW_EVENT, SOLD),
     isNeverSent: true,
   },
+  "event-registered-late": {
+    files: { "x.ndjson": `${NEW_EVENT}\n` },
+    before: async (field) => {
+      const elsewhere = { env: { TICKETS_STATE_DIR: join(field.folder, "elsewhere") } };
+      await field.write("elsewhere.ndjson", `${NEW_EVENT}\n`);
+      await field.stream(["elsewhere.ndjson"], {}, elsewhere);
+      await accept(field, '{"action":"updateEvent","data":{"eventId":"E","eventName":"Gala"}}');
+    },
+  },
   "id-zeros-lost": {
     files: { "sales.ndjson": `${SOLD.replace("T-1", "7")}\n` },
     before: (field) => accept(field, NEW_EVENT, SOLD.replace("T-1", "007")),

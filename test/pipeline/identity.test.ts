@@ -425,6 +425,24 @@ describe("a row that is invalid tonight", () => {
   });
 });
 
+test("a newEvent of which only an update was accepted is sent with a warning, or held where its rule is an error", async () => {
+  const field = await openField();
+  await field.write("elsewhere.ndjson", lines(newEvent("E")));
+  await field.stream(["elsewhere.ndjson"], {}, { env: { TICKETS_STATE_DIR: join(field.folder, "elsewhere") } });
+  const renamed = { action: "updateEvent", data: { eventId: "E", eventName: "Gala" } };
+  await field.write("event.ndjson", lines(newEvent("E"), renamed));
+  const first = await field.stream(["event.ndjson"]);
+  expect(first.summary?.actions).toMatchObject({ accepted: 1, rejected: 1 });
+  expect(first.said).not.toContain("[event-registered-late]");
+  const night = await field.stream(["event.ndjson"]);
+  expect(night.summary?.actions).toMatchObject({ rejected: 1, alreadySent: 1 });
+  expect(night.said).toContain('comes after an updateEvent of "E", which was accepted before this input');
+  expect((await field.stream(["event.ndjson"], { again: true })).said).not.toContain("[event-registered-late]");
+  await field.write("tickets.config.yaml", "rules: {event-registered-late: error}\n");
+  expect((await field.stream(["event.ndjson"])).exitCode).toBe(3);
+  expect(processedBy(field.sandbox)).toBe("E (E) E (E) (E) E");
+});
+
 test("a history of which --limit leaves a part out is not guessed to be in order, with a key or without", async () => {
   for (const key of ["", '    key: "{Id}"\n']) {
     const field = await openSold();

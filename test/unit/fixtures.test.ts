@@ -205,6 +205,7 @@ describe("the bad files", () => {
       "row-too-long",
       "payload-too-long",
       "id-zeros-lost",
+      "event-registered-late",
       "imported-history",
       "changed",
       "history-late",

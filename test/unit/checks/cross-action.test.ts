@@ -100,6 +100,20 @@ describe("events", () => {
     expect(found(rows)).toEqual(["warn event-not-registered", "", "warn event-not-registered", ""]);
   });
 
+  it("warns of a newEvent of whose event only an update was accepted before", () => {
+    const knownState: KnownState = { ...memoryOf({}, { e: {} }), isOnlyChanged: (eventId) => eventId === "e" };
+    const rows = [[event("d")], [event("e")], [sale("t")]];
+    expect(found(rows, { knownState })).toEqual(["", "warn event-registered-late", ""]);
+    expect(found(rows, { knownState, rules: { "event-registered-late": "error" } })).toEqual([
+      "",
+      "error event-registered-late",
+      "",
+    ]);
+    expect(messages(rows, { knownState })).toEqual([
+      'This newEvent comes after an updateEvent of "e", which was accepted before this input.',
+    ]);
+  });
+
   it("says whether an environment was asked", () => {
     const hint = (hasKnownState: boolean) =>
       crossChecks([], { hasKnownState }).row([sale("a")], { source: "a.csv", line: 2 })[0]?.[0]?.hint;
