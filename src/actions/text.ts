@@ -63,6 +63,12 @@ export function number(value: number): string {
 /** `1 row`, `2 rows` */
 export const count = (value: number, noun: string): string => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
 
+/** `2026-05-01 20:00:00 UTC`; undefined where these Unix seconds are no date. */
+export function utcText(seconds: number | bigint): string | undefined {
+  const date = new Date(Number(seconds) * 1000);
+  return Number.isNaN(date.getTime()) ? undefined : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
 /** A word of a shell, exactly this text. */
 export const quotedInShell = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 

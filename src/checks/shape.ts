@@ -9,7 +9,7 @@ import { issuesOf, telling } from "../actions/formats.ts";
 import { isFormulaError, looksMangled, mangledId, standsForNoText } from "../actions/mangled-ids.ts";
 import { about, type Finding } from "../actions/problem.ts";
 import { recordOf } from "../actions/schemas.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, utcText } from "../actions/text.ts";
 import { NONE, validateItem } from "../actions/validate.ts";
 import { damageIn, wordWithLostLetter } from "./damage.ts";
 import { farTime } from "./far-times.ts";
@@ -305,7 +305,4 @@ function isTime(value: unknown): value is number | bigint {
 }
 
 /** A time for a message: as a date where it is one, else as the number it is. */
-function dated(seconds: number | bigint): string {
-  const date = new Date(Number(seconds) * 1000);
-  return Number.isNaN(date.getTime()) ? String(seconds) : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
-}
+const dated = (seconds: number | bigint): string => utcText(seconds) ?? String(seconds);

@@ -1,15 +1,6 @@
 /** Lines that break between words. */
 
-/** Cells of a terminal that a character takes: two for what East Asian fonts draw wide, none for what joins the one before. */
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
-const JOINING = /\u200d|\ufe0f|[\p{Mn}\p{Me}]/u;
-
-const width = (text: string): number =>
-  Array.from(text, (character) => (JOINING.test(character) ? 0 : WIDE.test(character) ? 2 : 1)).reduce<number>(
-    (sum, cells) => sum + cells,
-    0,
-  );
+import stringWidth from "string-width";
 
 /** A command to be copied, which a line break would cut in two: it goes on to the end of its line, for the terminal to fold. */
 const COMMAND = /(?:^|(?<=\s))(?:npx )?tickets (?=[a-z]+(?: |$)).*$/;
@@ -28,7 +19,7 @@ export function wrapLines(text: string, columns: number): string {
 }
 
 function wrapLine(line: string, columns: number): string {
-  if (width(line) <= columns) return line;
+  if (stringWidth(line) <= columns) return line;
   const indent = (/^ */.exec(line)?.[0] ?? "").slice(0, Math.floor(columns / 2));
   const command = COMMAND.exec(line);
   const words = [...line.slice(0, command?.index ?? line.length).matchAll(/\S+ */g)].map(([word]) => word);
@@ -36,7 +27,7 @@ function wrapLine(line: string, columns: number): string {
   const broken: string[] = [];
   let current = indent;
   for (const word of words) {
-    if (current.trim() !== "" && width(current + word.trimEnd()) > columns) {
+    if (current.trim() !== "" && stringWidth(current + word.trimEnd()) > columns) {
       broken.push(current.trimEnd());
       current = indent;
     }

@@ -1,5 +1,6 @@
 /** Problems in words: where, what, the text it is about, what to do. */
 
+import stringWidth from "string-width";
 import { isPersonal } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
 import { cleanText, count, masked, number } from "../actions/text.ts";
@@ -32,23 +33,12 @@ function problemBlock(problem: Problem, verbose: boolean): string {
   if (value !== undefined) {
     const label = `    ${field === undefined ? "" : `${cleanText(field)}: `}`;
     const text = shown(field, value, verbose);
-    lines.push(`${label}${text}`, `${" ".repeat(textWidth(label))}${"^".repeat(Math.max(1, textWidth(text)))}`);
+    lines.push(`${label}${text}`, `${" ".repeat(stringWidth(label))}${"^".repeat(Math.max(1, stringWidth(text)))}`);
   }
   lines.push(`    ${cleanText(message, 400)}`);
   if (hint !== undefined) lines.push(`    ${cleanText(hint, 300)}`);
   return lines.join("\n");
 }
-
-/** Cells that a text takes: east-asian wide characters two, combining ones none. */
-export function textWidth(text: string): number {
-  let cells = 0;
-  for (const { segment } of SEGMENTS.segment(text)) cells += WIDE.test(segment) ? 2 : 1;
-  return cells;
-}
-
-const SEGMENTS = new Intl.Segmenter("en", { granularity: "grapheme" });
-const WIDE =
-  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
 
 /** Of one rule no more than half of what is shown, so that one mistake in a column does not hide the others. */
 function shownErrors(log: ProblemLog, most: number): readonly Problem[] {

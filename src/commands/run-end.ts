@@ -11,6 +11,7 @@ import { hasUnsentRows } from "../run/summary.ts";
 import { ITEM_DOUBTS } from "../sending/answer.ts";
 import { isProxyAsking, proxyOf } from "../sending/proxy.ts";
 import type { Stop } from "../sending/send.ts";
+import { actionRange, chunkNumber } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";
 import { describeActions, describeNothingOpen, describeUnsentRows } from "./summary.ts";
@@ -78,14 +79,6 @@ function describePace(ms: number, sent: { readonly actions: number; readonly ms:
   return ` In ${(ms / 1000).toFixed(1)} s, ${number(rate)} actions/s while sending.`;
 }
 
-/** `chunk 4 (a part of chunk 2, actions 5 to 8)`: a run is first told in the chunks that were planned. */
-function chunkAndActions({ chunk, first, count: actions }: ChunkRecord, whole: number | undefined): string {
-  const part = whole === undefined ? "" : `a part of chunk ${whole}, `;
-  const range =
-    actions === 1 ? `action ${number(first)}` : `actions ${number(first)} to ${number(first + actions - 1)}`;
-  return `chunk ${chunk} (${part}${range})`;
-}
-
 /** @param isFirst of the stops that are told. */
 function tellStop(
   { reporter, env }: Context,
@@ -97,21 +90,20 @@ function tellStop(
   const serviceName = environment.kind === "sandbox" ? "the sandbox" : environment.baseUrl;
   const throughProxy = proxyOf(environment, env)?.shown;
   const said = isFirst ? "Stopped:" : "Also:";
-  const nameOf = ({ chunk }: ChunkRecord): string =>
-    whole === undefined ? `chunk ${chunk}` : `chunk ${chunk} (a part of chunk ${whole})`;
-  const after = (chunk: ChunkRecord): string => `${nameOf(chunk)} or after it${hasLanes ? " in its lane" : ""}`;
+  const after = (chunk: ChunkRecord): string =>
+    `chunk ${chunkNumber(chunk, whole)} or after it${hasLanes ? " in its lane" : ""}`;
   switch (stop.kind) {
     case "finished":
       break;
     case "in doubt":
       reporter.error(
-        `${said} ${chunkAndActions(stop.chunk, whole)} is in doubt: ${cleanText(stop.detail, 300)}. ${isAnswered(stop) ? "" : "Its answer is not known. "}Nothing after it${hasLanes ? " in its lane" : ""} was sent.`,
+        `${said} chunk ${chunkNumber(stop.chunk, whole, [actionRange(stop.chunk)])} is in doubt: ${cleanText(stop.detail, 300)}. ${isAnswered(stop) ? "" : "Its answer is not known. "}Nothing after it${hasLanes ? " in its lane" : ""} was sent.`,
       );
       if (stop.body !== "") reporter.error(`The service said: ${cleanText(stop.body, 500)}`);
       break;
     case "refused":
       reporter.error(
-        `${said} the service refused ${nameOf(stop.chunk)}: ${cleanText(stop.detail, 300)}. ${stop.whole ? "By refusalsAreWhole, none of it was taken." : "Part of it may have been taken."}`,
+        `${said} the service refused chunk ${chunkNumber(stop.chunk, whole)}: ${cleanText(stop.detail, 300)}. ${stop.whole ? "By refusalsAreWhole, none of it was taken." : "Part of it may have been taken."}`,
       );
       if (stop.body !== "") reporter.error(`The service said: ${cleanText(stop.body, 500)}`);
       break;

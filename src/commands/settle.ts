@@ -9,6 +9,7 @@ import { planDirectory } from "../run/places.ts";
 import type { DoubtfulAction, Questions } from "../run/run-details.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { type SettledRun, type SettleResult, type SettleSettings, settle as settleRun } from "../run/settle.ts";
+import { chunkNumber } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { shown } from "./problems.ts";
 import type { Reporter } from "./reporter.ts";
@@ -121,7 +122,7 @@ function tellChunk(
   verbose: boolean,
 ): void {
   info(
-    `Chunk ${chunk.chunk}${whole === undefined ? "" : ` (a part of chunk ${whole})`} is ${chunk.state}: ${count(chunk.count, "action")}, ${number(chunk.first)} to ${number(chunk.first + chunk.count - 1)} of the run. ${cleanText(chunk.detail ?? "", 300)}`,
+    `Chunk ${chunkNumber(chunk, whole)} is ${chunk.state}: ${count(chunk.count, "action")}, ${number(chunk.first)} to ${number(chunk.first + chunk.count - 1)} of the run. ${cleanText(chunk.detail ?? "", 300)}`,
   );
   for (const { source, line, action } of actions.slice(0, SHOWN))
     info(`  ${cleanText(source, 200)}:${line} ${action.action} ${describeIds(action, verbose)}`);

@@ -12,6 +12,7 @@ import { unknownRun } from "../run/resume.ts";
 import { actionsOfChunk, detailsOf } from "../run/run-details.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { status as lookUp, type RunStatus, type Status } from "../run/status.ts";
+import { chunkNumber } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
@@ -164,8 +165,8 @@ async function showRun(
     ),
     describeActions(summary.actions, partsOf(status)),
     ...chunks.map(
-      ({ chunk, state, first, count: actions, httpStatus, detail, whole }) =>
-        `chunk ${chunk}${partOf(whole)}: ${stateNow(state, counts)}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
+      ({ state, first, count: actions, httpStatus, detail, whole, ...chunk }) =>
+        `chunk ${chunkNumber(chunk, whole)}: ${stateNow(state, counts)}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
     ),
     ...settlements.map(
       ({ chunk, decision, who, at, reason }) =>
@@ -177,8 +178,6 @@ async function showRun(
   reporter.out(`${lines.join("\n")}\n`);
   tellNext(reporter, summary.next);
 }
-
-const partOf = (whole: number | undefined): string => (whole === undefined ? "" : ` (a part of chunk ${whole})`);
 
 function waits(run: RunRecord, { inDoubt, inFlight, refused }: RunCounts): string {
   if (run.isClosing) return `, being closed${inDoubt > 0 ? ", in doubt" : ""}`;

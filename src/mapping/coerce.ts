@@ -129,16 +129,18 @@ function readTime(text: string, toInstant: ToInstant | undefined): number | bigi
       );
     seconds = inZone(time.local);
   }
-  if (seconds === undefined)
-    return unreadable(
-      "time-skipped",
-      "is in the hour that the clocks skip",
-      "Is the zone the one in which the file writes its times?",
-    );
+  if (seconds === undefined) return SKIPPED_HOUR;
   return seconds >= 0 ? seconds : unreadable("u64-invalid", "is before 1970", BEFORE_1970);
 }
 
 export const BEFORE_1970 = "Unix seconds can't express it; leave it out.";
+
+/** Of a local time that no clock of its zone shows. */
+export const SKIPPED_HOUR = {
+  rule: "time-skipped",
+  what: "is in the hour that the clocks skip",
+  hint: "Is the zone the one in which the file writes its times?",
+} as const satisfies Unreadable;
 
 const EXAMPLE = 'Write [{"trait_type":"Row","value":"A"}].';
 

@@ -2,7 +2,7 @@
 
 import { foldSpelling, nearest } from "../actions/nearest.ts";
 import { type AmountOptions, compileAmount, divideAmount } from "./amount.ts";
-import { BEFORE_1970 } from "./coerce.ts";
+import { BEFORE_1970, SKIPPED_HOUR } from "./coerce.ts";
 import { amountsThatRead, formatsThatRead } from "./likely-formats.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { Names, Read, Scope } from "./names.ts";
@@ -226,11 +226,7 @@ const TIME_FAULTS = {
     what: "is a local time without a zone",
     hint: "Declare it for the source, such as zone: Europe/Berlin.",
   },
-  "skipped-hour": {
-    rule: "time-skipped",
-    what: "is in the hour that the clocks skip",
-    hint: "Is the zone the one in which the file writes its times?",
-  },
+  "skipped-hour": SKIPPED_HOUR,
   impossible: {
     rule: "time-unreadable",
     what: "is a time that does not exist",

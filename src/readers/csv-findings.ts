@@ -1,6 +1,6 @@
 /** What is said of a row of a table that can't be used as it is. */
 
-import { cleanText } from "../actions/text.ts";
+import { cleanText, count, number } from "../actions/text.ts";
 import type { Row } from "../mapping/row.ts";
 import type { QuoteFault } from "./csv-quotes.ts";
 import { malformed, type ReaderFinding, rawText } from "./row-parser.ts";
@@ -52,15 +52,15 @@ export function secondHeaderRow(row: Buffer, line: number, kind: SecondHeader): 
 
 export function cellCountRow(table: KnownTable, row: Buffer, line: number, cells: readonly string[]): Row {
   const expected = table.header?.length ?? 0;
-  const count = cells.length;
-  const has = `The row has ${plural(count, "cell")}, the header has ${expected}`;
-  const missing = expected - count === 1 ? "is missing" : `and what follows it are missing`;
+  const given = cells.length;
+  const has = `The row has ${count(given, "cell")}, the header has ${number(expected)}`;
+  const missing = expected - given === 1 ? "is missing" : "and what follows it are missing";
   const message =
-    count < expected
-      ? `${has}: ${columnName(table, count)} ${missing}.`
+    given < expected
+      ? `${has}: ${columnName(table, given)} ${missing}.`
       : `${has}: cell ${expected + 1} has no column, the last is ${columnName(table, expected - 1)}.`;
   const hint =
-    count < expected
+    given < expected
       ? `Leave empty cells empty, but keep their delimiters (${shownDelimiter(table)}).`
       : `Put a cell that holds the delimiter (${shownDelimiter(table)}) in quotes.`;
   return malformed(
@@ -68,7 +68,7 @@ export function cellCountRow(table: KnownTable, row: Buffer, line: number, cells
     rawText(row),
     true,
     { rule: "cell-count", message, hint },
-    count < expected ? cells : undefined,
+    given < expected ? cells : undefined,
   );
 }
 
@@ -84,7 +84,5 @@ function columnName({ header }: KnownTable, index: number): string {
   const name = header?.[index]?.trim();
   return name === undefined || name === "" ? `Column ${index + 1}` : `Column ${index + 1} ("${cleanText(name, 40)}")`;
 }
-
-const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 
 const shownDelimiter = ({ delimiter }: KnownTable): string => (delimiter === "\t" ? "TAB" : (delimiter ?? ","));

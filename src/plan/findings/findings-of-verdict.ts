@@ -12,7 +12,7 @@ import {
 import { isPersonal } from "../../actions/fields.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
 import type { Finding } from "../../actions/problem.ts";
-import { cleanText, masked } from "../../actions/text.ts";
+import { cleanText, masked, utcText } from "../../actions/text.ts";
 import { dependsOnInvalid, placeText } from "../../checks/row-findings.ts";
 import { type AcceptedDeed, acceptedAt, acceptedData } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
@@ -284,9 +284,8 @@ function toldOtherwise(
 }
 
 function timeText(orderTime: unknown): string {
-  const date = new Date(Number(orderTime) * 1000);
-  const isDate = !Number.isNaN(date.getTime());
-  return `${orderTime}${isDate ? ` (${date.toISOString().slice(0, 19).replace("T", " ")} UTC)` : ""}`;
+  const asDate = utcText(Number(orderTime));
+  return asDate === undefined ? `${orderTime}` : `${orderTime} (${asDate})`;
 }
 
 /** A row of a rejects file that has changed places with another one. */

@@ -4,7 +4,7 @@
  * (docs/guarantees.md, Histories).
  */
 
-import type { Action, ActionData } from "../../actions/actions.ts";
+import type { ActionData } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
 import { hasKeyedDeeds, keyedDeeds } from "../../ledger/keyed-deeds.ts";
 import { type AcceptedDeed, acceptedData, type TriedDeed, triedDeeds } from "../../ledger/known-state.ts";
@@ -14,7 +14,7 @@ import { type Candidate, type CandidateLines, identityOf, readCandidates } from 
 import { contentAt } from "../files/index-file.ts";
 import { areOfOneMoment, shiftBetween } from "../histories/retold-times.ts";
 import type { BlockedDeed, BlockedHistories } from "./blocked-deeds.ts";
-import { timeOf } from "./deed-contents.ts";
+import { timeInLine, timeOf } from "./deed-contents.ts";
 import { historyOf, replaces } from "./history-of-candidate.ts";
 
 /** A new deed that would come after a later one. */
@@ -89,7 +89,7 @@ export async function findOutOfOrder(
     /** As it was accepted, or as it is told now, whichever is later: all times of a file may have moved. */
     const timeOfDeed = (deed: TriedDeed): bigint | undefined => {
       const came = deeds.find(({ candidate, of }) => !candidate.untimed && of.includes(nameOfDeed(deed)));
-      const [accepted, now] = [acceptedTime(ledger, deed), came && timeIn(came.candidate, lines)];
+      const [accepted, now] = [acceptedTime(ledger, deed), came && timeInLine(lines.of(came.candidate))];
       return accepted === undefined || (now !== undefined && now > accepted) ? now : accepted;
     };
     return fresh.flatMap((candidate): (readonly [Candidate, OutOfOrder])[] => {
@@ -98,7 +98,7 @@ export async function findOutOfOrder(
         ...deeds.flatMap((each) => (each.candidate.seq < candidate.seq ? each.of : [])),
         ...mended.flatMap(({ row, of }) => (row.before <= candidate.seq ? [of] : [])),
       ]);
-      const time = timeIn(candidate, lines);
+      const time = timeInLine(lines.of(candidate));
       /** Whether it is known to be later; undefined where neither its place nor its time tells. */
       const isLater = (deed: TriedDeed): boolean | undefined => {
         const standing = standingOf(deed);
@@ -197,7 +197,7 @@ class MovedInputs {
     const seen = this.#seen.get(candidate.input) ?? { compared: 0, shift: 0 };
     this.#seen.set(candidate.input, seen);
     if (seen.compared++ >= COMPARED) return;
-    const [was, now] = [acceptedTime(this.#ledger, from), timeIn(candidate, this.#options.lines)];
+    const [was, now] = [acceptedTime(this.#ledger, from), timeInLine(this.#options.lines.of(candidate))];
     if (was !== undefined && now !== undefined) seen.shift = Math.max(seen.shift, shiftBetween(was, now));
   }
 
@@ -242,11 +242,6 @@ const contentOf = ({ block, at }: Candidate): Buffer => contentAt(block, at);
 const nameOfDeed = ({ runNo, seq }: Age): string => `${runNo} ${seq}`;
 
 /** Its line is read: what the checks are told of a candidate has no time. */
-function timeIn(candidate: Candidate, lines: CandidateLines): bigint | undefined {
-  const { data } = parseJson(lines.of(candidate).toString("utf8")) as Action; // written by compile
-  return timeOf(data.orderTime);
-}
-
 function acceptedTime(ledger: Ledger, deed: AcceptedDeed): bigint | undefined {
   const text = acceptedData(ledger, deed);
   return text === undefined ? undefined : timeOf((parseJson(text) as ActionData).orderTime); // written by the sender

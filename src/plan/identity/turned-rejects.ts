@@ -3,12 +3,11 @@
  * two files of a run the wrong way round. Of one history the last deed counts, so sent in that order an earlier one would come last.
  */
 
-import { type Action, actionSpec } from "../../actions/actions.ts";
-import { parseJson } from "../../actions/json.ts";
+import { actionSpec } from "../../actions/actions.ts";
 import type { FirstRejected, OpenSince } from "../../ledger/rejected-rows.ts";
 import { type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
 import { contentAt } from "../files/index-file.ts";
-import { timeOf } from "./deed-contents.ts";
+import { timeInLine } from "./deed-contents.ts";
 import { historyOf, replaces } from "./history-of-candidate.ts";
 
 /** Another candidate of the same history, and whether this one stood before or behind it in their run; unknown where none had both. */
@@ -61,7 +60,7 @@ export async function findTurned(
         else others.push(beside);
       }
       if (!beside.isNew) continue;
-      const time = candidate.untimed ? undefined : timeIn(lines.of(candidate));
+      const time = candidate.untimed ? undefined : timeInLine(lines.of(candidate));
       const { runs } = beside;
       for (const [what, place] of placesIn(since, time)) {
         const others = histories.get(`${what} ${history}`);
@@ -129,10 +128,6 @@ function findAgainstRuns(rows: readonly Beside[], turned: Map<Candidate, Turned>
     }
   }
 }
-
-/** The facts of a candidate do not hold it. */
-const timeIn = (line: Buffer): bigint | undefined =>
-  timeOf((parseJson(line.toString("utf8")) as Action).data.orderTime); // written by compile
 
 /**
  * By what is counted: the row's number among those of a run, its action's number in a plan, and its time, by which rows of

@@ -8,6 +8,7 @@ test.each<[string, number, string]>([
   ["  - one two three", 9, "  - one\n  two\n  three"],
   ["a-very-long-word and", 6, "a-very-long-word\nand"],
   ["名前 名前 名前", 9, "名前 名前\n名前"],
+  ["Family 👩‍👩‍👧 ticket", 16, "Family 👩‍👩‍👧 ticket"],
   ["Continue: tickets settle 4ba62e61 --env playground", 20, "Continue:\ntickets settle 4ba62e61 --env playground"],
   ["  tickets resume 4ba62e61 --env playground", 20, "  tickets resume 4ba62e61 --env playground"],
   ["    price: 95,00 and more\n           ^^^^^", 12, "    price: 95,00 and more\n           ^^^^^"],
