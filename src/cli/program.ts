@@ -56,6 +56,7 @@ function suggestByMeaning(program: Command, word: string | undefined): void {
 const ONLY_BESIDE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   status: { chunk: ["run"] },
   results: { waitLock: ["import"] },
+  settle: { first: ["chunk"] },
   env: { reason: ["forgetLost"], waitLock: ["rebind", "forgetLost"] },
 };
 

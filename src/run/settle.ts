@@ -86,6 +86,7 @@ export interface SettledRun {
 export async function settle(context: RunContext, options: SettleSettings): Promise<SettleResult> {
   const { settings, decision } = options;
   const { environment } = settings;
+  refuseFirstAlone(options);
   await using session = await openSession(context, settings, {
     command: "tickets settle",
     waitLockMs: options.waitLock,
@@ -124,7 +125,7 @@ async function settleByPlan(
     decision === undefined ? openPromisesLate(context, session, run) : await openPromises(context, session, run);
   const settling = { ledger, plan, runNo: run.runNo, promises };
   await recover(settling);
-  const chunks = chosenChunks(session, run, options.chunk);
+  const chunks = chosenChunks(session, run, options.chunk, openQuestions(ledger, run.runNo));
   refuseTooMany(options, chunks);
   if (closes) {
     if (!(await mayClose(context, options, session, run, true))) return { kind: "stays open" };
@@ -228,7 +229,9 @@ function settleWithoutPlan(
 ): SettleResult {
   const { progress } = context;
   const { ledger, environment } = session;
-  const isSettled = run.state !== "open" && undecidedChunks(session, run).length === 0;
+  const undecided = undecidedChunks(session, run);
+  const chunks = chosenChunks(session, run, only, undecided);
+  const isSettled = run.state !== "open" && undecided.length === 0;
   if (!isSettled && (decision === "sent" || first !== undefined))
     throw new Failure(
       "usage",
@@ -240,13 +243,13 @@ function settleWithoutPlan(
   if (decision === "abandon" && run.state === "open")
     closeWithoutPlan(ledger, run, settlementOf(decision, reason), EXIT_CODES["finished-with-rejects"]);
   if (decision === "not-sent")
-    for (const chunk of undecidedChunks(session, run)) {
-      if (only !== undefined && only !== chunk.chunk) continue;
+    for (const chunk of chunks) {
       settleNotSentWithoutPlan(ledger, chunk, settlementOf(decision, reason));
       progress.happened({ kind: "chunk settled by hand", chunk, decision, first: chunk.count, rest: undefined });
     }
-  if (isSettled) progress.happened({ kind: "nothing to settle", run: run.run, chunk: undefined });
-  else progress.happened({ kind: "plan lost", run: run.run });
+  if (isSettled || (decision === "not-sent" && chunks.length === 0))
+    progress.happened({ kind: "nothing to settle", run: run.run, chunk: only });
+  if (!isSettled) progress.happened({ kind: "plan lost", run: run.run });
   if (decision !== undefined) noteInList(context, session, run);
   const manifest = parseManifest(run.manifest);
   const output = run.output ?? null;
@@ -260,24 +263,33 @@ function restOf({ ledger }: Session, chunk: ChunkRecord, first: number): number 
   return openQuestions(ledger, chunk.runNo).find((each) => each.first === chunk.first + first)?.chunk;
 }
 
-function refuseTooMany({ first, decision, chunk }: SettleSettings, chunks: readonly ChunkRecord[]): void {
+/** Before anything is opened: a number of actions says nothing without its chunk and a decision. */
+function refuseFirstAlone({ first, decision, chunk }: SettleSettings): void {
   if (first === undefined) return;
   if (chunk === undefined || (decision !== "sent" && decision !== "not-sent"))
     throw new Failure("usage", "--first says how many actions of one chunk are decided about.", {
       hint: "Name the chunk with --chunk, and say --sent or --not-sent.",
     });
   if (first === 0) throw new Failure("usage", "--first 0 covers no action. Nothing was settled.");
+}
+
+function refuseTooMany({ first, chunk }: SettleSettings, chunks: readonly ChunkRecord[]): void {
   const most = chunks[0]?.count ?? Number.POSITIVE_INFINITY;
-  if (first > most)
+  if (first !== undefined && first > most)
     throw new Failure("usage", `Chunk ${chunk} has only ${count(most, "action")}, not ${number(first)}.`);
 }
 
+/**
+ * Those that a decision is about: all that are open, or the one that was named. None, if a person has settled that one before.
+ *
+ * @throws Failure `usage` where the one that was named does not wait for a person.
+ */
 function chosenChunks(
   { ledger, environment }: Session,
   run: RunRecord,
   number_: number | undefined,
+  open: readonly ChunkRecord[],
 ): readonly ChunkRecord[] {
-  const open = openQuestions(ledger, run.runNo);
   if (number_ === undefined) return open;
   const chosen = open.filter(({ chunk }) => chunk === number_);
   if (chosen.length > 0 || wasSettledByHand(ledger, run.runNo, number_)) return chosen;

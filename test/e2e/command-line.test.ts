@@ -104,6 +104,7 @@ describe("a usage error is exit 2, names the way out, and nothing is sent", () =
       [["results", "--wait-lock", "1m"], /^error: --wait-lock has no effect without --import$/m],
       [["results", "--import", "sales.csv", "-o", "x.csv"], /'--import <file>' cannot be used with option '-o, /],
       [["results", "7f3a", "--import", "sales.csv"], /not those of the run 7f3a/],
+      [["settle", "7f3a", "--sent", "--first", "3"], /^error: --first has no effect without --chunk$/m],
       [["env", "--reason", "moved"], /^error: --reason has no effect without --forget-lost$/m],
       [["env", "--trust", "--rebind"], /'--trust' cannot be used with option '--rebind'/],
     ],

@@ -336,9 +336,9 @@ test("a doubt whose plan is lost: each command names the next step, and none lea
   field.setFaults();
   const runs = join(statePath(field), "runs");
   const [run = ""] = readdirSync(runs);
-  const settleRun = async (decision: "abandon" | "not-sent"): Promise<number> =>
+  const settleRun = async (decision: "abandon" | "not-sent", chunk?: number): Promise<number> =>
     settle(
-      { ...OPTIONS, run, decision, reason: "lost", chunk: undefined, first: undefined, yes: true },
+      { ...OPTIONS, run, decision, reason: "lost", chunk, first: undefined, yes: true },
       makeContext(field.folder, field.env).context,
     );
   renameSync(join(runs, run), join(field.folder, "lost"));
@@ -350,6 +350,7 @@ test("a doubt whose plan is lost: each command names the next step, and none lea
   expect(closed.exitCode).toBe(10);
   expect(closed.said).toContain(`Then: tickets settle ${run} --env local --not-sent --reason "…"`);
   expect(closed.said).not.toContain("--abandon");
+  await expect(settleRun("not-sent", 99)).rejects.toThrow(`Chunk 99 of run ${run} is not waiting to be settled.`);
   expect(await settleRun("not-sent")).toBe(0);
   await field.write(
     "night.ndjson",

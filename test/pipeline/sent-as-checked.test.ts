@@ -1,6 +1,6 @@
 /** What is sent is what was checked: one changed bit anywhere in a plan is noticed before a request leaves. */
 
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { open, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -36,7 +36,10 @@ async function begin(): Promise<Field> {
 const night = (field: Field, chunkSize = 8): Promise<Done> => field.stream(["night.ndjson"], { flags: { chunkSize } });
 
 const stateOf = (field: Field): string => join(field.folder, "state", "local");
-const runOf = (field: Field): string => readdirSync(join(stateOf(field), "runs"))[0] ?? "";
+function runOf(field: Field): string {
+  const runs = join(stateOf(field), "runs");
+  return (existsSync(runs) ? readdirSync(runs)[0] : undefined) ?? "";
+}
 const fileOf = (field: Field, name: string): string => join(stateOf(field), "runs", runOf(field), name);
 
 const OPTIONS = { flags: {}, json: false, waitLock: 0, reason: undefined } as const;
@@ -261,6 +264,17 @@ test.each([
   const counts = field.withLedger((ledger) => ledger.all("SELECT count FROM chunks").map(({ count }) => Number(count)));
   expect(counts).toEqual([8]);
 });
+
+test.each([{ decision: "not-sent" }, { decision: undefined, chunk: 1 }] as const)(
+  "settle --first beside %j is refused before a ledger is opened",
+  async (says) => {
+    const field = await begin();
+    const refused = await person(field, { ...says, first: 3 });
+    expect(refused.exitCode).toBe(2);
+    expect(refused.said).toContain("--first says how many actions of one chunk are decided about.");
+    expect(existsSync(join(stateOf(field), "ledger.db"))).toBe(false);
+  },
+);
 
 test("an empty chunk that an earlier version planned is not sent, and the run ends", async () => {
   const field = await begin();

@@ -56,7 +56,7 @@ test("what was processed in part is settled action by action, as the service too
   const settle = ["settle", run ?? "", "--env", "playground", "--chunk", "2", "--first"];
   for (const [wrong, why] of [
     [[...settle, "3"], "--first says how many actions of one chunk are decided about."],
-    [["settle", run ?? "", "--env", "playground", "--sent", "--first", "3"], "--first says how many"],
+    [["settle", run ?? "", "--env", "playground", "--sent", "--first", "3"], "--first has no effect without --chunk"],
     [[...settle, "6", "--sent"], "Chunk 2 has only 5 actions, not 6."],
   ] as const) {
     const refused = await rig.run(wrong);
