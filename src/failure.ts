@@ -19,7 +19,8 @@ export type FailureCode = Exclude<keyof typeof EXIT_CODES, "ok">;
  * A bad run, as opposed to a bad row (which is data: a `Problem` or an outcome).
  *
  * `message` says what happened and to what; `hint` what to do. Neither ever holds a secret. The process ends with
- * `EXIT_CODES[code]`; `cause` is kept for `--verbose`.
+ * `EXIT_CODES[code]`. `cause` is the error that was caught, for who debugs it or uses the library: no command prints it, so
+ * what a person needs of it stands in `message`.
  */
 export class Failure extends Error {
   readonly code: FailureCode;

@@ -1,5 +1,5 @@
 /**
- * The 25 fields of the service ("Field types" and "Field meanings" in the specification), one line each.
+ * The fields of the service ("Field types" and "Field meanings" in the specification), one line each.
  *
  * Everything that knows a field derives from this table: TypeScript types, zod schemas, text coercion, JSON Schema, the
  * docs' tables, the sandbox's validation and the generators of the property tests. Adding a field is one line here and
@@ -194,3 +194,5 @@ export function relaxingRule(action: string, name: FieldName): ActionRule | unde
 
 /** The table's entry with its optional properties visible. */
 export const fieldSpec = (name: FieldName): FieldSpec => FIELDS[name];
+
+export const PERSONAL_FIELDS = FIELD_NAMES.filter(isPersonal);

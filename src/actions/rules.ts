@@ -38,7 +38,7 @@ export const ACTION_RULES = rulesOf("error", FIELD_TYPES, {
     source: "specification, Request body",
     example: '"action":"sellTicket"',
   },
-  "field-unknown": { reason: "The name is not one of the 25 fields.", example: '"eventid"' },
+  "field-unknown": { reason: "The service has no field of that name.", example: '"eventid"' },
   "field-not-accepted": {
     reason: "The field exists, but this action does not take it.",
     source: PER_ACTION,

@@ -2,6 +2,7 @@
 
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
+import { PERSONAL_FIELDS } from "../actions/fields.ts";
 import { cleanLines } from "../actions/text.ts";
 import type { Context } from "../commands/context.ts";
 import { EXIT_CODES } from "../failure.ts";
@@ -109,7 +110,7 @@ export function buildProgram(
   const speaking = (command: Command): Command =>
     command
       .option("-q, --quiet", "print only warnings when all is well")
-      .option("-v, --verbose", "tell more; show userId and to as they are")
+      .option("-v, --verbose", `tell more; show ${PERSONAL_FIELDS.join(" and ")} as they are`)
       .option("--no-color", "no colours")
       .addOption(
         new Option("--log-format <format>", "how stderr is written").choices(["pretty", "json"]).default("pretty"),

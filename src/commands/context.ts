@@ -9,7 +9,7 @@ export interface Context extends Pick<RunContext, "cwd" | "env" | "stdin" | "now
   readonly reporter: Reporter;
   /** Standard output is for one JSON document, and nothing else goes there. */
   readonly isStdoutTaken: boolean;
-  /** Show values of userId and `to` as they are. */
+  /** Show values that name a person as they are. */
   readonly verbose: boolean;
   readonly trace: Trace;
 }

@@ -7,7 +7,7 @@ import { stringifyJson } from "../actions/json.ts";
 import { cleanText, number } from "../actions/text.ts";
 import type { PlanResult } from "../plan/make-plan.ts";
 import type { PreviewDocument, PreviewRow } from "../run/preview.ts";
-import { shown } from "./problems.ts";
+import { shown, shownIf } from "./problems.ts";
 import { describeSent } from "./summary.ts";
 
 const MOST_REASONS_SHOWN = 20;
@@ -82,7 +82,7 @@ function describeRow(
   );
   const left = cells.map(({ column, value }) => {
     const isOfPerson = persons.has(value) || /^\S+@\S+$/.test(value);
-    return `${pad(cut(cleanText(column), 14), 14)} ${cut(shown(isOfPerson ? "userId" : undefined, value, verbose), LEFT - 15)}`;
+    return `${pad(cut(cleanText(column), 14), 14)} ${cut(shownIf(isOfPerson, value, verbose), LEFT - 15)}`;
   });
   const right = actions.flatMap((action) => describeAction(action, verbose));
   if (skipped !== undefined) right.push(...wrap(`skipped: ${cleanText(skipped, 200)}`, RIGHT));

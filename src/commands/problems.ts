@@ -15,7 +15,12 @@ export const PROBLEMS_SHOWN = 50;
 
 /** A value fit for a terminal, with all but its ends hidden where it names a person. */
 export function shown(field: string | undefined, value: string, verbose: boolean): string {
-  return verbose || field === undefined || !isPersonal(field) ? cleanText(value) : masked(value);
+  return shownIf(field !== undefined && isPersonal(field), value, verbose);
+}
+
+/** The same where it is known whether the value names a person, and no field stands for it. */
+export function shownIf(isOfPerson: boolean, value: string, verbose: boolean): string {
+  return isOfPerson && !verbose ? masked(value) : cleanText(value);
 }
 
 /** The problem in one line: `sales.csv:1042 price: "12,50" …`. */

@@ -163,6 +163,43 @@ function circlesOf(imports: ReadonlyMap<string, readonly string[]>): readonly (r
   return [...new Map(circles.map((circle) => [circle.join(" "), circle])).values()];
 }
 
+/** `a ◀ {b, c} ◀ d` lets b and c import a, and d both: each arrow of CONTRIBUTING.md, from who imports. */
+function arrowsOf(drawn: string): readonly (readonly [from: string, to: string])[] {
+  const namesIn = (place: string): readonly string[] => place.match(/[\w-]+/g) ?? [];
+  return drawn.split(/\s{2,}|;/).flatMap((chain) => {
+    const places = chain.split("◀").map(namesIn);
+    return places
+      .slice(1)
+      .flatMap((importers, at) => importers.flatMap((from) => (places[at] ?? []).map((to) => [from, to] as const)));
+  });
+}
+
+describe("the arrows of CONTRIBUTING.md", () => {
+  const lines = readFileSync(join(SRC, "../CONTRIBUTING.md"), "utf8")
+    .split("\n")
+    .filter((line) => line.startsWith("    ") && line.includes("◀"));
+  const isOfPlan = (line: string): boolean => line.includes("within plan:");
+  const ofSrc = lines.filter((line) => !isOfPlan(line)).join("  ");
+  const ofPlan = lines.filter(isOfPlan).join("  ").replace("within plan:", "");
+
+  it.each<[string, string, Readonly<Record<string, readonly string[]>>]>([
+    ["src/", ofSrc, MAY_IMPORT],
+    ["src/plan/", ofPlan, MAY_IMPORT_IN_PLAN],
+  ])("of %s are the ones that hold", (_, drawn, table) => {
+    const arrows = arrowsOf(drawn);
+    const follow = (from: string): readonly string[] =>
+      arrows.flatMap(([name, to]) => (name === from ? [to, ...follow(to)] : []));
+    const hidden = Object.entries(table).flatMap(([from, to]) => {
+      const drawnFor = new Set(follow(from));
+      return to.filter((each) => !drawnFor.has(each)).map((each) => `${each} ◀ ${from}`);
+    });
+    expect(hidden).toEqual([]);
+    expect(arrows.filter(([from, to]) => !table[from]?.includes(to)).map(([from, to]) => `${to} ◀ ${from}`)).toEqual(
+      [],
+    );
+  });
+});
+
 describe("the chunks table", () => {
   it("is changed by src/ledger/chunks.ts alone", () => {
     const changes = /\b(?:UPDATE|INSERT(?: OR \w+)? INTO|REPLACE INTO|DELETE FROM)\s+chunks\b/i;

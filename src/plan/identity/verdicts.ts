@@ -121,7 +121,8 @@ interface ComparedChain {
   /** Its time in seconds since 1970. */
   readonly open: readonly { readonly candidate: Pick<Candidate, "seq" | "input">; readonly time: bigint | undefined }[];
   readonly accepted: readonly {
-    readonly time: bigint /** The input has it just so. */;
+    readonly time: bigint;
+    /** The input has it just so. */
     readonly isStanding: boolean;
   }[];
   /** All of the input, those that are known too. */

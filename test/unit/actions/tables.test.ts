@@ -46,8 +46,7 @@ const sorted = (names: string | readonly string[]): readonly string[] =>
   (typeof names === "string" ? names.split(" ") : [...names]).filter((name) => name !== "").sort();
 
 describe("the field table", () => {
-  it("has the 25 fields of the specification", () => {
-    expect(FIELD_NAMES).toHaveLength(25);
+  it("has the fields of the specification", () => {
     expect(sorted([...FIELD_NAMES])).toEqual(sorted(`${ON_CHAIN} ${OFF_CHAIN}`));
   });
 
