@@ -751,6 +751,15 @@ export const BAD_FILES: readonly BadFile[] = [
     content: lines(SALE_HEADER, SALE_ROW, "ber-2026,T-1,guest-1002,39.00,1768600060"),
   },
   {
+    file: "sales-id-in-two-forms.csv",
+    exit: 3,
+    rule: "id-in-two-forms",
+    line: 3,
+    field: "ticketId",
+    why: "an ö that is one character in the first row, and an o with two dots in the second",
+    content: lines(SALE_HEADER, SALE_ROW.replace("T-1", "F\u00f6hn-1"), SALE_ROW.replace("T-1", "Fo\u0308hn-1")),
+  },
+  {
     file: "ticket-not-sold.ndjson",
     exit: 0,
     rule: "ticket-not-sold",

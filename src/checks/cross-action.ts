@@ -10,13 +10,15 @@ import {
 } from "../actions/actions.ts";
 import { about, type Severity } from "../actions/problem.ts";
 import { type EventState, EventStates } from "./event-states.ts";
-import { LostZeros, type OtherSpelling } from "./lost-zeros.ts";
+import type { OtherSpelling } from "./known-spelling.ts";
+import { LostZeros } from "./lost-zeros.ts";
+import { type KnownForms, OtherForms } from "./other-forms.ts";
 import { priceDecimals } from "./price-decimals.ts";
 import { type CrossActionFinding, placeText, quoted, RowFindings } from "./row-findings.ts";
 import { type Place, type TicketKind, TicketStates } from "./ticket-states.ts";
 
 /** What an environment is known to hold. Lookups are synchronous; a ledger or nothing stands behind them. */
-export interface KnownState {
+export interface KnownState extends KnownForms {
   /** Undefined when the event is not known to be registered. */
   event(eventId: string): { readonly currency?: string } | undefined;
   /** Whether something of the event was accepted, and no newEvent. */
@@ -25,6 +27,7 @@ export interface KnownState {
   ticket(ref: { readonly ticketId: string } | { readonly nftId: string }): KnownTicket | undefined;
   /** Whether it knows buyers of tickets by nftId alone, any of which may be a ticket that it knows by ticketId too. */
   hasHoldersByNftId(): boolean;
+  /** The same number with other zeros in front. */
   readonly otherSpelling: OtherSpelling;
 }
 
@@ -43,6 +46,8 @@ export const NOTHING_KNOWN: KnownState = {
   ticket: () => undefined,
   hasHoldersByNftId: () => false,
   otherSpelling: () => undefined,
+  otherForm: () => undefined,
+  isKnownId: () => false,
 };
 
 export interface CrossActionOptions {
@@ -88,6 +93,7 @@ export class CrossActionChecks {
   /** What the row in hand has found; rows come one after the other. */
   readonly #row: RowFindings;
   readonly #zeros: LostZeros;
+  readonly #forms: OtherForms;
   /** Kinds of id by which tickets were resold here that may be known by the other kind, too. */
   readonly #resoldBy = new Set<TicketKind>();
   #holdersByNftId: boolean | undefined;
@@ -97,6 +103,7 @@ export class CrossActionChecks {
     this.#options = options;
     this.#events = new EventStates((eventId) => knownState.event(eventId));
     this.#row = new RowFindings(severityOf);
+    this.#forms = new OtherForms(this.#events, this.#tickets, this.#row, knownState);
     this.#zeros = new LostZeros(this.#events, this.#tickets, this.#row, (...id) => knownState.otherSpelling(...id));
   }
 
@@ -126,7 +133,9 @@ export class CrossActionChecks {
   /** A row that was invalid before it came here; its actions may be partial. What depends on it is held back. */
   holdBack(actions: readonly unknown[], at: Place): void {
     for (const action of actions) {
-      const { eventId, ticketId, nftId } = referencesOf(action);
+      const references = referencesOf(action);
+      const { eventId, ticketId, nftId } = references;
+      this.#forms.note(references, at);
       // An event that is registered all the same does not depend on this row.
       if (eventId !== undefined) {
         const event = this.#events.of(eventId);
@@ -156,6 +165,7 @@ export class CrossActionChecks {
 
   #check(action: Action, at: Place): void {
     this.#zeros.check(action);
+    this.#forms.check(action, at);
     const { effect } = actionSpec(action.action);
     switch (effect) {
       case "register-event":

@@ -1,30 +1,19 @@
 /** Ids that are the same number as another with other zeros in front: a spreadsheet may have taken them off. */
 
-import type { Action, ActionName } from "../actions/actions.ts";
+import type { Action } from "../actions/actions.ts";
 import { about } from "../actions/problem.ts";
 import { isNumber, otherSpellings } from "../actions/zero-ids.ts";
 import type { EventStates } from "./event-states.ts";
-import { placeText, quoted, type RowFindings } from "./row-findings.ts";
+import {
+  type KnownSpelling,
+  type OtherSpelling,
+  type SpelledField,
+  type SpelledHere,
+  thingOf,
+  whereText,
+} from "./known-spelling.ts";
+import { quoted, type RowFindings } from "./row-findings.ts";
 import type { Place, TicketStates } from "./ticket-states.ts";
-
-type SpelledField = "eventId" | "ticketId";
-
-export interface KnownSpelling {
-  readonly id: string;
-  /** Whether another run may still bring it to the service, and nothing of it was accepted. */
-  readonly isPending: boolean;
-  /** In which it was first accepted, or is pending; undefined where that is not known. */
-  readonly run: string | undefined;
-}
-
-/** Of an id of which nothing was accepted or is pending: the same number with other zeros in front, of which something is. */
-export type OtherSpelling = (action: ActionName, field: SpelledField, id: string) => KnownSpelling | undefined;
-
-/** The other spelling of an id, in this input. */
-interface SpelledHere {
-  readonly id: string;
-  readonly at: Place;
-}
 
 export class LostZeros {
   readonly #events: EventStates;
@@ -69,16 +58,11 @@ export class LostZeros {
 
   #report(field: SpelledField, value: string, other: KnownSpelling | SpelledHere | undefined): void {
     if (other === undefined) return;
-    const isHere = "at" in other;
-    const where = isHere
-      ? `stands at ${placeText(other.at)}`
-      : `${other.isPending ? "is pending" : "was accepted"}${other.run === undefined ? "" : ` in the run ${other.run}`}`;
-    const what = field === "eventId" ? "event" : "ticket";
     const finding = {
       ...about(field, value),
-      message: `${quoted(value)} is the same number as ${quoted(other.id)}, which ${where}, with other leading zeros: spreadsheets remove them.`,
-      hint: `Export again with the ids as text, and don't open and save the file in a spreadsheet. If it is another ${what}, stream its row alone with --again.`,
+      message: `${quoted(value)} is the same number as ${quoted(other.id)}, which ${whereText(other)}, with other leading zeros: spreadsheets remove them.`,
+      hint: `Export again with the ids as text, and don't open and save the file in a spreadsheet. If it is another ${thingOf(field)}, stream its row alone with --again.`,
     };
-    this.#row.report("id-zeros-lost", finding, isHere ? "warn" : "error");
+    this.#row.report("id-zeros-lost", finding, "at" in other ? "warn" : "error");
   }
 }

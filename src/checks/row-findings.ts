@@ -37,13 +37,15 @@ export class RowFindings {
     return found;
   }
 
-  report(rule: CrossActionRule, finding: Omit<Finding, "rule">, gravest: Severity = "error"): void {
+  /** Returns the severity that it has here. */
+  report(rule: CrossActionRule, finding: Omit<Finding, "rule">, gravest: Severity = "error"): Severity {
     const configured = this.#severityOf(rule);
     const severity = configured === "error" ? gravest : configured;
-    if (severity === "off") return;
+    if (severity === "off") return severity;
     if (severity === "error") this.isInvalid = true;
     this.#found ??= [];
     this.#found.push({ rule, severity, ...finding });
+    return severity;
   }
 
   dependsOn(cause: Place | undefined, field: string, value: string): void {

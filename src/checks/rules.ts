@@ -91,6 +91,12 @@ export const CROSS_ACTION_RULES = rulesOf("error", NEVER_TWICE, {
       "A spreadsheet removes the leading zeros of a number, and what was accepted would look new. Between two ids of one input this is a warning.",
     example: '"ticketId":"123456789", where "000123456789" was accepted',
   },
+  "id-in-two-forms": {
+    reason:
+      "Unicode writes `ü` as one character or as two. Nobody sees which, but to the service these are two ids, and what was accepted would look new.",
+    source: "Unicode Standard Annex #15, canonical equivalence",
+    example: '"ticketId":"Mu\\u0308ller-1", where "M\\u00fcller-1" was accepted',
+  },
   "event-not-registered": {
     reason:
       "An event is registered before its tickets are. Where it may have been registered elsewhere, this is one warning per event; `complete: true` in the environment says that nothing was.",

@@ -5,12 +5,14 @@ import { digestOf, identityText } from "../actions/identity.ts";
 import type { KnownState } from "../checks/cross-action.ts";
 import { changeChunk } from "./chunks.ts";
 import { keyedDeeds, mergeKeyed } from "./keyed-deeds.ts";
+import { knownIds } from "./known-ids.ts";
 import { type Ledger, readMeta, type SqlRow } from "./ledger.ts";
 import { insertOutcomes, type NewOutcome, TAKEN, TRIED } from "./outcomes.ts";
 import type { Pending } from "./pending.ts";
 import { mergeMended } from "./rejected-rows.ts";
 import { LAST_FORMER_RUN, PRESENT_IDENTITY } from "./renamed-deeds.ts";
 import { nextChunkNumber } from "./runs.ts";
+import { formsOf } from "./unicode-ids.ts";
 import { mergeZeroLengths, spellingsOf } from "./zero-ids.ts";
 
 /** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */
@@ -22,9 +24,10 @@ export const IMPORTED_MAPPING = "imported";
 /**
  * The events and tickets that the environment has accepted, for the checks across actions.
  *
- * @param pending its ids are known too, with their leading zeros.
+ * @param pending its ids are known too.
  */
 export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
+  const ids = knownIds(ledger, pending);
   let hasTickets: boolean | undefined;
   return {
     event: (eventId) => {
@@ -51,7 +54,9 @@ export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
     hasHoldersByNftId: () =>
       ledger.get("SELECT 1 AS one FROM tickets WHERE ticket < ? AND holder IS NOT NULL LIMIT 1", TICKET_PREFIX) !==
       undefined,
-    otherSpelling: spellingsOf(ledger, pending),
+    otherSpelling: spellingsOf(ledger, ids),
+    otherForm: formsOf(ledger, ids),
+    isKnownId: ids.isKnown,
   };
 }
 

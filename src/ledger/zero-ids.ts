@@ -1,13 +1,10 @@
 /** Accepted or pending ids that begin with a zero. Spreadsheets drop the zero, and without it the ids would look new. */
 
-import { ACTION_NAMES, type ActionName, actionSpec } from "../actions/actions.ts";
-import { digestOf, identityText } from "../actions/identity.ts";
 import { isNumber, otherSpellings } from "../actions/zero-ids.ts";
-import type { KnownSpelling } from "../checks/lost-zeros.ts";
-import { keyedDeeds } from "./keyed-deeds.ts";
+import type { OtherSpelling, SpelledField } from "../checks/known-spelling.ts";
+import type { KnownIds } from "./known-ids.ts";
 import type { Ledger } from "./ledger.ts";
 import { TAKEN } from "./outcomes.ts";
-import type { Pending } from "./pending.ts";
 
 const DIGITS_ONLY = (id: string): string => `${id} NOT GLOB '*[^0-9]*'`;
 
@@ -37,70 +34,20 @@ export function mergeZeroLengths(ledger: Ledger, runNo: number, unmerged: string
 const EVENT_LENGTHS = `SELECT DISTINCT length(event_id) AS length FROM events
   WHERE event_id >= '0' AND event_id < '1' AND ${DIGITS_ONLY("event_id")}`;
 
-const known = (table: string): string => `SELECT 1 AS one FROM ${table} UNION ALL
-  SELECT 1 FROM identities WHERE identity = ? AND taken = 1 UNION ALL
-  SELECT 1 FROM keyed_deeds WHERE identity = ? AND taken = 1 LIMIT 1`;
-const KNOWN = { event: known("events WHERE event_id = ?"), ticket: known("tickets WHERE ticket = 'ticket:' || ?") };
-
-type Field = "eventId" | "ticketId";
-
 /** For an unknown id: the known one that is the same number with other leading zeros. */
-export function spellingsOf(
-  ledger: Ledger,
-  pending: Pending,
-): (action: ActionName, field: Field, id: string) => KnownSpelling | undefined {
-  const waiting = pendingIds(pending);
-  const readLengths = (sql: string, field: Field): ReadonlySet<number> =>
+export function spellingsOf(ledger: Ledger, { isKnown, toldOf, pending }: KnownIds): OtherSpelling {
+  const readLengths = (sql: string, field: SpelledField): ReadonlySet<number> =>
     new Set([
       ...ledger.all(sql).map(({ length }) => Number(length)),
-      ...[...waiting[field].keys()].filter((id) => id.startsWith("0") && isNumber(id)).map((id) => id.length),
+      ...[...pending[field].keys()].filter((id) => id.startsWith("0") && isNumber(id)).map((id) => id.length),
     ]);
-  let lengths: Record<Field, ReadonlySet<number>> | undefined;
-  const isAccepted = (action: ActionName, field: Field, id: string): boolean => {
-    const identity = digestOf(identityText({ action, data: { [field]: id } }));
-    return ledger.get(KNOWN[field === "eventId" ? "event" : "ticket"], id, identity, identity) !== undefined;
-  };
+  let lengths: Record<SpelledField, ReadonlySet<number>> | undefined;
   return (action, field, id) => {
     lengths ??= {
       eventId: readLengths(EVENT_LENGTHS, "eventId"),
       ticketId: readLengths("SELECT length FROM zero_lengths", "ticketId"),
     };
-    const isKnown = (spelling: string): boolean => waiting[field].has(spelling) || isAccepted(action, field, spelling);
-    const other = otherSpellings(id, lengths[field]).find(isKnown);
-    if (other === undefined || isKnown(id)) return undefined;
-    return isAccepted(action, field, other)
-      ? { id: other, isPending: false, run: runOf(ledger, field, other) }
-      : { id: other, isPending: true, run: waiting[field].get(other) };
+    const other = otherSpellings(id, lengths[field]).find((spelling) => isKnown(action, field, spelling));
+    return other === undefined || isKnown(action, field, id) ? undefined : toldOf(action, field, other);
   };
-}
-
-/** Ids of which something is pending, with the run that holds it where that is known. */
-function pendingIds({
-  newEvents,
-  updatedEvents,
-  tickets,
-}: Pending): Record<Field, ReadonlyMap<string, string | undefined>> {
-  const updated = [...updatedEvents].map((id) => [id, undefined] as const);
-  const named = [...tickets].filter(([ticket]) => ticket.startsWith(TICKET));
-  return {
-    eventId: new Map<string, string | undefined>([...updated, ...newEvents]),
-    ticketId: new Map(named.map(([ticket, run]) => [ticket.slice(TICKET.length), run])),
-  };
-}
-
-/** As `ticketKey` names tickets. */
-const TICKET = "ticket:";
-
-/** The first run in which something of the ticket or event was accepted. */
-function runOf(ledger: Ledger, field: Field, id: string): string | undefined {
-  const about = field === "eventId" ? "event" : "ticket";
-  const runs = ACTION_NAMES.filter((name) => actionSpec(name).about === about).flatMap((action) => {
-    const identity = digestOf(identityText({ action, data: { [field]: id } }));
-    const plain = ledger.all("SELECT run_no FROM identities WHERE identity = ? AND taken = 1", identity);
-    const keyed = keyedDeeds(ledger, identity).filter(({ isTaken }) => isTaken);
-    return [...plain.map(({ run_no }) => Number(run_no)), ...keyed.map(({ runNo }) => runNo)];
-  });
-  if (runs.length === 0) return undefined;
-  const row = ledger.get("SELECT run FROM runs WHERE run_no = ?", Math.min(...runs));
-  return row === undefined ? undefined : String(row.run);
 }

@@ -338,7 +338,9 @@ function allowedRows(allowance: Allowance, read: number): number {
 function acrossFor(options: PlanOptions, compiled: Compiled): CrossActionChecks {
   const known = options.ledger === undefined ? NOTHING_KNOWN : ledgerKnownState(options.ledger, options.pending);
   // What is sent again on purpose would meet its own traces: the holder it made, the check-in it made.
-  const knownState: KnownState = options.again ? { ...NOTHING_KNOWN, event: known.event } : known;
+  const knownState: KnownState = options.again
+    ? { ...NOTHING_KNOWN, event: known.event, isKnownId: known.isKnownId }
+    : known;
   return new CrossActionChecks({
     knownState,
     hasKnownState: options.ledger !== undefined,

@@ -658,3 +658,105 @@ describe("zeros in front of an id", () => {
     expect(asked).toEqual(["12"]);
   });
 });
+
+describe("an id in another Unicode form", () => {
+  const COMPOSED = "M\u00fcller-1";
+  const DECOMPOSED = "Mu\u0308ller-1";
+  /** Neither of the two forms. */
+  const MIXED = "\u00fc-u\u0308";
+  const known = (...ids: readonly string[]): KnownState => ({
+    ...NOTHING_KNOWN,
+    otherForm: (_action, _field, id) => {
+      const other = ids.find((each) => each !== id && each.normalize() === id.normalize());
+      return other === undefined || ids.includes(id) ? undefined : { id: other, isPending: false, run: "7f3a" };
+    },
+    isKnownId: (_action, _field, id) => ids.includes(id),
+  });
+
+  it("is no new ticket where the other was accepted, and shows how they differ", () => {
+    const rows = [[event("e")], [sale(DECOMPOSED)], [scan(DECOMPOSED)], [sale("M\u00fcller-2")]];
+    const setting = { knownState: known(COMPOSED) };
+    expect(found(rows, setting)).toEqual(["", "error id-in-two-forms", "error depends-on-invalid", ""]);
+    expect(messages(rows, setting)[0]).toBe(
+      `"Mu\\u0308ller-1" is "M\\u00fcller-1", which was accepted in the run 7f3a, in another Unicode form: both read "${DECOMPOSED}".`,
+    );
+    const [finding] = crossChecks([], setting).row([sale(DECOMPOSED)], { source: "in.csv", line: 2 })[0] ?? [];
+    expect(finding?.hint).toBe(
+      "Have the export write it as it is there, in the form NFC. If it is another ticket, stream its row alone with --again.",
+    );
+  });
+
+  it("is no new event, for no row that names it", () => {
+    const rows = [[sale("a", { eventId: DECOMPOSED })], [sale("b", { eventId: DECOMPOSED })]];
+    expect(found(rows, { knownState: known(COMPOSED) })).toEqual([
+      "error id-in-two-forms; warn event-not-registered",
+      "error depends-on-invalid",
+    ]);
+    expect(found([[event(DECOMPOSED), sale("a", { eventId: DECOMPOSED })]], { knownState: known(COMPOSED) })).toEqual([
+      "error id-in-two-forms",
+    ]);
+  });
+
+  it.each([
+    [COMPOSED, DECOMPOSED],
+    [DECOMPOSED, COMPOSED],
+    [MIXED, MIXED.normalize("NFC")],
+    [MIXED, MIXED.normalize("NFD")],
+    [MIXED.normalize("NFC"), MIXED],
+    [MIXED.normalize("NFD"), MIXED],
+    [MIXED, "u\u0308-\u00fc"],
+    ["\u1ec7", "\u1eb9\u0302"],
+    ["\u212b", "\u00c5"],
+    ["\ud55c", "\u1112\u1161\u11ab"],
+  ])("is told of two tickets and two events of one input: %j, %j", (one, other) => {
+    expect(found([[event("e")], [sale(one)], [scan(one)], [sale(other)], [scan(other)]])).toEqual([
+      ...["", "", ""],
+      "error id-in-two-forms",
+      "error depends-on-invalid",
+    ]);
+    expect(found([[event(one)], [event(other)], [sale("t", { eventId: other })]])).toEqual([
+      "",
+      "error id-in-two-forms",
+      "error depends-on-invalid",
+    ]);
+    expect(found([[sale("s", { eventId: one })], [sale("t", { eventId: other })]])[1]).toContain(
+      "error id-in-two-forms",
+    );
+  });
+
+  it.each([
+    ["x\u00b2", "x2"],
+    ["\uff11", "1"],
+    ["\u00e4", "a"],
+    ["\ufb01", "fi"],
+    ["\u00fc", "\u00dc"],
+  ])("is none that merely looks alike: %j, %j", (one, other) => {
+    expect(found([[event("e")], [sale(one)], [sale(other)]])).toEqual(["", "", ""]);
+  });
+
+  it("is told of a row whose other one is invalid by itself", () => {
+    const checks = crossChecks([]);
+    checks.holdBack([sale(DECOMPOSED), event(DECOMPOSED)], { source: "in.csv", line: 2 });
+    const told = (action: Action) => checks.row([action], { source: "in.csv", line: 3 })[0]?.map(({ rule }) => rule);
+    expect(told(event(COMPOSED))).toEqual(["id-in-two-forms"]);
+    expect(told(sale(COMPOSED))).toContain("id-in-two-forms");
+  });
+
+  it("is no finding where it was accepted itself", () => {
+    const rows = [[event("e")], [sale(COMPOSED)], [sale(DECOMPOSED)]];
+    expect(found(rows, { knownState: known(COMPOSED, DECOMPOSED) })).toEqual(["", "", ""]);
+  });
+
+  it("is asked for of no id of ASCII", () => {
+    const asked: string[] = [];
+    const knownState: KnownState = { ...NOTHING_KNOWN, otherForm: (_action, _field, id) => void asked.push(id) };
+    found([[event("e")], [sale("A-1")], [sale("\u00fc")], [scan("\u00fc")]], { knownState });
+    expect(asked).toEqual(["\u00fc"]);
+  });
+
+  it("is only told where its rule is a warning", () => {
+    const rows = [[event("e")], [sale(COMPOSED)], [sale(DECOMPOSED)], [scan(DECOMPOSED)]];
+    expect(found(rows, { rules: { "id-in-two-forms": "warn" } })).toEqual(["", "", "warn id-in-two-forms", ""]);
+    expect(found(rows, { rules: { "id-in-two-forms": "off" } })).toEqual(["", "", "", ""]);
+  });
+});

@@ -407,3 +407,102 @@ describe("ids whose zeros in front were lost", () => {
     expect((await field.stream(["sales.csv"])).said).toContain('the same number as "000123456789"');
   });
 });
+
+describe("ids in another Unicode form", () => {
+  const sales = (...ids: readonly string[]): string =>
+    [
+      "ticketId,userId,price,orderTime,eventId",
+      ...ids.map((id, at) => `${id},u${at},10.00,${1790841612 + at},ball`),
+      "",
+    ].join("\n");
+  const COMPOSED = ["M\u00fcller-1", "B\u00f6hm-2"];
+  const DECOMPOSED = COMPOSED.map((id) => id.normalize("NFD"));
+
+  async function openSold(...ids: readonly string[]): Promise<Field> {
+    const field = await openField();
+    await field.write("events.csv", "eventId,currency\nball,EUR\n");
+    await field.write("sales.csv", sales(...ids));
+    const night = await field.stream(["events.csv", "sales.csv"]);
+    expect(night.summary?.actions).toMatchObject({ accepted: ids.length + 1 });
+    return field;
+  }
+
+  test.each([
+    ["decomposed", COMPOSED, DECOMPOSED, '"Mu\\u0308ller-1" is "M\\u00fcller-1"'],
+    ["composed", DECOMPOSED, COMPOSED, '"M\\u00fcller-1" is "Mu\\u0308ller-1"'],
+    ["in none throughout", ["u\u0308-\u00fc"], ["\u00fc-u\u0308"], '"\\u00fc-u\\u0308" is "u\\u0308-\\u00fc"'],
+  ])("are no new tickets, and nothing of them is sent: %s", async (_what, then, now, told) => {
+    const field = await openSold(...then);
+    const run = field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs")?.run));
+    await field.write("sales.csv", sales(...now));
+    const night = await field.stream(["sales.csv"]);
+    expect(night.exitCode).toBe(3);
+    expect(night.said).toContain(`${told}, which was accepted in the run ${run}, in another Unicode form`);
+    expect(processedBy(field.sandbox)).toBe(["ball", ...then].join(" "));
+    await field.write("sales.csv", sales(...then));
+    expect(await field.stream(["sales.csv"])).toMatchObject({ exitCode: 0, summary: { state: "nothing new" } });
+  });
+
+  test("are told of scans, and of events", async () => {
+    const field = await openSold(...COMPOSED);
+    await field.write("scans.csv", `ticketId,orderTime\n${DECOMPOSED[0]},1790842000\n`);
+    expect((await field.stream(["scans.csv"])).said).toContain("[id-in-two-forms]");
+    await field.write("events.csv", "eventId,currency\nB\u00e4lle,EUR\n");
+    await field.stream(["events.csv"]);
+    await field.write("events.csv", "eventId,currency\nBa\u0308lle,EUR\n");
+    expect((await field.stream(["events.csv"])).said).toContain('"Ba\\u0308lle" is "B\\u00e4lle"');
+    expect(processedBy(field.sandbox)).toBe(["ball", ...COMPOSED, "B\u00e4lle"].join(" "));
+  });
+
+  test("are told of one input, in which nothing of the second is sent", async () => {
+    const field = await openField();
+    await field.write("events.csv", "eventId,currency\nball,EUR\n");
+    await field.write("sales.csv", sales(...COMPOSED, DECOMPOSED[0] ?? ""));
+    const night = await field.stream(["events.csv", "sales.csv"], { maxInvalid: { rows: 1 } });
+    expect(night.said).toContain("which stands at sales.csv:2, in another Unicode form");
+    expect(processedBy(field.sandbox)).toBe(["ball", ...COMPOSED].join(" "));
+  });
+
+  test("hold every sale of such an event", async () => {
+    const field = await openField();
+    await field.write("events.csv", "eventId,currency\nB\u00e4lle,EUR\n");
+    await field.stream(["events.csv"]);
+    await field.write("sales.csv", sales("T-1", "T-2").replaceAll("ball", "Ba\u0308lle"));
+    const night = await field.stream(["sales.csv"], { maxInvalid: { rows: 5 } });
+    expect(night.summary?.rows).toMatchObject({ mapped: 0, invalid: 1, held: 1 });
+    expect(processedBy(field.sandbox)).toBe("B\u00e4lle");
+  });
+
+  test("may be another ticket, which a person sends alone; from then on both are known", async () => {
+    const field = await openSold(...COMPOSED);
+    await field.write("sales-other.csv", sales(DECOMPOSED[0] ?? ""));
+    expect((await field.stream(["sales-other.csv"], { again: true })).exitCode).toBe(0);
+    await field.write("checkins.csv", `ticketId,orderTime\n${COMPOSED[0]},1790842000\n${DECOMPOSED[0]},1790842001\n`);
+    const files = ["sales.csv", "sales-other.csv", "checkins.csv"];
+    expect(await field.stream(files)).toMatchObject({ exitCode: 0, summary: { actions: { accepted: 2 } } });
+    expect((await field.stream(files, { again: true })).said).not.toContain("[id-in-two-forms]");
+  });
+
+  test("are told where those of then are in doubt", async () => {
+    const field = await openField();
+    await field.write("events.csv", "eventId,currency\nball,EUR\n");
+    await field.stream(["events.csv"]);
+    await field.write("sales.csv", sales(...DECOMPOSED));
+    field.setFaults({ on: { request: 1 }, fault: "status", status: 500 });
+    const doubtful = await field.stream(["sales.csv"]);
+    field.setFaults();
+    await field.write("sales.csv", sales(...COMPOSED));
+    const { context, said } = makeContext(field.folder, field.env);
+    expect(await validate({ files: ["sales.csv"], json: false, flags: {} }, context)).toBe(3);
+    expect(said()).toContain(`which is pending in the run ${doubtful.summary?.run}, in another Unicode form`);
+  });
+
+  test("are known in a ledger that was imported", async () => {
+    const field = await openSold(...DECOMPOSED);
+    await rm(join(field.folder, "state"), { recursive: true });
+    const { context } = makeContext(field.folder, field.env);
+    await importResults({ file: "events.local.promises.ndjson", waitLock: 0, flags: {} }, context);
+    await field.write("sales.csv", sales(...COMPOSED));
+    expect((await field.stream(["sales.csv"])).said).toContain("[id-in-two-forms]");
+  });
+});

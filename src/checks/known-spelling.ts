@@ -1,0 +1,33 @@
+/** Ids that are probably one, spelled in two ways: what is told of the other one. */
+
+import type { ActionName } from "../actions/actions.ts";
+import { placeText } from "./row-findings.ts";
+import type { Place } from "./ticket-states.ts";
+
+export type SpelledField = "eventId" | "ticketId";
+
+export interface KnownSpelling {
+  readonly id: string;
+  /** Whether another run may still bring it to the service, and nothing of it was accepted. */
+  readonly isPending: boolean;
+  /** In which it was first accepted, or is pending; undefined where that is not known. */
+  readonly run: string | undefined;
+}
+
+/** Of an id of which nothing was accepted or is pending: another spelling of it, of which something is. */
+export type OtherSpelling = (action: ActionName, field: SpelledField, id: string) => KnownSpelling | undefined;
+
+/** The other spelling of an id, in this input. */
+export interface SpelledHere {
+  readonly id: string;
+  readonly at: Place;
+}
+
+/** The end of a sentence that begins with the other spelling. */
+export function whereText(other: KnownSpelling | SpelledHere): string {
+  if ("at" in other) return `stands at ${placeText(other.at)}`;
+  const state = other.isPending ? "is pending" : "was accepted";
+  return other.run === undefined ? state : `${state} in the run ${other.run}`;
+}
+
+export const thingOf = (field: SpelledField): string => (field === "eventId" ? "event" : "ticket");

@@ -1,0 +1,108 @@
+/** Ids that are another one in another Unicode form: a person reads the same, and the service has two. */
+
+import type { Action, ActionName } from "../actions/actions.ts";
+import { about, type Severity } from "../actions/problem.ts";
+import { cleanText } from "../actions/text.ts";
+import { formOf, mayHaveForms, UnicodeForms, withFormShown } from "../actions/unicode-forms.ts";
+import type { EventStates } from "./event-states.ts";
+import {
+  type KnownSpelling,
+  type OtherSpelling,
+  type SpelledField,
+  type SpelledHere,
+  thingOf,
+  whereText,
+} from "./known-spelling.ts";
+import { quoted, type RowFindings } from "./row-findings.ts";
+import type { Place, TicketStates } from "./ticket-states.ts";
+
+/** What an environment is known to hold of ids. */
+export interface KnownForms {
+  readonly otherForm: OtherSpelling;
+  /** Whether something of the id was accepted or is pending. */
+  readonly isKnownId: (action: ActionName, field: SpelledField, id: string) => boolean;
+}
+
+export class OtherForms {
+  readonly #events: EventStates;
+  readonly #tickets: TicketStates;
+  readonly #row: RowFindings;
+  readonly #known: KnownForms;
+  /** Forms of the ids of this input. */
+  readonly #forms = { eventId: new UnicodeForms(), ticketId: new UnicodeForms() };
+  /** Where this input first names an event. */
+  readonly #eventsAt = new Map<string, Place>();
+  /** Events that are another one: whatever names them is not sent. */
+  readonly #heldEvents = new Map<string, Place>();
+
+  constructor(events: EventStates, tickets: TicketStates, row: RowFindings, known: KnownForms) {
+    this.#events = events;
+    this.#tickets = tickets;
+    this.#row = row;
+    this.#known = known;
+  }
+
+  /** Of an id that this input has not named yet: whether it is known, or stands further up, in another form. */
+  check({ action, data: { ticketId, eventId } }: Action, at: Place): void {
+    if (eventId != null && mayHaveForms(eventId)) this.#checkEvent(action, eventId, at);
+    if (ticketId != null && mayHaveForms(ticketId) && this.#tickets.find("ticketId", ticketId) === undefined)
+      this.#report("ticketId", ticketId, this.#otherOf(action, "ticketId", ticketId));
+  }
+
+  /** Ids of a row that is not sent; it stands further up for those that follow. */
+  note({ eventId, ticketId }: { readonly eventId?: string; readonly ticketId?: string }, at: Place): void {
+    if (ticketId !== undefined && mayHaveForms(ticketId)) this.#forms.ticketId.take(ticketId);
+    if (eventId === undefined || !mayHaveForms(eventId) || this.#eventsAt.has(eventId)) return;
+    this.#forms.eventId.take(eventId);
+    this.#eventsAt.set(eventId, at);
+  }
+
+  #checkEvent(action: ActionName, eventId: string, at: Place): void {
+    const heldAt = this.#heldEvents.get(eventId);
+    // Where that row would have registered the event, the event says so itself.
+    const isTold = heldAt === at || this.#events.find(eventId)?.heldAt !== undefined;
+    if (heldAt !== undefined && !isTold) this.#row.dependsOn(heldAt, "eventId", eventId);
+    if (this.#eventsAt.has(eventId)) return;
+    if (this.#report("eventId", eventId, this.#otherOf(action, "eventId", eventId)) === "error")
+      this.#heldEvents.set(eventId, at);
+    this.#eventsAt.set(eventId, at);
+  }
+
+  #otherOf(action: ActionName, field: SpelledField, id: string): KnownSpelling | SpelledHere | undefined {
+    const here = this.#spelledHere(field, id);
+    const known = this.#known.otherForm(action, field, id);
+    if (known !== undefined || here === undefined) return known;
+    return this.#known.isKnownId(action, field, id) ? undefined : here;
+  }
+
+  #spelledHere(field: SpelledField, id: string): SpelledHere | undefined {
+    const forms = this.#forms[field];
+    const others = forms.othersOf(id);
+    forms.take(id);
+    for (const other of others) {
+      const at = field === "eventId" ? this.#eventsAt.get(other) : this.#placeOf(other);
+      if (at !== undefined) return { id: other, at };
+    }
+    return undefined;
+  }
+
+  #placeOf(ticketId: string): Place | undefined {
+    const ticket = this.#tickets.find("ticketId", ticketId);
+    return ticket === undefined ? undefined : this.#tickets.place(ticket);
+  }
+
+  #report(field: SpelledField, value: string, other: KnownSpelling | SpelledHere | undefined): Severity | undefined {
+    if (other === undefined) return undefined;
+    const form = formOf(other.id);
+    return this.#row.report("id-in-two-forms", {
+      ...about(field, value),
+      message: `${shown(value, other.id)} is ${shown(other.id, value)}, which ${whereText(other)}, in another Unicode form: both read ${quoted(value)}.`,
+      hint: `Have the export write it as it is there${form === undefined ? "" : `, in the form ${form}`}. If it is another ${thingOf(field)}, stream its row alone with --again.`,
+    });
+  }
+}
+
+/** Six characters for one, and never less of the id than an id may have: what is cut off may be what differs. */
+const LONGEST = 6 * 255;
+
+const shown = (id: string, other: string): string => `"${cleanText(withFormShown(id, other), LONGEST)}"`;
