@@ -3,6 +3,7 @@
 import type { Finding } from "../actions/problem.ts";
 import { quoted } from "../actions/text.ts";
 import { decodeForMessage } from "./encoding.ts";
+import { FORMATS } from "./formats.ts";
 import type { Input } from "./input.ts";
 import type { InputRule } from "./rules.ts";
 
@@ -17,11 +18,12 @@ export function findingsOfContent(input: Input, rows: number, allowEmpty: boolea
   const { file, format, bytesRead } = input;
   // Nothing to pack gives more than nothing.
   const isPackedNothing = file.compression !== "none" && bytesRead === 0;
-  const isQuiet = file.path === "-" || (format === "ndjson" && !isPackedNothing);
+  const { whenEmpty } = FORMATS[format];
+  const isQuiet = file.path === "-" || (whenEmpty === undefined && !isPackedNothing);
   if (input.isEmpty && !isQuiet && !allowEmpty) {
     const message = bytesRead === 0 ? "The file is empty: 0 bytes." : "The file is empty: it holds nothing but blanks.";
-    const hint = `${format === "json" ? "A payload without actions is []." : "A table without rows has its header."} Did the export fail? If an empty file is right, add --allow-empty.`;
-    return [{ rule: "input-empty", line: 1, message, hint }];
+    const hints = [whenEmpty, "Did the export fail?", "If an empty file is right, add --allow-empty."];
+    return [{ rule: "input-empty", line: 1, message, hint: hints.filter((each) => each !== undefined).join(" ") }];
   }
   if (rows === 0) return [...findingsOfEncoding(input), noRows(input)];
   return findingsOfText(input);

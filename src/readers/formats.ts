@@ -1,7 +1,9 @@
 /** The formats of inputs, one entry each: what its files are called, and who reads it. */
 
 import { type CsvOptions, type CsvParser, csvParser } from "./csv.ts";
-import type { InputFormat } from "./input-file.ts";
+import { detectDelimiter } from "./delimiter.ts";
+import { keysOfCells, keysOfJson } from "./first-keys.ts";
+import { INPUT_FORMATS, type InputFormat } from "./input-file.ts";
 import { JsonArrayParser } from "./json-array.ts";
 import { ndjsonParser } from "./ndjson.ts";
 import type { RowParser } from "./row-parser.ts";
@@ -12,18 +14,56 @@ export interface FormatSpec {
   readonly parser: (options: CsvOptions) => RowParser | CsvParser;
   /** Rows end with lines, so that its last line needs a line end. */
   readonly isOfLines: boolean;
+  /** What standard input of this format begins with; undefined where it may begin with anything. */
+  readonly firstCharacter: string | undefined;
+  /** The keys that its first line shows, by which promises and rejects are known. */
+  readonly firstKeys: (line: string) => readonly string[];
+  /** How one says that it has no rows, in a sentence; undefined where an empty file says so. */
+  readonly whenEmpty: string | undefined;
 }
 
+const TABLE = {
+  isOfLines: true,
+  firstCharacter: undefined,
+  whenEmpty: "A table without rows has its header.",
+} as const satisfies Partial<FormatSpec>;
+
 export const FORMATS: Readonly<Record<InputFormat, FormatSpec>> = {
-  csv: { extensions: ["csv"], parser: csvParser, isOfLines: true },
+  csv: {
+    ...TABLE,
+    extensions: ["csv"],
+    parser: csvParser,
+    firstKeys: (line) => keysOfCells(line, detectDelimiter(line)),
+  },
   tsv: {
+    ...TABLE,
     extensions: ["tsv"],
     parser: (options) => csvParser({ ...options, delimiter: options.delimiter ?? "\t" }),
-    isOfLines: true,
+    firstKeys: (line) => keysOfCells(line, "\t"),
   },
-  ndjson: { extensions: ["ndjson", "jsonl"], parser: () => ndjsonParser(), isOfLines: true },
-  json: { extensions: ["json"], parser: () => new JsonArrayParser(), isOfLines: false },
+  ndjson: {
+    extensions: ["ndjson", "jsonl"],
+    parser: () => ndjsonParser(),
+    isOfLines: true,
+    firstCharacter: "{",
+    firstKeys: keysOfJson,
+    whenEmpty: undefined,
+  },
+  json: {
+    extensions: ["json"],
+    parser: () => new JsonArrayParser(),
+    isOfLines: false,
+    firstCharacter: "[",
+    firstKeys: keysOfJson,
+    whenEmpty: "A payload without actions is [].",
+  },
 };
+
+/** What standard input holds, by its first character; a table where that tells nothing. */
+export function formatOf(beginning: Buffer): InputFormat {
+  const first = beginning.find((byte) => byte > 0x20);
+  return INPUT_FORMATS.find((format) => FORMATS[format].firstCharacter?.charCodeAt(0) === first) ?? "csv";
+}
 
 /** Whether its rows are cells under a header. */
 export const isTable = (parser: RowParser | CsvParser): parser is CsvParser => "header" in parser;

@@ -4,7 +4,7 @@ import type { Row } from "../mapping/row.ts";
 import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
 import { type CsvOptions, type CsvParser, type CsvStart, csvParser } from "./csv.ts";
 import { resolveEncoding } from "./encoding.ts";
-import { FORMATS, isTable } from "./formats.ts";
+import { FORMATS, formatOf, isTable } from "./formats.ts";
 import type { InputFile, InputFormat } from "./input-file.ts";
 import { InputText } from "./input-text.ts";
 import { shownName } from "./names.ts";
@@ -249,10 +249,4 @@ export class Input implements AsyncDisposable {
     await this.#text.close();
     await this.#source[Symbol.asyncDispose]();
   }
-}
-
-/** What standard input holds, by its first character. */
-function formatOf(beginning: Buffer): InputFormat {
-  const first = beginning.find((byte) => byte > 0x20);
-  return first === 0x5b ? "json" : first === 0x7b ? "ndjson" : "csv";
 }

@@ -4,9 +4,8 @@ import { isDynamicPattern } from "tinyglobby";
 import { nearest } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
-import { REJECTS_COLUMNS, showRejects } from "../mapping/open-actions.ts";
+import { showRejects } from "../mapping/open-actions.ts";
 import { fileFailure, openBytes } from "./bytes.ts";
-import { detectDelimiter } from "./delimiter.ts";
 import { bomEncoding } from "./encoding.ts";
 import { FORMATS } from "./formats.ts";
 import { INPUT_FORMATS, type InputFile, type InputFormat } from "./input-file.ts";
@@ -194,8 +193,8 @@ const PROMISES_KEYS = ["environment", "run", "seq"] as const;
  */
 async function refuseOwnOutput(input: InputFile): Promise<boolean | undefined> {
   // A pipe or a shell's <(...) gives its bytes once: never look into it before it is read.
-  if (input.path === "-" || !(await stat(input.path)).isFile()) return undefined;
-  const keys = keysOf(input.format, await firstLine(input));
+  if (input.format === "detect" || input.path === "-" || !(await stat(input.path)).isFile()) return undefined;
+  const keys = FORMATS[input.format].firstKeys(await firstLine(input));
   const isPromises =
     PROMISES_KEYS.every((key) => keys.includes(key)) && (keys.includes("actionPromise") || keys.includes("status"));
   if (isPromises) {
@@ -219,17 +218,4 @@ async function firstLine(input: InputFile): Promise<string> {
   const text = head?.done === false ? new TextDecoder(bomEncoding(head.value)).decode(head.value) : "";
   // An array's items may begin on the line after its [.
   return text.replace(/^\ufeff?\s*(?:\[\s*(?=\{))?/, "").split(/[\r\n]/, 1)[0] ?? "";
-}
-
-function keysOf(format: InputFile["format"], line: string): readonly string[] {
-  if (format === "csv" || format === "tsv") {
-    const delimiter = format === "tsv" ? "\t" : detectDelimiter(line);
-    return line.split(delimiter).map((cell) => cell.replace(/^\s*"?|"?\s*$/g, ""));
-  }
-  try {
-    const value: unknown = JSON.parse(line.replace(/[\s,\]]+$/, ""));
-    return typeof value === "object" && value !== null ? Object.keys(value) : [];
-  } catch {
-    return REJECTS_COLUMNS.filter((key) => new RegExp(`"${key}"\\s*:`).test(line));
-  }
 }
