@@ -1,6 +1,7 @@
 /** What the names of columns and the words of cells say, in several languages. */
 
 import { expect, test } from "vitest";
+import { FIELD_NAMES } from "../../../src/actions/fields.ts";
 import {
   minorUnitsIn,
   saysGone,
@@ -12,8 +13,18 @@ import {
   tellsTicketPrice,
   tellsTotal,
   timeKindOf,
+  WORDS,
   wordsOf,
 } from "../../../src/init/header-words.ts";
+
+// A column of any other name is for the user to give to one of these.
+test("every field has words by which a column of an export is known, but for these", () => {
+  expect(FIELD_NAMES.filter((name) => !Object.hasOwn(WORDS, name))).toEqual([
+    ...["shopUrl", "coverImageUrl", "coverMediaUrl", "defaultNftImageUrl", "defaultNftMediaUrl"],
+    ...["latitude", "longitude", "callbackUrl", "nftId", "imageUrl", "mediaUrl", "to"],
+    ...["metadataAttributes", "metadataTemplateId", "name", "description"],
+  ]);
+});
 
 test.each([
   ["Ticket ID", "ticket,id"],
