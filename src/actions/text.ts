@@ -35,6 +35,9 @@ export function escapeUnseen(json: string): string {
   );
 }
 
+/** The bytes 0x80 to 0x9F of windows-1252 (WHATWG Encoding Standard), its five gaps as the control characters that decoders give. */
+export const WINDOWS_1252_HIGH = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
+
 /** Number of Unicode code points, which is how the service's length limits are counted. */
 export function codePoints(text: string): number {
   let count = text.length;

@@ -143,7 +143,7 @@ export class CrossActionChecks {
       }
       for (const [kind, id] of [["ticketId", ticketId] as const, ["nftId", nftId] as const]) {
         if (id === undefined) continue;
-        // Without memory's word on it an nftId is a ticket of its own.
+        // Unless memory says otherwise, an nftId is a ticket of its own.
         const ticket = kind === "nftId" ? this.#recall(kind, id) : this.#tickets.locate(kind, id);
         if (this.#tickets.isHeld(ticket)) continue;
         this.#tickets.hold(ticket);
@@ -201,7 +201,7 @@ export class CrossActionChecks {
       this.#row.report("event-registered-late", {
         ...about("eventId", eventId),
         message: `This newEvent comes after an updateEvent of ${quoted(eventId)}, which was accepted before this input.`,
-        hint: "Sent now, it may undo that one: look what the service has of the event. Next time, stream newEvent first.",
+        hint: "Sent now, it may undo that one: look at what the service has of the event. Next time, stream newEvent first.",
       });
     }
     this.#events.register(event, at);
@@ -241,7 +241,7 @@ export class CrossActionChecks {
       this.#row.report("ticket-not-sold", {
         ...about("ticketId", ticketId),
         message: `This sale comes after another action on ticket ${quoted(ticketId)}, which was accepted before this input.`,
-        hint: "Sent now, it may undo that one: look what the service has of the ticket. Next time, stream sales first.",
+        hint: "Sent now, it may undo that one: look at what the service has of the ticket. Next time, stream sales first.",
       });
     }
     this.#checkPrice(price, event);
@@ -389,7 +389,7 @@ function emptyLists(length: number): readonly (readonly CrossActionFinding[])[] 
 }
 const EMPTY_LISTS: (readonly (readonly CrossActionFinding[])[])[] = [];
 
-/** What later actions may depend on in an action of which nothing is certain: its ticket, and the event that it registers. */
+/** What later actions may depend on in an unchecked action: its ticket, and the event that it registers. */
 function referencesOf(action: unknown): { eventId?: string; ticketId?: string; nftId?: string } {
   if (typeof action !== "object" || action === null || !("data" in action)) return {};
   const { data } = action;

@@ -1,20 +1,21 @@
 /** Characters that were lost, or misread in another encoding, before the text came here. */
 
 import { isUtf8 } from "node:buffer";
+import { WINDOWS_1252_HIGH } from "../actions/text.ts";
 
-/** What windows-1252 has at 0x80 to 0x9F; of its five gaps, what decoders take them for. */
-const HIGH = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
-const BYTE_OF_HIGH: ReadonlyMap<string, number> = new Map([...HIGH].map((character, at) => [character, 0x80 + at]));
+const BYTE_OF_HIGH: ReadonlyMap<string, number> = new Map(
+  [...WINDOWS_1252_HIGH].map((character, at) => [character, 0x80 + at]),
+);
 /** The bytes that follow the first in a UTF-8 character, read as windows-1252. */
-const FOLLOWING = `\\u0080-\\u00bf${HIGH}`;
+const FOLLOWING = `\\u0080-\\u00bf${WINDOWS_1252_HIGH}`;
 
 /** One of these stands in every damaged text; looking for it alone costs little. */
 const SUSPECT = new RegExp(`\\ufffd|[Â-ô][${FOLLOWING}]|Ã(?!\\p{L})`, "u");
 
 /**
- * UTF-8 that was read as windows-1252, told beside characters that are right: `Ã¼`, `Â°`, `â€™`, and `Ã` for an à whose
- * second half, a no-break space, was trimmed. A quotation mark or a dash may follow a real Ã, which is no letter of a
- * word in small letters, nor a word.
+ * UTF-8 that was read as windows-1252, recognised even among sound characters: `Ã¼`, `Â°`, `â€™`, and `Ã` for an à whose
+ * second half, a no-break space, was trimmed. A real Ã may stand before a quotation mark or a dash, but never behind small
+ * letters, nor alone.
  */
 const FRAGMENT =
   /\ufffd|Ã(?:[\u0080-\u009f¡-ª¬-º¼-¿€‚ƒ„†‡ˆ‰Š‹ŒŽœžŸ]|[‘’“”•–—˜™š›…](?=\p{L}))|Â[\u0080-\u009f¡-©¬-¹¼-¿]|â(?:€|\u0080)|(?<=\p{Ll})Ã(?!\p{L})|(?<!\p{L})Ã(?=\s)/u;
@@ -24,10 +25,10 @@ const LETTER_AND_MARK = /(?:(?<=\p{Lu})[Â-Þ]|ß)[‘’“”•–—™›�
 
 const SEQUENCE = new RegExp(`[Â-ô][${FOLLOWING}]+`, "u");
 
-/** Whether more need be asked of it. */
+/** Whether a closer look is needed. */
 export const mayBeDamaged = (text: string): boolean => SUSPECT.test(text);
 
-/** The first characters that show the damage, of which U+FFFD stands where one was lost; undefined in a sound text. */
+/** The first characters that show the damage (U+FFFD where one was lost); undefined in a sound text. */
 export function damageIn(text: string): string | undefined {
   if (!mayBeDamaged(text)) return undefined;
   const fragment = FRAGMENT.exec(text)?.[0];
@@ -36,7 +37,7 @@ export function damageIn(text: string): string | undefined {
   return isMisreadUtf8(rest) ? SEQUENCE.exec(rest)?.[0] : undefined;
 }
 
-/** `Kaj?te`, `M?LLER`. Behind a question that lacks its blank a capital follows: `Who?What`. */
+/** `Kaj?te`, `M?LLER`. After a question that lacks its blank comes a capital: `Who?What`. */
 const LOST_LETTER = /\p{L}\?\p{Ll}|\p{Lu}\?\p{Lu}/u;
 const AROUND_WORDS = /[\s"'„“”»«(),;:<>[\]{}|]+/u;
 /** `example.com/a?b=c`, `index.php?id`, `mailto:a@b.example?subject`: no word. */

@@ -1,4 +1,4 @@
-/** Times that are Unix seconds, and yet so far away that they are hardly meant. */
+/** Times that are Unix seconds, yet too far away to be meant. */
 
 import type { FieldName } from "../actions/fields.ts";
 import { about, type Finding } from "../actions/problem.ts";
@@ -13,8 +13,8 @@ export const LATEST_ORDER_AHEAD = 2 * DAY;
 export const FARTHEST_EVENT = 10 * YEAR;
 
 /**
- * What is to be said of a time that differs so much from `now` (Unix seconds). A zero says that the start or end of an
- * event is not known.
+ * The finding about a time that is too far from `now` (Unix seconds). A zero says that the start or end of an event is
+ * not known.
  *
  * @param dated - writes a time for people.
  */

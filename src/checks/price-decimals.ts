@@ -8,7 +8,7 @@ import type { EventState } from "./event-states.ts";
 export function priceDecimals(price: string, event: EventState | undefined): Omit<Finding, "rule"> | undefined {
   const written = decimals(price);
   const digits = event?.digits;
-  // Any currency but a few has fewer, and a group of thousands has three.
+  // All but a few currencies have fewer than three, and a group of thousands has three.
   if (digits === undefined ? written !== 3 && written <= MOST_CURRENCY_DIGITS : written <= digits) return undefined;
   const has =
     digits !== undefined

@@ -54,7 +54,7 @@ export class RowFindings {
   }
 }
 
-/** What is said of a row that depends on one that is invalid. */
+/** The finding about a row that depends on an invalid one. */
 export function dependsOnInvalid(cause: Place | undefined) {
   const row = cause === undefined ? "an earlier row" : placeText(cause);
   const message = `It depends on ${row}, which is invalid and not sent.`;

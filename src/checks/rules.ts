@@ -138,7 +138,7 @@ export const CROSS_ACTION_RULES = rulesOf("error", NEVER_TWICE, {
   "currency-decimals": {
     severity: "warn",
     reason:
-      "The price has more decimals than the event's currency. Three decimals may be thousands, whatever the last is, also in an unknown currency; no currency has more than four: the price is computed.",
+      "The price has more decimals than the event's currency. Three decimals may be thousands, even if the last is 0 or the currency is unknown. No currency has more than four: such a price was computed.",
     source: "ISO 4217, minor units",
     example:
       '"price":"12.505" or "1.250" for an event in EUR, "1.250" or "48.00000000000001" for one that was registered elsewhere',
@@ -174,20 +174,20 @@ export const CROSS_ACTION_RULES = rulesOf("error", NEVER_TWICE, {
   "history-late": {
     severity: "warn",
     reason:
-      "An update, scan or resale without a time, before others of its ticket or event that were accepted already, in this input or in the one that its row was rejected from; a resale with a time before such as have none, or of an earlier time than one that was accepted in an earlier run.",
+      "An update, scan or resale without a time stands before accepted ones of its ticket or event, in this input or in the one that its row was rejected from. Or a resale has a time and stands before accepted ones without, or its time is earlier than that of one accepted in an earlier run.",
     source: ORDER,
     example: "an updateTicket row inserted before one that was accepted yesterday",
   },
   "history-superseded": {
     severity: "warn",
     reason:
-      "The service did not take it when it was sent, and has since accepted a later one of the same kind and ticket or event.",
+      "The service did not take the action when it was sent, and has since accepted a later one of its kind and ticket or event.",
     source: ORDER,
     example: "an updateTicket that was rejected yesterday, before one that was accepted",
   },
   "history-unclear": {
     reason:
-      "Contents repeat, and which of them were accepted can't be told; or two deeds of the same time may be one; or a deed may be an accepted one whose time is read in another zone, or without its seconds; or a resale without a time goes to someone to whom an accepted one went that the input lacks, at another price; or a mended row did not name its ticket or event when it was rejected, so that its place among what was accepted is not known; or it comes from a rejects file that the ledger does not know. Nothing is sent, or left out, on a guess.",
+      "It can't be told which deed this is, and nothing is sent, or left out, on a guess. Contents repeat, and only some were accepted. Or two deeds of the same time may be one. Or the deed may be an accepted one whose time is read in another zone, or without its seconds. Or a resale without a time goes, at another price, to the buyer of an accepted one that the input lacks. Or a mended row named neither ticket nor event when it was rejected, so its place among what was accepted is not known. Or the row comes from a rejects file that the ledger does not know.",
     example: "updateTicket A, B and A were accepted, and the input has only B",
   },
   "key-shared": {

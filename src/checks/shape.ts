@@ -73,7 +73,7 @@ const LIKELY: Partial<Record<FieldKind, Find<unknown>>> = {
 type Data = Readonly<Record<string, unknown>>;
 type LikelySchemas = Readonly<Record<ActionName, z.ZodType>>;
 
-/** The schemas of a time, which is that of one run after the other. */
+/** The schemas of the last time that was asked for: a run has only one. */
 let made: { readonly now: number | undefined; readonly schemas: LikelySchemas } | undefined;
 
 function likelySchemas(now: number | undefined): LikelySchemas {
@@ -82,7 +82,7 @@ function likelySchemas(now: number | undefined): LikelySchemas {
   return made.schemas;
 }
 
-/** The schema of what is probably no mistake in an action's data. It lets pass whatever nothing is looked for in. */
+/** The schema that tells likely mistakes in an action's data. It takes whatever else is there. */
 function likelySchema(action: ActionName, now: number | undefined): z.ZodType {
   const shape = recordOf(looksInto(action), (field) =>
     z
@@ -93,7 +93,7 @@ function likelySchema(action: ActionName, now: number | undefined): z.ZodType {
   return z.looseObject(shape).check(telling((data) => mistakesOfWhole(action, data)));
 }
 
-/** The fields of an action that mistakes are looked for in: by kind, names first. Attributes are, wherever they stand. */
+/** The fields of an action in which mistakes are looked for, by kind, names first. Attributes are always among them. */
 function looksInto(action: ActionName): readonly FieldName[] {
   const kinds = Object.keys(LIKELY);
   const placeOfKind = ({ kind }: FieldSpec): number => (NAMES.includes(kind) ? 0 : kinds.indexOf(kind));
@@ -104,7 +104,7 @@ function looksInto(action: ActionName): readonly FieldName[] {
 /** What an update is about; without anything else it changes nothing. */
 const REFERENCES: ReadonlySet<string> = new Set<FieldName>(["eventId", "ticketId", "nftId"]);
 
-/** What no single field tells. */
+/** Mistakes that no single field shows. */
 function mistakesOfWhole(action: ActionName, data: Data): readonly Finding[] {
   const { optional, updates } = actionSpec(action);
   const findings: Finding[] = [];
@@ -182,7 +182,7 @@ function damageTold(value: string): string {
     : `${found}, as UTF-8 that was read in another encoding`;
 }
 
-/** What steers or is not seen: in an id, all of it. */
+/** Characters that steer a terminal or can't be seen. In an id none is allowed. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 /** In words, line breaks and tabs have their use, and so have joiners and marks of direction. */
@@ -219,13 +219,13 @@ function mistakesOfAttributes(attributes: unknown): readonly Finding[] {
   ];
 }
 
-/** The same in attributes as JSON, of which no list is made for it. */
+/** The same for attributes as JSON text, which is not parsed for it. */
 function textOfNoneIn(json: string): string | undefined {
   for (const [, text = ""] of json.matchAll(/:\s*"([^"\\]{2,20})"/g)) if (standsForNoText(text)) return text;
   return undefined;
 }
 
-/** The first text in the attributes that is so. No lists of texts are made of them: nearly every action has some. */
+/** The first text in the attributes that is so. No list of texts is made, since nearly every action has attributes. */
 function firstText(attributes: unknown, isSo: (text: string) => boolean): string | undefined {
   if (typeof attributes === "string") return isSo(attributes) ? attributes : undefined;
   if (!Array.isArray(attributes)) return undefined;

@@ -1,12 +1,11 @@
 /**
  * What the checks remember of every ticket of an input, in 32 bytes a ticket and 5 to 10 of index, however long its id.
  *
- * A ticket is known by 96 bits of its reference, a holder by 64 bits of the userId; neither text is kept, so a meeting
- * of two texts could reject a sound row. How likely is that? Among 10 million tickets two share 96 bits with a chance of
- * (10^7)² / 2^97, less than 10^-15; a resale compares one pair of holders, 2^-64 each, less than 10^-12 for 10 million
- * resales. A disk returns a wrong byte far more often, so a hit counts as confirmed. (A table of 64 bits would be no
- * such thing: there the chance is 10^-6 per input.) The hash is not made to resist people who want a meeting, and need
- * not be: who can write ids into the input can as well write an invalid row.
+ * A ticket is known by 96 bits of its reference, a holder by 64 bits of the userId. Neither text is kept, so a collision
+ * could reject a sound row. Among 10 million tickets, two share 96 bits with a chance of (10^7)² / 2^97, less than 10^-15.
+ * A resale compares one pair of holders, 2^-64 each, less than 10^-12 for 10 million resales. A disk returns a wrong byte
+ * far more often, so a match counts as confirmed. (64 bits for tickets would not do: 10^-6 per input.) The hash does not
+ * resist people who want a collision, and need not: whoever can write ids into the input can also write an invalid row.
  */
 
 import { hash128 } from "../actions/hash128.ts";

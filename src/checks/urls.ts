@@ -1,4 +1,4 @@
-/** What is likely a mistake in a URL that is one by its form, and what nobody means to publish. */
+/** Likely mistakes in URLs of a correct form, and what nobody means to publish. */
 
 import { BlockList, isIP } from "node:net";
 import type { FieldName } from "../actions/fields.ts";
@@ -7,7 +7,7 @@ import { about, type Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { NONE } from "../actions/validate.ts";
 
-/** What is to be said of the URL in `field`, which the service's formats allow. */
+/** The findings about the URL in `field`, which the service's formats allow. */
 export function mistakesOfUrl(field: FieldName, value: string): readonly Finding[] {
   const parsed = URL.parse(value);
   if (parsed === null) return NONE;

@@ -1,4 +1,4 @@
-/** What stands below the options in the help of each command: examples, what else to know, and where all of it is told. */
+/** What stands below the options in the help of each command: examples, what else to know, and where to read more. */
 
 interface HelpEnd {
   readonly examples: readonly string[];

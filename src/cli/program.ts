@@ -61,7 +61,7 @@ const ONLY_BESIDE: Readonly<Record<string, Readonly<Record<string, readonly stri
   env: { reason: ["forgetLost"], waitLock: ["rebind", "forgetLost"] },
 };
 
-/** What is accepted has an effect: who typed it counts on that. */
+/** Refuses flags that would have no effect: whoever typed them counts on one. */
 function refuseIdle(command: Command): void {
   const nameOf = (name: string): string =>
     command.options.find((each) => each.attributeName() === name)?.long ?? `a ${name}`;
@@ -90,7 +90,7 @@ export function buildProgram(
     .showSuggestionAfterError()
     .showHelpAfterError("(tickets --help lists all commands)")
     .exitOverride()
-    // Narrower ones are folded in the middle of words otherwise.
+    // Otherwise narrow terminals fold in the middle of words.
     .configureHelp({ minWidthToWrap: 5 })
     // Commander repeats what was typed, which may be a file's name that a glob put there.
     .configureOutput({
@@ -222,7 +222,7 @@ export function buildProgram(
   pacing(
     answering(environment(program.command("resume")))
       .argument("[run]", "run (the oldest unfinished one)")
-      .description("go on with a run"),
+      .description("continue a run"),
   ).action((name: string | undefined, flags: Flags) =>
     run(flags, async (options, context) =>
       (await import("../commands/resume.ts")).resume({ ...options, run: name }, context),
@@ -310,7 +310,7 @@ export function buildProgram(
     );
 
   answering(environment(program.command("prune")))
-    .description("give disk back")
+    .description("free disk space")
     .option("--older-than <time>", "only what ended at least this long ago", "14d")
     .option("-n, --dry-run", "only say what and how much")
     .option("--wait-lock <time>", "wait for a run to end, such as 10m")

@@ -1,4 +1,4 @@
-/** `tickets prune`: gives disk back that nothing needs any more. */
+/** `tickets prune`: frees disk space that nothing needs any more. */
 
 import { number } from "../actions/text.ts";
 import { formatDuration } from "../config/duration.ts";

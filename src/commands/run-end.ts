@@ -1,4 +1,4 @@
-/** The words of a run's end: what it stopped for, what it came to, and what leads on. */
+/** The words of a run's end: why it stopped, what it came to, and what to do next. */
 
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { describeKeySource, type Environment } from "../config/environment.ts";
@@ -50,10 +50,10 @@ export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context):
   if (rejects.accepted > 0) reporter.info(describeNothingOpen(rejects.accepted));
 }
 
-/** How many runs with doubts are told of one by one. */
+/** How many runs with doubts are named one by one. */
 const DOUBTS_TOLD = 5;
 
-/** Without this a night with nothing else to send would end with 6 and not say how that ends. */
+/** Otherwise a night with nothing else to send would exit with 6 and not say what to do. */
 export function tellRunsWithDoubts(
   reporter: Reporter,
   runs: readonly string[],
@@ -144,7 +144,7 @@ function tellStop(
   }
 }
 
-/** Whether an answer came that says too little, or something else than it may. */
+/** Whether an answer came, but says too little or what it must not say. */
 function isAnswered({ detail }: Extract<Stop, { kind: "in doubt" }>): boolean {
   return /^HTTP 2\d\d, but/.test(detail) || Object.values(ITEM_DOUBTS).some((why) => detail.startsWith(why));
 }

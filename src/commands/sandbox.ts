@@ -72,7 +72,7 @@ export interface RunSandboxOptions {
   readonly faultsFile?: string | undefined;
   /** Name of the environment variable that holds the key; else `TICKETS_SANDBOX_API_KEY`, else a key file. */
   readonly keyEnv?: string | undefined;
-  /** Ids of rules that the sandbox shall not enforce. */
+  /** Ids of rules that the sandbox does not enforce. */
   readonly accept?: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }

@@ -191,7 +191,7 @@ function tellNext({ info }: Reporter, next: string | null): void {
   if (next !== null) info(`${NEXT["in doubt"]}: ${next}`);
 }
 
-/** The state as the next command would find it, and the counts above already do. */
+/** The state as the next command would find it, as the counts above already show it. */
 function stateNow(state: ChunkState, { inFlight }: RunCounts): string {
   return state === "sending" && inFlight === 0 ? "in doubt" : state;
 }

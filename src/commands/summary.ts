@@ -1,4 +1,4 @@
-/** What a command ended with, in words. */
+/** What a command came to, in words. */
 
 import { stringifyJson } from "../actions/json.ts";
 import { cleanText, count, number } from "../actions/text.ts";

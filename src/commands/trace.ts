@@ -16,7 +16,7 @@ export interface Trace {
   counts: Readonly<Record<string, unknown>> | undefined;
   /** False for what must leave the ledger as it is. */
   isKept: boolean;
-  /** Digests of warnings that the ledger shall remember once they are printed. */
+  /** Digests of warnings that the ledger is to remember once they are printed. */
   told: string[];
 }
 
@@ -78,7 +78,7 @@ export function keepTrace(
       who: userName(),
       version,
     },
-    // A command that broke off may not have got to what it told of.
+    // A command that broke off may not have printed them.
     error === undefined ? told : [],
   );
 }

@@ -28,13 +28,13 @@ const WORDS: Words = {
     reporter.warn(`The list of runs ${path} was missing. It was rebuilt from the ledger, with ${count(runs, "run")}.`),
   "list of runs set aside": ({ aside }, { reporter, cwd }) =>
     reporter.warn(`The damaged list of runs was set aside as ${displayPath(aside, cwd)}.`),
-  // Whoever copied a ledger to a second machine, and goes on with both, sends everything twice: neither knows the other.
+  // Two copies of a ledger on two machines would send everything twice: neither knows what the other sends.
   "state came from another machine": ({ environment, from }, { reporter }) =>
     reporter.warn(
       `The state of ${environment.name} came from another machine (${cleanText(from.host, 100)}, which had it since ${from.at}). Use it on one machine only: a second copy does not know what this one sends, and would send it again.`,
     ),
   "ledger opened": (opened, context) => {
-    // A ledger that is NEW is told always: nothing is known to have been sent before.
+    // A ledger that is NEW is always announced: nothing is known to have been sent before.
     const say = opened.isToSend && opened.runs === 0 ? context.reporter.notice : context.reporter.info;
     say(describeOpened(opened, context));
   },
@@ -51,7 +51,7 @@ const WORDS: Words = {
     reporter.info(`Run ${run} of ${createdAt} is not finished; it comes first.`),
   "left written": ({ run, files }, { reporter, cwd }) =>
     reporter.info(
-      `Not all that was settled of the closed run ${run} had been written. It is now, to ${files.map((path) => displayPath(path, cwd)).join(", ")}.`,
+      `Not everything that was settled of the closed run ${run} had been written. It is now, to ${files.map((path) => displayPath(path, cwd)).join(", ")}.`,
     ),
   "output was moved here": ({ path, from }, { reporter, cwd }) =>
     reporter.info(

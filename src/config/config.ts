@@ -40,7 +40,7 @@ export interface Config {
   readonly documents: readonly ConfigDocument[];
 }
 
-/** Where a config file came from: those that the user chose or owns are trusted, one that is found is asked about. */
+/** Where a config file came from: one that the user chose or owns is trusted, one that is merely found is not. */
 type Role = "project" | "user" | "chosen";
 
 interface ReadDocument extends ConfigDocument {
@@ -185,7 +185,7 @@ async function readPlace(
   const files = await present(directory, places);
   if (files.length === 0) return [];
   const explorer = openExplorer(places, loadText);
-  // The search ends with the first and passes over what can't be read: the others are loaded by name. What fails here fails there, with its name.
+  // The search ends with the first file and skips what it can't read. So files are then loaded by name, and one that fails is named.
   const first = await explorer.search(directory).catch(() => null);
   const documents = [await toDocument(first)];
   for (const file of files) if (file !== first?.filepath) documents.push(await loadFile(explorer, file));
@@ -257,7 +257,7 @@ async function isRegular(file: string): Promise<boolean> {
   }
 }
 
-/** A shell's <(...) gives its bytes once, and may never give them. */
+/** A shell's <(...) gives its bytes once, if at all. */
 async function readPipe(file: string, signal: AbortSignal | undefined): Promise<ReadDocument | undefined> {
   try {
     await using pipe = await openFile(file, signal);
@@ -277,7 +277,7 @@ function unreadable(file: string, cause: unknown): Failure {
   return new Failure("usage", `Can't read the config ${file}: ${why}.`, { cause });
 }
 
-/** What the shape allows but not in this file or for this environment. Looks at the raw values, so that it is told beside other problems. */
+/** What the schema allows, but not in this file or for this environment. Looks at raw values, to be reported beside other problems. */
 function placementProblems(document: LoadedDocument): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const complain = (path: ConfigPath, message: string) =>

@@ -187,8 +187,8 @@ function unknownEnvironment(name: string, origin: string, names: readonly string
 }
 
 /**
- * Setting an address for the sandbox means to send somewhere; sending to this machine instead must not be silent. Its key
- * variable is the business of `tickets sandbox`.
+ * Whoever sets an address for the sandbox means to send somewhere, so sending to this machine instead must not be silent.
+ * The sandbox's key variable is read by `tickets sandbox`.
  */
 function refuseSandboxAddress(env: NodeJS.ProcessEnv): void {
   if (!env.TICKETS_SANDBOX_BASE_URL) return;
@@ -237,7 +237,7 @@ export function ledgerOwnerOf(config: Config, name: string): string {
   return config.environments.get(name)?.sameServiceAs ?? name;
 }
 
-/** What would make of two names one ledger that is not of one service. */
+/** Refuses a `sameServiceAs` that would give two services one ledger. */
 function refuseWrongTwin(config: Config, name: string, baseUrl: string, env: NodeJS.ProcessEnv): void {
   const other = config.environments.get(name)?.sameServiceAs;
   if (other === undefined) return;
@@ -373,8 +373,7 @@ function optional<K extends string, T>(key: K, value: T | undefined): { readonly
 }
 
 /**
- * The ledger that `name` kept before it shared another's, if it is still there: what it remembers is not looked into any
- * more.
+ * The ledger that `name` kept before it shared another's, if it is still there. It is no longer read.
  */
 export function ownLedgerOf(
   config: Config,
@@ -438,7 +437,7 @@ const durationFrom: Reading<number> = (text) => {
   }
 };
 
-/** What a person is told of where a key comes from. */
+/** Where a key comes from, in words. */
 export function describeKeySource(source: KeySource): string {
   switch (source.kind) {
     case "built-in":

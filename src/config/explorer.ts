@@ -1,4 +1,4 @@
-/** cosmiconfig as this tool uses it: it finds and loads data, runs nothing, and takes orders from no folder. */
+/** cosmiconfig as this tool uses it: it finds and loads data, runs nothing, and obeys no folder's settings. */
 
 import { cosmiconfig, defaultLoaders, type Loader, type PublicExplorer } from "cosmiconfig";
 
@@ -32,8 +32,8 @@ const refuse: Loader = (file) => {
  * `cosmiconfig()` looks for settings of its own in `process.cwd()`: it runs `.config/config.js` and obeys the key `cosmiconfig`
  * of a package.json, and no option prevents it. So it is opened as if the working directory were the folder of this
  * file, which holds no such settings, and where whoever could put any could change this program as well.
- * It looks before it returns, so nothing else sees the other folder. `process.chdir` would turn all that is being read by a
- * relative path astray, fails in a worker, and may find no way back.
+ * It looks before it returns, so nothing else sees the other folder. `process.chdir` would mislead everything that is being
+ * read by a relative path, fails in a worker, and may find no way back.
  */
 function withoutMetaConfig<T>(open: () => T): T {
   const { cwd } = process;

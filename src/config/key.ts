@@ -28,7 +28,7 @@ export class Key {
     return this.#text;
   }
 
-  /** 64 bits by which a ledger knows the key again, and nobody learns it. */
+  /** 64 bits by which a ledger recognises the key, without revealing it. */
   digest(salt: string): string {
     return createHmac("sha256", salt).update(this.#text).digest("hex").slice(0, 16);
   }
@@ -51,7 +51,7 @@ const SANDBOX_KEY = "sandbox";
 
 const COMMAND_LIMIT_MS = 30_000;
 
-/** Far above any key; a file or command that gives more gives something else. */
+/** Far above any key: a file or command that gives more gives something else. */
 const MOST_BYTES = 16 * 1024;
 
 /**
@@ -97,7 +97,7 @@ export async function peekKey(
   const refuse: Refuse = (what) => new Failure("not-let-in", what);
   try {
     if (source.kind === "variable") return checked(env[source.name] ?? "", refuse);
-    // What gives its bytes once is left for the one who sends.
+    // A pipe gives its bytes once: they are left for sending.
     if (source.kind === "file" && (await stat(source.path)).isFile())
       return checked((await readKeyFile(source.path, signal, refuse)).text, refuse);
     return undefined;

@@ -68,7 +68,11 @@ function priceLines(
   const evidence = amountsOf(price);
   if (evidence === undefined)
     return [
-      { key: "price", value: ask("its texts are no amounts in any one way"), note: `perhaps ${templateText(price)}` },
+      {
+        key: "price",
+        value: ask("its texts can't all be read as amounts in one way"),
+        note: `perhaps ${templateText(price)}`,
+      },
     ];
   const blank: Steps = price.filled < price.rows ? { blank: { inQuotes: "0" } } : {};
   const also = alsoText(others);

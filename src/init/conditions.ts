@@ -1,4 +1,4 @@
-/** What a source says about columns whose values decide what a row gives: `expect`, `skip` and the `when` of an action. */
+/** What a source says of columns whose values decide what a row gives: `expect`, `skip` and the `when` of an action. */
 
 import type { ActionName } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";

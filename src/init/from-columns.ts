@@ -142,9 +142,9 @@ function eventAction({ all, currency, called: find }: Columns, why: string): Val
     why,
     status === undefined ? [] : [statusOffered(status)],
     [
-      ...field("eventId", id, "no column that is called like an id is different in every row"),
+      ...field("eventId", id, "no column named like an id differs in every row"),
       ...field("eventName", title),
-      ...field("currency", currency, "the currency of the events, such as EUR: no column is called so"),
+      ...field("currency", currency, "the currency of the events, such as EUR: no column has such a name"),
       ...(["startTime", "endTime"] as const).flatMap((name) =>
         find(name)
           .slice(0, 1)

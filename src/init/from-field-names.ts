@@ -21,7 +21,7 @@ import { isTimeField, orderTimeLines, timeRule } from "./time-rules.ts";
 import { called, columnsOf, eventColumns, idColumns, pricesIn } from "./unknown-columns.ts";
 import { ask, namesText, template, valuesText } from "./words.ts";
 
-/** Which action the rows of a table with columns called like fields are. */
+/** Which action the rows of a table with columns named like fields are. */
 type Named =
   | NamedAction
   /** Nothing says which of them. */
@@ -90,7 +90,7 @@ export function fromOwnActions(evidence: Evidence, own: readonly ActionName[]): 
       return [...statuses, ...marks];
     }),
   );
-  const needNone = "# The columns are called like fields, and each row names its action, so they need no rules";
+  const needNone = "# The columns are named like fields, and each row names its action, so they need no rules";
   return [
     { comment: `${needNone}${passed.size === 0 ? "." : ""}` },
     ...[...passed].map((column, at) => {
@@ -125,7 +125,7 @@ function withoutAction(evidence: Evidence, among: readonly ActionName[]): readon
   const { statuses, marks } = decidingOf(beside, "scannedTicket", evidence.rows);
   const unused = [...new Set([...statuses, ...marks, ...beside.filter(isTime)])];
   return [
-    { comment: "# The columns are called like fields; nothing says which action the rows are." },
+    { comment: "# The columns are named like fields; nothing says which action the rows are." },
     ...(unused.length === 0
       ? []
       : [
@@ -149,7 +149,7 @@ function withAction(evidence: Evidence, { action, why }: NamedAction): readonly 
   if (rules.length > 0 && evidence.lists?.length) return undefined;
   if (rules.length === 0)
     return [
-      { comment: "# The columns are called like fields, so they need no rules." },
+      { comment: "# The columns are named like fields, so they need no rules." },
       ...fileOf(evidence),
       ...zoneOfFields(evidence),
       { key: "action", value: action, note: why },
@@ -163,7 +163,7 @@ function withAction(evidence: Evidence, { action, why }: NamedAction): readonly 
   ];
   const open = isConditional ? "what each status gives must be said" : "how some of them are written must be said";
   return [
-    { comment: `# The columns are called like fields; ${open}.` },
+    { comment: `# The columns are named like fields; ${open}.` },
     ...fileOf(evidence),
     ...zoneLines([...times, ...(isSale ? [...entries, ...marks] : [])]),
     ...expectLines([], statuses, blanks),

@@ -27,8 +27,8 @@ export interface GuessedSource {
 }
 
 /**
- * What a source was made from: the recipe of its system; rows that name their own actions; columns called like fields, so that
- * nothing but the action had to be guessed; or the names and cells of unknown columns.
+ * What a source was made from: the recipe of its system; rows that name their own actions; columns named like fields, so that
+ * only the action had to be guessed; or the names and cells of unknown columns.
  */
 type How = "recipe" | "actions" | "fields" | "columns";
 
@@ -140,14 +140,14 @@ function headOfAll(drafts: readonly Draft[]): readonly string[] {
   const [draft, ...others] = drafts;
   if (draft === undefined || others.length > 0)
     return [
-      `# What ${drafts.length} exports looked like to tickets init. What is marked FILL IN no export says, or it can be read in more`,
-      "# than one way: put your own value there; until then it is refused. docs/mapping.md explains all of it.",
+      `# What ${drafts.length} exports looked like to tickets init. FILL IN marks what no export says, or what can be read in more than`,
+      "# one way: put your own value there. Until then every command refuses it. docs/mapping.md explains all of it.",
     ];
   const { sample, system } = draft;
   return [
     `# What ${quoted(sample.fileName)} looked like to tickets init${system === undefined ? "" : `: ${system}`}.`,
-    `# ${lookedAt(sample)} What is marked FILL IN no export says, or it can be`,
-    "# read in more than one way: put your own value there; until then it is refused. docs/mapping.md explains all of it.",
+    `# ${lookedAt(sample)} FILL IN marks what no export says, or what can be`,
+    "# read in more than one way: put your own value there. Until then every command refuses it. docs/mapping.md explains all of it.",
   ];
 }
 

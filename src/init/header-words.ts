@@ -63,7 +63,7 @@ export const TRAITS: Readonly<Record<string, string>> = {
   Seat: "seat seatnumber seatno platz sitz siege posto asiento stoel lugar",
 };
 
-/** Words that end in such a stem, or begin so: `Zahlungsstatus`, `Buchungszustand`. */
+/** Words that end or begin with such a stem: `Zahlungsstatus`, `Buchungszustand`. */
 const STATUS_NAME =
   /(?:status|statut|zustand)$|^(?:etats?|stato|estado|estatus|toestand|situacao|situacion|situation|situazione|state)$/;
 

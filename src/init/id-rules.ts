@@ -12,7 +12,7 @@ import { alsoText, ask, inner, namesText, rowsText, template, templateText } fro
 
 export function eventRule([event, ...others]: readonly ColumnProfile[]): Entry {
   const key = "eventId";
-  if (event === undefined) return { key, value: ask("the id of the event: no column is called so") };
+  if (event === undefined) return { key, value: ask("the id of the event: no column has such a name") };
   const told = `${event.values.size} different in ${rowsText(event.rows)}${alsoText(others)}`;
   if (!EVENT_ID_NAME.test(wordsOf(event.name).join("")))
     return { key, value: ask("the id of the event"), note: `or ${templateText(event)}, if that is one: ${told}` };
@@ -47,7 +47,7 @@ export function ticketRule({ rows }: Evidence, { all, ticket, order }: Columns):
   if (first === undefined)
     return {
       key,
-      value: ask("no column that may be an id, and no two that are called so, are different in every row"),
+      value: ask("no column that may be an id differs in every row, and no two named like ids do together"),
     };
   return {
     key,
@@ -56,9 +56,9 @@ export function ticketRule({ rows }: Evidence, { all, ticket, order }: Columns):
   };
 }
 
-const NO_TICKET = "the id of the ticket: no column is called so";
+const NO_TICKET = "the id of the ticket: no column has such a name";
 
-/** Two columns called like ids that are different in every row only together. */
+/** Two columns named like ids that differ in every row only together. */
 function uniqueTogether(
   columns: readonly ColumnProfile[],
   rows: readonly (readonly string[])[],

@@ -17,7 +17,7 @@ export function widePattern(fileName: string): string {
   return `${/\p{L}/u.test(pattern) ? `${pattern}*`.replace(/\*+/g, "*") : named}${extension}`;
 }
 
-/** The pattern for files whose name has as many digits in the same places. */
+/** The pattern for files whose names have the same number of digits in the same places. */
 function datedPattern(fileName: string): string {
   const [stem, extension] = partsOf(fileName);
   return `${withoutMarks(stem).replace(/\d/g, "?")}${extension}`;
@@ -35,8 +35,8 @@ interface Wanted {
 }
 
 /**
- * The patterns, narrowed where one could take a file of another: to the digits of the file's name, else to the name itself.
- * The two files of a pair that no pattern can tell apart are given instead.
+ * The patterns, narrowed where one could take another's file: to the digits of the file's name, else to the name itself.
+ * If no pattern can tell two files apart, those two are returned instead.
  */
 export function withoutOverlap(
   wanted: readonly Wanted[],

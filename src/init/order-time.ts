@@ -33,7 +33,7 @@ export interface OrderTimeOptions {
   readonly rows: readonly (readonly string[])[];
   /** Columns that tell one event from another. */
   readonly events: readonly ColumnProfile[];
-  /** Columns that are called like an id, whose numbers are no times. */
+  /** Columns named like an id, whose numbers are no times. */
   readonly ids: readonly ColumnProfile[];
 }
 
@@ -47,7 +47,7 @@ export function orderTimeOf(action: ActionName, { columns, rows, events, ids }: 
   const others = times.filter(({ kind }) => kind !== undefined && kind !== "any").map(({ column }) => column);
   const [first, ...more] = own;
   if (first !== undefined && more.length > 0 && !isSale)
-    return { kind: "perhaps", columns: own, why: "more than one column is called so" };
+    return { kind: "perhaps", columns: own, why: "more than one column has such a name" };
   const sameIn = (column: ColumnProfile) => sameEverywhere(column, columns, rows, events);
   if (first !== undefined) {
     const same = rows.length < MANY_ROWS ? undefined : sameIn(first);
@@ -70,7 +70,7 @@ export function orderTimeOf(action: ActionName, { columns, rows, events, ids }: 
     (column) => timesOf(column) !== undefined || (isUnixOfTheseYears(column) && !ids.includes(column)),
   );
   return unknown.length > 0
-    ? { kind: "perhaps", columns: unknown.slice(0, 4), why: "no column is called so" }
+    ? { kind: "perhaps", columns: unknown.slice(0, 4), why: "no column has such a name" }
     : { kind: "none", others };
 }
 
@@ -88,7 +88,7 @@ function isUnixOfTheseYears({ values, filled, rows }: ColumnProfile): boolean {
 const FROM_2015 = 1_420_070_400;
 const BEFORE_2035 = 2_051_222_400;
 
-/** Without times of day that stand beside dates: these belong to one of them. */
+/** Without times of day beside dates: each belongs to one of the dates. */
 function withoutClocks(columns: readonly ColumnProfile[]): readonly ColumnProfile[] {
   const dates = columns.filter((column) => clockOf(column) === undefined);
   return dates.length === 0 ? columns : dates;

@@ -112,7 +112,7 @@ function knownLines(
   return [choice({ key, value: dataValue(rule), note: `this file has no column ${missing}` })];
 }
 
-/** In a list of which the first non-empty column counts, keeps the columns that the file has; one, where it has none. */
+/** In a list whose first non-empty column counts, keeps the columns that the file has; where it has none, one of them. */
 function withoutMissing(view: View, rule: ValueRule): ValueRule {
   if (isList(rule)) {
     const known = rule.filter((each) => missingIn(view, each) === undefined);

@@ -46,11 +46,11 @@ export function orderTimeLines(
   const why =
     time.others.length === 0
       ? "no column looks like a time"
-      : `no column is called like the time of ${deed} (${namesText(time.others)}: of something else)`;
+      : `no column is named like the time of ${deed} (${namesText(time.others)}: of something else)`;
   return [{ comment: `#orderTime: "{…}"   # ${why}; without one the service takes the time of sending` }];
 }
 
-/** The rule of a time, and why it is that one. */
+/** The rule for a time, with the reason for it. */
 export function timeRule(
   time: ColumnProfile,
   columns: readonly ColumnProfile[],
@@ -78,7 +78,7 @@ export function timeRule(
   if (evidence === undefined)
     return {
       key,
-      value: ask("its texts are no times in any one way; write the rule, or remove the line"),
+      value: ask("its texts can't all be read as times in one way; write the rule, or remove the line"),
       note: `perhaps ${templateText(time)}`,
     };
   const clock = clockBeside(time, evidence, columns);
@@ -98,7 +98,7 @@ export function timeRule(
   return {
     key,
     value: flow({ from, format: ask(ways.map(({ format }) => format).join(" or ")) }),
-    note: `${example} is ${ways.map((way) => way.example.slice(0, 10)).join(" or ")}: which, is never guessed`,
+    note: `${example} is ${ways.map((way) => way.example.slice(0, 10)).join(" or ")}: which one, is never guessed`,
   };
 }
 

@@ -79,7 +79,7 @@ interface ByPosition {
 export interface Columns extends Names {
   /** Place of a table's column, from 0. */
   indexOf(name: string, path: RulePath): number;
-  /** Undefined when no column is called so. */
+  /** Undefined when no column has this name. */
   find(name: string, path: RulePath): Read | undefined;
   /** Headers of the columns that were asked for, in the order of the file; of JSON rows the names. */
   readonly used: () => readonly string[];

@@ -1,4 +1,4 @@
-/** JSON rows: `{action, data}` items, taken as they are, and flat rows, whose keys are columns called like fields. */
+/** JSON rows: `{action, data}` items, taken as they are, and flat rows, whose keys are columns named like fields. */
 
 import { type Action, type ActionData, isActionName } from "../actions/actions.ts";
 import { ExactNumber, isJsonObject } from "../actions/exact-number.ts";

@@ -241,7 +241,7 @@ export const sourceSchema = z.strictObject(
       .describe("Base names of the files that this source describes, such as orders*.csv."),
     action: oneOf(ACTION_NAMES as readonly [ActionName, ...ActionName[]]) // there are some
       .optional()
-      .describe("The action of every row, where columns are called like fields."),
+      .describe("The action of every row, where columns are named like fields."),
     csv: csv.optional().describe("How the file is written, where it should not be detected."),
     zone: zone.optional().describe("Time zone of local times."),
     clear: text().optional().describe("The word in a cell that clears a field in an update (default \\clear)."),

@@ -114,7 +114,7 @@ async function isReplacement(ledger: Ledger, path: string, size: number): Promis
   return next?.length === size && (await hashRange(path, 0, size)) === next.sha256;
 }
 
-/** Where the ledger left a file that stands at a path it does not know: these very bytes, where there is no file any more. */
+/** Where the ledger left a file that now stands at a path it does not know: the same bytes, at a path without a file. */
 async function formerPath(ledger: Ledger, path: string, size: number): Promise<string | undefined> {
   for (const former of outputsOfLength(ledger, size))
     if (!existsSync(former) && (await changedSegment(ledger, former, path)) === undefined) return former;
@@ -151,7 +151,7 @@ const strange = (why: string, lostRun?: RunLabel): OutputState => ({ state: "str
 const LAST_BYTES = 256 * 1024;
 
 /**
- * Whose promises at the file's end the ledger has no memory of: of a run, or of an action of a run. The last line may be
+ * Whose promises at the file's end the ledger does not know: those of a run, or of an action of a run. The last line may be
  * torn, and one that others added may be anything.
  */
 async function unknownRunIn(ledger: Ledger, path: string, size: number): Promise<RunLabel | undefined> {
@@ -367,8 +367,8 @@ export class OutputFile implements AsyncDisposable {
 
 /**
  * Replaces a file of ours, of which nothing else is open, by `text`, whole. After it resolves the text is on disk; `record` must
- * then be called in the transaction that notes what is new of it. Whenever the process dies, the file is the one or the other,
- * and found to be ours.
+ * then be called in the transaction that notes what is new of it. Whenever the process dies, the file holds the
+ * old text or the new one, and is recognised as ours.
  *
  * @param temporary where the text is written first: beside the file, and the same when all of this is repeated.
  * @throws OutputChanged when the file is not as `state` says any more.

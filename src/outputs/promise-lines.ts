@@ -87,7 +87,7 @@ export function labelIn(line: string): (RunLabel & { readonly seq: number }) | u
   return { environment, run, seq: Number(seq) };
 }
 
-/** JSON text that is put together: that takes a fifth of the time. */
+/** JSON text, put together by hand: that takes a fifth of the time. */
 function ndjsonLines(rows: readonly Told[], { environment, run }: RunLabel): string {
   const label = `"environment":${quoted(environment)},"run":"${run}","seq":`;
   let source: string | undefined;

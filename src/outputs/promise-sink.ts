@@ -81,8 +81,8 @@ export function unrecordedPromises(
 }
 
 /**
- * Promises as NDJSON on a stream. What the reader did with them can't be known, so nothing is noted. Should the reader go
- * away, the run goes on and the rest goes to a file, as `overflow` opens it. A file that takes no more stops the run.
+ * Promises as NDJSON on a stream. What the reader did with them can't be known, so nothing is noted. Should the reader close
+ * it, the run goes on and the rest goes to a file that `overflow` opens. A file that takes no more stops the run.
  */
 export function openPromiseStream(
   stream: Writable,

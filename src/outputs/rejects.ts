@@ -1,4 +1,4 @@
-/** Rejects files: the rows that are still open, as they were, with the reason; mended and streamed again, exactly they are sent. */
+/** Rejects files: the rows that are still open, as they were, with the reason. Mended and streamed again, they and nothing else are sent. */
 
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -179,9 +179,9 @@ async function findOpenRows({ ledger, run, plan }: RejectsOptions): Promise<Foun
   return { open, chunks, nothingOpen: invalid.filter((row) => !isOpen(row)).length };
 }
 
-/** How reasons begin of rows that were compared with what was accepted; those with a wrong value are not. */
+/** How the reason of a row begins that was compared with what was accepted; rows with a wrong value are not. */
 const UNCLEAR = "history-unclear: ";
-/** And of those that wait for another. */
+/** The same for a row that waits for another. */
 const HELD = "depends-on-invalid: ";
 
 function areUnclear({ open }: FoundOpen): boolean {
@@ -210,7 +210,7 @@ function noteRows(ledger: Ledger, { run, plan }: RejectsOptions, { rows, numbers
   const { runNo } = run;
   const isAgain = plan.manifest.again;
   const wasLost = wasEnteredAgain(ledger, run);
-  // Where runs were given back in another order, nobody knows what is later: the rows stay unknown.
+  // Where runs were entered again in another order, nobody knows which is later: the rows stay unknown.
   const isInOrder = !wasLost || isInOrderOfTime(ledger, run);
   for (const { key, open, place, ...row } of rows) {
     const placed = wasLost ? placeWithoutRuns(place) : place;
@@ -221,7 +221,7 @@ function noteRows(ledger: Ledger, { run, plan }: RejectsOptions, { rows, numbers
   }
 }
 
-/** A plan numbers other runs as the ledger did that was lost: which deed stood behind a row is not known any more. */
+/** A plan numbers other runs as the lost ledger did, so which deed stood behind a row is no longer known. */
 function placeWithoutRuns(place: RowPlace | undefined): RowPlace | undefined {
   const histories = place?.histories.map(({ behind, ...history }) =>
     behind === undefined ? history : { ...history, isUndecided: true },

@@ -19,7 +19,7 @@ export interface BytesOptions {
   readonly signal?: AbortSignal | undefined;
   /** Read from here instead of the file's path; messages still name the file as the user did. */
   readonly contentPath?: string | undefined;
-  /** What `contentPath` is a copy of, where that is a file. */
+  /** The file of which `contentPath` is a copy. */
   readonly original?: Watched | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -91,7 +91,7 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
       }
     };
     try {
-      // A compressed file of no bytes holds as little as any other.
+      // An empty compressed file is empty, not damaged.
       const first = await readOnce();
       if (first === undefined) return;
       let next: Buffer | undefined = first;
@@ -120,13 +120,13 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
       while ((await read()) !== undefined);
     },
     /**
-     * Makes sure that the end that was read is the end: a file that was changed just now is watched for a while. Throws a
-     * usage failure when it is still being written.
+     * Makes sure that the file is complete: one that changed just now is watched for a while. Throws a usage failure when
+     * it is still being written.
      */
     async believeEnd(): Promise<void> {
       if (watched !== undefined) await watchEnd(file, watched, clock, signal);
     },
-    /** Size as stored, before it is read; 0 where that is not known, as for a pipe. */
+    /** Size as stored, known before anything is read; 0 where it is not known, as for a pipe. */
     storedBytes: raw.size,
     /** Bytes read so far, as stored. */
     get bytesRead() {
@@ -136,7 +136,7 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
     get sha256() {
       return sha256;
     },
-    /** The same of the decompressed bytes; undefined where not all of them were given, too. */
+    /** The same of the decompressed bytes; undefined until all of them have been given. */
     get contentSha256() {
       return file.compression === "none" ? sha256 : contentSha256;
     },
@@ -170,7 +170,7 @@ async function* gunzip(read: Read): AsyncGenerator<Buffer, void> {
   // The callback's error also ends the iteration.
   yield* pipeline(plain(watchedRead), unpacker, () => {});
   while ((await watchedRead()) !== undefined);
-  // Zeros may pad the end, as on tapes; after a first zero Node passes over anything else without a word.
+  // Zeros may pad the end, as on tapes. After the first zero, Node silently ignores whatever else follows.
   if (lastNonZero >= unpacker.bytesWritten) throw new Error("other data after its end");
 }
 
@@ -198,6 +198,6 @@ function damaged(file: InputFile, cause: unknown): Failure {
   return new Failure(
     "usage",
     `${shownName(file)} is damaged, cut off or not ${kind}-compressed (${cleanText(reason)}).`,
-    { hint: "Make or copy it again; nothing of it is used.", cause },
+    { hint: "Make or copy it again. None of it is used.", cause },
   );
 }

@@ -1,4 +1,4 @@
-/** What is said of an input as a whole: that it holds nothing, is read in a wrong encoding, or that its last line may be cut off. */
+/** Findings about an input as a whole: it is empty, it is read in a wrong encoding, or its last line may be cut off. */
 
 import type { Finding } from "../actions/problem.ts";
 import { quoted } from "../actions/text.ts";
@@ -16,7 +16,7 @@ export type ContentFinding = Finding & { readonly rule: InputRule; readonly line
  */
 export function findingsOfContent(input: Input, rows: number, allowEmpty: boolean): readonly ContentFinding[] {
   const { file, format, bytesRead } = input;
-  // Nothing to pack gives more than nothing.
+  // Even an empty file has some bytes once it is packed.
   const isPackedNothing = file.compression !== "none" && bytesRead === 0;
   const { whenEmpty } = FORMATS[format];
   const isQuiet = file.path === "-" || (whenEmpty === undefined && !isPackedNothing);
@@ -29,7 +29,7 @@ export function findingsOfContent(input: Input, rows: number, allowEmpty: boolea
   return findingsOfText(input);
 }
 
-/** Some systems end lines by these. No table is read so, since they may stand inside a cell. */
+/** Some systems end lines with these. Here they end none, since they may stand inside a cell. */
 const OTHER_LINE_END = /[\u0085\u2028\u2029]/;
 
 function noRows({ header = [] }: Input): ContentFinding {
@@ -45,7 +45,7 @@ function noRows({ header = [] }: Input): ContentFinding {
   };
 }
 
-/** What is said of any text that was read to its end, be it an input or what a source looks up in. */
+/** Findings about any text that was read to its end: an input, or the file of a lookup. */
 export const findingsOfText = (input: Input): readonly ContentFinding[] => [
   ...findingsOfEncoding(input),
   ...findingsOfEnd(input),
@@ -55,7 +55,7 @@ export const findingsOfText = (input: Input): readonly ContentFinding[] => [
 const MULTI_BYTE = /^(?:gb|big5|euc|shift_jis|iso-2022)/;
 const LEAST_OF_MULTI_BYTE = 8;
 
-/** That the bytes read so far are UTF-8, and are read as something else. */
+/** Tells when the bytes read so far are UTF-8 and are read as something else. */
 export function findingsOfEncoding({ encoding, asUtf8 }: Input): readonly ContentFinding[] {
   // UTF-16 has a NUL at every line end.
   if (asUtf8?.isValid !== true || asUtf8.first === undefined || encoding.startsWith("utf-")) return [];

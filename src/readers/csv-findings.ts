@@ -1,4 +1,4 @@
-/** What is said of a row of a table that can't be used as it is. */
+/** Findings about rows of a table that can't be used as they are. */
 
 import { cleanText, count, number } from "../actions/text.ts";
 import type { Row } from "../mapping/row.ts";
@@ -7,7 +7,7 @@ import { malformed, type ReaderFinding, rawText } from "./row-parser.ts";
 import type { RowsInCell } from "./rows-in-cell.ts";
 import type { SecondHeader } from "./second-header.ts";
 
-/** The table as far as it is known; there is no header while the header itself is what is wrong. */
+/** The table as far as it is known. There is no header while the header itself is wrong. */
 export interface KnownTable {
   readonly header: readonly string[] | undefined;
   readonly delimiter: string | undefined;
@@ -36,7 +36,7 @@ export function loneReturnRow(table: KnownTable, row: Buffer, line: number, colu
   });
 }
 
-/** Behind one with the columns in another order, every cell would be taken for what it is not. */
+/** After a header in another order, every cell would be read under the wrong column. */
 export function secondHeaderRow(row: Buffer, line: number, kind: SecondHeader): Row {
   const isSame = kind === "same columns";
   return malformed(line, rawText(row), isSame, {
@@ -46,7 +46,7 @@ export function secondHeaderRow(row: Buffer, line: number, kind: SecondHeader): 
       : "The row is a header again, with the columns in another order. Nothing after this row was read.",
     hint: isSame
       ? "Remove it: files that are put together need one header, at the top."
-      : "Give the two files by themselves: their columns differ.",
+      : "Pass the two files separately: their columns differ.",
   });
 }
 

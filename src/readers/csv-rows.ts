@@ -34,9 +34,9 @@ const LF = 10;
 /**
  * The rows in the bytes from `from` on, where line `line` begins.
  *
- * To csv-parse a CR always ends a row, so that it tells of each whether it stands in quotes. In a file whose rows end
- * otherwise, what it cuts there is put together again: CRs before an LF are part of the line end, any other one is a fault.
- * Lines are counted here, by its byte offsets: it counts a CRLF in a cell as two.
+ * csv-parse is told that every CR ends a row, and so shows which CRs stand in quotes. In a file whose rows end otherwise,
+ * the pieces are put together again: CRs before an LF are part of the line end, any other one is a fault. Lines are counted
+ * here, by csv-parse's byte offsets: it counts a CRLF in a cell as two.
  *
  * @param isEnd the input ends with the bytes, so its last row may lack its line end.
  */
@@ -140,7 +140,7 @@ function endOfBroken(
   return isQuoted ? bytes.length : withoutLineEnd(bytes, start, bytes.length);
 }
 
-/** Programs that write CRLF for the LF of a CRLF leave several CRs. */
+/** Programs that turn every LF into CRLF, even in a CRLF, leave several CRs. */
 function withoutLineEnd(bytes: Buffer, start: number, next: number): number {
   let end = next;
   while (end > start && isLineEnd(bytes[end - 1])) end -= 1;

@@ -31,7 +31,7 @@ export interface CsvOptions {
   readonly after?: CsvStart | undefined;
 }
 
-/** What a parser that goes on with a file has to know. */
+/** What a parser needs in order to read on in a file. */
 export interface CsvStart {
   readonly header: readonly string[];
   readonly headerLine: number;
@@ -82,7 +82,7 @@ class CsvTable implements CsvParser {
   headerLine: number | undefined;
   #secondHeader: ReturnType<typeof compileSecondHeader>;
   stopped = false;
-  /** What was taken and belongs to a row that has not ended. */
+  /** Bytes of a row that has not ended yet. */
   #carry: Buffer = EMPTY;
   #rowLine: number;
   #blockEndedInCr = false;
@@ -107,7 +107,7 @@ class CsvTable implements CsvParser {
     this.headerLine = after?.headerLine;
     this.#secondHeader = compileSecondHeader(this.header ?? []);
     this.#rowLine = (after?.lineEnds ?? 0) + 1;
-    // What is read on in a file is a part of a large one.
+    // Only a large file is read in parts.
     this.#bytesTaken = after === undefined ? 0 : FAST_FROM_BYTES;
   }
 
@@ -239,7 +239,7 @@ class CsvTable implements CsvParser {
       for (const each of plain.rows) {
         const row = this.#judge(bytes, each, using);
         if (row.kind !== "cells" || row.findings !== undefined) {
-          // What is found in a row is found in the cells that the reference gives.
+          // Every finding comes from the cells that the reference gives.
           asksReference = true;
           start = each.start;
           this.#rowLine = each.line;
@@ -324,7 +324,7 @@ class CsvTable implements CsvParser {
   }
 
   leave(): RangeStart | undefined {
-    // Rows are counted by their quotes where a file is cut, so without the fast path it is not.
+    // Cutting a file counts quotes, which belongs to the fast path.
     if (this.#fastFrom === Number.POSITIVE_INFINITY) return undefined;
     if (this.#dialect === undefined || this.#dialect.crEndsRows || this.stopped || this.#long !== undefined)
       return undefined;

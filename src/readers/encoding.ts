@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { nearest } from "../actions/nearest.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, WINDOWS_1252_HIGH } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 
 /** Labels for suggestions only; any other that `TextDecoder` knows is taken too. */
@@ -9,8 +9,6 @@ const COMMON_LABELS =
   "windows-1250 windows-1251 windows-1252 cp1252 windows-1253 windows-1254 windows-1255 windows-1256 windows-1257 windows-1258 " +
   "macintosh koi8-r koi8-u shift_jis sjis euc-jp iso-2022-jp gbk gb2312 gb18030 big5 euc-kr";
 
-/** The bytes 0x80 to 0x9F of windows-1252 (WHATWG Encoding Standard): Node 22 decodes them as control characters. */
-const WINDOWS_1252_HIGH = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 const C1_CONTROL = /[\u0080-\u009f]/;
 const C1_CONTROLS = /[\u0080-\u009f]/g;
 
@@ -63,7 +61,7 @@ interface DecodeOptions {
   readonly name: string;
   /** Line ends in all that was yielded so far; asked only when something is wrong. */
   readonly lineEnds: () => number;
-  /** They are UTF-8, and no encoding that is named changes that. */
+  /** Rejects are UTF-8, whatever encoding is named. */
   readonly isRejects?: boolean;
 }
 
@@ -136,7 +134,7 @@ const isSingleByte = (encoding: string): boolean =>
   /^(?:windows-(?:125\d|874)|iso-8859-.*|koi8-.|macintosh|x-mac-cyrillic|ibm866)$/.test(encoding);
 
 /**
- * For a block with something that the encoding has no character for.
+ * The failure for a block that holds bytes without a character in its encoding.
  *
  * @param text that the block gives, with a control character in place of it at `at`; of no use where bytes are not characters.
  */
@@ -185,7 +183,7 @@ function isCharacter(decode: (block: Buffer, more: boolean) => string, byte: num
   }
 }
 
-/** The bytes as text, for a message: what is wrong in them is replaced. */
+/** The bytes as text, for a message: invalid ones are replaced. */
 export function decodeForMessage(bytes: Buffer, encoding: string): string {
   return encoding === "windows-1252" ? windows1252(bytes) : new TextDecoder(encoding).decode(bytes);
 }
@@ -195,6 +193,7 @@ function streamingDecoder(encoding: string): (block: Buffer, more: boolean) => s
   return (block, more) => decoder.decode(block, { stream: more });
 }
 
+/** By hand: Node 22 decodes the bytes 0x80 to 0x9F as control characters. */
 function windows1252(block: Buffer): string {
   const text = block.toString("latin1");
   return isAscii(block)

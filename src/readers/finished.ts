@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { Failure } from "../failure.ts";
 import { shownName } from "./names.ts";
 
-/** What a file is like; when any of it changes, somebody is at it. */
+/** What a file looks like from outside. When any of it changes, somebody is writing. */
 export interface Mark {
   readonly dev: bigint;
   readonly ino: bigint;
@@ -12,7 +12,7 @@ export interface Mark {
   readonly mtimeNs: bigint;
 }
 
-/** A file that is looked at again; pipes and devices have no end that could be looked at. */
+/** A file that can be looked at again. Pipes and devices can't. */
 export interface Watched {
   /** As it was when it was opened. */
   readonly mark: Mark;
@@ -72,7 +72,7 @@ function changeOf(before: Mark, now: Mark | undefined): string | undefined {
   if (now.dev !== before.dev || now.ino !== before.ino) return "it was replaced while it was read";
   if (now.size !== before.size)
     return `it ${now.size > before.size ? "grew" : "shrank"} from ${before.size} to ${now.size} bytes while it was read`;
-  // A file of a virtual file system has no size, and the time of whoever looks at it.
+  // A file of a virtual file system has size 0, and the time of the look.
   if (now.mtimeNs !== before.mtimeNs && now.size > 0n) return "it was changed while it was read";
   return undefined;
 }

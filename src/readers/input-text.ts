@@ -37,7 +37,7 @@ export class InputText {
     });
   }
 
-  /** Throws a usage failure for what is no text. */
+  /** Throws a usage failure for anything but text. */
   static async open(file: InputFile, source: ByteSource, wanted: string): Promise<InputText> {
     const blocks = source.blocks();
     const first = await blocks.next();
@@ -55,7 +55,7 @@ export class InputText {
     return this.parser?.lineEnds ?? 0;
   }
 
-  /** Whether no line end stands last of what was read. */
+  /** Whether the text read so far ends without a line end. */
   get isUnended(): boolean {
     return this.#lastByte !== undefined && !LINE_ENDS.includes(this.#lastByte);
   }

@@ -192,7 +192,7 @@ export class Input implements AsyncDisposable {
       await this.#advance();
       if (this.#hasEnded) this.#rows = this.#parser.end();
     }
-    // What ends in a bracket needs no line end.
+    // A JSON array ends with its bracket and needs no line end.
     if (this.#hasEnded && !this.#parser.stopped && FORMATS[this.format].isOfLines && this.#text.isUnended) {
       await this.#source.believeEnd();
       this.unendedLine = this.#text.lineEnds + 1;
@@ -201,9 +201,9 @@ export class Input implements AsyncDisposable {
   }
 
   /**
-   * The same as `batches`, may be called instead: what was read already and what can't be cut comes as rows, all else as
-   * ranges of about `rangeBytes`, to be read by `rangeParser` in any order. When a row of a range is the last that can be
-   * read, no more is to be asked for, and `drain` called.
+   * May be called instead of `batches`. What was read already and what can't be cut comes as rows; the rest comes as ranges
+   * of about `rangeBytes`, which `rangeParser` reads in any order. After a range whose last row ends the reading, ask for no
+   * more and call `drain`.
    */
   async *parts(rangeBytes: number): AsyncGenerator<Part, void> {
     const how = this.ranged;
@@ -227,7 +227,7 @@ export class Input implements AsyncDisposable {
       try {
         block = await this.#text.next();
       } catch (cause) {
-        // A row before the fault may be one behind which nothing is read; then the fault is never met.
+        // Reading may stop at a row before the fault; then the fault is never met.
         const whole = cutter.whole();
         if (whole !== undefined) yield { kind: "range", ...whole };
         throw cause;

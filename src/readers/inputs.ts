@@ -33,8 +33,8 @@ const WORKBOOKS: readonly string[] = ["xlsx", "xls", "xlsm", "ods", "numbers"];
  * The inputs that the arguments of a command name, in their order; a glob's matches are sorted by name, with numbers as
  * numbers. An existing path wins over its meaning as a glob. Throws a usage failure for an input that is missing, unreadable,
  * a directory (unless a glob matches files too), a link that leads nowhere, a pipe that a glob matches, given twice, or of
- * unknown format; and for files of our own, as far as their first lines show it: promises, and rejects that a glob named or
- * that stand beside other files.
+ * unknown format. Throws one for files that `tickets` wrote, too, as far as their first lines show it: promises, and rejects
+ * that a glob named or that stand beside other files.
  */
 export async function resolveInputs(
   patterns: readonly string[],
@@ -97,7 +97,7 @@ export function refuseEmptyName(name: string): void {
   if (name === "") throw new Failure("usage", "A file name is empty.", { hint: "Was a variable not set?" });
 }
 
-/** A pipe that a glob finds may have no writer, and would be waited for without end. */
+/** A pipe that a glob finds may have no writer; reading it would wait forever. */
 async function refusePipe(name: string, cwd: string): Promise<void> {
   const found = await stat(resolve(cwd, name)).catch(() => undefined);
   if (found === undefined || found.isFile()) return;
@@ -188,8 +188,9 @@ function givenTwice(name: string, earlier: string, pattern: string): Failure {
 const PROMISES_KEYS = ["environment", "run", "seq"] as const;
 
 /**
- * Throws when the first line shows that `tickets` wrote the file: its promises always, its rejects when a glob found
- * them. Whether it shows rejects; undefined where it shows nothing yet.
+ * Throws when the first line shows that `tickets` wrote the file: promises always, rejects when a glob found them.
+ *
+ * @returns whether the file holds rejects; undefined for what can't be looked into before it is read.
  */
 async function refuseOwnOutput(input: InputFile): Promise<boolean | undefined> {
   // A pipe or a shell's <(...) gives its bytes once: never look into it before it is read.

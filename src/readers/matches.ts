@@ -1,4 +1,4 @@
-/** What a glob matches: files, and all else that stands under such a name and can't be read as one. */
+/** What a glob matches: files, and whatever else has such a name and can't be read as a file. */
 
 import { type Dirent, readdir as readDirectory } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { glob } from "tinyglobby";
 import { fileFailure } from "./bytes.ts";
 
 interface Matches {
-  /** Everything but directories, links that lead nowhere included. */
+  /** Everything but directories; dead links too. */
   readonly files: readonly string[];
   /** Directories under which nothing matches either. */
   readonly directories: readonly string[];
@@ -29,7 +29,7 @@ export async function findMatches(pattern: string, cwd: string, signal: AbortSig
       fs: { readdir: listing(followsLinks, (path, cause) => unreadable.push({ path, cause })) },
       ...(signal === undefined ? {} : { signal }),
     });
-  // The one looks behind links to directories, and the other at them.
+  // The first follows links to directories, the second finds the links themselves.
   const found = new Set([...(await find(true)), ...(await find(false))].map((name) => name.replace(/(?<=.)\/$/, "")));
   const [first] = unreadable;
   if (first !== undefined) throw fileFailure({ name: first.path }, first.cause);
@@ -43,8 +43,8 @@ export async function findMatches(pattern: string, cwd: string, signal: AbortSig
 }
 
 /**
- * `readdir` as the glob calls it, which shows it everything that is no directory as a file: else it would pass over pipes,
- * and over links that lead nowhere.
+ * `readdir` for the glob. It shows everything but directories as files; otherwise the glob would skip pipes and dead
+ * links.
  */
 function listing(followsLinks: boolean, onError: (path: string, cause: unknown) => void): typeof readDirectory {
   const list = (
@@ -57,7 +57,7 @@ function listing(followsLinks: boolean, onError: (path: string, cause: unknown) 
       void shown(path, entries, followsLinks).then((all) => done(error, all));
     });
   };
-  return list as typeof readDirectory; // the glob calls it in this one of its forms
+  return list as typeof readDirectory; // the only form that the glob calls
 }
 
 async function shown(path: string, entries: readonly Dirent[], followsLinks: boolean): Promise<Dirent[]> {

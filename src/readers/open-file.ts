@@ -12,7 +12,7 @@ import type { Mark, Watched } from "./finished.ts";
 const [openFd, closeFd, fstatFd, readFd] = [promisify(open), promisify(close), promisify(fstat), promisify(read)];
 
 const BLOCK_BYTES = 64 * 1024;
-/** What a file may have grown by since it was opened, so that its end is seen without another buffer. */
+/** Room for what a file may have grown by since it was opened, so that its end is seen without another buffer. */
 const GROWN_BYTES = 4 * 1024;
 /** Pipes give a few KiB at a time; parsing such crumbs one by one costs more than gathering them. */
 const LEAST_BLOCK_BYTES = 32 * 1024;

@@ -16,9 +16,8 @@ export type RangeCutter = ReturnType<typeof createRangeCutter>;
 const LF = 10;
 
 /**
- * Quotes are counted and nothing else: in a text whose quotes all stand where they belong, a line feed behind an even
- * number of them ends a row. In any other the reader finds the fault, in the range in which it is, and nothing behind
- * that is read.
+ * Cuts a text by counting its quotes: where all of them stand where they belong, a line feed after an even number of them
+ * ends a row. Where they don't, the reader finds the fault in its range, and nothing after it is read.
  *
  * @param rangeBytes size from which a range is given.
  */
@@ -87,7 +86,7 @@ export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBy
     whole: (): Range | undefined => (cut.size === 0 ? undefined : give(cut, false)),
     /** What is left when the text has ended. */
     end: (): Range | undefined => (size === 0 ? undefined : give({ size, lines }, true)),
-    /** True when no end of a row was found for so long that a reader had better see what is there. */
+    /** Whether no row has ended for so long that a reader should look at the text instead. */
     get isLost(): boolean {
       return cut.size === 0 && size > rangeBytes + MAX_ROW_BYTES;
     },

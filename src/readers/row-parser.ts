@@ -3,7 +3,7 @@ import type { Row } from "../mapping/row.ts";
 import { completeLength } from "./encoding.ts";
 import type { ReaderRule } from "./rules.ts";
 
-/** Where a text is gone on with: before a row. */
+/** Where reading goes on in a text: before a row. */
 export interface RangeStart {
   /** The beginning of the row, as far as it was read already. */
   readonly rest: Buffer;

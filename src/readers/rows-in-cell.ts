@@ -10,8 +10,8 @@ export interface RowsInCell {
 /**
  * The first cell of a row whose lines look like rows of the table: what stands before its first line break fills the row
  * that it begins in, what stands behind its last one the row that it ends in, and most lines between them are rows. In
- * tables of one column any lines look so, and of two columns any two: nothing is said. A delimiter with a blank behind it is
- * one of prose, as addresses have it, unless the table writes a blank behind its own.
+ * tables of one column any lines look so, and of two columns any two: nothing is found. A delimiter
+ * followed by a blank counts as prose, as in addresses, unless the table itself writes a blank after its delimiters.
  *
  * @param header its cells, as written.
  * @param line on which the row begins.

@@ -4,7 +4,7 @@ const SERVICE_BODY = "specification, Request body";
 const CSV = "RFC 4180";
 const JSON_TEXT = "RFC 8259";
 
-/** What the readers find: rows that can't be read as rows, or hardly are what they are read as, before any mapping. */
+/** What the readers find before any mapping: rows that can't be read, or are hardly what they are read as. */
 export const READER_RULES = rulesOf("error", CSV, {
   "cell-count": {
     reason:
@@ -13,7 +13,7 @@ export const READER_RULES = rulesOf("error", CSV, {
   },
   "header-repeated": {
     reason:
-      "A row of column names, in any order and spelling, is the header of another file that was appended to this one. Where the order differs, the values after it are under the wrong columns and are not read.",
+      "A row of column names, in any order and spelling, is the header of another file that was appended to this one. Where the order differs, the values after it stand under the wrong columns and are not read.",
     example: "ticketId,userId in the header, and User ID,Ticket ID in a row",
   },
   "csv-quotes": {
@@ -53,7 +53,7 @@ export const READER_RULES = rulesOf("error", CSV, {
 
 export type ReaderRule = keyof typeof READER_RULES;
 
-/** What the readers find in a whole input, however its rows are. */
+/** What the readers find in an input as a whole. */
 export const INPUT_RULES = rulesOf("warn", "good practice", {
   "input-empty": {
     severity: "error",
@@ -67,7 +67,7 @@ export const INPUT_RULES = rulesOf("warn", "good practice", {
   },
   "input-twice": {
     reason:
-      "Two inputs with the same bytes are an export and its copy, or two nights on which the same happened; deeds without times are then sent for each.",
+      "Two inputs with the same bytes are an export and its copy, or two nights on which the same happened. Deeds without times are then sent once for each.",
     example: "updates-10.csv and updates-11.csv, byte for byte",
   },
   "looks-like-utf8": {

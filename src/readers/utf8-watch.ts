@@ -19,7 +19,7 @@ const MOST_COUNTED = 100;
 const LONGEST_WORD = 40;
 const LF = 10;
 
-/** Looks at the bytes as they are stored. In a text that is not UTF-8 nothing is looked at behind its first wrong byte. */
+/** Looks at the bytes as they are stored, up to the first one that is not UTF-8. */
 export function watchUtf8() {
   let isValid = true;
   let characters = 0;

@@ -1,6 +1,6 @@
 /**
- * The fast path: it tells of most items at once that the reference, the schemas, would find nothing in them. It may be
- * wrong in one direction only. Of what it does not know it says nothing, and never what is wrong.
+ * The fast path: it tells at once that the reference, the schemas, would find nothing in most items. It may be wrong in
+ * one direction only: what it does not know it leaves to the reference, and it never says what is wrong.
  */
 
 import { ACTION_NAMES, acceptedFields, actionSpec } from "../../actions/actions.ts";
@@ -25,7 +25,7 @@ const degrees = (limit: number) => (): IsPlain => (value) => typeof value === "n
 
 /** Words without the signs of a login, a lost letter or misread UTF-8: nearly all. */
 const WORDS = /^[ ->A-~\u00c0-\u00c2\u00c4-\u00ff]*$/;
-/** What other words are none with. */
+/** Text that holds one of these is never plain. */
 const ODD = /[?@\p{Cs}\p{Zl}\p{Zp}\ufeff]|(?![\t\n\r])\p{Cc}/u;
 
 function isWords(value: unknown): boolean {
@@ -50,7 +50,7 @@ const URL =
 const KINDS: Record<FieldKind, (spec: FieldSpec, name: FieldName) => IsPlain> = {
   id: text(/^[!-~][ -~]*$/, looksMangled),
   text: text(/^/, (value) => !isWords(value)),
-  // Whether the service can reach an address is told by the reference.
+  // Only the reference knows whether the service can reach an address.
   url: (spec, name) => (name === "callbackUrl" ? never : text(URL)(spec)),
   currency: text(/^/, (value) => !isCurrency(value) || isWithdrawnCurrency(value)),
   latitude: degrees(90),
@@ -107,7 +107,7 @@ export function isPlain(item: unknown, now: number = Number.NaN): boolean {
   return (
     (exclusive.length === 0 || exclusive.filter(isGiven).length === 1) &&
     (anyOf.length === 0 || anyOf.some(isGiven)) &&
-    // An update has more than the one id, and what ends has begun.
+    // An update has more than its id, and nothing ends before it starts.
     !(updates && given < 2) &&
     !(isGiven("startTime") && isGiven("endTime") && Number(data.endTime) < Number(data.startTime))
   );

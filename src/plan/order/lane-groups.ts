@@ -6,8 +6,8 @@
  * the event that its row names, the ticket's sale in this plan, else its event in the ledger. A ticket whose event is not
  * known is a group of its own. Groups, the largest first, go to the lane that has the fewest actions so far.
  *
- * An id is known by 64 bits of its hash. Should two ids ever meet in them, their groups are joined: that costs a lane its
- * share and no action its order.
+ * An id is known by 64 bits of its hash. Should two ids ever share them, their groups are joined: the lanes are then less
+ * even, and the order stays right.
  */
 
 import { hash128 } from "../../actions/hash128.ts";
@@ -51,7 +51,7 @@ const IS_NFT = 1;
 /** Its group holds an event, or a ticketId; kept at the group's root. */
 const HAS_EVENT = 2;
 const HAS_TICKET = 4;
-/** An action has named it together with its event, or what is known of it was asked for. */
+/** An action has named it together with its event, or the ledger has been asked about it. */
 const IS_RESOLVED = 8;
 /** An nftId whose ticketId an action gave. */
 const IS_TOLD = 16;
@@ -178,7 +178,7 @@ class Groups implements LaneGroups {
     const ofRow = this.#rowEvents[row] ?? 0;
     const event = eventId != null ? nodes.of("event", eventId) : ofRow === 0 ? undefined : ofRow - 1;
     const ticket = ticketId == null ? undefined : nodes.of("ticketId", ticketId);
-    // One that names nothing is as one that names an unknown nftId.
+    // An action that names nothing counts like one that names an unknown nftId.
     const nft = nftId == null && (event ?? ticket) !== undefined ? undefined : nodes.of("nftId", nftId ?? "");
     const node = event ?? ticket ?? nft ?? 0;
     if (ticket !== undefined) nodes.join(node, ticket);
@@ -294,7 +294,7 @@ function indexOfLeast(lanes: readonly { readonly actions: number }[]): number {
 
 /** A longer array that begins with the same numbers. */
 function grown<A extends Uint8Array | Uint32Array | Float64Array>(array: A, length: number): A {
-  const Longer = array.constructor as new (length: number) => A; // what made the one makes the other
+  const Longer = array.constructor as new (length: number) => A; // the same kind of array
   const longer = new Longer(length);
   longer.set(array);
   return longer;

@@ -106,7 +106,7 @@ interface Noted extends Place {
   readonly isTimed: boolean;
 }
 
-/** The rank of an action of which not even its kind can be read: behind all others. */
+/** The rank of an action whose kind can't be read: behind all others. */
 const UNKNOWN = { effect: undefined, rank: 0xff } as const;
 
 const EFFECTS: ReadonlyMap<number, Effect> = new Map(

@@ -29,11 +29,11 @@ export interface LastAccepted {
   readonly isUndecided: (history: string) => boolean;
   /** By history (hex): the last bad row that may be an accepted one. */
   readonly maybe: ReadonlyMap<string, Spot>;
-  /** Likewise: the last one that stands in the place of an accepted one, so that no rejects hold it. */
+  /** By history (hex): the last bad row that stands for an accepted one, so that no rejects hold it. */
   readonly inPlace: ReadonlyMap<string, Spot>;
 }
 
-/** Before the candidate with a number; behind what stands there of earlier rows. A candidate itself is behind all of it. */
+/** A place before the candidate of this number. Of several there, the one of the later row is behind; the candidate is behind them all. */
 interface Spot {
   readonly before: number;
   readonly row: number;

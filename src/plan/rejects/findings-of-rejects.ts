@@ -1,4 +1,4 @@
-/** What is wrong with rows that were mended, or come from a rejects file, beside what they say. */
+/** What is wrong with rows that were mended or come from a rejects file, apart from their contents. */
 
 import type { Finding, Severity } from "../../actions/problem.ts";
 import { cleanText } from "../../actions/text.ts";
@@ -152,7 +152,7 @@ export function findingsOfMended(
 ): readonly Finding[] {
   const isClosed = still.names.size === 0;
   return [
-    // Any row that lacks the same may read so.
+    // Any row that lacks the same values may read like this one.
     ...(attempted.some(namesSomething) ? [] : [MENDED_UNSURE]),
     ...(isClosed ? [] : [givesMore(still)]),
     ...(isClosed && options.rules.length > still.closed ? hidesMore(mapped) : []),

@@ -10,11 +10,11 @@ import { MAX_ROW_BYTES } from "../row-parser.ts";
 import { splitQuoted } from "./quoted-cells.ts";
 
 /**
- * Size of a file from which on the fast path is used. Below it saves less than a twentieth of a command: `tickets validate`,
- * CPU time with it and without it, the median of 14 runs by turns on 2 busy cores: 17 KB 275 and 282 ms, 33 KB 283 and 296,
- * 65 KB 305 and 318, 134 KB 341 and 371; of 8 runs: 559 KB 441 and 526, 2.2 MB 720 and 812. Not more, since what comes in
- * small blocks (of 16 KiB from gzip) is read by the reference until then, and V8 compiles csv-parse for whoever uses it
- * for longer: with 64 KiB of a file of 4.5 MB left to the reference, its plan took 1.09 s of CPU time instead of 0.98.
+ * File size from which the fast path is used. In smaller files it saves less than a twentieth of a command. CPU time of
+ * `tickets validate` with it and without it, median of 14 runs by turns on 2 busy cores: 17 KB 275 and 282 ms, 33 KB 283
+ * and 296, 65 KB 305 and 318, 134 KB 341 and 371; of 8 runs: 559 KB 441 and 526, 2.2 MB 720 and 812. It is not larger,
+ * since the reference reads small blocks (16 KiB from gzip) until then, and V8 compiles csv-parse once it is used for
+ * longer: with 64 KiB of a file of 4.5 MB left to the reference, the plan took 1.09 s of CPU time instead of 0.98.
  */
 export const FAST_FROM_BYTES = 32 * 1024;
 

@@ -92,7 +92,7 @@ describe("the config that tickets init writes is valid for its own file:", () =>
   });
 
   test.each(csvIn(FIXTURES).map((path) => basename(path)))(
-    "%s, whose columns are called like fields and needs nothing filled in",
+    "%s, whose columns are named like fields and needs nothing filled in",
     async (name) => {
       const folder = openFolder([[name, join(FIXTURES, name)]]);
       expect((await initIn(folder, [name])).yaml).not.toMatch(/FILL IN:|actions:/);

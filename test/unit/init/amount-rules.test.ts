@@ -40,7 +40,7 @@ describe("of several amounts", () => {
     }
   });
 
-  test("beside a column called like the field it is asked, too", () => {
+  test("beside a column named like the field it is asked, too", () => {
     const csv = "eventId,ticketId,userId,price,Total\ne,t1,u,25.00,50.00\ne,t2,u,25.00,50.00\n";
     expect(priceLinesOf("sales.csv", csv)[0]).toBe(asked("price", "Total"));
   });

@@ -48,7 +48,7 @@ x2,Gala,b@example.com,$60,4/4/26,09:15
       'price: "<FILL IN: one of the next lines, without its #>"   # how amounts are written is never guessed; remove this line',
       '#price: {from: "{Paid}", decimal: ".", thousands: ",", sign: ["$"]}   # reads 2 of 2 texts; "$1,150" is 1150',
       '#price: {from: "{Paid}", decimal: ",", sign: ["$"]}   # reads 2 of 2 texts; "$1,150" is 1.150',
-      'orderTime: {from: "{Sold on} {Sold time}", format: "<FILL IN: d/M/yy H:mm or M/d/yy H:mm>"}   # "3/4/26" is 2026-04-03 or 2026-03-04: which, is never guessed',
+      'orderTime: {from: "{Sold on} {Sold time}", format: "<FILL IN: d/M/yy H:mm or M/d/yy H:mm>"}   # "3/4/26" is 2026-04-03 or 2026-03-04: which one, is never guessed',
     ]);
     expect(lines).toContain('ticketId: "{Sale Ref}"   # guess: different in all 2 rows');
   });

@@ -1,9 +1,9 @@
-/** Columns that are called like fields. */
+/** Columns that are named like fields. */
 
 import { describe, expect, test } from "vitest";
 import { asksIn, bodyOf, ruleOf } from "./configs.ts";
 
-describe("that columns called like fields need no rules is said", () => {
+describe("that columns named like fields need no rules is said", () => {
   const plain = (fileName: string, csv: string) => bodyOf(fileName, csv)[0];
 
   test.each([
@@ -11,7 +11,7 @@ describe("that columns called like fields need no rules is said", () => {
     ["cancellations.csv", "ticketId,orderTime,reason,Order date\nt1,1777000000,refunded,2026-05-01\n"],
     ["log.csv", "action,ticketId,orderTime,gate\nscannedTicket,t1,1777000000,N\n"],
   ])("of %s, and nothing is asked: %j", (fileName, csv) => {
-    expect(plain(fileName, csv)).toMatch(/^# The columns are called like fields.* need no rules\.$/);
+    expect(plain(fileName, csv)).toMatch(/^# The columns are named like fields.* need no rules\.$/);
     expect(asksIn(bodyOf(fileName, csv))).toEqual([]);
   });
 
@@ -33,8 +33,8 @@ describe("that columns called like fields need no rules is said", () => {
   });
 });
 
-describe("columns called like fields", () => {
-  test("called like fields has a condition by the status beside them", () => {
+describe("columns named like fields", () => {
+  test("named like fields has a condition by the status beside them", () => {
     const csv = `eventId,ticketId,userId,price,État
 ${["payée", "annulée", "en attente"].map((status, at) => `e,t${at},u,1.00,${status}`).join("\n")}
 `;
@@ -45,7 +45,7 @@ ${["payée", "annulée", "en attente"].map((status, at) => `e,t${at},u,1.00,${st
     expect(lines).toContain('        ticketId: "{ticketId}"');
   });
 
-  test("whose columns are called like fields has rules where they are written otherwise", () => {
+  test("whose columns are named like fields has rules where they are written otherwise", () => {
     const csv =
       "eventId;ticketId;userId;price;orderTime\ne;t;u;12,50;31.12.2026 20:00\ne;t2;u;13,50;30.12.2026 20:00\n";
     const all = bodyOf("sales.csv", csv, ";").join("\n");

@@ -28,16 +28,16 @@ b2,2.60,Ball,12.00
 `;
     const guess = guessConfig({ fileName: "x.csv", isWhole: true, ...tableOf(csv) });
     expect(guess.yaml).not.toMatch(/(?:eventId|ticketId|userId): "\{(?:Event Fees|Which)/);
-    expect(guess.open.map(({ what }) => what)).toContain("eventId: the id of the event: no column is called so");
+    expect(guess.open.map(({ what }) => what)).toContain("eventId: the id of the event: no column has such a name");
     const lines = guess.yaml.split("\n");
     expect(guess.guesses.length).toBeGreaterThan(0);
     for (const line of guess.guesses) expect(lines[line - 1]).toContain("# guess");
   });
 
-  test("asks about a column that is different in every row though it is not called like an id", () => {
+  test("asks about a column that is different in every row though it is not named like an id", () => {
     const lines = bodyOf("x.csv", "Zutritt,Preis\nabc,1.00\ndef,2.00\n");
     expect(lines.find((line) => line.includes("ticketId:"))).toBe(
-      '  ticketId: "<FILL IN: the id of the ticket: no column is called so>"   # or "{Zutritt}", if that is one: different in all 2 rows',
+      '  ticketId: "<FILL IN: the id of the ticket: no column has such a name>"   # or "{Zutritt}", if that is one: different in all 2 rows',
     );
   });
 });

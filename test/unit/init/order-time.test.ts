@@ -78,7 +78,7 @@ describe("the time of a sale", () => {
     const lines = sold(name, DAYS);
     expect(ruleOf(lines, "orderTime")).toBeUndefined();
     expect(ruleOf(lines, "#orderTime")).toContain(
-      `no column is called like the time of the sale (${JSON.stringify(name)}: of something else)`,
+      `no column is named like the time of the sale (${JSON.stringify(name)}: of something else)`,
     );
   });
 
@@ -115,9 +115,9 @@ describe("the time of a sale", () => {
   });
 
   test.each([
-    ["Interview", DAYS, "no column is called so"],
-    ["x", ["1794900000", "1794900007"], "no column is called so"],
-    ["x_ms", ["1794900000000", "1794900007000"], "no column is called so"],
+    ["Interview", DAYS, "no column has such a name"],
+    ["x", ["1794900000", "1794900007"], "no column has such a name"],
+    ["x_ms", ["1794900000000", "1794900007000"], "no column has such a name"],
     ["Date", ["2026-05-01", "2026-05-01"], "it is the same in all rows"],
     ["Date", ["2026-05-01", "2026-05-02", "2026-05-01", "2026-05-02"], "it is the same in all rows of an event"],
     ["Sold at", Array.from({ length: 12 }, () => "2026-05-01T20:00:00Z"), "it is the same in all rows"],
@@ -168,7 +168,7 @@ describe("the time of a sale", () => {
   test("a deed that has several, or a field and its own, is asked for it", () => {
     for (const header of ["ticketId,orderTime,Scanned at", "Ticket,First scanned at,Last scanned at"]) {
       const lines = bodyOf("scans.csv", `${header}\nt1,2026-05-01T20:00:00Z,2026-05-01T21:00:00Z\n`);
-      expect(ruleOf(lines, "orderTime")).toContain("# more than one column is called so");
+      expect(ruleOf(lines, "orderTime")).toContain("# more than one column has such a name");
     }
     const resale = bodyOf("resales.csv", "ticketId,userId,price,Order date\nt1,u,1.00,2026-05-01T20:00:00Z\n");
     expect(ruleOf(resale, "orderTime")).toContain("# it may be that of the first sale");

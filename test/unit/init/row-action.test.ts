@@ -137,7 +137,7 @@ describe("where no name says the action, it is asked for,", () => {
   test.each([
     ["ticketId,userId\nt1,u\n", "claimedTicket, scannedTicket, checkedInTicket, invalidatedTicket"],
     ["ticketId,orderTime\nt1,1777000000\n", "scannedTicket, checkedInTicket, invalidatedTicket"],
-  ])("columns called like fields: %j", (csv, among) => {
+  ])("columns named like fields: %j", (csv, among) => {
     const lines = bodyOf("export.csv", csv);
     expect(lines).toContain(`action: "<FILL IN: what the rows are: ${among}>"`);
     expect(lines.join("\n")).not.toContain("need no rules");

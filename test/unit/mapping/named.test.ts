@@ -15,7 +15,7 @@ function failureOf(options: MapperOptions): Failure {
   throw new Error("did not fail");
 }
 
-describe("columns called like fields", () => {
+describe("columns named like fields", () => {
   test("are found ignoring case, blanks, _ and -", () => {
     const mapper = createMapper({
       fileName: "sales.csv",
@@ -87,7 +87,7 @@ describe("columns called like fields", () => {
     expect(mapper.understanding.notes).toEqual(['"eventId" is not used: scannedTicket takes no eventId']);
   });
 
-  test("that are nearly called like a field get the name that is near", () => {
+  test("that are nearly named like a field get the name that is near", () => {
     const { understanding } = createMapper({ fileName: "scans.csv", header: ["ticketId", "ordrTime"] });
     expect(understanding.notes).toEqual(['"ordrTime" is not used (did you mean orderTime?)']);
   });

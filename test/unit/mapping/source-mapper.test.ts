@@ -430,7 +430,7 @@ actions:
     expect(rulesOf(mapText(yaml, "T,At\n1,2026-03-29 02:15\n").mapped[0])).toEqual(["time-skipped orderTime"]);
   });
 
-  test("also serve local times of fields without a format, and columns called like fields", () => {
+  test("also serve local times of fields without a format, and columns named like fields", () => {
     const csv = "ticketId,orderTime\n1,2025-10-26T02:15:00\n";
     expect(dataOf(`zone: Europe/Berlin\n${SCAN}{ticketId: "{ticketId}", orderTime: "{orderTime}"}`, csv)).toEqual([
       { ticketId: "1", orderTime: 1761437700 },
@@ -813,7 +813,7 @@ actions:
 });
 
 describe("a source without actions", () => {
-  test("lends its clear word to columns called like fields", () => {
+  test("lends its clear word to columns named like fields", () => {
     const { mapped } = mapText("clear: LEER", "ticketId,imageUrl\nt,LEER\n", { fileName: "updates.csv" });
     expect(actionsOf(mapped)).toEqual([{ action: "updateTicket", data: { ticketId: "t", imageUrl: "" } }]);
   });

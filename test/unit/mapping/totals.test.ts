@@ -60,7 +60,7 @@ describe("a row whose ticket is called", () => {
     expect(rulesOf(read(`${ROWS}${row}\n`, yaml).mapped.at(-1))).toBe("actions");
   });
 
-  test("by columns that are called like fields, too", () => {
+  test("by columns that are named like fields, too", () => {
     const mapper = createMapper({ fileName: "sales.csv", header: ["eventId", "ticketId", "userId", "price"] });
     expect(rulesOf(mapper.map({ kind: "cells", line: 2, cells: ["e", "Total", "u", "12"] }))).toEqual(["totals-line"]);
   });

@@ -72,8 +72,8 @@ describe("an action's lane", () => {
       undefined,
       "A|A|A|A|B",
     ],
-    ["a ticketId that is called like an event", [event("A"), scan("A")], undefined, "A|B"],
-    ["a ticketId that is called like an nftId", [scan("A"), { ...nft("A"), row: "E" }, event("E")], undefined, "A|A|A"],
+    ["a ticketId that is named like an event", [event("A"), scan("A")], undefined, "A|B"],
+    ["a ticketId that is named like an nftId", [scan("A"), { ...nft("A"), row: "E" }, event("E")], undefined, "A|A|A"],
     [
       "a ticket of no known event, where another is known by nftId and event alone",
       [event("A"), event("B"), scan("T"), nft("N", "B")],
