@@ -222,7 +222,7 @@ export function buildProgram(
   pacing(
     answering(environment(program.command("resume")))
       .argument("[run]", "run (the oldest unfinished one)")
-      .description("continue a run"),
+      .description("go on with a run"),
   ).action((name: string | undefined, flags: Flags) =>
     run(flags, async (options, context) =>
       (await import("../commands/resume.ts")).resume({ ...options, run: name }, context),

@@ -1,6 +1,6 @@
 /** Lines that break between words. */
 
-import stringWidth from "string-width";
+import { textWidth } from "../actions/text.ts";
 
 /** A command to be copied, which a line break would cut in two: it goes on to the end of its line, for the terminal to fold. */
 const COMMAND = /(?:^|(?<=\s))(?:npx )?tickets (?=[a-z]+(?: |$)).*$/;
@@ -19,7 +19,7 @@ export function wrapLines(text: string, columns: number): string {
 }
 
 function wrapLine(line: string, columns: number): string {
-  if (stringWidth(line) <= columns) return line;
+  if (textWidth(line) <= columns) return line;
   const indent = (/^ */.exec(line)?.[0] ?? "").slice(0, Math.floor(columns / 2));
   const command = COMMAND.exec(line);
   const words = [...line.slice(0, command?.index ?? line.length).matchAll(/\S+ */g)].map(([word]) => word);
@@ -27,7 +27,7 @@ function wrapLine(line: string, columns: number): string {
   const broken: string[] = [];
   let current = indent;
   for (const word of words) {
-    if (current.trim() !== "" && stringWidth(current + word.trimEnd()) > columns) {
+    if (current.trim() !== "" && textWidth(current + word.trimEnd()) > columns) {
       broken.push(current.trimEnd());
       current = indent;
     }

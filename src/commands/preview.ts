@@ -1,10 +1,9 @@
 /** The preview of `tickets plan --preview`, for people. */
 
-import stringWidth from "string-width";
 import type { Action } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
-import { cleanText, number } from "../actions/text.ts";
+import { cleanText, number, textWidth } from "../actions/text.ts";
 import type { PlanResult } from "../plan/make-plan.ts";
 import type { PreviewDocument, PreviewRow } from "../run/preview.ts";
 import { shown, shownIf } from "./problems.ts";
@@ -41,7 +40,7 @@ export function describePreview(
   for (const { source, column, values: counted } of values) {
     lines.push(`${cleanText(column, 40)} in ${cleanText(source, 30)}: rows by value`);
     const most = counted.slice(0, MOST_VALUES_SHOWN);
-    const width = Math.max(...most.map(({ value }) => stringWidth(valueText(value))), 0);
+    const width = Math.max(...most.map(({ value }) => textWidth(valueText(value))), 0);
     for (const { value, rows: times, actions } of most)
       lines.push(
         `${number(times).padStart(9)}  ${pad(valueText(value), width)}  ${actions.length === 0 ? "nothing" : `→ ${actions.join(", ")}`}`,
@@ -121,14 +120,14 @@ function instantText(field: string, value: unknown): string {
 }
 
 function pad(text: string, width: number): string {
-  return text + " ".repeat(Math.max(0, width - stringWidth(text)));
+  return text + " ".repeat(Math.max(0, width - textWidth(text)));
 }
 
 function cut(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
+  if (textWidth(text) <= width) return text;
   let kept = "";
   for (const character of text) {
-    if (stringWidth(kept + character) > width - 1) break;
+    if (textWidth(kept + character) > width - 1) break;
     kept += character;
   }
   return `${kept}…`;
@@ -138,7 +137,7 @@ function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {
-    if (line !== "" && stringWidth(`${line} ${word}`) > width) {
+    if (line !== "" && textWidth(`${line} ${word}`) > width) {
       lines.push(cut(line, width));
       line = `  ${word}`;
     } else line = line === "" ? word : `${line} ${word}`;

@@ -1,9 +1,8 @@
 /** Problems in words: where, what, the text it is about, what to do. */
 
-import stringWidth from "string-width";
 import { isPersonal } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
-import { cleanText, count, masked, number } from "../actions/text.ts";
+import { cleanText, count, masked, number, textWidth } from "../actions/text.ts";
 import type { HeldFor } from "../plan/decide/held-rows.ts";
 import type { ProblemLog } from "../plan/findings/problem-log.ts";
 import { digestOfWarning, numbered, type ToldWarnings } from "../plan/findings/told-warnings.ts";
@@ -38,7 +37,7 @@ function problemBlock(problem: Problem, verbose: boolean): string {
   if (value !== undefined) {
     const label = `    ${field === undefined ? "" : `${cleanText(field)}: `}`;
     const text = shown(field, value, verbose);
-    lines.push(`${label}${text}`, `${" ".repeat(stringWidth(label))}${"^".repeat(Math.max(1, stringWidth(text)))}`);
+    lines.push(`${label}${text}`, `${" ".repeat(textWidth(label))}${"^".repeat(Math.max(1, textWidth(text)))}`);
   }
   lines.push(`    ${cleanText(message, 400)}`);
   if (hint !== undefined) lines.push(`    ${cleanText(hint, 300)}`);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fold, nearest } from "../../../src/actions/nearest.ts";
-import { cleanText, codePoints, escapeUnseen } from "../../../src/actions/text.ts";
+import { cleanText, codePoints, escapeUnseen, textWidth } from "../../../src/actions/text.ts";
 
 describe("text for people", () => {
   it.each([
@@ -14,6 +14,16 @@ describe("text for people", () => {
     ["a\u00adb\u034fc\u180ed\u2064e\ufff9f\u{e0100}g\u{1d173}h", "a b c d e f g h"],
     ["a\u3164b\u115fc\uffa0d", "a b c d"],
   ])("cleans %j", (text, cleaned) => expect(cleanText(text)).toBe(cleaned));
+
+  it.each([
+    ["Gala → T-1 · ™", 14],
+    ["名前", 4],
+    ["𠮷", 2],
+    ["e\u0301", 1],
+    ["😀", 2],
+    ["👍🏽", 2],
+    ["👩‍👩‍👧", 2],
+  ])("%j takes %i columns", (text, columns) => expect(textWidth(text)).toBe(columns));
 
   it("shortens by code points", () => {
     expect(cleanText("😀".repeat(81))).toBe(`${"😀".repeat(80)}…`);
