@@ -60,7 +60,7 @@ const WIDE =
 /** What is drawn into the character before it. */
 const JOINED = /\u200d|\ufe0f|[\p{Mn}\p{Me}\p{Emoji_Modifier}]/u;
 
-/** Columns that a text takes on a terminal. Without `Intl.Segmenter` and packages that use it: it takes 40 ms of each start. */
+/** Columns that a text takes on a terminal. `Intl.Segmenter` would take 15 ms of each start, a package that uses it 40. */
 export function textWidth(text: string): number {
   let [columns, before] = [0, ""];
   for (const character of text) {
