@@ -751,6 +751,15 @@ export const BAD_FILES: readonly BadFile[] = [
     content: lines(SALE_HEADER, SALE_ROW, "ber-2026,T-1,guest-1002,39.00,1768600060"),
   },
   {
+    file: "scans-id-number-spelling.ndjson",
+    exit: 3,
+    rule: "id-number-spelling",
+    line: 2,
+    field: "ticketId",
+    why: "a ticketId that is a number with an exponent, which another export may write as 1500",
+    content: lines('{"ticketId":1499,"orderTime":1781280000}', '{"ticketId":1.5e3,"orderTime":1781280060}'),
+  },
+  {
     file: "sales-id-in-two-forms.csv",
     exit: 3,
     rule: "id-in-two-forms",

@@ -5,6 +5,7 @@ import { typeName } from "../actions/formats.ts";
 import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
 import { quote } from "./columns.ts";
+import { LooseNumber } from "./exact-numbers.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import { isList } from "./schema-words.ts";
 import type { ColumnAliases, PositionConfig } from "./source.ts";
@@ -16,6 +17,8 @@ export interface IdCell {
   /** As the source calls it. */
   readonly column: string;
   readonly text: string;
+  /** Set where it is a number that may be written otherwise; it may be the whole id then. */
+  readonly isLoose?: true;
 }
 
 /** The row being read. One object serves all rows of a file. */
@@ -30,6 +33,8 @@ export interface Scope {
   /** A number for each row and each repetition. What is looked up once for them is kept under it. */
   turn: number;
   findings: Finding[];
+  /** Set by whoever reads a number that may be written otherwise. */
+  isLoose?: boolean;
   /** Called for a text that takes the `else` of a value table although the table holds it in another spelling. */
   readonly onElse?: (label: string, known: string, text: string) => void;
   /** Called for a part of an id that does not look like one. */
@@ -263,7 +268,7 @@ export function leafAt(value: unknown, name: string): unknown {
   return Object.hasOwn(value, head) ? leafAt(Reflect.get(value, head), name.slice(dot + 1)) : undefined;
 }
 
-function leafText(leaf: unknown, name: string, { findings }: Scope): string {
+function leafText(leaf: unknown, name: string, scope: Scope): string {
   switch (typeof leaf) {
     case "string":
       return leaf.trim();
@@ -273,7 +278,11 @@ function leafText(leaf: unknown, name: string, { findings }: Scope): string {
       return String(leaf);
     default:
       if (leaf === null || leaf === undefined) return "";
-      findings.push({
+      if (leaf instanceof LooseNumber) {
+        scope.isLoose = true;
+        return String(leaf);
+      }
+      scope.findings.push({
         rule: "field-type",
         field: name,
         message: `${name} is ${typeName(leaf)}, not text.`,

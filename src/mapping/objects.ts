@@ -2,13 +2,14 @@
 
 import { type Action, type ActionData, isActionName } from "../actions/actions.ts";
 import { ExactNumber, isJsonObject } from "../actions/exact-number.ts";
-import type { FieldName, FieldValue } from "../actions/fields.ts";
+import { type FieldName, type FieldValue, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { typeName } from "../actions/formats.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
 import { validateItem } from "../actions/validate.ts";
 import { actionOfFileName, FILE_NAME_PATTERNS, quote, readColumns } from "./columns.ts";
-import { withExactNumbers } from "./exact-numbers.ts";
+import { LooseNumber, withLooseNumbers } from "./exact-numbers.ts";
+import { looseNumber } from "./id-cells.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import {
   actionOfRow,
@@ -180,9 +181,14 @@ function idsOf(data: object): Ids {
 
 const isId = (field: FieldName): boolean => ID_FIELDS.some((id) => id === field);
 
+/** Whether a column is a field that names something, such as userId. */
+const isIdText = (field: FieldName | "action" | typeof OPEN_ACTIONS_COLUMN): field is FieldName =>
+  isFieldName(field) && (fieldSpec(field).kind === "id" || fieldSpec(field).kind === "nftId");
+
 function mapFlat(keys: readonly string[], compiled: CompiledColumns, row: ObjectRow): Mapped {
   const { columns } = compiled;
   const findings: Finding[] = [];
+  const loose: Finding[] = [];
   let exact: ObjectRow["value"] | undefined;
   const cells: string[] = new Array(keys.length).fill("");
   const lists = new Map<number, readonly unknown[]>();
@@ -192,8 +198,9 @@ function mapFlat(keys: readonly string[], compiled: CompiledColumns, row: Object
     if (value === null || value === undefined) return;
     if (typeof value === "string") cells[index] = value;
     else if (typeof value === "number" || typeof value === "bigint" || value instanceof ExactNumber) {
-      exact ??= withExactNumbers(row);
+      exact ??= withLooseNumbers(row);
       cells[index] = String(exact[key]);
+      if (exact[key] instanceof LooseNumber && isIdText(field)) loose.push(looseNumber(field, cells[index], field));
     } else if (field === "metadataAttributes" && Array.isArray(value)) lists.set(index, value);
     else
       findings.push({
@@ -233,7 +240,9 @@ function mapFlat(keys: readonly string[], compiled: CompiledColumns, row: Object
       if (lists.has(index)) cells[index] = stringifyJson(lists.get(index));
     }
   }
-  return mappedOf(compiled, reading, data, cells, findings);
+  const mapped = mappedOf(compiled, reading, data, cells, findings);
+  const likely = loose.filter(({ field = "" }) => Object.hasOwn(data, field));
+  return mapped.kind === "skipped" || likely.length === 0 ? mapped : { ...mapped, likely };
 }
 
 const NO_ACTION: Finding = {

@@ -59,6 +59,12 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
     source: "the promise that nothing is sent twice",
     example: 'ticketId: "{Event}-{Order}-{Position}", which was "{Order}-{Position}"',
   },
+  "id-number-spelling": {
+    reason:
+      "A number in JSON with a fraction or an exponent can be written in several ways, and each is another id. The export of the next night may do so, and what was accepted would look new.",
+    source: "RFC 8259, section 6, and the promise that nothing is sent twice",
+    example: '"ticketId":1.5e3 in a flat row, which is 1500 and 1500.0 too',
+  },
   "key-missing": {
     reason:
       "No row of the file has a key that the source reads, like a table that lacks a column: the key was renamed or is misspelt.",

@@ -6,10 +6,10 @@ import { stringifyJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { enter } from "./each.ts";
-import { withExactNumbers } from "./exact-numbers.ts";
+import { withLooseNumbers } from "./exact-numbers.ts";
 import type { FileFinding } from "./file-finding.ts";
 import { GivenEvents } from "./given-events.ts";
-import { mangledCells, totalsCell } from "./id-cells.ts";
+import { strangeCells, totalsCell } from "./id-cells.ts";
 import type { Mapped, Mapper, Seen, Understanding } from "./mapper.ts";
 import type { IdCell, Read, Scope } from "./names.ts";
 import { isOnlyItem, mapItem } from "./objects.ts";
@@ -78,7 +78,7 @@ export class SourceMapper implements Mapper {
       return this.#mapAndWatch(openColumn === -1 ? "" : (row.cells[openColumn]?.trim() ?? ""));
     }
     if (!isJson) throw new Error("a row of cells was expected");
-    scope.value = withExactNumbers(row);
+    scope.value = withLooseNumbers(row);
     if (isOnlyItem(row.value)) return mapItem(row.value);
     columns.keys?.seeRow(row.value);
     const openText = row.value[OPEN_ACTIONS_COLUMN];
@@ -264,7 +264,7 @@ export class SourceMapper implements Mapper {
   #noted() {
     if (this.#idCells.length === 0) return undefined;
     const totals = totalsCell(this.#idCells);
-    return { likely: mangledCells(this.#idCells), ...(totals !== undefined && { totals }) };
+    return { likely: strangeCells(this.#idCells), ...(totals !== undefined && { totals }) };
   }
 
   /** A row with fewer cells than the header, such as a line of totals: `skip` may match the cells that it has. */

@@ -80,3 +80,38 @@ describe("nothing is told of a cell", () => {
     expect(rows.map(likely)).toEqual([["id-looks-mangled ticketId null"], []]);
   });
 });
+
+describe("a number of JSON that may be written otherwise", () => {
+  const mapper = (yaml: string) =>
+    createMapper({ fileName: "x.ndjson", source: { name: "s", config: sourceOf(yaml) } });
+  const scan = (ticketId: string) => `actions: [scannedTicket: {fields: {ticketId: ${ticketId}, orderTime: "{at}"}}]`;
+
+  test.each(["1.5e3", "15E2", "1.0", "12.50", "-0", "1e400"])("is told as an id: %s", (number) => {
+    const row = mapper(scan('"{id}"')).map(json(`{"id":${number},"at":1781280000,"price":1.5}`));
+    expect(row.kind === "actions" && row.actions[0]?.data.ticketId).toBe(number);
+    expect(likely(row)).toEqual([`id-number-spelling ticketId ${number}`]);
+    expect(row.kind === "actions" ? row.likely?.[0]?.message : "").toBe(
+      "id gives ticketId a number that another export may write otherwise, and so as another id.",
+    );
+  });
+
+  test.each([
+    ["a part of an id", scan('"{order}-{id}"'), '{"order":"o","id":1.5,"at":1}'],
+    ["an item of each", `each: {path: codes}\n${scan('"{item.id}"')}`, '{"codes":[{"id":1.5},{"id":"1.5"}],"at":1}'],
+    ["an item that is a number", `each: {path: codes}\n${scan('"{item}"')}`, '{"codes":[1.5,2],"at":1}'],
+    ["an alias", `columns: {code: [a, b]}\n${scan('"{code}"')}`, '{"b":1.5,"at":1}'],
+    ["a choice", scan('["{a}", "{b}-x"]'), '{"b":1.5,"at":1}'],
+  ])("is told of %s, once", (_what, yaml, text) => {
+    expect(likely(mapper(yaml).map(json(text)))).toEqual(["id-number-spelling ticketId 1.5"]);
+  });
+
+  test.each([
+    ["text", '"{id}"', '{"id":"1.5e3","price":1.5e3,"at":1}'],
+    ["whole", '"{id}"', '{"id":1500,"price":12.50,"at":1}'],
+    ["whole and long", '"{id}"', '{"id":123456789012345678901234567890,"price":12.50,"at":1}'],
+    ["replaced by a value table", '{from: "{id}", map: {"1.5": a}}', '{"id":1.5,"at":1}'],
+    ["no part of the id", '["{a}", "{id}"]', '{"a":"x","id":1.5,"at":1}'],
+  ])("is not told of an id that is %s", (_what, ticketId, text) => {
+    expect(likely(mapper(scan(ticketId)).map(json(text)))).toEqual([]);
+  });
+});

@@ -168,3 +168,35 @@ describe("flat JSON rows", () => {
     expect(mapper.understanding.unused).toEqual(gates);
   });
 });
+
+describe("a flat row whose id is a number", () => {
+  const told = (text: string) => {
+    const mapped = mapperOf("scans.ndjson").map(json(text));
+    return mapped.kind === "skipped" ? [] : (mapped.likely ?? []).map(({ message }) => message);
+  };
+
+  test.each(["1.5e3", "15E2", "1500.0", "0.5", "-0", "1e400"])(
+    "is told where it may be written otherwise: %s",
+    (number) => {
+      const mapped = mapperOf("scans.ndjson").map(json(`{"ticketId":${number},"orderTime":1}`));
+      expect(mapped).toMatchObject({
+        actions: [{ data: { ticketId: number } }],
+        likely: [{ rule: "id-number-spelling", field: "ticketId", value: number }],
+      });
+    },
+  );
+
+  test("is told of each of its ids, and of nothing else", () => {
+    const sale = '"eventId":1.5,"ticketId":2.5,"userId":3.5,"price":4.5,"orderTime":5';
+    const mapped = mapperOf("sales.ndjson").map(json(`{${sale}}`));
+    expect(mapped.kind === "actions" && mapped.likely?.map(({ field }) => field)).toEqual([
+      ...["eventId", "ticketId", "userId"],
+    ]);
+  });
+
+  test.each([
+    '{"ticketId":1500,"orderTime":1.0}',
+    '{"ticketId":"1.5e3","orderTime":1.0}',
+    '{"ticketId":12345678901234567890}',
+  ])("is taken by its digits, or as text: %s", (text) => expect(told(text)).toEqual([]));
+});
