@@ -549,7 +549,7 @@ describe("resales whose prices are written otherwise", () => {
     expect(full.exitCode, full.said).toBe(3);
     expect(full.said).toContain("This input: … price 18.00 (resales.csv:3); price 18.00 (resales.csv:4); price 18.00");
     expect(full.said).toContain(
-      "To send the rows that are new, stream them in a file of their own with --again. In the export, let the other rows through with rules: {history-unclear: warn}.",
+      "To send the rows that are new and later than all that was accepted, stream them in a file of their own with --again. In the export, let the other rows through with rules: {history-unclear: warn}.",
     );
     const alone = await night(["T,dan,18.00", "T,eve,18.00"], "resales-new.csv");
     expect(alone.exitCode, alone.said).toBe(3);
@@ -2072,6 +2072,55 @@ describe("rows of one run that tell of one ticket", () => {
     },
   );
 
+  test.each([
+    ["input", [`T,c,5,${LATER}`, `T,b,5,${SECOND}`, `T,a,5,${SECOND}`]],
+    ["time", [`T,c,5,${LATER}`, `T,b,5,${SECOND}`, `T,a,5,${SECOND}`]],
+    ["time", [`S,x,5,${LATER}`, `T,b,5,${MINUTE}`, `T,a,5,${MINUTE}`]],
+    ["input", [`S,x,5,${LATER}`, `T,b,5,${SECOND}`, `T,a,5,${SECOND}`]],
+  ] as const)(
+    "are a problem at one moment in an export that goes from the latest to the earliest, in the order of %s: %j",
+    async (order, rows) => {
+      const field = await openSold();
+      await field.write("sale.ndjson", lines(sold("S")));
+      await field.stream(["sale.ndjson"]);
+      await field.write("resales.csv", resales(...rows));
+      const told = await field.stream(["resales.csv"], { order, maxInvalid: { rows: 9 } });
+      expect(told.said.match(/\[history-unclear\]/g)?.length ?? 0, told.said).toBeGreaterThanOrEqual(2);
+      expect(holders(field)).not.toContain("a");
+      expect(holders(field)).not.toContain("b");
+      // The other way round they go as read.
+      await field.write("resales.csv", resales(...rows.toReversed()));
+      const sent = await field.stream(["resales.csv"], { order: "input" });
+      expect(sent.exitCode, sent.said).toBe(0);
+      expect(holders(field).filter((user) => user === "a" || user === "b")).toEqual(["a", "b"]);
+    },
+  );
+
+  test("stand twice in a whole minute: a problem where other times of the file have seconds", async () => {
+    const field = await openSold();
+    const twice = [`T,${MINUTE}`, `T,${MINUTE}`];
+    await field.write("scans.csv", scans(...twice, `T,${LATER}`));
+    const told = await field.stream(["scans.csv"], { maxInvalid: { rows: 9 } });
+    expect(told.said.match(/\[history-unclear\]/g), told.said).toHaveLength(1);
+    expect(told.summary?.actions).toMatchObject({ accepted: 1 });
+    await field.write("scans.csv", scans(...twice));
+    const sent = await field.stream(["scans.csv"]);
+    expect(sent.said).toContain("same-minute");
+    expect(sent.summary?.actions).toMatchObject({ accepted: 1, alreadySent: 1 });
+  });
+
+  test("are a problem again where the rejects of both files of a run tell the same scan with two times", async () => {
+    const field = await openSold();
+    await field.write("scans-gate.csv", scans(`T,${SECOND}`));
+    await field.write("scans-box.csv", scans(`T,${SECOND + 7200}`));
+    expect((await field.stream(["scans-gate.csv", "scans-box.csv"], { maxInvalid: { rows: 9 } })).exitCode).toBe(4);
+    const told = await field.stream(["scans-gate.rejects.csv", "scans-box.rejects.csv"]);
+    expect(told.exitCode, told.said).toBe(3);
+    expect(told.said).toContain("[history-unclear]");
+    const chosen = await field.stream(["scans-gate.rejects.csv"]);
+    expect(chosen.summary?.actions, chosen.said).toMatchObject({ accepted: 1 });
+  });
+
   test.each<[string, readonly string[], key?: string]>([
     ["of the same second", [`T,a,5,${SECOND}`, `T,b,5,${SECOND}`]],
     ["of the same minute, to the minute", [`T,a,5,${MINUTE}`, `T,b,5,${MINUTE}`]],
@@ -2144,20 +2193,27 @@ describe("rows of one run that tell of one ticket", () => {
     expect(sent.summary?.actions, sent.said).toMatchObject({ accepted: 3 });
   });
 
-  test("are a problem where the rejects of a later run stand before those of an earlier one", async () => {
+  test.each([
+    ["without times", "", ""],
+    ["of which the earlier has a time", SECOND, ""],
+    ["of which the later has a time", "", SECOND],
+    ["of one minute, of which one gives no seconds", SECOND, MINUTE],
+  ])("are a problem where the rejects of a later run stand before those of an earlier one: %s", async (_, ...times) => {
     const field = await openSold();
     field.setFaults({ fault: "failure-items", items: [0] });
-    for (const [name, user] of [
-      ["resales-1.csv", "a"],
-      ["resales-2.csv", "b"],
+    for (const [name, user, time] of [
+      ["resales-1.csv", "a", times[0]],
+      ["resales-2.csv", "b", times[1]],
     ] as const) {
-      await field.write(name, resales(`T,${user},5,`));
+      await field.write(name, resales(`T,${user},5,${time}`));
       expect((await field.stream([name])).summary?.actions).toMatchObject({ rejected: 1 });
     }
     field.setFaults();
     const told = await field.stream(["resales-2.rejects.csv", "resales-1.rejects.csv"]);
     expect(told.exitCode, told.said).toBe(3);
     expect(told.said.match(/\[history-unclear\]/g), told.said).toHaveLength(2);
+    // Where their times do not say that it is backwards.
+    if (times.includes(SECOND) && times.includes(MINUTE)) return;
     const sent = await field.stream(["resales-1.rejects.csv", "resales-2.rejects.csv"]);
     expect(sent.summary?.actions, sent.said).toMatchObject({ accepted: 2 });
     expect(holders(field)).toEqual(["a", "b"]);
@@ -2330,5 +2386,67 @@ describe("two inputs of one run that overlap", () => {
     await field.write("invalidations-2.csv", scans());
     const done = await field.stream(["invalidations-1.csv", "invalidations-2.csv", "scans.csv", "checkins.csv"]);
     expect(done.summary?.actions, done.said).toMatchObject({ accepted: 2 });
+  });
+});
+
+describe("claims of several recipients", () => {
+  const claims = (...rows: readonly string[]): string => `${["ticketId,userId,orderTime", ...rows].join("\n")}\n`;
+  const claimants = (field: Field): readonly unknown[] => acceptedOf(field, "claimedTicket", "userId");
+  const [EARLY, LATE] = [1780311678, 1780398078];
+
+  test.each([
+    ["with times", EARLY, LATE],
+    ["without times", "", ""],
+    ["of which one has a time", EARLY, ""],
+  ])("of which one was rejected: it does not come behind a later one, %s", async (_, ...times) => {
+    const field = await openSold();
+    await field.write("claims.csv", claims(`T,a,${times[0]}`, `T,b,${times[1]}`));
+    field.setFaults(rejecting(0));
+    expect((await field.stream(["claims.csv"])).summary?.actions).toMatchObject({ accepted: 1, rejected: 1 });
+    field.setFaults();
+    for (const name of ["claims.csv", "claims.rejects.csv"]) {
+      const next = await field.stream([name], { maxInvalid: { rows: 9 } });
+      expect(next.summary?.actions.accepted ?? 0, next.said).toBe(0);
+      expect(next.said).toMatch(/history-(late|superseded)/);
+    }
+    expect(claimants(field)).toEqual(["b"]);
+    // A later one goes, and the service says whether it takes it.
+    await field.write("claims.csv", claims(`T,b,${times[1]}`, `T,c,${times[1] === "" ? "" : LATE + 1}`));
+    const last = await field.stream(["claims.csv"]);
+    expect(last.summary?.actions, last.said).toMatchObject({ rejected: 1, alreadySent: 1 });
+  });
+
+  test("that comes late, by its time or its place, is told and not sent", async () => {
+    const field = await openSold();
+    await field.write("claims.csv", claims(`T,b,${LATE}`));
+    await field.stream(["claims.csv"]);
+    for (const rows of [
+      [`T,a,${EARLY}`, `T,b,${LATE}`],
+      [`T,b,${LATE}`, `T,a,${EARLY}`],
+      ["T,a,", `T,b,${LATE}`],
+    ]) {
+      await field.write("claims.csv", claims(...rows));
+      const next = await field.stream(["claims.csv"]);
+      expect(next.said).toContain("history-late");
+      expect(next.summary?.actions).toMatchObject({ accepted: 0, late: 1 });
+    }
+    expect(claimants(field)).toEqual(["b"]);
+  });
+
+  test("that go backwards in time, or whose rejects were turned round, are a problem", async () => {
+    const field = await openSold();
+    await field.write("claims.csv", claims(`T,b,${LATE}`, `T,a,${EARLY}`));
+    const told = await field.stream(["claims.csv"]);
+    expect(told.exitCode, told.said).toBe(3);
+    expect(told.said.match(/\[history-unclear\]/g), told.said).toHaveLength(2);
+    await field.write("claims.csv", claims("T,a,", "T,b,"));
+    field.setFaults(rejecting(0, 1));
+    await field.stream(["claims.csv"]);
+    field.setFaults();
+    const [header, one, other] = (await field.read("claims.rejects.csv")).trimEnd().split("\n");
+    await field.write("claims.rejects.csv", `${[header, other, one].join("\n")}\n`);
+    const turned = await field.stream(["claims.rejects.csv"]);
+    expect(turned.exitCode, turned.said).toBe(3);
+    expect(turned.said).toContain("[history-unclear]");
   });
 });

@@ -83,6 +83,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "told otherwise in two inputs":
     case "backwards":
     case "of one minute":
+    case "newest first":
     case "in two rows":
     case "turned":
       return unclearBeside(action, detail, placeText(places.placeOf(detail.other)));
@@ -133,7 +134,14 @@ function unclearBeside(
   detail: Extract<
     Detail,
     {
-      kind: "in two inputs" | "told otherwise in two inputs" | "backwards" | "of one minute" | "in two rows" | "turned";
+      kind:
+        | "in two inputs"
+        | "told otherwise in two inputs"
+        | "backwards"
+        | "of one minute"
+        | "newest first"
+        | "in two rows"
+        | "turned";
     }
   >,
   other: string,
@@ -160,6 +168,12 @@ function unclearBeside(
         rule,
         message: `Another ${action} of this ${about}, at ${other}, is of the same minute, and one of the two times has no seconds: which of them is the later one can't be told.`,
         hint: "Give both times their seconds. If they have them, stream the two rows alone with --again, the earlier one first.",
+      };
+    case "newest first":
+      return {
+        rule,
+        message: `Another ${action} of this ${about}, at ${other}, is of the same time, and the rows of this input go from the latest to the earliest: which of the two is the later one can't be told.`,
+        hint: "Give their times seconds. If they have them, stream the two rows alone with --again, the earlier one first.",
       };
     case "in two rows":
       return {
@@ -209,7 +223,7 @@ function remedyOfUnclear({ isCut, why }: Unclear): string {
   const others = "let the other rows through with rules: {history-unclear: warn}";
   return why === "holder"
     ? `Undo what was changed at the source, or ${others}. If it is a new one, stream its row alone with --again.`
-    : `To send the rows that are new, stream them in a file of their own with --again. In the export, ${others}.`;
+    : `To send the rows that are new and later than all that was accepted, stream them in a file of their own with --again. In the export, ${others}.`;
 }
 
 /** Of a row that was rejected, where nobody can tell where it stands beside what was accepted. */
@@ -295,7 +309,7 @@ function turned(action: ActionName, { stood }: Extract<Detail, { kind: "turned" 
     return {
       rule: "history-unclear",
       message: `No run had both it and ${other} (${action} of the same ${about}) among its rejects, so which of them is the later one can't be told: sent in the wrong order, the earlier one would come last.`,
-      hint: "Stream the export again: the rejects of that run have them in order. Or stream the earlier one in a file of its own first.",
+      hint: "Stream the export again: the rejects of that run have them in order. Or stream the two rows alone with --again, the earlier one first.",
     };
   return {
     rule: "history-unclear",

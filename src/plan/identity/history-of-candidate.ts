@@ -9,6 +9,10 @@ const REPLACING: ReadonlySet<Effect> = new Set(["change-event", "change-ticket",
 
 export const replaces = (action: ActionName): boolean => REPLACING.has(actionSpec(action).effect);
 
+/** Whether the last one that is sent counts: of what replaces, and of claims, which say in whose wallet the ticket is. */
+export const lastCounts = (action: ActionName): boolean =>
+  replaces(action) || actionSpec(action).effect === "claim-ticket";
+
 /** What identifies a candidate's history: the digest that would identify the candidate itself if it had no key. */
 export function historyOf(candidate: Candidate, lines: CandidateLines): Buffer {
   return candidate.keyed ? digestOf(identityText(actionOf(candidate, lines))) : identityOf(candidate);

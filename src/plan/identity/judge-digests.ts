@@ -12,7 +12,7 @@ import { contentAt, identityAt, RECORD_BYTES, readOrigin } from "../files/index-
 import type { DeedsBeside } from "./accepted-under-other-keys.ts";
 import type { BlockedHistories } from "./blocked-deeds.ts";
 import { comesWithRows, type MatchOptions } from "./deed-group.ts";
-import { replaces } from "./history-of-candidate.ts";
+import { lastCounts, replaces } from "./history-of-candidate.ts";
 import { createProbableSet } from "./probable-set.ts";
 import type { FoundVerdicts } from "./verdicts.ts";
 
@@ -33,7 +33,7 @@ export async function judgeByDigests(
     const { action, keyed, further, untimed, row, input } = readOrigin(block, at);
     const kind = actionSpec(action).identity;
     if (kind === "history") found.hasHistories = true;
-    if (!untimed && replaces(action)) found.hasTimedResales = true;
+    if (!untimed && lastCounts(action)) found.hasOrderedTimes = true;
     const rule = keyed ? "once" : kind;
     // newEvent and soldTicket that repeat within one input have rules of their own, but for those with a key.
     const repeatsMatter =

@@ -103,9 +103,10 @@ export class JudgedHistory {
       if (candidate === undefined) continue;
       const than = known[laterAccepted(candidate.action, deed, verdict, deeds, timeOf) ?? -1]?.accepted;
       if (than !== undefined) this.#found.set(candidate.seq, "late", { kind: "late in time", than });
-      else if (row !== undefined && verdict.kind === "new")
+      else if (row !== undefined && verdict.kind === "new") {
         this.#found.set(candidate.seq, "new", { kind: "same minute", other: row });
-      else this.#set(candidate, verdict);
+        this.#found.ofSameMinute.push({ candidate, other: row });
+      } else this.#set(candidate, verdict);
     }
   }
 

@@ -2,6 +2,10 @@
 
 import { type ActionData, registers } from "../../actions/actions.ts";
 import { recipientsAgree } from "../../actions/identity.ts";
+import type { AcceptedDeed } from "../../ledger/known-state.ts";
+import type { OpenSince } from "../../ledger/rejected-rows.ts";
+import { areOfOneMoment } from "../histories/retold-times.ts";
+import { timeOf } from "./deed-contents.ts";
 import { comesWithRows, type DeedGroup } from "./deed-group.ts";
 import type { Doubtful } from "./doubtful-candidates.ts";
 import { type FoundVerdicts, isUnknownContent } from "./verdicts.ts";
@@ -44,4 +48,43 @@ export function judgeByRecipient(group: DeedGroup, found: FoundVerdicts): void {
     else if (first !== undefined) found.setRepeated(seq, first.seq);
     else firsts.push({ seq, data });
   }
+  const accepted = deeds.map(({ deed, data }) => ({ deed, time: timeOf(data.orderTime) }));
+  for (const { seq, data } of firsts) {
+    const candidate = group.candidates.find((each) => each.seq === seq);
+    if (candidate !== undefined) judgeOrderOfClaim(group, candidate, data, accepted, found);
+  }
 }
+
+/**
+ * A new claim beside those of other recipients: the last one that is sent says in whose wallet the ticket is. Where their times
+ * do not tell, their places do: in the input, and in what was sent.
+ */
+function judgeOrderOfClaim(
+  group: DeedGroup,
+  { seq, row }: Doubtful,
+  data: ActionData,
+  accepted: readonly { readonly deed: AcceptedDeed; readonly time: bigint | undefined }[],
+  found: FoundVerdicts,
+): void {
+  const time = timeOf(data.orderTime);
+  const areTold = (other: bigint | undefined): boolean =>
+    time !== undefined && other !== undefined && !areOfOneMoment(time, other);
+  const later = accepted.findLast((each) => areTold(each.time) && (each.time ?? 0n) > (time ?? 0n));
+  if (later !== undefined) {
+    found.set(seq, "late", { kind: "late in time", than: later.deed });
+    return;
+  }
+  const untold = accepted.filter((each) => !areTold(each.time)).map(({ deed }) => deed);
+  if (untold.length === 0) return;
+  const behind = group.candidates.find(
+    (each) => each.seq > seq && found.isOld(each.seq) && found.of(each.seq) !== "pending",
+  );
+  const rejected = group.options.rejected(row);
+  const since = rejected && untold.find((deed) => isLaterThan(deed, rejected));
+  if (behind !== undefined) found.set(seq, "late", { kind: "late", before: behind });
+  else if (since !== undefined) found.set(seq, "superseded", { kind: "superseded", since, isFromRejects: true });
+}
+
+/** Whether the service took it after it was asked for that row; of what was never sent, nobody knows where it stood in its run. */
+const isLaterThan = (deed: AcceptedDeed, { runNo, seq = -1 }: OpenSince): boolean =>
+  deed.runNo > runNo || (deed.runNo === runNo && deed.seq > seq);

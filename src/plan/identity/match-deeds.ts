@@ -18,6 +18,7 @@ import { findBesideBlocked, findOutOfOrder } from "./late-beside-keys.ts";
 import { findLeftAccepted } from "./missing-accepted.ts";
 import { findOnceUnderOtherKeys, findToldTwice } from "./new-under-several-keys.ts";
 import { findSharedTimes } from "./overlapping-inputs.ts";
+import { inputsWithSeconds } from "./times-of-inputs.ts";
 import { findTurned } from "./turned-rejects.ts";
 import { FoundVerdicts, type Verdicts } from "./verdicts.ts";
 import { findWithinRun } from "./within-run.ts";
@@ -33,6 +34,7 @@ export async function matchDeeds(options: MatchOptions): Promise<Verdicts> {
   const blockedRows = await readBlockedHistories(options.blockedRows);
   await judgeByIdentity(options, blockedRows, found);
   await judgeUnderOtherKeys(options, blockedRows, found);
+  await judgeOfSameMinute(options, found);
   judgeRetold(found);
   await judgeOrderOfKeyed(options, blockedRows, found);
   await judgeSeveralKeys(options, found);
@@ -73,6 +75,15 @@ function judgeByRule(group: DeedGroup, blockedRows: readonly BlockedDeed[], foun
   if (rule === "history") new JudgedHistory(group, blockedRows, found).judge();
   else if (rule === "recipient") judgeByRecipient(group, found);
   else judgeOnce(group, found);
+}
+
+/** In an input whose times have seconds, a whole minute is a time like any other: a row of it that stands twice may be a copy. */
+async function judgeOfSameMinute({ directory, lines }: MatchOptions, found: FoundVerdicts): Promise<void> {
+  const open = new Set(found.ofSameMinute.map(({ candidate }) => candidate.input));
+  if (open.size === 0) return;
+  const withSeconds = await inputsWithSeconds(directory, lines, open);
+  for (const { candidate, other } of found.ofSameMinute)
+    if (withSeconds.has(candidate.input)) found.set(candidate.seq, "unclear", { kind: "in two rows", other });
 }
 
 async function judgeUnderOtherKeys(
@@ -142,10 +153,14 @@ async function judgeTurned(options: MatchOptions, found: FoundVerdicts): Promise
 }
 
 async function judgeWithinRun(options: MatchOptions, found: FoundVerdicts): Promise<void> {
-  const { directory, lines, inputs, isByTime, isFromRejects, again } = options;
-  if (again || !(inputs.length > 1 ? found.hasHistories : found.hasTimedResales)) return;
+  const { directory, lines, inputs, isByTime, rejected, again } = options;
+  if (again || !((inputs.length > 1 && found.hasHistories) || found.hasOrderedTimes)) return;
   const isNew = (seq: number): boolean => found.isNew(seq);
-  for (const [{ seq }, detail] of await findWithinRun(directory, { lines, inputs, isNew, isByTime, isFromRejects }))
+  const runsOf = (row: number): ReadonlySet<number> | undefined => {
+    const since = rejected(row);
+    return since && new Set(since.numbers.keys());
+  };
+  for (const [{ seq }, detail] of await findWithinRun(directory, { lines, inputs, isNew, isByTime, runsOf }))
     found.set(seq, "unclear", detail);
 }
 

@@ -7,8 +7,9 @@ import { actionSpec } from "../../actions/actions.ts";
 import type { FirstRejected, OpenSince } from "../../ledger/rejected-rows.ts";
 import { type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
 import { contentAt } from "../files/index-file.ts";
+import { areOfOneMoment } from "../histories/retold-times.ts";
 import { timeInLine } from "./deed-contents.ts";
-import { historyOf, replaces } from "./history-of-candidate.ts";
+import { historyOf, lastCounts } from "./history-of-candidate.ts";
 
 /** Another candidate of the same history, and whether this one stood before or behind it in their run; unknown where none had both. */
 export interface Turned {
@@ -45,23 +46,21 @@ export async function findTurned(
 ): Promise<ReadonlyMap<Candidate, Turned>> {
   /** By history and run, in the order of the input. */
   const histories = new Map<string, Rejected[]>();
-  /** By history, those without times. */
-  const untimed = new Map<string, Beside[]>();
+  /** By history, in the order of the input. */
+  const rows = new Map<string, Beside[]>();
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       if (!isOrdered(candidate)) continue;
       const since = rejected(candidate.row);
       if (since === undefined) continue;
       const history = historyOf(candidate, lines).toString("hex");
-      const beside = { candidate, runs: new Set(since.numbers.keys()), isNew: isNew(candidate.seq) };
-      if (candidate.untimed) {
-        const others = untimed.get(history);
-        if (others === undefined) untimed.set(history, [beside]);
-        else others.push(beside);
-      }
-      if (!beside.isNew) continue;
+      const runs = new Set(since.numbers.keys());
       const time = candidate.untimed ? undefined : timeInLine(lines.of(candidate));
-      const { runs } = beside;
+      const beside = { candidate, runs, isNew: isNew(candidate.seq), time };
+      const ofHistory = rows.get(history);
+      if (ofHistory === undefined) rows.set(history, [beside]);
+      else ofHistory.push(beside);
+      if (!beside.isNew) continue;
       for (const [what, place] of placesIn(since, time)) {
         const others = histories.get(`${what} ${history}`);
         if (others === undefined) histories.set(`${what} ${history}`, [{ candidate, place, time, runs }]);
@@ -72,13 +71,19 @@ export async function findTurned(
   const turned = new Map<Candidate, Turned>();
   for (const [what, deeds] of histories) {
     // What stood in one input goes in its order; where its rows were put into another, only those of one kind have it still.
-    if (what.startsWith(TIME)) findIn(deeds, turned, (one, other) => one.runs.isDisjointFrom(other.runs));
+    if (what.startsWith(TIME))
+      findIn(
+        deeds,
+        turned,
+        (one, other) => one.runs.isDisjointFrom(other.runs) && areToldByTimes(one.time, other.time),
+      );
     else if (isByTime) findIn(deeds, turned, (one, other) => (one.time === undefined) === (other.time === undefined));
     else findIn(deeds, turned);
   }
-  for (const [history, rows] of untimed) {
-    findApart(rows, turned, () => rejectedBeside(history));
-    findAgainstRuns(rows, turned);
+  for (const [history, all] of rows) {
+    const untimed = all.filter(({ time }) => time === undefined);
+    if (untimed.length > 0) findApart(untimed, turned, () => rejectedBeside(history));
+    findAgainstRuns(all, turned);
   }
   return turned;
 }
@@ -88,6 +93,7 @@ interface Beside {
   /** Those that had it among their rejects. */
   readonly runs: ReadonlySet<number>;
   readonly isNew: boolean;
+  readonly time: bigint | undefined;
 }
 
 /**
@@ -116,18 +122,25 @@ function findApart(
   }
 }
 
-/** Rows that no run had both, and of which the one that a later run rejected stands before the other: it is likely the later one. */
+/**
+ * Rows that no run had both, and of which the one that a later run rejected stands before the other: it is likely the later one,
+ * unless their times say otherwise.
+ */
 function findAgainstRuns(rows: readonly Beside[], turned: Map<Candidate, Turned>): void {
   const open = rows.filter(({ isNew, runs }) => isNew && runs.size > 0);
   for (const [at, deed] of open.entries()) {
     const earliest = Math.min(...deed.runs);
     for (const behind of open.slice(at + 1)) {
       if (Math.max(...behind.runs) >= earliest || saysTheSame(deed.candidate, behind.candidate)) continue;
+      if (areToldByTimes(deed.time, behind.time)) continue;
       turned.set(deed.candidate, turned.get(deed.candidate) ?? { other: behind.candidate, stood: "unknown" });
       turned.set(behind.candidate, turned.get(behind.candidate) ?? { other: deed.candidate, stood: "unknown" });
     }
   }
 }
+
+const areToldByTimes = (one: bigint | undefined, other: bigint | undefined): boolean =>
+  one !== undefined && other !== undefined && !areOfOneMoment(one, other);
 
 /**
  * By what is counted: the row's number among those of a run, its action's number in a plan, and its time, by which rows of
@@ -148,7 +161,7 @@ const TIME = "time";
 
 /** Scans with times are a set, of which one may come whenever it is mended. */
 const isOrdered = ({ action, untimed }: Candidate): boolean =>
-  actionSpec(action).identity === "history" && (untimed || replaces(action));
+  lastCounts(action) || (actionSpec(action).identity === "history" && untimed);
 
 function findIn(
   deeds: readonly Rejected[],

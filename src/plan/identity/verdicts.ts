@@ -6,6 +6,7 @@ import type { Candidate } from "../candidates/candidates.ts";
 import type { WhyUnclear } from "../histories/history.ts";
 import type { Compared } from "../histories/retold-times.ts";
 import type { BlockedDeed } from "./blocked-deeds.ts";
+import type { Doubtful } from "./doubtful-candidates.ts";
 
 const VERDICTS = [
   "new",
@@ -78,6 +79,8 @@ export type Detail =
   | { readonly kind: "backwards"; readonly other: InputLine; readonly stands: "before" | "behind" }
   /** Unclear: that one is of the same minute, one of the two has no seconds, and the input has them the other way round. */
   | { readonly kind: "of one minute"; readonly other: InputLine }
+  /** Unclear: that one is of the same moment, and their input goes from the latest to the earliest. */
+  | { readonly kind: "newest first"; readonly other: InputLine }
   /** Unclear: another row of its input has its time and says the same. */
   | { readonly kind: "in two rows"; readonly other: InputLine }
   /** New: likewise, but the time has no seconds. */
@@ -142,9 +145,11 @@ export class FoundVerdicts {
   readonly chains: ComparedChain[] = [];
   /** Whether some candidate with a key is none of what was accepted under it. */
   hasNewKeys = false;
-  /** Whether some candidate is a deed of a history; whether one of them is a resale with a time. */
+  /** Whether some candidate is a deed of a history; whether some has a time and is of those whose last one counts. */
   hasHistories = false;
-  hasTimedResales = false;
+  hasOrderedTimes = false;
+  /** Candidates that another one of their input says once more, in the same minute and without seconds. */
+  readonly ofSameMinute: { readonly candidate: Doubtful; readonly other: InputLine }[] = [];
 
   /** @param candidates how many there are. */
   constructor(candidates: number) {

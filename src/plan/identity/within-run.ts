@@ -11,8 +11,9 @@ import { namingOf, type Said } from "../histories/history.ts";
 import { areOfOneMoment, findRetold, retoldAmong } from "../histories/retold-times.ts";
 import type { InputKey } from "./accepted-under-other-keys.ts";
 import { historyDeed } from "./deed-contents.ts";
-import { historyOf, replaces } from "./history-of-candidate.ts";
+import { historyOf, lastCounts } from "./history-of-candidate.ts";
 import { createProbableMap } from "./probable-set.ts";
+import { inputsNewestFirst } from "./times-of-inputs.ts";
 
 /** Why a new candidate can't go as it stands. */
 export type WithinRun =
@@ -20,6 +21,8 @@ export type WithinRun =
   | { readonly kind: "backwards"; readonly other: Candidate; readonly stands: "before" | "behind" }
   /** The other one is of the same minute, one of the two has no seconds, and in the input they stand the other way round. */
   | { readonly kind: "of one minute"; readonly other: Candidate }
+  /** The other one, before or behind it, is of the same moment, and the input goes from the latest to the earliest. */
+  | { readonly kind: "newest first"; readonly other: Candidate }
   /** The other one, of another input, may be the same deed. */
   | { readonly kind: "told otherwise in two inputs"; readonly other: Candidate };
 
@@ -30,9 +33,11 @@ interface WithinRunOptions {
   readonly isNew: (seq: number) => boolean;
   /** The candidates stand in the order of their times. */
   readonly isByTime: boolean;
-  /** Whether a row comes from a rejects file. */
-  readonly isFromRejects: (row: number) => boolean;
+  /** The runs that had a row among their rejects, where it comes from a rejects file of this ledger. */
+  readonly runsOf: (row: number) => ReadonlySet<number> | undefined;
 }
+
+const NO_RUNS: ReadonlySet<number> = new Set();
 
 interface GivenDeed {
   readonly candidate: Candidate;
@@ -48,6 +53,7 @@ export async function findWithinRun(
   const histories = await gatherHistories(directory, options);
   findToldOtherwise(histories, options, found);
   for (const deeds of histories) (options.isByTime ? findOfOneMinute : findBackwards)(deeds, found);
+  await findNewestFirst(directory, histories, options, found);
   return found;
 }
 
@@ -58,8 +64,9 @@ async function gatherHistories(
 ): Promise<readonly (readonly GivenDeed[])[]> {
   const inputOf = createProbableMap();
   const areSeveral = inputs.length > 1;
-  const isAsked = ({ action, seq, untimed }: Candidate): boolean =>
-    actionSpec(action).identity === "history" && (areSeveral || (isNew(seq) && !untimed && replaces(action)));
+  const isOrdered = ({ action, seq, untimed }: Candidate): boolean => isNew(seq) && !untimed && lastCounts(action);
+  const isAsked = (candidate: Candidate): boolean =>
+    isOrdered(candidate) || (areSeveral && actionSpec(candidate.action).identity === "history");
   const groups = new Map<string, Candidate[]>();
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
@@ -67,8 +74,7 @@ async function gatherHistories(
       const history = historyOf(candidate, lines);
       const first = inputOf.first(history, candidate.input);
       if (first === undefined) continue;
-      if (first !== candidate.input || (replaces(candidate.action) && !candidate.untimed && isNew(candidate.seq)))
-        groups.set(history.toString("hex"), []);
+      if (first !== candidate.input || isOrdered(candidate)) groups.set(history.toString("hex"), []);
     }
   }
   if (groups.size === 0) return [];
@@ -89,13 +95,13 @@ function saidBy(candidate: Candidate, lines: CandidateLines): Said {
   return historyDeed(candidate.action, content, () => data).said();
 }
 
-const openResales = (deeds: readonly GivenDeed[], found: ReadonlyMap<Candidate, WithinRun>): readonly GivenDeed[] =>
-  deeds.filter(({ candidate, isNew }) => isNew && replaces(candidate.action) && !found.has(candidate));
+const openInOrder = (deeds: readonly GivenDeed[], found: ReadonlyMap<Candidate, WithinRun>): readonly GivenDeed[] =>
+  deeds.filter(({ candidate, isNew }) => isNew && lastCounts(candidate.action) && !found.has(candidate));
 
-/** Of resales the last one that is sent counts, whatever their times say. */
+/** The last one that is sent counts, whatever their times say. */
 function findBackwards(deeds: readonly GivenDeed[], found: Map<Candidate, WithinRun>): void {
   let latest: GivenDeed | undefined;
-  for (const deed of openResales(deeds, found)) {
+  for (const deed of openInOrder(deeds, found)) {
     const [time, before] = [deed.said.time, latest?.said.time];
     if (time === undefined) continue;
     if (latest !== undefined && before !== undefined && time < before) {
@@ -108,7 +114,7 @@ function findBackwards(deeds: readonly GivenDeed[], found: Map<Candidate, Within
 
 /** In the order of their times, those of which one stands first only because it has no seconds. */
 function findOfOneMinute(deeds: readonly GivenDeed[], found: Map<Candidate, WithinRun>): void {
-  const open = openResales(deeds, found);
+  const open = openInOrder(deeds, found);
   for (const [at, { candidate, said }] of open.entries()) {
     for (const behind of open.slice(at + 1)) {
       if (said.time === undefined || behind.said.time === undefined || said.time === behind.said.time) continue;
@@ -120,19 +126,54 @@ function findOfOneMinute(deeds: readonly GivenDeed[], found: Map<Candidate, With
   }
 }
 
+/**
+ * Deeds of one moment in an input that goes from the latest to the earliest: there the first one is likely the later one. Rejects
+ * stand as they stood in their input.
+ */
+async function findNewestFirst(
+  directory: string,
+  histories: readonly (readonly GivenDeed[])[],
+  { lines }: WithinRunOptions,
+  found: Map<Candidate, WithinRun>,
+): Promise<void> {
+  const pairs = histories.flatMap((deeds) => pairsOfOneMoment(openInOrder(deeds, found)));
+  if (pairs.length === 0) return;
+  const inputs = new Set(pairs.map(([{ candidate }]) => candidate.input));
+  const newestFirst = await inputsNewestFirst(directory, lines, inputs);
+  for (const [{ candidate: one }, { candidate: other }] of pairs) {
+    if (!newestFirst.has(one.input)) continue;
+    found.set(one, { kind: "newest first", other });
+    found.set(other, { kind: "newest first", other: one });
+  }
+}
+
+/** Those of one input that say something else and follow each other. */
+function pairsOfOneMoment(open: readonly GivenDeed[]): readonly (readonly [GivenDeed, GivenDeed])[] {
+  return open.flatMap((deed, at) => {
+    const before = open[at - 1];
+    if (before?.said.time === undefined || deed.said.time === undefined) return [];
+    const areOpen = before.candidate.input === deed.candidate.input && namingOf(before.said) !== namingOf(deed.said);
+    return areOpen && areOfOneMoment(before.said.time, deed.said.time) ? [[before, deed] as const] : [];
+  });
+}
+
 function findToldOtherwise(
   histories: readonly (readonly GivenDeed[])[],
-  { inputs, isFromRejects }: WithinRunOptions,
+  { inputs, runsOf }: WithinRunOptions,
   found: Map<Candidate, WithinRun>,
 ): void {
   if (inputs.length < 2) return;
-  /** A key tells the deeds of its own source apart. Of rejects, forms-of-rejects.ts says which may be one. */
+  /**
+   * A key tells the deeds of its own source apart. Of rejects of several runs, forms-of-rejects.ts says which may be one. What one
+   * run rejected stands in several rejects files where it stood in several inputs.
+   */
   const areTold = ({ candidate: one }: GivenDeed, { candidate: other }: GivenDeed): boolean =>
     (one.keyed && other.keyed && inputs[one.input]?.readAs === inputs[other.input]?.readAs) ||
-    (isFromRejects(one.row) && isFromRejects(other.row));
+    runsOf(one.row)?.isDisjointFrom(runsOf(other.row) ?? NO_RUNS) === true;
   const compared = histories.flatMap((deeds) =>
     deeds.flatMap((deed, at) => {
-      if (!deed.isNew) return [];
+      // Claims are one where their recipients agree.
+      if (!deed.isNew || actionSpec(deed.candidate.action).identity !== "history") return [];
       const own = deeds.filter((each) => each.candidate.input === deed.candidate.input);
       const others = deeds.filter((each) => each.candidate.input !== deed.candidate.input && !areTold(deed, each));
       const alike = others.filter(({ said }) => namingOf(said) === namingOf(deed.said));

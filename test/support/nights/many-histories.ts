@@ -251,7 +251,7 @@ async function play(
   random: Random,
 ): Promise<PlayedWorld> {
   const { kind, nights, hasOneName, isSortedByHand, rejectRate } = habits;
-  const { file, columns, weakness, contentIn, cells } = KINDS[kind] as KindSpec;
+  const { file, columns, weakness, isOrdered, contentIn, cells } = KINDS[kind] as KindSpec;
   const byTicket = new Map(histories.map((history) => [history.ticket, history]));
   const accepted = new Map(histories.map(({ ticket }): [string, Accepted[]] => [ticket, []]));
   const stories = new Map(
@@ -384,7 +384,9 @@ async function play(
       .filter(() => random() < 0.2)
       .map((row) => {
         const time = Number(row[at]);
-        const other = [time, toTheMinute(time), time + 7200][Math.floor(random() * 3)];
+        // What two systems say of the order of resales, nobody can tell: a wrong hour would be taken for what happened later.
+        const others = isOrdered ? [time, toTheMinute(time)] : [time, toTheMinute(time), time + 7200];
+        const other = others[Math.floor(random() * others.length)];
         note(row[0] ?? "", `${command + 1}. ${name}: ${listed([row.with(at, String(other))])}`);
         return row.with(at, String(other));
       });
