@@ -34,10 +34,10 @@ type Rules = Readonly<Record<string, Rule>>;
 const RULE_GROUPS: readonly { readonly title: string; readonly about: string; readonly rules: Rules }[] = [
   {
     title: "Reading",
-    about: "A file must be readable as rows before anything can be said of them.",
+    about: "Whether a file can be read as rows.",
     rules: READER_RULES,
   },
-  { title: "A whole input", about: "What is said of an input by its beginning and its end.", rules: INPUT_RULES },
+  { title: "A whole input", about: "What the input as a whole shows.", rules: INPUT_RULES },
   { title: "Rows to actions", about: "What a mapping can't make an action of.", rules: MAPPING_RULES },
   {
     title: "One action by itself",
@@ -46,12 +46,12 @@ const RULE_GROUPS: readonly { readonly title: string; readonly about: string; re
   },
   {
     title: "Likely mistakes",
-    about: "What the tables allow and is probably not meant.",
+    about: "What the tables allow, but is probably not meant.",
     rules: LIKELY_RULES,
   },
   {
     title: "Across actions",
-    about: "In the order of the input, and against what the ledger knows the environment to hold.",
+    about: "By the order of the input, and by what the ledger knows of the environment.",
     rules: CROSS_ACTION_RULES,
   },
 ];
@@ -76,8 +76,8 @@ function rulesPage(): string {
   return page(
     "Rules",
     `Every problem that \`tickets\` reports names its rule. An \`error\` makes its row invalid, and with it every later row that depends
-on it; a \`warn\` is shown and counted. Only what the service's specification states is an error by default; what is merely
-likely is a warning.
+on it; a \`warn\` is shown and counted. By default an error is what the service's specification forbids, what can't be read or
+mapped for certain, and what might send something twice or publish what nobody can take back. What is merely likely is a warning.
 
 The config changes what a rule means for you:
 
@@ -146,15 +146,15 @@ or leaving the field out leaves it unchanged. What is *public* is written to the
 ${table(["field", "value", "when omitted", "cleared by", "public", "relaxed by", "meaning"], fields)}
 
 *Relaxed by* names the rule that keeps a field out of an action (or, for \`userId\`, in it) although a sample of the specification does otherwise, or because the
-specification does not say. Where your service takes it: \`rules: {update-ticket-name: off}\`, and in the sandbox \`accept: [update-ticket-name]\`; the sandbox stores what it lets in.
+specification does not say. If your service takes it: \`rules: {update-ticket-name: off}\`, and in the sandbox \`accept: [update-ticket-name]\`; the sandbox stores what it lets in.
 
-What the specification leaves open is taken so:
+What the specification leaves open is read like this:
 
-- **A price** is digits, and after a point more digits: \`12\`, \`12.50\`, \`0\`. It has no sign, so it is never negative; no currency, thousands separator or exponent. Its digits reach the service as they are: \`12.5\` and \`12.50\` are not made alike.
-- **Blanks in ids** count: \`T 1\` and \`T1\` are two tickets, and so are \`T1\` and \`T1 \` in a list of \`{action, data}\`. Around a cell of a table they are taken off. An id of blanks alone is empty, and an error.
+- **A price** is digits, and after a point more digits: \`12\`, \`12.50\`, \`0\`. It has no sign, so it is never negative; no currency, thousands separator or exponent. Its digits reach the service as they are: \`12.5\` stays \`12.5\`, \`12.50\` stays \`12.50\`.
+- **Blanks in ids** count: \`T 1\` and \`T1\` are two tickets, and so are \`T1\` and \`T1 \` in a list of \`{action, data}\`. Those around a cell of a table are trimmed. An id of blanks alone is empty, and an error.
 - **Control and invisible characters** count, too: \`T1\` with a U+0001 or a U+200B in it is another ticket than \`T1\`. In an id, an nftId or a wallet every one of them is a warning (\`control-character\`), in texts only control characters other than line breaks and tabs.
-- **The chain of an nftId** is any text without blanks before the two numbers, such as \`MATIC\` or \`SANDBOX\`. The specification names no chains, so none is checked; nor can it be seen here that two nftIds are of one chain.
-- **A promise** need not be a UUID, although the specification calls it "UUID form": any text is kept as it came, which is not blank and has at most 4096 characters ([guarantees.md](guarantees.md#what-an-answer-means)).`,
+- **The chain of an nftId** is any text without blanks before the two numbers, such as \`MATIC\` or \`SANDBOX\`. The specification names no chains, so none is checked, nor is it known whether two nftIds are of one chain.
+- **A promise** need not be a UUID, although the specification calls it "UUID form": any text of at most 4096 characters that is not blank is kept as it came ([guarantees.md](guarantees.md#what-an-answer-means)).`,
     `## Actions
 
 ${table(["action", "meaning", "required", "exactly one of", "at least one of", "optional"], actions)}`,

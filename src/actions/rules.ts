@@ -85,7 +85,8 @@ export const ACTION_RULES = rulesOf("error", FIELD_TYPES, {
   "currency-unknown": { reason: "Currencies are ISO 4217 codes of exactly 3 characters.", example: "EURO" },
   "currency-withdrawn": {
     severity: "warn",
-    reason: "The code is not in the current ISO 4217 list; which codes the service takes is not shown.",
+    reason:
+      "The code is not in the current ISO 4217 list; the specification does not show which codes the service takes.",
     example: "DEM",
   },
   "latitude-range": { reason: "A latitude is a number from -90 to 90.", example: "91" },
@@ -95,7 +96,7 @@ export const ACTION_RULES = rulesOf("error", FIELD_TYPES, {
   "uuid-invalid": { reason: "The id is a UUID.", example: "template-7" },
   "nft-id-invalid": { reason: "An nftId has the form <CHAIN>-<number>-<number>.", example: "MATIC-12" },
   "wallet-invalid": {
-    reason: "The wallet address is damaged; what is sent to it can't be called back.",
+    reason: "The wallet address is damaged; what is sent to it can't be recovered.",
     example: "0x52908400098527886E0F7030069857D2E4169Ee7 (checksum)",
   },
   "wallet-unusual": {
@@ -108,7 +109,7 @@ export const ACTION_RULES = rulesOf("error", FIELD_TYPES, {
     example: '[{"trait":"Row"}]',
   },
   "json-duplicate-key": {
-    reason: "Of a key that stands twice in one object, one value would be lost.",
+    reason: "A duplicate key silently drops one of its values.",
     source: "specification, Request body",
     example: '{"price":"1","price":"2"}',
   },
@@ -133,7 +134,7 @@ export const ACTION_RULES = rulesOf("error", FIELD_TYPES, {
     example: "imageUrl on updateEvent",
   },
   "metadata-template-id": {
-    reason: "Which actions accept metadataTemplateId is not shown.",
+    reason: "The specification does not show which actions accept metadataTemplateId.",
     source: CONTRADICTION,
     example: "metadataTemplateId on soldTicket",
   },

@@ -150,7 +150,7 @@ function strangeField(action: ActionName, name: string, value: unknown): ActionF
       ...where,
       message:
         rule === "metadata-template-id"
-          ? "Which actions accept metadataTemplateId is not shown."
+          ? "The specification does not show which actions accept metadataTemplateId."
           : `By the service's table ${action} takes no ${name}, although one of its samples sends it.`,
       hint: `If your service takes it, set rules: {${rule}: off} in the config.`,
     };

@@ -93,7 +93,7 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
   "value-near": {
     severity: "warn",
     reason:
-      "A value that when or skip names occurs in no row, but one spelt almost like it does; or a map spells it differently from the row, which took its else.",
+      "No row has a value that when or skip names, but one is spelt almost like it. Or a map spells a value differently from the row, which took its else.",
     example: "when: {Status: refunded} for rows with Status = Refunded",
   },
   "fill-down-empty": {
