@@ -6,6 +6,8 @@ import { FIELD_NAMES } from "../actions/fields.ts";
 import { type ChangeOfWays, changeOfWays, type IdRule, type IdWay, uncovered } from "../mapping/id-rules.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { TAKEN } from "./outcomes.ts";
+import { sqlList } from "./sql-list.ts";
+import { UNDECIDED_STATES } from "./states.ts";
 
 /** `sure`: the rule counts whatever became of its run, since deeds were known by it or a person let it pass. */
 export const ID_RULES = `
@@ -99,7 +101,7 @@ SELECT ways, key, run_no FROM id_rules WHERE source = ? AND action = ? AND (
     AND outcome IN ${TAKEN})
   OR EXISTS (
     SELECT 1 FROM chunks WHERE chunks.run_no = id_rules.run_no
-    AND state NOT IN ('settled', 'settled by hand', 'split', 'abandoned')))
+    AND state IN ${sqlList(UNDECIDED_STATES)}))
 ORDER BY id DESC LIMIT 1`;
 
 function lastKnown(ledger: Ledger, { source, action }: SourceIds): KnownIds | undefined {

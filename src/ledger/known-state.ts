@@ -12,6 +12,8 @@ import type { Pending } from "./pending.ts";
 import { mergeMended } from "./rejected-rows.ts";
 import { LAST_FORMER_RUN, PRESENT_IDENTITY } from "./renamed-deeds.ts";
 import { nextChunkNumber } from "./runs.ts";
+import { sqlList } from "./sql-list.ts";
+import { DECIDED_STATES } from "./states.ts";
 import { formsOf } from "./unicode-ids.ts";
 import { mergeZeroLengths, spellingsOf } from "./zero-ids.ts";
 
@@ -201,7 +203,7 @@ interface FoldedTicket {
 const NEW_TICKET: FoldedTicket = { eventId: null, holder: null, state: "sold" };
 
 /** Chunks whose outcomes are final and not yet merged. */
-const UNMERGED = "merged = 0 AND state IN ('settled', 'settled by hand', 'abandoned')";
+const UNMERGED = `merged = 0 AND state IN ${sqlList(DECIDED_STATES)}`;
 
 /**
  * Merges what the service has taken since the last merge into the identities, events and tickets, in key order
@@ -281,12 +283,10 @@ const READ = 5_000;
 const RANGE = `run_no = ? AND seq >= ? AND seq < ? AND outcome IN ${TAKEN}
        AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED})`;
 
-/** Names of the table as a list of SQL. */
-const inSql = (names: readonly ActionName[]): string => `(${names.map((name) => `'${name}'`).join(", ")})`;
-const ABOUT_EVENTS = inSql(ACTION_NAMES.filter((name) => actionSpec(name).about === "event"));
-const REGISTERING_EVENTS = inSql(actionsThat("register-event"));
-const SELLING = inSql(actionsThat("sell-ticket"));
-const REGISTERING = inSql(actionsThat("register-event", "sell-ticket"));
+const ABOUT_EVENTS = sqlList(ACTION_NAMES.filter((name) => actionSpec(name).about === "event"));
+const REGISTERING_EVENTS = sqlList(actionsThat("register-event"));
+const SELLING = sqlList(actionsThat("sell-ticket"));
+const REGISTERING = sqlList(actionsThat("register-event", "sell-ticket"));
 
 /** Actions that follow each other in the plan. */
 interface Span {

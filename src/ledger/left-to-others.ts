@@ -2,6 +2,7 @@
 
 import type { Ledger } from "./ledger.ts";
 import type { RunRecord } from "./runs.ts";
+import { sqlList } from "./sql-list.ts";
 import { UNDECIDED_STATES } from "./states.ts";
 
 /** Counts of actions. They add up to what was pending, or waited for it, when the run was planned. */
@@ -31,8 +32,7 @@ export function leftToOthers(
 }
 
 function isAnyUndecidedBefore(ledger: Ledger, runNo: number): boolean {
-  const states = UNDECIDED_STATES.map((state) => `'${state}'`).join(", ");
-  const sql = `SELECT 1 AS one FROM chunks WHERE run_no < ? AND state IN (${states}) LIMIT 1`;
+  const sql = `SELECT 1 AS one FROM chunks WHERE run_no < ? AND state IN ${sqlList(UNDECIDED_STATES)} LIMIT 1`;
   return ledger.get(sql, runNo) !== undefined;
 }
 

@@ -2,10 +2,11 @@
 
 import type { SQLInputValue } from "node:sqlite";
 import type { Ledger, SqlRow } from "./ledger.ts";
-import type { Outcome } from "./states.ts";
+import { sqlList } from "./sql-list.ts";
+import { type Outcome, SETTLED_STATES, TAKEN_OUTCOMES } from "./states.ts";
 
 /** Outcomes that mean the service has the action, for SQL. */
-export const TAKEN = "('accepted', 'settled by hand')";
+export const TAKEN = sqlList(TAKEN_OUTCOMES);
 
 /** Status of an action that was closed unsent because a later one of its history was taken. */
 export const SUPERSEDED = "superseded";
@@ -178,7 +179,7 @@ export function leavesOpen(ledger: Ledger, runNo: number): boolean {
 /** Chunks that have outcomes but are not noted as written to the promises, in order. */
 export function unprojectedChunks(ledger: Ledger, runNo: number): readonly number[] {
   const sql = `SELECT chunk FROM chunks
-    WHERE run_no = ? AND projected = 0 AND state IN ('settled', 'settled by hand') ORDER BY first, chunk`;
+    WHERE run_no = ? AND projected = 0 AND state IN ${sqlList(SETTLED_STATES)} ORDER BY first, chunk`;
   return ledger.all(sql, runNo).map(({ chunk }) => Number(chunk));
 }
 

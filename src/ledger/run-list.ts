@@ -30,8 +30,7 @@ import { IMPORTED_MAPPING } from "./known-state.ts";
 import type { Ledger } from "./ledger.ts";
 import { storageFailure } from "./open-ledger.ts";
 import { TAKEN } from "./outcomes.ts";
-import { type ChunkRecord, chunksOf, countRun, listRuns, type RunRecord } from "./runs.ts";
-import { UNDECIDED_STATES } from "./states.ts";
+import { type ChunkRecord, chunksOf, countRun, listRuns, type RunRecord, undecidedChunks } from "./runs.ts";
 
 const COUNT = z.number().int().nonnegative();
 
@@ -370,7 +369,7 @@ function isOlder(inLedger: KnownRun, { number, attempts, taken, stopped }: Liste
 /** Whether an older copy of the ledger knows all that was taken of the run, and would send only what was never sent. */
 function isHarmless(ledger: Ledger, { runNo, taken }: KnownRun, listed: ListedRun): boolean {
   if (taken < listed.taken) return false;
-  const open = UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, runNo, state));
+  const open = undecidedChunks(ledger, runNo);
   const { stopped } = listed;
   if (open.length === 0 || stopped === undefined) return open.length === 0;
   return (

@@ -5,7 +5,16 @@ import { type GivenIds, noteIdRules } from "./id-rules.ts";
 import { type Ledger, readMeta, type SqlRow, writeMeta } from "./ledger.ts";
 import { SUPERSEDED } from "./outcomes.ts";
 import { type Mending, noteMendings } from "./rejected-rows.ts";
-import { type ChunkState, type Outcome, type RunState, UNDECIDED_STATES } from "./states.ts";
+import { sqlList } from "./sql-list.ts";
+import {
+  type ChunkState,
+  DECIDED_STATES,
+  type Outcome,
+  QUESTION_STATES,
+  type RunState,
+  SETTLED_STATES,
+  UNDECIDED_STATES,
+} from "./states.ts";
 
 export interface RunRecord {
   readonly runNo: number;
@@ -135,14 +144,12 @@ export function listRuns(ledger: Ledger, limit = -1): readonly RunRecord[] {
 }
 
 /** Whether a run has undecided chunks, for which its plan is still needed. */
-export function isUndecided(ledger: Ledger, runNo: number): boolean {
-  return UNDECIDED_STATES.some((state) => chunksOf(ledger, runNo, state).length > 0);
-}
+export const isUndecided = (ledger: Ledger, runNo: number): boolean => undecidedChunks(ledger, runNo).length > 0;
 
 /** Of a chunk: its outcomes are not in the output and the ledger's tables yet, or the rows it left open not in the rejects. */
 const UNWRITTEN = `(
-    (state IN ('settled', 'settled by hand') AND (projected = 0 OR merged = 0))
-    OR (state IN ('settled', 'settled by hand', 'abandoned') AND rejects_written = 0))`;
+    (state IN ${sqlList(SETTLED_STATES)} AND (projected = 0 OR merged = 0))
+    OR (state IN ${sqlList(DECIDED_STATES)} AND rejects_written = 0))`;
 
 /** Whether all outcomes of the run are in the output, and the rows it left open in the rejects. */
 export function isFullyWritten(ledger: Ledger, runNo: number): boolean {
@@ -165,19 +172,15 @@ export function openRuns(ledger: Ledger): readonly RunRecord[] {
 /** Runs with chunks that a person has to decide about, closed runs too; oldest first. */
 export function runsWithDoubts(ledger: Ledger): readonly RunRecord[] {
   const sql = `SELECT ${RUN_COLUMNS} FROM runs
-    WHERE run_no IN (SELECT run_no FROM chunks WHERE state IN ('in doubt', 'refused')) ORDER BY run_no`;
+    WHERE run_no IN (SELECT run_no FROM chunks WHERE state IN ${sqlList(QUESTION_STATES)}) ORDER BY run_no`;
   return ledger.all(sql).map(toRun);
 }
 
 /** Runs of which actions may still reach the service, or may have reached it, also closed ones: oldest first. */
 export function undecidedRuns(ledger: Ledger): readonly RunRecord[] {
-  return ledger
-    .all(
-      `SELECT ${RUN_COLUMNS} FROM runs
-       WHERE run_no IN (SELECT run_no FROM chunks WHERE state IN (SELECT value FROM json_each(?))) ORDER BY run_no`,
-      JSON.stringify(UNDECIDED_STATES),
-    )
-    .map(toRun);
+  const sql = `SELECT ${RUN_COLUMNS} FROM runs
+    WHERE run_no IN (SELECT run_no FROM chunks WHERE state IN ${sqlList(UNDECIDED_STATES)}) ORDER BY run_no`;
+  return ledger.all(sql).map(toRun);
 }
 
 /** Whether another run was open at a time, or has ended since. */
@@ -198,6 +201,21 @@ export function chunksOf(ledger: Ledger, runNo: number, state?: ChunkState): rea
     WHERE run_no = ?${state === undefined ? "" : " AND state = ?"} ORDER BY first, chunk`;
   return ledger.all(sql, runNo, ...(state === undefined ? [] : [state])).map(toChunk);
 }
+
+const chunksIn = (ledger: Ledger, runNo: number, states: readonly ChunkState[]): readonly ChunkRecord[] =>
+  states.flatMap((state) => chunksOf(ledger, runNo, state));
+
+/** Chunks whose actions may still reach the service, or may have reached it; state by state. */
+export const undecidedChunks = (ledger: Ledger, runNo: number): readonly ChunkRecord[] =>
+  chunksIn(ledger, runNo, UNDECIDED_STATES);
+
+/** Chunks of which all actions have an outcome, state by state. */
+export const decidedChunks = (ledger: Ledger, runNo: number): readonly ChunkRecord[] =>
+  chunksIn(ledger, runNo, DECIDED_STATES);
+
+/** Chunks whose fate only a person can say, in the order of the plan. */
+export const openQuestions = (ledger: Ledger, runNo: number): readonly ChunkRecord[] =>
+  chunksIn(ledger, runNo, QUESTION_STATES).toSorted((a, b) => a.first - b.first);
 
 /** The lanes in which something is left to send. */
 export function plannedLanes(ledger: Ledger, runNo: number): readonly number[] {
@@ -380,7 +398,7 @@ export function countRun(ledger: Ledger, runNo: number): RunCounts {
 const TALLIES = `SELECT outcome, action, sum(actions) AS n FROM tallies WHERE run_no = ?
   GROUP BY outcome, action ORDER BY action`;
 const BY_STATE = "SELECT state, sum(count) AS n FROM chunks WHERE run_no = ? GROUP BY state";
-const CHUNKS = `SELECT count(*) AS total, sum(state IN ('settled', 'settled by hand')) AS settled
+const CHUNKS = `SELECT count(*) AS total, sum(state IN ${sqlList(SETTLED_STATES)}) AS settled
   FROM chunks WHERE run_no = ? AND state <> 'split'`;
 /** Closed without its plan: their number is known, but not which they are. */
 const UNLISTED = `SELECT coalesce(sum(count), 0) AS n FROM chunks WHERE run_no = ? AND state = 'abandoned'

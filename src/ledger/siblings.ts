@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { type Ledger, readMeta } from "./ledger.ts";
 import { openLedger } from "./open-ledger.ts";
 import { TAKEN } from "./outcomes.ts";
+import { sqlList } from "./sql-list.ts";
+import { PERHAPS_TAKEN_STATES } from "./states.ts";
 import { type UsedKeys, usedKeys } from "./used-keys.ts";
 
 /** A ledger of another name that knows of actions which were sent to the same address. */
@@ -50,7 +52,7 @@ export function siblingLedgers(stateDir: string, names: readonly string[], bound
 export function actionsOutside(ledger: Ledger): number {
   const row = ledger.get(
     `SELECT (SELECT coalesce(sum(actions), 0) FROM tallies WHERE outcome IN ${TAKEN})
-       + (SELECT coalesce(sum(count), 0) FROM chunks WHERE state IN ('sending', 'answered', 'in doubt', 'refused')) AS n`,
+       + (SELECT coalesce(sum(count), 0) FROM chunks WHERE state IN ${sqlList(PERHAPS_TAKEN_STATES)}) AS n`,
   );
   return Number(row?.n);
 }

@@ -24,13 +24,12 @@ import {
 import { historiesOfRow, historyAsked, ROW_PLACE, type RowPlace } from "../ledger/row-places.ts";
 import {
   type ChunkRecord,
-  chunksOf,
+  decidedChunks,
   hasRejectsWritten,
   isInOrderOfTime,
   type RunRecord,
   wasEnteredAgain,
 } from "../ledger/runs.ts";
-import { DECIDED_STATES } from "../ledger/states.ts";
 import {
   OPEN_ACTIONS_COLUMN,
   OWN_COLUMNS,
@@ -157,9 +156,7 @@ async function findOpenRows({ ledger, run, plan }: RejectsOptions): Promise<Foun
   const areWritten = areInvalidRowsWritten(ledger, run.run) || hasRejectsWritten(ledger, run.runNo);
   const invalid = areWritten ? [] : await readInvalid(plan);
   for (const row of invalid.filter(isOpen)) note(row);
-  const chunks = DECIDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state)).filter(
-    ({ rejectsWritten }) => !rejectsWritten,
-  );
+  const chunks = decidedChunks(ledger, run.runNo).filter(({ rejectsWritten }) => !rejectsWritten);
   for (const chunk of chunks) {
     const rejected = openOutcomesOfChunk(ledger, run.runNo, chunk.chunk);
     if (rejected.length === 0) continue;

@@ -1,7 +1,7 @@
 /** Unfinished runs that a command finds. */
 
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { chunksOf, countRun, openRuns, type RunRecord } from "../ledger/runs.ts";
+import { chunksOf, countRun, openQuestions, openRuns, type RunRecord } from "../ledger/runs.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import { carryOut } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
@@ -47,8 +47,7 @@ function refuseStoppedByPerson(
   { environment, ledger }: Session,
   { run, runNo, stoppedByPerson, createdAt }: RunRecord,
 ): void {
-  const waits = ["in doubt", "refused"] as const;
-  if (!stoppedByPerson || waits.some((state) => chunksOf(ledger, runNo, state).length > 0)) return;
+  if (!stoppedByPerson || openQuestions(ledger, runNo).length > 0) return;
   throw new Failure("busy", `Run ${run} of ${createdAt} was stopped by a person and comes first. Nothing was sent.`, {
     hint: `Resume it: tickets resume ${run} ${environmentFlags(environment)}\nOr close it: tickets settle ${run} --abandon ${environmentFlags(environment)}`,
   });

@@ -12,8 +12,7 @@ import { type Ledger, runListPath, writeMeta } from "../ledger/ledger.ts";
 import { leavesOpen } from "../ledger/outcomes.ts";
 import { adoptOutput, knownOutputs } from "../ledger/outputs.ts";
 import { wasReset } from "../ledger/run-list.ts";
-import { chunksOf, endRun, findRun, type RunRecord } from "../ledger/runs.ts";
-import { DECIDED_STATES, UNDECIDED_STATES } from "../ledger/states.ts";
+import { decidedChunks, endRun, findRun, isUndecided, type RunRecord } from "../ledger/runs.ts";
 import { noteRejects } from "../outputs/rejects.ts";
 import { openPlan } from "../plan/files/plan.ts";
 import { isImportedRun } from "../sending/mend-lost.ts";
@@ -159,13 +158,12 @@ async function endAsListed(
 ): Promise<void> {
   const [run, listed] = [findRun(ledger, name), runList.content.runs.get(name)];
   if (run?.state !== "open" || listed?.stopped?.state !== "finished") return;
-  if (UNDECIDED_STATES.some((state) => chunksOf(ledger, run.runNo, state).length > 0)) return;
+  if (isUndecided(ledger, run.runNo)) return;
   await noteRejectsOf(ledger, run, planDirectory(environment, name));
   const exitCode = EXIT_CODES[leavesOpen(ledger, run.runNo) ? "finished-with-rejects" : "ok"];
   ledger.transaction(() => {
     // The rejects were written before the list said that the run was finished.
-    for (const chunk of DECIDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state)))
-      changeChunk(ledger, "writeRejects", chunk);
+    for (const chunk of decidedChunks(ledger, run.runNo)) changeChunk(ledger, "writeRejects", chunk);
     const last = lines
       .map(({ at }) => at)
       .toSorted()

@@ -10,8 +10,14 @@ import { changeChunk } from "../ledger/chunks.ts";
 import { forgetUnplaced, IMPORTED, IMPORTED_MAPPING, unplacedActions } from "../ledger/known-state.ts";
 import { type Ledger, writeMeta } from "../ledger/ledger.ts";
 import { countByAction, hasOutcome, insertOutcomes, type NewOutcome } from "../ledger/outcomes.ts";
-import { type ChunkRecord, chunksOf, enterImportedRun, noteManifest, type RunRecord } from "../ledger/runs.ts";
-import { UNDECIDED_STATES } from "../ledger/states.ts";
+import {
+  type ChunkRecord,
+  chunksOf,
+  enterImportedRun,
+  noteManifest,
+  type RunRecord,
+  undecidedChunks,
+} from "../ledger/runs.ts";
 import { CONTENT_BYTES } from "../plan/files/index-file.ts";
 import { manifestOf, NO_ACTIONS } from "../plan/files/manifest.ts";
 import { dataOfLine, openPlan, type Plan, planFiles } from "../plan/files/plan.ts";
@@ -102,7 +108,7 @@ export async function completeRun(
   const lines = new Map(missing.map((line) => [line.seq, line]));
   const unplaced = unplacedActions(ledger, run.runNo);
   let placed = 0;
-  for (const chunk of UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state))) {
+  for (const chunk of undecidedChunks(ledger, run.runNo)) {
     const told = numbersOf(chunk).flatMap((seq) => lines.get(seq) ?? []);
     if (told.length === 0 || (plan === undefined && told.length < chunk.count)) continue;
     const { parts, rows } = await placeLines(ledger, plan, chunk, lines);

@@ -7,9 +7,16 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import { mergeOutcomes } from "../ledger/known-state.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
 import { isPromisedElsewhere } from "../ledger/promised-elsewhere.ts";
-import { type ChunkRecord, chunksOf, countRun, findRun, noteStop, type RunRecord } from "../ledger/runs.ts";
+import {
+  type ChunkRecord,
+  countRun,
+  findRun,
+  noteStop,
+  openQuestions,
+  type RunRecord,
+  undecidedChunks,
+} from "../ledger/runs.ts";
 import { wasSettledByHand } from "../ledger/settlements.ts";
-import { UNDECIDED_STATES } from "../ledger/states.ts";
 import { canWriteRejects, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import { openPlan } from "../plan/files/plan.ts";
@@ -18,7 +25,6 @@ import {
   closeWithoutPlan,
   type Decision,
   endClosed,
-  openQuestions,
   type Settlement,
   settleNotSent,
   settleNotSentWithoutPlan,
@@ -203,14 +209,11 @@ function settlementOf(decision: Decision, reason: string | undefined): Settlemen
   return { decision, who: userName(), reason, at: new Date().toISOString() };
 }
 
-const undecidedChunks = ({ ledger }: Session, { runNo }: RunRecord): readonly ChunkRecord[] =>
-  UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, runNo, state));
-
 /** Whether the plan still holds every action without an outcome and, with `withRejects`, the rows of its rejects. */
 async function isPlanWhole(session: Session, run: RunRecord, withRejects: boolean): Promise<boolean> {
   try {
     await using plan = await openPlan(planDirectory(session.environment, run.run), run.manifest);
-    for (const chunk of undecidedChunks(session, run)) await plan.chunk(chunk);
+    for (const chunk of undecidedChunks(session.ledger, run.runNo)) await plan.chunk(chunk);
     return !withRejects || canWriteRejects(plan);
   } catch {
     return false;
@@ -229,7 +232,7 @@ function settleWithoutPlan(
 ): SettleResult {
   const { progress } = context;
   const { ledger, environment } = session;
-  const undecided = undecidedChunks(session, run);
+  const undecided = undecidedChunks(session.ledger, run.runNo);
   const chunks = chosenChunks(session, run, only, undecided);
   const isSettled = run.state !== "open" && undecided.length === 0;
   if (!isSettled && (decision === "sent" || first !== undefined))

@@ -22,12 +22,6 @@ export interface Settlement {
   readonly at: string;
 }
 
-/** Chunks whose fate only a person can say. */
-export function openQuestions(ledger: Ledger, runNo: number): readonly ChunkRecord[] {
-  const open = [...chunksOf(ledger, runNo, "in doubt"), ...chunksOf(ledger, runNo, "refused")];
-  return open.sort((a, b) => a.first - b.first);
-}
-
 /** A chunk cut in two: the part that a decision is about, and the rest, which waits. */
 interface Cut {
   readonly head: ChunkRecord;

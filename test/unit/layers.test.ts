@@ -3,6 +3,7 @@ import { dirname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { globSync } from "tinyglobby";
 import { describe, expect, it } from "vitest";
+import { CHUNK_STATES } from "../../src/ledger/states.ts";
 
 const SRC = fileURLToPath(new URL("../../src", import.meta.url));
 
@@ -214,6 +215,12 @@ describe("SQL", () => {
     const allowed = (path: string): boolean =>
       ["ledger", "sandbox"].includes(layerOf(path)) || ofScratch.includes(path);
     expect(files.filter((path) => !allowed(path) && sql.test(readFileSync(join(SRC, path), "utf8")))).toEqual([]);
+  });
+
+  it("takes lists of the states of chunks from src/ledger/states.ts, but for tables and indices on disk", () => {
+    const list = new RegExp(`\\bIN \\('(?:${CHUNK_STATES.join("|")})',`);
+    const written = files.filter((path) => path !== "ledger/schema.ts");
+    expect(written.filter((path) => list.test(readFileSync(join(SRC, path), "utf8")))).toEqual([]);
   });
 });
 

@@ -5,8 +5,7 @@ import { ticketKey } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending, PendingDeed } from "../../ledger/pending.ts";
 import { presentIdentity } from "../../ledger/renamed-deeds.ts";
-import { type ChunkRecord, chunksOf, type RunRecord, undecidedRuns } from "../../ledger/runs.ts";
-import { UNDECIDED_STATES } from "../../ledger/states.ts";
+import { type ChunkRecord, type RunRecord, undecidedChunks, undecidedRuns } from "../../ledger/runs.ts";
 import type { IndexRecord } from "../files/index-file.ts";
 import { openPlan, unreadableDoubt } from "../files/plan.ts";
 
@@ -53,7 +52,7 @@ interface UndecidedChunk {
 async function* undecidedOf(ledger: Ledger, run: RunRecord, directory: string): AsyncGenerator<UndecidedChunk> {
   try {
     await using plan = await openPlan(directory, run.manifest);
-    for (const chunk of UNDECIDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state))) {
+    for (const chunk of undecidedChunks(ledger, run.runNo)) {
       const [records, lines] = await Promise.all([plan.records(chunk), plan.lines(chunk)]);
       yield { chunk, records, lines };
     }
