@@ -43,13 +43,17 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** 128 and the signal's number, as shells have it. */
-const SIGNAL_CODES: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+/** Exit codes of what a signal stopped: 128 and the signal's number, as shells have it. */
+export const SIGNAL_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+export type StopSignal = keyof typeof SIGNAL_CODES;
+
+const isStopSignal = (reason: unknown): reason is StopSignal =>
+  typeof reason === "string" && Object.hasOwn(SIGNAL_CODES, reason);
 
 /** The exit code of a command that threw. What the request to stop itself threw is that signal's; a fault is 1. */
 export function exitCodeOfError(error: unknown, stop: AbortSignal): number {
   if (error instanceof Failure) return EXIT_CODES[error.code];
-  return isStop(error, stop) ? (SIGNAL_CODES[String(stop.reason)] ?? EXIT_CODES.internal) : EXIT_CODES.internal;
+  return isStop(error, stop) && isStopSignal(stop.reason) ? SIGNAL_CODES[stop.reason] : EXIT_CODES.internal;
 }
 
 /** Whether an error is only what the request to stop threw; anything else is told as what it is. */

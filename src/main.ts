@@ -4,13 +4,12 @@ import { fstatSync, writeSync } from "node:fs";
 import { Writable } from "node:stream";
 import { cleanLines, cleanText } from "./actions/text.ts";
 import { isVersionAsked, version } from "./cli/version.ts";
-import { EXIT_CODES, errorCode, exitCodeOfError, Failure, isStop } from "./failure.ts";
+import { EXIT_CODES, errorCode, exitCodeOfError, Failure, isStop, type StopSignal } from "./failure.ts";
 
 const stop = new AbortController();
 const abort = new AbortController();
 
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-type Signal = (typeof SIGNALS)[number];
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const satisfies readonly StopSignal[];
 /** How often each came to this process, and how often to the older Node that started it; both may get the same one. */
 const heard = { SIGINT: { here: 0, above: 0 }, SIGTERM: { here: 0, above: 0 }, SIGHUP: { here: 0, above: 0 } };
 
@@ -18,7 +17,7 @@ const heard = { SIGINT: { here: 0, above: 0 }, SIGTERM: { here: 0, above: 0 }, S
  * The first signal asks to stop, and another gives the request in flight up. A hangup never does: one terminal that goes
  * away sends several of them, from the kernel, the shell and the end of the session.
  */
-function hear(signal: Signal, where: "here" | "above"): void {
+function hear(signal: StopSignal, where: "here" | "above"): void {
   const times = heard[signal];
   const before = Math.max(times.here, times.above);
   times[where] += 1;

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
+import { EXIT_CODES, Failure, SIGNAL_CODES } from "../failure.ts";
 import { mergeOutcomes } from "../ledger/known-state.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
 import { firstOutcomes, leavesOpen } from "../ledger/outcomes.ts";
@@ -260,11 +260,8 @@ function exitCodeOf(stop: Stop, rejects: boolean): number {
   }
 }
 
-/** 128 and the signal's number, as shells have it. */
 const STOP_CODES: Readonly<Record<StopRequest, number>> = {
-  SIGHUP: 129,
-  SIGINT: 130,
-  SIGTERM: 143,
+  ...SIGNAL_CODES,
   "max-duration": EXIT_CODES["stopped-early"],
 };
 

@@ -3,6 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { cleanText } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
+import type { StopSignal } from "../failure.ts";
 import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
 import { sentActions } from "../plan/files/chunk-actions.ts";
 import { type AnswerHeaders, type Exchange, type ItemOutcome, type Reading, readExchange } from "./answer.ts";
@@ -42,7 +43,7 @@ export type Stop =
   /** A clean stop at a chunk border. */
   | { readonly kind: "stopped"; readonly by: StopRequest };
 
-export type StopRequest = "SIGINT" | "SIGTERM" | "SIGHUP" | "max-duration";
+export type StopRequest = StopSignal | "max-duration";
 
 /** What the sender reports while it works. Every function returns at once. */
 export interface SendProgress {
