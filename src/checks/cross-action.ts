@@ -164,7 +164,7 @@ export class CrossActionChecks {
   }
 
   #check(action: Action, at: Place): void {
-    this.#zeros.check(action);
+    this.#zeros.check(action, at);
     this.#forms.check(action, at);
     const { effect } = actionSpec(action.action);
     switch (effect) {

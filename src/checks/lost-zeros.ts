@@ -1,7 +1,7 @@
 /** Ids that are the same number as another with other zeros in front: a spreadsheet may have taken them off. */
 
-import type { Action } from "../actions/actions.ts";
-import { about } from "../actions/problem.ts";
+import type { Action, ActionName } from "../actions/actions.ts";
+import { about, type Severity } from "../actions/problem.ts";
 import { isNumber, otherSpellings } from "../actions/zero-ids.ts";
 import type { EventStates } from "./event-states.ts";
 import {
@@ -23,6 +23,9 @@ export class LostZeros {
   /** Lengths of the ids of this input that begin with a zero. */
   readonly #lengths = { eventId: new Set<number>(), ticketId: new Set<number>() };
 
+  /** Events that are another one: whatever names them is not sent. */
+  readonly #heldEvents = new Map<string, Place>();
+
   constructor(events: EventStates, tickets: TicketStates, row: RowFindings, knownSpelling: OtherSpelling) {
     this.#events = events;
     this.#tickets = tickets;
@@ -31,11 +34,8 @@ export class LostZeros {
   }
 
   /** Of an id that this input has not named yet: whether it is known, or stands further up, with other zeros in front. */
-  check({ action, data: { ticketId, eventId } }: Action): void {
-    if (eventId != null && isNumber(eventId) && this.#events.find(eventId) === undefined) {
-      const here = this.#spelledHere("eventId", eventId, (id) => this.#events.find(id)?.registeredAt);
-      this.#report("eventId", eventId, this.#knownSpelling(action, "eventId", eventId) ?? here);
-    }
+  check({ action, data: { ticketId, eventId } }: Action, at: Place): void {
+    if (eventId != null && isNumber(eventId)) this.#checkEvent(action, eventId, at);
     if (ticketId != null && isNumber(ticketId) && this.#tickets.find("ticketId", ticketId) === undefined) {
       const here = this.#spelledHere("ticketId", ticketId, (id) => {
         const ticket = this.#tickets.find("ticketId", id);
@@ -43,6 +43,18 @@ export class LostZeros {
       });
       this.#report("ticketId", ticketId, this.#knownSpelling(action, "ticketId", ticketId) ?? here);
     }
+  }
+
+  #checkEvent(action: ActionName, eventId: string, at: Place): void {
+    const event = this.#events.find(eventId);
+    const heldAt = this.#heldEvents.get(eventId);
+    // Where that row would have registered the event, the event says so itself.
+    if (heldAt !== undefined && heldAt !== at && event?.heldAt === undefined)
+      this.#row.dependsOn(heldAt, "eventId", eventId);
+    if (event !== undefined || heldAt !== undefined) return;
+    const here = this.#spelledHere("eventId", eventId, (id) => this.#events.find(id)?.registeredAt);
+    if (this.#report("eventId", eventId, this.#knownSpelling(action, "eventId", eventId) ?? here) === "error")
+      this.#heldEvents.set(eventId, at);
   }
 
   #spelledHere(field: SpelledField, id: string, placeOf: (id: string) => Place | undefined): SpelledHere | undefined {
@@ -56,13 +68,13 @@ export class LostZeros {
     return undefined;
   }
 
-  #report(field: SpelledField, value: string, other: KnownSpelling | SpelledHere | undefined): void {
-    if (other === undefined) return;
+  #report(field: SpelledField, value: string, other: KnownSpelling | SpelledHere | undefined): Severity | undefined {
+    if (other === undefined) return undefined;
     const finding = {
       ...about(field, value),
       message: `${quoted(value)} is the same number as ${quoted(other.id)}, which ${whereText(other)}, with other leading zeros: spreadsheets remove them.`,
       hint: `Export again with the ids as text, and don't open and save the file in a spreadsheet. If it is another ${thingOf(field)}, stream its row alone with --again.`,
     };
-    this.#row.report("id-zeros-lost", finding, "at" in other ? "warn" : "error");
+    return this.#row.report("id-zeros-lost", finding, "at" in other ? "warn" : "error");
   }
 }

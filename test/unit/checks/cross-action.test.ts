@@ -633,6 +633,16 @@ describe("zeros in front of an id", () => {
     ]);
   });
 
+  it("hold every row that names the event, whatever its ticket", () => {
+    const rows = ["t", "u", "v"].map((id) => [sale(id, { eventId: "42" })]);
+    expect(found([...rows, [sale("w", { eventId: "43" })]], { knownState: known("042") })).toEqual([
+      "error id-zeros-lost; warn event-not-registered",
+      "error depends-on-invalid",
+      "error depends-on-invalid",
+      "warn event-not-registered",
+    ]);
+  });
+
   it.each([
     [["00123", "123"], "warn id-zeros-lost"],
     [["123", "00123"], "warn id-zeros-lost"],
