@@ -1,13 +1,13 @@
 /** `tickets env`: what would be used, and why; and what a person says of an environment's config and ledger. */
 
-import { cleanText, count, displayPath, fileInShell } from "../actions/text.ts";
+import { importCommand } from "../actions/next-command.ts";
+import { cleanText, count, displayPath } from "../actions/text.ts";
 import type { Config } from "../config/config.ts";
 import { displayOrigin } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { DiskUse } from "../run/disk-use.ts";
 import { type EnvironmentView, type UsedEnvironment, viewEnvironment } from "../run/environment.ts";
 import { type ForgetSettings, type Forgotten, forgetLostRuns as forget } from "../run/forget-lost.ts";
-import { environmentFlags } from "../run/next-command.ts";
 import { rebind } from "../run/rebind.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { trustConfig as trust } from "../run/trust.ts";
@@ -144,7 +144,7 @@ export async function forgetLostRuns(options: ForgetOptions, context: Context): 
     reporter.warn(describeForgotten(lost, environment.name));
     for (const promises of lost.unread)
       reporter.warn(
-        `${displayPath(promises, cwd)} holds promises that the ledger does not know; no run appends to that file until they are imported: tickets results --import ${fileInShell(displayPath(promises, cwd))} ${environmentFlags(environment)}`,
+        `${displayPath(promises, cwd)} holds promises that the ledger does not know; no run appends to that file until they are imported: ${importCommand(environment, displayPath(promises, cwd))}`,
       );
   }
   reporter.detail(`Kept in ${displayPath(path, cwd)}.`);

@@ -1,11 +1,11 @@
 /** The words of a run's end: why it stopped, what it came to, and what to do next. */
 
+import { commandForDoubts, settleCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { describeKeySource, type Environment } from "../config/environment.ts";
 import type { ChunkRecord } from "../ledger/runs.ts";
 import { rejectionText } from "../outputs/rejection-text.ts";
 import { lanesOf, waitsForAnotherRun } from "../plan/files/manifest.ts";
-import { commandForDoubts, settleCommand } from "../run/next-command.ts";
 import type { RunEnd, RunStop } from "../run/run-end.ts";
 import { hasUnsentRows } from "../run/summary.ts";
 import { ITEM_DOUBTS } from "../sending/answer.ts";

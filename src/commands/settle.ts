@@ -1,10 +1,10 @@
 /** `tickets settle`: a person says what became of a chunk, or closes a run. */
 
 import { type Action, actionSpec } from "../actions/actions.ts";
+import { decideCommand, settleCommand, statusCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { RowsOfFile } from "../outputs/rejects.ts";
-import { environmentFlags, settleCommand } from "../run/next-command.ts";
 import { planDirectory } from "../run/places.ts";
 import type { DoubtfulAction, Questions } from "../run/run-details.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
@@ -82,13 +82,14 @@ function tellWithoutPlan(
   const { inDoubt, refused } = summary.actions;
   const { run, next } = summary;
   if (run === null || next === null) return;
-  const command = settleCommand(run, environment);
   reporter.error(
     `It is not known whether the service has ${count(inDoubt + refused, "action")} of it, nor which they are. Until that is settled, nothing that could be one of them is sent to ${environment.name}.`,
   );
-  reporter.info(`Restore the folder ${planDirectory(environment, run)} from a backup, then: ${command}`);
   reporter.info(
-    `If it is lost: find out what the service has and leave that out of what you stream from now on; nothing else holds it back. Then: ${command} --not-sent --reason "…"`,
+    `Restore the folder ${planDirectory(environment, run)} from a backup, then: ${settleCommand(run, environment)}`,
+  );
+  reporter.info(
+    `If it is lost: find out what the service has and leave that out of what you stream from now on; nothing else holds it back. Then: ${decideCommand(run, environment, "--not-sent")}`,
   );
 }
 
@@ -105,14 +106,13 @@ function tellQuestions(questions: Questions, { info }: Reporter, verbose: boolea
       `${count(superseded, "action")} would undo a later one of the same history that was accepted meanwhile. With --not-sent ${superseded === 1 ? "it is" : "they are"} not sent again and ${superseded === 1 ? "goes" : "go"} into rejects.`,
     );
   if (chunks.length === 0) return;
-  const command = settleCommand(run, environment);
   const ways: readonly (readonly [string, string])[] = [
     ["If the service has them:", "--sent"],
     [`If it does not (they ${isClosed ? "go into rejects" : "are sent again"}):`, "--not-sent"],
     ...(questions.isOpen ? [["To close the run and leave the doubt:", "--abandon"] as const] : []),
   ];
   const width = Math.max(...ways.map(([words]) => words.length)) + 1;
-  for (const [words, flag] of ways) info(`${words.padEnd(width)}${command} ${flag} --reason "…"`);
+  for (const [words, flag] of ways) info(`${words.padEnd(width)}${decideCommand(run, environment, flag)}`);
 }
 
 function tellChunk(
@@ -128,7 +128,7 @@ function tellChunk(
     info(`  ${cleanText(source, 200)}:${line} ${action.action} ${describeIds(action, verbose)}`);
   if (actions.length > SHOWN)
     info(
-      `  … and ${number(actions.length - SHOWN)} more; all of them: tickets status ${run} --chunk ${chunk.chunk} ${environmentFlags(environment)}`,
+      `  … and ${number(actions.length - SHOWN)} more; all of them: ${statusCommand(environment, run, "--chunk", String(chunk.chunk))}`,
     );
   // A deed that happens once is refused a second time by any service that keeps tickets; the others would be taken again.
   const refusedTwice = actions.filter(({ action }) => actionSpec(action.action).identity !== "history").length;

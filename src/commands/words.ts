@@ -1,8 +1,8 @@
 /** The words of what happens in the core: one entry for each kind of event, and of what is under way. */
 
+import { decideChunkCommand, importCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { displayOrigin } from "../config/environment.ts";
-import { environmentFlags } from "../run/next-command.ts";
 import type { MendedRun, OpenedLedger, Progress, RunEvent, WhyElsewhere, WorkUnderWay } from "../run/progress.ts";
 import { proxyOf } from "../sending/proxy.ts";
 import type { Context } from "./context.ts";
@@ -101,7 +101,7 @@ const WORDS: Words = {
   },
   "chunk promised elsewhere": ({ run, chunk, environment }, { reporter }) =>
     reporter.warn(
-      `Chunk ${chunk.chunk} still waits: ${cleanText(chunk.detail ?? "", 300)}. If the service has ${count(chunk.count, "action")} beside that promise: tickets settle ${run} --chunk ${chunk.chunk} --sent ${environmentFlags(environment)} --reason "…". If not: the same with --not-sent.`,
+      `Chunk ${chunk.chunk} still waits: ${cleanText(chunk.detail ?? "", 300)}. If the service has ${count(chunk.count, "action")} beside that promise: ${decideChunkCommand(run, chunk.chunk, environment, "--sent")}. If not: the same with --not-sent.`,
     ),
   "promises without a place": ({ run, promises, directory }, { reporter }) =>
     reporter.warn(
@@ -164,7 +164,7 @@ function tellClosing(
 
 function describeMended({ environment, lost, doubted, closed, wasMissing }: MendedRun): string {
   if (!lost.isDecided)
-    return `The ledger of ${environment.name} did not know everything that run ${lost.run} had sent. ${doubted === 0 ? "None" : number(doubted)} of its actions ${doubted === 1 ? "is" : "are"} in doubt for that reason. If their promises turn up: tickets results --import FILE ${environmentFlags(environment)}`;
+    return `The ledger of ${environment.name} did not know everything that run ${lost.run} had sent. ${doubted === 0 ? "None" : number(doubted)} of its actions ${doubted === 1 ? "is" : "are"} in doubt for that reason. If their promises turn up: ${importCommand(environment)}`;
   const closing = lost.state === "abandoned" ? ", and was closed; it is closed again" : "";
   const [what, open] = wasMissing
     ? [`The ledger of ${environment.name} had lost run ${lost.run}, which was entered again from its plan`, "of it"]

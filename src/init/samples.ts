@@ -3,7 +3,8 @@
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Readable } from "node:stream";
-import { cleanText, inShell } from "../actions/text.ts";
+import { validateCommand } from "../actions/next-command.ts";
+import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { withExactNumbers } from "../mapping/exact-numbers.ts";
 import type { Row } from "../mapping/row.ts";
@@ -112,7 +113,7 @@ async function sampleOf(
     throw new Failure(
       "usage",
       `${cleanText(file.name, 200)} holds actions already ({action, data}); they need no config.`,
-      { hint: `Check it: tickets validate ${inShell(file.name)}` },
+      { hint: `Check it: ${validateCommand([file.name], [], { named: [] })}` },
     );
   const common = {
     fileName: file.path === "-" ? "export" : basename(file.name),

@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { commandForDoubts, resumeCommand, settleCommand, streamOfRejects } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES } from "../failure.ts";
@@ -31,7 +32,6 @@ import type { SendContext, Stop, StopRequest } from "../sending/send.ts";
 import { closeSentElsewhere } from "../sending/sent-elsewhere.ts";
 import { closeSuperseded } from "../sending/superseded.ts";
 import type { RunContext } from "./context.ts";
-import { commandForDoubts, environmentFlags, settleCommand, streamOfRejects } from "./next-command.ts";
 import { PLAN_KEPT_MS, planDirectory } from "./places.ts";
 import { openPromises } from "./promises.ts";
 import { endedPlans } from "./prune.ts";
@@ -273,16 +273,15 @@ function nextCommand(
   context: RunContext,
   environment: Environment,
 ): string | null {
-  const env = environmentFlags(environment);
   switch (stop.kind) {
     case "finished":
-      return paths.length === 0 || areUnclear ? null : streamOfRejects(paths, flags, context, env);
+      return paths.length === 0 || areUnclear ? null : streamOfRejects(paths, flags, context, environment);
     case "in doubt":
       return settleCommand(run.run, environment);
     case "refused":
-      return `tickets ${stop.whole ? "resume" : "settle"} ${run.run} ${env}`;
+      return stop.whole ? resumeCommand(run.run, environment) : settleCommand(run.run, environment);
     default:
-      return `tickets resume ${run.run} ${env}`;
+      return resumeCommand(run.run, environment);
   }
 }
 

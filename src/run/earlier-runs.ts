@@ -1,11 +1,11 @@
 /** Unfinished runs that a command finds. */
 
+import { closeCommand, resumeCommand, statusCommand } from "../actions/next-command.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { chunksOf, countRun, openQuestions, openRuns, type RunRecord } from "../ledger/runs.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import { carryOut } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
-import { closeCommand, environmentFlags } from "./next-command.ts";
 import type { Session } from "./session.ts";
 import type { Summary } from "./summary.ts";
 
@@ -49,7 +49,7 @@ function refuseStoppedByPerson(
 ): void {
   if (!stoppedByPerson || openQuestions(ledger, runNo).length > 0) return;
   throw new Failure("busy", `Run ${run} of ${createdAt} was stopped by a person and comes first. Nothing was sent.`, {
-    hint: `Resume it: tickets resume ${run} ${environmentFlags(environment)}\nOr close it: tickets settle ${run} --abandon ${environmentFlags(environment)}`,
+    hint: `Resume it: ${resumeCommand(run, environment)}\nOr close it: ${closeCommand({ run }, environment)}`,
   });
 }
 
@@ -62,7 +62,7 @@ function refuseTooManyRejections({ environment, ledger }: Session, { run, runNo,
     "refused",
     `Run ${run} stopped because the service rejected too many of its actions, and comes first. Nothing was sent.`,
     {
-      hint: `Look at them: tickets status ${run} ${environmentFlags(environment)}\nThen go on: tickets resume ${run} ${environmentFlags(environment)}`,
+      hint: `Look at them: ${statusCommand(environment, run)}\nThen go on: ${resumeCommand(run, environment)}`,
     },
   );
 }

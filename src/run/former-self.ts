@@ -5,6 +5,7 @@
 
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
+import { forgetLostCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, inShell } from "../actions/text.ts";
 import type { Config } from "../config/config.ts";
 import { type Environment, ledgerOwnerOf } from "../config/environment.ts";
@@ -16,7 +17,6 @@ import { openLedger } from "../ledger/open-ledger.ts";
 import { type RunListContent, readRunList } from "../ledger/run-list.ts";
 import { actionsOutside, ledgersIn, type SiblingLedger, siblingLedgers } from "../ledger/siblings.ts";
 import { wasUsedWith } from "../ledger/used-keys.ts";
-import { environmentFlags } from "./next-command.ts";
 
 /** What lies beside a ledger that has sent nothing yet. */
 export interface Beside {
@@ -122,7 +122,7 @@ function formerSelf(
       hint: [
         `If the environment was renamed, call it ${cleanText(first.name, 64)} again.`,
         `Or let ${name} continue with that ledger: ${away}mv ${inShell(first.folder)} ${inShell(own)}`,
-        `If ${isSameKey ? "you know that nothing of it will be sent twice" : "it is another account's"}: tickets env --forget-lost ${environmentFlags(environment)} --reason "…"`,
+        `If ${isSameKey ? "you know that nothing of it will be sent twice" : "it is another account's"}: ${forgetLostCommand(environment)}`,
       ].join("\n"),
     },
   );

@@ -2,7 +2,8 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { cleanText, count, displayPath, fileInShell } from "../actions/text.ts";
+import { forgetLostCommand, importCommand, settleCommand } from "../actions/next-command.ts";
+import { cleanText, count, displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { type Ledger, readMeta, runListPath } from "../ledger/ledger.ts";
@@ -10,7 +11,6 @@ import { findLostRuns, type LostRun, type RunListContent, readRunList } from "..
 import { findRun } from "../ledger/runs.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import { planFiles } from "../plan/files/plan.ts";
-import { environmentFlags } from "./next-command.ts";
 
 /** Whose runs are looked for: those sent to the service, or the sandbox instance, that the ledger belongs to. */
 interface Whose {
@@ -126,7 +126,6 @@ export function lostRunsFailure(
   left = "Nothing was sent.",
 ): Failure {
   const name = environment.name;
-  const flags = environmentFlags(environment);
   const isImport = lost.every(({ how }) => how === "incomplete");
   const shown = lost.slice(0, SHOWN).map((run) => describeLost(run));
   const more = lost.length > SHOWN ? `, and ${lost.length - SHOWN} more` : "";
@@ -134,39 +133,39 @@ export function lostRunsFailure(
     ? `The ledger of ${name} still lacks part of ${lost.length === 1 ? "an imported run" : "the imported runs"}`
     : `The ledger of ${name} was lost, or restored from an older copy: it does not know everything that was sent from here`;
   const untold = lost.filter(({ isDecided }) => !isDecided);
-  const hints = [memoryHint(untold, flags, cwd), ...mendHints(lost, environment, flags)].filter((hint) => hint !== "");
+  const hints = [memoryHint(untold, environment, cwd), ...mendHints(lost, environment)].filter((hint) => hint !== "");
   return new Failure("usage", `${what}: ${shown.join(", ")}${more}. ${left}`, {
-    hint: `${hints.join("\n")}\nIf you are sure that none of it will be sent twice: tickets env --forget-lost ${flags} --reason "…"`,
+    hint: `${hints.join("\n")}\nIf you are sure that none of it will be sent twice: ${forgetLostCommand(environment)}`,
   });
 }
 
 /** Which promises to import; empty where the ledger has read them all. */
-function memoryHint(lost: readonly LostRun[], flags: string, cwd: string): string {
+function memoryHint(lost: readonly LostRun[], environment: Environment, cwd: string): string {
   const unread = [...new Set(lost.flatMap((run) => run.unread))];
   const commands = unread
     .filter((path) => existsSync(path))
-    .map((path) => `tickets results --import ${fileInShell(displayPath(path, cwd))} ${flags}`);
+    .map((path) => importCommand(environment, displayPath(path, cwd)));
   const gone = unread.filter((path) => !existsSync(path)).map((path) => displayPath(path, cwd));
   const missing = gone.length === 0 ? "" : `Restore ${gone.map((path) => cleanText(path, 200)).join(", ")} first.\n`;
   if (commands.length > 0) return missing + commands.map((command) => `Import what it lacks: ${command}`).join("\n");
   if (lost.length === 0 || (unread.length === 0 && lost.every(({ outputs }) => outputs.length > 0))) return "";
   const [first] = lost;
   const whose = first !== undefined && lost.length === 1 ? `of run ${first.run}` : "of those runs";
-  return `${missing}Import what it lacks from the promises ${whose}: tickets results --import FILE ${flags}`;
+  return `${missing}Import what it lacks from the promises ${whose}: ${importCommand(environment)}`;
 }
 
 /** What to do about runs whose promises are imported or gone: the list of runs tells the rest, or a person decides. */
-function mendHints(lost: readonly LostRun[], { ledgerPath }: Environment, flags: string): readonly string[] {
+function mendHints(lost: readonly LostRun[], environment: Environment): readonly string[] {
   return lost
     .filter(({ how, unread }) => how !== "unknown" || !unread.some((path) => existsSync(path)))
     .slice(0, SHOWN)
     .map(({ run, isDecided }) => {
-      const plan = join(ledgerPath, "..", "runs", run);
+      const plan = join(environment.ledgerPath, "..", "runs", run);
       if (!existsSync(planFiles(plan).manifest))
         return `The plan of run ${run} is lost, and nothing else tells more about it. Restore the folder ${plan} from a backup; if it is gone, find out what the service has and leave that out of what you stream from now on.`;
       return isDecided
-        ? `Bring run ${run} up to date with the list of runs: tickets settle ${run} ${flags}`
-        : `Put what no promises file tells about run ${run} into doubt, to decide about it: tickets settle ${run} ${flags}`;
+        ? `Bring run ${run} up to date with the list of runs: ${settleCommand(run, environment)}`
+        : `Put what no promises file tells about run ${run} into doubt, to decide about it: ${settleCommand(run, environment)}`;
     });
 }
 

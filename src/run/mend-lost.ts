@@ -1,6 +1,7 @@
 /** Brings a run of which the ledger lacks a part up to what the list of runs says. */
 
 import { existsSync, readFileSync } from "node:fs";
+import { forgetLostCommand } from "../actions/next-command.ts";
 import { Failure } from "../failure.ts";
 import type { LostRun } from "../ledger/run-list.ts";
 import { findRun, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
@@ -9,7 +10,6 @@ import type { Decision } from "../sending/by-hand.ts";
 import { enterLostRun, isImportedRun, mendLostRun } from "../sending/mend-lost.ts";
 import type { RunContext } from "./context.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
-import { environmentFlags } from "./next-command.ts";
 import { planDirectory } from "./places.ts";
 import { whyNotImported } from "./promises-file.ts";
 import type { Session } from "./session.ts";
@@ -62,7 +62,7 @@ async function openPlanOf({ environment }: Session, name: string, run: RunRecord
       `The ledger of ${environment.name} does not know everything that run ${name} sent, and the run's plan is lost, so what it lacks is not known. Nothing was settled.`,
       {
         cause,
-        hint: `Restore the folder ${directory} from a backup. If it is lost: find out what the service has, leave that out of what you stream from now on, then: tickets env --forget-lost ${environmentFlags(environment)} --reason "…"`,
+        hint: `Restore the folder ${directory} from a backup. If it is lost: find out what the service has, leave that out of what you stream from now on, then: ${forgetLostCommand(environment)}`,
       },
     );
   }

@@ -3,7 +3,8 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { displayPath, fileInShell } from "../actions/text.ts";
+import { importCommand } from "../actions/next-command.ts";
+import { displayPath } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { adoptMoved, isKnownOutput } from "../ledger/outputs.ts";
 import { stemOf } from "../mapping/rejects-names.ts";
@@ -16,7 +17,6 @@ import {
 } from "../outputs/output-file.ts";
 import { delimiterOf, promiseFormat, promisesHeader } from "../outputs/promise-lines.ts";
 import type { RunContext } from "./context.ts";
-import { environmentFlags } from "./next-command.ts";
 import { hasLostRuns, isOfResetSandbox, lockOutput, refuseStrangeOutput } from "./promises.ts";
 import type { Session } from "./session.ts";
 
@@ -82,7 +82,7 @@ function refuseForgottenOutput(path: string, state: OutputState, { cwd }: RunCon
     "usage",
     `${name} is not appended to: a run wrote it, but the ledger no longer knows it. Nothing was sent.`,
     {
-      hint: `If nobody has changed it: tickets results --import ${fileInShell(name)} ${environmentFlags(environment)}\nOtherwise name another file with --output, or set this one aside with --force (it is renamed, never deleted).`,
+      hint: `If nobody has changed it: ${importCommand(environment, name)}\nOtherwise name another file with --output, or set this one aside with --force (it is renamed, never deleted).`,
     },
   );
 }

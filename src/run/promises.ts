@@ -3,7 +3,8 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { displayPath, fileInShell } from "../actions/text.ts";
+import { importCommand } from "../actions/next-command.ts";
+import { displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
@@ -21,7 +22,6 @@ import {
 } from "../outputs/promise-sink.ts";
 import { parseManifest } from "../plan/files/manifest.ts";
 import type { RunContext } from "./context.ts";
-import { environmentFlags } from "./next-command.ts";
 import type { WhyElsewhere } from "./progress.ts";
 import type { Session } from "./session.ts";
 import { sharedTemporaryFolder } from "./temporary.ts";
@@ -179,7 +179,7 @@ export function refuseStrangeOutput(
       "usage",
       `${displayPath(path, cwd)} holds runs of this environment that its ledger does not know: the ledger was lost or restored from an older copy, or a copy of its folder is used elsewhere. Nothing was sent.`,
       {
-        hint: `Import what it lacks: tickets results --import ${fileInShell(displayPath(path, cwd))} ${environmentFlags(environment)}\n${ofRun === undefined ? "If the file belongs to another ledger, name another file with --output." : `If the end of it belongs to another ledger, move it away: the rest of run ${ofRun} then goes into a file beside it.`}`,
+        hint: `Import what it lacks: ${importCommand(environment, displayPath(path, cwd))}\n${ofRun === undefined ? "If the file belongs to another ledger, name another file with --output." : `If the end of it belongs to another ledger, move it away: the rest of run ${ofRun} then goes into a file beside it.`}`,
       },
     );
   }

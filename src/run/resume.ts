@@ -1,5 +1,6 @@
 /** Resumes a run from its plan. */
 
+import { statusCommand } from "../actions/next-command.ts";
 import { cleanText } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
@@ -8,7 +9,6 @@ import { carryOut } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { refuseClosing } from "./earlier-runs.ts";
 import { writeLeft } from "./left-unwritten.ts";
-import { environmentFlags } from "./next-command.ts";
 import type { RunEnd } from "./run-end.ts";
 import { openSession, type Session, tellOpened } from "./session.ts";
 import type { Settings } from "./settings.ts";
@@ -60,6 +60,6 @@ function chooseRun({ ledger, environment }: Session, name: string | undefined): 
 
 export function unknownRun(name: string, environment: Environment): Failure {
   return new Failure("usage", `There is no run ${cleanText(name)} in the ledger of ${environment.name}.`, {
-    hint: `List its runs: tickets status ${environmentFlags(environment)}`,
+    hint: `List its runs: ${statusCommand(environment)}`,
   });
 }

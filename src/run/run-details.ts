@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import type { Action } from "../actions/actions.ts";
+import { resultsCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -12,7 +13,6 @@ import { openPlan, type Plan } from "../plan/files/plan.ts";
 import { actionsOf } from "../sending/record-answer.ts";
 import { findSuperseded } from "../sending/superseded.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
-import { environmentFlags } from "./next-command.ts";
 import { planDirectory } from "./places.ts";
 
 export interface RunDetails {
@@ -65,7 +65,7 @@ function actionsOfLedger(
     throw new Failure(
       "usage",
       `The plan of run ${run} was removed, and the ledger holds no action of its chunk ${chunk} (${state}).`,
-      { hint: `Write what the ledger holds of the run: tickets results ${run} ${environmentFlags(environment)}` },
+      { hint: `Write what the ledger holds of the run: ${resultsCommand(environment, run)}` },
     );
   return rows.map((row) => ({ ...row, chunk, state }));
 }

@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { importCommand, resultsCommand, statusCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { type Environment, type EnvironmentFlags, ownLedgerOf, resolveEnvironment } from "../config/environment.ts";
@@ -13,7 +14,6 @@ import { openLedger } from "../ledger/open-ledger.ts";
 import type { SiblingLedger } from "../ledger/siblings.ts";
 import type { RunContext } from "./context.ts";
 import { lookBeside } from "./former-self.ts";
-import { environmentFlags } from "./next-command.ts";
 import { KNOWN_RULES } from "./rules.ts";
 
 /** Flags that say which environment is used and where its state is; `tickets env` shows the result. */
@@ -98,15 +98,14 @@ export function forgottenLedger(environment: Environment, own: string | undefine
   if (own === undefined) return undefined;
   const { name, ledgerOwner } = environment;
   const file = `${name}.promises.ndjson`;
-  const flags = environmentFlags(environment);
   return new Failure(
     "usage",
     `${name} shares the ledger of ${ledgerOwner}, but also has its own (${displayPath(own, cwd)}); what only that one knows would be sent again. Nothing was sent.`,
     {
       hint: [
-        `Without the line sameServiceAs, settle its open runs: tickets status ${flags}`,
-        `Then write its promises: tickets results ${flags} -o ${file}`,
-        `With the line again: tickets results --import ${file} ${flags}`,
+        `Without the line sameServiceAs, settle its open runs: ${statusCommand(environment)}`,
+        `Then write its promises: ${resultsCommand(environment)} -o ${file}`,
+        `With the line again: ${importCommand(environment, file)}`,
         `Then move ${displayPath(dirname(own), cwd)} away.`,
       ].join("\n"),
     },

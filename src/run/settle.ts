@@ -1,5 +1,6 @@
 /** A person says what became of a chunk, or closes a run. */
 
+import { closeCommand, resumeCommand, settleCommand, streamOfRejects } from "../actions/next-command.ts";
 import { count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
@@ -36,7 +37,6 @@ import { noteInList, rejectsDirectory, tellSuperseded } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { writeLeft } from "./left-unwritten.ts";
 import { mendLost, refuseLost } from "./mend-lost.ts";
-import { closeCommand, environmentFlags, settleCommand, streamOfRejects } from "./next-command.ts";
 import { planDirectory } from "./places.ts";
 import { openPromises, openPromisesLate } from "./promises.ts";
 import { unknownRun } from "./resume.ts";
@@ -300,7 +300,7 @@ function chosenChunks(
     hint:
       open.length === 0
         ? "No chunk of this run is."
-        : `These are: ${open.map(({ chunk }) => chunk).join(", ")}. To see them: tickets settle ${run.run} ${environmentFlags(environment)}`,
+        : `These are: ${open.map(({ chunk }) => chunk).join(", ")}. To see them: ${settleCommand(run.run, environment)}`,
   });
 }
 
@@ -313,7 +313,6 @@ function summaryOf(
 ): Summary {
   const counts = countRun(ledger, run.runNo);
   const waiting = counts.inDoubt + counts.refused > 0;
-  const env = environmentFlags(environment);
   return summarise({
     run: run.run,
     environment: environment.name,
@@ -327,13 +326,13 @@ function summaryOf(
     rejects,
     durationMs: performance.now() - startedAt,
     next: waiting
-      ? `tickets settle ${run.run} ${env}`
+      ? settleCommand(run.run, environment)
       : run.state === "open"
         ? run.isClosing
           ? closeCommand(run, environment)
-          : `tickets resume ${run.run} ${env}`
+          : resumeCommand(run.run, environment)
         : rejects.length > 0
-          ? streamOfRejects(rejects, manifest.options.flags ?? [], context, env)
+          ? streamOfRejects(rejects, manifest.options.flags ?? [], context, environment)
           : null,
   });
 }

@@ -1,5 +1,6 @@
 /** What the ledger knows about an environment's runs. Takes no lock. */
 
+import { closeCommand, resumeCommand, settleCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, type Failure } from "../failure.ts";
 import { lastFailure, lastSuccess, type NotedEnd } from "../ledger/invocations.ts";
@@ -23,7 +24,6 @@ import { countStored } from "../sending/record-answer.ts";
 import type { RunContext } from "./context.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
-import { closeCommand, environmentFlags, settleCommand } from "./next-command.ts";
 import { lockPath, planDirectory } from "./places.ts";
 import type { Settings } from "./settings.ts";
 import { type Summary, summarise } from "./summary.ts";
@@ -142,5 +142,5 @@ function nextOf(run: RunRecord, { inDoubt, inFlight, refused }: RunCounts, envir
   if (inDoubt > inFlight) return settleCommand(run.run, environment);
   if (inFlight > 0 || refused === 0) return null;
   const isWhole = environment.refusalsAreWhole && run.state === "open";
-  return isWhole ? `tickets resume ${run.run} ${environmentFlags(environment)}` : settleCommand(run.run, environment);
+  return isWhole ? resumeCommand(run.run, environment) : settleCommand(run.run, environment);
 }

@@ -2,7 +2,8 @@
 
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
-import { fileInShell, inShell } from "../actions/text.ts";
+import { commandForDoubts, validateCommand } from "../actions/next-command.ts";
+import { inShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
@@ -21,7 +22,6 @@ import type { RunContext } from "./context.ts";
 import { afterResumed, finishEarlierRuns, type Resumed } from "./earlier-runs.ts";
 import { openLedgerToPlan } from "./ledger-to-read.ts";
 import { writeLeft } from "./left-unwritten.ts";
-import { commandForDoubts, environmentFlags } from "./next-command.ts";
 import { makeWayForOutput, outputPath } from "./output-place.ts";
 import { planDirectory } from "./places.ts";
 import type { RunEnd } from "./run-end.ts";
@@ -279,13 +279,11 @@ function endOfPlan(
     problems,
     durationMs: performance.now() - options.startedAt,
     vanished: plan.vanished,
-    next: isInvalid ? validateCommand(options, environment) : waits ? commandForDoubts(doubts, environment) : null,
+    next: isInvalid
+      ? validateCommand(options.files, inputFlags(options), environment)
+      : waits
+        ? commandForDoubts(doubts, environment)
+        : null,
   });
   return { summary, ending: { kind: "nothing sent", otherwise, environment, doubts, ...checked } };
-}
-
-/** The command that lists an input's problems. */
-function validateCommand(options: StreamSettings, environment: Environment): string {
-  const words = [...options.files.map(fileInShell), ...inputFlags(options).map(inShell)];
-  return `tickets validate ${words.join(" ")} ${environmentFlags(environment)}`;
 }

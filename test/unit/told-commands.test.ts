@@ -10,15 +10,26 @@ const SRC = fileURLToPath(new URL("../../src", import.meta.url));
 /** Notes in a config tell of commands in sentences. */
 const files = globSync("**/*.ts", { cwd: SRC, ignore: ["init/recipes/*.ts"] });
 
-/** The flags that lead to a ledger, with what follows them: more of the command, or the end of the line or the text. */
-const FLAGS = /\$\{(?:environmentFlags\([^()]*\)|flags)\}(?! --?\w|`|\\n)/;
+const MADE = "actions/next-command.ts";
+const others = files.filter((path) => path !== MADE);
+
+/** A command that ends in the flags of its environment, with what follows: more of it, or the end of the line or the text. */
+const FLAGS =
+  /\$\{(?:(?:settle|close|resume|status|results|import|validate)Command|commandForDoubts|streamOfRejects)\((?:[^()]|\([^()]*\))*\)\}(?! --?\w|`|\\n)/;
 /** A command in words alone, with a sentence's end. */
 const WORDS = /: tickets [^`"\n]*[\w}]\.(?=["`])/;
 
-test.each(files)("%s says no command with a sentence's end", (path) => {
+test.each(others)("%s says no command with a sentence's end", (path) => {
   const lines = readFileSync(join(SRC, path), "utf8").split("\n");
   const found = lines.flatMap((line, at) =>
     FLAGS.test(line) || WORDS.test(line) ? [`${path}:${at + 1} ${line.trim()}`] : [],
   );
   expect(found).toEqual([]);
+});
+
+const BY_HAND = /: tickets (?:settle|resume|status|results|stream|validate|env)\b[^`\n]*\$\{/;
+
+test.each(others)(`%s takes the commands that it tells from ${MADE}`, (path) => {
+  const lines = readFileSync(join(SRC, path), "utf8").split("\n");
+  expect(lines.filter((line) => BY_HAND.test(line))).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import type { ActionName } from "../../actions/actions.ts";
+import { closeCommand, decideCommand, settleCommand } from "../../actions/next-command.ts";
 import { Failure } from "../../failure.ts";
 import type { ChunkRecord } from "../../ledger/runs.ts";
 import { type ChunkActions, toChunkActions } from "./chunk-actions.ts";
@@ -231,19 +232,19 @@ export function lostFile(directory: string, path: string): Failure {
 
 /** @param directory `<state>/<environment>/runs/<run>` */
 function restoring(directory: string): string {
-  return `Restore the folder from a backup. If it is lost, close the run with: tickets settle ${basename(directory)} --abandon ${environmentOf(directory)}`;
+  return `Restore the folder from a backup. If it is lost, close the run with: ${closeCommand({ run: basename(directory) }, environmentOf(directory))}`;
 }
 
-const environmentOf = (directory: string): string => `--env ${basename(dirname(dirname(directory)))}`;
+const environmentOf = (directory: string) => ({ named: ["--env", basename(dirname(dirname(directory)))] });
 
 /** What a plan can't tell of a run that is closed already: what of it is in doubt. */
 export function unreadableDoubt(directory: string, cause: Failure): Failure {
-  const settle = `tickets settle ${basename(directory)} ${environmentOf(directory)}`;
+  const [run, environment] = [basename(directory), environmentOf(directory)];
   return new Failure(
     cause.code,
     `${cause.message} The run is closed with a part of it in doubt; only its plan tells which.`,
     {
-      hint: `Restore the folder from a backup, then: ${settle}\nIf it is lost: find out what the service has and leave that out of what you stream from now on; nothing else holds it back. Then: ${settle} --not-sent --reason "…"`,
+      hint: `Restore the folder from a backup, then: ${settleCommand(run, environment)}\nIf it is lost: find out what the service has and leave that out of what you stream from now on; nothing else holds it back. Then: ${decideCommand(run, environment, "--not-sent")}`,
       cause,
     },
   );

@@ -1,0 +1,75 @@
+/** The commands that a person is told to type. Each comes after a colon and ends its line, so that it can be copied. */
+
+import { displayPath, fileInShell, inShell } from "./text.ts";
+
+interface Named {
+  /** Flags that say which environment a command is for. */
+  readonly named: readonly string[];
+}
+
+type Run = string;
+
+const REASON = '--reason "…"';
+
+const commandOf = (verb: string, words: readonly string[], environment: Named): string =>
+  ["tickets", verb, ...words, ...environment.named.map(inShell)].join(" ");
+
+/** @param words what else is typed, such as a decision. */
+export const settleCommand = (run: Run, environment: Named, ...words: readonly string[]): string =>
+  commandOf("settle", [run, ...words], environment);
+
+/** With the person's decision, and place for its reason. */
+export const decideCommand = (run: Run, environment: Named, ...decision: readonly string[]): string =>
+  `${settleCommand(run, environment)} ${[...decision, REASON].join(" ")}`;
+
+export const decideChunkCommand = (run: Run, chunk: number, environment: Named, decision: string): string =>
+  `${settleCommand(run, environment, "--chunk", String(chunk), decision)} ${REASON}`;
+
+/** The command that closes a run, or finishes closing it. */
+export const closeCommand = ({ run }: { readonly run: Run }, environment: Named): string =>
+  settleCommand(run, environment, "--abandon");
+
+export const resumeCommand = (run: Run, environment: Named): string => commandOf("resume", [run], environment);
+
+/** @param words a run, and what of it; without them all runs are listed. */
+export const statusCommand = (environment: Named, ...words: readonly string[]): string =>
+  commandOf("status", words, environment);
+
+/** @param words a run; without one the results of all are written. */
+export const resultsCommand = (environment: Named, ...words: readonly string[]): string =>
+  commandOf("results", words, environment);
+
+/** @param file as it is typed; without one, a person knows which. */
+export const importCommand = (environment: Named, file?: string): string =>
+  resultsCommand(environment, "--import", file === undefined ? "FILE" : fileInShell(file));
+
+export const forgetLostCommand = (environment: Named): string =>
+  `${commandOf("env", ["--forget-lost"], environment)} ${REASON}`;
+
+/** The command for the doubts of other runs that one waits for, the oldest first. */
+export function commandForDoubts(runs: readonly Run[], environment: Named): string {
+  const [run] = runs;
+  // It may wait for a run that is only planned, or was settled meanwhile.
+  return run === undefined ? statusCommand(environment) : settleCommand(run, environment);
+}
+
+/** The command that lists an input's problems. */
+export const validateCommand = (files: readonly string[], flags: readonly string[], environment: Named): string =>
+  commandOf("validate", [...files.map(fileInShell), ...flags.map(inShell)], environment);
+
+/** The command that sends rejects once they are mended. */
+export function streamOfRejects(
+  paths: readonly string[],
+  flags: readonly string[],
+  { cwd }: { readonly cwd: string },
+  environment: Named,
+): string {
+  const files = paths.map((path) => fileInShell(displayPath(path, cwd)));
+  return commandOf("stream", [...files, ...flagsOfRejects(flags).map(inShell)], environment);
+}
+
+/** Rejects are CSV, TSV or NDJSON by their names, whatever the inputs were. */
+function flagsOfRejects(flags: readonly string[]): readonly string[] {
+  const at = flags.indexOf("--input-format");
+  return at === -1 ? flags : flags.toSpliced(at, 2);
+}
