@@ -89,6 +89,9 @@ export function utcText(seconds: number | bigint): string | undefined {
   return Number.isNaN(date.getTime()) ? undefined : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
+/** ` and 3 more` behind what is listed; nothing where that is all. */
+export const andMore = (more: number): string => (more > 0 ? ` and ${number(more)} more` : "");
+
 /** A word of a shell, exactly this text. */
 export const quotedInShell = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 

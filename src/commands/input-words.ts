@@ -1,7 +1,7 @@
 /** The words of an input: how it is read, what was found in it, what is new of it, and why nothing of it is sent. */
 
 import { isFieldName } from "../actions/fields.ts";
-import { cleanText, count, number, quoted } from "../actions/text.ts";
+import { andMore, cleanText, count, number, quoted } from "../actions/text.ts";
 import type { CrossActionRule } from "../checks/rules.ts";
 import { publicName } from "../mapping/columns.ts";
 import type { PublicValues } from "../plan/compile/public-values.ts";
@@ -50,7 +50,7 @@ function exampleOf(name: string, { texts, traits }: PublicValues): string {
 
 function listOf(names: readonly string[]): string {
   const clean = names.slice(0, 12).map((name) => cleanText(name, 40));
-  return clean.join(" · ") + (names.length > 12 ? ` and ${names.length - 12} more` : "");
+  return clean.join(" · ") + andMore(names.length - clean.length);
 }
 
 /** What was found in the input: problems, changed actions, skipped rows. */

@@ -2,7 +2,7 @@
 
 import { isPersonal } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
-import { cleanText, count, masked, number, textWidth } from "../actions/text.ts";
+import { andMore, cleanText, count, masked, number, textWidth } from "../actions/text.ts";
 import type { HeldFor } from "../plan/decide/held-rows.ts";
 import type { ProblemLog } from "../plan/findings/problem-log.ts";
 import { digestOfWarning, numbered, type ToldWarnings } from "../plan/findings/told-warnings.ts";
@@ -99,7 +99,7 @@ const isOfHeldRow = ({ cause }: Problem): boolean => cause !== undefined;
 /** `sales.csv:5 holds 40 rows that depend on it: resales.csv:7, resales.csv:9, resales.csv:12 and 37 more. …` */
 function describeHeld({ source, line, rows, first }: HeldFor): string {
   const places = first.map((place) => `${cleanText(place.source, 200)}:${place.line}`);
-  const more = rows > first.length ? ` and ${number(rows - first.length)} more` : "";
+  const more = andMore(rows - first.length);
   const it = rows === 1 ? "It is" : "They are";
   return `${cleanText(source, 200)}:${line} holds ${count(rows, "row")} that ${rows === 1 ? "depends" : "depend"} on it: ${places.join(", ")}${more}. ${it} sent once it is mended.`;
 }

@@ -1,7 +1,7 @@
 /** The words of a run's end: why it stopped, what it came to, and what to do next. */
 
 import { commandForDoubts, settleCommand } from "../actions/next-command.ts";
-import { cleanText, count, displayPath, number } from "../actions/text.ts";
+import { andMore, cleanText, count, displayPath, number } from "../actions/text.ts";
 import { describeKeySource, type Environment } from "../config/environment.ts";
 import type { ChunkRecord } from "../ledger/runs.ts";
 import { rejectionText } from "../outputs/rejection-text.ts";
@@ -65,7 +65,7 @@ export function tellRunsWithDoubts(
     return;
   }
   const shown = runs.slice(0, DOUBTS_TOLD);
-  const more = runs.length > shown.length ? ` and ${runs.length - shown.length} more` : "";
+  const more = andMore(runs.length - shown.length);
   tell(
     `${runs.length === 1 ? "Run" : "The runs"} ${shown.join(", ")}${more} ${runs.length === 1 ? "has" : "have"} actions in doubt. Until someone decides, no other run sends them or what depends on them.`,
   );

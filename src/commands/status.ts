@@ -1,6 +1,6 @@
 /** `tickets status`: what the ledger knows. It takes no lock. */
 
-import { cleanText, count, displayPath, escapeUnseen } from "../actions/text.ts";
+import { andMore, cleanText, count, displayPath, escapeUnseen } from "../actions/text.ts";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
@@ -105,7 +105,7 @@ const FILES_SHOWN = 3;
 
 function describeFiles(files: readonly string[]): string {
   const shown = files.slice(0, FILES_SHOWN).map((file) => cleanText(file, 100));
-  return `${shown.join(" ")}${files.length > FILES_SHOWN ? ` and ${files.length - FILES_SHOWN} more` : ""}`;
+  return `${shown.join(" ")}${andMore(files.length - FILES_SHOWN)}`;
 }
 
 /** `8 s`, `5 min`, `26 h`, `12 d`: what matters of an age or a duration. */

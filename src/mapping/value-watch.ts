@@ -3,7 +3,7 @@
 import { distance } from "fastest-levenshtein";
 import { digestHex } from "../actions/identity.ts";
 import { foldSpelling } from "../actions/nearest.ts";
-import { cleanText, quoted } from "../actions/text.ts";
+import { andMore, cleanText, quoted } from "../actions/text.ts";
 import type { FileFinding } from "./file-finding.ts";
 import type { Read, Scope } from "./names.ts";
 import type { MappingRule } from "./rules.ts";
@@ -225,7 +225,7 @@ function nearMisses(column: Watched): readonly FileFinding[] {
     if (first === undefined) return [];
     const [text, { line }] = first;
     const told = meant.slice(0, SPELLINGS).map(([each, { rows }]) => `${rowsText(rows)} ${quoted(each)}`);
-    const held = told.join(", ") + (meant.length > told.length ? ` and ${meant.length - told.length} more` : "");
+    const held = told.join(", ") + andMore(meant.length - told.length);
     return [
       {
         rule: "value-near" satisfies MappingRule,
@@ -288,7 +288,7 @@ function notNamed(column: Watched): readonly FileFinding[] {
     return `${quoted(value)} (${rows === 1 ? `line ${line}` : `${rows} times, first in line ${line}`}${near})`;
   });
   const more = open.length - told.length;
-  const others = more === 0 ? "" : beyond === 0 ? ` and ${more} more` : ` and more than ${more} others`;
+  const others = beyond === 0 || more === 0 ? andMore(more) : ` and more than ${more} others`;
   return [
     {
       rule: "value-not-named" satisfies MappingRule,
@@ -324,5 +324,5 @@ const rowsText = (rows: number): string => (rows === 1 ? "1 row holds" : `${rows
 function listOf(values: readonly (readonly [string, number])[]): string {
   const most = [...values].sort(([, one], [, other]) => other - one);
   const shown = most.slice(0, MOST_TOLD).map(([value, rows]) => `${quoted(value)} (${rows})`);
-  return shown.join(", ") + (most.length > shown.length ? ` and ${most.length - shown.length} more` : "");
+  return shown.join(", ") + andMore(most.length - shown.length);
 }

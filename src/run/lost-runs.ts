@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { forgetLostCommand, importCommand, settleCommand } from "../actions/next-command.ts";
-import { cleanText, count, displayPath } from "../actions/text.ts";
+import { andMore, cleanText, count, displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { type Ledger, readMeta, runListPath } from "../ledger/ledger.ts";
@@ -128,7 +128,7 @@ export function lostRunsFailure(
   const name = environment.name;
   const isImport = lost.every(({ how }) => how === "incomplete");
   const shown = lost.slice(0, SHOWN).map((run) => describeLost(run));
-  const more = lost.length > SHOWN ? `, and ${lost.length - SHOWN} more` : "";
+  const more = andMore(lost.length - shown.length);
   const what = isImport
     ? `The ledger of ${name} still lacks part of ${lost.length === 1 ? "an imported run" : "the imported runs"}`
     : `The ledger of ${name} was lost, or restored from an older copy: it does not know everything that was sent from here`;

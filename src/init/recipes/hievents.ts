@@ -8,7 +8,7 @@ export const HIEVENTS: readonly Recipe[] = [
     title: "Hi.Events, attendees, saved in Excel as CSV UTF-8",
     headers: ["Public ID", "Short ID", "Check Ins", "Product Name", "Event ID", "Status", "Created Date"],
     notes: [
-      "The export holds no price: the table says it by product. All times are UTC.",
+      "The export holds no price, so the table gives prices by product. All times are UTC.",
       "A cancelled ticket was sold before, so it gives its sale, its scans and then its invalidation, at the time of its last change. AWAITING_PAYMENT is no sale yet.",
     ],
     source: {

@@ -39,7 +39,7 @@ export const OPENEVENT: readonly Recipe[] = [
     title: "Open Event (eventyay), attendees",
     headers: ["Order#", "Order Date", "Status", "Ticket Name", "Ticket ID", "Ticket Price", "Ticket Type"],
     notes: [
-      "Its column Ticket ID holds the order's, the same for all tickets of an order. So a ticket is known by order, kind and e-mail address; where one address has two of a kind, ticket-sold-twice stops the run, and the orders export is the one to use.",
+      "Its column Ticket ID holds the order's, the same for all tickets of an order. So a ticket is known by order, kind and e-mail address. Where one address has two of a kind, ticket-sold-twice stops the run: use the orders export then.",
       "Use this or the orders export of an event, not both: their ids differ. Ticket Price is the list price, before discounts.",
       "A cancelled order was sold before, so it gives the sale and the invalidation, which has no time of its own. Orders that are placed, pending, initializing or expired are not paid, and give nothing.",
       "virtual_event_checkin_times are visits to the rooms of an online event, which do not end a ticket.",

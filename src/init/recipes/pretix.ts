@@ -49,7 +49,7 @@ export const PRETIX: readonly Recipe[] = [
     headers: ["Check-in list", "Scan type", "Order code", "Position ID", "Result", "Device"],
     notes: [
       "The values of Scan type and Result, and how date and time are written, follow the exporting user's language: look at them with tickets plan FILE --preview.",
-      "A person who leaves is no deed of a ticket, so exits give nothing; nor do entries that were refused.",
+      "Leaving is no deed of a ticket, so exits give nothing; nor do refused entries.",
     ],
     source: {
       match: "*scans*.csv",

@@ -8,8 +8,8 @@ export const STUBHUB: readonly Recipe[] = [
     title: "StubHub, sales, one JSON object a line",
     headers: ["created_at", "proceeds", "number_of_tickets", "status", "barcodes"],
     notes: [
-      "The sale names no buyer: each sale is taken for one.",
-      "That proceeds are those of the whole sale, and that CONFIRMED means sold, is assumed. A sale in any other state gives nothing.",
+      "The sale names no buyer, so each sale counts as a buyer of its own.",
+      "It is assumed that proceeds are those of the whole sale, and that CONFIRMED means sold. A sale in any other state gives nothing.",
     ],
     source: {
       match: "*sales*.ndjson",

@@ -9,7 +9,7 @@ export const TICKETTAILOR: readonly Recipe[] = [
     headers: ["Order ID", "Event ID", "Event", "Event start", "Ticket reference", "Ticket type", "Ticket price"],
     notes: [
       "The export has no time of sale, so the service takes the time of sending: order-time-missing warns of it and can stay.",
-      "Order status is how the order was paid, not whether, so no row is left out for it; a refunded ticket is not told.",
+      "Order status says how the order was paid, not whether, so no row is left out for it. The export does not show refunds.",
       "The check-in column is called Check-in or Checked in, and its words follow the account's language.",
     ],
     source: {
