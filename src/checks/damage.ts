@@ -49,7 +49,7 @@ export function wordWithLostLetter(text: string): string | undefined {
   return text.split(AROUND_WORDS).find((word) => LOST_LETTER.test(word) && !ADDRESS.test(word));
 }
 
-/** Whether the text, as bytes of windows-1252, is valid UTF-8 beyond ASCII. Chance gives that to hardly any text. */
+/** Whether the text, as bytes of windows-1252, is valid UTF-8 beyond ASCII. That hardly happens by chance. */
 function isMisreadUtf8(text: string): boolean {
   const bytes = new Uint8Array(text.length);
   let isAscii = true;

@@ -1,4 +1,4 @@
-/** Ids that are probably one, spelled in two ways: what is told of the other one. */
+/** Ids that are probably one, spelled in two ways: the words for the other one. */
 
 import type { ActionName } from "../actions/actions.ts";
 import { placeText } from "./row-findings.ts";
@@ -14,7 +14,7 @@ export interface KnownSpelling {
   readonly run: string | undefined;
 }
 
-/** Of an id of which nothing was accepted or is pending: another spelling of it, of which something is. */
+/** For an id of which nothing was accepted or is pending: another spelling of it, of which something was or is. */
 export type OtherSpelling = (action: ActionName, field: SpelledField, id: string) => KnownSpelling | undefined;
 
 /** The other spelling of an id, in this input. */

@@ -38,10 +38,10 @@ export function judgeItem(item: unknown, now?: number): readonly Finding[] {
   return [...wrong, ...likely.sort((one, other) => placeOf(one) - placeOf(other))];
 }
 
-/** Kinds of fields that name somebody or something, of which not one character is to be seen wrongly. */
+/** Kinds of fields that name somebody or something, so that every character counts. */
 const NAMES: readonly FieldKind[] = ["id", "nftId", "wallet"];
 
-/** What every row of an export may have comes first, then what nobody sees in a name, then field by field. */
+/** First what every row of an export may have, then what nobody sees in a name, then field by field. */
 function placeOf({ rule, field = "" }: Finding): number {
   const isOfName = isFieldName(field) && NAMES.includes(fieldSpec(field).kind);
   if (rule === "control-character" && isOfName) return 2;
@@ -267,7 +267,7 @@ function mistakesOfTime(field: FieldName, value: number | bigint, now: number | 
   return far === undefined ? NONE : [far];
 }
 
-/** What a number that is no likely time in seconds, and in no finer unit either, may be instead. */
+/** What a number may be that is not a likely time, neither in seconds nor in a finer unit. */
 function otherTime(time: number | bigint): { readonly what: string; readonly hint: string } | undefined {
   if (time < 36_526) return undefined;
   const digits = String(time);

@@ -48,7 +48,7 @@ export interface Flags
     Partial<Record<CountFlag, number>> {
   readonly color: boolean;
   readonly logFormat: "pretty" | "json";
-  /** Of commands that read input, as are the next ones. */
+  /** This and the next ones belong to commands that read input. */
   readonly order: Order;
   readonly action?: ActionName;
   readonly maxInvalid?: Allowance;
@@ -59,8 +59,8 @@ export interface Flags
 export type Options = ReturnType<typeof toOptions>;
 
 /**
- * Calls a command and resolves with its exit code. A `Failure` is told; what else is thrown comes through, once the terminal
- * is at rest.
+ * Calls a command and resolves with its exit code. A `Failure` is reported; anything else is thrown on once the terminal is
+ * at rest.
  *
  * @param args what was typed, for the trace.
  */

@@ -188,7 +188,7 @@ async function askYesNo(
 ): Promise<boolean> {
   // As a plain terminal, in which Ctrl-C is a signal to the process like any other.
   const lines = createInterface({ input, output, terminal: false });
-  // An end of the input, such as Ctrl-D, is no consent.
+  // The end of the input, such as Ctrl-D, is not consent.
   const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
   try {
     const answer = lines.question(`${cleanLines(question)} [y/N] `, { signal });

@@ -93,7 +93,7 @@ export function tellSkipped(
     say(`${count(eventOnly, "row")} ${eventOnly === 1 ? "gives" : "give"} only the event: ${reasons}.`);
 }
 
-/** A row that waits for another is told with that other. */
+/** A row that waits for another is reported with that other. */
 const isOfHeldRow = ({ cause }: Problem): boolean => cause !== undefined;
 
 /** `sales.csv:5 holds 40 rows that depend on it: resales.csv:7, resales.csv:9, resales.csv:12 and 37 more. …` */
@@ -113,9 +113,9 @@ export function tellProblems(
     readonly verbose: boolean;
     readonly form: "line" | "block";
     readonly heldFor: readonly HeldFor[];
-    /** Without it no warning counts as told before. */
+    /** Without it no warning counts as reported before. */
     readonly told?: ToldWarnings | undefined;
-    /** A rule whose warnings are told in other words. */
+    /** A rule whose warnings are reported in other words. */
     readonly toldElsewhere?: string;
   },
 ): void {
@@ -156,10 +156,10 @@ export function tellProblems(
   }
 }
 
-/** Each names values of its own file, which no other example shows. */
+/** Rules whose findings each name values of their own file, so that one example can't stand for all. */
 const SAYS_ITS_OWN: ReadonlySet<string> = new Set(["value-not-named", "value-near"]);
 
-/** The warnings of a rule that no earlier run told. Where not all are kept, none is taken for told. */
+/** The warnings of a rule that no earlier run reported. Where not all are kept, all count as new. */
 function freshOf(
   { kept }: ProblemLog,
   rule: string,

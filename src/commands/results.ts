@@ -42,7 +42,7 @@ export async function importResults(options: ImportOptions, context: Context): P
   reporter.info(
     `${count(imported, "action")} of ${count(runs, "run")} imported from ${displayPath(path, cwd)}${known === 0 ? "" : `; ${count(known, "action")} ${known === 1 ? "was" : "were"} known already`}.`,
   );
-  // What is missing after an import stops the next command, so it is told now.
+  // What is missing after an import stops the next command, so it is reported now.
   if (stillLost !== undefined) reporter.warn(stillLost.message);
   if (stillLost?.hint !== undefined) reporter.info(stillLost.hint);
   for (const run of onlyPromised)

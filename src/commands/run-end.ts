@@ -16,12 +16,12 @@ import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";
 import { describeActions, describeNothingOpen, describeUnsentRows } from "./summary.ts";
 
-/** How a run ended, told of every lane. */
+/** Tells how a run ended, lane by lane. */
 export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context): void {
   const { reporter, cwd, verbose } = context;
   const { environment, summary, manifest, stops, left, rejects } = end;
   const first = stops[0]?.stop ?? { kind: "finished" };
-  // What a person has to decide about is told of every lane; what ends all of them alike is told once.
+  // What a person has to decide is reported for every lane; what ends all lanes alike, once.
   const told = new Set<Stop["kind"]>();
   for (const { stop, whole } of stops) {
     const isOfChunk = stop.kind === "in doubt" || stop.kind === "refused";
@@ -79,7 +79,7 @@ function describePace(ms: number, sent: { readonly actions: number; readonly ms:
   return ` In ${(ms / 1000).toFixed(1)} s, ${number(rate)} actions/s while sending.`;
 }
 
-/** @param isFirst of the stops that are told. */
+/** @param isFirst whether it is the first stop that is reported. */
 function tellStop(
   { reporter, env }: Context,
   { environment, manifest }: RunEnd,
@@ -133,7 +133,7 @@ function tellStop(
       );
       break;
     case "stopped":
-      // A doubt of another lane is told before it.
+      // A doubt of another lane is reported before it.
       if (!isFirst) break;
       reporter.error(
         stop.by === "max-duration"

@@ -82,7 +82,7 @@ const SHOWN = 10;
 
 /**
  * Tells, with both values, what the input says of accepted actions that it did not say when they were sent, and what can be
- * done about it. What an earlier run told with the same values is told again as that.
+ * done about it. What an earlier run reported with the same values counts as reported before.
  */
 export function tellChanged(
   reporter: Reporter,

@@ -1,4 +1,4 @@
-/** Finds, reads and checks the config files; everything that is wrong with them is told at once. */
+/** Finds, reads and checks the config files, and reports everything that is wrong with them at once. */
 
 import { lstat, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
@@ -79,7 +79,7 @@ const NO_SCRIPTS =
  * directory adds; `--config` or `TICKETS_CONFIG` replaces both. Without any file, an empty config.
  *
  * `knownRules` are the ids that `rules` and `accept` may name; without it they are not compared. `isTrusting`: the config
- * of the working directory is about to be trusted, so what needs it is no problem.
+ * of the working directory is about to be trusted, so what needs trust is allowed.
  * Throws one `usage` failure that lists every problem of every file with file, line and column.
  */
 export async function loadConfig(options: {

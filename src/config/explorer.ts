@@ -25,13 +25,13 @@ export function openExplorer(places: readonly string[], load: Loader): PublicExp
 const DATA: ReadonlySet<string> = new Set([".yaml", ".yml", ".json", "noExt"]);
 
 const refuse: Loader = (file) => {
-  throw new Error(`${file} is no data`);
+  throw new Error(`${file} is not a data file`);
 };
 
 /**
  * `cosmiconfig()` looks for settings of its own in `process.cwd()`: it runs `.config/config.js` and obeys the key `cosmiconfig`
  * of a package.json, and no option prevents it. So it is opened as if the working directory were the folder of this
- * file, which holds no such settings, and where whoever could put any could change this program as well.
+ * file. It holds no such settings, and whoever could put some there could change this program as well.
  * It looks before it returns, so nothing else sees the other folder. `process.chdir` would mislead everything that is being
  * read by a relative path, fails in a worker, and may find no way back.
  */

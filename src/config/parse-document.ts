@@ -101,7 +101,7 @@ class NodeReader {
     this.problems.push({ ...where, path, message });
   }
 
-  /** What is no YAML, or no text at all. */
+  /** Reports what is not YAML, or not text at all. */
   complainOfSyntax(body: string): void {
     // A comment that swallowed a bracket leaves errors further down, none of which names it.
     const cuts = this.#parsed.errors.length === 0 ? [] : cutScalars(this.#parsed);
@@ -177,7 +177,7 @@ class NodeReader {
 
 const CUT = "a # after a blank begins a comment here and cuts the text; quote all of it, or put a blank after the #";
 
-/** Whether `Gala #7` was written without quotes: YAML takes it for `Gala` and a comment, whoever wrote it did not. */
+/** Whether `Gala #7` was written without quotes: YAML takes it for `Gala` and a comment, which its author did not mean. */
 function isCut({ type, comment }: Scalar): boolean {
   return type === "PLAIN" && typeof comment === "string" && /^#*[^\s#]/.test(comment);
 }

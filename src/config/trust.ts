@@ -39,7 +39,7 @@ export async function trustProblems(
   for (const name of keysAt(document, ["environments"])) {
     const path = ["environments", name];
     const variable = valueAt(document, [...path, "apiKey", "env"]);
-    // The sandbox has no key; that is told.
+    // The sandbox has no key, which is reported elsewhere.
     if (typeof variable === "string" && name !== "sandbox") {
       const wrong = whyNotVariable(name, variable, valueAt(document, [...path, "sameServiceAs"]));
       if (wrong !== undefined) complain([...path, "apiKey", "env"], wrong);

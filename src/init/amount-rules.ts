@@ -8,7 +8,17 @@ import type { ColumnProfile } from "./column-profile.ts";
 import { flow, type Line, type Value } from "./config-text.ts";
 import { minorUnitsIn, tellsTicketPrice, tellsTotal } from "./header-words.ts";
 import type { Columns } from "./unknown-columns.ts";
-import { alsoText, ask, choice, inner, ONE_OF_THE_NEXT, rowsText, template, templateText } from "./words.ts";
+import {
+  allRowsText,
+  alsoText,
+  ask,
+  choice,
+  inner,
+  ONE_OF_THE_NEXT,
+  rowsText,
+  template,
+  templateText,
+} from "./words.ts";
 
 /** A column of amounts, to be divided by the number of tickets or not. */
 interface PriceChoice {
@@ -100,7 +110,7 @@ function priceLines(
       {
         key: "price",
         value: template(price),
-        note: `guess: all ${rowsText(price.rows)} have digits with a decimal point or none, such as ${cleanText(evidence.example, 20)}${also}`,
+        note: `guess: ${allRowsText(price.rows)} ${price.rows === 1 ? "has" : "have"} digits with a decimal point or none, such as ${cleanText(evidence.example, 20)}${also}`,
       },
     ];
   const why =

@@ -7,7 +7,7 @@ import type { Comment, Entry, Line } from "./config-text.ts";
 import { saysGone, saysIn, saysLetIn, saysSold } from "./header-words.ts";
 import { type Deciding, isDeed, isLog } from "./status-columns.ts";
 import type { Columns } from "./unknown-columns.ts";
-import { ask, MOST_VALUES, rowsText, valuesTold } from "./words.ts";
+import { allRowsText, ask, MOST_VALUES, rowsText, valuesTold } from "./words.ts";
 
 /** What `expect` does with a value that is not named. */
 const OTHERS_TOLD =
@@ -100,7 +100,7 @@ export function expectOf({ currency }: Columns, { statuses, blanks }: Deciding):
   const [only] = values.keys();
   if (values.size !== 1 || only === undefined || filled < rows)
     return [valuesTold(currency, ". An event has one currency."), ...expectLines([], statuses, blanks)];
-  const note = `as in all ${rowsText(rows)}; a row with another that gives an action is an error`;
+  const note = `as in ${allRowsText(rows)}; a row with another that gives an action is an error`;
   return expectLines([{ key: name, value: only, note }], statuses, blanks);
 }
 

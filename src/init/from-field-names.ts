@@ -61,7 +61,7 @@ function namedAction(evidence: Evidence): Named | undefined {
   return { among: [best, ...others, ...scansToo(best, others)] };
 }
 
-/** Columns that are no field of the action. */
+/** Columns that are not fields of the action. */
 function otherThan(action: ActionName, { header, columns }: Evidence): readonly ColumnProfile[] {
   const takes = fieldsOf(action, new Set());
   const own = new Set([...readColumns(header).fields].flatMap(([field, index]) => (takes.has(field) ? [index] : [])));
@@ -72,7 +72,7 @@ function otherThan(action: ActionName, { header, columns }: Evidence): readonly 
 const scansToo = (...named: readonly [ActionName, readonly ActionName[]]): readonly ActionName[] =>
   (["scannedTicket", "checkedInTicket", "invalidatedTicket"] as const).filter((name) => !named.flat().includes(name));
 
-/** The actions that the rows name themselves in a column called action; none where one of them is no action. */
+/** The actions that the rows name in a column called action; none where one of the names is unknown. */
 export function ownActions({ header, columns, lists }: Evidence): readonly ActionName[] {
   const { action, fields, conflict } = readColumns(header);
   const column = action === undefined ? undefined : columns[action];

@@ -58,7 +58,7 @@ const expected = (view: View): readonly Entry[] =>
     .flatMap(([name, value]) => answerLines(view, name, value, `expect.${name}`))
     .flatMap((line) => ("key" in line ? [line] : []));
 
-/** The maps of a condition, of which one must hold. */
+/** The maps of a condition; one of them must hold. */
 const mapsOf = (when: WhenConfig | undefined): readonly ConditionMap[] => [when ?? []].flat();
 
 const columnsCompared = (action: ActionConfig | undefined): readonly string[] =>

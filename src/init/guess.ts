@@ -134,20 +134,22 @@ const actionsIn = (body: readonly Line[]): readonly string[] =>
   });
 
 const lookedAt = ({ isWhole, rows }: Sample): string =>
-  `${isWhole ? "All" : "Its first"} ${rows.length} rows were looked at.`;
+  isWhole && rows.length === 1
+    ? "Its only row was looked at."
+    : `${isWhole ? "All" : "Its first"} ${rows.length} rows were looked at.`;
 
 function headOfAll(drafts: readonly Draft[]): readonly string[] {
   const [draft, ...others] = drafts;
   if (draft === undefined || others.length > 0)
     return [
       `# What ${drafts.length} exports looked like to tickets init. FILL IN marks what no export says, or what can be read in more than`,
-      "# one way: put your own value there. Until then every command refuses it. docs/mapping.md explains all of it.",
+      "# one way: put your own value there. Until then every command refuses the config. docs/mapping.md explains all of it.",
     ];
   const { sample, system } = draft;
   return [
     `# What ${quoted(sample.fileName)} looked like to tickets init${system === undefined ? "" : `: ${system}`}.`,
     `# ${lookedAt(sample)} FILL IN marks what no export says, or what can be`,
-    "# read in more than one way: put your own value there. Until then every command refuses it. docs/mapping.md explains all of it.",
+    "# read in more than one way: put your own value there. Until then every command refuses the config. docs/mapping.md explains it.",
   ];
 }
 

@@ -8,7 +8,7 @@ import { WORDS, wordsOf } from "./header-words.ts";
 import { areUniqueTogether, EVENT_ID_NAME, isIdName, isIdOfOther, mayBeId } from "./id-columns.ts";
 import type { Evidence } from "./sample.ts";
 import type { Columns } from "./unknown-columns.ts";
-import { alsoText, ask, inner, namesText, rowsText, template, templateText } from "./words.ts";
+import { allRowsText, alsoText, ask, inner, namesText, rowsText, template, templateText } from "./words.ts";
 
 export function eventRule([event, ...others]: readonly ColumnProfile[]): Entry {
   const key = "eventId";
@@ -21,19 +21,19 @@ export function eventRule([event, ...others]: readonly ColumnProfile[]): Entry {
 
 export function ticketRule({ rows }: Evidence, { all, ticket, order }: Columns): Entry {
   const key = "ticketId";
-  const total = rowsText(rows.length);
+  const total = allRowsText(rows.length);
   if (order !== undefined)
     return {
       key,
       value: { inQuotes: `${inner(order.id)}-{n}` },
-      note: `guess: ${quoted(order.id.name)} is different in all ${total}, {n} counts its tickets`,
+      note: `guess: ${quoted(order.id.name)} is different in ${total}, {n} counts its tickets`,
     };
   if (ticket !== undefined) {
     const others = all.filter((column) => column !== ticket && isUnique(column) && isIdName(column) && mayBeId(column));
     return {
       key,
       value: template(ticket),
-      note: `guess: different in all ${total}${others.length === 0 ? "" : `, as also ${namesText(others)}`}`,
+      note: `guess: different in ${total}${others.length === 0 ? "" : `, as also ${namesText(others)}`}`,
     };
   }
   const pair = uniqueTogether(all, rows);
@@ -41,7 +41,7 @@ export function ticketRule({ rows }: Evidence, { all, ticket, order }: Columns):
     return {
       key,
       value: { inQuotes: pair.map(inner).join("-") },
-      note: `guess: only together are they different in all ${total}`,
+      note: `guess: only together are they different in ${total}`,
     };
   const [first, ...more] = all.filter((column) => isUnique(column) && mayBeId(column));
   if (first === undefined)
@@ -52,7 +52,7 @@ export function ticketRule({ rows }: Evidence, { all, ticket, order }: Columns):
   return {
     key,
     value: ask(NO_TICKET),
-    note: `or ${templateText(first)}, if that is one: different in all ${total}${more.length === 0 ? "" : `; so are ${namesText(more)}`}`,
+    note: `or ${templateText(first)}, if that is one: different in ${total}${more.length === 0 ? "" : `; so are ${namesText(more)}`}`,
   };
 }
 

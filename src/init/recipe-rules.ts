@@ -14,7 +14,7 @@ import { type FillIn, type Recipe, toFillIn } from "./recipe.ts";
 import { type Evidence, hasColumn } from "./sample.ts";
 import { timesFit, timesOf } from "./time-evidence.ts";
 import { isTimeField, timeRule } from "./time-rules.ts";
-import { ask, choice, MOST_VALUES, rowsText } from "./words.ts";
+import { allRowsText, ask, choice, MOST_VALUES, rowsText } from "./words.ts";
 
 /** A recipe and the file that it is adapted to. */
 export interface View {
@@ -187,7 +187,7 @@ function askedLines(evidence: Evidence, key: string, data: unknown, asked: FillI
   }
   const only = column?.values.size === 1 && column.filled === column.rows ? [...column.values.keys()][0] : undefined;
   if (only !== undefined && /^[A-Z]{3}$/.test(only))
-    return [{ key, value: only, note: `as in all ${column?.rows} rows: ${fillIn}` }];
+    return [{ key, value: only, note: `as in ${allRowsText(column?.rows ?? 0)}: ${fillIn}` }];
   if (part === undefined) return [{ key, value: ask(fillIn) }];
   return [{ key, value: dataValue(withPlaceholder(data, part, placeholder(fillIn))) }];
 }

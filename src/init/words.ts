@@ -49,6 +49,9 @@ export const templateText = (column: ColumnProfile): string => JSON.stringify(in
 
 export const rowsText = (rows: number): string => `${rows} ${rows === 1 ? "row" : "rows"}`;
 
+/** `all 3 rows`, for what the config says of a file. */
+export const allRowsText = (rows: number): string => (rows === 1 ? "the only row" : `all ${rows} rows`);
+
 export const namesText = (columns: readonly ColumnProfile[]): string =>
   columns
     .slice(0, 4)

@@ -371,7 +371,7 @@ export class OutputFile implements AsyncDisposable {
  * old text or the new one, and is recognised as ours.
  *
  * @param temporary where the text is written first: beside the file, and the same when all of this is repeated.
- * @throws OutputChanged when the file is not as `state` says any more.
+ * @throws OutputChanged when the file is no longer as `state` says.
  */
 export async function replaceOutput(
   ledger: Ledger,

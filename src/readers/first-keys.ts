@@ -5,7 +5,7 @@ import { REJECTS_COLUMNS } from "../mapping/open-actions.ts";
 export const keysOfCells = (line: string, delimiter: string): readonly string[] =>
   line.split(delimiter).map((cell) => cell.replace(/^\s*"?|"?\s*$/g, ""));
 
-/** Of a line that is no whole object, such as a cut one, only those of rejects are found. */
+/** In a line that is not a whole object, such as a cut one, only keys of rejects are found. */
 export function keysOfJson(line: string): readonly string[] {
   try {
     const value: unknown = JSON.parse(line.replace(/[\s,\]]+$/, ""));

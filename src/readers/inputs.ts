@@ -148,7 +148,7 @@ function unknownFormat(name: string, extension: string): Failure {
   });
 }
 
-/** What is the same for two names of one file, links too. Throws when the name is no file. */
+/** The same for all names of one file, links included. Throws when the name is not a file's. */
 async function identityOf(name: string, cwd: string): Promise<string> {
   if (name === "-") return name;
   const path = resolve(cwd, name);
@@ -210,7 +210,7 @@ async function refuseOwnOutput(input: InputFile): Promise<boolean | undefined> {
   return keys.some((key) => key !== "") ? isRejects : undefined;
 }
 
-/** The first line as far as the first block goes; "" when it can't be had, which opening the input will explain. */
+/** The first line, as far as the first block goes; "" when it can't be read: opening the input will say why. */
 async function firstLine(input: InputFile): Promise<string> {
   await using source = await openBytes(input);
   const blocks = source.blocks();

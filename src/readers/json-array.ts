@@ -29,7 +29,7 @@ const OPEN_PHASES: ReadonlySet<Phase> = new Set(["not-array", "in-container", "i
  */
 export class JsonArrayParser implements RowParser {
   #phase: Phase = "start";
-  /** What was taken of an item, of a document that is no array, or of a faulty line, that has not ended. */
+  /** The beginning of an item, of a document that is not an array, or of a faulty line, until it ends. */
   #carry: Buffer = EMPTY;
   /** Where that begins in the bytes in hand. */
   #start = 0;
@@ -225,7 +225,7 @@ export class JsonArrayParser implements RowParser {
 
 const isWhite = (byte: number): boolean => byte === 0x20 || byte === LF || byte === 13 || byte === 9;
 
-/** The row for a document whose outermost value is no array. */
+/** The row for a document that is not an array. */
 function notArray(head: Buffer, line: number): Row {
   const text = rawText(head);
   return malformed(line, text, false, { rule: "json-not-array", ...describe(text.trim()) });

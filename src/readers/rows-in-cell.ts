@@ -56,7 +56,7 @@ function looksLikeRows(cell: string, delimiters: Count, column: number, columns:
   );
 }
 
-/** One of the rows may itself have too many cells, or too few. Blank lines are no rows anywhere in a table. */
+/** Whether at least half of the lines have as many cells as the table: rows may themselves be wrong. Blank lines don't count. */
 function mostAreRows(lines: readonly string[], delimiters: Count, columns: number): boolean {
   const filled = lines.filter((line) => line !== "");
   return filled.filter((line) => delimiters(line) === columns - 1).length * 2 >= filled.length;

@@ -68,7 +68,7 @@ export async function findLastAccepted(options: {
   const ofKind = new Map<ActionName, Spot>();
   const candidates = new Map<string, Candidate>();
   const undecided = new Set<string>();
-  /** By history, contents of which one was accepted, and of which one waits beside a bad row: either may be the accepted one. */
+  /** Contents, by history, of accepted deeds and of those that wait beside a bad row. Where both say the same, either may be the accepted one. */
   const contents = { accepted: new Set<string>(), held: new Set<string>() };
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {

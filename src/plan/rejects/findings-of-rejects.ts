@@ -17,7 +17,7 @@ interface ReadingOfRejects {
   readonly rules: readonly string[];
 }
 
-/** Of a row of which not even the action can be read: it gives one at the most, and one was accepted for it. */
+/** For a row whose action can't be read: it gives one action at most, and one was accepted for it. */
 export const NOTHING_OPEN: StillOpen = { names: new Set(), isUnsure: false, closed: 1, others: [] };
 
 /** What a row of which a mended one was accepted gives now. */

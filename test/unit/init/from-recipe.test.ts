@@ -104,7 +104,7 @@ describe("an export of a known system", () => {
     const lines = bodyOf("attendees.csv", csv).map((line) => line.trim());
     expect(lines.filter((line) => /price|orderTime/.test(line))).toHaveLength(4);
     for (const line of lines.filter((each) => /^(?:price|orderTime)/.test(each))) expect(line).toContain("<FILL IN: ");
-    expect(lines).toContain("Currency: GBP   # as in all 1 rows: the event's currency; another one is a problem");
+    expect(lines).toContain("Currency: GBP   # as in the only row: the event's currency; another one is a problem");
   });
 
   test("of a known system with statuses that its recipe does not know asks about each", () => {
