@@ -4,7 +4,7 @@
  */
 
 import { open } from "node:fs/promises";
-import { type ActionName, actionSpec, registers } from "../../actions/actions.ts";
+import { type ActionName, actionSpec, type IdentityRule, registers } from "../../actions/actions.ts";
 import { keySources } from "../../ledger/keyed-deeds.ts";
 import { acceptedDeeds, areAccepted, hasRepeats, type IndexedDeed } from "../../ledger/known-state.ts";
 import { candidateFiles } from "../candidates/candidates.ts";
@@ -23,73 +23,8 @@ export async function judgeByDigests(
   beside: DeedsBeside | undefined,
   found: FoundVerdicts,
 ): Promise<ReadonlySet<string>> {
-  const { directory, candidates, ledger, again, pending, isSentOnce, rejected, isFromRejects } = options;
-  const doubtful = new Set<string>();
-  const seen = createProbableSet();
-  const looksFurther = ledger !== undefined || pending.deeds.size > 0;
-  const isOfSeveralSources = severalSources(options);
-
-  const judgeOne = (seq: number, block: Buffer, at: number, isAccepted: boolean): void => {
-    const { action, keyed, further, untimed, row, input } = readOrigin(block, at);
-    const kind = actionSpec(action).identity;
-    if (kind === "history") found.hasHistories = true;
-    if (!untimed && lastCounts(action)) found.hasOrderedTimes = true;
-    const rule = keyed ? "once" : kind;
-    // newEvent and soldTicket that repeat within one input have rules of their own, but for those with a key.
-    const repeatsMatter =
-      keyed || !registers(action) || isSentOnce(action) || comesWithRows({ action, input }, options);
-    const isTimed = rule === "history" && !untimed;
-    const isRepeated =
-      kind === "history" && (isTimed || isAccepted) && seen.has(block.subarray(at + 16, at + RECORD_BYTES));
-    // Equal ones with times may be a row that stands twice, whatever was accepted.
-    if (isTimed && isRepeated) {
-      doubtful.add(identityAt(block, at).toString("hex"));
-      return;
-    }
-    const identity = identityAt(block, at);
-    // Rejects hold a row in each form that it had, whatever was accepted.
-    const hasPlace = rejected(row) !== undefined || ((replaces(action) || untimed) && isFromRejects(row));
-    if (rule === "history" && !keyed && hasPlace && !again) {
-      doubtful.add(identity.toString("hex"));
-      return;
-    }
-    if (!looksFurther && (rule === "history" ? blockedRows.size === 0 : !repeatsMatter)) return;
-    const key = blockedRows.size > 0 || pending.deeds.size > 0 ? identity.toString("hex") : "";
-    if (rule === "history" && blockedRows.has(key)) {
-      doubtful.add(key);
-      return;
-    }
-    if (isAccepted && keyed && isOfSeveralSources(action, input)) {
-      doubtful.add(identity.toString("hex"));
-      return;
-    }
-    // What stands beside it in its row is done with, also where it says the same.
-    if (keyed && options.leftOut(row).length > 0) {
-      doubtful.add(identity.toString("hex"));
-      return;
-    }
-    if (isAccepted) {
-      found.set(seq, "sent");
-      if (kind !== "history") return;
-      // The same once more, on either side, is a deed of its own, perhaps.
-      if (isRepeated || (!keyed && untimed && ledger !== undefined && hasRepeats(ledger, identity)))
-        doubtful.add(identity.toString("hex"));
-      return;
-    }
-    if (pending.deeds.has(key)) {
-      if (kind === "once") found.set(seq, "pending");
-      else doubtful.add(key);
-      return;
-    }
-    const deeds = ledger === undefined ? [] : acceptedDeeds(ledger, identity);
-    const isKnown = deeds.length > 0 || (!keyed && beside?.has(identity) === true);
-    if (keyed && !isKnown) found.hasNewKeys = true;
-    if (isKnown) doubtful.add(identity.toString("hex"));
-    // The first of its row was looked at.
-    else if (further && kind === "history") return;
-    else if (rule !== "history" && repeatsMatter && seen.has(identity)) doubtful.add(identity.toString("hex"));
-  };
-
+  const { directory, candidates, ledger } = options;
+  const judge = new DigestJudge(options, blockedRows, beside, found);
   await using index = await open(candidateFiles(directory).index, "r");
   const block = Buffer.allocUnsafe(RECORD_BYTES * 8192);
   for (let seq = 0; seq < candidates; ) {
@@ -97,9 +32,159 @@ export async function judgeByDigests(
     if (bytesRead === 0) throw new Error("the candidates' index is shorter than it should be");
     const accepted = ledger === undefined ? undefined : areAccepted(ledger, deedsOf(block.subarray(0, bytesRead)));
     for (let number = 0; number < bytesRead / RECORD_BYTES; number += 1, seq += 1)
-      judgeOne(seq, block, number * RECORD_BYTES, accepted?.[number] === 1);
+      judge.take(seq, block, number * RECORD_BYTES, accepted?.[number] === 1);
   }
-  return doubtful;
+  return judge.doubtful;
+}
+
+/** A candidate as its record in the index has it. */
+interface Indexed
+  extends Pick<ReturnType<typeof readOrigin>, "action" | "keyed" | "further" | "untimed" | "row" | "input"> {
+  readonly seq: number;
+  /** A part of the block that is read: it is gone with the next block. */
+  readonly identity: Buffer;
+  readonly kind: IdentityRule;
+  /** By which it is judged: a deed with a key happens once. */
+  readonly rule: IdentityRule;
+  /** Whether the same deed once more in the input says something. */
+  readonly repeatsMatter: boolean;
+  /** The service has it, with this content. */
+  readonly isAccepted: boolean;
+  /** Of a history: the same stood before in the input. */
+  readonly isRepeated: boolean;
+}
+
+class DigestJudge {
+  /** Identities (hex). */
+  readonly doubtful = new Set<string>();
+  readonly #options: MatchOptions;
+  readonly #blockedRows: BlockedHistories;
+  readonly #beside: DeedsBeside | undefined;
+  readonly #found: FoundVerdicts;
+  readonly #seen = createProbableSet();
+  /** There is something that candidates may be, beside each other. */
+  readonly #looksFurther: boolean;
+  readonly #isOfSeveralSources: ReturnType<typeof severalSources>;
+
+  constructor(
+    options: MatchOptions,
+    blockedRows: BlockedHistories,
+    beside: DeedsBeside | undefined,
+    found: FoundVerdicts,
+  ) {
+    this.#options = options;
+    this.#blockedRows = blockedRows;
+    this.#beside = beside;
+    this.#found = found;
+    this.#looksFurther = options.ledger !== undefined || options.pending.deeds.size > 0;
+    this.#isOfSeveralSources = severalSources(options);
+  }
+
+  /** Each candidate once, in their order: those that repeat an earlier one are told from it. */
+  take(seq: number, block: Buffer, at: number, isAccepted: boolean): void {
+    const candidate = this.#read(seq, block, at, isAccepted);
+    this.#noteKinds(candidate);
+    if (this.#mayRepeatRow(candidate) || this.#hasOwnPlace(candidate)) this.#doubt(candidate);
+    else if (this.#isSurelyNew(candidate)) return;
+    else if (this.#isBesideOthers(candidate)) this.#doubt(candidate);
+    else if (isAccepted) this.#takeAccepted(candidate);
+    else if (this.#isPending(candidate)) this.#takePending(candidate);
+    else this.#takeUnknown(candidate);
+  }
+
+  #doubt({ identity }: Indexed): void {
+    this.doubtful.add(identity.toString("hex"));
+  }
+
+  /** Remembers its content, where equal ones are looked for. */
+  #read(seq: number, block: Buffer, at: number, isAccepted: boolean): Indexed {
+    const { action, keyed, further, untimed, row, input } = readOrigin(block, at);
+    const kind = actionSpec(action).identity;
+    const rule = keyed ? "once" : kind;
+    // newEvent and soldTicket that repeat within one input have rules of their own, but for those with a key.
+    const repeatsMatter =
+      keyed ||
+      !registers(action) ||
+      this.#options.isSentOnce(action) ||
+      comesWithRows({ action, input }, this.#options);
+    const isRepeated =
+      kind === "history" &&
+      ((rule === "history" && !untimed) || isAccepted) &&
+      this.#seen.addAndTell(block.subarray(at + 16, at + RECORD_BYTES));
+    const identity = identityAt(block, at);
+    return {
+      ...{ seq, action, keyed, further, untimed, row, input },
+      identity,
+      kind,
+      rule,
+      repeatsMatter,
+      isAccepted,
+      isRepeated,
+    };
+  }
+
+  #noteKinds({ kind, action, untimed }: Indexed): void {
+    if (kind === "history") this.#found.hasHistories = true;
+    if (!untimed && lastCounts(action)) this.#found.hasOrderedTimes = true;
+  }
+
+  /** Equal ones with times may be a row that stands twice, whatever was accepted. */
+  #mayRepeatRow({ rule, untimed, isRepeated }: Indexed): boolean {
+    return rule === "history" && !untimed && isRepeated;
+  }
+
+  /** Rejects hold a row in each form that it had, whatever was accepted. */
+  #hasOwnPlace({ rule, action, untimed, row }: Indexed): boolean {
+    const { again, rejected, isFromRejects } = this.#options;
+    if (rule !== "history" || again) return false;
+    return rejected(row) !== undefined || ((replaces(action) || untimed) && isFromRejects(row));
+  }
+
+  #isSurelyNew({ rule, repeatsMatter }: Indexed): boolean {
+    return !this.#looksFurther && (rule === "history" ? this.#blockedRows.size === 0 : !repeatsMatter);
+  }
+
+  /** A row that is not sent, another source, or what is left out of its row may have to do with it. */
+  #isBesideOthers({ rule, identity, isAccepted, keyed, action, input, row }: Indexed): boolean {
+    if (rule === "history" && this.#blockedRows.size > 0 && this.#blockedRows.has(identity.toString("hex")))
+      return true;
+    if (!keyed) return false;
+    // What stands beside it in its row is done with, also where it says the same.
+    return (isAccepted && this.#isOfSeveralSources(action, input)) || this.#options.leftOut(row).length > 0;
+  }
+
+  #takeAccepted(candidate: Indexed): void {
+    const { seq, kind, keyed, untimed, identity, isRepeated } = candidate;
+    const { ledger } = this.#options;
+    this.#found.set(seq, "sent");
+    if (kind !== "history") return;
+    // The same once more, on either side, is a deed of its own, perhaps.
+    if (isRepeated || (!keyed && untimed && ledger !== undefined && hasRepeats(ledger, identity)))
+      this.#doubt(candidate);
+  }
+
+  #isPending({ identity }: Indexed): boolean {
+    const { deeds } = this.#options.pending;
+    return deeds.size > 0 && deeds.has(identity.toString("hex"));
+  }
+
+  #takePending(candidate: Indexed): void {
+    if (candidate.kind === "once") this.#found.set(candidate.seq, "pending");
+    else this.#doubt(candidate);
+  }
+
+  /** Neither accepted as it stands nor pending. Remembers a deed that is new, if it may happen only once. */
+  #takeUnknown(candidate: Indexed): void {
+    const { identity, keyed, further, kind, rule, repeatsMatter } = candidate;
+    const { ledger } = this.#options;
+    const deeds = ledger === undefined ? [] : acceptedDeeds(ledger, identity);
+    const isKnown = deeds.length > 0 || (!keyed && this.#beside?.has(identity) === true);
+    if (keyed && !isKnown) this.#found.hasNewKeys = true;
+    if (isKnown) this.#doubt(candidate);
+    // The first of its row was looked at.
+    else if (further && kind === "history") return;
+    else if (rule !== "history" && repeatsMatter && this.#seen.addAndTell(identity)) this.#doubt(candidate);
+  }
 }
 
 /** Whether a kind of deeds has keys of several sources, which may be the same for different deeds. */

@@ -72,7 +72,7 @@ async function findAlike(
     for (const candidate of batch) {
       if (!isAsked(candidate)) continue;
       const name = nameOf(candidate);
-      if (seen.has(name)) alike.set(name.toString("hex"), []);
+      if (seen.addAndTell(name)) alike.set(name.toString("hex"), []);
     }
   }
   if (alike.size === 0) return [];

@@ -43,7 +43,7 @@ export async function findSharedTimes(directory: string): Promise<ReadonlySet<st
       const identity = identityAt(records, at);
       // Where the rule for times is off, a value that is not a time is told by its content.
       const time = timeBytesAt(facts, number * FACTS_BYTES) ?? contentAt(records, at);
-      if (seen.has(Buffer.concat([identity, time]))) shared.add(identity.toString("hex"));
+      if (seen.addAndTell(Buffer.concat([identity, time]))) shared.add(identity.toString("hex"));
     }
   }
   return shared;

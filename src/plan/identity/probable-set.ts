@@ -1,7 +1,7 @@
 /** A set that errs on one side only, with 8 to 16 bytes per item. */
 export interface ProbableSet {
-  /** Adds the item; false where it was certainly not in the set before. */
-  has(digest: Buffer): boolean;
+  /** Adds the item. Whether it was there before; false only where it certainly was not. */
+  addAndTell(digest: Buffer): boolean;
 }
 
 /** The same with a number beside each item. */
@@ -15,7 +15,7 @@ const FIRST_SLOTS = 1 << 12;
 /** @returns a set of digests, of which it keeps 32 bits: it may take a new one for known, never the reverse. */
 export function createProbableSet(): ProbableSet {
   const known = createProbableMap();
-  return { has: (digest) => known.first(digest, 0) !== undefined };
+  return { addAndTell: (digest) => known.first(digest, 0) !== undefined };
 }
 
 /** @returns a map by digests, of which it keeps 32 bits. The first of equal ones gives the number, or another digest before it. */
