@@ -1,6 +1,14 @@
 export const SEVERITIES = ["off", "warn", "error"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
+/** Where a row stands in the input. */
+export interface SourceLine {
+  /** Input file as the user named it; `-` is standard input. */
+  readonly source: string;
+  /** 1-based physical line where the row starts. */
+  readonly line: number;
+}
+
 /** What a check says of one action or field, before it is known where the action came from. */
 export interface Finding {
   /** Id of the rule that was broken; see docs/rules.md. */
@@ -18,7 +26,7 @@ export interface Finding {
   /** What to do. */
   readonly hint?: string;
   /** Where the row that this one waits for stands, in a finding that says nothing else: the row is held for it. */
-  readonly cause?: { readonly source: string; readonly line: number };
+  readonly cause?: SourceLine;
   /** Of a warning: a digest of what the row holds, or all rows that it stands for, by which it is known again in a later export. */
   readonly mark?: string;
 }
@@ -27,10 +35,6 @@ export interface Finding {
 export const about = (field: string, value: string) => ({ field, pointer: `/data/${field}`, value });
 
 /** A finding with its place in an input file and its severity after the config's `rules`. */
-export interface Problem extends Finding {
-  /** Input file as the user named it; `-` is standard input. */
-  readonly source: string;
-  /** 1-based physical line where the row starts. */
-  readonly line: number;
+export interface Problem extends Finding, SourceLine {
   readonly severity: "warn" | "error";
 }

@@ -8,14 +8,14 @@ import {
   type TicketEffect,
   withArticle,
 } from "../actions/actions.ts";
-import { about, type Severity } from "../actions/problem.ts";
+import { about, type Severity, type SourceLine } from "../actions/problem.ts";
 import { type EventState, EventStates } from "./event-states.ts";
 import type { OtherSpelling } from "./known-spelling.ts";
 import { LostZeros } from "./lost-zeros.ts";
 import { type KnownForms, OtherForms } from "./other-forms.ts";
 import { priceDecimals } from "./price-decimals.ts";
 import { type CrossActionFinding, placeText, quoted, RowFindings } from "./row-findings.ts";
-import { type Place, type TicketKind, TicketStates } from "./ticket-states.ts";
+import { type TicketKind, TicketStates } from "./ticket-states.ts";
 
 /** What an environment is known to hold. Lookups are synchronous; a ledger or nothing stands behind them. */
 export interface KnownState extends KnownForms {
@@ -79,7 +79,7 @@ interface NamedTicket {
   readonly id: string;
   readonly ticket: number;
   /** Where its state came from, before the action. */
-  readonly place: Place | undefined;
+  readonly place: SourceLine | undefined;
   /** Whether it was checked in or invalidated. */
   readonly isFinal: boolean;
 }
@@ -113,7 +113,7 @@ export class CrossActionChecks {
    * When one finding is an error the whole row is held back, and with it every later action on its tickets, and on the
    * event that it would have registered: these get `depends-on-invalid`, naming the first row. Otherwise the actions take effect.
    */
-  row(actions: readonly Action[], at: Place): readonly (readonly CrossActionFinding[])[] {
+  row(actions: readonly Action[], at: SourceLine): readonly (readonly CrossActionFinding[])[] {
     this.#begin();
     let lists: (readonly CrossActionFinding[])[] | undefined;
     for (const [index, action] of actions.entries()) {
@@ -131,9 +131,9 @@ export class CrossActionChecks {
   }
 
   /** A row that was invalid before it came here; its actions may be partial. What depends on it is held back. */
-  holdBack(actions: readonly unknown[], at: Place): void {
+  holdBack(actions: readonly unknown[], at: SourceLine): void {
     for (const action of actions) {
-      const references = referencesOf(action);
+      const references = idsToHoldBack(action);
       const { eventId, ticketId, nftId } = references;
       this.#forms.note(references, at);
       // An event that is registered all the same does not depend on this row.
@@ -153,7 +153,7 @@ export class CrossActionChecks {
   }
 
   /** Actions of the input that are left out although memory lacks them, such as those another run still sends: they take effect, unchecked. */
-  assume(actions: readonly Action[], at: Place): void {
+  assume(actions: readonly Action[], at: SourceLine): void {
     this.#begin();
     for (const action of actions) this.#check(action, at);
   }
@@ -163,7 +163,7 @@ export class CrossActionChecks {
     this.#events.keep();
   }
 
-  #check(action: Action, at: Place): void {
+  #check(action: Action, at: SourceLine): void {
     this.#zeros.check(action, at);
     this.#forms.check(action, at);
     const { effect } = actionSpec(action.action);
@@ -182,7 +182,7 @@ export class CrossActionChecks {
     }
   }
 
-  #registerEvent({ eventId, currency }: ActionData, at: Place): void {
+  #registerEvent({ eventId, currency }: ActionData, at: SourceLine): void {
     if (eventId == null) return;
     const event = this.#events.of(eventId);
     if (event.heldAt !== undefined) {
@@ -215,7 +215,7 @@ export class CrossActionChecks {
     if (currency != null) this.#events.setCurrency(event, currency);
   }
 
-  #sellTicket({ eventId, ticketId, userId, price }: ActionData, at: Place): void {
+  #sellTicket({ eventId, ticketId, userId, price }: ActionData, at: SourceLine): void {
     if (ticketId == null) return;
     const ticket = this.#tickets.locate("ticketId", ticketId);
     const event = eventId == null ? undefined : this.#events.of(eventId);
@@ -259,7 +259,7 @@ export class CrossActionChecks {
     return known !== undefined && known.eventId === undefined;
   }
 
-  #followTicket(action: Action, effect: LaterEffect, at: Place): void {
+  #followTicket(action: Action, effect: LaterEffect, at: SourceLine): void {
     const { data } = action;
     const field: TicketKind = data.ticketId == null ? "nftId" : "ticketId";
     const id = data[field];
@@ -312,7 +312,11 @@ export class CrossActionChecks {
     }
   }
 
-  #resellTicket({ price, userId }: ActionData, { field, id, ticket, place, isFinal }: NamedTicket, at: Place): void {
+  #resellTicket(
+    { price, userId }: ActionData,
+    { field, id, ticket, place, isFinal }: NamedTicket,
+    at: SourceLine,
+  ): void {
     const event = this.#tickets.event(ticket);
     this.#checkPrice(price, event === undefined ? undefined : this.#events.numbered(event));
     if (userId == null) return;
@@ -390,7 +394,7 @@ function emptyLists(length: number): readonly (readonly CrossActionFinding[])[] 
 const EMPTY_LISTS: (readonly (readonly CrossActionFinding[])[])[] = [];
 
 /** What later actions may depend on in an unchecked action: its ticket, and the event that it registers. */
-function referencesOf(action: unknown): { eventId?: string; ticketId?: string; nftId?: string } {
+function idsToHoldBack(action: unknown): { eventId?: string; ticketId?: string; nftId?: string } {
   if (typeof action !== "object" || action === null || !("data" in action)) return {};
   const { data } = action;
   if (typeof data !== "object" || data === null) return {};

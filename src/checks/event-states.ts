@@ -1,7 +1,7 @@
 /** What the checks remember of every event of an input. */
 
 import { currencyDigits } from "../actions/currencies.ts";
-import type { Place } from "./ticket-states.ts";
+import type { SourceLine } from "../actions/problem.ts";
 
 export interface EventState {
   readonly id: string;
@@ -11,9 +11,9 @@ export interface EventState {
   currency: string | undefined;
   isRegistered: boolean;
   /** Where this input registers it. */
-  registeredAt: Place | undefined;
+  registeredAt: SourceLine | undefined;
   /** The row that would have registered it and is not sent. */
-  heldAt: Place | undefined;
+  heldAt: SourceLine | undefined;
   /** Whether it was said already that it is not known. */
   isTold: boolean;
 }
@@ -59,7 +59,7 @@ export class EventStates {
     return this.#events[number];
   }
 
-  register(event: EventState, at: Place): void {
+  register(event: EventState, at: SourceLine): void {
     this.#noteBefore(event);
     event.isRegistered = true;
     event.registeredAt = at;

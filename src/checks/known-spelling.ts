@@ -1,8 +1,8 @@
 /** Ids that are probably one, spelled in two ways: the words for the other one. */
 
 import type { ActionName } from "../actions/actions.ts";
+import type { SourceLine } from "../actions/problem.ts";
 import { placeText } from "./row-findings.ts";
-import type { Place } from "./ticket-states.ts";
 
 export type SpelledField = "eventId" | "ticketId";
 
@@ -20,7 +20,7 @@ export type OtherSpelling = (action: ActionName, field: SpelledField, id: string
 /** The other spelling of an id, in this input. */
 export interface SpelledHere {
   readonly id: string;
-  readonly at: Place;
+  readonly at: SourceLine;
 }
 
 /** The end of a sentence that begins with the other spelling. */

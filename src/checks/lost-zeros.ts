@@ -1,7 +1,7 @@
 /** Ids that are the same number as another with other zeros in front: a spreadsheet may have taken them off. */
 
 import type { Action, ActionName } from "../actions/actions.ts";
-import { about, type Severity } from "../actions/problem.ts";
+import { about, type Severity, type SourceLine } from "../actions/problem.ts";
 import { isNumber, otherSpellings } from "../actions/zero-ids.ts";
 import type { EventStates } from "./event-states.ts";
 import {
@@ -13,7 +13,7 @@ import {
   whereText,
 } from "./known-spelling.ts";
 import { quoted, type RowFindings } from "./row-findings.ts";
-import type { Place, TicketStates } from "./ticket-states.ts";
+import type { TicketStates } from "./ticket-states.ts";
 
 export class LostZeros {
   readonly #events: EventStates;
@@ -24,7 +24,7 @@ export class LostZeros {
   readonly #lengths = { eventId: new Set<number>(), ticketId: new Set<number>() };
 
   /** Events that are another one: whatever names them is not sent. */
-  readonly #heldEvents = new Map<string, Place>();
+  readonly #heldEvents = new Map<string, SourceLine>();
 
   constructor(events: EventStates, tickets: TicketStates, row: RowFindings, knownSpelling: OtherSpelling) {
     this.#events = events;
@@ -34,7 +34,7 @@ export class LostZeros {
   }
 
   /** Of an id that this input has not named yet: whether it is known, or stands further up, with other zeros in front. */
-  check({ action, data: { ticketId, eventId } }: Action, at: Place): void {
+  check({ action, data: { ticketId, eventId } }: Action, at: SourceLine): void {
     if (eventId != null && isNumber(eventId)) this.#checkEvent(action, eventId, at);
     if (ticketId != null && isNumber(ticketId) && this.#tickets.find("ticketId", ticketId) === undefined) {
       const here = this.#spelledHere("ticketId", ticketId, (id) => {
@@ -45,7 +45,7 @@ export class LostZeros {
     }
   }
 
-  #checkEvent(action: ActionName, eventId: string, at: Place): void {
+  #checkEvent(action: ActionName, eventId: string, at: SourceLine): void {
     const event = this.#events.find(eventId);
     const heldAt = this.#heldEvents.get(eventId);
     // Where that row would have registered the event, the event says so itself.
@@ -57,7 +57,11 @@ export class LostZeros {
       this.#heldEvents.set(eventId, at);
   }
 
-  #spelledHere(field: SpelledField, id: string, placeOf: (id: string) => Place | undefined): SpelledHere | undefined {
+  #spelledHere(
+    field: SpelledField,
+    id: string,
+    placeOf: (id: string) => SourceLine | undefined,
+  ): SpelledHere | undefined {
     const lengths = this.#lengths[field];
     const spellings = otherSpellings(id, lengths);
     if (id.startsWith("0")) lengths.add(id.length);

@@ -1,7 +1,7 @@
 /** Ids that are another one in another Unicode form: a person reads the same, and the service has two. */
 
 import type { Action, ActionName } from "../actions/actions.ts";
-import { about, type Severity } from "../actions/problem.ts";
+import { about, type Severity, type SourceLine } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { formOf, mayHaveForms, UnicodeForms, withFormShown } from "../actions/unicode-forms.ts";
 import type { EventStates } from "./event-states.ts";
@@ -14,7 +14,7 @@ import {
   whereText,
 } from "./known-spelling.ts";
 import { quoted, type RowFindings } from "./row-findings.ts";
-import type { Place, TicketStates } from "./ticket-states.ts";
+import type { TicketStates } from "./ticket-states.ts";
 
 /** What an environment is known to hold of ids. */
 export interface KnownForms {
@@ -31,9 +31,9 @@ export class OtherForms {
   /** Forms of the ids of this input. */
   readonly #forms = { eventId: new UnicodeForms(), ticketId: new UnicodeForms() };
   /** Where this input first names an event. */
-  readonly #eventsAt = new Map<string, Place>();
+  readonly #eventsAt = new Map<string, SourceLine>();
   /** Events that are another one: whatever names them is not sent. */
-  readonly #heldEvents = new Map<string, Place>();
+  readonly #heldEvents = new Map<string, SourceLine>();
 
   constructor(events: EventStates, tickets: TicketStates, row: RowFindings, known: KnownForms) {
     this.#events = events;
@@ -43,21 +43,21 @@ export class OtherForms {
   }
 
   /** Of an id that this input has not named yet: whether it is known, or stands further up, in another form. */
-  check({ action, data: { ticketId, eventId } }: Action, at: Place): void {
+  check({ action, data: { ticketId, eventId } }: Action, at: SourceLine): void {
     if (eventId != null && mayHaveForms(eventId)) this.#checkEvent(action, eventId, at);
     if (ticketId != null && mayHaveForms(ticketId) && this.#tickets.find("ticketId", ticketId) === undefined)
       this.#report("ticketId", ticketId, this.#otherOf(action, "ticketId", ticketId));
   }
 
   /** Ids of a row that is not sent; it stands further up for those that follow. */
-  note({ eventId, ticketId }: { readonly eventId?: string; readonly ticketId?: string }, at: Place): void {
+  note({ eventId, ticketId }: { readonly eventId?: string; readonly ticketId?: string }, at: SourceLine): void {
     if (ticketId !== undefined && mayHaveForms(ticketId)) this.#forms.ticketId.take(ticketId);
     if (eventId === undefined || !mayHaveForms(eventId) || this.#eventsAt.has(eventId)) return;
     this.#forms.eventId.take(eventId);
     this.#eventsAt.set(eventId, at);
   }
 
-  #checkEvent(action: ActionName, eventId: string, at: Place): void {
+  #checkEvent(action: ActionName, eventId: string, at: SourceLine): void {
     const heldAt = this.#heldEvents.get(eventId);
     // Where that row would have registered the event, the event says so itself.
     const isTold = heldAt === at || this.#events.find(eventId)?.heldAt !== undefined;
@@ -86,7 +86,7 @@ export class OtherForms {
     return undefined;
   }
 
-  #placeOf(ticketId: string): Place | undefined {
+  #placeOf(ticketId: string): SourceLine | undefined {
     const ticket = this.#tickets.find("ticketId", ticketId);
     return ticket === undefined ? undefined : this.#tickets.place(ticket);
   }

@@ -1,9 +1,8 @@
 /** What the checks across actions find in one row: its findings, and whether one of them holds the row back. */
 
-import { about, type Finding, type Severity } from "../actions/problem.ts";
+import { about, type Finding, type Severity, type SourceLine } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import type { CrossActionRule } from "./rules.ts";
-import type { Place } from "./ticket-states.ts";
 
 /** A finding with its severity, which may differ from case to case of one rule; findings that are off are not given. */
 export interface CrossActionFinding extends Finding {
@@ -16,7 +15,7 @@ export class RowFindings {
   /** Whether one of the findings is an error. */
   isInvalid = false;
   /** The row on which this one depends, where that is not sent. */
-  cause: Place | undefined;
+  cause: SourceLine | undefined;
   readonly #severityOf: (rule: string) => Severity;
   #found: CrossActionFinding[] | undefined;
 
@@ -48,14 +47,14 @@ export class RowFindings {
     return severity;
   }
 
-  dependsOn(cause: Place | undefined, field: string, value: string): void {
+  dependsOn(cause: SourceLine | undefined, field: string, value: string): void {
     this.cause ??= cause;
     this.report("depends-on-invalid", { ...about(field, value), ...dependsOnInvalid(cause) });
   }
 }
 
 /** The finding about a row that depends on an invalid one. */
-export function dependsOnInvalid(cause: Place | undefined) {
+export function dependsOnInvalid(cause: SourceLine | undefined) {
   const row = cause === undefined ? "an earlier row" : placeText(cause);
   const message = `It depends on ${row}, which is invalid and not sent.`;
   return { message, hint: "Mend that row.", ...(cause && { cause }) };
@@ -63,4 +62,4 @@ export function dependsOnInvalid(cause: Place | undefined) {
 
 export const quoted = (id: string): string => `"${cleanText(id, 60)}"`;
 
-export const placeText = ({ source, line }: Place): string => `${cleanText(source, 200)}:${line}`;
+export const placeText = ({ source, line }: SourceLine): string => `${cleanText(source, 200)}:${line}`;

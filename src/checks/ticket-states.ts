@@ -9,6 +9,7 @@
  */
 
 import { hash128 } from "../actions/hash128.ts";
+import type { SourceLine } from "../actions/problem.ts";
 import { Failure } from "../failure.ts";
 
 export const TICKET_KINDS = ["ticketId", "nftId"] as const;
@@ -17,12 +18,6 @@ export type TicketKind = (typeof TICKET_KINDS)[number];
 /** `new`: never asked for before. `unsold`: no sale of it is known. */
 export const TICKET_STATUSES = ["new", "unsold", "sold", "checked-in", "invalidated"] as const;
 type TicketStatus = (typeof TICKET_STATUSES)[number];
-
-/** A row of the input. */
-export interface Place {
-  readonly source: string;
-  readonly line: number;
-}
 
 /** The words of a record: three of the reference's hash, two of the holder's, event + 1, line, flags with the source. */
 const WORDS = 8;
@@ -134,13 +129,13 @@ export class TicketStates {
   }
 
   /** Where its state comes from; undefined when that was not in this input. */
-  place(ticket: number): Place | undefined {
+  place(ticket: number): SourceLine | undefined {
     const line = this.#read(ticket, LINE);
     const source = this.#sources[this.#read(ticket, FLAGS) >>> SOURCE_SHIFT];
     return line === 0 || source === undefined ? undefined : { source, line };
   }
 
-  setPlace(ticket: number, { source, line }: Place): void {
+  setPlace(ticket: number, { source, line }: SourceLine): void {
     let number = this.#sourceNumbers.get(source);
     if (number === undefined) {
       number = this.#sources.push(source) - 1;

@@ -50,7 +50,7 @@ export function storeAnswer(
 }
 
 /** The stored answer of a chunk that was answered and has no outcomes yet. */
-export function readAnswer(
+export function storedAnswer(
   ledger: Ledger,
   { runNo, chunk }: ChunkRecord,
 ): { readonly body: Buffer; readonly at: string } {

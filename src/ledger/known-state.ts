@@ -288,8 +288,8 @@ const REGISTERING_EVENTS = sqlList(actionsThat("register-event"));
 const SELLING = sqlList(actionsThat("sell-ticket"));
 const REGISTERING = sqlList(actionsThat("register-event", "sell-ticket"));
 
-/** Actions that follow each other in the plan. */
-interface Span {
+/** Actions that follow each other in the plan, and are merged at once. */
+interface MergedRange {
   readonly first: number;
   readonly end: number;
   /** It holds events and sales only: each says all there is to know about its event or ticket. */
@@ -297,8 +297,8 @@ interface Span {
 }
 
 /** What is to be merged, in the order of the plan, also where a part of a chunk became a chunk of its own. */
-function stretchesOf(ledger: Ledger, runNo: number): readonly Span[] {
-  const spans: { -readonly [K in keyof Span]: Span[K] }[] = [];
+function rangesToMerge(ledger: Ledger, runNo: number): readonly MergedRange[] {
+  const spans: { -readonly [K in keyof MergedRange]: MergedRange[K] }[] = [];
   const chunks = ledger.all(
     `SELECT first, first + count AS end, NOT EXISTS (
        SELECT 1 FROM tallies WHERE tallies.run_no = chunks.run_no AND tallies.chunk = chunks.chunk
@@ -319,7 +319,7 @@ function stretchesOf(ledger: Ledger, runNo: number): readonly Span[] {
 }
 
 /** Writes new events, and tickets as their last sale has them. SQLite alone does it, in a third of the time. */
-function takeOver(ledger: Ledger, runNo: number, { first, end }: Span): void {
+function takeOver(ledger: Ledger, runNo: number, { first, end }: MergedRange): void {
   ledger.run(
     `INSERT OR IGNORE INTO events (event_id, currency) SELECT event_id, data ->> 'currency' FROM actions
      WHERE ${RANGE} AND action IN ${REGISTERING_EVENTS} ORDER BY seq`,
@@ -354,7 +354,7 @@ function foldActions(ledger: Ledger, runNo: number): void {
     tickets.set(key, ticket);
     return ticket;
   };
-  for (const span of stretchesOf(ledger, runNo)) {
+  for (const span of rangesToMerge(ledger, runNo)) {
     if (span.saysAll) {
       write();
       takeOver(ledger, runNo, span);

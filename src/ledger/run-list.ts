@@ -613,16 +613,16 @@ export function keepEntryNumber(ledger: Ledger, runNo: number, number: number): 
 }
 
 /** What of an open run is still to be sent. */
-const plannedOf = (ledger: Ledger, runNo: number): Span[] => stretchesOf(chunksOf(ledger, runNo, "planned"));
+const plannedOf = (ledger: Ledger, runNo: number): Span[] => spansOf(chunksOf(ledger, runNo, "planned"));
 
 /** What the run closed unsent. Rejected actions may have been closed too, but they were sent. */
 function unsentOf(ledger: Ledger, runNo: number): Span[] {
   const rows = ledger.all("SELECT DISTINCT chunk FROM tallies WHERE run_no = ? AND outcome <> 'not sent'", runNo);
   const answered = new Set(rows.map(({ chunk }) => Number(chunk)));
-  return stretchesOf(chunksOf(ledger, runNo, "abandoned").filter(({ chunk }) => !answered.has(chunk)));
+  return spansOf(chunksOf(ledger, runNo, "abandoned").filter(({ chunk }) => !answered.has(chunk)));
 }
 
-function stretchesOf(chunks: readonly ChunkRecord[]): Span[] {
+function spansOf(chunks: readonly ChunkRecord[]): Span[] {
   const spans: Span[] = [];
   for (const { first, count } of chunks) {
     const last = spans.at(-1);

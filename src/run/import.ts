@@ -15,7 +15,7 @@ import { wasReset } from "../ledger/run-list.ts";
 import { decidedChunks, endRun, findRun, isUndecided, type RunRecord } from "../ledger/runs.ts";
 import { noteRejects } from "../outputs/rejects.ts";
 import { openPlan } from "../plan/files/plan.ts";
-import { isImportedRun } from "../sending/mend-lost.ts";
+import { isImportedRun } from "../sending/mend-lost-run.ts";
 import type { RunContext } from "./context.ts";
 import { completeRun, enterFromPlan, importRun, missingFrom, toOutcome } from "./imported-lines.ts";
 import { lostRunsFailure } from "./lost-runs.ts";

@@ -5,7 +5,7 @@ import type { ActionData } from "../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
 import { stringifyJson } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
-import { endAttempt, keepDoubtedAnswer, readAnswer } from "../ledger/attempts.ts";
+import { endAttempt, keepDoubtedAnswer, storedAnswer } from "../ledger/attempts.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import { forgetUnplaced, IMPORTED, IMPORTED_MAPPING, unplacedActions } from "../ledger/known-state.ts";
 import { type Ledger, writeMeta } from "../ledger/ledger.ts";
@@ -20,9 +20,9 @@ import {
 } from "../ledger/runs.ts";
 import { CONTENT_BYTES } from "../plan/files/index-file.ts";
 import { manifestOf, NO_ACTIONS } from "../plan/files/manifest.ts";
-import { dataOfLine, openPlan, type Plan, planFiles } from "../plan/files/plan.ts";
+import { dataTextOf, openPlan, type Plan, planFiles } from "../plan/files/plan.ts";
 import { cutChunk, replaceChunk } from "../sending/chunk-parts.ts";
-import { enterLostRun } from "../sending/mend-lost.ts";
+import { enterLostRun } from "../sending/mend-lost-run.ts";
 import { planDirectory } from "./places.ts";
 import type { PromiseLine } from "./promises-file.ts";
 import type { Session } from "./session.ts";
@@ -115,7 +115,7 @@ export async function completeRun(
     ledger.transaction(() => {
       if (chunk.state === "sending") endAttempt(ledger, chunk, { ...UNHEARD, at: new Date().toISOString() });
       if (chunk.state === "answered" && told.length < chunk.count)
-        keepDoubtedAnswer(ledger, chunk, readAnswer(ledger, chunk).body);
+        keepDoubtedAnswer(ledger, chunk, storedAnswer(ledger, chunk).body);
       replaceChunk(ledger, chunk, parts);
       const found = rows.flatMap(({ seq }) => (unplaced.has(seq) ? [seq] : []));
       forgetUnplaced(ledger, run.runNo, found);
@@ -166,7 +166,7 @@ async function placeLines(
       const [line, action, record] = [lines.get(seq), actions[seq - chunk.first], records[seq - chunk.first]];
       if (line === undefined || action === undefined || record === undefined) return [];
       const { identity, content } = record;
-      return [{ ...toOutcome(line), chunk: part.chunk, data: dataOfLine(action, record.action), identity, content }];
+      return [{ ...toOutcome(line), chunk: part.chunk, data: dataTextOf(action, record.action), identity, content }];
     }),
   );
   return { parts, rows };

@@ -7,7 +7,7 @@ import type { LostRun } from "../ledger/run-list.ts";
 import { findRun, type RunRecord, wasEnteredAgain } from "../ledger/runs.ts";
 import { openPlan, type Plan, planFiles } from "../plan/files/plan.ts";
 import type { Decision } from "../sending/by-hand.ts";
-import { enterLostRun, isImportedRun, mendLostRun } from "../sending/mend-lost.ts";
+import { enterLostRun, isImportedRun, mendLostRun } from "../sending/mend-lost-run.ts";
 import type { RunContext } from "./context.ts";
 import { lostRunsFailure } from "./lost-runs.ts";
 import { planDirectory } from "./places.ts";

@@ -8,7 +8,7 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { type AttemptEnd, endAttempt, keepDoubtedAnswer, markSending, storeAnswer } from "../ledger/attempts.ts";
 import { type ChunkRecord, nextPlannedChunk } from "../ledger/runs.ts";
 import type { ItemOutcome } from "./answer.ts";
-import type { ChunkFacts } from "./outcomes.ts";
+import type { ChunkFacts } from "./chunk-outcomes.ts";
 import { type RecordContext, recordAnswer } from "./record-answer.ts";
 
 export type ChunkLog = ReturnType<typeof openChunkLog>;

@@ -7,7 +7,7 @@ import { insertOutcomes } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, nextChunkNumber, shortestSplit } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
-import { type Fate, type ItemFacts, stretchesOf } from "./outcomes.ts";
+import { type Fate, type ItemFacts, stretchesOf } from "./chunk-outcomes.ts";
 import { outcomesOf, projectUnwritten, type RecordContext } from "./record-answer.ts";
 
 /**

@@ -4,7 +4,7 @@ import type { Action } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import { doubtStored, endAttempt, readAnswer } from "../ledger/attempts.ts";
+import { doubtStored, endAttempt, storedAnswer } from "../ledger/attempts.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type NewOutcome, outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
@@ -15,7 +15,7 @@ import { sentActions } from "../plan/files/chunk-actions.ts";
 import type { IndexRecord } from "../plan/files/index-file.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
 import { type ItemOutcome, readExchange } from "./answer.ts";
-import { type ChunkFacts, type ItemFacts, recordOutcomes, toOutcomes } from "./outcomes.ts";
+import { type ChunkFacts, type ItemFacts, recordOutcomes, toOutcomes } from "./chunk-outcomes.ts";
 import { promisesOfRun } from "./run-promises.ts";
 
 /** What the outcomes of a run are recorded with. */
@@ -101,7 +101,7 @@ export async function projectUnwritten(context: ProjectContext): Promise<void> {
 
 /** An answer that was stored when the process died, read again. */
 function readStored(ledger: Ledger, { chunk, actions }: ChunkFacts) {
-  const { body, at } = readAnswer(ledger, chunk);
+  const { body, at } = storedAnswer(ledger, chunk);
   const status = chunk.httpStatus ?? 200;
   const exchange = { kind: "answer", status, headers: {}, body, whole: true, early: false } as const;
   return { reading: readExchange(exchange, sentActions(actions), [], promisesOfRun(ledger, chunk.runNo, 0)), body, at };

@@ -3,7 +3,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Action } from "../../actions/actions.ts";
+import type { Action, ActionData } from "../../actions/actions.ts";
 import { type FieldKind, fieldSpec, isFieldName } from "../../actions/fields.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
 import type { AskedAt } from "../../ledger/row-places.ts";
@@ -216,6 +216,9 @@ export interface CandidateLines extends Disposable {
   /** Without the newline. */
   of(candidate: Pick<Candidate, "start" | "length">): Buffer;
 }
+
+export const dataOfCandidate = (lines: CandidateLines, candidate: Parameters<CandidateLines["of"]>[0]): ActionData =>
+  (parseJson(lines.of(candidate).toString("utf8")) as Action).data; // written by compile
 
 export function openCandidateLines(directory: string): CandidateLines {
   const file = openSync(candidateFiles(directory).lines, "r");

@@ -1,23 +1,21 @@
 /** Histories in which an unsent row has a deed: what follows in them waits for that row. */
 
 import { actionSpec } from "../../actions/actions.ts";
-import type { Problem } from "../../actions/problem.ts";
+import type { SourceLine } from "../../actions/problem.ts";
 import type { Candidate, CandidateLines } from "../candidates/candidates.ts";
 import { historyOf, replaces } from "../identity/history-of-candidate.ts";
-
-type Place = Pick<Problem, "source" | "line">;
 
 export class HeldHistories {
   readonly #lines: CandidateLines;
   /** By history (hex): the first such row. */
-  readonly #rows = new Map<string, Place>();
+  readonly #rows = new Map<string, SourceLine>();
 
   constructor(lines: CandidateLines) {
     this.#lines = lines;
   }
 
   /** @param candidates of a row that is not sent. */
-  hold(candidates: readonly Candidate[], row: Place): void {
+  hold(candidates: readonly Candidate[], row: SourceLine): void {
     for (const candidate of candidates) {
       if (!isInOrder(candidate)) continue;
       const history = this.#nameOf(candidate);
@@ -26,7 +24,7 @@ export class HeldHistories {
   }
 
   /** The row that the candidate waits for. */
-  before(candidate: Candidate): Place | undefined {
+  before(candidate: Candidate): SourceLine | undefined {
     return this.#rows.size > 0 && isInOrder(candidate) ? this.#rows.get(this.#nameOf(candidate)) : undefined;
   }
 

@@ -1,18 +1,16 @@
 /** Rows that are held: invalid only because of another row, their cause, and sent by themselves once that is mended. */
 
-import type { Finding, Problem } from "../../actions/problem.ts";
-
-type Place = NonNullable<Finding["cause"]>;
+import type { Problem, SourceLine } from "../../actions/problem.ts";
 
 /** A row that others wait for. */
-export interface HeldFor extends Place {
+export interface HeldFor extends SourceLine {
   readonly rows: number;
   /** The first of the rows that wait. */
-  readonly first: readonly Place[];
+  readonly first: readonly SourceLine[];
 }
 
 export interface HeldRows {
-  note(row: Place, cause: Place): void;
+  note(row: SourceLine, cause: SourceLine): void;
   /** In the order in which their first row was held. */
   readonly causes: readonly HeldFor[];
 }
@@ -21,7 +19,7 @@ export interface HeldRows {
 const FIRST = 3;
 
 export function createHeldRows(): HeldRows {
-  const causes = new Map<string, Place & { rows: number; readonly first: Place[] }>();
+  const causes = new Map<string, SourceLine & { rows: number; readonly first: SourceLine[] }>();
   return {
     note(row, { source, line }) {
       const key = `${line} ${source}`;
@@ -37,6 +35,6 @@ export function createHeldRows(): HeldRows {
 }
 
 /** What a row is held for, by its errors; undefined where it is invalid itself. */
-export function causeOf(errors: readonly Problem[]): Place | undefined {
+export function causeOf(errors: readonly Problem[]): SourceLine | undefined {
   return errors.every(({ cause }) => cause !== undefined) ? errors[0]?.cause : undefined;
 }

@@ -1,7 +1,7 @@
 /** One pass over all candidates, in order: what is sent, and which rows turn out to be invalid. */
 
 import { type Action, actionSpec, withArticle } from "../../actions/actions.ts";
-import type { Finding, Problem, Severity } from "../../actions/problem.ts";
+import type { Finding, Problem, Severity, SourceLine } from "../../actions/problem.ts";
 import type { CrossActionChecks } from "../../checks/cross-action.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
@@ -66,7 +66,7 @@ export interface FoundRows {
 interface RowFates {
   /** The first of them. */
   readonly head: Candidate;
-  readonly at: Place;
+  readonly at: SourceLine;
   readonly candidates: readonly Candidate[];
   readonly fates: readonly { readonly candidate: Candidate; readonly fate: Fate }[];
   /** Sent, unless the row is invalid. */
@@ -196,7 +196,7 @@ export class OnePass {
   }
 
   /** What is wrong with an action of a row, given the row itself and those before it. */
-  #problemsOf(candidate: Candidate, fate: Fate, at: Place): readonly Problem[] {
+  #problemsOf(candidate: Candidate, fate: Fate, at: SourceLine): readonly Problem[] {
     const findings: Finding[] = [];
     if (fate === "imported") findings.push(importedHistory(candidate));
     else {
@@ -241,7 +241,7 @@ export class OnePass {
   }
 
   /** What follows an action of a row that is not sent waits for it. */
-  #holdBack({ open, undecided }: RowFates, actions: readonly Action[], at: Place): void {
+  #holdBack({ open, undecided }: RowFates, actions: readonly Action[], at: SourceLine): void {
     this.#crossChecks.holdBack([...actions, ...this.#actionsOf(undecided)], at);
     this.#heldHistories.hold([...open, ...undecided], at);
   }
@@ -266,7 +266,7 @@ export class OnePass {
   }
 
   /** Counts a candidate of a sound row. */
-  #count(candidate: Candidate, fate: Fate, at: Place): void {
+  #count(candidate: Candidate, fate: Fate, at: SourceLine): void {
     const { row } = candidate;
     const { verdicts, comparedWith, lines } = this.#known;
     const detail = verdicts.detailOf(candidate);
@@ -315,8 +315,6 @@ function holdsInOrder(blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedR
     },
   };
 }
-
-type Place = Pick<Problem, "source" | "line">;
 
 /** JSON Pointer of a row in the array it was read from; undefined for rows of other formats. */
 function itemPointer(compiled: Compiled, input: number, row: number): string | undefined {

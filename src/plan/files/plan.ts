@@ -18,8 +18,8 @@ export const planFiles = (directory: string) => ({
   invalid: join(directory, "invalid.ndjson"),
 });
 
-/** Where `data` stands in a line of the plan. */
-export function dataOfLine(line: Buffer, action: ActionName): string {
+/** The text of `data` in a line of the plan. */
+export function dataTextOf(line: Buffer, action: ActionName): string {
   return line.toString("utf8", `{"action":"${action}","data":`.length, line.length - 1);
 }
 

@@ -1,14 +1,7 @@
 /** What is said of actions that are not sent for what was accepted before, or not yet. */
 
 import { isDeepStrictEqual } from "node:util";
-import {
-  type Action,
-  type ActionData,
-  type ActionName,
-  actionSpec,
-  type Effect,
-  withArticle,
-} from "../../actions/actions.ts";
+import { type ActionData, type ActionName, actionSpec, type Effect, withArticle } from "../../actions/actions.ts";
 import { isPersonal } from "../../actions/fields.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
 import type { Finding } from "../../actions/problem.ts";
@@ -17,7 +10,7 @@ import { dependsOnInvalid, placeText } from "../../checks/row-findings.ts";
 import { type AcceptedDeed, acceptedAt, acceptedData } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { OPEN_ACTIONS_COLUMN, openActionText } from "../../mapping/open-actions.ts";
-import type { Candidate, CandidateLines } from "../candidates/candidates.ts";
+import { type Candidate, type CandidateLines, dataOfCandidate } from "../candidates/candidates.ts";
 import { replaces } from "../identity/history-of-candidate.ts";
 import type { Detail, GivenPlace, InputLine } from "../identity/verdicts.ts";
 import { differingFields } from "./changed-actions.ts";
@@ -287,7 +280,7 @@ function toldOtherwise(
   const { action } = candidate;
   const { about } = actionSpec(action);
   const before = dataOf(accepted, places).orderTime;
-  const now = dataOfLine(candidate, places).orderTime;
+  const now = dataOfCandidate(places.lines, candidate).orderTime;
   const others = differences(candidate, accepted, places).filter(({ field }) => field !== "orderTime");
   const beside = others.length === 0 ? "the same otherwise" : others.map(({ text }) => text).join(", ");
   return {
@@ -413,17 +406,13 @@ const toldDeed = (deed: AcceptedDeed, places: KnownPlaces): ToldContent => ({
 });
 
 const toldLine = (line: GivenPlace, places: KnownPlaces): ToldContent => ({
-  data: dataOfLine(line, places),
+  data: dataOfCandidate(places.lines, line),
   place: ` (${placeText(places.placeOf(line))})`,
 });
 
 function dataOf(deed: AcceptedDeed, { comparedWith }: KnownPlaces): ActionData {
   const text = comparedWith === undefined ? undefined : acceptedData(comparedWith, deed);
   return text === undefined ? {} : (parseJson(text) as ActionData); // written by the sender
-}
-
-function dataOfLine(line: Parameters<CandidateLines["of"]>[0], { lines }: KnownPlaces): ActionData {
-  return (parseJson(lines.of(line).toString("utf8")) as Action).data; // written by compile
 }
 
 function acceptedPlace(deed: AcceptedDeed, { comparedWith }: KnownPlaces): string {

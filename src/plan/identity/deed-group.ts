@@ -7,7 +7,7 @@ import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending, PendingDeed } from "../../ledger/pending.ts";
 import type { MendedDeed, RejectedRows } from "../../ledger/rejected-rows.ts";
 import type { AskedAt, Standings } from "../../ledger/row-places.ts";
-import type { BlockedRow, Candidate, CandidateLines } from "../candidates/candidates.ts";
+import { type BlockedRow, type Candidate, type CandidateLines, dataOfCandidate } from "../candidates/candidates.ts";
 import type { LeftOut } from "../candidates/rows-not-sent.ts";
 import type { Try } from "../histories/first-tries.ts";
 import type { DeedsBeside, FoundDeed, InputKey } from "./accepted-under-other-keys.ts";
@@ -99,8 +99,8 @@ export class DeedGroup {
     return text === undefined ? undefined : (parseJson(text) as ActionData); // written by the sender
   }
 
-  dataOfLine(candidate: Doubtful): ActionData {
-    return (parseJson(this.options.lines.of(candidate).toString("utf8")) as Action).data; // written by compile
+  dataOfCandidate(candidate: Doubtful): ActionData {
+    return dataOfCandidate(this.options.lines, candidate);
   }
 
   runOf({ runNo }: AcceptedDeed): Pick<Try, "run" | "isAgain"> {

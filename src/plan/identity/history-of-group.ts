@@ -82,7 +82,7 @@ function inOrder(
   known: readonly KnownOfHistory[],
 ): readonly InputOfHistory[] {
   const given = group.candidates.map((candidate): InputOfHistory => {
-    const deed = deedBy(candidate.action, candidate.content.toString("hex"), () => group.dataOfLine(candidate));
+    const deed = deedBy(candidate.action, candidate.content.toString("hex"), () => group.dataOfCandidate(candidate));
     const rejected = group.options.rejected(candidate.row);
     const place = group.options.isFromRejects(candidate.row) ? placeOf(group, candidate, known) : {};
     return {
@@ -159,5 +159,5 @@ function became(group: DeedGroup, { row, action, nth }: Doubtful): KnownInput["b
 
 /** What accepted deeds of its history are beside a candidate, where its row comes from a rejects file. */
 export function standingsOf(group: DeedGroup, candidate: Doubtful): Standings | undefined {
-  return group.options.standingsOf(candidate, { action: candidate.action, data: group.dataOfLine(candidate) });
+  return group.options.standingsOf(candidate, { action: candidate.action, data: group.dataOfCandidate(candidate) });
 }

@@ -164,7 +164,7 @@ export class KeyedDeeds {
   #rowsWithKey(): readonly (readonly GivenOfKey[])[] {
     const given = this.#group.candidates.map(
       (candidate): GivenOfKey => ({
-        ...keyDeed(candidate.action, candidate.content.toString("hex"), () => this.#group.dataOfLine(candidate)),
+        ...keyDeed(candidate.action, candidate.content.toString("hex"), () => this.#group.dataOfCandidate(candidate)),
         seq: candidate.seq,
         isOpen: true,
         candidate,

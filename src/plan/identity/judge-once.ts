@@ -35,7 +35,7 @@ export function judgeByRecipient(group: DeedGroup, found: FoundVerdicts): void {
   const known = new Map<number, (typeof deeds)[number]>();
   for (const candidate of group.candidates) {
     const { seq, content } = candidate;
-    const data = group.dataOfLine(candidate);
+    const data = group.dataOfCandidate(candidate);
     const claim =
       deeds.find(({ deed }) => deed.content.equals(content)) ??
       deeds.findLast((each) => recipientsAgree(each.data, data)) ??

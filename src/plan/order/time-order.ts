@@ -91,7 +91,7 @@ type Content =
   | readonly [held: string]
   | readonly [held: null, record: Uint8Array, facts: Uint8Array, texts: Uint8Array, line: Uint8Array];
 
-interface Place {
+interface TimePlace {
   /** In digits that compare as times do. */
   readonly time: string;
   readonly rank: number;
@@ -100,7 +100,7 @@ interface Place {
 }
 
 /** An action at its own place. */
-interface Noted extends Place {
+interface Noted extends TimePlace {
   readonly number: number;
   readonly event: EventPlaces | undefined;
   readonly isTimed: boolean;
@@ -114,15 +114,15 @@ const EFFECTS: ReadonlyMap<number, Effect> = new Map(
 );
 
 /** What the action of a place does. */
-const effectAt = ({ rank }: Place): Effect | undefined => EFFECTS.get(rank);
+const effectAt = ({ rank }: TimePlace): Effect | undefined => EFFECTS.get(rank);
 
 interface EventPlaces {
   /** Earliest time of its sales. */
   earliest: string | undefined;
   /** Its first newEvent, and the last time that the input gives before it. */
-  newEvent: Place | undefined;
+  newEvent: TimePlace | undefined;
   /** The latest place among its actions that were met in the order of the input. */
-  latest: Place | undefined;
+  latest: TimePlace | undefined;
 }
 
 class PlacedActions implements TimeOrder {
@@ -185,7 +185,7 @@ class PlacedActions implements TimeOrder {
     return number;
   }
 
-  #move(number: number, { time, rank, anchor }: Place, follows: boolean): void {
+  #move(number: number, { time, rank, anchor }: TimePlace, follows: boolean): void {
     this.#scratch.run(MOVE, time, rank, anchor, follows ? 1 : 0, number);
   }
 
@@ -209,7 +209,7 @@ class PlacedActions implements TimeOrder {
   /** Places the actions of one ticket, given in the order of the input; only these are in memory together. */
   #placeTicket(actions: readonly Noted[]): void {
     const { least, sale } = dependencies(actions);
-    let latest: Place | undefined;
+    let latest: TimePlace | undefined;
     for (const action of actions) {
       const isSale = effectAt(action) === "sell-ticket";
       const followed = isSale || action.isTimed ? undefined : (latest ?? sale);
@@ -233,7 +233,7 @@ class PlacedActions implements TimeOrder {
   }
 
   /** Called for the actions that name the event, in the order of the input. */
-  #placeInEvent(event: EventPlaces, number: number, own: Place): void {
+  #placeInEvent(event: EventPlaces, number: number, own: TimePlace): void {
     const effect = effectAt(own);
     const followed = effect === "change-event" ? (event.latest ?? newEventPlace(event)) : undefined;
     const time = effect === "register-event" ? event.earliest : undefined;
@@ -254,10 +254,10 @@ function ticketOf({ ticketId, nftId }: OrderKey["data"]): string | null {
 /** The earliest time of what depends on the ticket's sale, and the place of its first sale; the one may move the other. */
 function dependencies(actions: readonly Noted[]): {
   readonly least: string | undefined;
-  readonly sale: Place | undefined;
+  readonly sale: TimePlace | undefined;
 } {
   let least: string | undefined;
-  let sale: Place | undefined;
+  let sale: TimePlace | undefined;
   for (const action of actions) {
     if (effectAt(action) === "sell-ticket") {
       if (sale === undefined || isAfter(sale, action)) sale = action;
@@ -266,16 +266,16 @@ function dependencies(actions: readonly Noted[]): {
   return { least, sale: sale && notAfter(sale, least) };
 }
 
-function isAfter(one: Place, other: Place): boolean {
+function isAfter(one: TimePlace, other: TimePlace): boolean {
   if (one.time !== other.time) return one.time > other.time;
   return one.rank === other.rank ? one.anchor > other.anchor : one.rank > other.rank;
 }
 
 /** The place, at `time` where that is earlier. */
-const notAfter = (place: Place, time: string | undefined): Place =>
+const notAfter = (place: TimePlace, time: string | undefined): TimePlace =>
   time === undefined || place.time <= time ? place : { ...place, time };
 
-const newEventPlace = ({ newEvent, earliest }: EventPlaces): Place | undefined =>
+const newEventPlace = ({ newEvent, earliest }: EventPlaces): TimePlace | undefined =>
   newEvent && { ...newEvent, time: earliest ?? newEvent.time };
 
 /** As many digits as the largest time has. */

@@ -26,8 +26,8 @@ import {
 import type { ChunkState } from "../ledger/states.ts";
 import { parseManifest } from "../plan/files/manifest.ts";
 import { type Plan, planFiles } from "../plan/files/plan.ts";
+import { type Fate, type ItemFacts, type Stretch, stretchesOf } from "./chunk-outcomes.ts";
 import { cutChunk, divideChunk, lengthsOf } from "./chunk-parts.ts";
-import { type Fate, type ItemFacts, type Stretch, stretchesOf } from "./outcomes.ts";
 import { findPromisedElsewhere, type PromisedElsewhere } from "./sent-elsewhere.ts";
 
 /** Of such a run the ledger knows only what its promises file said; it has no plan. */

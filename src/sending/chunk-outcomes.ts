@@ -51,7 +51,9 @@ export function recordOutcomes(
     keepDoubtedItems(
       ledger,
       runNo,
-      items.flatMap((item, at) => (item.outcome === "in doubt" ? [{ seq: first + at, response: item.response }] : [])),
+      items.flatMap((item, place) =>
+        item.outcome === "in doubt" ? [{ seq: first + place, response: item.response }] : [],
+      ),
     );
     changeChunk(ledger, "record", facts.chunk);
   });

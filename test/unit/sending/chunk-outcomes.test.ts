@@ -14,7 +14,7 @@ import type { LineStyle } from "../../../src/outputs/promise-lines.ts";
 import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
 import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
 import type { ItemOutcome } from "../../../src/sending/answer.ts";
-import { recordOutcomes } from "../../../src/sending/outcomes.ts";
+import { recordOutcomes } from "../../../src/sending/chunk-outcomes.ts";
 
 const AT = "2026-11-21T03:00:00.000Z";
 const STYLE: LineStyle = { label: { environment: "x", run: "7f3a0c11" }, format: "ndjson", safeCsv: false };
