@@ -9,7 +9,7 @@ import { endAttempt } from "../ledger/attempts.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import { IMPORTED_MAPPING } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { decidedWithin, SENT_ELSEWHERE } from "../ledger/outcomes.ts";
+import { decidedWithin } from "../ledger/outcomes.ts";
 import { notePromisedElsewhere } from "../ledger/promised-elsewhere.ts";
 import { isWithin, keepEntryNumber, type LostRun, type Span } from "../ledger/run-list.ts";
 import {
@@ -23,24 +23,16 @@ import {
   type RunRecord,
   reopenRun,
 } from "../ledger/runs.ts";
-import type { ChunkState } from "../ledger/states.ts";
 import { parseManifest } from "../plan/files/manifest.ts";
 import { type Plan, planFiles } from "../plan/files/plan.ts";
 import { type Fate, type ItemFacts, type Stretch, stretchesOf } from "./chunk-outcomes.ts";
 import { cutChunk, divideChunk, lengthsOf } from "./chunk-parts.ts";
+import { fateOfLost, type LostFate, type LostRunFacts, MENDED_STATES, WHY_LOST } from "./lost-fates.ts";
 import { findPromisedElsewhere, type PromisedElsewhere } from "./sent-elsewhere.ts";
 
 /** Of such a run the ledger knows only what its promises file said; it has no plan. */
 export const isImportedRun = ({ manifest }: Pick<RunRecord, "manifest">): boolean =>
   parseManifest(manifest).mapping === IMPORTED_MAPPING;
-
-/** Don't change these words: `countDoubted` finds the doubts by them, also those that earlier versions wrote. */
-const WHY = "the ledger does not know whether this was sent: it was lost, or put back from an older copy";
-
-/** The detail of a doubt where another run has a promise. */
-const whyElsewhere = (promised: PromisedElsewhere | undefined): string | undefined =>
-  promised &&
-  `${WHY}; run ${promised.run} has since received a promise for the same action, or for one that can't be told from it`;
 
 /** How many actions of a run are in doubt because the ledger was lost, and how many were found not to have been taken. */
 interface Mended {
@@ -56,7 +48,7 @@ export function enterLostRun(ledger: Ledger, plan: Plan, lost: LostRun): RunReco
     output: lost.outputs.at(-1),
     chunks: plan.manifest.chunks,
     at: lost.createdAt,
-    doubt: WHY,
+    doubt: WHY_LOST,
   });
 }
 
@@ -75,49 +67,26 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
   const at = new Date().toISOString();
   if (isImportedRun(run)) await becomePlanned(ledger, plan, run, lost);
   for (const chunk of chunksOf(ledger, run.runNo, "sending"))
-    endAttempt(ledger, chunk, { event: "doubt", class: "in doubt", httpStatus: undefined, detail: WHY, at });
-  const chunks = MENDED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state));
+    endAttempt(ledger, chunk, { event: "doubt", class: "in doubt", httpStatus: undefined, detail: WHY_LOST, at });
+  const chunks = MENDED_STATES.flatMap((state) =>
+    chunksOf(ledger, run.runNo, state).map((chunk) => ({ ...chunk, state })),
+  );
   const elsewhere = lost.isDecided
     ? new Map<number, PromisedElsewhere>()
     : await findPromisedElsewhere(ledger, plan, run.runNo, chunks);
-  // For a deed that may be done repeatedly, a later promise may be for another one, unless all promises of this run are
-  // known.
-  const isWholeRead = lost.outputs.length > 0 && lost.unread.length === 0;
-  const isElsewhere = (seq: number): boolean => {
-    const promised = elsewhere.get(seq);
-    return promised !== undefined && (promised.isOnce || (promised.isSame && isWholeRead));
-  };
-  const isUnsent = (seq: number): boolean => isWithin({ first: seq, count: 1 }, lost.unsent);
-  const fateIn =
-    ({ state }: ChunkRecord) =>
-    (seq: number): ChunkState => {
-      if (isWithin({ first: seq, count: 1 }, lost.planned)) return "planned";
-      if (lost.isDecided || isUnsent(seq) || isElsewhere(seq)) return "abandoned";
-      return state === "planned" ? "in doubt" : state;
-    };
+  const facts = factsOf(ledger, run, lost, chunks);
   const closed = lost.isDecided ? countOutside(chunks, lost.planned) : 0;
-  // Unless all of these were rejected, the list can't tell which were; then none is called rejected.
-  const untold = countOutside(chunks, [...lost.planned, ...lost.unsent]);
-  const wereRejected =
-    lost.isDecided && lost.rejected !== undefined && countRun(ledger, run.runNo).rejected + untold === lost.rejected;
-  const itemOf = (seq: number): ItemFacts => {
-    if (isUnsent(seq)) return NOT_SENT;
-    if (wereRejected) return { outcome: "rejected", status: "rejected" };
-    return isElsewhere(seq) ? { ...NOT_SENT, status: SENT_ELSEWHERE } : NOT_SENT;
-  };
   const doubtedElsewhere: number[] = [];
   for (const chunk of chunks) {
-    const fateOf = fateIn(chunk);
-    const whyOf = (seq: number): string | undefined =>
-      fateOf(seq) === "in doubt" ? whyElsewhere(elsewhere.get(seq)) : undefined;
-    const parts = cutChunk(ledger, chunk, await plan.lines(chunk), fateOf, whyOf);
-    for (let seq = chunk.first; seq < chunk.first + chunk.count; seq += 1)
-      if (whyOf(seq) !== undefined) doubtedElsewhere.push(seq);
-    if (parts.every(({ state, detail }) => state === chunk.state && detail === chunk.detail)) continue;
-    const told = parts.map((part) =>
-      part.state === "in doubt" && part.detail === undefined ? { ...part, detail: WHY } : part,
-    );
-    await divideChunk(ledger, plan, chunk, told, itemOf, at);
+    const fates = new Map<number, LostFate>();
+    for (let seq = chunk.first; seq < chunk.first + chunk.count; seq += 1) {
+      const promised = elsewhere.get(seq);
+      const [isPlanned, isUnsent] = [isIn(seq, lost.planned), isIn(seq, lost.unsent)];
+      const fate = fateOfLost({ chunk, isPlanned, isUnsent, promised }, facts);
+      fates.set(seq, fate);
+      if (fate.state === "in doubt" && promised !== undefined) doubtedElsewhere.push(seq);
+    }
+    await applyFates(ledger, plan, chunk, fates, at);
   }
   ledger.transaction(() => {
     notePromisedElsewhere(ledger, run, doubtedElsewhere);
@@ -134,19 +103,57 @@ export async function mendLostRun(ledger: Ledger, plan: Plan, run: RunRecord, lo
 /** Counts what an import has put into doubt before as well: part of that may only now be known to be promised elsewhere. */
 const countDoubted = (ledger: Ledger, { runNo }: RunRecord): number =>
   chunksOf(ledger, runNo, "in doubt").reduce(
-    (sum, { count, detail = "" }) => sum + (detail.startsWith(WHY) ? count : 0),
+    (sum, { count, detail = "" }) => sum + (detail.startsWith(WHY_LOST) ? count : 0),
     0,
   );
 
-const NOT_SENT: ItemFacts = { outcome: "not sent", status: "not-sent" };
+/** What the list and the ledger say of the whole run. */
+function factsOf(ledger: Ledger, run: RunRecord, lost: LostRun, chunks: readonly ChunkRecord[]): LostRunFacts {
+  const { isDecided, outputs, unread, planned, unsent, rejected } = lost;
+  // Unless all of these were rejected, the list can't tell which were; then none is called rejected.
+  const untold = countOutside(chunks, [...planned, ...unsent]);
+  const wereRejected =
+    isDecided && rejected !== undefined && countRun(ledger, run.runNo).rejected + untold === rejected;
+  return { isDecided, isWholeRead: outputs.length > 0 && unread.length === 0, wereRejected };
+}
 
-/** Chunks without outcomes. A stored answer is recorded as usual: it says more than the list. */
-const MENDED_STATES = ["planned", "in doubt", "refused"] as const satisfies readonly ChunkState[];
+/** Divides a chunk by what becomes of its actions, unless that changes nothing. */
+async function applyFates(
+  ledger: Ledger,
+  plan: Plan,
+  chunk: ChunkRecord,
+  fates: ReadonlyMap<number, LostFate>,
+  at: string,
+): Promise<void> {
+  const fateOf = (seq: number): LostFate => {
+    const fate = fates.get(seq);
+    if (fate === undefined) throw new Error(`action ${seq} is not of chunk ${chunk.chunk}`);
+    return fate;
+  };
+  const detailOf = (fate: LostFate): string | undefined => (fate.state === "abandoned" ? undefined : fate.detail);
+  const itemOf = (seq: number): ItemFacts => {
+    const fate = fateOf(seq);
+    if (fate.state !== "abandoned") throw new Error(`action ${seq} has no outcome`);
+    return fate.item;
+  };
+  const lines = await plan.lines(chunk);
+  const parts = cutChunk(
+    ledger,
+    chunk,
+    lines,
+    (seq) => fateOf(seq).state,
+    (seq) => detailOf(fateOf(seq)),
+  );
+  if (parts.every(({ state, detail }) => state === chunk.state && detail === chunk.detail)) return;
+  await divideChunk(ledger, plan, chunk, parts, itemOf, at);
+}
+
+const isIn = (seq: number, spans: readonly Span[]): boolean => isWithin({ first: seq, count: 1 }, spans);
 
 function countOutside(chunks: readonly ChunkRecord[], spans: readonly Span[]): number {
   let outside = 0;
   for (const { first, count } of chunks)
-    for (let seq = first; seq < first + count; seq += 1) if (!isWithin({ first: seq, count: 1 }, spans)) outside += 1;
+    for (let seq = first; seq < first + count; seq += 1) if (!isIn(seq, spans)) outside += 1;
   return outside;
 }
 
@@ -158,7 +165,7 @@ async function becomePlanned(ledger: Ledger, plan: Plan, run: RunRecord, lost: L
     noteEnteredAgain(ledger, run.run);
     for (const { lane, state, ...part } of parts) {
       const parent = { runNo: run.runNo, chunk: undefined, lane, httpStatus: undefined };
-      addChunks(ledger, parent, [state === "planned" ? part : { ...part, detail: WHY }], state);
+      addChunks(ledger, parent, [state === "planned" ? part : { ...part, detail: WHY_LOST }], state);
     }
   });
 }
@@ -179,7 +186,7 @@ async function missingParts(
     if (known.size === initial.count) continue;
     const fateOf = (seq: number): Fate => {
       if (known.has(seq)) return { state: "settled" };
-      return { state: isWithin({ first: seq, count: 1 }, planned) ? "planned" : "in doubt" };
+      return { state: isIn(seq, planned) ? "planned" : "in doubt" };
     };
     for (const stretch of stretchesOf(initial, lengthsOf(await plan.lines(initial)), fateOf))
       if (stretch.state !== "settled") parts.push({ ...stretch, lane });
