@@ -30,4 +30,8 @@ export function whereText(other: KnownSpelling | SpelledHere): string {
   return other.run === undefined ? state : `${state} in the run ${other.run}`;
 }
 
-export const thingOf = (field: SpelledField): string => (field === "eventId" ? "event" : "ticket");
+/** An event is known by its registration, whatever names it. */
+export const remedyOfOther = (field: SpelledField): string =>
+  field === "eventId"
+    ? "If it is another event, stream the row of its newEvent alone with --again."
+    : "If it is another ticket, stream its row alone with --again.";

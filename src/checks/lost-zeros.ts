@@ -7,9 +7,9 @@ import type { EventStates } from "./event-states.ts";
 import {
   type KnownSpelling,
   type OtherSpelling,
+  remedyOfOther,
   type SpelledField,
   type SpelledHere,
-  thingOf,
   whereText,
 } from "./known-spelling.ts";
 import { quoted, type RowFindings } from "./row-findings.ts";
@@ -77,7 +77,7 @@ export class LostZeros {
     const finding = {
       ...about(field, value),
       message: `${quoted(value)} is the same number as ${quoted(other.id)}, which ${whereText(other)}, with other leading zeros: spreadsheets remove them.`,
-      hint: `Export again with the ids as text, and don't open and save the file in a spreadsheet. If it is another ${thingOf(field)}, stream its row alone with --again.`,
+      hint: `Export again with the ids as text, and don't open and save the file in a spreadsheet. ${remedyOfOther(field)}`,
     };
     return this.#row.report("id-zeros-lost", finding, "at" in other ? "warn" : "error");
   }

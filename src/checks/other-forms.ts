@@ -8,9 +8,9 @@ import type { EventStates } from "./event-states.ts";
 import {
   type KnownSpelling,
   type OtherSpelling,
+  remedyOfOther,
   type SpelledField,
   type SpelledHere,
-  thingOf,
   whereText,
 } from "./known-spelling.ts";
 import { quoted, type RowFindings } from "./row-findings.ts";
@@ -97,7 +97,7 @@ export class OtherForms {
     return this.#row.report("id-in-two-forms", {
       ...about(field, value),
       message: `${shown(value, other.id)} is ${shown(other.id, value)}, which ${whereText(other)}, in another Unicode form: both read ${quoted(value)}.`,
-      hint: `Have the export write it as it is there${form === undefined ? "" : `, in the form ${form}`}. If it is another ${thingOf(field)}, stream its row alone with --again.`,
+      hint: `Have the export write it as it is there${form === undefined ? "" : `, in the form ${form}`}. ${remedyOfOther(field)}`,
     });
   }
 }

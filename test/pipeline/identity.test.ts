@@ -2077,8 +2077,11 @@ describe("rows of one run that tell of one ticket", () => {
     ["time", [`T,c,5,${LATER}`, `T,b,5,${SECOND}`, `T,a,5,${SECOND}`]],
     ["time", [`S,x,5,${LATER}`, `T,b,5,${MINUTE}`, `T,a,5,${MINUTE}`]],
     ["input", [`S,x,5,${LATER}`, `T,b,5,${SECOND}`, `T,a,5,${SECOND}`]],
+    ["input", [`S,x,5,${LATER}`, `T,b,5,${SECOND}`, `S,y,5,${MINUTE}`, "T,a,5,"]],
+    ["time", [`S,x,5,${LATER}`, `T,b,5,${SECOND}`, `S,y,5,${MINUTE}`, "T,a,5,"]],
+    ["input", [`S,x,5,${LATER}`, "T,b,5,", "T,a,5,", `S,y,5,${MINUTE}`]],
   ] as const)(
-    "are a problem at one moment in an export that goes from the latest to the earliest, in the order of %s: %j",
+    "are a problem where no times tell them in an export that goes from the latest to the earliest, in the order of %s: %j",
     async (order, rows) => {
       const field = await openSold();
       await field.write("sale.ndjson", lines(sold("S")));
@@ -2093,6 +2096,19 @@ describe("rows of one run that tell of one ticket", () => {
       const sent = await field.stream(["resales.csv"], { order: "input" });
       expect(sent.exitCode, sent.said).toBe(0);
       expect(holders(field).filter((user) => user === "a" || user === "b")).toEqual(["a", "b"]);
+    },
+  );
+
+  test.each([SECOND, MINUTE])(
+    "are a problem beside an accepted one of the same minute of which only one gives the seconds, in the order of time: %s",
+    async (accepted) => {
+      const field = await openSold();
+      await field.write("resales.csv", resales(`T,b,5,${accepted}`));
+      await field.stream(["resales.csv"], { order: "time" });
+      await field.write("resales.csv", resales(`T,a,5,${accepted === SECOND ? MINUTE : SECOND}`, `T,b,5,${accepted}`));
+      const told = await field.stream(["resales.csv"], { order: "time", maxInvalid: { rows: 9 } });
+      expect(told.said).toMatch(/history-(unclear|late)/);
+      expect(holders(field)).toEqual(["b"]);
     },
   );
 

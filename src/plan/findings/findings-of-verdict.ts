@@ -165,8 +165,8 @@ function unclearBeside(
     case "newest first":
       return {
         rule,
-        message: `Another ${action} of this ${about}, at ${other}, is of the same time, and the rows of this input go from the latest to the earliest: which of the two is the later one can't be told.`,
-        hint: "Give their times seconds. If they have them, stream the two rows alone with --again, the earlier one first.",
+        message: `Another ${action} of this ${about}, at ${other}, has the same time, or one of the two has none, and the rows of this input go from the latest to the earliest: which of the two is the later one can't be told.`,
+        hint: "Export again from the earliest to the latest, or with times that have seconds. Or stream the two rows alone with --again, the earlier one first.",
       };
     case "in two rows":
       return {

@@ -123,9 +123,9 @@ class DigestJudge {
     };
   }
 
-  #noteKinds({ kind, action, untimed }: Indexed): void {
+  #noteKinds({ kind, action }: Indexed): void {
     if (kind === "history") this.#found.hasHistories = true;
-    if (!untimed && lastCounts(action)) this.#found.hasOrderedTimes = true;
+    if (lastCounts(action)) this.#found.hasOrdered = true;
   }
 
   /** Equal ones with times may be a row that stands twice, whatever was accepted. */

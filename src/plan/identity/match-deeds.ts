@@ -154,7 +154,7 @@ async function judgeTurned(options: MatchOptions, found: FoundVerdicts): Promise
 
 async function judgeWithinRun(options: MatchOptions, found: FoundVerdicts): Promise<void> {
   const { directory, lines, inputs, isByTime, rejected, again } = options;
-  if (again || !((inputs.length > 1 && found.hasHistories) || found.hasOrderedTimes)) return;
+  if (again || !((inputs.length > 1 && found.hasHistories) || found.hasOrdered)) return;
   const isNew = (seq: number): boolean => found.isNew(seq);
   const runsOf = (row: number): ReadonlySet<number> | undefined => {
     const since = rejected(row);

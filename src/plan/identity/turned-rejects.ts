@@ -123,16 +123,17 @@ function findApart(
 }
 
 /**
- * Rows that no run had both, and of which the one that a later run rejected stands before the other: it is likely the later one,
- * unless their times say otherwise.
+ * Rows that no run had both, and whose times do not tell their order. The one that a later run rejected is likely the later one, so
+ * it must not stand before the other. Where both are of one moment, that run had one of the two late: nobody knows which.
  */
 function findAgainstRuns(rows: readonly Beside[], turned: Map<Candidate, Turned>): void {
   const open = rows.filter(({ isNew, runs }) => isNew && runs.size > 0);
   for (const [at, deed] of open.entries()) {
-    const earliest = Math.min(...deed.runs);
     for (const behind of open.slice(at + 1)) {
-      if (Math.max(...behind.runs) >= earliest || saysTheSame(deed.candidate, behind.candidate)) continue;
+      if (!deed.runs.isDisjointFrom(behind.runs) || saysTheSame(deed.candidate, behind.candidate)) continue;
       if (areToldByTimes(deed.time, behind.time)) continue;
+      const areTimed = deed.time !== undefined && behind.time !== undefined;
+      if (!areTimed && Math.max(...behind.runs) >= Math.min(...deed.runs)) continue;
       turned.set(deed.candidate, turned.get(deed.candidate) ?? { other: behind.candidate, stood: "unknown" });
       turned.set(behind.candidate, turned.get(behind.candidate) ?? { other: deed.candidate, stood: "unknown" });
     }

@@ -79,7 +79,7 @@ export type Detail =
   | { readonly kind: "backwards"; readonly other: InputLine; readonly stands: "before" | "behind" }
   /** Unclear: that one is of the same minute, one of the two has no seconds, and the input has them the other way round. */
   | { readonly kind: "of one minute"; readonly other: InputLine }
-  /** Unclear: that one is of the same moment, and their input goes from the latest to the earliest. */
+  /** Unclear: the times of the two do not tell their order, and their input goes from the latest to the earliest. */
   | { readonly kind: "newest first"; readonly other: InputLine }
   /** Unclear: another row of its input has its time and says the same. */
   | { readonly kind: "in two rows"; readonly other: InputLine }
@@ -145,9 +145,9 @@ export class FoundVerdicts {
   readonly chains: ComparedChain[] = [];
   /** Whether some candidate with a key is none of what was accepted under it. */
   hasNewKeys = false;
-  /** Whether some candidate is a deed of a history; whether some has a time and is of those whose last one counts. */
+  /** Whether some candidate is a deed of a history; whether some is of those whose last one counts. */
   hasHistories = false;
-  hasOrderedTimes = false;
+  hasOrdered = false;
   /** Candidates that another one of their input says once more, in the same minute and without seconds. */
   readonly ofSameMinute: { readonly candidate: Doubtful; readonly other: InputLine }[] = [];
 

@@ -21,7 +21,7 @@ export type WithinRun =
   | { readonly kind: "backwards"; readonly other: Candidate; readonly stands: "before" | "behind" }
   /** The other one is of the same minute, one of the two has no seconds, and in the input they stand the other way round. */
   | { readonly kind: "of one minute"; readonly other: Candidate }
-  /** The other one, before or behind it, is of the same moment, and the input goes from the latest to the earliest. */
+  /** The other one, before or behind it, has a time that does not tell their order, and the input goes from the latest to the earliest. */
   | { readonly kind: "newest first"; readonly other: Candidate }
   /** The other one, of another input, may be the same deed. */
   | { readonly kind: "told otherwise in two inputs"; readonly other: Candidate };
@@ -57,24 +57,26 @@ export async function findWithinRun(
   return found;
 }
 
-/** Those with a new deed that stand in several inputs, or have several resales with times; in the order of the input. */
+/** Those with a new deed that stand in several inputs, or have several deeds whose last one counts; in the order of the input. */
 async function gatherHistories(
   directory: string,
   { lines, inputs, isNew }: WithinRunOptions,
 ): Promise<readonly (readonly GivenDeed[])[]> {
-  const inputOf = createProbableMap();
+  /** The input of the first deed of a history, and whether that one is new. */
+  const firsts = createProbableMap();
   const areSeveral = inputs.length > 1;
-  const isOrdered = ({ action, seq, untimed }: Candidate): boolean => isNew(seq) && !untimed && lastCounts(action);
-  const isAsked = (candidate: Candidate): boolean =>
-    isOrdered(candidate) || (areSeveral && actionSpec(candidate.action).identity === "history");
+  const isAsked = ({ action }: Candidate): boolean =>
+    lastCounts(action) || (areSeveral && actionSpec(action).identity === "history");
   const groups = new Map<string, Candidate[]>();
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       if (!isAsked(candidate)) continue;
       const history = historyOf(candidate, lines);
-      const first = inputOf.first(history, candidate.input);
+      const isOpen = isNew(candidate.seq);
+      const first = firsts.first(history, 2 * candidate.input + (isOpen ? 1 : 0));
       if (first === undefined) continue;
-      if (first !== candidate.input || isOrdered(candidate)) groups.set(history.toString("hex"), []);
+      if (isOpen || first % 2 === 1 || Math.floor(first / 2) !== candidate.input)
+        groups.set(history.toString("hex"), []);
     }
   }
   if (groups.size === 0) return [];
@@ -112,23 +114,24 @@ function findBackwards(deeds: readonly GivenDeed[], found: Map<Candidate, Within
   }
 }
 
-/** In the order of their times, those of which one stands first only because it has no seconds. */
+/** In the order of their times, those of which one stands first only because it has no seconds; the other may be accepted. */
 function findOfOneMinute(deeds: readonly GivenDeed[], found: Map<Candidate, WithinRun>): void {
-  const open = openInOrder(deeds, found);
-  for (const [at, { candidate, said }] of open.entries()) {
-    for (const behind of open.slice(at + 1)) {
-      if (said.time === undefined || behind.said.time === undefined || said.time === behind.said.time) continue;
-      if (!areOfOneMoment(said.time, behind.said.time)) break;
-      if (candidate.row < behind.candidate.row) continue;
-      found.set(candidate, { kind: "of one minute", other: behind.candidate });
-      found.set(behind.candidate, { kind: "of one minute", other: candidate });
+  const inOrder = deeds.filter(({ candidate }) => lastCounts(candidate.action) && !found.has(candidate));
+  for (const [at, deed] of inOrder.entries()) {
+    for (const behind of inOrder.slice(at + 1)) {
+      const [time, other] = [deed.said.time, behind.said.time];
+      if (time === undefined || other === undefined || time === other) continue;
+      if (!areOfOneMoment(time, other)) break;
+      if (deed.candidate.row < behind.candidate.row) continue;
+      if (deed.isNew) found.set(deed.candidate, { kind: "of one minute", other: behind.candidate });
+      if (behind.isNew) found.set(behind.candidate, { kind: "of one minute", other: deed.candidate });
     }
   }
 }
 
 /**
- * Deeds of one moment in an input that goes from the latest to the earliest: there the first one is likely the later one. Rejects
- * stand as they stood in their input.
+ * Deeds whose times do not tell their order, in an input that goes from the latest to the earliest: there the first one is likely
+ * the later one. Rejects stand as they stood in their input.
  */
 async function findNewestFirst(
   directory: string,
@@ -136,7 +139,7 @@ async function findNewestFirst(
   { lines }: WithinRunOptions,
   found: Map<Candidate, WithinRun>,
 ): Promise<void> {
-  const pairs = histories.flatMap((deeds) => pairsOfOneMoment(openInOrder(deeds, found)));
+  const pairs = histories.flatMap((deeds) => untoldPairs(openInOrder(deeds, found)));
   if (pairs.length === 0) return;
   const inputs = new Set(pairs.map(([{ candidate }]) => candidate.input));
   const newestFirst = await inputsNewestFirst(directory, lines, inputs);
@@ -147,13 +150,15 @@ async function findNewestFirst(
   }
 }
 
-/** Those of one input that say something else and follow each other. */
-function pairsOfOneMoment(open: readonly GivenDeed[]): readonly (readonly [GivenDeed, GivenDeed])[] {
+/** Those of one input that follow each other and say something else. */
+function untoldPairs(open: readonly GivenDeed[]): readonly (readonly [GivenDeed, GivenDeed])[] {
   return open.flatMap((deed, at) => {
     const before = open[at - 1];
-    if (before?.said.time === undefined || deed.said.time === undefined) return [];
-    const areOpen = before.candidate.input === deed.candidate.input && namingOf(before.said) !== namingOf(deed.said);
-    return areOpen && areOfOneMoment(before.said.time, deed.said.time) ? [[before, deed] as const] : [];
+    if (before === undefined || before.candidate.input !== deed.candidate.input) return [];
+    if (namingOf(before.said) === namingOf(deed.said)) return [];
+    const [time, other] = [before.said.time, deed.said.time];
+    const areTold = time !== undefined && other !== undefined && !areOfOneMoment(time, other);
+    return areTold ? [] : [[before, deed] as const];
   });
 }
 
