@@ -69,7 +69,7 @@ export async function findOutOfOrder(
   directory: string,
   options: KeyedOrderOptions,
 ): Promise<readonly (readonly [Candidate, OutOfOrder])[]> {
-  const { lines, blockedRows, isCut, isOld, boundTo, standingsOf } = options;
+  const { lines, blockedRows, isOld } = options;
   const subjects = await findSubjects(ledger, directory, options);
   if (subjects.size === 0) return [];
   const moved = new MovedInputs(ledger, options);
@@ -80,73 +80,175 @@ export async function findOutOfOrder(
       if (replaces(candidate.action)) subjects.get(historyOf(candidate, lines).toString("hex"))?.old.push(candidate);
     }
   }
-  return [...subjects].flatMap(([history, { accepted, fresh, old }]) => {
-    // Of rows that were mended, what they became stands in their places.
-    const mended = (blockedRows.get(history) ?? []).flatMap((row) =>
-      row.accepted === undefined ? [] : [{ row, of: nameOfDeed(row.accepted) }],
-    );
-    const deeds = old.map((candidate) => ({ candidate, of: acceptedOf(ledger, candidate, boundTo(candidate.seq)) }));
-    /** As it was accepted, or as it is told now, whichever is later: all times of a file may have moved. */
-    const timeOfDeed = (deed: TriedDeed): bigint | undefined => {
-      const came = deeds.find(({ candidate, of }) => !candidate.untimed && of.includes(nameOfDeed(deed)));
-      const [accepted, now] = [acceptedTime(ledger, deed), came && timeInLine(lines.of(came.candidate))];
-      return accepted === undefined || (now !== undefined && now > accepted) ? now : accepted;
-    };
-    return fresh.flatMap((candidate): (readonly [Candidate, OutOfOrder])[] => {
-      const standingOf = standingsOf(candidate) ?? standingsSince(lastTried(ledger, candidate, fresh));
-      const earlier = new Set([
-        ...deeds.flatMap((each) => (each.candidate.seq < candidate.seq ? each.of : [])),
-        ...mended.flatMap(({ row, of }) => (row.before <= candidate.seq ? [of] : [])),
-      ]);
-      const time = timeInLine(lines.of(candidate));
-      /** Whether it is known to be later; undefined where neither its place nor its time tells. */
-      const isLater = (deed: TriedDeed): boolean | undefined => {
-        const standing = standingOf(deed);
-        if (standing === "before") return false;
-        const other = time === undefined ? undefined : timeOfDeed(deed);
-        // Of those whose place is not known, the times tell below.
-        const isUnplaced = UNPLACED.has(standing);
-        if (time !== undefined && other !== undefined && !areOfOneMoment(other, time))
-          return !isUnplaced && other > time;
-        if (earlier.has(nameOfDeed(deed))) return false;
-        return isUnplaced ? undefined : true;
-      };
-      const since = accepted.find((deed) => isLater(deed) === true);
-      if (since !== undefined) {
-        const stoodBefore = standingOf(since) === "stood behind";
-        return [[candidate, stoodBefore ? { kind: "stood before", accepted: since } : { kind: "superseded", since }]];
-      }
-      const unplaced = accepted.filter((deed) => isLater(deed) === undefined);
-      if (unplaced.length > 0)
-        return [[candidate, { kind: "unplaced", why: whyUnplaced(unplaced.map(standingOf)), accepted }]];
-      /** Undefined where their times do not tell which of the two came first. */
-      const timeApart = (deed: TriedDeed): bigint | undefined => {
-        const other = timeOfDeed(deed);
-        return time === undefined || other === undefined || areOfOneMoment(other, time) ? undefined : other;
-      };
-      const than = time === undefined ? undefined : accepted.find((deed) => (timeApart(deed) ?? 0n) > time);
-      if (than !== undefined) return [[candidate, { kind: "late in time", than }]];
-      const hasItsTime = (deed: TriedDeed): boolean =>
-        deeds.some((each) => !each.candidate.untimed && each.of.includes(nameOfDeed(deed)));
-      const seemsLater = accepted.some((deed) => {
-        const other = time === undefined || hasItsTime(deed) ? undefined : acceptedTime(ledger, deed);
-        if (time === undefined || other === undefined) return false;
-        return areOfOneMoment(other, time) || (other < time && time - moved.shiftOf(candidate.input) <= other);
-      });
-      if (seemsLater) return [[candidate, { kind: "beside told otherwise" }]];
-      const timed = accepted.filter((deed) => timeApart(deed) !== undefined);
-      // Those whose times tell, and a copy of a row that stands before it, as in files that overlap, are nothing later.
-      const notLater = new Set([...earlier, ...timed.map(nameOfDeed)]);
-      const isLaterRow = ({ candidate: { seq, untimed }, of }: (typeof deeds)[number]): boolean =>
-        seq > candidate.seq &&
-        (of.length === 0 ? time === undefined || untimed : of.some((deed) => !notLater.has(deed)));
-      const laterMended = mended.findLast(({ row, of }) => row.before > candidate.seq && !notLater.has(of));
-      const before = deeds.findLast(isLaterRow)?.candidate ?? laterMended?.row;
-      if (before !== undefined) return [[candidate, { kind: "late", before }]];
-      const isUnclear = isCut && accepted.some((deed) => !notLater.has(nameOfDeed(deed)));
-      return isUnclear ? [[candidate, { kind: "unclear", accepted }]] : [];
+  return [...subjects].flatMap(([history, subject]) => {
+    const keyed = new KeyedHistory(ledger, options, moved, subject, blockedRows.get(history) ?? []);
+    return subject.fresh.flatMap((candidate): (readonly [Candidate, OutOfOrder])[] => {
+      const found = new FreshDeed(keyed, candidate).outOfOrder();
+      return found === undefined ? [] : [[candidate, found]];
     });
   });
+}
+
+/** A deed of the input that is accepted or pending, and the names of the accepted ones that it is. */
+interface OldDeed {
+  readonly candidate: Candidate;
+  readonly of: readonly string[];
+}
+
+/** A history of which something was accepted, as the ledger and the input have it. */
+class KeyedHistory {
+  readonly ledger: Ledger;
+  readonly options: KeyedOrderOptions;
+  readonly moved: MovedInputs;
+  readonly accepted: readonly TriedDeed[];
+  readonly fresh: readonly Candidate[];
+  readonly old: readonly OldDeed[];
+  /** Of rows that were mended, what they became stands in their places. */
+  readonly mended: readonly { readonly row: BlockedDeed; readonly of: string }[];
+
+  constructor(
+    ledger: Ledger,
+    options: KeyedOrderOptions,
+    moved: MovedInputs,
+    { accepted, fresh, old }: Subject,
+    blocked: readonly BlockedDeed[],
+  ) {
+    this.ledger = ledger;
+    this.options = options;
+    this.moved = moved;
+    this.accepted = accepted;
+    this.fresh = fresh;
+    this.old = old.map((candidate) => ({
+      candidate,
+      of: acceptedOf(ledger, candidate, options.boundTo(candidate.seq)),
+    }));
+    this.mended = blocked.flatMap((row) => (row.accepted === undefined ? [] : [{ row, of: nameOfDeed(row.accepted) }]));
+  }
+
+  /** What the input tells of an accepted deed, with a time. */
+  toldWithTime(deed: TriedDeed): OldDeed | undefined {
+    return this.old.find(({ candidate, of }) => !candidate.untimed && of.includes(nameOfDeed(deed)));
+  }
+
+  /** As it was accepted, or as it is told now, whichever is later: all times of a file may have moved. */
+  timeOf(deed: TriedDeed): bigint | undefined {
+    const told = this.toldWithTime(deed);
+    const [accepted, now] = [
+      acceptedTime(this.ledger, deed),
+      told && timeInLine(this.options.lines.of(told.candidate)),
+    ];
+    return accepted === undefined || (now !== undefined && now > accepted) ? now : accepted;
+  }
+
+  /** The names of accepted deeds that stand before a candidate. */
+  before({ seq }: Candidate): ReadonlySet<string> {
+    return new Set([
+      ...this.old.flatMap(({ candidate, of }) => (candidate.seq < seq ? of : [])),
+      ...this.mended.flatMap(({ row, of }) => (row.before <= seq ? [of] : [])),
+    ]);
+  }
+}
+
+/** A new deed of such a history, beside what was accepted of it. */
+class FreshDeed {
+  readonly #history: KeyedHistory;
+  readonly #candidate: Candidate;
+  readonly #time: bigint | undefined;
+  readonly #standingOf: Standings;
+  /** Names of the accepted deeds that stand before it. */
+  readonly #earlier: ReadonlySet<string>;
+
+  constructor(history: KeyedHistory, candidate: Candidate) {
+    const { ledger, options, fresh } = history;
+    this.#history = history;
+    this.#candidate = candidate;
+    this.#time = timeInLine(options.lines.of(candidate));
+    this.#standingOf = options.standingsOf(candidate) ?? standingsSince(lastTried(ledger, candidate, fresh));
+    this.#earlier = history.before(candidate);
+  }
+
+  outOfOrder(): OutOfOrder | undefined {
+    return (
+      this.#behindLater() ??
+      this.#unplaced() ??
+      this.#lateInTime() ??
+      this.#besideToldOtherwise() ??
+      this.#lateByPlace()
+    );
+  }
+
+  /** Something that is known to be later was accepted. */
+  #behindLater(): OutOfOrder | undefined {
+    const since = this.#history.accepted.find((deed) => this.#orderOf(deed) === "later");
+    if (since === undefined) return undefined;
+    const stoodBefore = this.#standingOf(since) === "stood behind";
+    return stoodBefore ? { kind: "stood before", accepted: since } : { kind: "superseded", since };
+  }
+
+  /** Of something neither its place nor its time tells whether it is later. */
+  #unplaced(): OutOfOrder | undefined {
+    const { accepted } = this.#history;
+    const unplaced = accepted.filter((deed) => this.#orderOf(deed) === "unknown");
+    if (unplaced.length === 0) return undefined;
+    return { kind: "unplaced", why: whyUnplaced(unplaced.map(this.#standingOf)), accepted };
+  }
+
+  /** Something is of a later time, whatever its place says. */
+  #lateInTime(): OutOfOrder | undefined {
+    const time = this.#time;
+    if (time === undefined) return undefined;
+    const than = this.#history.accepted.find((deed) => (this.#timeApart(deed) ?? 0n) > time);
+    return than && { kind: "late in time", than };
+  }
+
+  /** Something of which the input has no time may be of its time, or of a later one. */
+  #besideToldOtherwise(): OutOfOrder | undefined {
+    const { ledger, moved, accepted } = this.#history;
+    const time = this.#time;
+    if (time === undefined) return undefined;
+    const seemsLater = accepted.some((deed) => {
+      const other = this.#history.toldWithTime(deed) === undefined ? acceptedTime(ledger, deed) : undefined;
+      if (other === undefined) return false;
+      return areOfOneMoment(other, time) || (other < time && time - moved.shiftOf(this.#candidate.input) <= other);
+    });
+    return seemsLater ? { kind: "beside told otherwise" } : undefined;
+  }
+
+  /** What was accepted stands behind it, or may among rows that were left out. */
+  #lateByPlace(): OutOfOrder | undefined {
+    const { accepted, old, mended, options } = this.#history;
+    const { seq } = this.#candidate;
+    // Those whose times tell, and a copy of a row that stands before it, as in files that overlap, are nothing later.
+    const timed = accepted.filter((deed) => this.#timeApart(deed) !== undefined);
+    const notLater = new Set([...this.#earlier, ...timed.map(nameOfDeed)]);
+    const isLaterRow = ({ candidate, of }: OldDeed): boolean =>
+      candidate.seq > seq &&
+      (of.length === 0 ? this.#time === undefined || candidate.untimed : of.some((deed) => !notLater.has(deed)));
+    const laterMended = mended.findLast(({ row, of }) => row.before > seq && !notLater.has(of));
+    const before = old.findLast(isLaterRow)?.candidate ?? laterMended?.row;
+    if (before !== undefined) return { kind: "late", before };
+    const isUnclear = options.isCut && accepted.some((deed) => !notLater.has(nameOfDeed(deed)));
+    return isUnclear ? { kind: "unclear", accepted } : undefined;
+  }
+
+  /** Where an accepted deed comes beside this one; unknown where neither its place nor its time tells. */
+  #orderOf(deed: TriedDeed): "later" | "not later" | "unknown" {
+    const standing = this.#standingOf(deed);
+    if (standing === "before") return "not later";
+    // Of those whose place is not known, `#lateInTime` asks.
+    const isUnplaced = UNPLACED.has(standing);
+    const other = this.#timeApart(deed);
+    if (other !== undefined && this.#time !== undefined)
+      return !isUnplaced && other > this.#time ? "later" : "not later";
+    if (this.#earlier.has(nameOfDeed(deed))) return "not later";
+    return isUnplaced ? "unknown" : "later";
+  }
+
+  /** The time of an accepted deed; undefined where the times do not tell which of the two came first. */
+  #timeApart(deed: TriedDeed): bigint | undefined {
+    const other = this.#time === undefined ? undefined : this.#history.timeOf(deed);
+    return this.#time === undefined || other === undefined || areOfOneMoment(other, this.#time) ? undefined : other;
+  }
 }
 
 /** By history (hex), those with new candidates of which something was accepted, and some deed has a key. */
