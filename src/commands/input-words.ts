@@ -4,7 +4,7 @@ import { isFieldName } from "../actions/fields.ts";
 import { andMore, cleanText, count, number, quoted } from "../actions/text.ts";
 import type { CrossActionRule } from "../checks/rules.ts";
 import { publicName } from "../mapping/columns.ts";
-import type { PublicValues } from "../plan/compile/public-values.ts";
+import type { PublicValues } from "../plan/candidates/public-values.ts";
 import { lanesOf, type Manifest, waitsForAnotherRun } from "../plan/files/manifest.ts";
 import type { ToldWarnings } from "../plan/findings/told-warnings.ts";
 import type { PlanResult } from "../plan/make-plan.ts";

@@ -4,7 +4,14 @@ import type { ActionName } from "../actions/actions.ts";
 import { DEFAULT_CLEAR_WORD } from "./coerce.ts";
 import type { LookupTable } from "./lookup.ts";
 import type { Mapper } from "./mapper.ts";
-import { createNamedMapper, refuseRules } from "./named.ts";
+import {
+  type CompiledColumns,
+  compileHeader,
+  createNamedMapper,
+  type NamedSettings,
+  refuseRules,
+  stripsGuards,
+} from "./named.ts";
 import { createObjectMapper } from "./objects.ts";
 import type { NamedSource } from "./source.ts";
 import { SourceMapper } from "./source-mapper.ts";
@@ -43,23 +50,42 @@ export function createMapper(options: MapperOptions): Mapper {
 export const readsRowsAlone = ({ source }: MapperOptions): boolean => source?.config.fillDown === undefined;
 
 function mapperOf(options: MapperOptions): Mapper {
-  const { fileName, header, source, action } = options;
-  const clearWord = source?.config.clear ?? options.clearWord ?? DEFAULT_CLEAR_WORD;
-  const relaxedRules = options.relaxedRules ?? new Set<string>();
+  const { fileName, header, source } = options;
   const lookups = options.lookups ?? new Map<string, LookupTable>();
-  // --action overrides the rules of a source, but not how its file is written.
-  if (source?.config.actions !== undefined && action === undefined) {
+  const settings = namedSettings(options);
+  const { clearWord, relaxedRules } = settings;
+  if (source?.config.actions !== undefined && isMappedBySource(options)) {
     const config = { ...source.config, actions: source.config.actions };
     return new SourceMapper({ fileName, header, name: source.name, config, clearWord, relaxedRules, lookups });
   }
-  const settings = {
-    fileName,
-    action,
-    clearWord,
-    relaxedRules,
-    isPayload: options.isPayload === true && source === undefined && action === undefined,
-    source,
-  };
   if (source !== undefined) refuseRules(source);
   return header === undefined ? createObjectMapper(settings) : createNamedMapper({ ...settings, header });
+}
+
+/** --action overrides the rules of a source, but not how its file is written. */
+const isMappedBySource = ({ source, action }: MapperOptions): boolean =>
+  source?.config.actions !== undefined && action === undefined;
+
+function namedSettings({ fileName, source, action, isPayload, ...options }: MapperOptions): NamedSettings {
+  return {
+    fileName,
+    action,
+    clearWord: source?.config.clear ?? options.clearWord ?? DEFAULT_CLEAR_WORD,
+    relaxedRules: options.relaxedRules ?? new Set<string>(),
+    isPayload: isPayload === true && source === undefined && action === undefined,
+    source,
+  };
+}
+
+/** The columns of a table whose cells are values of fields as they stand; undefined of all other inputs. */
+export function columnsOfFields(options: MapperOptions): PlainColumns | undefined {
+  const settings = namedSettings(options);
+  if (options.header === undefined || isMappedBySource(options) || stripsGuards(settings)) return undefined;
+  const { clearWord } = settings;
+  return { ...compileHeader({ ...settings, header: options.header }), header: options.header, clearWord };
+}
+
+export interface PlainColumns extends CompiledColumns {
+  readonly header: readonly string[];
+  readonly clearWord: string;
 }

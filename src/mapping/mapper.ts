@@ -82,6 +82,16 @@ export interface LastRow {
   readonly cells: readonly string[] | undefined;
 }
 
+/** What a row that was read without this mapper adds to a sum. One object may be all rows in turn. */
+export interface PlainAmount {
+  readonly line: number;
+  readonly amount: number;
+  /** For each cell, 1 if it holds anything but blanks. */
+  readonly filled: Uint8Array;
+  /** The rest of what is asked of a last row, until the next one is read. */
+  readonly read: () => { readonly price: string; readonly cells: readonly string[] };
+}
+
 /** What some rows of a file show about it. Plain data, so that workers which read parts of a file can put it together. */
 export interface Seen {
   readonly values?: SeenValues;
@@ -108,6 +118,8 @@ export interface Mapper {
    * next row of the event.
    */
   retract?(actions: readonly Action[]): void;
+  /** Notes a row whose actions were read without this mapper; its place is behind those that were mapped. */
+  seeAmount?(amount: PlainAmount): void;
   /** What the rows since the last call show of the file. */
   takeSeen?(): Seen;
   /** Whether this mapper, which knows all earlier rows, would have given the same as the worker that knew only some. */

@@ -102,8 +102,8 @@ export function compileColumns(
   return { columns, fixed: fixed === undefined ? undefined : byAction.get(fixed), byAction };
 }
 
-/** A mapper for the cells under `header`. Throws `Failure("usage")` when header, file name and flags name no action. */
-export function createNamedMapper(settings: NamedSettings & { readonly header: readonly string[] }): Mapper {
+/** Throws `Failure("usage")` when header, file name and flags name no action. */
+export function compileHeader(settings: NamedSettings & { readonly header: readonly string[] }): CompiledColumns {
   const { header } = settings;
   const fileName = settings.fileName === "" ? "the input" : settings.fileName;
   const columns = readColumns(header);
@@ -120,13 +120,18 @@ export function createNamedMapper(settings: NamedSettings & { readonly header: r
       hint: "Name the columns like the fields (eventId, ticketId, ...), or describe the file under sources in the config.",
     });
   }
-  const compiled = compileColumns(columns, fixed, settings);
-  const clean =
-    settings.source?.config.csv?.guards === "strip"
-      ? (cells: readonly string[]) => cells.map((cell) => unguard(cell.trim()))
-      : undefined;
+  return compileColumns(columns, fixed, settings);
+}
+
+/** A mapper for the cells under `header`. Throws as `compileHeader` does. */
+export function createNamedMapper(settings: NamedSettings & { readonly header: readonly string[] }): Mapper {
+  const { header } = settings;
+  const compiled = compileHeader(settings);
+  const clean = stripsGuards(settings)
+    ? (cells: readonly string[]) => cells.map((cell) => unguard(cell.trim()))
+    : undefined;
   return {
-    understanding: understandingOf(howNamed(settings, byColumn), header, compiled, settings.source),
+    understanding: understandingOf(howNamed(settings, compiled.fixed === undefined), header, compiled, settings.source),
     map(row) {
       if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
       if (row.kind === "object") throw new Error("a row of cells was expected");
@@ -134,6 +139,9 @@ export function createNamedMapper(settings: NamedSettings & { readonly header: r
     },
   };
 }
+
+/** Whether cells lose the signs that keep a spreadsheet from reading them. */
+export const stripsGuards = ({ source }: NamedSettings): boolean => source?.config.csv?.guards === "strip";
 
 /** How the action of a file's rows is known. */
 export function howNamed({ action, source }: NamedSettings, byColumn: boolean): string {

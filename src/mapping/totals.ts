@@ -3,7 +3,7 @@
 import type { Action } from "../actions/actions.ts";
 import { quoted } from "../actions/text.ts";
 import type { FileFinding } from "./file-finding.ts";
-import type { LastRow, Mapped, Mapper, SeenAmounts } from "./mapper.ts";
+import type { LastRow, Mapped, Mapper, PlainAmount, SeenAmounts } from "./mapper.ts";
 import type { Row } from "./row.ts";
 import type { MappingRule } from "./rules.ts";
 import { isTotalsWord } from "./totals-words.ts";
@@ -18,7 +18,7 @@ const EMPTIED = 2;
 
 /** The mapper, with a finding for a row that sums up the others. */
 export function withTotals(mapper: Mapper): Mapper {
-  let fresh = NOTHING;
+  const fresh = new SumOfRows();
   let known = NOTHING;
   return {
     get understanding() {
@@ -27,22 +27,19 @@ export function withTotals(mapper: Mapper): Mapper {
     map(row) {
       const mapped = mapper.map(row);
       if (mapped.kind === "skipped") {
-        if (mapped.reason !== "empty row") fresh = follow(fresh, lastOf(row, []));
+        if (mapped.reason !== "empty row") fresh.add(lastOf(row, []));
         return mapped;
       }
       const actions = mapped.kind === "actions" ? mapped.actions : mapped.attempted;
-      fresh = follow(fresh, lastOf(row, mapped.kind === "actions" ? actions : []));
+      fresh.add(lastOf(row, mapped.kind === "actions" ? actions : []));
       const word = row.kind === "malformed" ? shortTotals(row.cells) : (mapped.totals ?? totalsWord(row, actions));
       if (word === undefined) return mapped;
       if (mapped.kind === "actions") mapper.retract?.(actions);
       return totalsRow(word, mapped, actions);
     },
     retract: (actions) => mapper.retract?.(actions),
-    takeSeen() {
-      const amounts = fresh;
-      fresh = NOTHING;
-      return { ...mapper.takeSeen?.(), amounts };
-    },
+    seeAmount: (amount) => fresh.addPlain(amount),
+    takeSeen: () => ({ ...mapper.takeSeen?.(), amounts: fresh.take() }),
     agrees: (seen) => mapper.agrees?.(seen) ?? true,
     join(seen) {
       mapper.join?.(seen);
@@ -83,32 +80,101 @@ function totalsRow(word: string, mapped: Mapped, attempted: readonly Action[]): 
   return { kind: "invalid", findings: [finding], attempted };
 }
 
+/** What is summed up: in 1/10000 it is exact. */
+const AMOUNT = /^\d{1,11}(?:\.\d{1,4})?$/;
+
 function lastOf(row: Row, actions: readonly Action[]): LastRow {
   let amount = 0;
   let price = "";
   for (const { data } of actions) {
     const text = typeof data.price === "string" ? data.price : "";
-    if (!/^\d{1,11}(?:\.\d{1,4})?$/.test(text)) continue;
+    if (!AMOUNT.test(text)) continue;
     amount += Math.round(Number(text) * 10_000);
     price = text;
   }
   return { line: row.line, amount, price, cells: row.kind === "cells" ? row.cells : undefined };
 }
 
-/** One more row behind what was seen. */
-function follow({ sum, priced, filled, last }: SeenAmounts, next: LastRow | undefined): SeenAmounts {
-  if (last === undefined) return { sum, priced, filled, last: next };
+/** What the rows since the last look sum up to. */
+class SumOfRows {
+  #sum = 0;
+  #priced = 0;
+  #filled: boolean[] | undefined;
+  #last: LastRow | undefined;
+  /** The last row, where it was read without the mapper. */
+  readonly #plain = { isLast: false, line: 0, amount: 0, filled: new Uint8Array(0), read: NOT_READ };
+
+  add(row: LastRow): void {
+    this.#countLast();
+    this.#last = row;
+  }
+
+  addPlain({ line, amount, filled, read }: PlainAmount): void {
+    this.#countLast();
+    const plain = this.#plain;
+    if (plain.filled.length !== filled.length) plain.filled = new Uint8Array(filled.length);
+    plain.filled.set(filled);
+    plain.isLast = true;
+    plain.line = line;
+    plain.amount = amount;
+    plain.read = read;
+  }
+
+  take(): SeenAmounts {
+    const { isLast, line, amount, read } = this.#plain;
+    const last = isLast ? { line, amount, ...withAmount(read()) } : this.#last;
+    const seen = { sum: this.#sum, priced: this.#priced, filled: this.#filled, last };
+    this.#sum = 0;
+    this.#priced = 0;
+    this.#filled = undefined;
+    this.#last = undefined;
+    this.#plain.isLast = false;
+    return seen;
+  }
+
+  /** The last row is not the last any more. */
+  #countLast(): void {
+    const plain = this.#plain;
+    if (plain.isLast) {
+      this.#addAmount(plain.amount);
+      this.#filled ??= new Array<boolean>(plain.filled.length).fill(true);
+      for (let at = 0; at < plain.filled.length; at += 1) if (plain.filled[at] === 0) this.#filled[at] = false;
+      plain.isLast = false;
+    } else if (this.#last !== undefined) {
+      this.#addAmount(this.#last.amount);
+      this.#filled = withRow(this.#filled, this.#last.cells);
+    }
+    this.#last = undefined;
+  }
+
+  #addAmount(amount: number): void {
+    this.#sum += amount;
+    if (amount > 0) this.#priced += 1;
+  }
+}
+
+const withAmount = ({ price, cells }: ReturnType<PlainAmount["read"]>) => ({
+  price: AMOUNT.test(price) ? price : "",
+  cells,
+});
+
+const NOT_READ: PlainAmount["read"] = () => {
+  throw new Error("no row was seen");
+};
+
+/** What was seen, without a last row that may be a sum. */
+function withoutLast({ sum, priced, filled, last }: SeenAmounts): Omit<SeenAmounts, "last"> {
+  if (last === undefined) return { sum, priced, filled };
   return {
     sum: sum + last.amount,
     priced: priced + (last.amount > 0 ? 1 : 0),
-    filled: withRow(filled, last.cells),
-    last: next,
+    filled: withRow(filled && [...filled], last.cells),
   };
 }
 
 function joined(before: SeenAmounts, after: SeenAmounts): SeenAmounts {
   if (after.last === undefined) return before;
-  const all = follow(before, undefined);
+  const all = withoutLast(before);
   return {
     sum: all.sum + after.sum,
     priced: all.priced + after.priced,
@@ -120,16 +186,12 @@ function joined(before: SeenAmounts, after: SeenAmounts): SeenAmounts {
   };
 }
 
-function withRow(
-  filled: readonly boolean[] | undefined,
-  cells: readonly string[] | undefined,
-): readonly boolean[] | undefined {
+/** The cells that all rows fill, with one more row. */
+function withRow(filled: boolean[] | undefined, cells: readonly string[] | undefined): boolean[] | undefined {
   if (cells === undefined) return filled;
   if (filled === undefined) return cells.map(isFilled);
-  // Most rows fill the same cells as those before.
-  return filled.some((is, at) => is && !isFilled(cells[at] ?? ""))
-    ? filled.map((is, at) => is && isFilled(cells[at] ?? ""))
-    : filled;
+  for (let at = 0; at < filled.length; at += 1) if (filled[at] && !isFilled(cells[at] ?? "")) filled[at] = false;
+  return filled;
 }
 
 function lastIsSum({ sum, priced, filled = [], last }: SeenAmounts): readonly FileFinding[] {

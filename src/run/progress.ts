@@ -7,7 +7,7 @@ import type { LockHolder } from "../ledger/lock.ts";
 import type { ListHead, LostRun } from "../ledger/run-list.ts";
 import type { ChunkRecord, RunCounts } from "../ledger/runs.ts";
 import type { Understanding } from "../mapping/mapper.ts";
-import type { PublicValues } from "../plan/compile/public-values.ts";
+import type { PublicValues } from "../plan/candidates/public-values.ts";
 import type { Manifest } from "../plan/files/manifest.ts";
 import type { PlanResult } from "../plan/make-plan.ts";
 import type { Input } from "../readers/input.ts";

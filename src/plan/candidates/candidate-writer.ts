@@ -2,8 +2,8 @@
 
 import type { Action } from "../../actions/actions.ts";
 import { DIGEST_BYTES, digestHex, identityText, ownKeyText, textsOf } from "../../actions/identity.ts";
-import { CONTENT_BYTES, RECORD_BYTES, writeOrigin } from "../files/index-file.ts";
-import { type CandidateBytes, FACTS_BYTES, writeFacts, writeSizes } from "./facts.ts";
+import { CONTENT_BYTES, RECORD_BYTES, writeOrigin, writePlainOrigin } from "../files/index-file.ts";
+import { type CandidateBytes, FACTS_BYTES, type PlainFacts, writeFacts, writePlainFacts, writeSizes } from "./facts.ts";
 
 /** Where an action comes from. */
 interface Origin {
@@ -14,10 +14,27 @@ interface Origin {
   readonly nth: number;
 }
 
+/** A candidate as bytes. The writer copies them, so one object may be all candidates in turn. */
+export interface PlainCandidate extends PlainFacts {
+  readonly input: number;
+  readonly line: number;
+  readonly row: number;
+  /** Of its action. */
+  readonly code: number;
+  /** It begins with the line of the candidate, `textBytes` with its newline. */
+  readonly text: Buffer;
+  readonly textBytes: number;
+  /** Digests of the identity and the content in hexadecimal. */
+  readonly identity: string;
+  readonly content: string;
+}
+
 /** Collects candidates as the bytes of their files, in buffers that are used again. */
 export interface CandidateWriter {
   /** @param key of the source itself, which says which deed it is. */
   add(action: Action, origin: Origin, key: string | undefined): void;
+  /** Adds the only action of a row, which no key of a source tells from others. */
+  addPlain(candidate: PlainCandidate): void;
   readonly count: number;
   /** Gives everything and begins anew. */
   take(): CandidateBytes;
@@ -68,6 +85,18 @@ export function createCandidateWriter(keeps: boolean): CandidateWriter {
       writeSizes(facts.buffer(), factsAt, lines.text(`${json}\n`), textBytes);
       count += 1;
     },
+    addPlain(candidate) {
+      const recordAt = index.reserve(RECORD_BYTES);
+      const buffer = index.buffer();
+      const isUntimed = candidate.time === undefined;
+      writePlainOrigin(buffer, recordAt, candidate.input, candidate.line, candidate.row, candidate.code, isUntimed);
+      buffer.write(candidate.identity, recordAt + RECORD_BYTES - CONTENT_BYTES - DIGEST_BYTES, DIGEST_BYTES, "hex");
+      buffer.write(candidate.content, recordAt + RECORD_BYTES - CONTENT_BYTES, CONTENT_BYTES, "hex");
+      const factsAt = facts.reserve(FACTS_BYTES);
+      const textBytes = writePlainFacts(facts.buffer(), factsAt, candidate, texts.bytes);
+      writeSizes(facts.buffer(), factsAt, lines.bytes(candidate.text, 0, candidate.textBytes), textBytes);
+      count += 1;
+    },
     get count() {
       return count;
     },
@@ -102,6 +131,12 @@ function growing(first: number, keeps: boolean) {
       const size = bytes.write(text, used, "utf8");
       used += size;
       return size;
+    },
+    bytes(from: Buffer, start: number, end: number): number {
+      need(end - start);
+      from.copy(bytes, used, start, end);
+      used += end - start;
+      return end - start;
     },
     take(): Buffer {
       const taken = keeps ? Buffer.allocUnsafeSlow(used) : bytes.subarray(0, used);

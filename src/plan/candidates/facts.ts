@@ -13,9 +13,10 @@ import { RECORD_BYTES, readOrigin } from "../files/index-file.ts";
 /** Layout: bytes of the line and of the texts, marks, the texts' lengths (UTF-16 units), each u32; orderTime u64. */
 export const FACTS_BYTES = 4 * 8 + 8;
 
-const TEXTS = ["eventId", "ticketId", "userId", "price", "currency"] as const;
+/** The fields whose texts are facts; an nftId stands in the place of ticketId. */
+export const FACT_FIELDS = ["eventId", "ticketId", "userId", "price", "currency"] as const;
 const LENGTHS = 12;
-const TIME = LENGTHS + 4 * TEXTS.length;
+const TIME = LENGTHS + 4 * FACT_FIELDS.length;
 /** The length of a text that is not there. */
 const ABSENT = 0xffff_ffff;
 
@@ -32,8 +33,8 @@ export function writeFacts(buffer: Buffer, at: number, { data }: Action): string
   let marks = byNft ? BY_NFT : 0;
   if (ticketId != null && nftId != null) marks |= IRREGULAR;
   let texts = "";
-  for (let number = 0; number < TEXTS.length; number += 1) {
-    const name = TEXTS[number] ?? "eventId";
+  for (let number = 0; number < FACT_FIELDS.length; number += 1) {
+    const name = FACT_FIELDS[number] ?? "eventId";
     const value: unknown = name === "ticketId" && byNft ? nftId : data[name];
     if (typeof value === "string") {
       buffer.writeUInt32LE(value.length, at + LENGTHS + 4 * number);
@@ -53,6 +54,37 @@ export function writeFacts(buffer: Buffer, at: number, { data }: Action): string
   } else buffer.fill(0, at + TIME, at + TIME + 8);
   buffer.writeUInt32LE(marks, at + 8);
   return texts;
+}
+
+/** What a plain candidate says: texts of ASCII as places in bytes; -1 where there is none. */
+export interface PlainFacts {
+  readonly source: Buffer;
+  /** One for each of `FACT_FIELDS`. */
+  readonly factFrom: Int32Array;
+  readonly factTo: Int32Array;
+  readonly byNft: boolean;
+  /** Its orderTime. */
+  readonly time: number | undefined;
+}
+
+/** The same for a plain candidate, whose texts are copied by `copy`. */
+export function writePlainFacts(
+  buffer: Buffer,
+  at: number,
+  { source, factFrom, factTo, byNft, time }: PlainFacts,
+  copy: (bytes: Buffer, from: number, to: number) => number,
+): number {
+  let textBytes = 0;
+  for (let number = 0; number < factFrom.length; number += 1) {
+    const from = factFrom[number] as number; // within its length
+    const to = factTo[number] as number; // as many
+    buffer.writeUInt32LE(from === -1 ? ABSENT : to - from, at + LENGTHS + 4 * number);
+    if (from !== -1) textBytes += copy(source, from, to);
+  }
+  buffer.writeUInt32LE((time ?? 0) % 0x1_0000_0000, at + TIME);
+  buffer.writeUInt32LE(Math.floor((time ?? 0) / 0x1_0000_0000), at + TIME + 4);
+  buffer.writeUInt32LE((byNft ? BY_NFT : 0) | (time === undefined ? 0 : TIMED), at + 8);
+  return textBytes;
 }
 
 export function isTime(value: unknown): value is number | bigint {

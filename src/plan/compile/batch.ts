@@ -2,9 +2,9 @@
 
 import type { Seen } from "../../mapping/mapper.ts";
 import type { CandidateBytes, OrderKey } from "../candidates/facts.ts";
+import type { PublicValues } from "../candidates/public-values.ts";
 import type { LeftOut } from "../candidates/rows-not-sent.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
-import type { PublicValues } from "./public-values.ts";
 
 export interface Batch {
   readonly rows: number;

@@ -1,15 +1,23 @@
 /** Rows to checked candidates: everything that can be said about a row by itself. Runs in workers too (worker.ts). */
 
 import { ACTION_NAMES, registersEvent } from "../../actions/actions.ts";
+import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
+import { GUARDED_COLUMN } from "../../actions/formula-guard.ts";
 import { digestHex, ownKeyText } from "../../actions/identity.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
-import type { Mapped, Mapper } from "../../mapping/mapper.ts";
-import { nthOfName, openActionText, REJECTS_COLUMNS } from "../../mapping/open-actions.ts";
+import { columnsOfFields, type MapperOptions } from "../../mapping/create-mapper.ts";
+import type { Mapped, Mapper, PlainAmount } from "../../mapping/mapper.ts";
+import { nthOfName, openActionText, REJECTS_COLUMNS, showRejects } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { createRowDigester, type RowDigester } from "../../mapping/row-digest.ts";
+import { countLineEnds } from "../../readers/csv-rows.ts";
+import { type RangeFormat, rangeParser } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
+import type { Range } from "../../readers/ranges.ts";
+import { createPlainRows, type PlainRows } from "../bytes/plain-rows.ts";
 import { type CandidateWriter, createCandidateWriter } from "../candidates/candidate-writer.ts";
 import type { OrderKey } from "../candidates/facts.ts";
+import { type PublicValuesSeen, seePublicValues } from "../candidates/public-values.ts";
 import { findingsOfMapped, reasonOf, reportFindings } from "../findings/findings-of-row.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
 import {
@@ -22,11 +30,14 @@ import {
 } from "../rejects/findings-of-rejects.ts";
 import type { MendedMark, RowMarks } from "../rejects/mended-rows.ts";
 import type { Batch, BatchInvalid, BatchMended } from "./batch.ts";
-import { seePublicValues } from "./public-values.ts";
 
 export interface RowCompiler {
+  /** Rows may be plain: ranges are compiled faster than rows. */
+  readonly hasFastPath: boolean;
   /** Maps and checks the rows. The batch's problems are kept by `log`. */
   compile(rows: readonly Row[], log: ProblemLog): Batch;
+  /** The same for a range of the file as text. */
+  compileRange(range: Range, log: ProblemLog): Batch;
 }
 
 export interface RowCompilerOptions {
@@ -44,35 +55,79 @@ export interface RowCompilerOptions {
   /** The actions that the source lists (action-rules.ts). */
   readonly rules: readonly string[];
   readonly header: readonly string[] | undefined;
+  /** How ranges are read; undefined where there are none. */
+  readonly ranged: RangeFormat | undefined;
+  /** How the mapper was made. */
+  readonly settings: MapperOptions | undefined;
   readonly marks: RowMarks;
   /** Whether a batch stays as it is when the next is compiled. */
   readonly keepsBatches: boolean;
 }
 
 export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
+  const { ranged } = options;
+  const writer = createCandidateWriter(options.keepsBatches);
+  const publicValues = seePublicValues();
   const ofFile: OfFile = {
-    writer: createCandidateWriter(options.keepsBatches),
-    publicValues: seePublicValues(),
+    writer,
+    publicValues,
     digester: createRowDigester(options.header, options.readAs),
+    plain: plainRowsOf(options, writer, publicValues),
   };
   /** Items of a JSON array are identified by their number in the file. */
   let rowsBefore = 0;
   return {
+    hasFastPath: ofFile.plain !== undefined,
     compile(rows, log) {
       const batch = new CompiledRows(options, ofFile, log, rowsBefore);
       for (const row of rows) batch.add(row);
       rowsBefore += rows.length;
       return batch.end();
     },
+    compileRange(range, log) {
+      if (ranged === undefined) throw new Error("the file has no ranges");
+      const batch = new CompiledRows(options, ofFile, log, rowsBefore);
+      if (ofFile.plain === undefined) for (const row of rowsOfRange(ranged, range)) batch.add(row);
+      else batch.addRange(ranged, range, ofFile.plain);
+      return batch.end();
+    },
   };
+}
+
+/** The rows of a range, read by itself. */
+function rowsOfRange(ranged: RangeFormat, { bytes, lineEnds, isLast }: Range): readonly Row[] {
+  const parser = rangeParser(ranged, lineEnds);
+  const rows = parser.take(bytes);
+  if (isLast && !parser.stopped) for (const row of parser.end()) rows.push(row);
+  return rows;
+}
+
+/** The fast path, where the file may have rows for it. */
+function plainRowsOf(
+  { ranged, settings, marks, input, now, notesEvents, mapper }: RowCompilerOptions,
+  writer: CandidateWriter,
+  publicValues: PublicValuesSeen,
+): PlainRows | undefined {
+  if (!IS_FAST_PATH_ON || ranged?.format !== "csv" || settings === undefined || marks.hasMended) return undefined;
+  const columns = columnsOfFields(settings);
+  // Rows of rejects are known by what stands in them.
+  if (columns === undefined || showRejects(columns.header) || columns.header.includes(GUARDED_COLUMN)) return undefined;
+  const { delimiter } = ranged.start;
+  const seeAmount = (amount: PlainAmount): void => mapper.seeAmount?.(amount);
+  const quote = ranged.quote ?? '"';
+  return createPlainRows({ columns, delimiter, quote, input, now, notesEvents, writer, publicValues, seeAmount });
 }
 
 /** What is used for all batches of a file. */
 interface OfFile {
   readonly writer: CandidateWriter;
-  readonly publicValues: ReturnType<typeof seePublicValues>;
+  readonly publicValues: PublicValuesSeen;
   readonly digester: RowDigester;
+  readonly plain: PlainRows | undefined;
 }
+
+/** Of so many rows at the beginning of a range, half must be plain: else all of it is left to the reference. */
+const ROWS_TRIED = 64;
 
 type Mark = ReturnType<RowMarks["of"]>;
 
@@ -121,6 +176,30 @@ class CompiledRows {
       else this.#addMended(row, mark, mapped);
     } else if (row.kind === "malformed") this.#addMalformed(row);
     else this.#addMapped(row, mark, mapper.map(row));
+  }
+
+  /** Plain rows one by one, any other by the reference in its place. */
+  addRange(ranged: RangeFormat, { bytes, lineEnds, isLast }: Range, plain: PlainRows): void {
+    let line = lineEnds + 1;
+    let taken = 0;
+    let left = 0;
+    for (let at = 0; at < bytes.length; ) {
+      if (plain.take(bytes, at, line, this.#row + 1)) {
+        if (!plain.isBlank) this.#row += 1;
+        taken += 1;
+        at = plain.next;
+        line = plain.nextLine;
+        continue;
+      }
+      left += 1;
+      const isOdd = left + taken >= ROWS_TRIED && left > taken;
+      const end = isOdd ? bytes.length : endOfRow(bytes, at, quoteOf(ranged));
+      const part = { bytes: bytes.subarray(at, end), lineEnds: line - 1, isLast: isLast && end === bytes.length };
+      for (const row of rowsOfRange(ranged, part)) this.add(row);
+      if (this.#isUnreadable) return;
+      line += countLineEnds(bytes, at, end, false);
+      at = end;
+    }
   }
 
   /** A bad row whose mended version was accepted. */
@@ -275,6 +354,24 @@ class CompiledRows {
 const isOfRejects = (value: object): boolean => REJECTS_COLUMNS.some((key) => Object.hasOwn(value, key));
 
 const ONLY: readonly number[] = [0];
+
+const LF = 10;
+
+const quoteOf = (ranged: RangeFormat): number => {
+  const quote = ranged.format === "csv" ? (ranged.quote ?? '"') : "";
+  return quote === "" ? -1 : quote.charCodeAt(0);
+};
+
+/** Behind the line end of the row at `from`, by its quotes, as ranges are cut. */
+function endOfRow(bytes: Buffer, from: number, quote: number): number {
+  let isQuoted = false;
+  for (let at = from; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) isQuoted = !isQuoted;
+    else if (byte === LF && !isQuoted) return at + 1;
+  }
+  return bytes.length;
+}
 
 function countReason(reasons: Map<string, number>, reason: string): void {
   reasons.set(reason, (reasons.get(reason) ?? 0) + 1);

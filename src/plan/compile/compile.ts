@@ -1,7 +1,9 @@
 /** All rows of all files to checked candidates on disk. What depends on other rows comes after (decide/decide.ts). */
 
+import { setImmediate } from "node:timers/promises";
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
+import { free } from "../../disk/buffers.ts";
 import type { FileFinding } from "../../mapping/file-finding.ts";
 import type { IdRule } from "../../mapping/id-rules.ts";
 import type { Understanding } from "../../mapping/mapper.ts";
@@ -12,14 +14,19 @@ import type { Input } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
 import { keepRejectsApart } from "../../readers/rejects.ts";
 import { type CandidateFiles, createCandidates, endCandidates } from "../candidates/candidates.ts";
+import { joinPublicValues, type PublicValues } from "../candidates/public-values.ts";
 import { reportFindings } from "../findings/findings-of-row.ts";
 import { createRowMarks } from "../rejects/mended-rows.ts";
 import type { Batch } from "./batch.ts";
 import { createRowCompiler, type RowCompiler } from "./compile-rows.ts";
 import { type Joined, JoinedBatches, type JoinOptions } from "./joined-batches.ts";
 import { createWorkers, type MadeMapper, type WorkerOptions, type Workers } from "./parallel.ts";
-import { joinPublicValues, type PublicValues } from "./public-values.ts";
 import { createContentsSeen } from "./same-contents.ts";
+
+/** Size from which a file is worth the fast path (readers/csv.ts says the same of its own). */
+const RANGES_FROM_BYTES = 64 * 1024;
+/** In this thread a range is memory and no more, and what one row allows another need not be handed over. */
+const RANGE_BYTES = 64 * 1024;
 
 export interface CompileOptions extends JoinOptions {
   readonly files: readonly InputFile[];
@@ -174,6 +181,8 @@ class CompiledInputs {
         readAs,
         rules,
         header: input.header,
+        ranged: input.ranged,
+        settings,
         marks: this.#marks,
         keepsBatches,
       });
@@ -182,10 +191,28 @@ class CompiledInputs {
       limit === Number.POSITIVE_INFINITY
         ? await this.#workers.compile({ ...job, mended: rejectedRows.mended })
         : undefined;
-    return inWorkers ?? this.#inThisThread(input, compilerOf(false));
+    if (inWorkers !== undefined) return inWorkers;
+    const compiler = compilerOf(false);
+    const isWhole = limit === Number.POSITIVE_INFINITY && input.storedBytes >= RANGES_FROM_BYTES;
+    return isWhole && compiler.hasFastPath ? this.#inRanges(input, compiler) : this.#inThisThread(input, compiler);
   }
 
-  /** The way that is always right, against which workers are tested. */
+  /** A file of some size whose rows have a fast path. */
+  async *#inRanges(input: Input, compiler: RowCompiler): AsyncGenerator<Batch> {
+    const { problems } = this.#options;
+    for await (const part of input.parts(RANGE_BYTES)) {
+      const batch =
+        part.kind === "rows"
+          ? compiler.compile(part.rows, problems.fork())
+          : compiler.compileRange(part, problems.fork());
+      yield batch;
+      if (part.kind === "range") free(part.bytes);
+      if (batch.isUnreadable) return await input.drain();
+      await setImmediate();
+    }
+  }
+
+  /** The way that is always right, against which the others are tested. */
   async *#inThisThread(input: Input, compiler: RowCompiler): AsyncGenerator<Batch> {
     for await (const rows of input.batches()) {
       // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.

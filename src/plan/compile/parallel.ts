@@ -14,7 +14,7 @@ import type { FileFinding } from "../../mapping/file-finding.ts";
 import type { IdRule } from "../../mapping/id-rules.ts";
 import type { Mapper } from "../../mapping/mapper.ts";
 import type { Row } from "../../mapping/row.ts";
-import { type Input, type RangeFormat, rangeParser } from "../../readers/input.ts";
+import type { Input, RangeFormat } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
 import type { Range } from "../../readers/ranges.ts";
 import type { CandidateBytes } from "../candidates/facts.ts";
@@ -161,9 +161,9 @@ export function createWorkers(
             return batch;
           }
           freeBatch(batch);
-          const rows = rowsOfRange(task.ranged, { bytes: asBuffer(text), lineEnds, isLast });
+          const again = compiler.compileRange({ bytes: asBuffer(text), lineEnds, isLast }, problems.fork());
           free(text);
-          return compileHere(rows);
+          return again;
         });
         ranges += 1;
       }
@@ -214,14 +214,6 @@ export function createWorkers(
       for (const handle of started ?? []) await handle.end();
     },
   };
-}
-
-/** The rows of a range, read by itself. */
-export function rowsOfRange(ranged: RangeFormat, { bytes, lineEnds, isLast }: Range): readonly Row[] {
-  const parser = rangeParser(ranged, lineEnds);
-  const rows = parser.take(bytes);
-  if (isLast && !parser.stopped) for (const row of parser.end()) rows.push(row);
-  return rows;
 }
 
 /** A worker from this side. */

@@ -8,20 +8,15 @@ import type { CandidateBytes } from "../candidates/facts.ts";
 import { createProblemLog } from "../findings/problem-log.ts";
 import { createRowMarks } from "../rejects/mended-rows.ts";
 import { createRowCompiler, type RowCompiler } from "./compile-rows.ts";
-import { type Answer, type FileTask, rowsOfRange, type Task } from "./parallel.ts";
+import type { Answer, FileTask, Task } from "./parallel.ts";
 
-interface OpenFile {
-  readonly ranged: FileTask["ranged"];
-  readonly compiler: RowCompiler;
-}
-
-const files = new Map<number, OpenFile>();
+const files = new Map<number, RowCompiler>();
 
 function openFile({ file, input, ranged, mapper, severities, now, notesEvents, readAs, mended }: FileTask): void {
   files.clear(); // one after the other
-  files.set(input, {
-    ranged,
-    compiler: createRowCompiler({
+  files.set(
+    input,
+    createRowCompiler({
       file,
       input,
       mapper: createMapper(mapper),
@@ -32,10 +27,12 @@ function openFile({ file, input, ranged, mapper, severities, now, notesEvents, r
       // Rows of rejects files are told by who knows the ledger.
       rules: [],
       header: mapper.header,
+      ranged,
+      settings: mapper,
       marks: createRowMarks(mended, "some"),
       keepsBatches: true,
     }),
-  });
+  );
 }
 
 parentPort?.on("message", (task: Task) => {
@@ -46,8 +43,8 @@ parentPort?.on("message", (task: Task) => {
   const open = files.get(task.input);
   if (open === undefined) throw new Error("the worker was not told of the file");
   const { range, bytes, capacity } = task;
-  const rows = rowsOfRange(open.ranged, { ...task, bytes: asBuffer(bytes) });
-  const batch = open.compiler.compile(rows, createProblemLog(capacity.cap, capacity.keeps));
+  const log = createProblemLog(capacity.cap, capacity.keeps);
+  const batch = open.compileRange({ ...task, bytes: asBuffer(bytes) }, log);
   const mayDiffer = batch.isUnsure || (batch.seen?.events?.length ?? 0) > 0;
   if (!mayDiffer) free(bytes);
   const answer: Answer = { range, batch, text: mayDiffer ? bytes : undefined };

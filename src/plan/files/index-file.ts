@@ -53,6 +53,22 @@ export function writeOrigin(buffer: Buffer, at: number, origin: RecordOrigin): v
   buffer.writeUInt32LE(((nth << NTH_SHIFT) | actionSpec(origin.action).code | marks) >>> 0, at + 12);
 }
 
+/** The same for the only action of a row, without a key: `code` is that of its action. */
+export function writePlainOrigin(
+  buffer: Buffer,
+  at: number,
+  input: number,
+  line: number,
+  row: number,
+  code: number,
+  isUntimed: boolean,
+): void {
+  buffer.writeUInt32LE(input, at);
+  buffer.writeUInt32LE(line, at + 4);
+  buffer.writeUInt32LE(row, at + 8);
+  buffer.writeUInt32LE(code | (isUntimed ? UNTIMED : 0), at + 12);
+}
+
 /** Counts the rows of records that were numbered from 1 on from `rows`. */
 export function addRows(records: Buffer, rows: number): void {
   if (rows === 0) return;

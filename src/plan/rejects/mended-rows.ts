@@ -44,6 +44,8 @@ interface RejectedMark extends MarkOfRejects {
 
 /** Looks at all rows of an input, in order. */
 export interface RowMarks {
+  /** Rows may be known without coming from a rejects file. */
+  readonly hasMended: boolean;
   of(row: Row, digester: RowDigester): RowMark | undefined;
   /** What a row gives now with which its mended one is not done. */
   openOf(mark: MendedMark, given: Given): StillOpen;
@@ -88,6 +90,7 @@ export function createRowMarks(
   };
   const fromRejects = new Map<string, { readonly line: number; readonly digest: string }>();
   return {
+    hasMended: keys.size > 0,
     of(row, digester) {
       // Behind it more may be lost than the row itself.
       if (row.kind === "malformed" && !row.bordersKnown) return undefined;

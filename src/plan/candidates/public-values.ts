@@ -17,9 +17,13 @@ export interface PublicValues {
 export interface PublicValuesSeen {
   see(actions: readonly Action[], isItem: boolean): void;
   take(): PublicValues;
+  /** Whether the field's first value, or the trait, is still to be seen. */
+  wantsText(name: FieldName): boolean;
+  wantsTrait(trait: string): boolean;
 }
 
-const TEXTS: readonly FieldName[] = FIELD_NAMES.filter((name) => {
+/** Fields of free text that become public. */
+export const PUBLIC_TEXTS: readonly FieldName[] = FIELD_NAMES.filter((name) => {
   const { kind, onChain } = fieldSpec(name);
   return kind === "text" && onChain !== false;
 });
@@ -45,7 +49,7 @@ export function seePublicValues(): PublicValuesSeen {
   return {
     see(actions, isItem) {
       for (const { data } of actions) {
-        for (const name of TEXTS) {
+        for (const name of PUBLIC_TEXTS) {
           if (known.texts.has(name)) continue;
           const value = data[name];
           if (typeof value !== "string" || value.trim() === "") continue;
@@ -66,6 +70,8 @@ export function seePublicValues(): PublicValuesSeen {
       fresh = nothing();
       return taken;
     },
+    wantsText: (name) => !known.texts.has(name),
+    wantsTrait: (trait) => known.traits.size < MOST_TRAITS && !known.traits.has(trait),
   };
 }
 
