@@ -28,6 +28,7 @@ export interface LeafOptions {
 
 const QUOTE = 0x22;
 const HYPHEN = 0x2d;
+const HASH = 0x23;
 const BACKSLASH = 0x5c;
 
 /** The leaf of a field; one that knows nothing plain where there is none for its kind. */
@@ -120,7 +121,7 @@ function isSurelyPlainId(bytes: Uint8Array, from: number, to: number): boolean {
   );
 }
 
-/** Longest of the words that stand for none, and of what spreadsheets write for a failed formula, with room to spare. */
+/** More than the longest word that stands for none has; what a spreadsheet writes for a failed formula, behind a hash, may be longer. */
 const LONGEST_WORD = 40;
 
 /** Words in Latin letters and most others; what may be misread in another encoding is asked of the reference. */
@@ -134,7 +135,7 @@ function textLeaf(maxLength: number, { quote }: LeafOptions): Leaf {
 /** As `isWords` of checks/fast. */
 export function isWords(bytes: Uint8Array, from: number, to: number, flags: number): boolean {
   if (
-    to - from <= LONGEST_WORD &&
+    (to - from <= LONGEST_WORD || bytes[from] === HASH) &&
     mayStandForNone(bytes[from]) &&
     standsForNoText((bytes as Buffer).toString("utf8", from, to))
   )

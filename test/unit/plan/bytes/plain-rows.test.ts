@@ -179,6 +179,7 @@ const cell = {
     "null",
     "NaN",
     "#NV",
+    `#${"A".repeat(60)}!`,
     "Err:502",
     "東京",
     "😀",
