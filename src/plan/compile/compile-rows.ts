@@ -1,7 +1,6 @@
 /** Rows to checked candidates: everything that can be said about a row by itself. Runs in workers too (worker.ts). */
 
 import { ACTION_NAMES, registersEvent } from "../../actions/actions.ts";
-import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
 import { GUARDED_COLUMN } from "../../actions/formula-guard.ts";
 import { digestHex, ownKeyText } from "../../actions/identity.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
@@ -57,7 +56,7 @@ export interface RowCompilerOptions {
   readonly header: readonly string[] | undefined;
   /** How ranges are read; undefined where there are none. */
   readonly ranged: RangeFormat | undefined;
-  /** How the mapper was made. */
+  /** How the mapper was made, for the fast path; undefined where that is off. */
   readonly settings: MapperOptions | undefined;
   readonly marks: RowMarks;
   /** Whether a batch stays as it is when the next is compiled. */
@@ -108,7 +107,7 @@ function plainRowsOf(
   writer: CandidateWriter,
   publicValues: PublicValuesSeen,
 ): PlainRows | undefined {
-  if (!IS_FAST_PATH_ON || ranged?.format !== "csv" || settings === undefined || marks.hasMended) return undefined;
+  if (ranged?.format !== "csv" || settings === undefined || marks.hasMended) return undefined;
   const columns = columnsOfFields(settings);
   // Rows of rejects are known by what stands in them.
   if (columns === undefined || showRejects(columns.header) || columns.header.includes(GUARDED_COLUMN)) return undefined;

@@ -2,6 +2,7 @@
 
 import { setImmediate } from "node:timers/promises";
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
+import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
 import type { Severity } from "../../actions/problem.ts";
 import { free } from "../../disk/buffers.ts";
 import type { FileFinding } from "../../mapping/file-finding.ts";
@@ -182,7 +183,7 @@ class CompiledInputs {
         rules,
         header: input.header,
         ranged: input.ranged,
-        settings,
+        settings: IS_FAST_PATH_ON ? settings : undefined,
         marks: this.#marks,
         keepsBatches,
       });

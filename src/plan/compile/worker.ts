@@ -1,6 +1,7 @@
 /** A worker: reads, maps and checks ranges of files (parallel.ts). Knows nothing of other ranges. */
 
 import { parentPort } from "node:worker_threads";
+import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
 import { severityIn } from "../../checks/severity.ts";
 import { asBuffer, free } from "../../disk/buffers.ts";
 import { createMapper } from "../../mapping/create-mapper.ts";
@@ -28,7 +29,7 @@ function openFile({ file, input, ranged, mapper, severities, now, notesEvents, r
       rules: [],
       header: mapper.header,
       ranged,
-      settings: mapper,
+      settings: IS_FAST_PATH_ON ? mapper : undefined,
       marks: createRowMarks(mended, "some"),
       keepsBatches: true,
     }),

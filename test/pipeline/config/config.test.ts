@@ -140,7 +140,7 @@ describe("scripts", () => {
     );
     const explorer = openExplorer(["tickets.config.yaml"], () => ({}));
     for (const ending of Object.keys(defaultLoaders).filter((each) => /[jt]s$/.test(each))) {
-      await expect(explorer.load(join(folders.root, `config${ending}`))).rejects.toThrow("is no data");
+      await expect(explorer.load(join(folders.root, `config${ending}`))).rejects.toThrow("is not a data file");
     }
   });
 });
