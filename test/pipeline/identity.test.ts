@@ -2099,6 +2099,26 @@ describe("rows of one run that tell of one ticket", () => {
     },
   );
 
+  test.each([
+    ["input", `T,b,5,${SECOND}`],
+    ["time", `T,b,5,${SECOND}`],
+    ["time", "T,b,5,"],
+  ] as const)(
+    "are not sent behind an accepted one below which they turn up in an export that begins with the newest, in the order of %s: %s",
+    async (order, late) => {
+      const field = await openSold();
+      await field.write("sale.ndjson", lines(sold("S")));
+      await field.stream(["sale.ndjson"]);
+      const [before, behind] = [[`S,x,5,${LATER}`, `T,a,5,${SECOND}`], [`S,y,5,${MINUTE}`]];
+      await field.write("resales.csv", resales(...before, ...behind));
+      await field.stream(["resales.csv"], { order: "time" });
+      await field.write("resales.csv", resales(...before, late, ...behind));
+      const told = await field.stream(["resales.csv"], { order, maxInvalid: { rows: 9 } });
+      expect(told.said).toMatch(/history-(unclear|late)/);
+      expect(holders(field)).not.toContain("b");
+    },
+  );
+
   test.each([SECOND, MINUTE])(
     "are a problem beside an accepted one of the same minute of which only one gives the seconds, in the order of time: %s",
     async (accepted) => {

@@ -139,22 +139,23 @@ async function findNewestFirst(
   { lines }: WithinRunOptions,
   found: Map<Candidate, WithinRun>,
 ): Promise<void> {
-  const pairs = histories.flatMap((deeds) => untoldPairs(openInOrder(deeds, found)));
+  const pairs = histories.flatMap((deeds) => untoldPairs(deeds.filter(({ candidate }) => !found.has(candidate))));
   if (pairs.length === 0) return;
   const inputs = new Set(pairs.map(([{ candidate }]) => candidate.input));
   const newestFirst = await inputsNewestFirst(directory, lines, inputs);
-  for (const [{ candidate: one }, { candidate: other }] of pairs) {
-    if (!newestFirst.has(one.input)) continue;
-    found.set(one, { kind: "newest first", other });
-    found.set(other, { kind: "newest first", other: one });
+  for (const [one, other] of pairs) {
+    if (!newestFirst.has(one.candidate.input)) continue;
+    if (one.isNew) found.set(one.candidate, { kind: "newest first", other: other.candidate });
+    if (other.isNew) found.set(other.candidate, { kind: "newest first", other: one.candidate });
   }
 }
 
-/** Those of one input that follow each other and say something else. */
-function untoldPairs(open: readonly GivenDeed[]): readonly (readonly [GivenDeed, GivenDeed])[] {
-  return open.flatMap((deed, at) => {
-    const before = open[at - 1];
+/** Those of one input that follow each other and say something else, one of them new. */
+function untoldPairs(deeds: readonly GivenDeed[]): readonly (readonly [GivenDeed, GivenDeed])[] {
+  return deeds.flatMap((deed, at) => {
+    const before = deeds[at - 1];
     if (before === undefined || before.candidate.input !== deed.candidate.input) return [];
+    if (!lastCounts(deed.candidate.action) || !(before.isNew || deed.isNew)) return [];
     if (namingOf(before.said) === namingOf(deed.said)) return [];
     const [time, other] = [before.said.time, deed.said.time];
     const areTold = time !== undefined && other !== undefined && !areOfOneMoment(time, other);
