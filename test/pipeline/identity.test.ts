@@ -2034,6 +2034,10 @@ describe("rows of one run that tell of one ticket", () => {
   // 11:01:18 and 11:01 of one day.
   const [SECOND, MINUTE, LATER] = [1780311678, 1780311660, 1780318949];
 
+  /** Rows of another ticket by which an export is seen to begin with the newest. */
+  const FALLING = [5, 4, 3, 2, 1];
+  const laterThan = (hours: number): string => `S,x${hours},5,${LATER + hours * 3600}`;
+
   test("are a problem where a resale stands behind one of a later time, unless their times give the order", async () => {
     const field = await openSold();
     await field.write("resales.csv", resales(`T,b,5,${LATER}`, `T,a,5,${SECOND}`));
@@ -2073,19 +2077,19 @@ describe("rows of one run that tell of one ticket", () => {
   );
 
   test.each([
-    ["input", [`T,c,5,${LATER}`, `T,b,5,${SECOND}`, `T,a,5,${SECOND}`]],
     ["time", [`T,c,5,${LATER}`, `T,b,5,${SECOND}`, `T,a,5,${SECOND}`]],
-    ["time", [`S,x,5,${LATER}`, `T,b,5,${MINUTE}`, `T,a,5,${MINUTE}`]],
-    ["input", [`S,x,5,${LATER}`, `T,b,5,${SECOND}`, `T,a,5,${SECOND}`]],
-    ["input", [`S,x,5,${LATER}`, `T,b,5,${SECOND}`, `S,y,5,${MINUTE}`, "T,a,5,"]],
-    ["time", [`S,x,5,${LATER}`, `T,b,5,${SECOND}`, `S,y,5,${MINUTE}`, "T,a,5,"]],
-    ["input", [`S,x,5,${LATER}`, "T,b,5,", "T,a,5,", `S,y,5,${MINUTE}`]],
+    ["time", [`T,b,5,${MINUTE}`, `T,a,5,${MINUTE}`]],
+    ["input", [`T,b,5,${SECOND}`, `T,a,5,${SECOND}`]],
+    ["input", [`T,b,5,${SECOND}`, "T,a,5,"]],
+    ["time", [`T,b,5,${SECOND}`, "T,a,5,"]],
+    ["input", ["T,b,5,", "T,a,5,"]],
   ] as const)(
     "are a problem where no times tell them in an export that goes from the latest to the earliest, in the order of %s: %j",
-    async (order, rows) => {
+    async (order, ofTicket) => {
       const field = await openSold();
       await field.write("sale.ndjson", lines(sold("S")));
       await field.stream(["sale.ndjson"]);
+      const rows = [...FALLING.map(laterThan), ...ofTicket, `S,y,5,${SECOND - 3600}`];
       await field.write("resales.csv", resales(...rows));
       const told = await field.stream(["resales.csv"], { order, maxInvalid: { rows: 9 } });
       expect(told.said.match(/\[history-unclear\]/g)?.length ?? 0, told.said).toBeGreaterThanOrEqual(2);
@@ -2109,7 +2113,7 @@ describe("rows of one run that tell of one ticket", () => {
       const field = await openSold();
       await field.write("sale.ndjson", lines(sold("S")));
       await field.stream(["sale.ndjson"]);
-      const [before, behind] = [[`S,x,5,${LATER}`, `T,a,5,${SECOND}`], [`S,y,5,${MINUTE}`]];
+      const [before, behind] = [[...FALLING.map(laterThan), `T,a,5,${SECOND}`], [`S,y,5,${SECOND - 3600}`]];
       await field.write("resales.csv", resales(...before, ...behind));
       await field.stream(["resales.csv"], { order: "time" });
       await field.write("resales.csv", resales(...before, late, ...behind));

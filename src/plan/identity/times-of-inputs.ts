@@ -24,13 +24,16 @@ export async function inputsWithSeconds(
   return found;
 }
 
+/** So many times fall one after the other by chance once in 720 inputs. */
+const LEAST_FALLS = 5;
+
 /** Of the inputs those whose rows go from the latest time to the earliest, whatever order the candidates stand in. */
 export async function inputsNewestFirst(
   directory: string,
   lines: CandidateLines,
   inputs: ReadonlySet<number>,
 ): Promise<ReadonlySet<number>> {
-  const falls = new Set<number>();
+  const falls = new Map<number, number>();
   const rises = new Set<number>();
   const last = new Map<number, { readonly time: bigint; readonly row: number }>();
   for await (const batch of readCandidates(directory)) {
@@ -43,9 +46,11 @@ export async function inputsNewestFirst(
       last.set(input, { time, row });
       // The actions of a row tell nothing of the order of rows.
       if (before === undefined || before.row === row || areOfOneMoment(before.time, time)) continue;
-      (before.row < row === before.time < time ? rises : falls).add(input);
+      if (before.row < row === before.time < time) rises.add(input);
+      else falls.set(input, (falls.get(input) ?? 0) + 1);
     }
     if (rises.size === inputs.size) break;
   }
-  return falls.difference(rises);
+  const falling = [...falls].filter(([input, times]) => times >= LEAST_FALLS && !rises.has(input));
+  return new Set(falling.map(([input]) => input));
 }
