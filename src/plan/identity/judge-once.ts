@@ -31,7 +31,7 @@ export function judgeOnce(group: DeedGroup, found: FoundVerdicts): void {
 export function judgeByRecipient(group: DeedGroup, found: FoundVerdicts): void {
   const deeds = group.accepted.map((deed) => ({ deed, data: group.dataOf(deed) ?? {} }));
   const pending = group.pending.flatMap(({ data }) => data ?? []);
-  const firsts: { readonly seq: number; readonly data: ActionData }[] = [];
+  const firsts: { readonly candidate: Doubtful; readonly data: ActionData }[] = [];
   const known = new Map<number, (typeof deeds)[number]>();
   for (const candidate of group.candidates) {
     const { seq, content } = candidate;
@@ -45,14 +45,11 @@ export function judgeByRecipient(group: DeedGroup, found: FoundVerdicts): void {
     const first = firsts.find((each) => recipientsAgree(each.data, data));
     if (claim !== undefined) found.setSentOrChanged(seq, content, claim.deed);
     else if (pending.some((each) => recipientsAgree(each, data))) found.set(seq, "pending");
-    else if (first !== undefined) found.setRepeated(seq, first.seq);
-    else firsts.push({ seq, data });
+    else if (first !== undefined) found.setRepeated(seq, first.candidate.seq);
+    else firsts.push({ candidate, data });
   }
   const accepted = deeds.map(({ deed, data }) => ({ deed, time: timeOf(data.orderTime) }));
-  for (const { seq, data } of firsts) {
-    const candidate = group.candidates.find((each) => each.seq === seq);
-    if (candidate !== undefined) judgeOrderOfClaim(group, candidate, data, accepted, found);
-  }
+  for (const { candidate, data } of firsts) judgeOrderOfClaim(group, candidate, data, accepted, found);
 }
 
 /**

@@ -27,11 +27,11 @@ export async function inputsWithSeconds(
 /** So many times fall one after the other by chance once in 720 inputs. */
 const LEAST_FALLS = 5;
 
-/** Of the inputs those whose rows go from the latest time to the earliest, whatever order the candidates stand in. */
+/** The inputs, by number, whose rows go from the latest time to the earliest, whatever order the candidates stand in. */
 export async function inputsNewestFirst(
   directory: string,
   lines: CandidateLines,
-  inputs: ReadonlySet<number>,
+  inputs: number,
 ): Promise<ReadonlySet<number>> {
   const falls = new Map<number, number>();
   const rises = new Set<number>();
@@ -39,7 +39,7 @@ export async function inputsNewestFirst(
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       const { input, row, untimed } = candidate;
-      if (!inputs.has(input) || rises.has(input) || untimed) continue;
+      if (rises.has(input) || untimed) continue;
       const time = timeInLine(lines.of(candidate));
       if (time === undefined) continue;
       const before = last.get(input);
@@ -49,7 +49,7 @@ export async function inputsNewestFirst(
       if (before.row < row === before.time < time) rises.add(input);
       else falls.set(input, (falls.get(input) ?? 0) + 1);
     }
-    if (rises.size === inputs.size) break;
+    if (rises.size === inputs) break;
   }
   const falling = [...falls].filter(([input, times]) => times >= LEAST_FALLS && !rises.has(input));
   return new Set(falling.map(([input]) => input));

@@ -37,8 +37,6 @@ interface WithinRunOptions {
   readonly runsOf: (row: number) => ReadonlySet<number> | undefined;
 }
 
-const NO_RUNS: ReadonlySet<number> = new Set();
-
 interface GivenDeed {
   readonly candidate: Candidate;
   readonly isNew: boolean;
@@ -50,10 +48,11 @@ export async function findWithinRun(
   options: WithinRunOptions,
 ): Promise<ReadonlyMap<Candidate, WithinRun>> {
   const found = new Map<Candidate, WithinRun>();
-  const histories = await gatherHistories(directory, options);
+  const newestFirst = await inputsNewestFirst(directory, options.lines, options.inputs.length);
+  const histories = await gatherHistories(directory, options, newestFirst);
   findToldOtherwise(histories, options, found);
   for (const deeds of histories) (options.isByTime ? findOfOneMinute : findBackwards)(deeds, found);
-  await findNewestFirst(directory, histories, options, found);
+  for (const deeds of histories) findNewestFirst(deeds, newestFirst, found);
   return found;
 }
 
@@ -61,12 +60,15 @@ export async function findWithinRun(
 async function gatherHistories(
   directory: string,
   { lines, inputs, isNew }: WithinRunOptions,
+  newestFirst: ReadonlySet<number>,
 ): Promise<readonly (readonly GivenDeed[])[]> {
   /** The input of the first deed of a history, and whether that one is new. */
   const firsts = createProbableMap();
   const areSeveral = inputs.length > 1;
-  const isAsked = ({ action }: Candidate): boolean =>
-    lastCounts(action) || (areSeveral && actionSpec(action).identity === "history");
+  // Without a time the place says the order, but for where the input goes backwards: a first night of updates has nothing to ask.
+  const isAsked = ({ action, untimed, input }: Candidate): boolean =>
+    (lastCounts(action) && (!untimed || newestFirst.has(input))) ||
+    (areSeveral && actionSpec(action).identity === "history");
   const groups = new Map<string, Candidate[]>();
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
@@ -133,18 +135,13 @@ function findOfOneMinute(deeds: readonly GivenDeed[], found: Map<Candidate, With
  * Deeds whose times do not tell their order, in an input that goes from the latest to the earliest: there the first one is likely
  * the later one. Rejects stand as they stood in their input.
  */
-async function findNewestFirst(
-  directory: string,
-  histories: readonly (readonly GivenDeed[])[],
-  { lines }: WithinRunOptions,
+function findNewestFirst(
+  deeds: readonly GivenDeed[],
+  newestFirst: ReadonlySet<number>,
   found: Map<Candidate, WithinRun>,
-): Promise<void> {
-  const pairs = histories.flatMap((deeds) => untoldPairs(deeds.filter(({ candidate }) => !found.has(candidate))));
-  if (pairs.length === 0) return;
-  const inputs = new Set(pairs.map(([{ candidate }]) => candidate.input));
-  const newestFirst = await inputsNewestFirst(directory, lines, inputs);
-  for (const [one, other] of pairs) {
-    if (!newestFirst.has(one.candidate.input)) continue;
+): void {
+  const ofInputs = deeds.filter(({ candidate }) => newestFirst.has(candidate.input) && !found.has(candidate));
+  for (const [one, other] of untoldPairs(ofInputs)) {
     if (one.isNew) found.set(one.candidate, { kind: "newest first", other: other.candidate });
     if (other.isNew) found.set(other.candidate, { kind: "newest first", other: one.candidate });
   }
@@ -173,9 +170,11 @@ function findToldOtherwise(
    * A key tells the deeds of its own source apart. Of rejects of several runs, forms-of-rejects.ts says which may be one. What one
    * run rejected stands in several rejects files where it stood in several inputs.
    */
-  const areTold = ({ candidate: one }: GivenDeed, { candidate: other }: GivenDeed): boolean =>
-    (one.keyed && other.keyed && inputs[one.input]?.readAs === inputs[other.input]?.readAs) ||
-    runsOf(one.row)?.isDisjointFrom(runsOf(other.row) ?? NO_RUNS) === true;
+  const areTold = ({ candidate: one }: GivenDeed, { candidate: other }: GivenDeed): boolean => {
+    if (one.keyed && other.keyed && inputs[one.input]?.readAs === inputs[other.input]?.readAs) return true;
+    const [runs, ofOther] = [runsOf(one.row), runsOf(other.row)];
+    return runs !== undefined && ofOther !== undefined && runs.isDisjointFrom(ofOther);
+  };
   const compared = histories.flatMap((deeds) =>
     deeds.flatMap((deed, at) => {
       // Claims are one where their recipients agree.
