@@ -103,3 +103,14 @@ export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBy
     },
   };
 }
+
+/** Behind the line end of the row at `from`, by its quotes, as ranges are cut. */
+export function endOfRow(bytes: Buffer, from: number, quote: number): number {
+  let isQuoted = false;
+  for (let at = from; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) isQuoted = !isQuoted;
+    else if (byte === LF && !isQuoted) return at + 1;
+  }
+  return bytes.length;
+}

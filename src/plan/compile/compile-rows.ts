@@ -1,19 +1,18 @@
 /** Rows to checked candidates: everything that can be said about a row by itself. Runs in workers too (worker.ts). */
 
 import { ACTION_NAMES, registersEvent } from "../../actions/actions.ts";
-import { GUARDED_COLUMN } from "../../actions/formula-guard.ts";
 import { digestHex, ownKeyText } from "../../actions/identity.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
-import { columnsOfFields, type MapperOptions } from "../../mapping/create-mapper.ts";
-import type { Mapped, Mapper, PlainAmount } from "../../mapping/mapper.ts";
-import { nthOfName, openActionText, REJECTS_COLUMNS, showRejects } from "../../mapping/open-actions.ts";
+import type { MapperOptions } from "../../mapping/create-mapper.ts";
+import type { Mapped, Mapper } from "../../mapping/mapper.ts";
+import { nthOfName, openActionText, REJECTS_COLUMNS } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { createRowDigester, type RowDigester } from "../../mapping/row-digest.ts";
 import { countLineEnds } from "../../readers/csv-rows.ts";
-import { type RangeFormat, rangeParser } from "../../readers/input.ts";
+import type { RangeFormat } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
-import type { Range } from "../../readers/ranges.ts";
-import { createPlainRows, type PlainRows } from "../bytes/plain-rows.ts";
+import { endOfRow, type Range } from "../../readers/ranges.ts";
+import type { PlainRows } from "../bytes/plain-rows.ts";
 import { type CandidateWriter, createCandidateWriter } from "../candidates/candidate-writer.ts";
 import type { OrderKey } from "../candidates/facts.ts";
 import { type PublicValuesSeen, seePublicValues } from "../candidates/public-values.ts";
@@ -29,6 +28,7 @@ import {
 } from "../rejects/findings-of-rejects.ts";
 import type { MendedMark, RowMarks } from "../rejects/mended-rows.ts";
 import type { Batch, BatchInvalid, BatchMended } from "./batch.ts";
+import { plainRowsOf, quoteOf, rowsOfRange } from "./range-rows.ts";
 
 export interface RowCompiler {
   /** Rows may be plain: ranges are compiled faster than rows. */
@@ -71,7 +71,7 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
     writer,
     publicValues,
     digester: createRowDigester(options.header, options.readAs),
-    plain: plainRowsOf(options, writer, publicValues),
+    plain: plainRowsOf({ ...options, writer, publicValues }),
   };
   /** Items of a JSON array are identified by their number in the file. */
   let rowsBefore = 0;
@@ -91,30 +91,6 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
       return batch.end();
     },
   };
-}
-
-/** The rows of a range, read by itself. */
-function rowsOfRange(ranged: RangeFormat, { bytes, lineEnds, isLast }: Range): readonly Row[] {
-  const parser = rangeParser(ranged, lineEnds);
-  const rows = parser.take(bytes);
-  if (isLast && !parser.stopped) for (const row of parser.end()) rows.push(row);
-  return rows;
-}
-
-/** The fast path, where the file may have rows for it. */
-function plainRowsOf(
-  { ranged, settings, marks, input, now, notesEvents, mapper }: RowCompilerOptions,
-  writer: CandidateWriter,
-  publicValues: PublicValuesSeen,
-): PlainRows | undefined {
-  if (ranged?.format !== "csv" || settings === undefined || marks.hasMended) return undefined;
-  const columns = columnsOfFields(settings);
-  // Rows of rejects are known by what stands in them.
-  if (columns === undefined || showRejects(columns.header) || columns.header.includes(GUARDED_COLUMN)) return undefined;
-  const { delimiter } = ranged.start;
-  const seeAmount = (amount: PlainAmount): void => mapper.seeAmount?.(amount);
-  const quote = ranged.quote ?? '"';
-  return createPlainRows({ columns, delimiter, quote, input, now, notesEvents, writer, publicValues, seeAmount });
 }
 
 /** What is used for all batches of a file. */
@@ -353,24 +329,6 @@ class CompiledRows {
 const isOfRejects = (value: object): boolean => REJECTS_COLUMNS.some((key) => Object.hasOwn(value, key));
 
 const ONLY: readonly number[] = [0];
-
-const LF = 10;
-
-const quoteOf = (ranged: RangeFormat): number => {
-  const quote = ranged.format === "csv" ? (ranged.quote ?? '"') : "";
-  return quote === "" ? -1 : quote.charCodeAt(0);
-};
-
-/** Behind the line end of the row at `from`, by its quotes, as ranges are cut. */
-function endOfRow(bytes: Buffer, from: number, quote: number): number {
-  let isQuoted = false;
-  for (let at = from; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === quote) isQuoted = !isQuoted;
-    else if (byte === LF && !isQuoted) return at + 1;
-  }
-  return bytes.length;
-}
 
 function countReason(reasons: Map<string, number>, reason: string): void {
   reasons.set(reason, (reasons.get(reason) ?? 0) + 1);

@@ -24,7 +24,7 @@ import { type Joined, JoinedBatches, type JoinOptions } from "./joined-batches.t
 import { createWorkers, type MadeMapper, type WorkerOptions, type Workers } from "./parallel.ts";
 import { createContentsSeen } from "./same-contents.ts";
 
-/** Size from which a file is worth the fast path (readers/csv.ts says the same of its own). */
+/** Size from which a file is worth the fast path: its rows are not read singly then. */
 const RANGES_FROM_BYTES = 64 * 1024;
 /** In this thread a range is memory and no more, and what one row allows another need not be handed over. */
 const RANGE_BYTES = 64 * 1024;
