@@ -4,6 +4,7 @@ import type { Action, ActionName } from "../actions/actions.ts";
 import { about, type Severity, type SourceLine } from "../actions/problem.ts";
 import { isNumber, otherSpellings } from "../actions/zero-ids.ts";
 import type { EventStates } from "./event-states.ts";
+import { HeldEvents } from "./held-events.ts";
 import {
   type KnownSpelling,
   type OtherSpelling,
@@ -22,15 +23,14 @@ export class LostZeros {
   readonly #knownSpelling: OtherSpelling;
   /** Lengths of the ids of this input that begin with a zero. */
   readonly #lengths = { eventId: new Set<number>(), ticketId: new Set<number>() };
-
-  /** Events that are another one: whatever names them is not sent. */
-  readonly #heldEvents = new Map<string, SourceLine>();
+  readonly #heldEvents: HeldEvents;
 
   constructor(events: EventStates, tickets: TicketStates, row: RowFindings, knownSpelling: OtherSpelling) {
     this.#events = events;
     this.#tickets = tickets;
     this.#row = row;
     this.#knownSpelling = knownSpelling;
+    this.#heldEvents = new HeldEvents(events, row);
   }
 
   /** Of an id that this input has not named yet: whether it is known, or stands further up, with other zeros in front. */
@@ -46,15 +46,10 @@ export class LostZeros {
   }
 
   #checkEvent(action: ActionName, eventId: string, at: SourceLine): void {
-    const event = this.#events.find(eventId);
-    const heldAt = this.#heldEvents.get(eventId);
-    // Where that row would have registered the event, the event says so itself.
-    if (heldAt !== undefined && heldAt !== at && event?.heldAt === undefined)
-      this.#row.dependsOn(heldAt, "eventId", eventId);
-    if (event !== undefined || heldAt !== undefined) return;
+    if (this.#heldEvents.check(eventId, at) || this.#events.find(eventId) !== undefined) return;
     const here = this.#spelledHere("eventId", eventId, (id) => this.#events.find(id)?.registeredAt);
     if (this.#report("eventId", eventId, this.#knownSpelling(action, "eventId", eventId) ?? here) === "error")
-      this.#heldEvents.set(eventId, at);
+      this.#heldEvents.hold(eventId, at);
   }
 
   #spelledHere(

@@ -5,6 +5,7 @@ import { about, type Severity, type SourceLine } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { formOf, mayHaveForms, UnicodeForms, withFormShown } from "../actions/unicode-forms.ts";
 import type { EventStates } from "./event-states.ts";
+import { HeldEvents } from "./held-events.ts";
 import {
   type KnownSpelling,
   type OtherSpelling,
@@ -24,7 +25,6 @@ export interface KnownForms {
 }
 
 export class OtherForms {
-  readonly #events: EventStates;
   readonly #tickets: TicketStates;
   readonly #row: RowFindings;
   readonly #known: KnownForms;
@@ -32,14 +32,13 @@ export class OtherForms {
   readonly #forms = { eventId: new UnicodeForms(), ticketId: new UnicodeForms() };
   /** Where this input first names an event. */
   readonly #eventsAt = new Map<string, SourceLine>();
-  /** Events that are another one: whatever names them is not sent. */
-  readonly #heldEvents = new Map<string, SourceLine>();
+  readonly #heldEvents: HeldEvents;
 
   constructor(events: EventStates, tickets: TicketStates, row: RowFindings, known: KnownForms) {
-    this.#events = events;
     this.#tickets = tickets;
     this.#row = row;
     this.#known = known;
+    this.#heldEvents = new HeldEvents(events, row);
   }
 
   /** Of an id that this input has not named yet: whether it is known, or stands further up, in another form. */
@@ -58,13 +57,10 @@ export class OtherForms {
   }
 
   #checkEvent(action: ActionName, eventId: string, at: SourceLine): void {
-    const heldAt = this.#heldEvents.get(eventId);
-    // Where that row would have registered the event, the event says so itself.
-    const isTold = heldAt === at || this.#events.find(eventId)?.heldAt !== undefined;
-    if (heldAt !== undefined && !isTold) this.#row.dependsOn(heldAt, "eventId", eventId);
+    this.#heldEvents.check(eventId, at);
     if (this.#eventsAt.has(eventId)) return;
     if (this.#report("eventId", eventId, this.#otherOf(action, "eventId", eventId)) === "error")
-      this.#heldEvents.set(eventId, at);
+      this.#heldEvents.hold(eventId, at);
     this.#eventsAt.set(eventId, at);
   }
 

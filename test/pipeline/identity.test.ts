@@ -2037,6 +2037,12 @@ describe("rows of one run that tell of one ticket", () => {
   /** Rows of another ticket by which an export is seen to begin with the newest. */
   const FALLING = [5, 4, 3, 2, 1];
   const laterThan = (hours: number): string => `S,x${hours},5,${LATER + hours * 3600}`;
+  async function openBothSold(): Promise<Field> {
+    const field = await openSold();
+    await field.write("sale.ndjson", lines(sold("S")));
+    await field.stream(["sale.ndjson"]);
+    return field;
+  }
 
   test("are a problem where a resale stands behind one of a later time, unless their times give the order", async () => {
     const field = await openSold();
@@ -2086,9 +2092,7 @@ describe("rows of one run that tell of one ticket", () => {
   ] as const)(
     "are a problem where no times tell them in an export that goes from the latest to the earliest, in the order of %s: %j",
     async (order, ofTicket) => {
-      const field = await openSold();
-      await field.write("sale.ndjson", lines(sold("S")));
-      await field.stream(["sale.ndjson"]);
+      const field = await openBothSold();
       const rows = [...FALLING.map(laterThan), ...ofTicket, `S,y,5,${SECOND - 3600}`];
       await field.write("resales.csv", resales(...rows));
       const told = await field.stream(["resales.csv"], { order, maxInvalid: { rows: 9 } });
@@ -2110,9 +2114,7 @@ describe("rows of one run that tell of one ticket", () => {
   ] as const)(
     "are not sent behind an accepted one below which they turn up in an export that begins with the newest, in the order of %s: %s",
     async (order, late) => {
-      const field = await openSold();
-      await field.write("sale.ndjson", lines(sold("S")));
-      await field.stream(["sale.ndjson"]);
+      const field = await openBothSold();
       const [before, behind] = [[...FALLING.map(laterThan), `T,a,5,${SECOND}`], [`S,y,5,${SECOND - 3600}`]];
       await field.write("resales.csv", resales(...before, ...behind));
       await field.stream(["resales.csv"], { order: "time" });
