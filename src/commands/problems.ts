@@ -152,12 +152,24 @@ export function tellProblems(
       if (times > options.most) say(`${rule}: ${number(times)} times in all. --max-problems shows more.`);
       continue;
     }
-    say(`${rule}${often}: ${problemLine(fresh.first ?? first, options.verbose).replace(` [${rule}]`, "")}`);
+    const line = problemLine(fresh.first ?? first, options.verbose).replace(` [${rule}]`, "");
+    const others = TELLS_WHAT_IS_NOT_SENT.has(rule) ? alsoNotSent(fresh, times, options.most) : "";
+    say(`${rule}${often}: ${line}${others}`);
   }
 }
 
 /** Rules whose findings each name values of their own file, so that one example can't stand for all. */
 const SAYS_ITS_OWN: ReadonlySet<string> = new Set(["value-not-named", "value-near"]);
+
+/** Rules by which a row is not sent: each one is named. */
+const TELLS_WHAT_IS_NOT_SENT: ReadonlySet<string> = new Set(["deed-repeated", "history-late", "history-superseded"]);
+
+/** ` Not sent either: resales.csv:7, resales.csv:9 and 8 more.` */
+function alsoNotSent({ all, count: fresh }: ReturnType<typeof freshOf>, times: number, most: number): string {
+  const others = all.slice(1, 1 + most).map(({ source, line }) => `${cleanText(source, 200)}:${line}`);
+  const more = (fresh === 0 ? times : fresh) - 1 - others.length;
+  return others.length === 0 ? "" : ` Not sent either: ${others.join(", ")}${andMore(more)}.`;
+}
 
 /** The warnings of a rule that no earlier run reported. Where not all are kept, all count as new. */
 function freshOf(

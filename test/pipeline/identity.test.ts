@@ -106,6 +106,19 @@ describe("a history without times", () => {
     expect(images(field)).toBe("a b");
   });
 
+  test("of several rows that came late, each one is named", async () => {
+    const field = await openSold();
+    await field.write("updates.ndjson", lines(updated(url("z"))));
+    await field.stream(["updates.ndjson"]);
+    await field.write("updates.ndjson", lines(...["a", "b", "c", "d", "z"].map((name) => updated(url(name)))));
+    const night = await field.stream(["updates.ndjson"]);
+    expect(night.summary?.actions, night.said).toMatchObject({ accepted: 0, late: 4 });
+    expect(night.said).toContain("history-late (4 times");
+    expect(night.said).toContain("Not sent either: updates.ndjson:2, updates.ndjson:3, updates.ndjson:4.");
+    const short = await field.stream(["updates.ndjson"], { maxProblems: 2 });
+    expect(short.said).toContain("Not sent either: updates.ndjson:2, updates.ndjson:3 and 1 more.");
+  });
+
   test("a row that came late is told and not sent; streamed on its own it is, and then all is known", async () => {
     const field = await openSold();
     await field.write("updates.ndjson", lines(updated(url("a")), updated(url("c"))));
