@@ -1,5 +1,6 @@
-import { number } from "../actions/text.ts";
+import { cleanText, number } from "../actions/text.ts";
 import type { ChunkRecord } from "../ledger/runs.ts";
+import type { NotedSettlement } from "../ledger/settlements.ts";
 
 /**
  * `4 (a part of chunk 2, actions 5 to 8)`: a run is first told in the chunks that were planned.
@@ -18,4 +19,9 @@ export function chunkNumber(
 /** `action 5`, `actions 5 to 8` */
 export function actionRange({ first, count }: Pick<ChunkRecord, "first" | "count">): string {
   return count === 1 ? `action ${number(first)}` : `actions ${number(first)} to ${number(first + count - 1)}`;
+}
+
+/** `as sent by anna on 2026-01-18T03:00:00.000Z: found by support`. */
+export function describeSettlement({ decision, who, at, reason }: Omit<NotedSettlement, "chunk">): string {
+  return `as ${decision} by ${who} on ${at}${reason === undefined ? "" : `: ${cleanText(reason, 200)}`}`;
 }

@@ -12,7 +12,7 @@ import { unknownRun } from "../run/resume.ts";
 import { actionsOfChunk, detailsOf } from "../run/run-details.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { status as lookUp, type RunStatus, type Status } from "../run/status.ts";
-import { chunkNumber } from "./chunk-words.ts";
+import { chunkNumber, describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
@@ -169,8 +169,7 @@ async function showRun(
         `chunk ${chunkNumber(chunk, whole)}: ${stateNow(state, counts)}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
     ),
     ...settlements.map(
-      ({ chunk, decision, who, at, reason }) =>
-        `settled ${chunk === undefined ? "run" : `chunk ${chunk}`} as ${decision} by ${who} on ${at}${reason === undefined ? "" : `: ${cleanText(reason, 200)}`}`,
+      ({ chunk, ...how }) => `settled ${chunk === undefined ? "run" : `chunk ${chunk}`} ${describeSettlement(how)}`,
     ),
     ...(run.endedAt === undefined ? [] : [`took ${describeAge(summary.durationMs)}`]),
     ...(run.output === undefined ? [] : [`promises ${displayPath(run.output, cwd)}`]),

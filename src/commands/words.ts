@@ -3,8 +3,10 @@
 import { decideChunkCommand, importCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { displayOrigin } from "../config/environment.ts";
+import type { NotedSettlement } from "../ledger/settlements.ts";
 import type { MendedRun, OpenedLedger, Progress, RunEvent, WhyElsewhere, WorkUnderWay } from "../run/progress.ts";
 import { proxyOf } from "../sending/proxy.ts";
+import { describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { describeUnderstanding, tellChecked, tellPlanned } from "./input-words.ts";
 import type { ProgressState } from "./reporter.ts";
@@ -89,10 +91,11 @@ const WORDS: Words = {
     reporter.warn(
       `The plan of run ${run} is lost, so its rows can't be listed. The run is closed; its accepted actions are remembered.`,
     ),
-  "nothing to settle": ({ run, chunk }, { reporter }) =>
-    reporter.info(
-      chunk === undefined ? `Run ${run} has nothing to settle.` : `Chunk ${chunk} of run ${run} was settled before.`,
-    ),
+  "nothing to settle": ({ run, before, isOtherwise }, { reporter }) => {
+    if (before === undefined) reporter.info(`Run ${run} has nothing to settle.`);
+    else if (isOtherwise) reporter.warn(`${settledBefore(run, before)} It stays so: nothing was changed.`);
+    else reporter.info(settledBefore(run, before));
+  },
   "chunk settled by hand": ({ chunk, decision, first, rest }, { reporter }) => {
     reporter.info(
       `Chunk ${chunk.chunk}: ${first < chunk.count ? `the first ${number(first)} of ${count(chunk.count, "action")}` : count(chunk.count, "action")} settled as ${decision}.`,
@@ -225,3 +228,6 @@ export function describeBytes(bytes: number): string {
   }
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
 }
+
+const settledBefore = (run: string, { chunk, ...how }: NotedSettlement): string =>
+  `Chunk ${chunk} of run ${run} was settled before, ${describeSettlement(how)}.`;

@@ -28,11 +28,6 @@ export function noteSettlement(
   );
 }
 
-/** Whether a person has decided about the chunk before, whatever became of it since. */
-export function wasSettledByHand(ledger: Ledger, runNo: number, chunk: number): boolean {
-  return ledger.get("SELECT 1 AS one FROM settlements WHERE run_no = ? AND chunk = ?", runNo, chunk) !== undefined;
-}
-
 /** All of a run, oldest first. */
 export const settlementsOf = (ledger: Ledger, runNo: number): readonly NotedSettlement[] =>
   ledger
@@ -44,3 +39,7 @@ export const settlementsOf = (ledger: Ledger, runNo: number): readonly NotedSett
       at: String(at),
       reason: reason === null ? undefined : String(reason),
     }));
+
+/** What a person decided last about the chunk, whatever became of it since. */
+export const settlementOfChunk = (ledger: Ledger, runNo: number, chunk: number): NotedSettlement | undefined =>
+  settlementsOf(ledger, runNo).findLast((each) => each.chunk === chunk);

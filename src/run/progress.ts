@@ -6,6 +6,7 @@ import type { Failure } from "../failure.ts";
 import type { LockHolder } from "../ledger/lock.ts";
 import type { ListHead, LostRun } from "../ledger/run-list.ts";
 import type { ChunkRecord, RunCounts } from "../ledger/runs.ts";
+import type { NotedSettlement } from "../ledger/settlements.ts";
 import type { Understanding } from "../mapping/mapper.ts";
 import type { PublicValues } from "../plan/candidates/public-values.ts";
 import type { Manifest } from "../plan/files/manifest.ts";
@@ -94,8 +95,7 @@ export type RunEvent =
     }
   | { readonly kind: "run closed"; readonly run: string }
   | { readonly kind: "plan lost"; readonly run: string }
-  /** Undefined: no chunk of the run. */
-  | { readonly kind: "nothing to settle"; readonly run: string; readonly chunk: number | undefined }
+  | ({ readonly kind: "nothing to settle" } & NothingToSettle)
   | ({ readonly kind: "chunk settled by hand" } & ChunkByHand)
   /** Another run's promise may be for the very deeds of this chunk, so a person decides about it separately. */
   | {
@@ -147,6 +147,14 @@ interface CheckedBefore {
   readonly maxProblems: number | undefined;
   /** Whether an earlier run has shown a warning; undefined where nothing is sent and nothing remembered. */
   readonly wasTold: ((digest: string) => boolean) | undefined;
+}
+
+export interface NothingToSettle {
+  readonly run: string;
+  /** What was decided about the one chunk that was asked about. */
+  readonly before: NotedSettlement | undefined;
+  /** It was decided otherwise than is asked now. */
+  readonly isOtherwise: boolean;
 }
 
 interface ChunkByHand {

@@ -6,6 +6,7 @@ import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { mergeOutcomes } from "../ledger/known-state.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
 import { isPromisedElsewhere } from "../ledger/promised-elsewhere.ts";
 import {
@@ -17,7 +18,7 @@ import {
   type RunRecord,
   undecidedChunks,
 } from "../ledger/runs.ts";
-import { wasSettledByHand } from "../ledger/settlements.ts";
+import { settlementOfChunk } from "../ledger/settlements.ts";
 import { canWriteRejects, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import { openPlan } from "../plan/files/plan.ts";
@@ -38,6 +39,7 @@ import type { RunContext } from "./context.ts";
 import { writeLeft } from "./left-unwritten.ts";
 import { mendLost, refuseLost } from "./mend-lost.ts";
 import { planDirectory } from "./places.ts";
+import type { NothingToSettle } from "./progress.ts";
 import { openPromises, openPromisesLate } from "./promises.ts";
 import { unknownRun } from "./resume.ts";
 import { type Questions, questionsOf } from "./run-details.ts";
@@ -185,7 +187,7 @@ async function decide(
   const { decision, chunks, chunk: only, settling } = options;
   const { plan } = settling;
   const settlement = settlementOf(decision, options.reason);
-  if (chunks.length === 0) progress.happened({ kind: "nothing to settle", run: run.run, chunk: only });
+  if (chunks.length === 0) progress.happened({ kind: "nothing to settle", ...whatIsSettled(ledger, run, options) });
   for (const chunk of chunks) {
     // Decided about together with others, one deed could be counted twice unnoticed.
     if (decision === "sent" && only === undefined && isPromisedElsewhere(ledger, run, chunk)) {
@@ -251,7 +253,7 @@ function settleWithoutPlan(
       progress.happened({ kind: "chunk settled by hand", chunk, decision, first: chunk.count, rest: undefined });
     }
   if (isSettled || (decision === "not-sent" && chunks.length === 0))
-    progress.happened({ kind: "nothing to settle", run: run.run, chunk: only });
+    progress.happened({ kind: "nothing to settle", ...whatIsSettled(ledger, run, { chunk: only, decision }) });
   if (!isSettled) progress.happened({ kind: "plan lost", run: run.run });
   if (decision !== undefined) noteInList(context, session, run);
   const manifest = parseManifest(run.manifest);
@@ -259,6 +261,15 @@ function settleWithoutPlan(
   const closed = findRun(ledger, run.run) ?? run;
   const summary = summaryOf(context, session, closed, manifest, { rejects: [], output, startedAt });
   return { kind: "without plan", environment, summary, manifest };
+}
+
+function whatIsSettled(
+  ledger: Ledger,
+  { run, runNo }: RunRecord,
+  { chunk, decision }: Pick<SettleSettings, "chunk" | "decision">,
+): NothingToSettle {
+  const before = chunk === undefined ? undefined : settlementOfChunk(ledger, runNo, chunk);
+  return { run, before, isOtherwise: before !== undefined && decision !== undefined && before.decision !== decision };
 }
 
 /** Number of the chunk that holds the rest, when only a chunk's first actions were settled. */
@@ -295,7 +306,7 @@ function chosenChunks(
 ): readonly ChunkRecord[] {
   if (number_ === undefined) return open;
   const chosen = open.filter(({ chunk }) => chunk === number_);
-  if (chosen.length > 0 || wasSettledByHand(ledger, run.runNo, number_)) return chosen;
+  if (chosen.length > 0 || settlementOfChunk(ledger, run.runNo, number_) !== undefined) return chosen;
   throw new Failure("usage", `Chunk ${number_} of run ${run.run} is not waiting to be settled.`, {
     hint:
       open.length === 0

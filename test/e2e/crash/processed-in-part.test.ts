@@ -71,7 +71,14 @@ test("what was processed in part is settled action by action, as the service too
   expect(head.exitCode).toBe(6);
   expect(statesOf(rig)).toEqual(["settled", "settled by hand", "in doubt", "planned", "planned"]);
   const again = await rig.run([...settle, "3", "--sent"]);
-  expect(again.stderr).toContain(`Chunk 2 of run ${run} was settled before.`);
+  expect(again.stderr).toContain(`Chunk 2 of run ${run} was settled before, as sent by `);
+  expect(again.stderr).not.toContain("warning");
+  const otherwise = await rig.run(["settle", run ?? "", "--env", "playground", "--chunk", "2", "--not-sent"]);
+  expect(otherwise.stderr).toMatch(
+    /warning: Chunk 2 of run \S+ was settled before, as sent by .+: the first three are there\./,
+  );
+  expect(otherwise.stderr).toContain("It stays so: nothing was changed.");
+  expect(statesOf(rig)).toEqual(["settled", "settled by hand", "in doubt", "planned", "planned"]);
   await rig.run(["settle", run ?? "", "--env", "playground", "--chunk", "5", "--not-sent"]);
   const { resumed } = summaryIn<Summary>(await rig.run(command));
   expect(resumed).toMatchObject({ exitCode: 0, actions: { accepted: 17, settledByHand: 3 } });
