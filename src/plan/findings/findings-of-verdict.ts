@@ -103,7 +103,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "key shared":
       return {
         rule: "key-shared",
-        message: `The key of this row is that of another ${about}, ${owner(detail, places)}.`,
+        message: `The key of this row is that of another ${about}, ${owner(candidate, detail, places)}.`,
         hint: "Make the source's key one that no two tickets share.",
       };
     case "key of source":
@@ -115,7 +115,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "key repeated":
       return {
         rule: "key-shared",
-        message: `The key of this row is that of another ${action} of this ${about}, at ${placeText(places.placeOf(detail.at))}, which says something else.`,
+        message: `The key of this row is that of another ${action} of this ${about}, ${standsAt(candidate, detail.at, places)}, which says something else.`,
         hint: "Make the source's key one that no two rows share, or remove the row that is no longer right.",
       };
   }
@@ -428,8 +428,16 @@ function saidElsewhere(
   return `which was accepted${deed === undefined ? "" : acceptedPlace(deed, places)}`;
 }
 
-function owner({ accepted: deed, at }: Extract<Detail, { kind: "key shared" }>, places: KnownPlaces): string {
-  if (deed === undefined) return at === undefined ? "in this input" : `at ${placeText(places.placeOf(at))}`;
+/** A row may give several actions. */
+const standsAt = ({ input, line }: Candidate, at: InputLine, places: KnownPlaces): string =>
+  at.input === input && at.line === line ? "in the same row" : `at ${placeText(places.placeOf(at))}`;
+
+function owner(
+  candidate: Candidate,
+  { accepted: deed, at }: Extract<Detail, { kind: "key shared" }>,
+  places: KnownPlaces,
+): string {
+  if (deed === undefined) return at === undefined ? "in this input" : standsAt(candidate, at, places);
   const { ticketId, nftId, eventId } = dataOf(deed, places);
   return `"${cleanText(String(ticketId ?? nftId ?? eventId), 60)}", which was accepted under it${acceptedPlace(deed, places)}`;
 }

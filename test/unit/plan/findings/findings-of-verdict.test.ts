@@ -43,3 +43,16 @@ test("rows that two runs rejected: nothing is listed as accepted where nothing w
       "Remove the row that is no longer right. If both are right, stream them with --again in a file of their own.",
     ]);
 });
+
+test.each<[Detail, string]>([
+  [{ kind: "key shared", at: { input: 0, line: 5 } }, "that of another ticket, at updates.csv:5."],
+  [{ kind: "key shared", at: { input: 0, line: 2 } }, "that of another ticket, in the same row."],
+  [{ kind: "key shared", at: { input: 1, line: 2 } }, "that of another ticket, at updates.csv:2."],
+  [
+    { kind: "key repeated", at: { input: 0, line: 2 } },
+    "that of another updateTicket of this ticket, in the same row, which says something else.",
+  ],
+])("whose key it is: %j", (detail, owner) => {
+  const candidate = { action: "updateTicket", input: 0, line: 2 } as Candidate; // nothing else of it is read
+  expect(findingOf(candidate, detail, places)?.message).toBe(`The key of this row is ${owner}`);
+});
