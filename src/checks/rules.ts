@@ -178,6 +178,12 @@ export const CROSS_ACTION_RULES = rulesOf("error", NEVER_TWICE, {
     source: ORDER,
     example: "an updateTicket row inserted before one that was accepted yesterday",
   },
+  "state-came-back": {
+    severity: "warn",
+    reason:
+      "An update, resale or claim without a time says what was accepted before, and the input lacks what was accepted since. It is taken for the one that was accepted; but in an export that holds only what changed, or one row per ticket, it may say that the ticket is back to that.",
+    example: "updateTicket A and then B were accepted, and the input has only A",
+  },
   "history-superseded": {
     severity: "warn",
     reason:

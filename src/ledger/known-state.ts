@@ -119,21 +119,57 @@ export interface IndexedDeed {
 
 /** Deeds per statement: a call costs as much as a lookup. */
 const ASKED = 64;
+
+interface AskedTogether {
+  readonly many: string;
+  readonly one: string;
+}
+
+/** @param sql asks of `column1`, an identity, and `column2`, a content, after `VALUES`; `column3` is the deed's number. */
+function askedTogether(sql: string): AskedTogether {
+  const askFor = (deeds: number): string =>
+    sql.replace("VALUES", `VALUES ${Array.from({ length: deeds }, (_, at) => `(?, ?, ${at})`).join(", ")}`);
+  return { many: askFor(ASKED), one: askFor(1) };
+}
+
+function askTogether(
+  ledger: Ledger,
+  deeds: readonly IndexedDeed[],
+  { many, one }: AskedTogether,
+  take: (at: number, row: SqlRow) => void,
+): void {
+  for (let from = 0; from < deeds.length; ) {
+    const asked = deeds.length - from < ASKED ? 1 : ASKED;
+    const values = deeds.slice(from, from + asked).flatMap(({ identity, content }) => [identity, content]);
+    for (const row of ledger.all(asked === 1 ? one : many, ...values)) take(from + Number(row.at), row);
+    from += asked;
+  }
+}
+
 const SAME_DEED = "SELECT 1 FROM identities WHERE identity = column1 AND content = column2 AND taken = 1";
-const askFor = (deeds: number): string =>
-  `SELECT column3 AS at FROM (VALUES ${Array.from({ length: deeds }, (_, at) => `(?, ?, ${at})`).join(", ")}) WHERE NOT EXISTS (${SAME_DEED})`;
-const ASK_MANY = askFor(ASKED);
-const ASK_ONE = askFor(1);
+const NOT_ACCEPTED = askedTogether(`SELECT column3 AS at FROM (VALUES) WHERE NOT EXISTS (${SAME_DEED})`);
 
 /** Which of the deeds the service has accepted with just this content: 1 for each that it has. */
 export function areAccepted(ledger: Ledger, deeds: readonly IndexedDeed[]): Uint8Array {
   const accepted = new Uint8Array(deeds.length).fill(1);
-  for (let from = 0; from < deeds.length; ) {
-    const asked = deeds.length - from < ASKED ? 1 : ASKED;
-    const values = deeds.slice(from, from + asked).flatMap(({ identity, content }) => [identity, content]);
-    for (const { at } of ledger.all(asked === 1 ? ASK_ONE : ASK_MANY, ...values)) accepted[from + Number(at)] = 0;
-    from += asked;
-  }
+  askTogether(ledger, deeds, NOT_ACCEPTED, (at) => {
+    accepted[at] = 0;
+  });
+  return accepted;
+}
+
+/** 1 for one that is accepted, 2 more for one whose identity has several accepted ones; nothing for one accepted alone. */
+const HOW_ACCEPTED = askedTogether(`SELECT column3 AS at, how FROM (
+  SELECT column3, (
+    SELECT coalesce(max(content = column2), 0) + 2 * (count(*) > 1) FROM identities WHERE identity = column1 AND taken = 1
+  ) AS how FROM (VALUES)) WHERE how <> 1`);
+
+/** The same, and 3 for each that has others of its identity beside it. */
+export function areAcceptedBesideOthers(ledger: Ledger, deeds: readonly IndexedDeed[]): Uint8Array {
+  const accepted = new Uint8Array(deeds.length).fill(1);
+  askTogether(ledger, deeds, HOW_ACCEPTED, (at, { how }) => {
+    accepted[at] = Number(how) === 3 ? 3 : 0;
+  });
   return accepted;
 }
 

@@ -136,6 +136,10 @@ export function findRun(ledger: Ledger, run: string): RunRecord | undefined {
   return row && toRun(row);
 }
 
+/** The id of a run, by its number. */
+export const runIdOf = (ledger: Ledger, runNo: number): string =>
+  String(ledger.get("SELECT run FROM runs WHERE run_no = ?", runNo)?.run);
+
 export const countRuns = (ledger: Ledger): number => Number(ledger.get("SELECT count(*) AS n FROM runs")?.n ?? 0);
 
 /** Runs newest first; all of them unless a limit is given. */
@@ -190,6 +194,26 @@ export const hasRunSince = (ledger: Ledger, runNo: number, at: string): boolean 
     runNo,
     at,
   ) !== undefined;
+
+/** The last run that was given an input of this name, with what its bytes were then. */
+export function lastGiven(
+  ledger: Ledger,
+  name: string,
+): { readonly runNo: number; readonly sha256: string } | undefined {
+  const sql = `SELECT run_no, input.value ->> 'sha256' AS sha256 FROM runs, json_each(manifest, '$.inputs') AS input
+    WHERE input.value ->> 'name' = ? ORDER BY run_no DESC LIMIT 1`;
+  const row = ledger.get(sql, name);
+  return row && { runNo: Number(row.run_no), sha256: String(row.sha256) };
+}
+
+/** What the input that gave an action was read as: the source, or the action. */
+export function wasReadAs(ledger: Ledger, runNo: number, seq: number): string | undefined {
+  const sql = `SELECT input.value ->> 'readAs' AS read_as
+    FROM actions JOIN runs USING (run_no), json_each(manifest, '$.inputs') AS input
+    WHERE actions.run_no = ? AND seq = ? AND input.value ->> 'name' = source`;
+  const readAs = ledger.get(sql, runNo, seq)?.read_as;
+  return readAs == null ? undefined : String(readAs);
+}
 
 /** The newest run, finished or not. */
 export function lastRun(ledger: Ledger): RunRecord | undefined {

@@ -193,6 +193,11 @@ const TRIGGERS: Readonly<Record<string, Trigger>> = {
     before: (field) => accept(field, NEW_EVENT, SOLD, update("a"), update("c")),
     isNeverSent: true,
   },
+  "state-came-back": {
+    files: { "updates.ndjson": `${update("a")}\n` },
+    before: (field) => accept(field, NEW_EVENT, SOLD, update("a"), update("b")),
+    isNeverSent: true,
+  },
   "history-superseded": {
     files: { "updates.ndjson": `${update("a")}\n${update("b")}\n` },
     before: async (field, names) => {
@@ -306,6 +311,7 @@ const rulesIn = (out: string): readonly string[] =>
 const UNSENT: Readonly<Record<string, { readonly alreadySent: number; readonly notSent: number }>> = {
   changed: { alreadySent: 1, notSent: 0 },
   "history-late": { alreadySent: 2, notSent: 1 },
+  "state-came-back": { alreadySent: 1, notSent: 0 },
   "history-superseded": { alreadySent: 1, notSent: 1 },
   "history-unclear": { alreadySent: 0, notSent: 1 },
   "key-shared": { alreadySent: 0, notSent: 1 },

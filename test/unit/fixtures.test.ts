@@ -209,6 +209,7 @@ describe("the bad files", () => {
       "imported-history",
       "changed",
       "history-late",
+      "state-came-back",
       "history-superseded",
       "history-unclear",
       "key-shared",

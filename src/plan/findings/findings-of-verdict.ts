@@ -1,7 +1,14 @@
 /** What is said of actions that are not sent for what was accepted before, or not yet. */
 
 import { isDeepStrictEqual } from "node:util";
-import { type ActionData, type ActionName, actionSpec, type Effect, withArticle } from "../../actions/actions.ts";
+import {
+  type ActionData,
+  type ActionName,
+  acceptedFields,
+  actionSpec,
+  type Effect,
+  withArticle,
+} from "../../actions/actions.ts";
 import { isPersonal } from "../../actions/fields.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
 import type { Finding } from "../../actions/problem.ts";
@@ -9,6 +16,7 @@ import { cleanText, masked, utcText } from "../../actions/text.ts";
 import { dependsOnInvalid, placeText } from "../../checks/row-findings.ts";
 import { type AcceptedDeed, acceptedAt, acceptedData } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
+import { runIdOf } from "../../ledger/runs.ts";
 import { OPEN_ACTIONS_COLUMN, openActionText } from "../../mapping/open-actions.ts";
 import { type Candidate, type CandidateLines, dataOfCandidate } from "../candidates/candidates.ts";
 import { replaces } from "../identity/history-of-candidate.ts";
@@ -36,26 +44,14 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       return undefined;
     case "held":
       return heldBack(places.placeOf(detail.by));
+    case "came back":
+      return cameBack(candidate, detail, places);
     case "changed":
       return changed(candidate, detail.from, places);
     case "late":
-      return {
-        rule: "history-late",
-        message: `It was not accepted, but ${action} of the same ${about} that come after it were, up to ${placeText(places.placeOf(detail.before))}: sent now, it would undo them.`,
-        hint: allTheSame(candidate, places, candidate.nth > 0 || !candidate.untimed),
-      };
     case "late in time":
-      return {
-        rule: "history-late",
-        message: `It was not accepted, but ${withArticle(action)} of the same ${about} with a later orderTime${acceptedPlace(detail.than, places)} was: sent now, it would undo that one.`,
-        hint: allTheSame(candidate, places, true),
-      };
     case "stood before":
-      return {
-        rule: "history-late",
-        message: `It was not accepted, but a later ${action} of the same ${about} was, which came after its row when that was rejected${acceptedPlace(detail.accepted, places)}: sent now, it would undo that one.`,
-        hint: "Leave it unsent to keep the current state. To send it anyway, stream its row alone with --again.",
-      };
+      return late(candidate, detail, places);
     case "unplaced":
       return unplaced(action, detail, places);
     case "superseded":
@@ -117,6 +113,36 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         rule: "key-shared",
         message: `The key of this row is that of another ${action} of this ${about}, ${standsAt(candidate, detail.at, places)}, which says something else.`,
         hint: "Make the source's key one that no two rows share, or remove the row that is no longer right.",
+      };
+  }
+}
+
+/** A new deed that would undo a later one, which was accepted. */
+function late(
+  candidate: Candidate,
+  detail: Extract<Detail, { kind: "late" | "late in time" | "stood before" }>,
+  places: KnownPlaces,
+): Finding {
+  const { action } = candidate;
+  const { about } = actionSpec(action);
+  switch (detail.kind) {
+    case "late":
+      return {
+        rule: "history-late",
+        message: `It was not accepted, but ${action} of the same ${about} that come after it were, up to ${placeText(places.placeOf(detail.before))}: sent now, it would undo them.`,
+        hint: allTheSame(candidate, places, candidate.nth > 0 || !candidate.untimed),
+      };
+    case "late in time":
+      return {
+        rule: "history-late",
+        message: `It was not accepted, but ${withArticle(action)} of the same ${about} with a later orderTime${acceptedPlace(detail.than, places)} was: sent now, it would undo that one.`,
+        hint: allTheSame(candidate, places, true),
+      };
+    case "stood before":
+      return {
+        rule: "history-late",
+        message: `It was not accepted, but a later ${action} of the same ${about} was, which came after its row when that was rejected${acceptedPlace(detail.accepted, places)}: sent now, it would undo that one.`,
+        hint: "Leave it unsent to keep the current state. To send it anyway, stream its row alone with --again.",
       };
   }
 }
@@ -316,6 +342,21 @@ export function heldBack(cause: Cause): Finding {
   return { rule: "depends-on-invalid", ...dependsOnInvalid(cause) };
 }
 
+/** A row that says what was accepted before, without the one that was accepted since. */
+function cameBack(
+  candidate: Candidate,
+  { was, since }: Extract<Detail, { kind: "came back" }>,
+  places: KnownPlaces,
+): Finding {
+  const { action } = candidate;
+  const { about } = actionSpec(action);
+  return {
+    rule: "state-came-back",
+    message: `It says what was accepted before${acceptedPlace(was, places)}, so it is not sent. But another ${action} of this ${about} was accepted later${acceptedIn(since, places)}, and this input lacks that one.`,
+    hint: `If the ${about} is back to what this row says, stream the row alone with --again${namedIn(candidate, places)}. ${acceptedFields(action).includes("orderTime") ? "A time in such rows" : "A key of the source that changes with each change"} tells it by itself.`,
+  };
+}
+
 function changed(candidate: Candidate, deed: AcceptedDeed, places: KnownPlaces): Finding {
   const { action, nth } = candidate;
   const isOneOfMany = nth > 0 && actionSpec(action).identity !== "once";
@@ -345,10 +386,13 @@ const NOTHING = { before: {}, now: {} } as const;
 const OTHER_DEED = "If it is another deed, stream its row alone with --again. If not, correct it at the source.";
 
 /** With `--again` the others that its row gives would be sent too, unless this one is named. */
-function allTheSame(candidate: Candidate, { isOfSource }: KnownPlaces, needsAgain: boolean): string {
-  const named = isOfSource(candidate.input) ? ` and ${nameOf(candidate)} in ${OPEN_ACTIONS_COLUMN}` : "";
+function allTheSame(candidate: Candidate, places: KnownPlaces, needsAgain: boolean): string {
+  const named = namedIn(candidate, places);
   return `Leave it unsent to keep the current state. To send it anyway, stream its row alone${needsAgain ? ` with --again${named}` : ""}.`;
 }
+
+const namedIn = (candidate: Candidate, { isOfSource }: KnownPlaces): string =>
+  isOfSource(candidate.input) ? ` and ${nameOf(candidate)} in ${OPEN_ACTIONS_COLUMN}` : "";
 
 /** Its row gives others too, which are not to be sent again. */
 const otherDeedOfRow = (candidate: Candidate): string =>
@@ -418,6 +462,14 @@ function dataOf(deed: AcceptedDeed, { comparedWith }: KnownPlaces): ActionData {
 function acceptedPlace(deed: AcceptedDeed, { comparedWith }: KnownPlaces): string {
   const at = comparedWith && acceptedAt(comparedWith, deed);
   return at === undefined ? "" : ` (${placeText(at)})`;
+}
+
+/** The same with its run, which tells a later acceptance from this one where both came from one line. */
+function acceptedIn(deed: AcceptedDeed, { comparedWith }: KnownPlaces): string {
+  const at = comparedWith && acceptedAt(comparedWith, deed);
+  return comparedWith === undefined || at === undefined
+    ? ""
+    : ` (run ${runIdOf(comparedWith, deed.runNo)}, ${placeText(at)})`;
 }
 
 function saidElsewhere(

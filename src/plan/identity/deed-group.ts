@@ -13,6 +13,12 @@ import type { Try } from "../histories/first-tries.ts";
 import type { DeedsBeside, FoundDeed, InputKey } from "./accepted-under-other-keys.ts";
 import type { Doubtful } from "./doubtful-candidates.ts";
 
+/** An input, as runs remember it. */
+interface GivenInput extends InputKey {
+  readonly name: string;
+  readonly sha256: string;
+}
+
 export interface MatchOptions {
   readonly directory: string;
   readonly candidates: number;
@@ -27,7 +33,7 @@ export interface MatchOptions {
   /** Of the candidates, for the few of which more than their digests is asked. */
   readonly lines: CandidateLines;
   /** Of all inputs, by number. */
-  readonly inputs: readonly InputKey[];
+  readonly inputs: readonly GivenInput[];
   /** What the sources of the config read rows as. */
   readonly sources: ReadonlySet<string>;
   /** Of actions that register: whether the second of an input is left out, rather than a problem of the input. */
@@ -85,7 +91,7 @@ export class DeedGroup {
     this.action = first.action;
   }
 
-  get accepted(): readonly AcceptedDeed[] {
+  get accepted(): readonly FoundDeed[] {
     return this.tried.filter(({ isTaken }) => isTaken);
   }
 

@@ -6,9 +6,16 @@
 import { open } from "node:fs/promises";
 import { type ActionName, actionSpec, type IdentityRule, registers } from "../../actions/actions.ts";
 import { keySources } from "../../ledger/keyed-deeds.ts";
-import { acceptedDeeds, areAccepted, hasRepeats, type IndexedDeed } from "../../ledger/known-state.ts";
+import {
+  acceptedDeeds,
+  areAccepted,
+  areAcceptedBesideOthers,
+  hasRepeats,
+  type IndexedDeed,
+} from "../../ledger/known-state.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
 import { candidateFiles } from "../candidates/candidates.ts";
-import { contentAt, identityAt, RECORD_BYTES, readOrigin } from "../files/index-file.ts";
+import { contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "../files/index-file.ts";
 import type { DeedsBeside } from "./accepted-under-other-keys.ts";
 import type { BlockedHistories } from "./blocked-deeds.ts";
 import { comesWithRows, type MatchOptions } from "./deed-group.ts";
@@ -30,16 +37,47 @@ export async function judgeByDigests(
   for (let seq = 0; seq < candidates; ) {
     const { bytesRead } = await index.read(block, 0, block.length, seq * RECORD_BYTES);
     if (bytesRead === 0) throw new Error("the candidates' index is shorter than it should be");
-    const accepted = ledger === undefined ? undefined : areAccepted(ledger, deedsOf(block.subarray(0, bytesRead)));
-    for (let number = 0; number < bytesRead / RECORD_BYTES; number += 1, seq += 1)
-      judge.take(seq, block, number * RECORD_BYTES, accepted?.[number] === 1);
+    const records = block.subarray(0, bytesRead);
+    const origins = Array.from({ length: bytesRead / RECORD_BYTES }, (_, number) =>
+      readOrigin(records, number * RECORD_BYTES),
+    );
+    const accepted = ledger === undefined ? undefined : howAccepted(ledger, records, origins);
+    for (const [number, origin] of origins.entries()) {
+      judge.take(seq, origin, records, number * RECORD_BYTES, accepted?.[number]);
+      seq += 1;
+    }
   }
-  return judge.doubtful;
+  return judge.doubtful.union(judge.lacking());
 }
 
+/** Of each: 1 where it was accepted, 3 where it was, with others of a history without times. */
+function howAccepted(ledger: Ledger, records: Buffer, origins: readonly RecordOrigin[]): Uint8Array {
+  const how = new Uint8Array(origins.length);
+  const ask = (numbers: readonly number[], areThey: typeof areAccepted): void => {
+    const deeds = numbers.map((number) => deedAt(records, number * RECORD_BYTES));
+    for (const [at, is] of areThey(ledger, deeds).entries()) how[numbers[at] ?? 0] = is;
+  };
+  const { alone = [], beside = [] } = Object.groupBy(origins.keys(), (number) =>
+    mayStandBesideOthers(origins[number]) ? "beside" : "alone",
+  );
+  ask(alone, areAccepted);
+  ask(beside, areAcceptedBesideOthers);
+  return how;
+}
+
+/** Neither a time nor a key tells it from other deeds of its ticket or event. */
+function mayStandBesideOthers(origin: RecordOrigin | undefined): boolean {
+  if (origin === undefined || origin.keyed || !origin.untimed) return false;
+  return lastCounts(origin.action) || actionSpec(origin.action).identity === "history";
+}
+
+const deedAt = (records: Buffer, at: number): IndexedDeed => ({
+  identity: identityAt(records, at),
+  content: contentAt(records, at),
+});
+
 /** A candidate as its record in the index has it. */
-interface Indexed
-  extends Pick<ReturnType<typeof readOrigin>, "action" | "keyed" | "further" | "untimed" | "row" | "input"> {
+interface Indexed extends Pick<RecordOrigin, "action" | "keyed" | "further" | "untimed" | "row" | "input"> {
   readonly seq: number;
   /** A part of the block that is read: it is gone with the next block. */
   readonly identity: Buffer;
@@ -50,7 +88,9 @@ interface Indexed
   readonly repeatsMatter: boolean;
   /** The service has it, with this content. */
   readonly isAccepted: boolean;
-  /** Of a history: the same stood before in the input. */
+  /** Its content (likewise), where others of the same history were accepted too, and no times tell them. */
+  readonly besideOthers: Buffer | undefined;
+  /** Of what may happen more than once: the same stood before in the input. */
   readonly isRepeated: boolean;
 }
 
@@ -62,6 +102,8 @@ class DigestJudge {
   readonly #beside: DeedsBeside | undefined;
   readonly #found: FoundVerdicts;
   readonly #seen = createProbableSet();
+  /** By identity, of accepted ones: how many were accepted since the earliest of them, itself too, and how many the input has. */
+  readonly #given = new Map<string, { since: number; given: number }>();
   /** There is something that candidates may be, beside each other. */
   readonly #looksFurther: boolean;
   readonly #isOfSeveralSources: ReturnType<typeof severalSources>;
@@ -80,14 +122,20 @@ class DigestJudge {
     this.#isOfSeveralSources = severalSources(options);
   }
 
-  /** Each candidate once, in their order: those that repeat an earlier one are told from it. */
-  take(seq: number, block: Buffer, at: number, isAccepted: boolean): void {
-    const candidate = this.#read(seq, block, at, isAccepted);
+  /** The identities of which the input lacks what was accepted after something that it has. */
+  lacking(): ReadonlySet<string> {
+    const lacking = [...this.#given].filter(([, { since, given }]) => given < since);
+    return new Set(lacking.map(([identity]) => Buffer.from(identity, "latin1").toString("hex")));
+  }
+
+  /** Each candidate once, in their order: those that repeat an earlier one are told from it. `how`: see `howAccepted`. */
+  take(seq: number, origin: RecordOrigin, block: Buffer, at: number, how: number | undefined): void {
+    const candidate = this.#read(seq, origin, block, at, how);
     this.#noteKinds(candidate);
     if (this.#mayRepeatRow(candidate) || this.#hasOwnPlace(candidate)) this.#doubt(candidate);
     else if (this.#isSurelyNew(candidate)) return;
     else if (this.#isBesideOthers(candidate)) this.#doubt(candidate);
-    else if (isAccepted) this.#takeAccepted(candidate);
+    else if (candidate.isAccepted) this.#takeAccepted(candidate);
     else if (this.#isPending(candidate)) this.#takePending(candidate);
     else this.#takeUnknown(candidate);
   }
@@ -97,8 +145,10 @@ class DigestJudge {
   }
 
   /** Remembers its content, where equal ones are looked for. */
-  #read(seq: number, block: Buffer, at: number, isAccepted: boolean): Indexed {
-    const { action, keyed, further, untimed, row, input } = readOrigin(block, at);
+  #read(seq: number, origin: RecordOrigin, block: Buffer, at: number, how = 0): Indexed {
+    const { action, keyed, further, untimed, row, input } = origin;
+    const isAccepted = how > 0;
+    const besideOthers = how > 1 ? contentAt(block, at) : undefined;
     const kind = actionSpec(action).identity;
     const rule = keyed ? "once" : kind;
     // newEvent and soldTicket that repeat within one input have rules of their own, but for those with a key.
@@ -108,8 +158,7 @@ class DigestJudge {
       this.#options.isSentOnce(action) ||
       comesWithRows({ action, input }, this.#options);
     const isRepeated =
-      kind === "history" &&
-      ((rule === "history" && !untimed) || isAccepted) &&
+      (besideOthers !== undefined || (kind === "history" && ((rule === "history" && !untimed) || isAccepted))) &&
       this.#seen.addAndTell(block.subarray(at + 16, at + RECORD_BYTES));
     const identity = identityAt(block, at);
     return {
@@ -119,6 +168,7 @@ class DigestJudge {
       rule,
       repeatsMatter,
       isAccepted,
+      besideOthers,
       isRepeated,
     };
   }
@@ -154,13 +204,27 @@ class DigestJudge {
   }
 
   #takeAccepted(candidate: Indexed): void {
-    const { seq, kind, keyed, untimed, identity, isRepeated } = candidate;
-    const { ledger } = this.#options;
+    const { seq, isRepeated, besideOthers } = candidate;
     this.#found.set(seq, "sent");
-    if (kind !== "history") return;
     // The same once more, on either side, is a deed of its own, perhaps.
-    if (isRepeated || (!keyed && untimed && ledger !== undefined && hasRepeats(ledger, identity)))
-      this.#doubt(candidate);
+    if (isRepeated || (besideOthers !== undefined && this.#repeatsIn(candidate, besideOthers))) this.#doubt(candidate);
+  }
+
+  /** Whether a content of its history was accepted more than once. Where none was, it is noted which of the accepted ones this is. */
+  #repeatsIn({ identity, action }: Indexed, content: Buffer): boolean {
+    const { ledger } = this.#options;
+    if (ledger === undefined) return false;
+    if (!lastCounts(action)) return hasRepeats(ledger, identity);
+    const accepted = acceptedDeeds(ledger, identity).map((deed) => deed.content.toString("latin1"));
+    if (new Set(accepted).size < accepted.length) return true;
+    const since = accepted.length - accepted.indexOf(content.toString("latin1"));
+    const name = identity.toString("latin1");
+    const known = this.#given.get(name) ?? { since: 0, given: 0 };
+    const now = { since: Math.max(known.since, since), given: known.given + 1 };
+    // Mostly the input has all of them.
+    if (now.given === accepted.length) this.#given.delete(name);
+    else this.#given.set(name, now);
+    return false;
   }
 
   #isPending({ identity }: Indexed): boolean {
@@ -199,11 +263,4 @@ function severalSources({ ledger, inputs, sources }: MatchOptions): (action: Act
     }
     return of.size > 1 || (of.size === 1 && !of.has(inputs[input]?.readAs ?? ""));
   };
-}
-
-function deedsOf(records: Buffer): readonly IndexedDeed[] {
-  return Array.from({ length: records.length / RECORD_BYTES }, (_, number) => ({
-    identity: identityAt(records, number * RECORD_BYTES),
-    content: contentAt(records, number * RECORD_BYTES),
-  }));
 }

@@ -7,6 +7,7 @@ import { actionOf, type Candidate } from "../candidates/candidates.ts";
 import { contentAt } from "../files/index-file.ts";
 import { deedsBeside, findUnderOtherKeys } from "./accepted-under-other-keys.ts";
 import { type BlockedDeed, type BlockedHistories, readBlockedHistories } from "./blocked-deeds.ts";
+import { noteCameBack } from "./came-back.ts";
 import { DeedGroup, type MatchOptions, triedOf } from "./deed-group.ts";
 import { gatherDoubtful, toDoubtful } from "./doubtful-candidates.ts";
 import { judgeByDigests } from "./judge-digests.ts";
@@ -66,6 +67,8 @@ async function judgeByIdentity(
     const group = new DeedGroup(options, identity, candidates, triedOf(identity, candidates, inputs, beside));
     if (candidates[0]?.keyed === true) new KeyedDeeds(group, found).judge();
     else judgeByRule(group, blockedRows.get(identity) ?? [], found);
+    // A row that is not sent may be what the others lack.
+    if (candidates[0]?.keyed !== true && !blockedRows.has(identity)) noteCameBack(group, found);
   }
 }
 

@@ -43,6 +43,8 @@ export type GivenPlace = InputLine & Pick<Candidate, "start" | "length">;
 export type Detail =
   /** Of a row from a rejects file: the accepted deed that it is. */
   | { readonly kind: "sent"; readonly as: AcceptedDeed }
+  /** Sent: the input lacks the other one, which was accepted after it. */
+  | { readonly kind: "came back"; readonly was: AcceptedDeed; readonly since: AcceptedDeed }
   | { readonly kind: "changed"; readonly from: AcceptedDeed }
   /** `isExpected`: no message is needed. */
   | { readonly kind: "repeated"; readonly first: number; readonly isExpected: boolean }
