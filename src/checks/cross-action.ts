@@ -10,6 +10,7 @@ import {
 } from "../actions/actions.ts";
 import { about, type Severity, type SourceLine } from "../actions/problem.ts";
 import { type EventState, EventStates } from "./event-states.ts";
+import { type PlainSale, PlainSales } from "./fast/plain-sales.ts";
 import type { OtherSpelling } from "./known-spelling.ts";
 import { LostZeros } from "./lost-zeros.ts";
 import { type KnownForms, OtherForms } from "./other-forms.ts";
@@ -25,6 +26,8 @@ export interface KnownState extends KnownForms {
   isOnlyChanged(eventId: string): boolean;
   /** Undefined when no accepted action named the ticket. */
   ticket(ref: { readonly ticketId: string } | { readonly nftId: string }): KnownTicket | undefined;
+  /** Whether it knows any ticket at all. */
+  hasTickets(): boolean;
   /** Whether it knows buyers of tickets by nftId alone, any of which may be a ticket that it knows by ticketId too. */
   hasHoldersByNftId(): boolean;
   /** The same number with other zeros in front. */
@@ -44,6 +47,7 @@ export const NOTHING_KNOWN: KnownState = {
   event: () => undefined,
   isOnlyChanged: () => false,
   ticket: () => undefined,
+  hasTickets: () => false,
   hasHoldersByNftId: () => false,
   otherSpelling: () => undefined,
   otherForm: () => undefined,
@@ -94,6 +98,7 @@ export class CrossActionChecks {
   readonly #row: RowFindings;
   readonly #zeros: LostZeros;
   readonly #forms: OtherForms;
+  readonly #plainSales: PlainSales;
   /** Kinds of id by which tickets were resold here that may be known by the other kind, too. */
   readonly #resoldBy = new Set<TicketKind>();
   #holdersByNftId: boolean | undefined;
@@ -105,6 +110,7 @@ export class CrossActionChecks {
     this.#row = new RowFindings(severityOf);
     this.#forms = new OtherForms(this.#events, this.#tickets, this.#row, knownState);
     this.#zeros = new LostZeros(this.#events, this.#tickets, this.#row, (...id) => knownState.otherSpelling(...id));
+    this.#plainSales = new PlainSales(knownState, this.#events, this.#tickets, this.#zeros);
   }
 
   /**
@@ -128,6 +134,11 @@ export class CrossActionChecks {
       this.holdBack(actions, this.#row.cause ?? at);
     }
     return lists ?? emptyLists(actions.length);
+  }
+
+  /** The same for a row that is one sale, if there is nothing to say of it; else false, and nothing has happened. */
+  plainSale(sale: PlainSale): boolean {
+    return this.#plainSales.take(sale);
   }
 
   /** A row that was invalid before it came here; its actions may be partial. What depends on it is held back. */

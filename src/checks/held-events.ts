@@ -19,6 +19,10 @@ export class HeldEvents {
     this.#at.set(eventId, at);
   }
 
+  has(eventId: string): boolean {
+    return this.#at.has(eventId);
+  }
+
   /** Whether the event is held; the present row then depends on the one that said so. */
   check(eventId: string, at: SourceLine): boolean {
     const heldAt = this.#at.get(eventId);

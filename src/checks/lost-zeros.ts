@@ -45,6 +45,17 @@ export class LostZeros {
     }
   }
 
+  /** Whether something may be said, or is to be noted, of a ticketId of digits that this input has not named yet. */
+  mayHaveOther(action: ActionName, ticketId: string): boolean {
+    if (ticketId.startsWith("0") || this.#lengths.ticketId.size > 0) return true;
+    return this.#knownSpelling(action, "ticketId", ticketId) !== undefined;
+  }
+
+  /** Whether nothing that names the event is sent. */
+  isHeld(eventId: string): boolean {
+    return this.#heldEvents.has(eventId);
+  }
+
   #checkEvent(action: ActionName, eventId: string, at: SourceLine): void {
     if (this.#heldEvents.check(eventId, at) || this.#events.find(eventId) !== undefined) return;
     const here = this.#spelledHere("eventId", eventId, (id) => this.#events.find(id)?.registeredAt);

@@ -8,8 +8,7 @@ import type { EventState } from "./event-states.ts";
 export function priceDecimals(price: string, event: EventState | undefined): Omit<Finding, "rule"> | undefined {
   const written = decimals(price);
   const digits = event?.digits;
-  // All but a few currencies have fewer than three, and a group of thousands has three.
-  if (digits === undefined ? written !== 3 && written <= MOST_CURRENCY_DIGITS : written <= digits) return undefined;
+  if (areFewDecimals(written, digits)) return undefined;
   const has =
     digits !== undefined
       ? `${event?.currency} has ${digits === 0 ? "none" : digits}`
@@ -21,6 +20,12 @@ export function priceDecimals(price: string, event: EventState | undefined): Omi
     : "Check that the event's currency is right and that the price is not a computed one.";
   const message = `price has ${written} decimals, ${has}.`;
   return { ...about("price", price), message, hint };
+}
+
+/** Whether prices may have so many decimals, where the currency has `digits` of them or nobody knows how many. */
+export function areFewDecimals(written: number, digits: number | undefined): boolean {
+  // All but a few currencies have fewer than three, and a group of thousands has three.
+  return digits === undefined ? written !== 3 && written <= MOST_CURRENCY_DIGITS : written <= digits;
 }
 
 /** `1.250`: the point may be one between thousands. */

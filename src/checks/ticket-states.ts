@@ -6,9 +6,11 @@
  * A resale compares one pair of holders, 2^-64 each, less than 10^-12 for 10 million resales. A disk returns a wrong byte
  * far more often, so a match counts as confirmed. (64 bits for tickets would not do: 10^-6 per input.) The hash does not
  * resist people who want a collision, and need not: whoever can write ids into the input can also write an invalid row.
+ * Each table has a seed of its own, so that what collided once does not collide in the next run.
  */
 
-import { hash128 } from "../actions/hash128.ts";
+import { randomBytes } from "node:crypto";
+import { hash128, hash128Ascii } from "../actions/hash128.ts";
 import type { SourceLine } from "../actions/problem.ts";
 import { Failure } from "../failure.ts";
 
@@ -41,7 +43,16 @@ const TICKET_MASK = (1 << TICKET_BITS) - 1;
 const FIRST_SLOTS = 1 << 10;
 const MAX_LOAD = 0.8;
 
-const SEED = { ticketId: 0x51ed270b, nftId: 0x2545f491, holder: 0x9e3779b9 } as const;
+const SEEDS = { ticketId: 0x51ed270b, nftId: 0x2545f491, holder: 0x9e3779b9 } as const;
+
+/** A sale, and where its texts stand in bytes, all of them ASCII; a beginning is -1 where it has none. */
+export interface SaleBytes extends SourceLine {
+  readonly bytes: Uint8Array;
+  readonly ticketFrom: number;
+  readonly ticketTo: number;
+  readonly userFrom: number;
+  readonly userTo: number;
+}
 
 /** Tickets are numbers here, as `locate` gives them. */
 export class TicketStates {
@@ -49,17 +60,31 @@ export class TicketStates {
   readonly #sources: string[] = [];
   readonly #sourceNumbers = new Map<string, number>();
   readonly #hash = new Uint32Array(4);
+  readonly #seed = randomBytes(4).readInt32LE();
   #slots = new Uint32Array(FIRST_SLOTS);
   #size = 0;
 
   /** The ticket of a reference; taken up with status `new` when it was not there. */
   locate(kind: TicketKind, id: string): number {
     const found = this.#seek(kind, id);
-    if (found >= 0) return found;
-    const ticket = this.#add();
-    this.#slots[-found - 1] = slotOf(ticket, this.#hash[1] ?? 0);
-    if (this.#size > this.#slots.length * MAX_LOAD) this.#grow();
-    return ticket;
+    return found >= 0 ? found : this.#addAt(-found - 1);
+  }
+
+  /** Takes up the ticket of a sale of this input with what the sale says of it. False where it was there; then nothing has changed. */
+  addSale(sale: SaleBytes, event: number): boolean {
+    hash128Ascii(sale.bytes, sale.ticketFrom, sale.ticketTo, SEEDS.ticketId ^ this.#seed, this.#hash);
+    const found = this.#seekHash();
+    if (found >= 0) return false;
+    const ticket = this.#addAt(-found - 1);
+    this.setStatus(ticket, "sold");
+    this.setSoldHere(ticket);
+    this.setPlace(ticket, sale);
+    this.setEvent(ticket, event);
+    if (sale.userFrom !== -1) {
+      hash128Ascii(sale.bytes, sale.userFrom, sale.userTo, SEEDS.holder ^ this.#seed, this.#hash);
+      this.#writeHolder(ticket);
+    }
+    return true;
   }
 
   /** The same, where it is there. */
@@ -108,12 +133,16 @@ export class TicketStates {
     const first = this.#read(ticket, HOLDER);
     const second = this.#read(ticket, HOLDER + 1);
     if (first === 0 && second === 0) return undefined;
-    hash128(userId, SEED.holder, this.#hash);
+    hash128(userId, SEEDS.holder ^ this.#seed, this.#hash);
     return first === this.#hash[0] && second === this.#hash[1];
   }
 
   setHolder(ticket: number, userId: string): void {
-    hash128(userId, SEED.holder, this.#hash);
+    hash128(userId, SEEDS.holder ^ this.#seed, this.#hash);
+    this.#writeHolder(ticket);
+  }
+
+  #writeHolder(ticket: number): void {
     this.#write(ticket, HOLDER, this.#hash[0] ?? 0);
     this.#write(ticket, HOLDER + 1, this.#hash[1] ?? 0);
   }
@@ -176,6 +205,14 @@ export class TicketStates {
     }
   }
 
+  /** A new ticket, whose hash is in hand, in a free slot. */
+  #addAt(slot: number): number {
+    const ticket = this.#add();
+    this.#slots[slot] = slotOf(ticket, this.#hash[1] ?? 0);
+    if (this.#size > this.#slots.length * MAX_LOAD) this.#grow();
+    return ticket;
+  }
+
   #add(): number {
     const ticket = this.#size;
     if (ticket + 1 > TICKET_MASK) {
@@ -189,8 +226,13 @@ export class TicketStates {
 
   /** The ticket of a reference, whose this.#hash is then in hand; or, as a negative number, its free slot and one more. */
   #seek(kind: TicketKind, id: string): number {
-    hash128(id, SEED[kind], this.#hash);
-    const [first = 0, second = 0] = this.#hash;
+    hash128(id, SEEDS[kind] ^ this.#seed, this.#hash);
+    return this.#seekHash();
+  }
+
+  #seekHash(): number {
+    const first = this.#hash[0] ?? 0;
+    const second = this.#hash[1] ?? 0;
     const mask = this.#slots.length - 1;
     let at = first & mask;
     for (let slot = this.#slots[at] ?? 0; slot !== 0; slot = this.#slots[at] ?? 0) {

@@ -30,7 +30,11 @@ export const IMPORTED_MAPPING = "imported";
  */
 export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
   const ids = knownIds(ledger, pending);
-  let hasTickets: boolean | undefined;
+  let areTickets: boolean | undefined;
+  const hasTickets = (): boolean => {
+    areTickets ??= ledger.get("SELECT 1 AS one FROM tickets LIMIT 1") !== undefined;
+    return areTickets;
+  };
   return {
     event: (eventId) => {
       const row = ledger.get("SELECT currency FROM events WHERE event_id = ?", eventId);
@@ -43,8 +47,7 @@ export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
       ),
     ticket: (ref) => {
       // The sales of a first night ask this for each ticket.
-      hasTickets ??= ledger.get("SELECT 1 AS one FROM tickets LIMIT 1") !== undefined;
-      if (!hasTickets) return undefined;
+      if (!hasTickets()) return undefined;
       const row = ledger.get("SELECT event_id, holder, state FROM tickets WHERE ticket = ?", ticketKey(ref));
       if (row === undefined) return undefined;
       return {
@@ -53,6 +56,7 @@ export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
         ...(row.holder !== null && { holder: String(row.holder) }),
       };
     },
+    hasTickets,
     hasHoldersByNftId: () =>
       ledger.get("SELECT 1 AS one FROM tickets WHERE ticket < ? AND holder IS NOT NULL LIMIT 1", TICKET_PREFIX) !==
       undefined,

@@ -105,32 +105,46 @@ const READ = 1024;
 
 /** All candidates in order, in arrays, without their lines. */
 export async function* readCandidates(directory: string): AsyncGenerator<readonly Candidate[]> {
-  const paths = candidateFiles(directory);
-  await using index = await open(paths.index, "r");
-  await using facts = await open(paths.facts, "r");
-  await using texts = await open(paths.texts, "r");
-  let seq = 0;
-  let start = 0;
-  for (;;) {
-    const block = await readSome(index, READ * RECORD_BYTES);
-    const count = block.length / RECORD_BYTES;
-    if (count === 0) return;
-    const known = await readAll(facts, count * FACTS_BYTES);
-    let textBytes = 0;
-    for (let at = 0; at < known.length; at += FACTS_BYTES) textBytes += textBytesAt(known, at);
-    const factsAt = factsReader((await readAll(texts, textBytes)).toString("utf8"));
+  for await (const { first, count, start: begin, records, facts, texts } of readBlocks(directory)) {
+    const factsAt = factsReader(texts.toString("utf8"));
     const candidates: Candidate[] = [];
+    let start = begin;
     for (let number = 0; number < count; number += 1) {
       const at = number * RECORD_BYTES;
-      const origin = readOrigin(block, at);
-      const length = lineBytesAt(known, number * FACTS_BYTES);
-      const told = factsAt(known, number * FACTS_BYTES);
-      candidates.push({ ...origin, seq, start, length, facts: told, block, at });
-      seq += 1;
+      const origin = readOrigin(records, at);
+      const length = lineBytesAt(facts, number * FACTS_BYTES);
+      const told = factsAt(facts, number * FACTS_BYTES);
+      candidates.push({ ...origin, seq: first + number, start, length, facts: told, block: records, at });
       start += length;
     }
     yield candidates;
   }
+}
+
+/** Where a candidate of a block stands: its number in it, where its texts begin there, and where its line begins in its file. */
+export interface BlockPlace {
+  readonly number: number;
+  readonly textAt: number;
+  readonly start: number;
+}
+
+/** A single candidate of a block. */
+export function candidateAt(
+  { first, records, facts, texts }: CandidateBlock,
+  { number, textAt, start }: BlockPlace,
+): Candidate {
+  const at = number * RECORD_BYTES;
+  const factsAt = number * FACTS_BYTES;
+  const own = texts.toString("utf8", textAt, textAt + textBytesAt(facts, factsAt));
+  return {
+    ...readOrigin(records, at),
+    seq: first + number,
+    start,
+    length: lineBytesAt(facts, factsAt),
+    facts: factsReader(own)(facts, factsAt),
+    block: records,
+    at,
+  };
 }
 
 /** A block of records, with what is known of each beside it: number for number, `RECORD_BYTES` and `FACTS_BYTES` long. */
@@ -140,6 +154,36 @@ export interface CandidateRecords {
   readonly count: number;
   readonly records: Buffer;
   readonly facts: Buffer;
+}
+
+/** The same with the texts of the facts, one after the other. */
+export interface CandidateBlock extends CandidateRecords {
+  readonly texts: Buffer;
+  /** Where the line of the first candidate stands in its file. */
+  readonly start: number;
+}
+
+/** All candidates in order as they stand on disk, without their lines. */
+export async function* readBlocks(directory: string): AsyncGenerator<CandidateBlock> {
+  const paths = candidateFiles(directory);
+  await using index = await open(paths.index, "r");
+  await using facts = await open(paths.facts, "r");
+  await using texts = await open(paths.texts, "r");
+  let start = 0;
+  for (let first = 0; ; ) {
+    const records = await readSome(index, READ * RECORD_BYTES);
+    const count = records.length / RECORD_BYTES;
+    if (count === 0) return;
+    const known = await readAll(facts, count * FACTS_BYTES);
+    let [textBytes, lineBytes] = [0, 0];
+    for (let at = 0; at < known.length; at += FACTS_BYTES) {
+      textBytes += textBytesAt(known, at);
+      lineBytes += lineBytesAt(known, at);
+    }
+    yield { first, count, start, records, facts: known, texts: await readAll(texts, textBytes) };
+    first += count;
+    start += lineBytes;
+  }
 }
 
 /** The records of all candidates in order, for who asks of most of them only what stands there. */

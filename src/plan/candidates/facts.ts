@@ -87,6 +87,23 @@ export function writePlainFacts(
   return textBytes;
 }
 
+/**
+ * Where the texts of a candidate stand in bytes that have them from `textAt` on: one place for each of `FACT_FIELDS`, the
+ * beginning -1 where there is none. False where one of them is not ASCII, is no text, or is an nftId.
+ */
+export function findAsciiTexts(facts: Buffer, at: number, textAt: number, from: Int32Array, to: Int32Array): boolean {
+  if ((facts.readUInt32LE(at + 8) & (IRREGULAR | BY_NFT)) !== 0) return false;
+  let next = textAt;
+  for (let number = 0; number < FACT_FIELDS.length; number += 1) {
+    const length = facts.readUInt32LE(at + LENGTHS + 4 * number);
+    from[number] = length === ABSENT ? -1 : next;
+    if (length !== ABSENT) next += length;
+    to[number] = next;
+  }
+  // As many bytes as UTF-16 units.
+  return next - textAt === textBytesAt(facts, at);
+}
+
 export function isTime(value: unknown): value is number | bigint {
   return typeof value === "bigint"
     ? value >= 0n && value <= U64_MAX

@@ -21,6 +21,7 @@ export class Fates {
   /** Set where promises were imported, which don't hold everything about their deeds. */
   readonly #imported: Ledger | undefined;
   readonly #waiting: Waiting;
+  readonly #isAlone: boolean;
   /** The first of each repeated deed, by number, or the one that stands in for it. */
   readonly #brought = new Set<number>();
 
@@ -30,6 +31,7 @@ export class Fates {
     this.#imported =
       comparedWith !== undefined && readMeta(comparedWith, IMPORTED) !== undefined ? comparedWith : undefined;
     this.#waiting = createWaiting(pending);
+    this.#isAlone = this.#imported === undefined && pending.deeds.size === 0;
   }
 
   of(candidate: Candidate, ofRow: readonly Candidate[]): Fate {
@@ -37,6 +39,11 @@ export class Fates {
     if (this.#imported === undefined) return fate;
     const isOpen = fate === "new" || fate === "held" || fate === "late" || fate === "superseded";
     return isOpen && wasImported(this.#imported, candidate, actionOf(candidate, this.#lines)) ? "imported" : fate;
+  }
+
+  /** Of a candidate whose fate is its verdict, by its number; undefined for any other. */
+  plainOf(seq: number): "new" | "sent" | undefined {
+    return this.#isAlone ? this.#verdicts.plainOf(seq) : undefined;
   }
 
   #beforeImport(candidate: Candidate, ofRow: readonly Candidate[]): Fate {

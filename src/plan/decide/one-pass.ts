@@ -1,6 +1,7 @@
 /** One pass over all candidates, in order: what is sent, and which rows turn out to be invalid. */
 
 import { type Action, actionSpec, withArticle } from "../../actions/actions.ts";
+import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
 import type { Finding, Problem, Severity, SourceLine } from "../../actions/problem.ts";
 import type { CrossActionChecks } from "../../checks/cross-action.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
@@ -11,11 +12,15 @@ import {
   actionOf,
   type BlockedRow,
   type Candidate,
+  type CandidateBlock,
   type CandidateLines,
-  readCandidates,
+  candidateAt,
+  readBlocks,
 } from "../candidates/candidates.ts";
+import { FACTS_BYTES, lineBytesAt, textBytesAt } from "../candidates/facts.ts";
 import type { InvalidRow, InvalidRows } from "../candidates/rows-not-sent.ts";
 import type { Compiled } from "../compile/compile.ts";
+import { RECORD_BYTES, rowAt } from "../files/index-file.ts";
 import { describeChange } from "../findings/changed-actions.ts";
 import { reasonOf } from "../findings/findings-of-row.ts";
 import { findingOf, heldBack, type KnownPlaces } from "../findings/findings-of-verdict.ts";
@@ -23,9 +28,11 @@ import type { ProblemLog } from "../findings/problem-log.ts";
 import { digestOfTold } from "../findings/told-warnings.ts";
 import { historyOf } from "../identity/history-of-candidate.ts";
 import type { Verdicts } from "../identity/verdicts.ts";
+import { type Bits, hasBit, setBit } from "./bits.ts";
 import { type Fate, Fates, isSurelyDone, UNDECIDED } from "./fates.ts";
 import { HeldHistories } from "./held-histories.ts";
 import { causeOf, type HeldRows } from "./held-rows.ts";
+import { PlainCandidates } from "./plain-candidates.ts";
 import { type Selection, SelectionTally } from "./selection.ts";
 
 export interface PassOptions {
@@ -55,8 +62,7 @@ interface Known {
 
 /** The rows that were found invalid, by now and by earlier passes. */
 export interface FoundRows {
-  /** One bit a row. */
-  readonly bits: Uint8Array;
+  readonly bits: Bits;
   /** What is to be said of them. */
   readonly problems: ProblemLog;
   readonly held: HeldRows;
@@ -85,8 +91,9 @@ export class OnePass {
   readonly #heldHistories: HeldHistories;
   readonly #places: KnownPlaces;
   readonly #tally: SelectionTally;
-  /** One bit a row: whether an action of it was counted on. */
-  readonly #countedOn: Uint8Array;
+  readonly #plain: PlainCandidates;
+  /** The rows of which an action was counted on. */
+  readonly #countedOn: Bits;
   /** Mended rows of which something waits. */
   readonly #waitingMends = new Set<number>();
   /** By mended row, what was accepted before and is of it. */
@@ -113,6 +120,14 @@ export class OnePass {
     };
     this.#tally = new SelectionTally(compiled.inputs.length);
     this.#countedOn = new Uint8Array(found.bits.length);
+    this.#plain = new PlainCandidates({
+      compiled,
+      fates: this.#fates,
+      crossChecks: this.#crossChecks,
+      tally: this.#tally,
+      found: found.bits,
+      countedOn: this.#countedOn,
+    });
   }
 
   /** @returns undefined when a row turned out to be invalid that had been counted on before. */
@@ -131,17 +146,23 @@ export class OnePass {
     };
 
     let together: Candidate[] = [];
-    for await (const batch of readCandidates(directory)) {
+    for await (const block of readBlocks(directory)) {
       signal.throwIfAborted();
-      for (const candidate of batch) {
+      let [textAt, start] = [0, block.start];
+      for (let number = 0; number < block.count; number += 1) {
         const [head] = together;
-        if (head !== undefined && head.row !== candidate.row) {
+        if (head !== undefined && head.row !== rowOf(block, number)) {
           if (this.#justFound.length > 0 || (blocked !== undefined && blocked.before <= head.seq))
             await decideBesideBlocked(together);
           else this.#decide(together);
           together = [];
         }
-        together.push(candidate);
+        const place = { number, textAt, start };
+        const isBlocked = blocked !== undefined && blocked.before <= block.first + number;
+        const mayBePlain = IS_FAST_PATH_ON && !isBlocked && together.length === 0 && isSurelyAlone(block, number);
+        if (!(mayBePlain && this.#plain.take(block, place))) together.push(candidateAt(block, place));
+        textAt += textBytesAt(block.facts, number * FACTS_BYTES);
+        start += lineBytesAt(block.facts, number * FACTS_BYTES);
       }
     }
     await decideBesideBlocked(together);
@@ -301,6 +322,12 @@ export class OnePass {
   }
 }
 
+const rowOf = ({ records }: CandidateBlock, number: number): number => rowAt(records, number * RECORD_BYTES);
+
+/** Whether the next candidate is seen to be of another row. */
+const isSurelyAlone = (block: CandidateBlock, number: number): boolean =>
+  number + 1 < block.count && rowOf(block, number + 1) !== rowOf(block, number);
+
 /** Gives the blocked rows one after the other; they are few compared with the candidates. */
 function holdsInOrder(blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>) {
   const iterator =
@@ -346,10 +373,4 @@ const isError = ({ severity }: Problem): boolean => severity === "error";
 
 function sourceOf(compiled: Compiled, input: number): string {
   return compiled.inputs[input]?.name ?? "?";
-}
-
-const hasBit = (bits: Uint8Array, at: number): boolean => (((bits[at >> 3] ?? 0) >> (at & 7)) & 1) === 1;
-
-function setBit(bits: Uint8Array, at: number): void {
-  bits[at >> 3] = (bits[at >> 3] ?? 0) | (1 << (at & 7));
 }

@@ -83,7 +83,7 @@ export class SelectionTally {
   }
 
   /** Adds one that is sent. */
-  keep({ start, length, seq, action, input }: Candidate): void {
+  keep({ start, length, seq, action, input }: Pick<Candidate, "start" | "length" | "seq" | "action" | "input">): void {
     this.#byAction[action] = (this.#byAction[action] ?? 0) + 1;
     this.#kinds[input]?.sent.add(action);
     const last = this.#kept.at(-1);
@@ -95,7 +95,7 @@ export class SelectionTally {
   }
 
   /** Counts one that is not sent. */
-  leave({ action, input }: Candidate, fate: keyof typeof COUNTED, verdict: Verdict): void {
+  leave({ action, input }: Pick<Candidate, "action" | "input">, fate: keyof typeof COUNTED, verdict: Verdict): void {
     this.#byAction[action] = (this.#byAction[action] ?? 0) + 1;
     if (fate === "changed" || verdict === "sent") this.#kinds[input]?.known.add(action);
     this.#counts[COUNTED[fate]] += 1;

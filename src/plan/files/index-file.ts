@@ -69,6 +69,14 @@ export function writePlainOrigin(
   buffer.writeUInt32LE(code | (isUntimed ? UNTIMED : 0), at + 12);
 }
 
+/** The action of a record that has neither a key nor an `nth`; undefined for any other. */
+export const plainActionAt = (buffer: Buffer, at: number): ActionName | undefined =>
+  BY_CODE.get(buffer.readUInt32LE(at + 12) & ~UNTIMED);
+
+export const inputAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at);
+export const lineAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 4);
+export const rowAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 8);
+
 /** Counts the rows of records that were numbered from 1 on from `rows`. */
 export function addRows(records: Buffer, rows: number): void {
   if (rows === 0) return;

@@ -108,6 +108,8 @@ export interface Verdicts {
   detailOf(candidate: Candidate): Detail | undefined;
   /** Whether the candidate's deed is repeated further on. */
   isRepeated(candidate: Candidate): boolean;
+  /** The verdict of a candidate of which there is nothing else to say, by its number; undefined for any other. */
+  plainOf(seq: number): "new" | "sent" | undefined;
   /** Deeds of unsent rows that stand in the place of accepted ones. */
   readonly closed: readonly BlockedDeed[];
   /** Histories (hex) of bad rows that lack an accepted deed, which may be such a row. */
@@ -176,6 +178,12 @@ export class FoundVerdicts {
 
   isRepeated(seq: number): boolean {
     return this.#repeated.has(seq);
+  }
+
+  plainOf(seq: number): "new" | "sent" | undefined {
+    const verdict = this.of(seq);
+    if (verdict !== "new" && verdict !== "sent") return undefined;
+    return this.#details.has(seq) || this.#repeated.has(seq) ? undefined : verdict;
   }
 
   set(seq: number, verdict: Verdict, detail?: Detail): void {

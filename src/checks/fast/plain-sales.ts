@@ -1,0 +1,110 @@
+/**
+ * The fast path of the checks across actions: a sale of which they have nothing to say, told from its bytes. Of any other it says
+ * nothing, and the checks are asked themselves (cross-action.ts).
+ */
+
+import type { ActionName } from "../../actions/actions.ts";
+import type { EventState, EventStates } from "../event-states.ts";
+import type { LostZeros } from "../lost-zeros.ts";
+import { areFewDecimals } from "../price-decimals.ts";
+import type { SaleBytes, TicketStates } from "../ticket-states.ts";
+
+/** A sale without anything that is not ASCII. */
+export interface PlainSale extends SaleBytes {
+  readonly action: ActionName;
+  readonly bytes: Buffer;
+  readonly eventFrom: number;
+  readonly eventTo: number;
+  readonly priceFrom: number;
+  readonly priceTo: number;
+}
+
+/** What it asks of the environment (`KnownState`). */
+interface KnownTickets {
+  hasTickets(): boolean;
+  ticket(ref: { readonly ticketId: string }): object | undefined;
+}
+
+interface KnownEvent {
+  readonly id: Uint8Array;
+  readonly event: EventState;
+}
+
+export class PlainSales {
+  readonly #knownState: KnownTickets;
+  readonly #events: EventStates;
+  readonly #tickets: TicketStates;
+  readonly #zeros: LostZeros;
+  /** Events by a hash of their ids. */
+  readonly #byHash = new Map<number, KnownEvent[]>();
+
+  constructor(knownState: KnownTickets, events: EventStates, tickets: TicketStates, zeros: LostZeros) {
+    this.#knownState = knownState;
+    this.#events = events;
+    this.#tickets = tickets;
+    this.#zeros = zeros;
+  }
+
+  /** Lets a sale take effect. False where there may be something to say; then nothing has happened. */
+  take(sale: PlainSale): boolean {
+    const { bytes, eventFrom, eventTo, ticketFrom, ticketTo, priceFrom, priceTo } = sale;
+    if (eventFrom === -1 || ticketFrom === -1) return false;
+    const event = this.#eventOf(bytes, eventFrom, eventTo);
+    if (event === undefined || !mayBeSold(event)) return false;
+    if (priceFrom !== -1 && !areFewDecimals(decimalsOf(bytes, priceFrom, priceTo), event.digits)) return false;
+    const isNumber = areDigits(bytes, ticketFrom, ticketTo);
+    if (isNumber || this.#knownState.hasTickets()) {
+      const ticketId = bytes.toString("latin1", ticketFrom, ticketTo);
+      if (isNumber && this.#zeros.mayHaveOther(sale.action, ticketId)) return false;
+      if (this.#knownState.ticket({ ticketId }) !== undefined) return false;
+    }
+    return this.#tickets.addSale(sale, event.number);
+  }
+
+  /** An event that the input has named. */
+  #eventOf(bytes: Buffer, from: number, to: number): EventState | undefined {
+    let hash = 0;
+    for (let at = from; at < to; at += 1) hash = (Math.imul(hash, 31) + (bytes[at] as number)) | 0; // within its length
+    const alike = this.#byHash.get(hash);
+    if (alike !== undefined) for (const { id, event } of alike) if (isSame(bytes, from, to, id)) return event;
+    const eventId = bytes.toString("latin1", from, to);
+    const event = this.#events.find(eventId);
+    if (event === undefined || this.#zeros.isHeld(eventId)) return undefined;
+    const known = { id: Uint8Array.prototype.slice.call(bytes, from, to), event };
+    if (alike === undefined) this.#byHash.set(hash, [known]);
+    else alike.push(known);
+    return event;
+  }
+}
+
+/** Whether a sale for the event needs no word: it is registered, or it was said that it is not known here. */
+const mayBeSold = ({ heldAt, isRegistered, isTold }: EventState): boolean =>
+  heldAt === undefined && (isRegistered || isTold);
+
+const POINT = 0x2e;
+const ZERO = 0x30;
+
+/** As `decimals` of price-decimals.ts. */
+function decimalsOf(bytes: Uint8Array, from: number, to: number): number {
+  let point = from;
+  while (point < to && bytes[point] !== POINT) point += 1;
+  if (point === to) return 0;
+  if (to - point - 1 === 3) return 3;
+  let end = to;
+  while (bytes[end - 1] === ZERO) end -= 1;
+  return end - point - 1;
+}
+
+function areDigits(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) {
+    const byte = bytes[at] as number; // within its length
+    if (byte < 0x30 || byte > 0x39) return false;
+  }
+  return true;
+}
+
+function isSame(bytes: Uint8Array, from: number, to: number, other: Uint8Array): boolean {
+  if (to - from !== other.length) return false;
+  for (let at = 0; at < other.length; at += 1) if (bytes[from + at] !== other[at]) return false;
+  return true;
+}
