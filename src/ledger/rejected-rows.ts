@@ -9,6 +9,7 @@ import { contentText, digestOf, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
 import { digestOfKey } from "../mapping/row-digest.ts";
 import type { Ledger } from "./ledger.ts";
+import { newestFirstInputs } from "./newest-first.ts";
 import { TAKEN } from "./outcomes.ts";
 import {
   type AskedAt,
@@ -48,6 +49,8 @@ export interface RejectedRows {
    * row gives beside its mended actions is open since the last of those was taken.
    */
   openSince(key: string): (OpenSince & FirstRejected) | undefined;
+  /** The inputs that had it and went from the latest time to the earliest, each as a text of its own. */
+  newestFirstIn(key: string): ReadonlySet<string>;
   /**
    * Tells how accepted deeds of the same history stand to a deed of the row, whether or not this ledger rejected the row.
    *
@@ -89,12 +92,14 @@ export const NO_REJECTED_ROWS: RejectedRows = {
   isTaken: () => false,
   rulesOf: () => [],
   openSince: () => undefined,
+  newestFirstIn: () => new Set(),
   standingsOf: () => () => "unknown row",
   runsOfOthers: () => new Set(),
 };
 
 export function rejectedRows(ledger: Ledger): RejectedRows {
   let lacking: ReadonlySet<string> | undefined;
+  const newestFirst = newestFirstInputs(ledger);
   return {
     mended: new Set(ledger.all("SELECT row FROM mended_rows").map(({ row }) => String(row))),
     deedsOf: (key) =>
@@ -136,6 +141,7 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
       if (mended !== undefined) return { runNo: Number(mended.run_no), seq: Number(mended.seq), ...known };
       return { runNo: known.firstIn, seq: row.seq === null ? undefined : Number(row.seq), ...known };
     },
+    newestFirstIn: (key) => newestFirst(rowNumbers(ledger, key)),
     standingsOf(key, action, name, given) {
       const lacksOther = (history: string): boolean => {
         lacking ??= historiesThatLack(ledger, given);

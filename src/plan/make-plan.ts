@@ -193,7 +193,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     moved: timeOrder && (await placesOf(blockedRows)),
   });
   await invalid.writeTo(planFiles(directory).invalid, selection.openOfInvalid, placeOf);
-  const manifest = manifestFor(options, result, copies, chunks);
+  const manifest = manifestFor(options, result, { copies, chunks, newestFirst: selection.newestFirst });
   await copies.synced();
   const mendings = await mendingsOf(planFiles(directory).index, selection.mends);
   await writeManifest(directory, manifest);
@@ -251,8 +251,16 @@ async function writeActions(
 function manifestFor(
   { environment, problems, ...options }: PlanOptions,
   { inputs, rows, actions, repeated, byAction }: Omit<PlanResult, "manifest">,
-  copies: Copies,
-  chunks: Manifest["chunks"],
+  {
+    copies,
+    chunks,
+    newestFirst,
+  }: {
+    readonly copies: Copies;
+    readonly chunks: Manifest["chunks"];
+    /** Inputs, by number. */
+    readonly newestFirst: ReadonlySet<number>;
+  },
 ): Manifest {
   return manifestOf({
     run: options.run,
@@ -274,6 +282,7 @@ function manifestFor(
         readAs,
         rules: [...rules],
         ...(key !== undefined && { key }),
+        ...(newestFirst.has(at) && { newestFirst: true as const }),
         ...(delimiter !== undefined && { delimiter }),
         ...(headerLine !== undefined && { headerLine }),
       };

@@ -2138,6 +2138,83 @@ describe("rows of one run that tell of one ticket", () => {
     },
   );
 
+  /** Resales of other tickets by which an export is seen to begin with the newest. */
+  const falling = (hours: readonly number[]): readonly string[] =>
+    hours.map((hour) => `S${hour},x,5,${SECOND + hour * 3600}`);
+  const sales = (): string => lines(...[5, 4, 3, 2, 1, 0, -1].map((hour) => sold(`S${hour}`)));
+
+  test.each<[order: "input" | "time", ofTicket: readonly [string, string]]>([
+    ["input", [`T,b,5,${SECOND}`, `T,a,5,${SECOND}`]],
+    ["time", [`T,b,5,${SECOND}`, `T,a,5,${SECOND}`]],
+    ["input", [`T,b,5,${SECOND}`, "T,a,5,"]],
+    ["input", ["T,b,5,", "T,a,5,"]],
+    ["time", ["T,b,5,", "T,a,5,"]],
+    ["input", [`T,b,bad,${SECOND}`, `T,a,bad,${SECOND}`]],
+  ])(
+    "stay a problem in the rejects of an export that begins with the newest, in the order of %s: %j",
+    async (order, ofTicket) => {
+      const field = await openSold();
+      await field.write("sales.ndjson", sales());
+      await field.stream(["sales.ndjson"]);
+      await field.write("other.csv", resales("S0,x,5,"));
+      await field.write("resales.csv", resales(...falling([5, 4, 3, 2, 1]), ...ofTicket, ...falling([-1])));
+      // Which of the inputs of a run it is does not matter.
+      const night = await field.stream(["other.csv", "resales.csv"], {
+        order,
+        action: "resoldTicket",
+        maxInvalid: { rows: 9 },
+      });
+      expect(night.exitCode, night.said).toBe(4);
+      expect(holders(field)).not.toContain("b");
+      const rejects = (await field.read("resales.rejects.csv")).replaceAll(",bad,", ",5,");
+      expect(rejects.trimEnd().split("\n")).toHaveLength(3);
+      await field.write("resales.rejects.csv", rejects);
+      const told = await field.stream(["resales.rejects.csv"], { order, action: "resoldTicket" });
+      expect(told.exitCode, told.said).toBe(3);
+      expect(told.said.match(/go from the latest to the earliest.*\[history-unclear\]/g), told.said).toHaveLength(2);
+      for (const row of ofTicket.toReversed()) {
+        await field.write("alone.csv", resales(row.replace("bad", "5")));
+        await field.stream(["alone.csv"], { again: true, action: "resoldTicket" });
+      }
+      expect(holders(field).filter((user) => user !== "x")).toEqual(["a", "b"]);
+    },
+  );
+
+  test("are sent from the rejects of an export that begins with the earliest, in their order", async () => {
+    const field = await openSold();
+    await field.write("sales.ndjson", sales());
+    await field.stream(["sales.ndjson"]);
+    const ofTicket = [`T,a,bad,${SECOND}`, `T,b,bad,${SECOND}`];
+    await field.write("resales.csv", resales(...falling([-1]), ...ofTicket, ...falling([1, 2, 3, 4, 5])));
+    expect((await field.stream(["resales.csv"], { maxInvalid: { rows: 9 } })).exitCode).toBe(4);
+    await field.write("resales.rejects.csv", (await field.read("resales.rejects.csv")).replaceAll(",bad,", ",5,"));
+    expect((await field.stream(["resales.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 2 });
+    expect(holders(field).filter((user) => user !== "x")).toEqual(["a", "b"]);
+  });
+
+  test.each([
+    ["of the same moment", `T,b,5,${SECOND}`],
+    ["without a time", "T,b,5,"],
+  ])(
+    "are told as what they are above an accepted one, in an export that begins with the newest: %s",
+    async (_, row) => {
+      const field = await openSold();
+      await field.write("sales.ndjson", sales());
+      await field.stream(["sales.ndjson"]);
+      const [above, below] = [falling([5, 4, 3, 2, 1]), [`T,a,5,${SECOND}`, ...falling([-1])]];
+      await field.write("resales.csv", resales(...above, ...below));
+      await field.stream(["resales.csv"]);
+      await field.write("resales.csv", resales(...above, row, ...below));
+      const told = await field.stream(["resales.csv"], { maxInvalid: { rows: 9 } });
+      expect(told.said).not.toContain("history-late");
+      expect(told.said).toMatch(/resales.csv:7 .*go from the latest to the earliest.*The other one was accepted/);
+      expect(holders(field)).not.toContain("b");
+      // Exported from the earliest on, it comes too late by its place.
+      await field.write("resales.csv", resales(...below.slice(1).toReversed(), row, ...below.slice(0, 1), ...above));
+      expect((await field.stream(["resales.csv"])).said).toContain("history-late");
+    },
+  );
+
   test.each([SECOND, MINUTE])(
     "are a problem beside an accepted one of the same minute of which only one gives the seconds, in the order of time: %s",
     async (accepted) => {

@@ -60,6 +60,10 @@ export async function select(options: SelectOptions): Promise<Selection> {
       const key = compiled.rejected.get(row) ?? compiled.mended.get(row);
       return key === undefined ? undefined : options.rejectedRows.openSince(key);
     },
+    newestFirstIn: (row) => {
+      const key = compiled.rejected.get(row);
+      return key === undefined ? new Set() : options.rejectedRows.newestFirstIn(key);
+    },
     isFromRejects: (row) => compiled.rejected.has(row),
     standingsOf: ({ row, nth }, action) => {
       const key = compiled.rejected.get(row);
@@ -98,7 +102,8 @@ export async function select(options: SelectOptions): Promise<Selection> {
       histories: options.invalid.histories,
       isCut: compiled.isCut,
     });
-    return { ...selection, lastAccepted, openOfInvalid: await openBeside(verdicts.closed, blockedRows) };
+    const openOfInvalid = await openBeside(verdicts.closed, blockedRows);
+    return { ...selection, lastAccepted, openOfInvalid, newestFirst: verdicts.newestFirst };
   }
 }
 

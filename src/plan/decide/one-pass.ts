@@ -131,7 +131,7 @@ export class OnePass {
   }
 
   /** @returns undefined when a row turned out to be invalid that had been counted on before. */
-  async run(): Promise<Omit<Selection, "openOfInvalid" | "lastAccepted"> | undefined> {
+  async run(): Promise<Omit<Selection, "openOfInvalid" | "lastAccepted" | "newestFirst"> | undefined> {
     const { directory, blockedRows, signal } = this.#options;
     await using held = holdsInOrder(blockedRows);
     let blocked = await held.next();

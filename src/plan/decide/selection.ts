@@ -35,6 +35,8 @@ export interface Selection {
   readonly openOfInvalid: ReadonlyMap<number, readonly string[]>;
   /** The accepted deeds among which unsent rows have their places. */
   readonly lastAccepted: LastAccepted;
+  /** The inputs, by number, that go from the latest time to the earliest. */
+  readonly newestFirst: ReadonlySet<number>;
   /** Mended rows of which nothing is open except what is sent now. */
   readonly mends: Compiled["mends"];
 }
@@ -108,7 +110,7 @@ export class SelectionTally {
     if (this.#changed.shown.length < CHANGED_SHOWN) this.#changed.shown.push(describe());
   }
 
-  get selected(): Omit<Selection, "heldFor" | "mends" | "openOfInvalid" | "lastAccepted"> {
+  get selected(): Omit<Selection, "heldFor" | "mends" | "openOfInvalid" | "lastAccepted" | "newestFirst"> {
     return { ...this.#counts, kept: this.#kept, changed: this.#changed, byAction: this.#byAction, kinds: this.#kinds };
   }
 }

@@ -65,6 +65,8 @@ const MANIFEST = z.strictObject({
       rules: z.array(z.string()).optional(),
       /** The key of its source, as the config says it. */
       key: z.string().optional(),
+      /** Its rows go from the latest time to the earliest: rows of its rejects, too, that do not show it by themselves. */
+      newestFirst: z.literal(true).optional(),
     }),
   ),
   /** SHA-256 over everything that turns rows into actions: config sources, flags. */

@@ -191,8 +191,10 @@ function unclearBeside(
     case "newest first":
       return {
         rule,
-        message: `Another ${action} of this ${about}, at ${other}, has the same time, or one of the two has none, and the rows of this input go from the latest to the earliest: which of the two is the later one can't be told.`,
-        hint: "Export again from the earliest to the latest, or with times that have seconds. Or stream the two rows alone with --again, the earlier one first.",
+        message: `Another ${action} of this ${about}, at ${other}, has the same time, or one of the two has none, and the rows of this export go from the latest to the earliest: which of the two is the later one can't be told.`,
+        hint: detail.isOtherAccepted
+          ? "The other one was accepted. If this one is later, stream its row alone with --again. If it is earlier, leave it out: sent now, it would undo the other. In the export, let the other rows through with rules: {history-unclear: warn}."
+          : "Export again from the earliest to the latest, or with times that have seconds. Or stream the two rows alone with --again, the earlier one first.",
       };
     case "in two rows":
       return {

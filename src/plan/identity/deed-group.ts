@@ -46,6 +46,8 @@ export interface MatchOptions {
   readonly rejected: (row: number) => ReturnType<RejectedRows["openSince"]>;
   /** When the service was asked for just this action of a row from a rejects file. */
   readonly askedOf: (candidate: Pick<Candidate, "row" | "action" | "nth">) => AskedAt | undefined;
+  /** The inputs that it was rejected from and that went from the latest time to the earliest, where it comes from a rejects file of this ledger. */
+  readonly newestFirstIn: (row: number) => ReadonlySet<string>;
   /** Whether a row comes from a rejects file, this ledger's or another's. */
   readonly isFromRejects: (row: number) => boolean;
   /** What accepted deeds of its history are beside it, where its row comes from a rejects file. */

@@ -19,7 +19,7 @@ import { findBesideBlocked, findOutOfOrder } from "./late-beside-keys.ts";
 import { findLeftAccepted } from "./missing-accepted.ts";
 import { findOnceUnderOtherKeys, findToldTwice } from "./new-under-several-keys.ts";
 import { findSharedTimes } from "./overlapping-inputs.ts";
-import { inputsWithSeconds } from "./times-of-inputs.ts";
+import { inputsNewestFirst, inputsWithSeconds } from "./times-of-inputs.ts";
 import { findTurned } from "./turned-rejects.ts";
 import { FoundVerdicts, type Verdicts } from "./verdicts.ts";
 import { findWithinRun } from "./within-run.ts";
@@ -40,7 +40,8 @@ export async function matchDeeds(options: MatchOptions): Promise<Verdicts> {
   await judgeOrderOfKeyed(options, blockedRows, found);
   await judgeSeveralKeys(options, found);
   await judgeTurned(options, found);
-  await judgeWithinRun(options, found);
+  const newestFirst = await newestFirstAmong(options, found);
+  await judgeWithinRun(options, newestFirst, found);
   const missed = await missedOf(options, blockedRows, found);
   await holdBesideBlocked(options, blockedRows, missed, found);
   found.followFirsts();
@@ -51,6 +52,7 @@ export async function matchDeeds(options: MatchOptions): Promise<Verdicts> {
     plainOf: (seq) => found.plainOf(seq),
     closed: found.closed,
     missed,
+    newestFirst,
   };
 }
 
@@ -156,16 +158,29 @@ async function judgeTurned(options: MatchOptions, found: FoundVerdicts): Promise
     found.set(seq, "unclear", { kind: "turned", ...order });
 }
 
-async function judgeWithinRun(options: MatchOptions, found: FoundVerdicts): Promise<void> {
-  const { directory, lines, inputs, isByTime, rejected, again } = options;
+/** Of what is a set, the order says nothing. */
+async function newestFirstAmong(
+  { directory, lines, inputs }: MatchOptions,
+  { hasOrdered }: FoundVerdicts,
+): Promise<ReadonlySet<number>> {
+  return hasOrdered ? inputsNewestFirst(directory, lines, inputs.length) : new Set();
+}
+
+async function judgeWithinRun(
+  options: MatchOptions,
+  newestFirst: ReadonlySet<number>,
+  found: FoundVerdicts,
+): Promise<void> {
+  const { directory, lines, inputs, isByTime, rejected, newestFirstIn, again } = options;
   if (again || !((inputs.length > 1 && found.hasHistories) || found.hasOrdered)) return;
   const isNew = (seq: number): boolean => found.isNew(seq);
+  const isLateByPlace = (seq: number): boolean => found.detailOf(seq)?.kind === "late";
   const runsOf = (row: number): ReadonlySet<number> | undefined => {
     const since = rejected(row);
     return since && new Set(since.numbers.keys());
   };
-  for (const [{ seq }, detail] of await findWithinRun(directory, { lines, inputs, isNew, isByTime, runsOf }))
-    found.set(seq, "unclear", detail);
+  const asked = { lines, inputs, isNew, isLateByPlace, isByTime, runsOf, newestFirst, newestFirstIn };
+  for (const [{ seq }, detail] of await findWithinRun(directory, asked)) found.set(seq, "unclear", detail);
 }
 
 /** See `Verdicts.missed`. */

@@ -82,7 +82,7 @@ export type Detail =
   /** Unclear: that one is of the same minute, one of the two has no seconds, and the input has them the other way round. */
   | { readonly kind: "of one minute"; readonly other: InputLine }
   /** Unclear: the times of the two do not tell their order, and their input goes from the latest to the earliest. */
-  | { readonly kind: "newest first"; readonly other: InputLine }
+  | { readonly kind: "newest first"; readonly other: InputLine; readonly isOtherAccepted: boolean }
   /** Unclear: another row of its input has its time and says the same. */
   | { readonly kind: "in two rows"; readonly other: InputLine }
   /** New: likewise, but the time has no seconds. */
@@ -114,6 +114,8 @@ export interface Verdicts {
   readonly closed: readonly BlockedDeed[];
   /** Histories (hex) of bad rows that lack an accepted deed, which may be such a row. */
   readonly missed: ReadonlySet<string>;
+  /** The inputs, by number, that go from the latest time to the earliest; of those with deeds whose last one counts. */
+  readonly newestFirst: ReadonlySet<number>;
 }
 
 /** A deed that would be sent, beside accepted ones which its input does not have. */

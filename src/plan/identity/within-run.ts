@@ -13,7 +13,6 @@ import type { InputKey } from "./accepted-under-other-keys.ts";
 import { historyDeed } from "./deed-contents.ts";
 import { historyOf, lastCounts } from "./history-of-candidate.ts";
 import { createProbableMap } from "./probable-set.ts";
-import { inputsNewestFirst } from "./times-of-inputs.ts";
 
 /** Why a new candidate can't go as it stands. */
 export type WithinRun =
@@ -22,7 +21,7 @@ export type WithinRun =
   /** The other one is of the same minute, one of the two has no seconds, and in the input they stand the other way round. */
   | { readonly kind: "of one minute"; readonly other: Candidate }
   /** The other one, before or behind it, has a time that does not tell their order, and the input goes from the latest to the earliest. */
-  | { readonly kind: "newest first"; readonly other: Candidate }
+  | { readonly kind: "newest first"; readonly other: Candidate; readonly isOtherAccepted: boolean }
   /** The other one, of another input, may be the same deed. */
   | { readonly kind: "told otherwise in two inputs"; readonly other: Candidate };
 
@@ -31,15 +30,22 @@ interface WithinRunOptions {
   /** Of all inputs, by number. */
   readonly inputs: readonly InputKey[];
   readonly isNew: (seq: number) => boolean;
+  /** It is new too, but stands before an accepted one. */
+  readonly isLateByPlace: (seq: number) => boolean;
   /** The candidates stand in the order of their times. */
   readonly isByTime: boolean;
   /** The runs that had a row among their rejects, where it comes from a rejects file of this ledger. */
   readonly runsOf: (row: number) => ReadonlySet<number> | undefined;
+  /** The inputs, by number, that go from the latest time to the earliest. */
+  readonly newestFirst: ReadonlySet<number>;
+  /** Such inputs of earlier runs that a row was rejected from. */
+  readonly newestFirstIn: (row: number) => ReadonlySet<string>;
 }
 
 interface GivenDeed {
   readonly candidate: Candidate;
   readonly isNew: boolean;
+  readonly isLateByPlace: boolean;
   readonly said: Said;
 }
 
@@ -48,33 +54,31 @@ export async function findWithinRun(
   options: WithinRunOptions,
 ): Promise<ReadonlyMap<Candidate, WithinRun>> {
   const found = new Map<Candidate, WithinRun>();
-  const newestFirst = await inputsNewestFirst(directory, options.lines, options.inputs.length);
-  const histories = await gatherHistories(directory, options, newestFirst);
+  const histories = await gatherHistories(directory, options);
   findToldOtherwise(histories, options, found);
   for (const deeds of histories) (options.isByTime ? findOfOneMinute : findBackwards)(deeds, found);
-  for (const deeds of histories) findNewestFirst(deeds, newestFirst, found);
+  for (const deeds of histories) findNewestFirst(deeds, options, found);
   return found;
 }
 
 /** Those with a new deed that stand in several inputs, or have several deeds whose last one counts; in the order of the input. */
 async function gatherHistories(
   directory: string,
-  { lines, inputs, isNew }: WithinRunOptions,
-  newestFirst: ReadonlySet<number>,
+  { lines, inputs, isNew, isLateByPlace, newestFirst, newestFirstIn }: WithinRunOptions,
 ): Promise<readonly (readonly GivenDeed[])[]> {
   /** The input of the first deed of a history, and whether that one is new. */
   const firsts = createProbableMap();
   const areSeveral = inputs.length > 1;
   // Without a time the place says the order, but for where the input goes backwards: a first night of updates has nothing to ask.
-  const isAsked = ({ action, untimed, input }: Candidate): boolean =>
-    (lastCounts(action) && (!untimed || newestFirst.has(input))) ||
+  const isAsked = ({ action, untimed, input, row }: Candidate): boolean =>
+    (lastCounts(action) && (!untimed || newestFirst.has(input) || newestFirstIn(row).size > 0)) ||
     (areSeveral && actionSpec(action).identity === "history");
   const groups = new Map<string, Candidate[]>();
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       if (!isAsked(candidate)) continue;
       const history = historyOf(candidate, lines);
-      const isOpen = isNew(candidate.seq);
+      const isOpen = isNew(candidate.seq) || isLateByPlace(candidate.seq);
       const first = firsts.first(history, 2 * candidate.input + (isOpen ? 1 : 0));
       if (first === undefined) continue;
       if (isOpen || first % 2 === 1 || Math.floor(first / 2) !== candidate.input)
@@ -86,9 +90,14 @@ async function gatherHistories(
     for (const candidate of batch)
       if (isAsked(candidate)) groups.get(historyOf(candidate, lines).toString("hex"))?.push(candidate);
   return [...groups.values()].flatMap((candidates) => {
-    if (!candidates.some(({ seq }) => isNew(seq))) return [];
+    if (!candidates.some(({ seq }) => isNew(seq) || isLateByPlace(seq))) return [];
     return [
-      candidates.map((candidate) => ({ candidate, isNew: isNew(candidate.seq), said: saidBy(candidate, lines) })),
+      candidates.map((candidate) => ({
+        candidate,
+        isNew: isNew(candidate.seq),
+        isLateByPlace: isLateByPlace(candidate.seq),
+        said: saidBy(candidate, lines),
+      })),
     ];
   });
 }
@@ -133,26 +142,39 @@ function findOfOneMinute(deeds: readonly GivenDeed[], found: Map<Candidate, With
 
 /**
  * Deeds whose times do not tell their order, in an input that goes from the latest to the earliest: there the first one is likely
- * the later one. Rejects stand as they stood in their input.
+ * the later one, so that nothing comes too late by its place either. Rejects stand as they stood in their input.
  */
 function findNewestFirst(
   deeds: readonly GivenDeed[],
-  newestFirst: ReadonlySet<number>,
+  { newestFirst, newestFirstIn }: WithinRunOptions,
   found: Map<Candidate, WithinRun>,
 ): void {
-  const ofInputs = deeds.filter(({ candidate }) => newestFirst.has(candidate.input) && !found.has(candidate));
-  for (const [one, other] of untoldPairs(ofInputs)) {
-    if (one.isNew) found.set(one.candidate, { kind: "newest first", other: other.candidate });
-    if (other.isNew) found.set(other.candidate, { kind: "newest first", other: one.candidate });
+  const isNewestFirst = ({ candidate: one }: GivenDeed, { candidate: other }: GivenDeed): boolean =>
+    newestFirst.has(one.input) || !newestFirstIn(one.row).isDisjointFrom(newestFirstIn(other.row));
+  const open = deeds.filter(({ candidate }) => !found.has(candidate));
+  const byInput = [...Map.groupBy(open, ({ candidate }) => candidate.input).values()];
+  for (const [one, other] of byInput.flatMap(untoldPairs)) {
+    if (!isNewestFirst(one, other)) continue;
+    for (const [deed, beside] of [
+      [one, other],
+      [other, one],
+    ] as const)
+      if (isOpen(deed))
+        found.set(deed.candidate, {
+          kind: "newest first",
+          other: beside.candidate,
+          isOtherAccepted: !isOpen(beside),
+        });
   }
 }
 
-/** Those of one input that follow each other and say something else, one of them new. */
+const isOpen = ({ isNew, isLateByPlace }: GivenDeed): boolean => isNew || isLateByPlace;
+
+/** Those of an input that follow each other and say something else, one of them new. */
 function untoldPairs(deeds: readonly GivenDeed[]): readonly (readonly [GivenDeed, GivenDeed])[] {
   return deeds.flatMap((deed, at) => {
     const before = deeds[at - 1];
-    if (before === undefined || before.candidate.input !== deed.candidate.input) return [];
-    if (!lastCounts(deed.candidate.action) || !(before.isNew || deed.isNew)) return [];
+    if (before === undefined || !lastCounts(deed.candidate.action) || !(isOpen(before) || isOpen(deed))) return [];
     if (namingOf(before.said) === namingOf(deed.said)) return [];
     const [time, other] = [before.said.time, deed.said.time];
     const areTold = time !== undefined && other !== undefined && !areOfOneMoment(time, other);
